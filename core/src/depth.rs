@@ -1,0 +1,156 @@
+//! Approximate Tukey depth on bucketed projections: the score of sentence-private selection.
+//!
+//! Project every sentence and every candidate on p public directions and map each projection to a
+//! *code* in 0..=255 by a public monotone map. With h_j(f) the number of sentences whose code on
+//! direction j is at least the candidate's, the depth of candidate f among k sentences is
+//! `D(f) = min_j min(h_j, k − h_j)` and its level is `⌊k/2⌋ − D(f)`, in `0..=⌊k/2⌋`.
+//!
+//! # Conventions
+//!
+//! The paper (Meehan, Mrini and Chaudhuri 2022) writes the utility once as the depth and once as
+//! u = −max_j |h_j − k/2|; u = D − k/2, half-integer for odd k. Levels are relative badness, so
+//! both conventions, and the half, disappear.
+//!
+//! # Sensitivity
+//!
+//! *Replace-one* (same k, one sentence exchanged): every h_j moves by at most 1, so D does too,
+//! up for some candidates and down for others: a mixed step, ε-DP for the whole selection.
+//! *Add/remove-one*: adding a sentence raises exactly one of h_j and k − h_j by 1 for every j, so
+//! D by 0 or 1 for every candidate: a one-sided step, (ε/2)-DP with k itself private.
+//!
+//! Both hold for any directions, any candidates and any bucket boundaries whatever, as long as
+//! they are public and a sentence's embedding depends on that sentence alone. Nothing in a pack
+//! can weaken them.
+//!
+//! This module is the readable scalar reference.
+
+use heapless::Vec;
+use zeroize::Zeroize;
+
+use crate::fixed::Scale;
+use crate::pack::DepthSection;
+use crate::select::Levels;
+
+/// The number of codes: a projection becomes one byte.
+pub const CODES: usize = 256;
+
+/// The most sentences a document can count, because counts are bytes.
+pub const MAX_SENTENCES: usize = 255;
+
+/// Coordinates converted at a time, so that no buffer grows with the embedding.
+const CHUNK: usize = 64;
+
+/// Candidates scored at a time.
+const BLOCK: usize = 256;
+
+/// For each direction and code, the number of sentences at or above it: all that is kept of a
+/// document, whatever its length.
+pub(crate) struct Counts<const P: usize> {
+    at_least: Vec<[u8; CODES], P>,
+    sentences: u8,
+}
+
+impl<const P: usize> Counts<P> {
+    /// The counts of an empty document; `None` if there are more than `P` directions.
+    pub(crate) fn new(directions: usize) -> Option<Self> {
+        let mut at_least = Vec::new();
+        at_least.resize(directions, [0; CODES]).ok()?;
+        Some(Self {
+            at_least,
+            sentences: 0,
+        })
+    }
+
+    pub(crate) fn sentences(&self) -> usize {
+        usize::from(self.sentences)
+    }
+
+    /// Adds one sentence. The caller has checked the length of the embedding and that there is
+    /// room; beyond [`MAX_SENTENCES`] counts would stop at 255.
+    pub(crate) fn add(&mut self, section: &DepthSection<'_>, embedding: &[f32]) {
+        let mut sums = [0i64; P];
+        project(section, embedding, &mut sums);
+        let boundaries = section.boundaries();
+        for ((sum, counts), row) in sums.iter().zip(&mut self.at_least).zip(boundaries) {
+            let code = section.code(*sum, row);
+            // All 256 counts are touched, so no address depends on the sentence.
+            for (threshold, count) in (0..=u8::MAX).zip(counts.iter_mut()) {
+                *count = count.saturating_add(u8::from(code >= threshold));
+            }
+        }
+        sums.zeroize();
+        self.sentences = self.sentences.saturating_add(1);
+    }
+
+    /// Back to the empty document; the counts are wiped.
+    pub(crate) fn clear(&mut self) {
+        for counts in &mut self.at_least {
+            counts.zeroize();
+        }
+        self.sentences.zeroize();
+    }
+}
+
+/// The projections of one embedding, as exact integers.
+fn project(section: &DepthSection<'_>, embedding: &[f32], sums: &mut [i64]) {
+    let scale: Scale = section.scale();
+    let mut start = 0;
+    for chunk in embedding.chunks(CHUNK) {
+        let mut fixed = [0i16; CHUNK];
+        for (fixed, coordinate) in fixed.iter_mut().zip(chunk) {
+            *fixed = scale.to_fixed(*coordinate);
+        }
+        for (sum, direction) in sums.iter_mut().zip(section.directions()) {
+            let weights = direction
+                .get(start..start + chunk.len())
+                .unwrap_or_default();
+            // |product| < 2^30 and at most 2^12 coordinates: no overflow.
+            *sum += weights
+                .iter()
+                .zip(&fixed)
+                .map(|(v, x)| i64::from(v.get()) * i64::from(*x))
+                .sum::<i64>();
+        }
+        fixed.zeroize();
+        start += chunk.len();
+    }
+}
+
+/// The levels of all candidates of a pack for one document. `K` bounds the number of sentences.
+pub(crate) struct DepthLevels<'a, const K: usize, const P: usize> {
+    pub(crate) section: DepthSection<'a>,
+    pub(crate) counts: &'a Counts<P>,
+}
+
+impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
+    /// ⌊K/2⌋ + 1, not ⌊k/2⌋ + 1: the number of sentences is private.
+    fn bound(&self) -> usize {
+        K / 2 + 1
+    }
+
+    fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
+        let sentences = self.counts.sentences;
+        let candidates = self.section.candidates() as usize;
+        let mut depth = [0u8; BLOCK];
+        let mut levels = [0u16; BLOCK];
+        let mut start = 0;
+        while start < candidates {
+            let len = BLOCK.min(candidates - start);
+            depth.fill(u8::MAX);
+            for (codes, at_least) in self.section.codes().zip(&self.counts.at_least) {
+                let codes = codes.get(start..start + len).unwrap_or_default();
+                for (depth, code) in depth.iter_mut().zip(codes) {
+                    let above = at_least.get(usize::from(*code)).copied().unwrap_or(0);
+                    *depth = (*depth).min(above).min(sentences.saturating_sub(above));
+                }
+            }
+            for (level, depth) in levels.iter_mut().zip(&depth) {
+                *level = u16::from((sentences / 2).saturating_sub(*depth));
+            }
+            visit(levels.get(..len).unwrap_or_default());
+            start += len;
+        }
+        depth.zeroize();
+        levels.zeroize();
+    }
+}

@@ -1,0 +1,255 @@
+//! A private document between its first sentence and its release.
+
+use core::fmt;
+
+use zeroize::Zeroize;
+
+use crate::depth::{Counts, DepthLevels, MAX_SENTENCES};
+use crate::epsilon::Epsilon;
+use crate::lexicon::{Lexicon, MAX_LEXICON_DIMENSION};
+use crate::pack::{DepthSection, Pack};
+use crate::release::Release;
+use crate::rng::{Entropy, ReleaseStream};
+use crate::select::{Ratio, Rule, SelectError, select};
+
+/// A private document: sentences go in, one private [`Release`] comes out, and the document is
+/// empty again.
+///
+/// `K` is the largest number of sentences (`1..=255`), `P` the largest number of projection
+/// directions. The state is one table of 256 bytes per direction, 25 KiB with the defaults,
+/// whatever the number of candidates, and no heap is used. The order of the sentences does not
+/// matter and is not kept.
+///
+/// # Guarantee
+/// [`release`](Document::release) with privacy parameter ε is, for any pack,
+/// - ε-DP for **replace-one**: two documents with the same number of sentences that differ in one
+///   sentence give every release with probabilities within a factor e^ε of each other;
+/// - (ε/2)-DP for **add/remove-one**: one sentence more or less, the number of sentences being
+///   private, as long as neither document is cut at `K` sentences (if one is: ε).
+///
+/// There is no δ. j changed sentences: j·ε. Several releases of the same sentences add up.
+///
+/// # Assumptions
+/// - Each sentence is encoded **alone**: no context window over other sentences, no batch whose
+///   members influence each other (dynamically quantised models do that), no budget of tokens per
+///   document. Then one sentence changes one embedding.
+/// - Neighbours are lists of sentences. A changed character that merges or splits sentences is
+///   several changes.
+/// - The pack, ε and the rule are chosen without looking at the document. Releasing again until
+///   the result looks good is not covered.
+/// - Filters look at one sentence at a time.
+/// - The entropy source is what it promises to be, and the memory of the process is not read by
+///   others.
+///
+/// # Leaks
+/// - That there is a release, when, under which pack and with which ε.
+/// - The guarantee protects the content of a sentence, not a fact that many sentences repeat.
+/// - [`push`](Document::push) and [`release`](Document::release) do the same work whatever the
+///   values and the number of sentences; how often `push` is called is for the app to hide.
+///   `push_sentence` takes time that depends on the text.
+///
+/// # Source
+/// Meehan, Mrini and Chaudhuri 2022 ("DeepCandidate"), with permute-and-flip instead of the
+/// exponential mechanism as default, levels instead of half-integer utilities, and projections
+/// bucketed to 256 codes.
+pub struct Document<'p, const K: usize = 128, const P: usize = 100> {
+    section: DepthSection<'p>,
+    lexicon: Option<Lexicon<'p>>,
+    dimension: usize,
+    pack_id: [u8; 8],
+    counts: Counts<P>,
+}
+
+impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
+    /// An empty document for the candidates of `pack`.
+    ///
+    /// # Errors
+    /// [`DocumentError::NoCandidates`] if the pack has none, [`DocumentError::TooManyDirections`]
+    /// if it has more than `P` directions.
+    pub fn new(pack: &Pack<'p>) -> Result<Self, DocumentError> {
+        const { assert!(K >= 1 && K <= MAX_SENTENCES, "K must lie in 1..=255") };
+        let section = pack.depth().ok_or(DocumentError::NoCandidates)?;
+        let directions = section.n_directions();
+        let counts = Counts::new(directions).ok_or(DocumentError::TooManyDirections {
+            found: directions,
+            limit: P,
+        })?;
+        Ok(Self {
+            section,
+            lexicon: pack.lexicon(),
+            dimension: pack.dimension(),
+            pack_id: pack.id(),
+            counts,
+        })
+    }
+
+    /// Adds one sentence by its embedding.
+    ///
+    /// # Shapes
+    /// `embedding`: `[dimension]` f32, any bits; a coordinate that is not finite counts as 0.
+    ///
+    /// # Errors
+    /// [`DocumentError::Dimension`] for another length, [`DocumentError::Full`] for more than `K`
+    /// sentences. The document is unchanged. No error depends on a coordinate.
+    ///
+    /// # Cost
+    /// p·dimension multiplications; p·256 byte additions.
+    pub fn push(&mut self, embedding: &[f32]) -> Result<(), DocumentError> {
+        if embedding.len() != self.dimension {
+            return Err(DocumentError::Dimension {
+                expected: self.dimension,
+                found: embedding.len(),
+            });
+        }
+        if self.counts.sentences() >= K {
+            return Err(DocumentError::Full { limit: K });
+        }
+        self.counts.add(&self.section, embedding);
+        Ok(())
+    }
+
+    /// Adds one sentence by its text, through the lexicon in the pack.
+    ///
+    /// # Shapes
+    /// `sentence`: any text, taken as one sentence. A sentence without a known word counts as the
+    /// zero vector.
+    ///
+    /// # Errors
+    /// [`DocumentError::NoLexicon`] if the pack has none, [`DocumentError::Full`] as for
+    /// [`push`](Document::push).
+    pub fn push_sentence(&mut self, sentence: &str) -> Result<(), DocumentError> {
+        let lexicon = self.lexicon.ok_or(DocumentError::NoLexicon)?;
+        let mut buffer = [0f32; MAX_LEXICON_DIMENSION as usize];
+        let vector = buffer.get_mut(..lexicon.dimension()).unwrap_or_default();
+        let result = lexicon
+            .sentence_vector(sentence, vector)
+            .map_err(|error| DocumentError::Dimension {
+                expected: error.expected,
+                found: error.found,
+            })
+            .and_then(|()| self.push(vector));
+        buffer.zeroize();
+        result
+    }
+
+    /// The number of sentences so far. Private: it must not leave the device.
+    pub fn sentences(&self) -> usize {
+        self.counts.sentences()
+    }
+
+    /// Forgets all sentences; their traces in the state are wiped.
+    pub fn clear(&mut self) {
+        self.counts.clear();
+    }
+
+    /// Draws the release and forgets all sentences.
+    ///
+    /// The guarantee, what it assumes and what it leaks are those of [`Document`]. A document
+    /// without sentences releases a uniformly random candidate.
+    ///
+    /// # Errors
+    /// [`DocumentError::Entropy`] if the source failed or gave nothing but zeroes: nothing was
+    /// drawn, the sentences are still there. [`DocumentError::Selection`] cannot occur with a
+    /// parsed pack.
+    ///
+    /// # Cost
+    /// Two passes over the m·p codes of the candidates; 32 bytes of entropy;
+    /// [`Rule::words`]`(m)` words of ChaCha12.
+    pub fn release<E: Entropy + ?Sized>(
+        &mut self,
+        epsilon: Epsilon,
+        rule: Rule,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
+        let levels = DepthLevels::<K, P> {
+            section: self.section,
+            counts: &self.counts,
+        };
+        let candidate = select::<K, _>(&levels, rule, Ratio::new(epsilon), &mut stream)
+            .map_err(DocumentError::Selection)?;
+        self.clear();
+        Ok(Release {
+            rule,
+            epsilon,
+            candidate,
+            pack_id: self.pack_id,
+        })
+    }
+}
+
+/// The sentences are wiped.
+impl<const K: usize, const P: usize> Drop for Document<'_, K, P> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Says nothing about the sentences.
+impl<const K: usize, const P: usize> fmt::Debug for Document<'_, K, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document")
+            .field("dimension", &self.dimension)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a document refused. Depends on sizes, the pack and the entropy source, never on the content
+/// of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DocumentError {
+    /// The pack has no candidates.
+    NoCandidates,
+    /// The pack has no lexicon.
+    NoLexicon,
+    /// The pack has more projection directions than this document type holds.
+    TooManyDirections {
+        /// Directions in the pack.
+        found: usize,
+        /// The limit `P`.
+        limit: usize,
+    },
+    /// An embedding of the wrong length.
+    Dimension {
+        /// The length needed.
+        expected: usize,
+        /// The length given.
+        found: usize,
+    },
+    /// The document holds as many sentences as it can.
+    Full {
+        /// The limit `K`.
+        limit: usize,
+    },
+    /// The entropy source failed or returned nothing but zeroes.
+    Entropy,
+    /// The candidates cannot be selected from.
+    Selection(SelectError),
+}
+
+impl fmt::Display for DocumentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCandidates => {
+                f.write_str("the pack has no candidates; build it with `undertone pack`")
+            }
+            Self::NoLexicon => f.write_str(
+                "the pack has no lexicon; push embeddings, or build the pack with a lexicon as encoder",
+            ),
+            Self::TooManyDirections { found, limit } => {
+                write!(f, "the pack has {found} projection directions, this document holds {limit}")
+            }
+            Self::Dimension { expected, found } => {
+                write!(f, "an embedding of {found} coordinates, but the pack was built for {expected}")
+            }
+            Self::Full { limit } => {
+                write!(f, "the document already has {limit} sentences, its limit; release it or leave the rest out")
+            }
+            Self::Entropy => f.write_str("the entropy source failed; nothing was released, try again"),
+            Self::Selection(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for DocumentError {}

@@ -1,0 +1,281 @@
+//! Sentence vectors without a neural runtime.
+//!
+//! A lexicon holds one small integer vector per frequent word, distilled on the host from a neural
+//! encoder. A sentence is the mean of the vectors of its known words, each weighted
+//! a/(a + frequency) with a = 10⁻³ (Arora, Liang and Ma 2017); a sentence without a known word is
+//! the zero vector. Lookup is a binary search in the mapped pack and the mean is integer
+//! arithmetic, so host and device agree to the bit and a sentence's vector depends on nothing but
+//! that sentence.
+
+use core::fmt;
+
+use heapless::String;
+use zerocopy::little_endian::{U16, U32};
+use zeroize::Zeroize;
+
+use crate::fixed::Scale;
+use crate::pack::format::{LEXICON_TAG, LexiconHead, MAX_WORDS};
+use crate::pack::{Arrays, PackError, scale, within, zero};
+
+/// The longest word in bytes of UTF-8; longer ones are not looked up.
+pub const MAX_WORD_BYTES: usize = 48;
+
+/// The most coordinates in a lexicon's vectors.
+pub const MAX_LEXICON_DIMENSION: u32 = 512;
+
+/// Fractional bits that the mean keeps below the integers of the word vectors.
+const FRACTION_BITS: u32 = 8;
+
+/// One lower-cased word.
+pub type Word = String<MAX_WORD_BYTES>;
+
+/// The words of a text, lower-cased.
+///
+/// A word is a longest run of letters and digits (as Unicode has them), with apostrophes inside it
+/// kept and `’` read as `'`. Words above [`MAX_WORD_BYTES`] are skipped. Total on any text.
+///
+/// ```
+/// let words: Vec<_> = undertone_core::lexicon::words("Don’t panic, 'Zoë'!").collect();
+/// assert_eq!(words, ["don't", "panic", "zoë"]);
+/// ```
+pub fn words(text: &str) -> impl Iterator<Item = Word> + '_ {
+    const APOSTROPHES: [char; 2] = ['\'', '’'];
+    text.split(|c: char| !c.is_alphanumeric() && !APOSTROPHES.contains(&c))
+        .map(|run| run.trim_matches(APOSTROPHES))
+        .filter(|run| !run.is_empty())
+        .filter_map(|run| {
+            let mut word = Word::new();
+            for c in run.chars().flat_map(char::to_lowercase) {
+                word.push(if c == '’' { '\'' } else { c }).ok()?;
+            }
+            Some(word)
+        })
+}
+
+/// A checked view of a lexicon section.
+#[derive(Clone, Copy, Debug)]
+pub struct Lexicon<'a> {
+    dimension: usize,
+    scale: Scale,
+    exponent: i32,
+    ends: &'a [U32],
+    weights: &'a [U16],
+    vectors: &'a [i8],
+    text: &'a str,
+}
+
+impl<'a> Lexicon<'a> {
+    pub(crate) fn parse(section: &'a [u8], dimension: u32) -> Result<Self, PackError> {
+        let fail = |reason| PackError::Section {
+            tag: LEXICON_TAG,
+            reason,
+        };
+        let (head, mut arrays) = Arrays::open::<LexiconHead>(LEXICON_TAG, section)?;
+        let words = within("number of words", head.words.get(), 1, MAX_WORDS)? as usize;
+        let dimension = within("lexicon dimension", dimension, 1, MAX_LEXICON_DIMENSION)? as usize;
+        zero("reserved lexicon field", head.reserved.get())?;
+        let exponent = head.exponent.get();
+        let scale = scale(exponent)?;
+        let ends: &[U32] = arrays.next(words, 1)?;
+        let weights = arrays.next(words, 1)?;
+        let vectors = arrays.next(words, dimension)?;
+        let text = arrays.next(head.text_bytes.get() as usize, 1)?;
+        arrays.finish()?;
+        let text = core::str::from_utf8(text).map_err(|_| fail("has text that is not UTF-8"))?;
+        let parsed = Self {
+            dimension,
+            scale,
+            exponent,
+            ends,
+            weights,
+            vectors,
+            text,
+        };
+        // Sorted and exactly covering, or lookups would silently miss.
+        let mut before = "";
+        for index in 0..words {
+            match parsed.word(index) {
+                Some(word) if before < word => before = word,
+                _ => return Err(fail("has words that are not in strictly ascending order")),
+            }
+        }
+        if ends.last().map(|end| end.get() as usize) != Some(text.len()) {
+            return Err(fail("has text behind its last word"));
+        }
+        Ok(parsed)
+    }
+
+    /// The number of words, `1..=65536`.
+    pub fn n_words(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The number of coordinates of a vector, `1..=512`.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// A coordinate is a 16-bit integer times 2^(this).
+    pub fn exponent(&self) -> i32 {
+        self.exponent
+    }
+
+    /// The word at `index`, in ascending byte order; `None` at or behind the end.
+    pub fn word(&self, index: usize) -> Option<&'a str> {
+        let start = match index.checked_sub(1) {
+            Some(before) => self.ends.get(before)?.get() as usize,
+            None => 0,
+        };
+        self.text.get(start..self.ends.get(index)?.get() as usize)
+    }
+
+    /// The index of a lower-cased word, by binary search.
+    ///
+    /// Which addresses are read depends on the word.
+    pub fn find(&self, word: &str) -> Option<usize> {
+        let (mut low, mut high) = (0, self.n_words());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.word(middle)?.cmp(word) {
+                core::cmp::Ordering::Less => low = middle + 1,
+                core::cmp::Ordering::Greater => high = middle,
+                core::cmp::Ordering::Equal => return Some(middle),
+            }
+        }
+        None
+    }
+
+    /// The weight, `0..=65535` for 0..=1, and the vector of the word at `index`.
+    pub fn entry(&self, index: usize) -> Option<(u16, &'a [i8])> {
+        let weight = self.weights.get(index)?.get();
+        Some((
+            weight,
+            self.vectors.chunks_exact(self.dimension).nth(index)?,
+        ))
+    }
+
+    /// The vector of one sentence, written to `out`.
+    ///
+    /// # Leaks
+    /// Time and the addresses read depend on the words: this step runs on the device, before the
+    /// document, and is not part of what the release protects against an observer of the device.
+    ///
+    /// # Shapes
+    /// `sentence`: any text, one sentence. `out`: `[dimension]` f32; every coordinate is an
+    /// integer in `-32512..=32512` times 2^exponent, all zero if no word is known.
+    ///
+    /// # Errors
+    /// [`DimensionError`] if `out` has another length; nothing is written.
+    ///
+    /// # Cost
+    /// Time linear in the text, times log of the number of words; 4 KiB of stack; no heap.
+    ///
+    /// # Source
+    /// Arora, Liang and Ma 2017, without their removal of the first principal component (the host
+    /// subtracts the mean when it distils).
+    pub fn sentence_vector(&self, sentence: &str, out: &mut [f32]) -> Result<(), DimensionError> {
+        if out.len() != self.dimension {
+            return Err(DimensionError {
+                expected: self.dimension,
+                found: out.len(),
+            });
+        }
+        // A word adds at most 2^16·2^7 to a sum, so 2^40 words fit.
+        let mut sums = [0i64; MAX_LEXICON_DIMENSION as usize];
+        let mut total: i64 = 0;
+        for mut word in words(sentence) {
+            if let Some((weight, vector)) = self.find(&word).and_then(|index| self.entry(index)) {
+                for (sum, coordinate) in sums.iter_mut().zip(vector) {
+                    *sum += i64::from(weight) * i64::from(*coordinate);
+                }
+                total += i64::from(weight);
+            }
+            word.zeroize();
+        }
+        for (out, sum) in out.iter_mut().zip(&sums) {
+            // |sum| ≤ 128·total, so the quotient fits 16 bits.
+            let mean = rounded_quotient(sum << FRACTION_BITS, total);
+            *out = self.scale.coordinate(mean);
+        }
+        sums.zeroize();
+        Ok(())
+    }
+}
+
+/// `dividend / divisor` to the nearest integer, ties towards +∞, as 16 bits; 0 when the divisor
+/// is 0.
+fn rounded_quotient(dividend: i64, divisor: i64) -> i16 {
+    let doubled = divisor * 2;
+    let quotient = (dividend * 2 + divisor)
+        .checked_div_euclid(doubled)
+        .unwrap_or(0);
+    quotient.clamp((-i16::MAX).into(), i16::MAX.into()) as i16
+}
+
+/// A vector of the wrong length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DimensionError {
+    /// The length needed.
+    pub expected: usize,
+    /// The length given.
+    pub found: usize,
+}
+
+impl fmt::Display for DimensionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a vector of {} coordinates, but {} are needed",
+            self.found, self.expected
+        )
+    }
+}
+
+impl core::error::Error for DimensionError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn words_are_runs_of_letters_and_digits() {
+        fn split(text: &str) -> Vec<std::string::String> {
+            words(text).map(|word| word.as_str().into()).collect()
+        }
+        assert_eq!(
+            split("The CAT's 3.5 e-mails"),
+            ["the", "cat's", "3", "5", "e", "mails"]
+        );
+        assert_eq!(
+            split("''quoted'' 'tis rock'n'roll"),
+            ["quoted", "tis", "rock'n'roll"]
+        );
+        assert_eq!(split("ÄRGER straße 東京 😀"), ["ärger", "straße", "東京"]);
+        assert_eq!(split(""), [] as [&str; 0]);
+        let long = "x".repeat(MAX_WORD_BYTES);
+        assert_eq!(split(&long), [long.as_str()]);
+        assert_eq!(split(&"x".repeat(MAX_WORD_BYTES + 1)), [] as [&str; 0]);
+        // İ becomes two characters when lower-cased; the limit holds for the result.
+        assert_eq!(split(&"İ".repeat(MAX_WORD_BYTES / 2)), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn quotients_round_to_nearest() {
+        for (dividend, divisor, quotient) in [
+            (7, 2, 4),
+            (-7, 2, -3),
+            (-8, 3, -3),
+            (5, 0, 0),
+            (0, 9, 0),
+            (1 << 40, 1, i16::MAX),
+            (-(1 << 40), 1, -i16::MAX),
+        ] {
+            assert_eq!(
+                rounded_quotient(dividend, divisor),
+                quotient,
+                "{dividend}/{divisor}"
+            );
+        }
+    }
+}

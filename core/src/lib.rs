@@ -1,0 +1,70 @@
+//! The device side of undertone: what a phone, a keyboard or a microcontroller runs.
+//!
+//! A private document enters as one embedding per sentence; out comes a small release with a
+//! proved differential-privacy guarantee. No heap, no operating system, no panic, and no floating
+//! point between an embedding's fixed-point form and the release.
+//!
+//! # Should I use this?
+//!
+//! Yes, if you want to tell a server what a text is about (its neighbourhood in a public corpus)
+//! without telling it the text. The guarantee is per *sentence*: see
+//! [`document`] for exactly what is promised and what is not.
+//!
+//! # Smallest example
+//!
+//! ```no_run
+//! use undertone_core::{document::Document, epsilon::Epsilon, pack::Pack, rng::Entropy, select::Rule};
+//!
+//! fn release(
+//!     pack_bytes: &[u8],
+//!     embeddings: &[&[f32]],
+//!     entropy: &mut impl Entropy,
+//! ) -> Result<[u8; 24], Box<dyn core::error::Error>> {
+//!     let pack = Pack::parse(pack_bytes)?;
+//!     let mut document: Document = Document::new(&pack)?;
+//!     for embedding in embeddings {
+//!         document.push(embedding)?;
+//!     }
+//!     let epsilon: Epsilon = "10".parse()?;
+//!     Ok(document.release(epsilon, Rule::PermuteAndFlip, entropy)?.to_bytes())
+//! }
+//! ```
+//!
+//! # Rooms
+//!
+//! [`pack`] reads the file that the public side built; [`lexicon`] turns text into vectors without
+//! a neural runtime; [`depth`] reduces a document to integer levels; [`select`] draws from levels;
+//! [`document`] is the one public way from private sentences to a [`release`]. [`epsilon`] and
+//! [`rng`] hold the parameters and the randomness they share.
+//!
+//! # Errors
+//!
+//! Errors are small `Copy` enums. None depends on the content of a private embedding or sentence:
+//! an error that did would itself be a leak.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::float_arithmetic
+)]
+#![cfg_attr(
+    test,
+    allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)
+)]
+
+pub mod depth;
+pub mod document;
+pub mod epsilon;
+mod fixed;
+pub mod lexicon;
+pub mod pack;
+pub mod release;
+pub mod rng;
+pub mod select;
+
+#[cfg(test)]
+extern crate std;

@@ -1,0 +1,207 @@
+//! What leaves the device.
+
+use core::fmt;
+
+use crate::epsilon::Epsilon;
+use crate::select::Rule;
+
+/// One private release: which candidate was drawn, and the public facts needed to read it.
+///
+/// Only [`Document::release`](crate::document::Document::release) makes one from private data;
+/// [`Release::from_bytes`] reads one that was made elsewhere.
+///
+/// # Shapes
+/// The byte form has [`Release::BYTES`] bytes, numbers little-endian:
+///
+/// | offset | bytes | content |
+/// | --- | --- | --- |
+/// | 0 | 3 | `UTR` |
+/// | 3 | 1 | version, 1 |
+/// | 4 | 1 | mechanism: 1 = sentence depth |
+/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential |
+/// | 6 | 2 | zero |
+/// | 8 | 4 | ε in micro-units |
+/// | 12 | 4 | index of the candidate |
+/// | 16 | 8 | identifier of the pack |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Release {
+    pub(crate) rule: Rule,
+    pub(crate) epsilon: Epsilon,
+    pub(crate) candidate: u32,
+    pub(crate) pack_id: [u8; 8],
+}
+
+const MAGIC: [u8; 3] = *b"UTR";
+const VERSION: u8 = 1;
+const SENTENCE_DEPTH: u8 = 1;
+
+impl Release {
+    /// The length of the byte form.
+    pub const BYTES: usize = 24;
+
+    /// The index of the candidate drawn, in `0..m`. Its embedding is on the server.
+    pub fn candidate(&self) -> u32 {
+        self.candidate
+    }
+
+    /// The ε that was spent.
+    pub fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    /// How the candidate was drawn.
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// The identifier of the pack whose candidates the index counts: [`Pack::id`](crate::pack::Pack::id).
+    pub fn pack_id(&self) -> [u8; 8] {
+        self.pack_id
+    }
+
+    /// The byte form.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let rule = match self.rule {
+            Rule::PermuteAndFlip => 1,
+            Rule::Exponential => 2,
+        };
+        let mut bytes = [0; Self::BYTES];
+        let fields: [&[u8]; 5] = [
+            &MAGIC,
+            &[VERSION, SENTENCE_DEPTH, rule, 0, 0],
+            &self.epsilon.micro().to_le_bytes(),
+            &self.candidate.to_le_bytes(),
+            &self.pack_id,
+        ];
+        for (to, from) in bytes.iter_mut().zip(fields.into_iter().flatten()) {
+            *to = *from;
+        }
+        bytes
+    }
+
+    /// Reads the byte form. Total on any bytes.
+    ///
+    /// # Errors
+    /// [`ReleaseFormatError`] names the first field that is wrong.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ReleaseFormatError> {
+        let &[
+            m0,
+            m1,
+            m2,
+            version,
+            mechanism,
+            rule,
+            zero0,
+            zero1,
+            e0,
+            e1,
+            e2,
+            e3,
+            c0,
+            c1,
+            c2,
+            c3,
+            p0,
+            p1,
+            p2,
+            p3,
+            p4,
+            p5,
+            p6,
+            p7,
+        ] = bytes
+        else {
+            return Err(ReleaseFormatError::Length { found: bytes.len() });
+        };
+        if [m0, m1, m2] != MAGIC {
+            return Err(ReleaseFormatError::NotARelease);
+        }
+        if version != VERSION {
+            return Err(ReleaseFormatError::Version { found: version });
+        }
+        if mechanism != SENTENCE_DEPTH {
+            return Err(ReleaseFormatError::Field {
+                name: "mechanism",
+                found: mechanism.into(),
+            });
+        }
+        let rule = match rule {
+            1 => Rule::PermuteAndFlip,
+            2 => Rule::Exponential,
+            found => {
+                return Err(ReleaseFormatError::Field {
+                    name: "rule",
+                    found: found.into(),
+                });
+            }
+        };
+        let reserved = u16::from_le_bytes([zero0, zero1]);
+        if reserved != 0 {
+            return Err(ReleaseFormatError::Field {
+                name: "reserved field",
+                found: reserved.into(),
+            });
+        }
+        let micro = u32::from_le_bytes([e0, e1, e2, e3]);
+        let epsilon = Epsilon::from_micro(micro).map_err(|_| ReleaseFormatError::Field {
+            name: "epsilon in micro-units",
+            found: micro,
+        })?;
+        Ok(Self {
+            rule,
+            epsilon,
+            candidate: u32::from_le_bytes([c0, c1, c2, c3]),
+            pack_id: [p0, p1, p2, p3, p4, p5, p6, p7],
+        })
+    }
+}
+
+/// Why bytes are not a release that this version reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReleaseFormatError {
+    /// Not [`Release::BYTES`] bytes.
+    Length {
+        /// Bytes given.
+        found: usize,
+    },
+    /// The first bytes are not those of a release.
+    NotARelease,
+    /// A version that this reader does not know.
+    Version {
+        /// The release's version.
+        found: u8,
+    },
+    /// A field with a value that is not allowed.
+    Field {
+        /// What the field is.
+        name: &'static str,
+        /// Its value.
+        found: u32,
+    },
+}
+
+impl fmt::Display for ReleaseFormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length { found } => {
+                write!(f, "{found} bytes, but a release has {}", Release::BYTES)
+            }
+            Self::NotARelease => {
+                f.write_str("not a release: the first three bytes are not \"UTR\"")
+            }
+            Self::Version { found } => {
+                write!(
+                    f,
+                    "release version {found}, but this library reads version {VERSION}; update the older of the two"
+                )
+            }
+            Self::Field { name, found } => write!(
+                f,
+                "the {name} of the release is {found}, which is not allowed"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for ReleaseFormatError {}

@@ -1,0 +1,191 @@
+//! Randomness: what a release accepts, and the public generator that it refuses.
+//!
+//! A release draws 32 bytes from an [`Entropy`] source and expands them with ChaCha12 into the
+//! words it needs. The key is drawn anew for every release and wiped afterwards, so a process that
+//! forks or a virtual machine that is restored does not repeat a stream as long as its source
+//! does not. All guarantees of this crate treat the expanded words as independent uniform bits,
+//! which for ChaCha12 under a fresh secret 256-bit key is the standard assumption.
+//!
+//! [`PublicRng`] is for randomness that everybody may know: projection directions, shuffles,
+//! reproducible experiments. It is seeded, and a release with it does not compile:
+//!
+//! ```compile_fail,E0277
+//! # use undertone_core::{document::Document, epsilon::Epsilon, rng::{Entropy, PublicRng}, select::Rule};
+//! fn release<'p>(document: &mut Document<'p>, epsilon: Epsilon, mut source: PublicRng) {
+//!     let _ = document.release(epsilon, Rule::PermuteAndFlip, &mut source);
+//! }
+//! ```
+//!
+//! Neither does one with a cryptographic generator that somebody seeded:
+//!
+//! ```compile_fail,E0277
+//! # use undertone_core::{document::Document, epsilon::Epsilon, rng::Entropy, select::Rule};
+//! fn release<'p>(document: &mut Document<'p>, epsilon: Epsilon, mut source: chacha20::ChaCha12Rng) {
+//!     let _ = document.release(epsilon, Rule::PermuteAndFlip, &mut source);
+//! }
+//! ```
+//!
+//! The same program with an [`Entropy`] source compiles:
+//!
+//! ```
+//! # use undertone_core::{document::Document, epsilon::Epsilon, rng::Entropy, select::Rule};
+//! fn release<'p>(document: &mut Document<'p>, epsilon: Epsilon, mut source: impl Entropy) {
+//!     let _ = document.release(epsilon, Rule::PermuteAndFlip, &mut source);
+//! }
+//! ```
+
+use core::convert::Infallible;
+
+use chacha20::ChaCha12Rng;
+use rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use zeroize::{Zeroize, Zeroizing};
+
+pub use rand_core;
+
+/// A source of secret, unpredictable bytes: an operating system's generator or a hardware one.
+///
+/// Implementing this marker is a promise that no call ever returns bytes that somebody else can
+/// know or that were returned before. It is deliberately not implemented for every
+/// [`TryCryptoRng`]: a cryptographic generator that was seeded by hand satisfies that trait and
+/// must not reach a release.
+pub trait Entropy: TryCryptoRng {}
+
+/// The entropy source failed or returned nothing but zeroes. No word was drawn, nothing was
+/// released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EntropyFailed;
+
+/// The words of one release: ChaCha12 under a key drawn for this release.
+pub(crate) struct ReleaseStream(ChaCha12Rng);
+
+impl ReleaseStream {
+    pub(crate) fn open<E: Entropy + ?Sized>(source: &mut E) -> Result<Self, EntropyFailed> {
+        let mut key = Zeroizing::new([0u8; 32]);
+        source
+            .try_fill_bytes(key.as_mut())
+            .map_err(|_| EntropyFailed)?;
+        // A working source does this once in 2^256 calls; a broken one does it every time.
+        if key.iter().all(|byte| *byte == 0) {
+            return Err(EntropyFailed);
+        }
+        let mut seed = *key;
+        let stream = Self(ChaCha12Rng::from_seed(seed));
+        seed.zeroize();
+        Ok(stream)
+    }
+}
+
+impl TryRng for ReleaseStream {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.0.try_next_u32()
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.0.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        self.0.try_fill_bytes(out)
+    }
+}
+
+/// Seeded, reproducible, **public** randomness (xoshiro256++).
+///
+/// For projection directions, shuffles and experiments. Not secret: whoever knows the seed knows
+/// every word, which is why it does not implement [`TryCryptoRng`].
+#[derive(Clone, Debug)]
+pub struct PublicRng(Xoshiro256PlusPlus);
+
+impl PublicRng {
+    /// The generator for a public seed; the same seed gives the same words on every target.
+    pub fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+}
+
+impl TryRng for PublicRng {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.0.try_next_u32()
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.0.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        self.0.try_fill_bytes(out)
+    }
+}
+
+/// Words that [`below`] consumes, always.
+pub const WORDS_PER_DRAW: u64 = 2;
+
+/// A number below `n` from 128 random bits: ⌊U·n / 2¹²⁸⌋.
+///
+/// # Guarantee
+/// Every value has a probability within (1/n)·(1 ± n·2⁻¹²⁸). There is no rejection loop, so
+/// neither time nor the number of words consumed depends on `n`.
+///
+/// # Shapes
+/// `n` in `1..=2^64`, larger values count as 2⁶⁴; the result is in `0..n` (0 when `n` is 0).
+///
+/// # Cost
+/// Two words.
+pub fn below<R: Rng + ?Sized>(rng: &mut R, n: u128) -> u64 {
+    let n = n.min(1 << 64);
+    let high = u128::from(rng.next_u64());
+    let low = u128::from(rng.next_u64());
+    // high·n ≤ 2^128 − 2^64 and low·n/2^64 < 2^64: no overflow. The result is below n ≤ 2^64.
+    ((high * n + ((low * n) >> 64)) >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixed<const N: usize>([u64; N], usize);
+
+    impl<const N: usize> TryRng for Fixed<N> {
+        type Error = Infallible;
+        fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+            self.try_next_u64().map(|word| word as u32)
+        }
+        fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+            self.1 += 1;
+            Ok(self.0[self.1 - 1])
+        }
+        fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
+            unreachable!("only words are drawn")
+        }
+    }
+
+    #[test]
+    fn below_is_exact_at_the_corners() {
+        let max = u64::MAX;
+        for (words, n, expected) in [
+            ([0, 0], 1 << 64, 0),
+            ([max, max], 1 << 64, max),
+            ([max, max], u128::MAX, max),
+            ([max, max], 3, 2),
+            ([max, max], 1, 0),
+            ([max, max], 0, 0),
+            ([1 << 63, 0], 3, 1),
+            ([1 << 63, 0], 2, 1),
+            ([(1 << 63) - 1, max], 2, 0),
+            // The low word decides: 2^128/3 lies between these two.
+            ([max / 3, max / 3], 3, 0),
+            ([max / 3, max / 3 + 1], 3, 1),
+        ] {
+            assert_eq!(
+                below(&mut Fixed(words, 0), n),
+                expected,
+                "{words:?} below {n}"
+            );
+        }
+    }
+}

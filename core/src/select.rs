@@ -1,0 +1,429 @@
+//! The selection engine: one index out of a finite public list, drawn in integers only.
+//!
+//! A mechanism reduces a private document to one *level* per candidate, a non-negative integer
+//! badness (0 is best). This module draws a candidate from the levels, by permute-and-flip
+//! (McKenna and Sheldon 2020) or the exponential mechanism (McSherry and Talwar 2007).
+//!
+//! # Why it is private
+//!
+//! Let `C` be [`Ratio::constant`] and ρ = 2⁶⁴/C; by construction 2·ln ρ ≤ ε − 2⁻⁶². The weights
+//! `W₀ = S, W_{i+1} = max(1, ⌈W_i·C / 2⁶⁴⌉)` are positive, non-increasing and satisfy
+//! `W_i ≤ ρ·W_{i+1}`. That inequality, and not closeness to e^(−εi/2), is all that the proof
+//! uses. Levels enter relative to the best level attained, i_r = ℓ_r − min ℓ.
+//!
+//! *One-sided step* (every level moves by 0 or +1). Either min ℓ stays and every
+//! p_r = W_{i_r}/S satisfies p/ρ ≤ p' ≤ p, or it rises by one and p ≤ p' ≤ ρ·p; swapping names,
+//! assume the first. Exponential mechanism: numerator and normaliser both shrink by at most ρ.
+//! Permute-and-flip: Pr\[r\] = p_r·∫₀¹ ∏_{s≠r}(1 − t·p_s) dt, with t the arrival time of r in a
+//! random order. It is at least Pr/ρ, because p'_r ≥ p_r/ρ and the product only grows; and at most
+//! ρ·Pr, because p'_r ≤ p_r and
+//! ∫₀¹∏(1 − t·p'_s)dt ≤ ∫₀¹∏(1 − (t/ρ)·p_s)dt = ρ·∫₀^{1/ρ}∏(1 − τ·p_s)dτ ≤ ρ·∫₀¹∏(1 − τ·p_s)dτ. ∎
+//!
+//! *Mixed step* (levels move by −1, 0, +1): pass through the larger of old and new level, two
+//! one-sided steps, factor ρ² ≤ e^ε.
+//!
+//! *Finite randomness.* A uniform draw below n errs by a factor 1 ± n·2⁻¹²⁸, and n ≤ 2⁶⁴; the
+//! "+4" in `C` pays for it. The result is pure ε: no δ, the random bits included.
+
+use core::fmt;
+
+use heapless::Vec;
+use rand_core::Rng;
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
+
+use zeroize::Zeroize;
+
+use crate::epsilon::Epsilon;
+use crate::rng::below;
+
+/// The most candidates a selection takes.
+pub const MAX_CANDIDATES: u32 = 65_536;
+
+/// The ratio between the weights of neighbouring levels, as the integer `C` of the module
+/// documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratio(u64);
+
+/// ⌈2¹²⁷·exp(−2^b / 2 000 000)⌉ for b in 0..30: the factor that bit b of ε in micro-units
+/// contributes to e^(−ε/2).
+const EXP_OF_BIT: [u128; 30] = [
+    0x7ffffbce_42296a1d_ecaf4316_c005969e,
+    0x7ffff79c_8476036d_b49482d6_d2274bec,
+    0x7fffef39_0978c39e_3969c791_82b61014,
+    0x7fffde72_15247a22_cf1f2e40_425297f3,
+    0x7fffbce4_3314beb7_e9d36ef1_77b29022,
+    0x7fff79c8_89589dff_d74d6ffa_8eb86238,
+    0x7ffef391_9f6d7476_89a0e4e0_42eb9816,
+    0x7ffde725_71c97c81_004db6c7_562488d9,
+    0x7ffbce53_af3ad537_9593fe94_0a5ecb89,
+    0x7ff79cca_8c818c92_114ab531_2312c137,
+    0x7fef3a21_cc964dec_37ce99aa_ef4eafd2,
+    0x7fde7676_4298ee40_b7fc69b4_d1f530db,
+    0x7fbcf5b6_0400f34f_c17c1c48_6b0d315c,
+    0x7f7a0e88_ce496fc4_047bef66_e8f7128c,
+    0x7ef4a93b_2fc9751d_bf8366b6_01ccc953,
+    0x7deb80d2_9779342f_2b468b65_8707b6c7,
+    0x7bdfa8e6_d6c37463_df0aaa81_4359fb50,
+    0x77e15f6b_07f388c7_c4ecd0e3_11ac3eab,
+    0x70469a3c_be31ffcd_1b284d91_1758042f,
+    0x627bb4db_b921ccd2_70de1865_f0d659c8,
+    0x4bc5e47f_094f0073_7cc17abb_0bd19a68,
+    0x2cdb19b7_cdd64af2_a4bc5dd0_9add83af,
+    0x0fb818b8_63a28126_d8941a0d_0e70824c,
+    0x01ee2e92_4e3eb874_1ba16ee3_ac255477,
+    0x000773ef_8a3dc397_83b21254_3947178b,
+    0x0000006f_17354b6f_33fa5d7a_1263e314,
+    0x00000000_0000606a_44a4122a_c173d62b,
+    0x00000000_00000000_00000000_489fbf30,
+    0x00000000_00000000_00000000_00000001,
+    0x00000000_00000000_00000000_00000001,
+];
+
+impl Ratio {
+    /// The ratio for `epsilon`: `C = min(2⁶⁴−1, ⌈2⁶⁴·e^(−ε/2)⌉ + 4)`, computed with upward
+    /// rounding only, so never below the exact value.
+    pub fn new(epsilon: Epsilon) -> Self {
+        // Invariant: product ≥ 2^127·exp(−(the bits so far)/2 000 000), product ≤ 2^127.
+        let mut product: u128 = 1 << 127;
+        for (bit, factor) in EXP_OF_BIT.iter().enumerate() {
+            if epsilon.micro() >> bit & 1 == 1 {
+                product = multiply_up(product, *factor);
+            }
+        }
+        let rounded_up = (product >> 63) + u128::from(product & ((1 << 63) - 1) != 0);
+        Self(u64::try_from(rounded_up + 4).unwrap_or(u64::MAX))
+    }
+
+    /// The integer `C`, at least 5: a step of one level multiplies a weight by about `C / 2⁶⁴`.
+    pub fn constant(self) -> u64 {
+        self.0
+    }
+
+    /// The weight one level below `weight`: `max(1, ⌈weight·C / 2⁶⁴⌉)`. `weight` is at most 2⁶⁴.
+    fn step(self, weight: u128) -> u128 {
+        // weight·C ≤ 2^128 − 2^64, so adding 2^64 − 1 does not overflow.
+        ((weight.min(1 << 64) * u128::from(self.0) + u128::from(u64::MAX)) >> 64).max(1)
+    }
+
+    /// The weights `W₀, W₁, …` for relative levels 0, 1, …, without end.
+    pub fn weights(self, rule: Rule) -> impl Iterator<Item = u128> {
+        core::iter::successors(Some(rule.first_weight()), move |weight| {
+            Some(self.step(*weight))
+        })
+    }
+}
+
+/// ⌈a·b / 2¹²⁷⌉ for a, b ≤ 2¹²⁷.
+fn multiply_up(a: u128, b: u128) -> u128 {
+    const LOW: u128 = u64::MAX as u128;
+    let (a_high, a_low) = (a >> 64, a & LOW);
+    let (b_high, b_low) = (b >> 64, b & LOW);
+    // a·b = high·2^128 + low, schoolbook on 64-bit halves; every sum below stays under 2^128
+    // because a_high and b_high are at most 2^63.
+    let low_low = a_low * b_low;
+    let middle = a_high * b_low + (low_low >> 64);
+    let middle_low = a_low * b_high + (middle & LOW);
+    let high = a_high * b_high + (middle >> 64) + (middle_low >> 64);
+    let low = (middle_low << 64) | (low_low & LOW);
+    let quotient = (high << 1) | (low >> 127);
+    quotient + u128::from(low & ((1 << 127) - 1) != 0)
+}
+
+/// How a candidate is drawn from the levels.
+///
+/// Both are ε-DP under a mixed step and ε/2-DP under a one-sided step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// Every candidate tosses a coin with the probability of its relative level (the best levels
+    /// always show heads); a uniformly random head is returned. Never worse than the exponential
+    /// mechanism in expected level at equal ε (McKenna and Sheldon 2020). The default.
+    PermuteAndFlip,
+    /// A candidate is drawn with probability proportional to its weight. ε-bounded-range, hence
+    /// (ε²/8)-zCDP (Dong et al. 2020; Cesar and Rogers 2020): choose it under a zCDP budget or
+    /// when random bits are scarce.
+    Exponential,
+}
+
+impl Rule {
+    /// W₀: coins are compared with 64-bit words, weights are summed over up to 2¹⁶ candidates.
+    pub fn first_weight(self) -> u128 {
+        match self {
+            Self::PermuteAndFlip => 1 << 64,
+            Self::Exponential => 1 << 48,
+        }
+    }
+
+    /// Random words that one selection among `candidates` consumes, whatever the levels.
+    pub fn words(self, candidates: u32) -> u64 {
+        match self {
+            Self::PermuteAndFlip => u64::from(candidates) + 2 * crate::rng::WORDS_PER_DRAW,
+            Self::Exponential => 2 * crate::rng::WORDS_PER_DRAW,
+        }
+    }
+}
+
+/// One level per candidate, in blocks, readable as often as needed.
+///
+/// Two readings must give the same levels, in candidate order.
+pub trait Levels {
+    /// All levels are below this. Public: it must not depend on the document.
+    fn bound(&self) -> usize;
+
+    /// Calls `visit` with the levels of all candidates, in order, cut into blocks of any size.
+    fn for_each_block(&self, visit: impl FnMut(&[u16]));
+}
+
+/// A slice of levels and a public bound on them.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceLevels<'a> {
+    /// One level per candidate.
+    pub levels: &'a [u16],
+    /// All levels are below this; larger ones count as `bound − 1`.
+    pub bound: usize,
+}
+
+impl Levels for SliceLevels<'_> {
+    fn bound(&self) -> usize {
+        self.bound
+    }
+
+    fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
+        visit(self.levels);
+    }
+}
+
+/// All candidates of one level.
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    /// The weight of the level, minus one (a weight may be 2⁶⁴).
+    weight_minus_one: u64,
+    /// Candidates at this level.
+    candidates: u32,
+    /// Candidates at this level whose coin showed heads.
+    heads: u32,
+    /// The next level that has candidates.
+    next: u16,
+}
+
+/// Draws one candidate.
+///
+/// This is the engine under every selecting mechanism, with levels and randomness as plain
+/// arguments so that it can be tested and simulated; it gives no release. To release a document
+/// use [`Document`](crate::document::Document).
+///
+/// # Guarantee
+/// For any levels and levels' of the same candidates: if they differ by −1, 0 or +1 each, every
+/// output probability differs by a factor of at most e^ε; if all differences are in {0, 1} or all
+/// in {−1, 0}, at most e^(ε/2). See the module documentation for the proof.
+///
+/// # Leaks
+/// The number of candidates and the bound on levels. Every pass runs to the end, coins and choices
+/// are branch-free, and [`Rule::words`] words are consumed whatever the levels. The index of the
+/// bin in use depends on the levels, so code that shares a cache and observes single accesses is
+/// out of scope.
+///
+/// # Shapes
+/// 1 to [`MAX_CANDIDATES`] candidates, levels below `levels.bound() ≤ B`; `B` at most 65 536.
+///
+/// # Errors
+/// [`SelectError`], depending on public sizes only; nothing is drawn.
+///
+/// # Cost
+/// Two passes over the levels, `bound` comparisons a candidate in the first; 24·B bytes of stack.
+///
+/// # Source
+/// McKenna and Sheldon 2020; McSherry and Talwar 2007. Deviations: integer weights rounded up
+/// instead of exponentials; levels relative to the best attained; candidates of one level are
+/// exchangeable, so only a histogram is kept between the passes.
+pub fn select<const B: usize, R: Rng + ?Sized>(
+    levels: &impl Levels,
+    rule: Rule,
+    ratio: Ratio,
+    rng: &mut R,
+) -> Result<u32, SelectError> {
+    let bound = levels.bound();
+    if bound == 0 || bound > B || bound > usize::from(u16::MAX) + 1 {
+        return Err(SelectError::LevelBound {
+            found: bound,
+            limit: B.min(usize::from(u16::MAX) + 1),
+        });
+    }
+    let mut bins: Vec<Bin, B> = Vec::new();
+    // Cannot fail: bound ≤ B.
+    let _ = bins.resize(bound, Bin::default());
+
+    let candidates = histogram(levels, &mut bins);
+    if candidates == 0 || candidates > MAX_CANDIDATES {
+        return Err(SelectError::Candidates { found: candidates });
+    }
+    let best = link_and_weigh(&mut bins, rule, ratio);
+    let (level, rank) = match rule {
+        Rule::PermuteAndFlip => permute_and_flip(&mut bins, best, candidates, rng),
+        Rule::Exponential => exponential(&bins, rng),
+    };
+    for bin in &mut bins {
+        bin.candidates.zeroize();
+        bin.heads.zeroize();
+        bin.weight_minus_one.zeroize();
+        bin.next.zeroize();
+    }
+    Ok(nth_of_level(levels, level, rank))
+}
+
+/// Counts the candidates of every level. Scans all bins for each block, so that no address depends
+/// on a level.
+fn histogram(levels: &impl Levels, bins: &mut [Bin]) -> u32 {
+    let mut candidates: u32 = 0;
+    levels.for_each_block(|block| {
+        candidates = candidates.saturating_add(u32::try_from(block.len()).unwrap_or(u32::MAX));
+        let mut counted: u32 = 0;
+        let mut last = None;
+        for (level, bin) in (0u16..).zip(bins.iter_mut()) {
+            let here = block.iter().map(|l| u32::from(*l == level)).sum::<u32>();
+            bin.candidates = bin.candidates.wrapping_add(here);
+            counted = counted.wrapping_add(here);
+            last = Some(bin);
+        }
+        // A level at or above the bound counts as the worst one.
+        if let Some(bin) = last {
+            bin.candidates = bin
+                .candidates
+                .wrapping_add((block.len() as u32).wrapping_sub(counted));
+        }
+    });
+    candidates
+}
+
+/// Fills in weights relative to the best occupied level and links the occupied levels.
+/// Returns the best occupied level.
+fn link_and_weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) -> u16 {
+    let mut weight_minus_one = (rule.first_weight() - 1) as u64;
+    let mut started = Choice::from(0);
+    for bin in bins.iter_mut() {
+        bin.weight_minus_one = weight_minus_one;
+        started |= !bin.candidates.ct_eq(&0);
+        let stepped = (ratio.step(u128::from(weight_minus_one) + 1) - 1) as u64;
+        weight_minus_one.conditional_assign(&stepped, started);
+    }
+    let mut next: u16 = 0;
+    for (level, bin) in bins.iter_mut().enumerate().rev() {
+        bin.next = next;
+        next.conditional_assign(&(level as u16), !bin.candidates.ct_eq(&0));
+    }
+    next
+}
+
+/// Tosses one coin per candidate, level by level, then draws a head. Returns its level and its
+/// rank among the candidates of that level.
+fn permute_and_flip<R: Rng + ?Sized>(
+    bins: &mut [Bin],
+    best: u16,
+    candidates: u32,
+    rng: &mut R,
+) -> (u16, u32) {
+    let mut cursor = best;
+    let mut left = bins
+        .get(usize::from(cursor))
+        .map_or(0, |bin| bin.candidates);
+    for _ in 0..candidates {
+        let word = rng.next_u64();
+        if let Some(bin) = bins.get_mut(usize::from(cursor)) {
+            // Heads iff word < weight.
+            let head = u32::from((!word.ct_gt(&bin.weight_minus_one)).unwrap_u8());
+            bin.heads += head;
+            left = left.wrapping_sub(1);
+            let done = left.ct_eq(&0);
+            cursor.conditional_assign(&bin.next, done);
+            let next = bins
+                .get(usize::from(cursor))
+                .map_or(0, |bin| bin.candidates);
+            left.conditional_assign(&next, done);
+        }
+    }
+    // The best level always shows heads, so there is one to draw.
+    draw_level(bins, |bin| u128::from(bin.heads), rng)
+}
+
+/// Draws a level by the total weight of its candidates, then a candidate of that level.
+fn exponential<R: Rng + ?Sized>(bins: &[Bin], rng: &mut R) -> (u16, u32) {
+    // At most 2^16 candidates of weight at most 2^48: the total is at most 2^64.
+    draw_level(
+        bins,
+        |bin| u128::from(bin.candidates) * (u128::from(bin.weight_minus_one) + 1),
+        rng,
+    )
+}
+
+/// Draws a level in proportion to its share, and a rank below its candidate count.
+fn draw_level<R: Rng + ?Sized>(
+    bins: &[Bin],
+    share: impl Fn(&Bin) -> u128,
+    rng: &mut R,
+) -> (u16, u32) {
+    let target = u128::from(below(rng, bins.iter().map(&share).sum()));
+    let mut running: u128 = 0;
+    let mut passed = Choice::from(0);
+    let mut level: u16 = 0;
+    let mut candidates: u32 = 0;
+    for (index, bin) in bins.iter().enumerate() {
+        running += share(bin);
+        let passes = !passed & Choice::from(u8::from(running > target));
+        level.conditional_assign(&(index as u16), passes);
+        candidates.conditional_assign(&bin.candidates, passes);
+        passed |= passes;
+    }
+    (level, below(rng, u128::from(candidates)) as u32)
+}
+
+/// The index of the candidate with this rank among the candidates of a level. Visits all of them.
+fn nth_of_level(levels: &impl Levels, level: u16, rank: u32) -> u32 {
+    let worst = levels.bound().saturating_sub(1) as u16;
+    let mut index: u32 = 0;
+    let mut seen: u32 = 0;
+    let mut found: u32 = 0;
+    levels.for_each_block(|block| {
+        for candidate in block {
+            let same = (*candidate).min(worst).ct_eq(&level);
+            found.conditional_assign(&index, same & seen.ct_eq(&rank));
+            seen = seen.wrapping_add(u32::from(same.unwrap_u8()));
+            index = index.wrapping_add(1);
+        }
+    });
+    found
+}
+
+/// Why nothing was selected. It depends on public sizes only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SelectError {
+    /// No candidates, or more than [`MAX_CANDIDATES`].
+    Candidates {
+        /// The number of candidates.
+        found: u32,
+    },
+    /// The bound on levels is zero or above the capacity of the histogram.
+    LevelBound {
+        /// The bound.
+        found: usize,
+        /// The capacity.
+        limit: usize,
+    },
+}
+
+impl fmt::Display for SelectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Candidates { found } => {
+                write!(
+                    f,
+                    "{found} candidates; a selection takes 1 to {MAX_CANDIDATES}"
+                )
+            }
+            Self::LevelBound { found, limit } => {
+                write!(f, "level bound {found}; it must lie in 1..={limit}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for SelectError {}

@@ -1,0 +1,252 @@
+//! Public corpora: one document a line, read as a stream.
+//!
+//! | ending | line |
+//! | --- | --- |
+//! | `.jsonl` | a JSON object: string `text`; `id` and `label`, string or number, may be absent or null; other fields are ignored |
+//! | `.tsv` | label, tabulator, text; no header, no quoting; an empty label is no label |
+//!
+//! Both may be gzipped (`.jsonl.gz`, `.tsv.gz`). Files are UTF-8; a byte order mark at the start,
+//! carriage returns at line ends and blank lines are skipped. A document without an id gets
+//! `line-N`, N counted from 1.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::{Error, LineProblem, Result};
+
+/// The longest line that is read, in bytes without the line end: 16 MiB.
+///
+/// The reader holds one line at a time, so this bounds its memory whatever the file contains.
+pub const LINE_LIMIT: usize = 16 << 20;
+
+/// The file name endings that [`Corpus::open`] knows.
+pub(crate) const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz"];
+
+/// One document of a public corpus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CorpusDocument {
+    /// The document's own id, or `line-N`.
+    pub id: String,
+    /// The class of the document, if the corpus says one.
+    pub label: Option<String>,
+    /// The document.
+    pub text: String,
+}
+
+/// The documents of a corpus file, in order.
+///
+/// The first error ends the iteration: what follows a broken line is not trusted.
+pub struct Corpus {
+    path: PathBuf,
+    format: Format,
+    reader: Box<dyn BufRead + Send>,
+    line: u64,
+    buffer: Vec<u8>,
+    ended: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Format {
+    Jsonl,
+    Tsv,
+}
+
+impl Corpus {
+    /// Opens a corpus; the end of the file name says how it is read.
+    ///
+    /// # Errors
+    /// [`Error::UnknownCorpusFormat`] for another ending than those in the [module](self) table;
+    /// [`Error::Io`] if the file cannot be opened. Iterating gives [`Error::CorpusLine`] for a line
+    /// that cannot be read or is not a document.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let (stem, gzipped) = match name.strip_suffix(".gz") {
+            Some(stem) => (stem, true),
+            None => (&*name, false),
+        };
+        let format = if stem.ends_with(".jsonl") {
+            Format::Jsonl
+        } else if stem.ends_with(".tsv") {
+            Format::Tsv
+        } else {
+            return Err(Error::UnknownCorpusFormat { path });
+        };
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(cause) => {
+                return Err(Error::Io {
+                    action: "open",
+                    path,
+                    cause,
+                });
+            }
+        };
+        let reader: Box<dyn BufRead + Send> = if gzipped {
+            Box::new(BufReader::new(MultiGzDecoder::new(file)))
+        } else {
+            Box::new(BufReader::new(file))
+        };
+        Ok(Self {
+            path,
+            format,
+            reader,
+            line: 0,
+            buffer: Vec::new(),
+            ended: false,
+        })
+    }
+
+    /// Reads the next line into the buffer, without its end. False at the end of the file.
+    fn read_line(&mut self) -> Result<bool, LineProblem> {
+        self.line += 1;
+        self.buffer.clear();
+        // Room for a byte order mark, the longest line, "\r\n", and a byte that shows it is longer.
+        let read = (&mut self.reader)
+            .take(LINE_LIMIT as u64 + 6)
+            .read_until(b'\n', &mut self.buffer)
+            .map_err(LineProblem::Unreadable)?;
+        if self.line == 1 && self.buffer.starts_with(b"\xef\xbb\xbf") {
+            self.buffer.drain(..3);
+        }
+        if self.buffer.ends_with(b"\n") {
+            self.buffer.pop();
+        }
+        if self.buffer.ends_with(b"\r") {
+            self.buffer.pop();
+        }
+        if self.buffer.len() > LINE_LIMIT {
+            return Err(LineProblem::TooLong { limit: LINE_LIMIT });
+        }
+        Ok(read > 0)
+    }
+
+    /// The next document, or `None` at the end of the file.
+    fn next_document(&mut self) -> Result<Option<CorpusDocument>, LineProblem> {
+        while self.read_line()? {
+            let line = str::from_utf8(&self.buffer).map_err(|error| LineProblem::NotUtf8 {
+                byte: error.valid_up_to() + 1,
+            })?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            return match self.format {
+                Format::Jsonl => from_json(line, self.line),
+                Format::Tsv => from_tsv(line, self.line),
+            }
+            .map(Some);
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for Corpus {
+    type Item = Result<CorpusDocument>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let next = self
+            .next_document()
+            .map_err(|problem| Error::CorpusLine {
+                path: self.path.clone(),
+                line: self.line,
+                problem,
+            })
+            .transpose();
+        self.ended = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+impl std::iter::FusedIterator for Corpus {}
+
+fn line_id(line: u64) -> String {
+    format!("line-{line}")
+}
+
+fn from_tsv(line: &str, number: u64) -> Result<CorpusDocument, LineProblem> {
+    let (label, text) = line.split_once('\t').ok_or(LineProblem::MissingTab)?;
+    Ok(CorpusDocument {
+        id: line_id(number),
+        label: (!label.is_empty()).then(|| label.to_owned()),
+        text: text.to_owned(),
+    })
+}
+
+/// The fields of a line as they are written. Other fields are skipped without being stored, and
+/// numbers keep their digits (an id of 20 digits does not fit any number type).
+#[derive(Deserialize)]
+struct JsonLine<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    label: Option<&'a RawValue>,
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+}
+
+fn from_json(line: &str, number: u64) -> Result<CorpusDocument, LineProblem> {
+    // A derived reader also takes an array as the fields in order.
+    if !line.trim_start().starts_with('{') {
+        return Err(LineProblem::NotJson {
+            fault: "no object",
+            column: 1,
+        });
+    }
+    let fields: JsonLine<'_> = serde_json::from_str(line).map_err(|error| not_json(&error))?;
+    let text = fields
+        .text
+        .ok_or(LineProblem::MissingField { field: "text" })?;
+    if !text.get().starts_with('"') {
+        return Err(LineProblem::WrongType {
+            field: "text",
+            wanted: "a string",
+        });
+    }
+    Ok(CorpusDocument {
+        id: match fields.id {
+            Some(id) => scalar("id", id)?,
+            None => line_id(number),
+        },
+        label: fields
+            .label
+            .map(|label| scalar("label", label))
+            .transpose()?,
+        text: string(text)?,
+    })
+}
+
+/// A string's value, or a number's digits.
+fn scalar(field: &'static str, value: &RawValue) -> Result<String, LineProblem> {
+    match value.get().as_bytes() {
+        [b'"', ..] => string(value),
+        [b'-' | b'0'..=b'9', ..] => Ok(value.get().to_owned()),
+        _ => Err(LineProblem::WrongType {
+            field,
+            wanted: "a string or a number",
+        }),
+    }
+}
+
+fn string(value: &RawValue) -> Result<String, LineProblem> {
+    serde_json::from_str(value.get()).map_err(|error| not_json(&error))
+}
+
+/// The message of a JSON error may quote the line, so only its kind and place are kept.
+fn not_json(error: &serde_json::Error) -> LineProblem {
+    LineProblem::NotJson {
+        fault: match error.classify() {
+            serde_json::error::Category::Eof => "it ends too early",
+            serde_json::error::Category::Data => "a field is given twice or has a wrong value",
+            serde_json::error::Category::Syntax | serde_json::error::Category::Io => "syntax error",
+        },
+        column: error.column(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Sentence encoders: a sentence in, a vector out.
+//!
+//! [`OnnxEncoder`] runs a sentence-transformers model that was exported to ONNX, on one of two
+//! engines: `rten`, which is built in, or ONNX Runtime, which is faster and is loaded while running
+//! when a library is named (see [`Runtime`]).
+
+mod onnx;
+mod ort_engine;
+mod rten_engine;
+
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::progress::Progress;
+
+pub use onnx::{OnnxEncoder, Runtime};
+pub(crate) use ort_engine::RUNTIME_OLDEST_MINOR;
+
+/// The environment variable that names the shared library of ONNX Runtime.
+pub const RUNTIME_VARIABLE: &str = "ORT_DYLIB_PATH";
+
+/// Turns a sentence into a vector.
+///
+/// One sentence a call, on purpose. The privacy promise is about neighbouring lists of sentences, so
+/// replacing one sentence may change one vector only. In a batch, vectors can depend on their
+/// neighbours: padding changes the order of sums, and dynamically quantised models take their scales
+/// from the whole batch. An implementation must compute the same bits for the same sentence whatever
+/// was encoded before, beside or after it, on any number of threads.
+pub trait Encoder: Send + Sync {
+    /// Which encoder made a vector. Vectors of different identities do not belong together.
+    fn identity(&self) -> &EncoderIdentity;
+
+    /// The number of coordinates of a vector, at least 1.
+    fn dimension(&self) -> usize;
+
+    /// Writes the vector of `sentence` to `out`. Any string is a sentence, the empty one too.
+    ///
+    /// A coordinate that comes out as NaN or infinite is written as it is.
+    ///
+    /// # Errors
+    /// [`WrongDimension`](crate::Error::WrongDimension) if `out` is not as long as
+    /// [`dimension`](Self::dimension); [`Encode`](crate::Error::Encode) if the encoder fails.
+    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()>;
+}
+
+/// Names an encoder by what it is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncoderIdentity {
+    /// A name for people.
+    pub name: String,
+    /// SHA-256 over the encoder's files.
+    pub digest: [u8; 32],
+}
+
+/// The vectors of all sentences, one row of [`dimension`](Encoder::dimension) coordinates a
+/// sentence, in the order of the sentences.
+///
+/// Runs on the threads of the current `rayon` pool. The bits do not depend on their number.
+///
+/// # Errors
+/// One of the errors of [`Encoder::encode`]; no vector is returned then.
+pub fn encode_all(
+    encoder: &dyn Encoder,
+    sentences: &[impl AsRef<str> + Sync],
+    progress: &Progress,
+) -> Result<Vec<f32>> {
+    let dimension = encoder.dimension();
+    let mut rows = vec![0.0; sentences.len() * dimension];
+    rows.par_chunks_exact_mut(dimension)
+        .zip(sentences)
+        .try_for_each(|(row, sentence)| {
+            encoder.encode(sentence.as_ref(), row)?;
+            progress.advance(1);
+            Ok(())
+        })?;
+    Ok(rows)
+}

@@ -1,0 +1,200 @@
+//! Errors of the host library.
+//!
+//! Every message says what was wrong, with the file, the line, the value and the limit where there
+//! is one, and what to do. None of them quotes a text: a corpus line is named by its number, a
+//! sentence by its number of tokens or bytes.
+
+use std::io;
+use std::path::PathBuf;
+
+/// `Result` with the [`enum@Error`] of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong on the host side.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused something.
+    #[error("cannot {action} `{}`: {cause}", path.display())]
+    Io {
+        /// What was tried, as it reads after "cannot".
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+
+    /// The corpus format is chosen by the end of the file name, and this end is not known.
+    #[error(
+        "`{}` has an unknown ending; known corpus files end in {}",
+        path.display(),
+        crate::corpus::ENDINGS.join(", ")
+    )]
+    UnknownCorpusFormat {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A line of a corpus is not a document.
+    #[error("`{}` line {line}: {problem}", path.display())]
+    CorpusLine {
+        /// The corpus file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        problem: LineProblem,
+    },
+
+    /// A path cannot be the name of a file to write.
+    #[error("cannot write `{}`: {problem}", path.display())]
+    OutputPath {
+        /// The path.
+        path: PathBuf,
+        /// Why not, and what is wanted.
+        problem: &'static str,
+    },
+
+    /// A file of a sentence encoder is absent.
+    #[error(
+        "no sentence encoder at `{}`: the file `{}` does not exist; give a folder with model.onnx \
+         and tokenizer.json, or a .onnx file with tokenizer.json beside it",
+        given.display(),
+        missing.display()
+    )]
+    EncoderFileMissing {
+        /// The path that was given.
+        given: PathBuf,
+        /// The file that was looked for.
+        missing: PathBuf,
+    },
+
+    /// `tokenizer.json` cannot be used.
+    #[error("cannot use the tokenizer `{}`: {problem}", path.display())]
+    Tokenizer {
+        /// The tokenizer file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// The model file cannot be used as a sentence encoder.
+    #[error("cannot use the model `{}` with {engine}: {problem}", path.display())]
+    Model {
+        /// The model file.
+        path: PathBuf,
+        /// The engine that was to run it.
+        engine: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// The tokenizer produces numbers that the model does not know.
+    #[error(
+        "`{}` does not fit the model `{}`: the model fails on the tokenizer's token number \
+         {largest} ({problem}); take both files from the same export",
+        tokenizer.display(),
+        model.display()
+    )]
+    VocabularyMismatch {
+        /// The tokenizer file.
+        tokenizer: PathBuf,
+        /// The model file.
+        model: PathBuf,
+        /// The largest token number the tokenizer can produce.
+        largest: u32,
+        /// What the engine said.
+        problem: String,
+    },
+
+    /// ONNX Runtime was asked for and cannot be used.
+    #[error(
+        "cannot use ONNX Runtime from `{}` (named by --onnxruntime or {}): {problem}; wanted is the \
+         shared library of ONNX Runtime 1.{} or newer; without the option and the variable the \
+         built-in engine is used",
+        path.display(),
+        crate::encoder::RUNTIME_VARIABLE,
+        crate::encoder::RUNTIME_OLDEST_MINOR
+    )]
+    OnnxRuntime {
+        /// The file that was to be loaded.
+        path: PathBuf,
+        /// Why it cannot be used.
+        problem: String,
+    },
+
+    /// A sentence could not be encoded.
+    #[error("cannot encode a sentence of {bytes} bytes with `{encoder}`: {problem}")]
+    Encode {
+        /// The encoder's name.
+        encoder: String,
+        /// Length of the sentence.
+        bytes: usize,
+        /// What the tokenizer or the engine said.
+        problem: String,
+    },
+
+    /// The place for a vector has the wrong length.
+    #[error("a vector of `{encoder}` has {expected} coordinates, but the place for it has {found}")]
+    WrongDimension {
+        /// The encoder's name.
+        encoder: String,
+        /// The encoder's dimension.
+        expected: usize,
+        /// The length of the slice that was given.
+        found: usize,
+    },
+}
+
+/// What is wrong with one line of a corpus.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LineProblem {
+    /// The file could not be read on.
+    #[error("cannot read on: {0}")]
+    Unreadable(io::Error),
+
+    /// The line is longer than the reader holds in memory.
+    #[error("longer than {limit} bytes; split the document")]
+    TooLong {
+        /// The longest line that is read, in bytes.
+        limit: usize,
+    },
+
+    /// The line is not UTF-8.
+    #[error("not UTF-8 at byte {byte}; convert the file to UTF-8")]
+    NotUtf8 {
+        /// The first wrong byte of the line, counted from 1.
+        byte: usize,
+    },
+
+    /// The line is not one JSON object.
+    #[error("not one JSON object: {fault} at column {column}")]
+    NotJson {
+        /// The kind of fault.
+        fault: &'static str,
+        /// Where the JSON reader stopped, in bytes from 1.
+        column: usize,
+    },
+
+    /// A field every document needs is absent.
+    #[error("the JSON object has no field \"{field}\"")]
+    MissingField {
+        /// The field.
+        field: &'static str,
+    },
+
+    /// A field has the wrong type.
+    #[error("the field \"{field}\" is not {wanted}")]
+    WrongType {
+        /// The field.
+        field: &'static str,
+        /// The types it may have.
+        wanted: &'static str,
+    },
+
+    /// A line of a .tsv file has no tabulator.
+    #[error("no tabulator; a line is the label, a tabulator and the text")]
+    MissingTab,
+}

@@ -1,0 +1,222 @@
+//! Files that appear whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+
+/// A file that is written beside its target and takes its place in one step.
+///
+/// Whoever reads or maps the target sees the old content or the new one, never a part. Dropping it
+/// without [`commit`](Self::commit) removes what was written and leaves the target as it was.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::io::Write;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("report.txt");
+/// let mut file = undertone::output::AtomicFile::create(&path)?;
+/// file.write_all(b"done")?;
+/// file.commit()?;
+/// assert_eq!(std::fs::read(&path)?, b"done");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AtomicFile {
+    target: PathBuf,
+    beside: PathBuf,
+    writer: BufWriter<File>,
+    committed: bool,
+}
+
+impl AtomicFile {
+    /// Starts a file that will be called `path`; nothing is there under this name before
+    /// [`commit`](Self::commit).
+    ///
+    /// # Errors
+    /// [`Error::OutputPath`] if `path` is a folder or names no file; [`Error::Io`] if its folder
+    /// does not exist or cannot be written.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let target = path.as_ref().to_owned();
+        let Some(name) = target
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+        else {
+            return Err(Error::OutputPath {
+                path: target,
+                problem: "it names no file; add a file name",
+            });
+        };
+        if target.is_dir() {
+            return Err(Error::OutputPath {
+                path: target,
+                problem: "it is a folder; add a file name",
+            });
+        }
+        // The process id and a counter make the name unique among running processes; a leftover of
+        // a killed process with the same number is stepped over.
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let beside = target.with_file_name(format!(".{name}.{}-{count}.part", process::id()));
+            match OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(&beside)
+            {
+                Ok(file) => {
+                    return Ok(Self {
+                        target,
+                        beside,
+                        writer: BufWriter::new(file),
+                        committed: false,
+                    });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(cause) => {
+                    return Err(Error::Io {
+                        action: "create",
+                        path: target,
+                        cause,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Writes everything to the disk and gives the file its name, replacing a file of that name.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the target is then as it was, unless only the last step, writing its folder to
+    /// the disk, failed.
+    pub fn commit(mut self) -> Result<()> {
+        self.finish().map_err(|cause| Error::Io {
+            action: "write",
+            path: self.target.clone(),
+            cause,
+        })
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.writer.flush()?;
+        self.writer.get_ref().sync_all()?;
+        fs::rename(&self.beside, &self.target)?;
+        self.committed = true;
+        // The new name survives a power failure only when the folder is on the disk too. Other
+        // systems do not let a folder be opened as a file.
+        #[cfg(unix)]
+        {
+            let folder = match self.target.parent() {
+                Some(folder) if !folder.as_os_str().is_empty() => folder,
+                _ => Path::new("."),
+            };
+            File::open(folder)?.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if !self.committed {
+            // Nothing useful can be done about a failure here; the name shows what the file is.
+            let _ = fs::remove_file(&self.beside);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AtomicFile;
+    use crate::Error;
+    use std::fs;
+    use std::io::Write;
+    use std::path::Path;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn target_changes_only_at_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pack");
+        fs::write(&path, "old").unwrap();
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        file.flush().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        file.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["a.pack"]);
+    }
+
+    #[test]
+    fn dropping_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pack");
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(&[7; 100_000]).unwrap();
+        assert_eq!(names(folder.path()).len(), 1);
+        drop(file);
+        assert!(names(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn two_writers_of_one_target_do_not_meet() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pack");
+        let mut first = AtomicFile::create(&path).unwrap();
+        let mut second = AtomicFile::create(&path).unwrap();
+        first.write_all(b"first").unwrap();
+        second.write_all(b"second").unwrap();
+        second.commit().unwrap();
+        first.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        assert_eq!(names(folder.path()), ["a.pack"]);
+    }
+
+    #[test]
+    fn failed_commit_removes_the_part_and_names_the_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pack");
+        let file = AtomicFile::create(&path).unwrap();
+        // A folder that is not empty took the name in the meantime.
+        fs::create_dir_all(path.join("inside")).unwrap();
+        let error = file.commit().unwrap_err();
+        assert!(matches!(error, Error::Io { .. }), "{error}");
+        assert!(error.to_string().contains("a.pack"), "{error}");
+        assert_eq!(names(folder.path()), ["a.pack"]);
+    }
+
+    #[test]
+    fn refuses_what_cannot_be_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path().to_owned(), folder.path().join("..")] {
+            let error = AtomicFile::create(&path).unwrap_err();
+            assert!(matches!(error, Error::OutputPath { .. }), "{error}");
+        }
+        let error = AtomicFile::create(folder.path().join("no/such/a.pack")).unwrap_err();
+        assert!(matches!(error, Error::Io { .. }), "{error}");
+        assert!(error.to_string().contains("a.pack"), "{error}");
+    }
+}

@@ -1,0 +1,1 @@
+//! undertone-tests
