@@ -51,14 +51,19 @@ pub(crate) struct Counts<const P: usize> {
 }
 
 impl<const P: usize> Counts<P> {
-    /// The counts of an empty document; `None` if there are more than `P` directions.
-    pub(crate) fn new(directions: usize) -> Option<Self> {
-        let mut at_least = Vec::new();
-        at_least.resize(directions, [0; CODES]).ok()?;
-        Some(Self {
-            at_least,
+    /// The counts of an empty document, without the rows that [`fill`](Counts::fill) adds: what
+    /// holds next to nothing is built where it is wanted, a whole table would be copied there over
+    /// the stack.
+    pub(crate) const fn new() -> Self {
+        Self {
+            at_least: Vec::new(),
             sentences: 0,
-        })
+        }
+    }
+
+    /// Adds the rows that are missing, in place; at most `P`.
+    pub(crate) fn fill(&mut self, directions: usize) {
+        while self.at_least.len() < directions && self.at_least.push([0; CODES]).is_ok() {}
     }
 
     pub(crate) fn sentences(&self) -> usize {
@@ -68,6 +73,7 @@ impl<const P: usize> Counts<P> {
     /// Adds one sentence. The caller has checked the length of the embedding and that there is
     /// room; beyond [`MAX_SENTENCES`] counts would stop at 255.
     pub(crate) fn add(&mut self, section: &DepthSection<'_>, embedding: &[f32]) {
+        self.fill(section.n_directions());
         let mut sums = [0i64; P];
         project(section, embedding, &mut sums);
         let boundaries = section.boundaries();
@@ -92,9 +98,10 @@ impl<const P: usize> Counts<P> {
 }
 
 /// The projections of one embedding, as exact integers.
-fn project(section: &DepthSection<'_>, embedding: &[f32], sums: &mut [i64]) {
+pub(crate) fn project(section: &DepthSection<'_>, embedding: &[f32], sums: &mut [i64]) {
     let scale: Scale = section.scale();
     let mut start = 0;
+    sums.fill(0);
     for chunk in embedding.chunks(CHUNK) {
         let mut fixed = [0i16; CHUNK];
         for (fixed, coordinate) in fixed.iter_mut().zip(chunk) {

@@ -10,7 +10,7 @@ use crate::lexicon::{Lexicon, MAX_LEXICON_DIMENSION};
 use crate::pack::{DepthSection, Pack};
 use crate::release::Release;
 use crate::rng::{Entropy, ReleaseStream};
-use crate::select::{Ratio, Rule, SelectError, select};
+use crate::select::{Levels, Ratio, Rule, SelectError, select};
 
 /// A private document: sentences go in, one private [`Release`] comes out, and the document is
 /// empty again.
@@ -66,20 +66,26 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// # Errors
     /// [`DocumentError::NoCandidates`] if the pack has none, [`DocumentError::TooManyDirections`]
     /// if it has more than `P` directions.
+    ///
+    /// # Cost
+    /// Constant time. Optimised and stored where it stays, the document is built in place.
+    #[inline]
     pub fn new(pack: &Pack<'p>) -> Result<Self, DocumentError> {
         const { assert!(K >= 1 && K <= MAX_SENTENCES, "K must lie in 1..=255") };
         let section = pack.depth().ok_or(DocumentError::NoCandidates)?;
         let directions = section.n_directions();
-        let counts = Counts::new(directions).ok_or(DocumentError::TooManyDirections {
-            found: directions,
-            limit: P,
-        })?;
+        if directions > P {
+            return Err(DocumentError::TooManyDirections {
+                found: directions,
+                limit: P,
+            });
+        }
         Ok(Self {
             section,
             lexicon: pack.lexicon(),
             dimension: pack.dimension(),
             pack_id: pack.id(),
-            counts,
+            counts: Counts::new(),
         })
     }
 
@@ -118,11 +124,20 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// [`DocumentError::NoLexicon`] if the pack has none, [`DocumentError::Full`] as for
     /// [`push`](Document::push).
     pub fn push_sentence(&mut self, sentence: &str) -> Result<(), DocumentError> {
+        self.push_sentence_lossy(sentence.as_bytes())
+    }
+
+    /// [`push_sentence`](Document::push_sentence) for bytes that may not be UTF-8: what is not
+    /// separates words. An error would depend on the text.
+    ///
+    /// # Errors
+    /// Those of [`push_sentence`](Document::push_sentence).
+    pub fn push_sentence_lossy(&mut self, sentence: &[u8]) -> Result<(), DocumentError> {
         let lexicon = self.lexicon.ok_or(DocumentError::NoLexicon)?;
         let mut buffer = [0f32; MAX_LEXICON_DIMENSION as usize];
         let vector = buffer.get_mut(..lexicon.dimension()).unwrap_or_default();
         let result = lexicon
-            .sentence_vector(sentence, vector)
+            .sentence_vector_lossy(sentence, vector)
             .map_err(|error| DocumentError::Dimension {
                 expected: error.expected,
                 found: error.found,
@@ -132,9 +147,29 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         result
     }
 
+    /// The number of coordinates in an embedding.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
     /// The number of sentences so far. Private: it must not leave the device.
     pub fn sentences(&self) -> usize {
         self.counts.sentences()
+    }
+
+    /// Calls `visit` with the level of every candidate, in order, in blocks: 0 is best.
+    ///
+    /// **Private data.** The levels are what the selection protects; they are here for audits and
+    /// experiments on public text and must not leave the device.
+    pub fn levels(&self, visit: impl FnMut(&[u16])) {
+        self.depth_levels().for_each_block(visit);
+    }
+
+    fn depth_levels(&self) -> DepthLevels<'_, K, P> {
+        DepthLevels {
+            section: self.section,
+            counts: &self.counts,
+        }
     }
 
     /// Forgets all sentences; their traces in the state are wiped.
@@ -162,12 +197,11 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
         let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
-        let levels = DepthLevels::<K, P> {
-            section: self.section,
-            counts: &self.counts,
-        };
-        let candidate = select::<K, _>(&levels, rule, Ratio::new(epsilon), &mut stream)
-            .map_err(DocumentError::Selection)?;
+        // Before the first sentence too, so that an empty document takes the same work.
+        self.counts.fill(self.section.n_directions());
+        let candidate =
+            select::<K, _>(&self.depth_levels(), rule, Ratio::new(epsilon), &mut stream)
+                .map_err(DocumentError::Selection)?;
         self.clear();
         Ok(Release {
             rule,

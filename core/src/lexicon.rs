@@ -52,6 +52,12 @@ pub fn words(text: &str) -> impl Iterator<Item = Word> + '_ {
         })
 }
 
+/// The words of the valid parts of a text; the same as the words of the text with every invalid
+/// part replaced by a character that belongs to no word.
+fn words_lossy(text: &[u8]) -> impl Iterator<Item = Word> + '_ {
+    text.utf8_chunks().flat_map(|chunk| words(chunk.valid()))
+}
+
 /// A checked view of a lexicon section.
 #[derive(Clone, Copy, Debug)]
 pub struct Lexicon<'a> {
@@ -148,10 +154,9 @@ impl<'a> Lexicon<'a> {
     /// The weight, `0..=65535` for 0..=1, and the vector of the word at `index`.
     pub fn entry(&self, index: usize) -> Option<(u16, &'a [i8])> {
         let weight = self.weights.get(index)?.get();
-        Some((
-            weight,
-            self.vectors.chunks_exact(self.dimension).nth(index)?,
-        ))
+        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        let mut vectors = self.vectors.chunks_exact(self.dimension.max(1));
+        Some((weight, vectors.nth(index)?))
     }
 
     /// The vector of one sentence, written to `out`.
@@ -174,6 +179,19 @@ impl<'a> Lexicon<'a> {
     /// Arora, Liang and Ma 2017, without their removal of the first principal component (the host
     /// subtracts the mean when it distils).
     pub fn sentence_vector(&self, sentence: &str, out: &mut [f32]) -> Result<(), DimensionError> {
+        self.sentence_vector_lossy(sentence.as_bytes(), out)
+    }
+
+    /// [`sentence_vector`](Lexicon::sentence_vector) of bytes that may not be UTF-8: what is not
+    /// separates words. An error would depend on the text.
+    ///
+    /// # Errors
+    /// [`DimensionError`] if `out` has another length; nothing is written.
+    pub fn sentence_vector_lossy(
+        &self,
+        sentence: &[u8],
+        out: &mut [f32],
+    ) -> Result<(), DimensionError> {
         if out.len() != self.dimension {
             return Err(DimensionError {
                 expected: self.dimension,
@@ -183,7 +201,7 @@ impl<'a> Lexicon<'a> {
         // A word adds at most 2^16·2^7 to a sum, so 2^40 words fit.
         let mut sums = [0i64; MAX_LEXICON_DIMENSION as usize];
         let mut total: i64 = 0;
-        for mut word in words(sentence) {
+        for mut word in words_lossy(sentence) {
             if let Some((weight, vector)) = self.find(&word).and_then(|index| self.entry(index)) {
                 for (sum, coordinate) in sums.iter_mut().zip(vector) {
                     *sum += i64::from(weight) * i64::from(*coordinate);
@@ -258,6 +276,21 @@ mod tests {
         assert_eq!(split(&"x".repeat(MAX_WORD_BYTES + 1)), [] as [&str; 0]);
         // İ becomes two characters when lower-cased; the limit holds for the result.
         assert_eq!(split(&"İ".repeat(MAX_WORD_BYTES / 2)), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn invalid_utf8_separates_words() {
+        for text in [
+            &b"one\xfftwo"[..],
+            b"'one\x80'two",
+            b"\xe2\x80\x99one\xe2\x80two\xe2",
+            b"\xff\xfe",
+            b"whole",
+            b"",
+        ] {
+            let replaced = std::string::String::from_utf8_lossy(text);
+            assert!(words_lossy(text).eq(words(&replaced)), "{replaced}");
+        }
     }
 
     #[test]

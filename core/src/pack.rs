@@ -237,6 +237,8 @@ impl<'a> Pack<'a> {
     }
 
     /// The first eight bytes of the digest: how a release names its pack.
+    // Not a call: it would make `Document::new` build its result on the stack.
+    #[inline(always)]
     pub fn id(&self) -> [u8; 8] {
         let mut id = [0; 8];
         for (to, from) in id.iter_mut().zip(&self.header.digest) {
@@ -494,7 +496,8 @@ impl<'a> DepthSection<'a> {
 
     /// `[p]` rows of one weight per coordinate.
     pub(crate) fn directions(&self) -> impl Iterator<Item = &'a [I16]> {
-        self.directions.chunks_exact(self.dimension)
+        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        self.directions.chunks_exact(self.dimension.max(1))
     }
 
     /// `[p]` rows of 255 bucket boundaries.
@@ -504,23 +507,43 @@ impl<'a> DepthSection<'a> {
 
     /// `[p]` rows of one code per candidate.
     pub(crate) fn codes(&self) -> impl Iterator<Item = &'a [u8]> {
-        self.codes.chunks_exact(self.candidates as usize)
+        // As above.
+        self.codes.chunks_exact((self.candidates as usize).max(1))
     }
 
-    /// The code of a projection: how many of the boundaries it reaches. Monotone in the projection
-    /// whatever the boundaries, and branch-free.
+    /// The projections of one embedding on all directions, as exact integers: the first step of
+    /// scoring, for those who build or study packs.
+    ///
+    /// `embedding`: `[dimension]` f32, any bits; `out`: `[p]`. Coordinates and directions that one
+    /// side lacks count as 0.
+    pub fn projections(&self, embedding: &[f32], out: &mut [i64]) {
+        crate::depth::project(self, embedding, out);
+    }
+
+    /// The integer that is compared with the bucket boundaries: the projection shifted right and
+    /// clamped.
+    pub fn bucket_input(&self, projection: i64) -> i32 {
+        (projection >> self.shift).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+    }
+
+    /// The code of a projection: how many of a direction's boundaries it reaches. Monotone in the
+    /// projection whatever the boundaries, and branch-free.
     pub(crate) fn code(&self, projection: i64, boundaries: &[I32]) -> u8 {
         const { assert!(CODES == 256) };
-        let shifted = self.bucket_input(projection);
+        let input = self.bucket_input(projection);
         boundaries
             .iter()
-            .map(|boundary| u8::from(boundary.get() <= shifted))
+            .map(|boundary| u8::from(boundary.get() <= input))
             .fold(0, u8::wrapping_add)
     }
 
-    /// The integer that is compared with the boundaries.
-    pub(crate) fn bucket_input(&self, projection: i64) -> i32 {
-        (projection >> self.shift).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+    /// The codes of one embedding's projections: how the writer of a pack codes its candidates.
+    ///
+    /// `projections`, `out`: `[p]`.
+    pub fn codes_of(&self, projections: &[i64], out: &mut [u8]) {
+        for ((code, projection), row) in out.iter_mut().zip(projections).zip(self.boundaries()) {
+            *code = self.code(*projection, row);
+        }
     }
 }
 

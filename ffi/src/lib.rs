@@ -1,1 +1,43 @@
-//! undertone-ffi
+//! The C interface of undertone.
+//!
+//! For those who link `libundertone` and include `undertone.h`; a Rust program uses
+//! [`undertone_core`] directly. The conventions that every function obeys (ownership, statuses,
+//! threads, privacy) stand at the top of `include/undertone.h`, which is generated from this crate.
+//!
+//! # For maintainers
+//!
+//! A function checks all its arguments in this order: pointers, lengths, handles, overlaps, values;
+//! only then does it touch what they point to. Nothing here panics, allocates, prints or keeps
+//! state. The exported constants are literals, because the header generator does not evaluate
+//! expressions; assertions beside them hold them to the truth.
+
+#![cfg_attr(not(test), no_std)]
+#![warn(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
+#![cfg_attr(
+    test,
+    allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)
+)]
+
+mod document;
+mod entropy;
+mod epsilon;
+mod memory;
+mod pack;
+#[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
+mod panic_handler;
+mod release;
+mod status;
+mod version;
+
+pub use document::*;
+pub use entropy::UndertoneEntropyFn;
+pub use epsilon::*;
+pub use pack::*;
+pub use release::*;
+pub use status::*;
+pub use version::*;

@@ -5,7 +5,10 @@
 //! sentence by its number of tokens or bytes.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use undertone_core::document::DocumentError;
+use undertone_core::pack::PackError;
 
 /// `Result` with the [`enum@Error`] of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -145,6 +148,144 @@ pub enum Error {
         /// The length of the slice that was given.
         found: usize,
     },
+
+    /// An encoder gave a coordinate that is no number for a public sentence.
+    #[error(
+        "`{encoder}` gave NaN or infinity for sentence {sentence} of the public corpus; use the fp32 model"
+    )]
+    NotFinite {
+        /// The encoder's name.
+        encoder: String,
+        /// The sentence, counted from 0 over the documents drawn.
+        sentence: usize,
+    },
+
+    /// No document of the corpus can be a candidate.
+    #[error(
+        "none of the {read} documents has {min_sentences} sentences; lower --min-sentences or give a larger corpus"
+    )]
+    NoCandidates {
+        /// Documents read.
+        read: usize,
+        /// Sentences needed.
+        min_sentences: usize,
+    },
+
+    /// A size that a pack cannot hold.
+    #[error("{found} {what}; allowed are {least} to {most}")]
+    PackLimit {
+        /// What was counted.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// The least number allowed.
+        least: usize,
+        /// The largest number allowed.
+        most: usize,
+    },
+
+    /// Bytes that are not a pack.
+    #[error("not a usable pack: {0}")]
+    PackBytes(PackError),
+
+    /// A file that is not a pack.
+    #[error("`{}` is not a usable pack: {problem}", path.display())]
+    Pack {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: PackError,
+    },
+
+    /// The pack was built from the embeddings of another encoder.
+    #[error(
+        "the pack was built with the encoder `{pack}` ({pack_dimension} coordinates), not with \
+         `{encoder}` ({encoder_dimension} coordinates); name the pack's encoder with --encoder"
+    )]
+    EncoderMismatch {
+        /// The name of the pack's encoder.
+        pack: String,
+        /// Its dimension.
+        pack_dimension: usize,
+        /// The name of the encoder given.
+        encoder: String,
+        /// Its dimension.
+        encoder_dimension: usize,
+    },
+
+    /// A pack without a lexicon where one is needed.
+    #[error("`{}` has no lexicon; make one with `undertone distil`", path.display())]
+    NoLexicon {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// The device side refused.
+    #[error("{0}")]
+    Document(DocumentError),
+
+    /// A candidates file with the wrong content.
+    #[error("`{}` is not a candidates file: {problem}; `undertone pack` writes one", path.display())]
+    Candidates {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A line of a releases file is not a release.
+    #[error("`{}` line {line}: {problem}", path.display())]
+    ReleaseLine {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A release that was made under another pack than the candidates belong to.
+    #[error(
+        "the release was made under pack {release}, these are the candidates of pack {candidates}"
+    )]
+    OtherPack {
+        /// The identifier in the release.
+        release: String,
+        /// The identifier of the candidates' pack.
+        candidates: String,
+    },
+
+    /// A release that names a candidate that does not exist.
+    #[error("the release names candidate {found}, but there are {candidates}; is it damaged?")]
+    NoSuchCandidate {
+        /// The index in the release.
+        found: usize,
+        /// The number of candidates.
+        candidates: usize,
+    },
+
+    /// The corpora do not have as many words as a lexicon was to have.
+    #[error(
+        "the corpora have only {found} different words, {wanted} are wanted; lower --words or add a corpus"
+    )]
+    TooFewWords {
+        /// Different words found.
+        found: usize,
+        /// Words wanted.
+        wanted: usize,
+    },
+}
+
+impl Error {
+    /// For `map_err`: what was being done with a file when the system refused.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |cause| Self::Io {
+            action,
+            path,
+            cause,
+        }
+    }
 }
 
 /// What is wrong with one line of a corpus.

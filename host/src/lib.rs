@@ -1,9 +1,16 @@
 //! The public side of undertone: read a public corpus, split it into sentences, encode them.
 
+pub mod audit;
+pub mod candidates;
 pub mod corpus;
+pub mod demo;
+pub mod distil;
+pub mod embeddings;
 pub mod encoder;
 pub mod error;
+pub mod mechanism;
 pub mod output;
+pub mod packer;
 pub mod progress;
 pub mod text;
 

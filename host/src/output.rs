@@ -1,10 +1,14 @@
 //! Files that appear whole or not at all.
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use safetensors::tensor::{Dtype, TensorView};
+use serde::Serialize;
 
 use crate::error::{Error, Result};
 
@@ -118,6 +122,35 @@ impl AtomicFile {
         }
         Ok(())
     }
+}
+
+/// One tensor of a safetensors file; `bytes` are little-endian and as many as `shape` says.
+pub(crate) struct Tensor<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) dtype: Dtype,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// Writes and commits a safetensors file.
+pub(crate) fn write_tensors(
+    mut file: AtomicFile,
+    tensors: &[Tensor<'_>],
+    metadata: HashMap<String, String>,
+) -> Result<()> {
+    let views = tensors.iter().map(|tensor| {
+        let view = TensorView::new(tensor.dtype, tensor.shape.clone(), tensor.bytes);
+        (tensor.name, view.expect("the shape is that of the bytes"))
+    });
+    let bytes = safetensors::serialize(views, Some(metadata)).expect("the tensors are valid");
+    let written = file.write_all(&bytes);
+    written.map_err(Error::io("write", &file.target))?;
+    file.commit()
+}
+
+/// A list of strings and numbers as JSON.
+pub(crate) fn json(list: &impl Serialize) -> String {
+    serde_json::to_string(list).expect("strings and numbers are JSON")
 }
 
 impl Write for AtomicFile {

@@ -1,1 +1,26 @@
-//! undertone-tests
+//! What the tests of undertone share: test doubles, exact probabilities, packs and vectors.
+//!
+//! Nothing here is private and nothing here belongs into an app.
+//!
+//! | module | what the tests need it for |
+//! | --- | --- |
+//! | [`entropy`] | replayed and counted randomness |
+//! | [`golden`] | the golden pack and its vectors, from an independent implementation |
+//! | [`law`] | the exact output distribution of a selection, random bits included |
+//! | [`exponential`] | rational bounds on e^x, to compare exact probabilities with |
+//! | [`packs`] | small packs from plain arrays, and depth from its definition |
+//! | [`fit`] | a goodness-of-fit test with exact tail probabilities |
+
+pub mod entropy;
+pub mod exponential;
+pub mod fit;
+pub mod golden;
+pub mod law;
+pub mod packs;
+
+pub use entropy::{CountingRng, FixedEntropy};
+
+/// Whether the long versions of the tests were asked for (`UNDERTONE_SOAK=1`).
+pub fn soak() -> bool {
+    std::env::var_os("UNDERTONE_SOAK").is_some_and(|value| value == "1")
+}

@@ -4,6 +4,7 @@
 //! engines: `rten`, which is built in, or ONNX Runtime, which is faster and is loaded while running
 //! when a library is named (see [`Runtime`]).
 
+pub(crate) mod lexicon;
 mod onnx;
 mod ort_engine;
 mod rten_engine;
@@ -13,6 +14,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::progress::Progress;
 
+pub use lexicon::LexiconEncoder;
 pub use onnx::{OnnxEncoder, Runtime};
 pub(crate) use ort_engine::RUNTIME_OLDEST_MINOR;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use ort::environment::Environment;
+use ort::logging::LogLevel;
 use ort::session::Session;
 use ort::session::builder::GraphOptimizationLevel;
 use ort::value::{Outlet, Tensor, TensorElementType, ValueType};
@@ -154,6 +155,9 @@ fn new_session(environment: &Environment, model: &[u8]) -> Result<Session, Strin
         .with_optimization_level(GraphOptimizationLevel::All)
         .map_err(text)?
         .with_intra_threads(1)
+        .map_err(text)?
+        // Errors are returned; the library would print them too.
+        .with_log_level(LogLevel::Fatal)
         .map_err(text)?
         .commit_from_memory(model)
         .map_err(|error| error.to_string())

@@ -1,0 +1,307 @@
+//! Documents.
+
+use core::ffi::{c_char, c_void};
+
+use undertone_core::document::{Document, DocumentError};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::select::Rule;
+
+use crate::entropy::{Callback, UndertoneEntropyFn};
+use crate::epsilon;
+use crate::memory::{self, Handle};
+use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UndertonePack, pack_at};
+use crate::release::UNDERTONE_RELEASE_BYTES;
+use crate::status::{
+    Refusal, UNDERTONE_BUFFER_TOO_SMALL, UNDERTONE_DOCUMENT_FULL, UNDERTONE_ENTROPY_FAILED,
+    UNDERTONE_INTERNAL, UNDERTONE_NO_CANDIDATES, UNDERTONE_NO_LEXICON, UNDERTONE_NULL,
+    UNDERTONE_TOO_MANY_DIRECTIONS, UNDERTONE_UNKNOWN_RULE, UNDERTONE_WRONG_DIMENSION, report,
+};
+
+/// The most sentences in a document.
+pub const UNDERTONE_MAX_SENTENCES: usize = 128;
+/// The most projection directions in a pack that a document is made from.
+pub const UNDERTONE_MAX_DIRECTIONS: usize = 100;
+/// Bytes that are enough for an `undertone_document` on every target.
+pub const UNDERTONE_DOCUMENT_BYTES: usize = 26_624;
+
+/// Permute-and-flip, the default: never worse than the exponential mechanism at the same epsilon.
+pub const UNDERTONE_RULE_PERMUTE_AND_FLIP: i32 = 1;
+/// The exponential mechanism, for those who account in zCDP.
+pub const UNDERTONE_RULE_EXPONENTIAL: i32 = 2;
+
+const _: () = assert!(
+    memory::size::<UndertoneDocument>() <= UNDERTONE_DOCUMENT_BYTES
+        && memory::alignment::<UndertoneDocument>() <= UNDERTONE_HANDLE_ALIGNMENT
+);
+
+/// A private document: sentences go in, one private release comes out, and the document is empty
+/// again. It lives in memory that the caller brings: 256 bytes for each projection direction, most
+/// of the size, count sentences and never hold one.
+pub struct UndertoneDocument {
+    _opaque: (),
+}
+
+type Inner = Document<'static, UNDERTONE_MAX_SENTENCES, UNDERTONE_MAX_DIRECTIONS>;
+
+impl Handle for UndertoneDocument {
+    type Value = Inner;
+    const TAG: usize = 0x646f_6375;
+}
+
+fn refusal(error: DocumentError) -> Refusal {
+    Refusal(match error {
+        DocumentError::NoCandidates => UNDERTONE_NO_CANDIDATES,
+        DocumentError::NoLexicon => UNDERTONE_NO_LEXICON,
+        DocumentError::TooManyDirections { .. } => UNDERTONE_TOO_MANY_DIRECTIONS,
+        DocumentError::Dimension { .. } => UNDERTONE_WRONG_DIMENSION,
+        DocumentError::Full { .. } => UNDERTONE_DOCUMENT_FULL,
+        DocumentError::Entropy => UNDERTONE_ENTROPY_FAILED,
+        _ => UNDERTONE_INTERNAL,
+    })
+}
+
+/// The bytes that `undertone_document_init` needs, at most `UNDERTONE_DOCUMENT_BYTES`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_document_size() -> usize {
+    memory::size::<UndertoneDocument>()
+}
+
+/// The alignment that `undertone_document_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_document_align() -> usize {
+    memory::alignment::<UndertoneDocument>()
+}
+
+/// Makes an empty document for the candidates of a pack.
+///
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_document_size()`, aligned to
+/// `undertone_document_align()`; what `malloc` returns is aligned. `pack`: not used after the call,
+/// but the bytes it was made from are, as long as the document is used. `out_document`: the handle,
+/// which lies in `memory` and must not be moved or copied.
+///
+/// There is nothing to free. A document that may still hold sentences is wiped with
+/// `undertone_document_reset` before its memory is reused. If the call fails, `memory` may have
+/// been written to.
+///
+/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_NO_CANDIDATES`,
+/// `UNDERTONE_TOO_MANY_DIRECTIONS`.
+///
+/// Threads: any, with `memory` of their own. A document is used by one thread at a time.
+///
+/// # Safety
+/// `memory` is NULL or `memory_len` writable bytes; `pack` is NULL or what `undertone_pack_init`
+/// returned; `out_document` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_init(
+    memory: *mut c_void,
+    memory_len: usize,
+    pack: *const UndertonePack,
+    out_document: *mut *mut UndertoneDocument,
+) -> i32 {
+    report(|| {
+        // SAFETY: the caller's promise is the one that `pack_at` asks for, but for what this
+        // call writes, and that does not overlap the pack or the call ends here.
+        let (pack, pack_extent) = unsafe { pack_at(pack) }?;
+        let extents = [
+            pack_extent,
+            memory::one(out_document)?,
+            memory::room::<UndertoneDocument>(memory, memory_len)?,
+        ];
+        memory::all_disjoint(&extents)?;
+        let make = |place: *mut Inner| match Inner::new(pack) {
+            Ok(document) => {
+                // SAFETY: `memory::place` gives a writable and aligned place.
+                unsafe { place.write(document) };
+                Ok(())
+            }
+            Err(error) => Err(refusal(error)),
+        };
+        // SAFETY: `room` accepted the memory, which overlaps nothing else that is used here; the
+        // caller says that it is writable. `make` writes a document.
+        let document = unsafe { memory::place(memory, make) }?;
+        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
+        unsafe { out_document.write(document) };
+        Ok(())
+    })
+}
+
+/// Adds one sentence by its embedding.
+///
+/// `embedding`: `len` floats, `len` being `undertone_pack_dimension`. Any bits: a coordinate that
+/// is not finite counts as 0. It must come from the encoder that the pack names, which must have
+/// seen this sentence alone.
+///
+/// Unless the status is `UNDERTONE_OK` the document is unchanged. No status depends on the content
+/// of a sentence.
+///
+/// Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_DOCUMENT_FULL`.
+///
+/// Threads: no other call may use the document at the same time.
+///
+/// # Safety
+/// `document` is NULL or what `undertone_document_init` returned; `embedding` is NULL or `len`
+/// readable floats.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_push(
+    document: *mut UndertoneDocument,
+    embedding: *const f32,
+    len: usize,
+) -> i32 {
+    report(|| {
+        let read = memory::array(embedding, len)?;
+        // SAFETY: the caller's promise is the one that `value` asks for.
+        let (value, extent) = unsafe { memory::value(document) }?;
+        memory::disjoint(&extent, &[read])?;
+        // SAFETY: the tag says that `undertone_document_init` put a document there, which no other
+        // call uses; the embedding lies elsewhere.
+        let value = unsafe { &mut *value };
+        // Before the floats are touched: a length in bytes is an easy mistake.
+        if len != value.dimension() {
+            return Err(Refusal(UNDERTONE_WRONG_DIMENSION));
+        }
+        // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
+        // the caller says that the floats are readable, and any bits are a float.
+        let embedding = unsafe { memory::slice(embedding, len) };
+        value.push(embedding).map_err(refusal)
+    })
+}
+
+/// Adds one sentence by its text, through the lexicon in the pack.
+///
+/// `text`: `len` bytes of UTF-8, taken as one sentence; no terminating zero is needed, and none may
+/// be counted. Bytes that are not UTF-8 separate words. A sentence without a known word counts
+/// as the zero vector.
+///
+/// Unless the status is `UNDERTONE_OK` the document is unchanged. No status depends on the content
+/// of a sentence, but the time the call takes does.
+///
+/// Statuses: `UNDERTONE_NO_LEXICON`, `UNDERTONE_DOCUMENT_FULL`.
+///
+/// Threads: no other call may use the document at the same time.
+///
+/// # Safety
+/// `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `len` readable
+/// bytes.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_push_sentence(
+    document: *mut UndertoneDocument,
+    text: *const c_char,
+    len: usize,
+) -> i32 {
+    report(|| {
+        let read = memory::array(text, len)?;
+        // SAFETY: the caller's promise is the one that `value` asks for.
+        let (value, extent) = unsafe { memory::value(document) }?;
+        memory::disjoint(&extent, &[read])?;
+        // SAFETY: the tag says that `undertone_document_init` put a document there, which no other
+        // call uses; the text lies elsewhere.
+        let value = unsafe { &mut *value };
+        // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
+        // the caller says that the bytes are readable.
+        let text = unsafe { memory::slice(text.cast::<u8>(), len) };
+        value.push_sentence_lossy(text).map_err(refusal)
+    })
+}
+
+/// Forgets all sentences and wipes what they left in the document: back to the state after
+/// `undertone_document_init`. Also what is called before the memory of a document is freed.
+///
+/// Threads: no other call may use the document at the same time.
+///
+/// # Safety
+/// `document` is NULL or what `undertone_document_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocument) -> i32 {
+    report(|| {
+        // SAFETY: the caller's promise is the one that `value` asks for.
+        let (value, _) = unsafe { memory::value(document) }?;
+        // SAFETY: the tag says that `undertone_document_init` put a document there, which no other
+        // call uses.
+        unsafe { &mut *value }.clear();
+        Ok(())
+    })
+}
+
+/// Draws the release of a document and forgets all its sentences.
+///
+/// The release is epsilon-differentially private for one sentence exchanged, epsilon/2 for one
+/// sentence more or less, for any pack. Releases of the same sentences add up. The pack, epsilon
+/// and the rule must be chosen without looking at the document. A document without sentences
+/// releases a uniformly random candidate.
+///
+/// `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`
+/// (`undertone_epsilon_parse` reads text). `rule`: `UNDERTONE_RULE_PERMUTE_AND_FLIP` or
+/// `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with `context`, for 32 bytes, after all
+/// arguments have been checked; it must not use the document. `out`: `out_capacity` bytes,
+/// `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes written; with
+/// `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+///
+/// Unless the status is `UNDERTONE_OK`, nothing was drawn and the sentences are still there.
+///
+/// Statuses: `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`,
+/// `UNDERTONE_UNKNOWN_RULE`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`.
+///
+/// Threads: no other call may use the document at the same time.
+///
+/// # Safety
+/// `document` is NULL or what `undertone_document_init` returned; `entropy` is NULL or keeps the
+/// promises of `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable
+/// bytes; `out_written` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_release(
+    document: *mut UndertoneDocument,
+    epsilon_micro: u32,
+    rule: i32,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+    out: *mut u8,
+    out_capacity: usize,
+    out_written: *mut usize,
+) -> i32 {
+    report(|| {
+        let buffer = memory::array(out, out_capacity)?;
+        let written = memory::one(out_written)?;
+        let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;
+        // SAFETY: the caller's promise is the one that `value` asks for.
+        let (value, extent) = unsafe { memory::value(document) }?;
+        memory::all_disjoint(&[extent, buffer, written])?;
+        let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
+        let rule = match rule {
+            UNDERTONE_RULE_PERMUTE_AND_FLIP => Rule::PermuteAndFlip,
+            UNDERTONE_RULE_EXPONENTIAL => Rule::Exponential,
+            _ => return Err(Refusal(UNDERTONE_UNKNOWN_RULE)),
+        };
+        if out_capacity < UNDERTONE_RELEASE_BYTES {
+            // SAFETY: `one` found the pointer aligned and not null; the caller says that it is
+            // writable.
+            unsafe { out_written.write(UNDERTONE_RELEASE_BYTES) };
+            return Err(Refusal(UNDERTONE_BUFFER_TOO_SMALL));
+        }
+        // SAFETY: the caller says that the function keeps the promises of its type with `context`.
+        let mut entropy = unsafe { Callback::new(function, context) };
+        // SAFETY: `value` returned `value` for the document, which no other call uses, unless the
+        // entropy function breaks its promise, and then through `value`.
+        let release = unsafe {
+            memory::exclusively(document, value, |value| {
+                value.release(epsilon, rule, &mut entropy)
+            })
+        }
+        .map_err(refusal)?;
+        // SAFETY: `array` and `one` found the pointers aligned and not null (the capacity is not 0),
+        // and the capacity holds a release; the caller says that they are writable.
+        unsafe {
+            out.cast::<[u8; UNDERTONE_RELEASE_BYTES]>()
+                .write(release.to_bytes());
+            out_written.write(UNDERTONE_RELEASE_BYTES);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,301 @@
+//! Packs.
+
+use core::ffi::{c_char, c_void};
+
+use undertone_core::pack::{Pack, PackError};
+
+use crate::memory::{self, Extent, Handle};
+use crate::status::{
+    Refusal, UNDERTONE_NOT_A_PACK, UNDERTONE_PACK_DAMAGED, UNDERTONE_PACK_LENGTH,
+    UNDERTONE_PACK_MALFORMED, UNDERTONE_PACK_TOO_SHORT, UNDERTONE_PACK_VERSION, report,
+};
+
+/// Alignment that is enough for every handle on every target.
+pub const UNDERTONE_HANDLE_ALIGNMENT: usize = 16;
+/// Bytes that are enough for an `undertone_pack` on every target.
+pub const UNDERTONE_PACK_BYTES: usize = 512;
+/// The length of a pack's identifier.
+pub const UNDERTONE_PACK_ID_BYTES: usize = 8;
+/// The length of the digest that identifies an encoder.
+pub const UNDERTONE_ENCODER_DIGEST_BYTES: usize = 32;
+/// The largest length of an encoder's name, with its terminating zero.
+pub const UNDERTONE_ENCODER_NAME_BYTES: usize = 33;
+
+const _: () = assert!(
+    memory::size::<UndertonePack>() <= UNDERTONE_PACK_BYTES
+        && memory::alignment::<UndertonePack>() <= UNDERTONE_HANDLE_ALIGNMENT
+);
+
+/// A pack: what the public side built and every device reads. It lives in memory that the caller
+/// brings and points into the bytes it was made from.
+pub struct UndertonePack {
+    _opaque: (),
+}
+
+impl Handle for UndertonePack {
+    type Value = Pack<'static>;
+    const TAG: usize = 0x7061_636d;
+}
+
+fn refusal(error: PackError) -> Refusal {
+    Refusal(match error {
+        PackError::TooShort { .. } => UNDERTONE_PACK_TOO_SHORT,
+        PackError::NotAPack => UNDERTONE_NOT_A_PACK,
+        PackError::Version { .. } => UNDERTONE_PACK_VERSION,
+        PackError::Length { .. } => UNDERTONE_PACK_LENGTH,
+        PackError::Digest => UNDERTONE_PACK_DAMAGED,
+        _ => UNDERTONE_PACK_MALFORMED,
+    })
+}
+
+/// The bytes that `undertone_pack_init` needs, at most `UNDERTONE_PACK_BYTES`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_pack_size() -> usize {
+    memory::size::<UndertonePack>()
+}
+
+/// The alignment that `undertone_pack_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_pack_align() -> usize {
+    memory::alignment::<UndertonePack>()
+}
+
+/// Checks a pack and makes a handle for it.
+///
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_pack_size()`, aligned to
+/// `undertone_pack_align()`; what `malloc` returns is aligned. `bytes`: the `len` bytes of the file,
+/// at any address; they are read in place (map the file), not copied. `out_pack`: the handle, which
+/// lies in `memory`.
+///
+/// The bytes must stay where they are, unchanged, as long as the pack or a document made from it
+/// is used. There is nothing to free: when the pack is not used any more, its memory may be reused.
+/// If the call fails, `memory` may have been written to.
+///
+/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_PACK_TOO_SHORT`, `UNDERTONE_NOT_A_PACK`,
+/// `UNDERTONE_PACK_VERSION`, `UNDERTONE_PACK_LENGTH`, `UNDERTONE_PACK_DAMAGED`,
+/// `UNDERTONE_PACK_MALFORMED`.
+///
+/// Threads: any, with `memory` of their own. One pack may be used by many threads at once.
+///
+/// # Safety
+/// `memory` is NULL or `memory_len` writable bytes; `bytes` is NULL or `len` readable bytes that
+/// stay as described; `out_pack` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_init(
+    memory: *mut c_void,
+    memory_len: usize,
+    bytes: *const u8,
+    len: usize,
+    out_pack: *mut *mut UndertonePack,
+) -> i32 {
+    report(|| {
+        let extents = [
+            memory::array(bytes, len)?,
+            memory::one(out_pack)?,
+            memory::room::<UndertonePack>(memory, memory_len)?,
+        ];
+        memory::all_disjoint(&extents)?;
+        // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
+        // the caller says that the bytes are readable and stay unchanged as long as the pack is
+        // used, which is what 'static stands for here.
+        let bytes: &'static [u8] = unsafe { memory::slice(bytes, len) };
+        let make = |place: *mut Pack<'static>| {
+            let pack = Pack::parse(bytes).map_err(refusal)?;
+            // SAFETY: `memory::place` gives a writable and aligned place.
+            unsafe { place.write(pack) };
+            Ok(())
+        };
+        // SAFETY: `room` accepted the memory, which overlaps nothing else that is used here; the
+        // caller says that it is writable. `make` writes a pack.
+        let pack = unsafe { memory::place(memory, make) }?;
+        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
+        unsafe { out_pack.write(pack) };
+        Ok(())
+    })
+}
+
+/// The pack behind a handle, and where the handle is.
+///
+/// # Safety
+/// `pack` is null or [`memory::size`] readable bytes, and nobody writes to them during `'a`.
+pub(crate) unsafe fn pack_at<'a>(
+    pack: *const UndertonePack,
+) -> Result<(&'a Pack<'static>, Extent), Refusal> {
+    // SAFETY: the caller's promise is the one that `value` asks for.
+    let (value, extent) = unsafe { memory::value(pack) }?;
+    // SAFETY: the tag says that `undertone_pack_init` put a pack there; nobody writes to it.
+    Ok((unsafe { &*value }, extent))
+}
+
+/// `number` of the pack behind a handle; 0 if there is none.
+///
+/// # Safety
+/// As for [`pack_at`].
+unsafe fn number(pack: *const UndertonePack, number: impl FnOnce(&Pack<'static>) -> u32) -> u32 {
+    // SAFETY: the caller's promise is the one that `pack_at` asks for.
+    unsafe { pack_at(pack) }.map_or(0, |(pack, _)| number(pack))
+}
+
+/// The number of coordinates in an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_dimension(pack: *const UndertonePack) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { number(pack, |pack| u32::try_from(pack.dimension()).unwrap_or(0)) }
+}
+
+/// The number of candidates that a release is drawn from; 0 if the pack has none or `pack` is not
+/// a valid handle.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_candidates(pack: *const UndertonePack) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        number(pack, |pack| {
+            pack.depth().map_or(0, |depth| depth.candidates())
+        })
+    }
+}
+
+/// The number of projection directions, which a document can hold if it is at most
+/// `UNDERTONE_MAX_DIRECTIONS`; 0 if the pack has no candidates or `pack` is not a valid handle.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_directions(pack: *const UndertonePack) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        number(pack, |pack| {
+            let directions = pack.depth().map_or(0, |depth| depth.n_directions());
+            u32::try_from(directions).unwrap_or(0)
+        })
+    }
+}
+
+/// The number of words in the lexicon, which `undertone_document_push_sentence` needs; 0 if the
+/// pack has none or `pack` is not a valid handle.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_words(pack: *const UndertonePack) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        number(pack, |pack| {
+            let words = pack.lexicon().map_or(0, |lexicon| lexicon.n_words());
+            u32::try_from(words).unwrap_or(0)
+        })
+    }
+}
+
+/// The identifier of the pack, which a release carries.
+///
+/// `out_id`: `UNDERTONE_PACK_ID_BYTES` bytes.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned; `out_id` is NULL or
+/// `UNDERTONE_PACK_ID_BYTES` writable bytes outside the pack.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_id(pack: *const UndertonePack, out_id: *mut u8) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        describe(pack, out_id, |pack| -> [u8; UNDERTONE_PACK_ID_BYTES] {
+            pack.id()
+        })
+    }
+}
+
+/// The digest that identifies the encoder whose embeddings the pack was built from.
+///
+/// `out_digest`: `UNDERTONE_ENCODER_DIGEST_BYTES` bytes.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned; `out_digest` is NULL or
+/// `UNDERTONE_ENCODER_DIGEST_BYTES` writable bytes outside the pack.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_encoder_digest(
+    pack: *const UndertonePack,
+    out_digest: *mut u8,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        describe(
+            pack,
+            out_digest,
+            |pack| -> [u8; UNDERTONE_ENCODER_DIGEST_BYTES] { *pack.encoder_digest() },
+        )
+    }
+}
+
+/// The name of that encoder, UTF-8, padded with zeroes and terminated by at least one.
+///
+/// `out_name`: `UNDERTONE_ENCODER_NAME_BYTES` bytes.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned; `out_name` is NULL or
+/// `UNDERTONE_ENCODER_NAME_BYTES` writable bytes outside the pack.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_encoder_name(
+    pack: *const UndertonePack,
+    out_name: *mut c_char,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        describe(pack, out_name.cast(), |pack| {
+            let mut name = [0; UNDERTONE_ENCODER_NAME_BYTES];
+            for (to, from) in name.iter_mut().zip(pack.encoder_name().bytes()) {
+                *to = from;
+            }
+            name
+        })
+    }
+}
+
+/// Writes `N` bytes that describe a pack.
+///
+/// # Safety
+/// `pack` is null or [`memory::size`] readable bytes; `out` is null or `N` writable bytes. Nobody
+/// else writes to them during the call.
+unsafe fn describe<const N: usize>(
+    pack: *const UndertonePack,
+    out: *mut u8,
+    description: impl FnOnce(&Pack<'static>) -> [u8; N],
+) -> i32 {
+    report(|| {
+        let written = memory::one(out.cast::<[u8; N]>())?;
+        // SAFETY: the caller's promise is the one that `pack_at` asks for.
+        let (pack, extent) = unsafe { pack_at(pack) }?;
+        memory::disjoint(&written, &[extent])?;
+        let bytes = description(pack);
+        // SAFETY: `one` found the pointer not null; the caller says that N bytes are writable.
+        unsafe { out.cast::<[u8; N]>().write(bytes) };
+        Ok(())
+    })
+}

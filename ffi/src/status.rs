@@ -1,0 +1,185 @@
+//! What a function returns: a number, and a sentence for it.
+//!
+//! Numbers are never reused; one that is retired stays here as a comment.
+
+use core::ffi::{CStr, c_char};
+
+/// Done.
+pub const UNDERTONE_OK: i32 = 0;
+
+/// A required pointer is NULL.
+pub const UNDERTONE_NULL: i32 = 1;
+/// A pointer is not aligned for its type, or the memory for a handle not for the handle.
+pub const UNDERTONE_MISALIGNED: i32 = 2;
+/// A length that no object in memory can have.
+pub const UNDERTONE_IMPOSSIBLE_LENGTH: i32 = 3;
+/// Memory that is written overlaps another argument.
+pub const UNDERTONE_OVERLAP: i32 = 4;
+/// The memory for a handle is shorter than its `_size` function says.
+pub const UNDERTONE_MEMORY_TOO_SMALL: i32 = 5;
+/// Not a handle of this kind: never initialised, overwritten, or moved.
+pub const UNDERTONE_BAD_HANDLE: i32 = 6;
+/// The handle is in use by a call that has not returned.
+pub const UNDERTONE_BUSY: i32 = 7;
+/// The output buffer is too short; the needed length was written.
+pub const UNDERTONE_BUFFER_TOO_SMALL: i32 = 8;
+
+/// The text is not a decimal number.
+pub const UNDERTONE_EPSILON_NOT_A_NUMBER: i32 = 16;
+/// Epsilon is below 0.000001.
+pub const UNDERTONE_EPSILON_TOO_SMALL: i32 = 17;
+/// Epsilon is above 1000.
+pub const UNDERTONE_EPSILON_TOO_LARGE: i32 = 18;
+/// Not one of the `UNDERTONE_RULE_` numbers.
+pub const UNDERTONE_UNKNOWN_RULE: i32 = 19;
+
+/// Fewer bytes than the header of a pack.
+pub const UNDERTONE_PACK_TOO_SHORT: i32 = 32;
+/// The bytes are not a pack.
+pub const UNDERTONE_NOT_A_PACK: i32 = 33;
+/// A pack of a format that this library does not read.
+pub const UNDERTONE_PACK_VERSION: i32 = 34;
+/// The pack is not as long as it says.
+pub const UNDERTONE_PACK_LENGTH: i32 = 35;
+/// The digest of the pack does not match its bytes.
+pub const UNDERTONE_PACK_DAMAGED: i32 = 36;
+/// The pack is intact but breaks the rules of its format.
+pub const UNDERTONE_PACK_MALFORMED: i32 = 37;
+
+/// The pack has no candidates.
+pub const UNDERTONE_NO_CANDIDATES: i32 = 48;
+/// The pack has no lexicon.
+pub const UNDERTONE_NO_LEXICON: i32 = 49;
+/// The pack has more projection directions than `UNDERTONE_MAX_DIRECTIONS`.
+pub const UNDERTONE_TOO_MANY_DIRECTIONS: i32 = 50;
+/// The embedding has another length than the pack was built for.
+pub const UNDERTONE_WRONG_DIMENSION: i32 = 51;
+/// The document has `UNDERTONE_MAX_SENTENCES` sentences.
+pub const UNDERTONE_DOCUMENT_FULL: i32 = 52;
+/// The entropy function failed or gave nothing but zeroes.
+pub const UNDERTONE_ENTROPY_FAILED: i32 = 53;
+
+/// The bytes are not a release.
+pub const UNDERTONE_NOT_A_RELEASE: i32 = 64;
+/// Not `UNDERTONE_RELEASE_BYTES` bytes.
+pub const UNDERTONE_RELEASE_LENGTH: i32 = 65;
+/// A release of a format that this library does not read.
+pub const UNDERTONE_RELEASE_VERSION: i32 = 66;
+/// A field of the release has a value that is not allowed.
+pub const UNDERTONE_RELEASE_MALFORMED: i32 = 67;
+
+/// A fault in the library.
+pub const UNDERTONE_INTERNAL: i32 = 127;
+
+/// Why a call was refused: a status other than [`UNDERTONE_OK`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal(pub(crate) i32);
+
+/// The status of the call whose body is `call`.
+pub(crate) fn report(call: impl FnOnce() -> Result<(), Refusal>) -> i32 {
+    match call() {
+        Ok(()) => UNDERTONE_OK,
+        Err(Refusal(status)) => status,
+    }
+}
+
+fn message(status: i32) -> &'static CStr {
+    match status {
+        UNDERTONE_OK => c"done",
+        UNDERTONE_NULL => c"a required pointer is NULL; an array may be NULL only if its length is 0",
+        UNDERTONE_MISALIGNED => {
+            c"a pointer is not aligned; take memory from malloc, or align it to UNDERTONE_HANDLE_ALIGNMENT"
+        }
+        UNDERTONE_IMPOSSIBLE_LENGTH => {
+            c"a length is larger than any object in memory; check the argument, it may be a negative number"
+        }
+        UNDERTONE_OVERLAP => c"memory that is written overlaps another argument; give each argument memory of its own",
+        UNDERTONE_MEMORY_TOO_SMALL => {
+            c"the memory is too small for the handle; give as many bytes as its _size function says"
+        }
+        UNDERTONE_BAD_HANDLE => {
+            c"not a valid handle; initialise it with its _init function in the place where it stays"
+        }
+        UNDERTONE_BUSY => c"the handle is in use by a call that has not returned; do not use it in the entropy function",
+        UNDERTONE_BUFFER_TOO_SMALL => {
+            c"the output buffer is too short; the needed length was written, UNDERTONE_RELEASE_BYTES is enough"
+        }
+        UNDERTONE_EPSILON_NOT_A_NUMBER => {
+            c"epsilon is not a decimal number such as 10, 0.5 or 1e-3; do not count a terminating zero"
+        }
+        UNDERTONE_EPSILON_TOO_SMALL => c"epsilon is below 0.000001; it must lie in 0.000001..=1000",
+        UNDERTONE_EPSILON_TOO_LARGE => c"epsilon is above 1000; it must lie in 0.000001..=1000",
+        UNDERTONE_UNKNOWN_RULE => c"unknown rule; use UNDERTONE_RULE_PERMUTE_AND_FLIP",
+        UNDERTONE_PACK_TOO_SHORT => c"too few bytes for a pack; is the file whole?",
+        UNDERTONE_NOT_A_PACK => c"not a pack: the first eight bytes are not \"UNDRTONE\"; is it the right file?",
+        UNDERTONE_PACK_VERSION => {
+            c"the pack has a format that this library does not read; update the older of the two"
+        }
+        UNDERTONE_PACK_LENGTH => c"the pack is not as long as it says; copy the whole file again",
+        UNDERTONE_PACK_DAMAGED => c"the digest of the pack does not match its bytes; copy the file again",
+        UNDERTONE_PACK_MALFORMED => {
+            c"the pack breaks the rules of its format; build it again, `undertone` names the fault"
+        }
+        UNDERTONE_NO_CANDIDATES => c"the pack has no candidates; build it with `undertone pack`",
+        UNDERTONE_NO_LEXICON => {
+            c"the pack has no lexicon; push embeddings, or build the pack with a lexicon as encoder"
+        }
+        UNDERTONE_TOO_MANY_DIRECTIONS => {
+            c"the pack has more projection directions than UNDERTONE_MAX_DIRECTIONS; build it with fewer"
+        }
+        UNDERTONE_WRONG_DIMENSION => {
+            c"the embedding has another length than undertone_pack_dimension says; use the encoder that the pack names, and count floats, not bytes"
+        }
+        UNDERTONE_DOCUMENT_FULL => {
+            c"the document has UNDERTONE_MAX_SENTENCES sentences; release it or leave the rest out"
+        }
+        UNDERTONE_ENTROPY_FAILED => {
+            c"the entropy function failed or gave nothing but zeroes; nothing was released, try again"
+        }
+        UNDERTONE_NOT_A_RELEASE => c"not a release: the first three bytes are not \"UTR\"",
+        UNDERTONE_RELEASE_LENGTH => c"a release has UNDERTONE_RELEASE_BYTES bytes; is it whole?",
+        UNDERTONE_RELEASE_VERSION => {
+            c"the release has a format that this library does not read; update the older of the two"
+        }
+        UNDERTONE_RELEASE_MALFORMED => c"a field of the release has a value that is not allowed; was it damaged on the way?",
+        UNDERTONE_INTERNAL => c"a fault in undertone; please report it with the call that returned it",
+        _ => c"unknown status; it may come from a newer library than this one",
+    }
+}
+
+/// A sentence for a status: what is wrong and what to do, in English.
+///
+/// `status`: any number. The result is a static string, never NULL.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_status_message(status: i32) -> *const c_char {
+    message(status).as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_status_has_its_own_number_and_message() {
+        let mut numbers = HashSet::new();
+        let mut messages = HashSet::from([message(-1)]);
+        let constants = include_str!("status.rs")
+            .lines()
+            .filter_map(|line| line.strip_prefix("pub const ")?.strip_suffix(';'));
+        for constant in constants {
+            let number = constant.rsplit(' ').next().unwrap().parse().unwrap();
+            assert!(numbers.insert(number), "{constant}: the number is taken");
+            assert!(
+                messages.insert(message(number)),
+                "{constant}: no message of its own"
+            );
+        }
+        assert!(numbers.len() > 30, "the constants were not found");
+        for unknown in [i32::MIN, -1, 9, 128, i32::MAX] {
+            assert_eq!(message(unknown), message(-1));
+        }
+    }
+}

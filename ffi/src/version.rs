@@ -1,0 +1,53 @@
+//! Which library this is.
+
+use core::ffi::c_char;
+
+/// Raised whenever a program compiled with an older header could misbehave with this library.
+pub const UNDERTONE_ABI_VERSION: u32 = 1;
+
+// The header has the text as UNDERTONE_VERSION; tests/header.rs puts it there.
+
+/// The version of the library as one number: major * 10000 + minor * 100 + patch.
+pub const UNDERTONE_VERSION_NUMBER: u32 = 100;
+
+const VERSION: &core::ffi::CStr =
+    match core::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes())
+    {
+        Ok(version) => version,
+        Err(_) => unreachable!(),
+    };
+
+const _: () = {
+    const fn number(text: &str) -> u32 {
+        match u32::from_str_radix(text, 10) {
+            Ok(number) => number,
+            Err(_) => unreachable!(),
+        }
+    }
+    assert!(
+        UNDERTONE_VERSION_NUMBER
+            == number(env!("CARGO_PKG_VERSION_MAJOR")) * 10_000
+                + number(env!("CARGO_PKG_VERSION_MINOR")) * 100
+                + number(env!("CARGO_PKG_VERSION_PATCH")),
+        "UNDERTONE_VERSION_NUMBER"
+    );
+};
+
+/// The ABI version of the library that was linked.
+///
+/// A program that loads a shared library compares it with `UNDERTONE_ABI_VERSION` before it calls
+/// anything else.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_abi_version() -> u32 {
+    UNDERTONE_ABI_VERSION
+}
+
+/// The version of the library that was linked, a static string such as "0.1.0".
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_version() -> *const c_char {
+    VERSION.as_ptr()
+}

@@ -1,0 +1,179 @@
+//! The statuses that take a pack made for the purpose; `tests/c/misuse.c` has the others.
+
+use core::ffi::c_void;
+use core::ptr;
+
+use undertone_core::pack::{digest, format};
+use undertone_ffi::*;
+use zerocopy::IntoBytes;
+
+/// A pack with at most one section, its digest right whatever its content.
+fn pack(dimension: u32, section: Option<([u8; 4], Vec<u8>)>) -> Vec<u8> {
+    let start = 192;
+    let length = section
+        .as_ref()
+        .map_or(128, |(_, bytes)| start + bytes.len());
+    let mut header = format::Header {
+        magic: format::MAGIC,
+        major: format::MAJOR.into(),
+        minor: format::MINOR.into(),
+        sections: u32::from(section.is_some()).into(),
+        length: (length as u64).into(),
+        dimension: dimension.into(),
+        reserved: 0.into(),
+        digest: [0; 32],
+        encoder_digest: [0; 32],
+        encoder_name: [0; 32],
+    };
+    let mut rest = Vec::new();
+    if let Some((tag, bytes)) = section {
+        let entry = format::Entry {
+            tag,
+            reserved: 0.into(),
+            offset: (start as u64).into(),
+            length: (bytes.len() as u64).into(),
+        };
+        rest.extend(entry.as_bytes());
+        rest.resize(start - 128, 0);
+        rest.extend(bytes);
+    }
+    header.digest = digest(&header, &rest);
+    [header.as_bytes(), &rest].concat()
+}
+
+/// A depth section for embeddings of one coordinate and one candidate.
+fn depth(directions: usize) -> Option<([u8; 4], Vec<u8>)> {
+    let head = format::DepthHead {
+        candidates: 1.into(),
+        directions: (directions as u32).into(),
+        exponent: 0.into(),
+        shift: 0.into(),
+    };
+    let mut bytes = head.as_bytes().to_vec();
+    for array in [
+        2 * directions,
+        4 * format::BOUNDARIES * directions,
+        directions,
+    ] {
+        bytes.resize(bytes.len().next_multiple_of(format::ALIGNMENT), 0);
+        bytes.resize(bytes.len() + array, 0);
+    }
+    Some((format::DEPTH_TAG, bytes))
+}
+
+/// Memory for a handle.
+#[repr(align(16))]
+struct Memory<const N: usize>([u8; N]);
+
+impl<const N: usize> Memory<N> {
+    fn new() -> Box<Self> {
+        Box::new(Self([0; N]))
+    }
+
+    fn start(&mut self) -> *mut c_void {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+fn init_pack(memory: &mut Memory<UNDERTONE_PACK_BYTES>, bytes: &[u8]) -> (i32, *mut UndertonePack) {
+    let mut pack = ptr::null_mut();
+    // SAFETY: all memory is there, and every test keeps `bytes` longer than the pack.
+    let status = unsafe {
+        undertone_pack_init(
+            memory.start(),
+            UNDERTONE_PACK_BYTES,
+            bytes.as_ptr(),
+            bytes.len(),
+            &mut pack,
+        )
+    };
+    (status, pack)
+}
+
+fn init_document(
+    memory: &mut Memory<UNDERTONE_DOCUMENT_BYTES>,
+    pack: *const UndertonePack,
+) -> (i32, *mut UndertoneDocument) {
+    let mut document = ptr::null_mut();
+    // SAFETY: all memory is there; `pack` is what `undertone_pack_init` returned.
+    let status = unsafe {
+        undertone_document_init(
+            memory.start(),
+            UNDERTONE_DOCUMENT_BYTES,
+            pack,
+            &mut document,
+        )
+    };
+    (status, document)
+}
+
+#[test]
+fn intact_packs_that_break_the_rules_are_malformed() {
+    let (tag, mut cut) = depth(3).expect("a section");
+    cut.pop();
+    for bytes in [
+        pack(0, None),
+        pack(4097, None),
+        pack(2, depth(3)),
+        pack(1, Some((tag, cut))),
+        pack(1, Some((tag, Vec::new()))),
+    ] {
+        let (status, pack) = init_pack(&mut Memory::new(), &bytes);
+        assert_eq!((status, pack), (UNDERTONE_PACK_MALFORMED, ptr::null_mut()));
+    }
+}
+
+#[test]
+fn packs_without_what_a_document_needs_are_refused() {
+    for (bytes, candidates, directions, expected) in [
+        (pack(1, None), 0, 0, UNDERTONE_NO_CANDIDATES),
+        (
+            pack(1, Some((*b"NEWS", vec![1, 2, 3]))),
+            0,
+            0,
+            UNDERTONE_NO_CANDIDATES,
+        ),
+        (pack(1, depth(100)), 1, 100, UNDERTONE_OK),
+        (pack(1, depth(101)), 1, 101, UNDERTONE_TOO_MANY_DIRECTIONS),
+    ] {
+        let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
+        let (status, pack) = init_pack(&mut pack_memory, &bytes);
+        assert_eq!(status, UNDERTONE_OK);
+        // SAFETY: `pack` is what `undertone_pack_init` returned.
+        unsafe {
+            assert_eq!(undertone_pack_dimension(pack), 1);
+            assert_eq!(undertone_pack_candidates(pack), candidates);
+            assert_eq!(undertone_pack_directions(pack), directions);
+            assert_eq!(undertone_pack_words(pack), 0);
+        }
+        let (status, document) = init_document(&mut memory, pack);
+        assert_eq!(status, expected);
+        assert_eq!(document.is_null(), expected != UNDERTONE_OK);
+    }
+}
+
+#[test]
+fn text_needs_a_lexicon() {
+    let bytes = pack(1, depth(1));
+    let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
+    let (_, pack) = init_pack(&mut pack_memory, &bytes);
+    let (_, document) = init_document(&mut memory, pack);
+    let text = c"word";
+    // SAFETY: `document` is what `undertone_document_init` returned; the text is there.
+    let status = unsafe { undertone_document_push_sentence(document, text.as_ptr(), 4) };
+    assert_eq!(status, UNDERTONE_NO_LEXICON);
+}
+
+/// The pack handle may go before the document; the bytes may not.
+#[test]
+fn document_outlives_the_pack_handle() {
+    let bytes = pack(1, depth(1));
+    let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
+    let (_, pack) = init_pack(&mut pack_memory, &bytes);
+    let (_, document) = init_document(&mut memory, pack);
+    pack_memory.0.fill(0xff);
+    drop(pack_memory);
+    // SAFETY: `document` is what `undertone_document_init` returned; the float is there.
+    let status = unsafe { undertone_document_push(document, &0.5, 1) };
+    assert_eq!(status, UNDERTONE_OK);
+}

@@ -1,0 +1,122 @@
+//! Packs written from `core/src/FORMAT.md`, byte by byte, without the reader's code.
+
+use undertone_core::pack::format::Header;
+use zerocopy::FromBytes;
+
+/// A candidate table. The lengths of the vectors follow from the other fields.
+pub struct Depth {
+    /// Scale of the embeddings.
+    pub exponent: i32,
+    /// Shift of the projections.
+    pub shift: u32,
+    /// One row of `dimension` weights per direction.
+    pub directions: Vec<Vec<i16>>,
+    /// One row of 255 boundaries per direction.
+    pub boundaries: Vec<Vec<i32>>,
+    /// One row of codes per direction, all of the same length.
+    pub codes: Vec<Vec<u8>>,
+}
+
+/// A lexicon entry: word, weight, vector.
+pub type Entry = (String, u16, Vec<i8>);
+
+fn align(bytes: &mut Vec<u8>) {
+    bytes.resize(bytes.len().next_multiple_of(64), 0);
+}
+
+/// The depth section.
+pub fn depth_section(depth: &Depth) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend((depth.codes[0].len() as u32).to_le_bytes());
+    out.extend((depth.directions.len() as u32).to_le_bytes());
+    out.extend(depth.exponent.to_le_bytes());
+    out.extend(depth.shift.to_le_bytes());
+    align(&mut out);
+    out.extend(
+        depth
+            .directions
+            .iter()
+            .flatten()
+            .flat_map(|x| x.to_le_bytes()),
+    );
+    align(&mut out);
+    out.extend(
+        depth
+            .boundaries
+            .iter()
+            .flatten()
+            .flat_map(|x| x.to_le_bytes()),
+    );
+    align(&mut out);
+    out.extend(depth.codes.iter().flatten());
+    out
+}
+
+/// The lexicon section; `entries` ascend by word.
+pub fn lexicon_section(exponent: i32, entries: &[Entry]) -> Vec<u8> {
+    let text: String = entries.iter().map(|(word, _, _)| word.as_str()).collect();
+    let mut out = Vec::new();
+    out.extend((entries.len() as u32).to_le_bytes());
+    out.extend((text.len() as u32).to_le_bytes());
+    out.extend(exponent.to_le_bytes());
+    out.extend(0u32.to_le_bytes());
+    align(&mut out);
+    let mut end = 0;
+    for (word, _, _) in entries {
+        end += word.len() as u32;
+        out.extend(end.to_le_bytes());
+    }
+    align(&mut out);
+    out.extend(
+        entries
+            .iter()
+            .flat_map(|(_, weight, _)| weight.to_le_bytes()),
+    );
+    align(&mut out);
+    out.extend(
+        entries
+            .iter()
+            .flat_map(|(_, _, vector)| vector)
+            .map(|x| *x as u8),
+    );
+    align(&mut out);
+    out.extend(text.as_bytes());
+    out
+}
+
+/// A pack of these sections.
+pub fn pack(dimension: u32, name: &str, sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
+    let mut out = vec![0; 128];
+    out[..8].copy_from_slice(b"UNDRTONE");
+    out[8..10].copy_from_slice(&1u16.to_le_bytes());
+    out[12..16].copy_from_slice(&(sections.len() as u32).to_le_bytes());
+    out[24..28].copy_from_slice(&dimension.to_le_bytes());
+    out[96..96 + name.len()].copy_from_slice(name.as_bytes());
+    let mut end = 128 + 24 * sections.len();
+    for (tag, bytes) in sections {
+        let offset = end.next_multiple_of(64);
+        out.extend(tag);
+        out.extend(0u32.to_le_bytes());
+        out.extend((offset as u64).to_le_bytes());
+        out.extend((bytes.len() as u64).to_le_bytes());
+        end = offset + bytes.len();
+    }
+    for (_, bytes) in sections {
+        align(&mut out);
+        out.extend(bytes);
+    }
+    seal(&mut out);
+    out
+}
+
+/// Sets what a reader checks first: magic, version, length and digest. Bytes shorter than a header
+/// stay as they are.
+pub fn seal(bytes: &mut [u8]) {
+    let length = bytes.len() as u64;
+    if let Ok((header, rest)) = Header::mut_from_prefix(bytes) {
+        header.magic = *b"UNDRTONE";
+        header.major = 1.into();
+        header.length = length.into();
+        header.digest = undertone_core::pack::digest(header, rest);
+    }
+}

@@ -1,0 +1,68 @@
+//! Any text as a sentence.
+
+use std::sync::LazyLock;
+
+use undertone_core::lexicon::words;
+use undertone_core::pack::Pack;
+
+use crate::assemble::{Entry, lexicon_section, pack};
+
+/// Splits the input into words and averages it over a small lexicon.
+///
+/// Checked: the limits on words, and the sentence vector against its formula.
+pub fn lexicon_words_are_total(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    for word in words(&text) {
+        assert!((1..=48).contains(&word.len()), "{word:?}");
+        assert!(!word.contains('’'), "{word:?}");
+        assert!(!word.starts_with('\'') && !word.ends_with('\''), "{word:?}");
+    }
+
+    let pack = Pack::parse(&PACK).expect("a well-formed pack");
+    let lexicon = pack.lexicon().expect("a lexicon");
+    let mut vector = [f32::NAN; 2];
+    lexicon
+        .sentence_vector(&text, &mut vector)
+        .expect("the right length");
+
+    let known: Vec<Entry> = words(&text)
+        .filter_map(|word| {
+            entries()
+                .into_iter()
+                .find(|(known, _, _)| *known == word.as_str())
+        })
+        .collect();
+    let total: i128 = known.iter().map(|(_, weight, _)| i128::from(*weight)).sum();
+    for (axis, coordinate) in vector.iter().enumerate() {
+        let sum: i128 = known
+            .iter()
+            .map(|(_, weight, vector)| i128::from(*weight) * i128::from(vector[axis]))
+            .sum();
+        // ⌊256·sum/total + 1/2⌋
+        let mean = if total == 0 {
+            0
+        } else {
+            (512 * sum + total).div_euclid(2 * total)
+        };
+        assert_eq!(f64::from(*coordinate), mean as f64 / 8.0, "{text:?}");
+    }
+}
+
+/// In ascending order. A rare word, a word without weight, words that only some spellings reach.
+fn entries() -> Vec<Entry> {
+    [
+        ("'", 9, [1, 1]),
+        ("a", 1, [127, -127]),
+        ("b", 2, [-127, 126]),
+        ("don't", 65_535, [3, -4]),
+        ("nought", 0, [127, 127]),
+        ("the", 40, [0, 5]),
+        ("zoë", 65_534, [-1, 100]),
+        ("東京", 3, [-7, 0]),
+    ]
+    .map(|(word, weight, vector)| (word.into(), weight, vector.to_vec()))
+    .into()
+}
+
+static PACK: LazyLock<Vec<u8>> =
+    LazyLock::new(|| pack(2, "fuzz", &[(*b"LEXI", lexicon_section(-3, &entries()))]));

@@ -1,0 +1,43 @@
+//! The bodies of the fuzz targets, as plain functions of bytes.
+//!
+//! A target in `fuzz_targets/` and the replay in `tests/replay.rs` call the same function, so an
+//! input that failed once is kept by copying it to `seeds/<target>/`. Properties beyond "does not
+//! panic" are checked against a second, plainer computation written from the documentation.
+//!
+//! ```sh
+//! cargo +nightly fuzz run pack_parse_then_use fuzz/corpus/pack_parse_then_use fuzz/seeds/pack_parse_then_use
+//! cargo test --manifest-path fuzz/Cargo.toml     # replays the seeds; any compiler
+//! cargo run --manifest-path fuzz/Cargo.toml --example seeds     # writes the packs among them
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod document;
+mod epsilon;
+mod lexicon;
+mod pack;
+mod release;
+mod select;
+
+pub mod assemble;
+mod double;
+
+pub use document::document_release_is_total;
+pub use epsilon::epsilon_parse_is_total;
+pub use lexicon::lexicon_words_are_total;
+pub use pack::pack_parse_then_use;
+pub use release::release_from_bytes_is_total;
+pub use select::select_is_total;
+
+/// The body of a target.
+pub type Body = fn(&[u8]);
+
+/// Every target by its name.
+pub const TARGETS: [(&str, Body); 6] = [
+    ("pack_parse_then_use", pack_parse_then_use),
+    ("document_release_is_total", document_release_is_total),
+    ("release_from_bytes_is_total", release_from_bytes_is_total),
+    ("epsilon_parse_is_total", epsilon_parse_is_total),
+    ("select_is_total", select_is_total),
+    ("lexicon_words_are_total", lexicon_words_are_total),
+];

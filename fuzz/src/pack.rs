@@ -1,0 +1,151 @@
+//! Bytes as a pack, and then everything that can be done with it.
+
+use undertone_core::document::{Document, DocumentError};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::lexicon::Lexicon;
+use undertone_core::pack::Pack;
+use undertone_core::release::Release;
+use undertone_core::select::Rule;
+
+use crate::assemble::seal;
+use crate::double::Repeated;
+
+/// Parses the input as it is and again with a mended header, and uses what was parsed.
+pub fn pack_parse_then_use(data: &[u8]) {
+    parse_and_use(data, data);
+    // At an odd address, because a pack may lie anywhere.
+    let mut mended = vec![0; data.len() + 1];
+    mended[1..].copy_from_slice(data);
+    seal(&mut mended[1..]);
+    parse_and_use(&mended[1..], data);
+}
+
+fn parse_and_use(bytes: &[u8], input: &[u8]) {
+    let pack = match Pack::parse(bytes) {
+        Ok(pack) => pack,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return;
+        }
+    };
+    assert!((1..=4096).contains(&pack.dimension()));
+    assert!(pack.encoder_name().len() <= 32);
+    assert_eq!(pack.digest()[..8], pack.id());
+    assert_eq!(pack.encoder_digest().len(), 32);
+    if let Some(lexicon) = pack.lexicon() {
+        use_lexicon(&lexicon, input);
+    }
+    if let Some(depth) = pack.depth() {
+        assert!((1..=65_536).contains(&depth.candidates()));
+        assert!((1..=1024).contains(&depth.n_directions()));
+        assert!((-24..=24).contains(&depth.exponent()));
+    }
+    use_document::<128, 100>(&pack, input);
+    use_document::<2, 1>(&pack, input);
+}
+
+fn use_lexicon(lexicon: &Lexicon<'_>, input: &[u8]) {
+    assert!((-24..=24).contains(&lexicon.exponent()));
+    for index in 0..lexicon.n_words() {
+        let word = lexicon.word(index).expect("an index below n_words");
+        assert_eq!(lexicon.find(word), Some(index));
+        let (_, vector) = lexicon.entry(index).expect("an index below n_words");
+        assert_eq!(vector.len(), lexicon.dimension());
+    }
+    for index in [lexicon.n_words(), usize::MAX] {
+        assert_eq!(lexicon.word(index), None);
+        assert_eq!(lexicon.entry(index), None);
+    }
+    assert_eq!(lexicon.find(""), None);
+    let text = String::from_utf8_lossy(input);
+    lexicon.find(&text);
+    let mut vector = vec![f32::NAN; lexicon.dimension()];
+    lexicon
+        .sentence_vector(&text, &mut vector)
+        .expect("the right length");
+    assert!(vector.iter().all(|x| x.is_finite()));
+    assert!(lexicon.sentence_vector(&text, &mut vector[1..]).is_err());
+    assert!(lexicon.sentence_vector(&text, &mut []).is_err());
+}
+
+fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
+    let directions = pack.depth().map(|depth| depth.n_directions());
+    let mut document = match Document::<K, P>::new(pack) {
+        Ok(document) => document,
+        Err(DocumentError::NoCandidates) => {
+            assert_eq!(directions, None);
+            return;
+        }
+        Err(error) => {
+            assert_eq!(
+                Some(error),
+                directions.map(|found| DocumentError::TooManyDirections { found, limit: P })
+            );
+            assert!(directions > Some(P));
+            return;
+        }
+    };
+    let values: Vec<f32> = input
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|bytes| f32::from_le_bytes(*bytes))
+        .collect();
+    let dimension = pack.dimension();
+    let mut pushed = 0;
+    for embedding in values.chunks(dimension).take(K + 1) {
+        let result = document.push(embedding);
+        if embedding.len() == dimension && pushed < K {
+            assert_eq!(result, Ok(()));
+            pushed += 1;
+        } else {
+            assert!(
+                !result
+                    .expect_err("a wrong length or no room")
+                    .to_string()
+                    .is_empty()
+            );
+        }
+    }
+    for sentence in String::from_utf8_lossy(input).split('.').take(3) {
+        let result = document.push_sentence(sentence);
+        match pack.lexicon() {
+            None => assert_eq!(result, Err(DocumentError::NoLexicon)),
+            Some(_) if pushed < K => {
+                assert_eq!(result, Ok(()));
+                pushed += 1;
+            }
+            Some(_) => assert_eq!(result, Err(DocumentError::Full { limit: K })),
+        }
+    }
+    assert_eq!(document.sentences(), pushed);
+
+    let tail = &input[input.len().saturating_sub(32)..];
+    let micro = values
+        .first()
+        .map_or(1, |x| x.to_bits() % 1_000_000_000 + 1);
+    let epsilon = Epsilon::from_micro(micro).expect("in range");
+    for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
+        assert_eq!(
+            document.release(epsilon, rule, &mut Repeated(&[])),
+            Err(DocumentError::Entropy)
+        );
+        let mut entropy = Repeated(tail);
+        let released = document.release(epsilon, rule, &mut entropy);
+        if !entropy.works() {
+            assert_eq!(released, Err(DocumentError::Entropy));
+            assert_eq!(document.sentences(), pushed);
+            continue;
+        }
+        let release = released.expect("working entropy");
+        let candidates = pack.depth().map(|depth| depth.candidates());
+        assert!(Some(release.candidate()) < candidates);
+        assert_eq!(
+            (release.epsilon(), release.rule(), release.pack_id()),
+            (epsilon, rule, pack.id())
+        );
+        assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
+        pushed = 0;
+        assert_eq!(document.sentences(), 0);
+    }
+}

@@ -1,0 +1,163 @@
+//! What the server keeps to read releases: the candidates, their embeddings and where they came
+//! from, in one safetensors file.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
+use undertone_core::release::Release;
+
+use crate::encoder::EncoderIdentity;
+use crate::error::{Error, Result};
+use crate::output::{AtomicFile, Tensor, json, write_tensors};
+
+/// One public candidate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The identifier of the public document.
+    pub id: String,
+    /// Its label, if the corpus has labels.
+    pub label: Option<String>,
+    /// Its most central sentence.
+    pub excerpt: String,
+}
+
+/// The candidates of one pack, in the order in which releases count them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidates {
+    /// The digest of the pack.
+    pub pack_digest: [u8; 32],
+    /// The encoder of the embeddings.
+    pub encoder: EncoderIdentity,
+    /// d.
+    pub dimension: usize,
+    /// `[m][d]`, row-major.
+    pub embeddings: Vec<f32>,
+    /// `[m]`.
+    pub entries: Vec<Candidate>,
+}
+
+const EMBEDDINGS: &str = "embeddings";
+
+impl Candidates {
+    /// The candidate that a release names, with its embedding.
+    ///
+    /// # Errors
+    /// [`Error::OtherPack`] if the release was made under another pack, [`Error::NoSuchCandidate`]
+    /// if its index is out of range.
+    pub fn decode(&self, release: &Release) -> Result<(&Candidate, &[f32])> {
+        if release.pack_id() != self.pack_digest[..8] {
+            return Err(Error::OtherPack {
+                release: hex::encode(release.pack_id()),
+                candidates: hex::encode(&self.pack_digest[..8]),
+            });
+        }
+        let index = release.candidate() as usize;
+        match (
+            self.entries.get(index),
+            self.embeddings.chunks_exact(self.dimension).nth(index),
+        ) {
+            (Some(candidate), Some(embedding)) => Ok((candidate, embedding)),
+            _ => Err(Error::NoSuchCandidate {
+                found: index,
+                candidates: self.entries.len(),
+            }),
+        }
+    }
+
+    /// Writes the file: tensor `embeddings` f32 `[m, d]`; metadata `pack`, `encoder`,
+    /// `encoder_digest` and `documents` (a JSON list of [`Candidate`]).
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::OutputPath`]; nothing is left behind.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let metadata = HashMap::from([
+            ("pack".to_owned(), hex::encode(self.pack_digest)),
+            ("encoder".to_owned(), self.encoder.name.clone()),
+            (
+                "encoder_digest".to_owned(),
+                hex::encode(self.encoder.digest),
+            ),
+            ("documents".to_owned(), json(&self.entries)),
+        ]);
+        let bytes: Vec<u8> = self
+            .embeddings
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect();
+        let tensor = Tensor {
+            name: EMBEDDINGS,
+            dtype: Dtype::F32,
+            shape: vec![self.entries.len(), self.dimension],
+            bytes: &bytes,
+        };
+        write_tensors(AtomicFile::create(path)?, &[tensor], metadata)
+    }
+
+    /// Reads such a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Candidates`] says what is wrong with the content.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+        Self::from_bytes(&bytes).map_err(|problem| Error::Candidates {
+            path: path.to_owned(),
+            problem,
+        })
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
+        let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
+        let metadata = header.metadata().clone().unwrap_or_default();
+        let field = |name: &str| {
+            metadata
+                .get(name)
+                .ok_or(format!("it has no metadata \"{name}\""))
+        };
+        let digest = |name: &str| -> Result<[u8; 32], String> {
+            let mut digest = [0; 32];
+            hex::decode_to_slice(field(name)?, &mut digest)
+                .map_err(|_| format!("its metadata \"{name}\" is not 64 hexadecimal digits"))?;
+            Ok(digest)
+        };
+        let tensor = tensors
+            .tensor(EMBEDDINGS)
+            .map_err(|error| error.to_string())?;
+        let &[m, dimension] = tensor.shape() else {
+            return Err(format!(
+                "tensor \"{EMBEDDINGS}\" has {} axes, not 2",
+                tensor.shape().len()
+            ));
+        };
+        if tensor.dtype() != Dtype::F32 || dimension == 0 {
+            return Err(format!(
+                "tensor \"{EMBEDDINGS}\" is not f32 [m, d] with d ≥ 1"
+            ));
+        }
+        let entries: Vec<Candidate> = serde_json::from_str(field("documents")?)
+            .map_err(|error| format!("metadata \"documents\": {error}"))?;
+        if entries.len() != m {
+            return Err(format!(
+                "it lists {} documents for {m} embeddings",
+                entries.len()
+            ));
+        }
+        let embeddings = tensor
+            .data()
+            .chunks_exact(4)
+            .map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]]))
+            .collect();
+        Ok(Self {
+            pack_digest: digest("pack")?,
+            encoder: EncoderIdentity {
+                name: field("encoder")?.clone(),
+                digest: digest("encoder_digest")?,
+            },
+            dimension,
+            embeddings,
+            entries,
+        })
+    }
+}

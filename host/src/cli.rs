@@ -1,0 +1,564 @@
+//! Arguments and reports; the work is in the library.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
+use undertone::candidates::Candidates;
+use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::distil::{WordCounts, distil};
+use undertone::embeddings::Embeddings;
+use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder, encode_all};
+use undertone::error::{Error, Result};
+use undertone::output::AtomicFile;
+use undertone::packer::{self, LexiconData, Options};
+use undertone::progress::Progress;
+use undertone::{demo, mechanism};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
+use undertone_core::release::Release;
+use undertone_core::select::Rule;
+
+/// Say what a text is about without giving the text away.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// The whole way on one screen: pack, private text, releases, exact privacy loss.
+    Demo {
+        /// A private text instead of the built-in letter; `-` reads what you type.
+        #[arg(long, value_name = "FILE")]
+        text: Option<PathBuf>,
+        /// Seed of the public side.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// Make a lexicon out of a neural sentence encoder.
+    Distil {
+        #[command(flatten)]
+        neural: NeuralArgs,
+        /// Public corpora that say which words are frequent.
+        #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+        corpus: Vec<PathBuf>,
+        /// Number of words.
+        #[arg(long)]
+        words: usize,
+        /// Number of coordinates.
+        #[arg(long)]
+        dim: usize,
+        /// The lexicon, a pack file.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Encode the sentences of a corpus into a safetensors file.
+    Encode {
+        #[command(flatten)]
+        encoder: EncoderArgs,
+        /// A corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+        #[arg(long, value_name = "FILE")]
+        corpus: PathBuf,
+        /// Read only the first N documents.
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+        /// The safetensors file.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Build a pack for devices, and the candidates for the server, from a public corpus.
+    Pack {
+        #[command(flatten)]
+        encoder: EncoderArgs,
+        /// A public corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+        #[arg(long, value_name = "FILE")]
+        corpus: PathBuf,
+        /// Read only the first N documents.
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+        /// How many documents become candidates at most.
+        #[arg(long, default_value_t = Options::default().candidates)]
+        candidates: usize,
+        /// Projection directions.
+        #[arg(long, default_value_t = Options::default().directions)]
+        directions: usize,
+        /// Sentences that a candidate has at least.
+        #[arg(long, default_value_t = Options::default().min_sentences)]
+        min_sentences: usize,
+        /// Seed of the choice of candidates and directions.
+        #[arg(long, default_value_t = Options::default().seed)]
+        seed: u64,
+        /// The pack; the candidates are written beside it with the ending .candidates.safetensors.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Release private documents: one line of JSON each, with the id and the release.
+    Privatize {
+        #[command(flatten)]
+        encoder: EncoderArgs,
+        /// The pack.
+        #[arg(long, value_name = "FILE")]
+        pack: PathBuf,
+        /// The privacy parameter of each document, 0.000001 to 1000.
+        #[arg(long)]
+        epsilon: Epsilon,
+        /// How a candidate is drawn.
+        #[arg(long, value_enum, default_value_t = RuleArg::PermuteAndFlip)]
+        rule: RuleArg,
+        /// The private documents: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+        #[arg(long = "in", value_name = "FILE")]
+        input: PathBuf,
+        /// Release only the first N documents.
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+        /// The releases.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Read releases as the server does: which public document each one names.
+    Decode {
+        /// The candidates that `pack` wrote.
+        #[arg(long, value_name = "FILE")]
+        candidates: PathBuf,
+        /// The releases that `privatize` wrote.
+        #[arg(long = "in", value_name = "FILE")]
+        input: PathBuf,
+        /// One line of JSON per release, with the candidate's embedding.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Show what a pack contains.
+    Inspect {
+        /// The pack.
+        pack: PathBuf,
+    },
+}
+
+/// Which sentence encoder to use.
+#[derive(Args)]
+struct EncoderArgs {
+    /// A folder with model.onnx and tokenizer.json, an .onnx file with tokenizer.json beside it, or
+    /// a .pack file with a lexicon. Without it: the lexicon of the pack, or the built-in one.
+    #[arg(long, value_name = "PATH")]
+    encoder: Option<PathBuf>,
+    /// The shared library of ONNX Runtime to run a model with, instead of the built-in engine.
+    #[arg(long, value_name = "PATH")]
+    onnxruntime: Option<PathBuf>,
+}
+
+/// Which neural sentence encoder to use.
+#[derive(Args)]
+struct NeuralArgs {
+    /// A folder with model.onnx and tokenizer.json, or an .onnx file with tokenizer.json beside it.
+    #[arg(long, value_name = "PATH")]
+    encoder: PathBuf,
+    /// The shared library of ONNX Runtime to run a model with, instead of the built-in engine.
+    #[arg(long, value_name = "PATH")]
+    onnxruntime: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum RuleArg {
+    PermuteAndFlip,
+    Exponential,
+}
+
+impl From<RuleArg> for Rule {
+    fn from(rule: RuleArg) -> Self {
+        match rule {
+            RuleArg::PermuteAndFlip => Self::PermuteAndFlip,
+            RuleArg::Exponential => Self::Exponential,
+        }
+    }
+}
+
+/// An encoder, and its lexicon if it is one: packs carry it along.
+struct OpenEncoder {
+    encoder: Box<dyn Encoder>,
+    lexicon: Option<LexiconData>,
+}
+
+impl EncoderArgs {
+    /// The encoder that was named, else `default`.
+    fn open(&self, default: impl FnOnce() -> LexiconEncoder<'static>) -> Result<OpenEncoder> {
+        let lexicon = match &self.encoder {
+            Some(path) if path.extension().is_some_and(|end| end == "pack") => {
+                LexiconEncoder::of_file(&read_pack(path)?, path)?
+            }
+            Some(path) => {
+                let encoder = OnnxEncoder::open(path, self.onnxruntime.as_deref())?;
+                return Ok(OpenEncoder {
+                    encoder: Box::new(encoder),
+                    lexicon: None,
+                });
+            }
+            None => default(),
+        };
+        Ok(OpenEncoder {
+            lexicon: Some(LexiconData::from_view(lexicon.lexicon())),
+            encoder: Box::new(lexicon),
+        })
+    }
+}
+
+/// Parses the arguments and does the work.
+pub(crate) fn run() -> Result<()> {
+    match Cli::parse().command {
+        Command::Demo { text, seed } => run_demo(text.as_deref(), seed),
+        Command::Distil {
+            neural,
+            corpus,
+            words,
+            dim,
+            out,
+        } => {
+            let encoder = OnnxEncoder::open(&neural.encoder, neural.onnxruntime.as_deref())?;
+            let mut counts = WordCounts::default();
+            for path in &corpus {
+                for document in Corpus::open(path)? {
+                    counts.add(&document?);
+                }
+            }
+            let start = Instant::now();
+            let pack = distil(&encoder, &counts, words, dim)?;
+            write(&out, &pack)?;
+            eprintln!(
+                "{words} of {} words, {dim} coordinates, {} bytes, in {:.0} s",
+                counts.distinct(),
+                pack.len(),
+                start.elapsed().as_secs_f64()
+            );
+            Ok(())
+        }
+        Command::Encode {
+            encoder,
+            corpus,
+            limit,
+            out,
+        } => {
+            let OpenEncoder { encoder, .. } = encoder.open(LexiconEncoder::embedded)?;
+            let file = AtomicFile::create(&out)?;
+            let mut rate = Rate::start();
+            let documents = documents(&corpus, limit)?.collect::<Result<Vec<_>>>()?;
+            let embeddings = Embeddings::of(encoder.as_ref(), &documents)?;
+            rate.count(documents.len(), embeddings.sentences());
+            embeddings.write(file)?;
+            rate.report("encoded");
+            Ok(())
+        }
+        Command::Pack {
+            encoder,
+            corpus,
+            limit,
+            candidates,
+            directions,
+            min_sentences,
+            seed,
+            out,
+        } => {
+            let OpenEncoder { encoder, lexicon } = encoder.open(LexiconEncoder::embedded)?;
+            let options = Options {
+                candidates,
+                directions,
+                min_sentences,
+                seed,
+            };
+            // Opened first, so that a wrong path is an error now and not after the work.
+            let pack_file = AtomicFile::create(&out)?;
+            let candidates_path = out.with_extension("candidates.safetensors");
+            let mut rate = Rate::start();
+            let built = packer::build(
+                documents(&corpus, limit)?,
+                encoder.as_ref(),
+                lexicon,
+                &options,
+            )?;
+            rate.count(built.candidates.entries.len(), built.sentences);
+            built.candidates.write(&candidates_path)?;
+            finish(pack_file, &out, &built.pack)?;
+            eprintln!(
+                "{}: {} bytes, {} candidates out of {} documents, {directions} directions",
+                out.display(),
+                built.pack.len(),
+                built.candidates.entries.len(),
+                built.documents_read
+            );
+            rate.report("encoded");
+            Ok(())
+        }
+        Command::Privatize {
+            encoder,
+            pack,
+            epsilon,
+            rule,
+            input,
+            limit,
+            out,
+        } => privatize(&encoder, &pack, epsilon, rule.into(), &input, limit, &out),
+        Command::Decode {
+            candidates,
+            input,
+            out,
+        } => decode(&candidates, &input, &out),
+        Command::Inspect { pack } => inspect(&pack),
+    }
+}
+
+fn run_demo(path: Option<&Path>, seed: u64) -> Result<()> {
+    let typed;
+    let text = match path {
+        None => demo::PRIVATE_TEXT,
+        Some(path) if path == Path::new("-") => {
+            if io::stdin().is_terminal() {
+                eprintln!("Type a text; end it with Ctrl-D on a line of its own.");
+            }
+            let mut bytes = Vec::new();
+            io::stdin()
+                .read_to_end(&mut bytes)
+                .map_err(failed("read", path))?;
+            typed = String::from_utf8_lossy(&bytes).into_owned();
+            &typed
+        }
+        Some(path) => {
+            let bytes = fs::read(path).map_err(failed("read", path))?;
+            typed = String::from_utf8_lossy(&bytes).into_owned();
+            &typed
+        }
+    };
+    demo::run(text, seed, &mut io::stdout().lock())
+}
+
+/// One line of a releases file.
+#[derive(Serialize, Deserialize)]
+struct ReleaseLine {
+    id: String,
+    release: String,
+}
+
+fn privatize(
+    encoder: &EncoderArgs,
+    pack_path: &Path,
+    epsilon: Epsilon,
+    rule: Rule,
+    input: &Path,
+    limit: Option<usize>,
+    out: &Path,
+) -> Result<()> {
+    /// Documents whose sentences are encoded together, to keep all cores busy.
+    const BATCH: usize = 64;
+
+    let pack = read_pack(pack_path)?;
+    let OpenEncoder { encoder, .. } =
+        encoder.open(|| LexiconEncoder::new(&pack).unwrap_or_else(LexiconEncoder::embedded))?;
+    mechanism::check_encoder(&pack, encoder.as_ref())?;
+    let mut document = mechanism::document(&pack)?;
+    // All lines are read once before anything is released: a broken line at the end must not cost
+    // the budget of the documents before it.
+    let mut total = 0;
+    for document in documents(input, limit)? {
+        document?;
+        total += 1;
+    }
+    let mut file = AtomicFile::create(out)?;
+    let progress = Progress::new("releasing documents", total);
+    let mut rate = Rate::start();
+    let mut rest = documents(input, limit)?;
+    loop {
+        let batch = rest.by_ref().take(BATCH).collect::<Result<Vec<_>>>()?;
+        if batch.is_empty() {
+            break;
+        }
+        let split: Vec<Vec<&str>> = batch
+            .iter()
+            .map(|d| mechanism::sentences(&d.text))
+            .collect();
+        let sentences: Vec<&str> = split.iter().flatten().copied().collect();
+        let rows = encode_all(encoder.as_ref(), &sentences, &Progress::hidden())?;
+        let mut rows = rows.as_slice();
+        for (source, own) in batch.iter().zip(&split) {
+            let (own, others) = rows.split_at(own.len() * encoder.dimension());
+            rows = others;
+            let release =
+                mechanism::release(&mut document, own, encoder.dimension(), epsilon, rule)?;
+            let line = ReleaseLine {
+                id: source.id.clone(),
+                release: hex::encode(release.to_bytes()),
+            };
+            write_line(&mut file, out, &line)?;
+            progress.advance(1);
+        }
+        rate.count(batch.len(), sentences.len());
+    }
+    file.commit()?;
+    rate.report("released");
+    Ok(())
+}
+
+/// One line of what the server makes of a release.
+#[derive(Serialize)]
+struct DecodedLine<'a> {
+    id: &'a str,
+    epsilon: String,
+    candidate: u32,
+    document: &'a str,
+    label: Option<&'a str>,
+    excerpt: &'a str,
+    embedding: &'a [f32],
+}
+
+fn decode(candidates: &Path, input: &Path, out: &Path) -> Result<()> {
+    let candidates = Candidates::read(candidates)?;
+    let source = fs::File::open(input).map_err(failed("open", input))?;
+    let mut file = AtomicFile::create(out)?;
+    let mut rate = Rate::start();
+    let mut line = 0;
+    for text in BufReader::new(source).lines() {
+        line += 1;
+        let fail = |problem: String| Error::ReleaseLine {
+            path: input.to_owned(),
+            line,
+            problem,
+        };
+        let text = text.map_err(|error| fail(error.to_string()))?;
+        let ReleaseLine { id, release } = serde_json::from_str(&text)
+            .map_err(|error| fail(format!("not a release in JSON: {error}")))?;
+        let bytes = hex::decode(release)
+            .map_err(|error| fail(format!("the release is not hexadecimal: {error}")))?;
+        let release = Release::from_bytes(&bytes).map_err(|error| fail(error.to_string()))?;
+        let (candidate, embedding) = candidates
+            .decode(&release)
+            .map_err(|error| fail(error.to_string()))?;
+        let decoded = DecodedLine {
+            id: &id,
+            epsilon: release.epsilon().to_string(),
+            candidate: release.candidate(),
+            document: &candidate.id,
+            label: candidate.label.as_deref(),
+            excerpt: &candidate.excerpt,
+            embedding,
+        };
+        write_line(&mut file, out, &decoded)?;
+    }
+    file.commit()?;
+    rate.count(line, 0);
+    rate.report("decoded");
+    Ok(())
+}
+
+fn inspect(path: &Path) -> Result<()> {
+    let pack = read_pack(path)?;
+    let mut text = format!(
+        "digest      {}\nencoder     {} ({})\ndimension   {}\n",
+        hex::encode(pack.digest()),
+        pack.encoder_name(),
+        hex::encode(pack.encoder_digest()),
+        pack.dimension(),
+    );
+    if let Some(depth) = pack.depth() {
+        text += &format!(
+            "depth       {} candidates, {} directions, exponent {}\n",
+            depth.candidates(),
+            depth.n_directions(),
+            depth.exponent()
+        );
+    }
+    if let Some(lexicon) = pack.lexicon() {
+        text += &format!(
+            "lexicon     {} words, exponent {}\n",
+            lexicon.n_words(),
+            lexicon.exponent()
+        );
+    }
+    let stdout = Path::new("standard output");
+    io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(failed("write", stdout))
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_owned();
+    move |cause| Error::Io {
+        action,
+        path,
+        cause,
+    }
+}
+
+/// The documents of a corpus, or the first `limit` of them.
+fn documents(
+    path: &Path,
+    limit: Option<usize>,
+) -> Result<impl Iterator<Item = Result<CorpusDocument>>> {
+    Ok(Corpus::open(path)?.take(limit.unwrap_or(usize::MAX)))
+}
+
+/// A pack from a file. Its bytes stay in memory until the process ends, which for a command line
+/// is when they are no longer needed.
+fn read_pack(path: &Path) -> Result<Pack<'static>> {
+    let bytes: &'static [u8] = fs::read(path).map_err(failed("read", path))?.leak();
+    Pack::parse(bytes).map_err(|problem| Error::Pack {
+        path: path.to_owned(),
+        problem,
+    })
+}
+
+fn write_line(file: &mut AtomicFile, path: &Path, line: &impl Serialize) -> Result<()> {
+    let mut text = serde_json::to_string(line).expect("strings and numbers are JSON");
+    text.push('\n');
+    file.write_all(text.as_bytes())
+        .map_err(failed("write", path))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    finish(AtomicFile::create(path)?, path, bytes)
+}
+
+fn finish(mut file: AtomicFile, path: &Path, bytes: &[u8]) -> Result<()> {
+    file.write_all(bytes).map_err(failed("write", path))?;
+    file.commit()
+}
+
+/// Documents and sentences per second.
+struct Rate {
+    start: Instant,
+    documents: usize,
+    sentences: usize,
+}
+
+impl Rate {
+    fn start() -> Self {
+        Self {
+            start: Instant::now(),
+            documents: 0,
+            sentences: 0,
+        }
+    }
+
+    fn count(&mut self, documents: usize, sentences: usize) {
+        self.documents += documents;
+        self.sentences += sentences;
+    }
+
+    fn report(&self, done: &str) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        let mut line = format!(
+            "{done} {} documents in {seconds:.1} s: {:.1} documents/s",
+            self.documents,
+            self.documents as f64 / seconds
+        );
+        if self.sentences > 0 {
+            line += &format!(
+                ", {} sentences, {:.1} sentences/s",
+                self.sentences,
+                self.sentences as f64 / seconds
+            );
+        }
+        eprintln!("{line}");
+    }
+}

@@ -1,0 +1,160 @@
+//! From a neural sentence encoder to a lexicon that a device can use without it.
+//!
+//! Each frequent word of public corpora is encoded alone, the mean over the words is subtracted,
+//! the first principal directions are kept, and the coordinates are rounded to bytes. A word weighs
+//! a/(a + frequency) with a = 10⁻³ in a sentence (Arora, Liang and Ma 2017). Everything here is
+//! public.
+
+use std::collections::HashMap;
+
+use nalgebra::{DMatrix, SymmetricEigen};
+use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Word, words};
+use undertone_core::pack::Pack;
+use undertone_core::pack::format::MAX_WORDS;
+
+use crate::corpus::CorpusDocument;
+use crate::encoder::lexicon::digest;
+use crate::encoder::{Encoder, EncoderIdentity, encode_all};
+use crate::error::{Error, Result};
+use crate::packer::{LexiconData, PackContents, limit};
+use crate::progress::Progress;
+
+/// The constant a of the weights.
+const WEIGHT_CONSTANT: f64 = 1e-3;
+
+/// This share of the coordinates fits a byte; the rest is clamped, so that a few outliers do not
+/// coarsen all others.
+const UNCLAMPED: f64 = 0.999;
+
+/// Word counts of public corpora.
+#[derive(Clone, Debug, Default)]
+pub struct WordCounts {
+    counts: HashMap<Word, u64>,
+    total: u64,
+}
+
+impl WordCounts {
+    /// Counts the words of one document.
+    pub fn add(&mut self, document: &CorpusDocument) {
+        for word in words(&document.text) {
+            *self.counts.entry(word).or_default() += 1;
+            self.total += 1;
+        }
+    }
+
+    /// The number of different words.
+    pub fn distinct(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// The `n` most frequent words with their frequencies; equally frequent ones in byte order.
+    ///
+    /// # Errors
+    /// [`Error::TooFewWords`].
+    fn most_frequent(&self, n: usize) -> Result<Vec<(&str, f64)>> {
+        let mut all: Vec<(&str, u64)> = self.counts.iter().map(|(w, c)| (w.as_str(), *c)).collect();
+        if all.len() < n {
+            return Err(Error::TooFewWords {
+                found: all.len(),
+                wanted: n,
+            });
+        }
+        all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        all.truncate(n);
+        Ok(all
+            .into_iter()
+            .map(|(w, c)| (w, c as f64 / self.total as f64))
+            .collect())
+    }
+}
+
+/// Distils `encoder` into a pack that holds a lexicon of the `n_words` most frequent words in
+/// `dimension` coordinates.
+///
+/// # Errors
+/// [`Error::TooFewWords`]; [`Error::PackLimit`] for a size outside the format or a dimension above
+/// the encoder's; [`Error::NotFinite`]; errors of the encoder.
+pub fn distil(
+    encoder: &dyn Encoder,
+    counts: &WordCounts,
+    n_words: usize,
+    dimension: usize,
+) -> Result<Vec<u8>> {
+    let full = encoder.dimension();
+    limit("words", n_words, 2, MAX_WORDS as usize)?;
+    limit(
+        "coordinates",
+        dimension,
+        1,
+        full.min(MAX_LEXICON_DIMENSION as usize),
+    )?;
+    let chosen = counts.most_frequent(n_words)?;
+    let texts: Vec<&str> = chosen.iter().map(|(word, _)| *word).collect();
+    let progress = Progress::new("encoding words", texts.len() as u64);
+    let rows = encode_all(encoder, &texts, &progress)?;
+    if let Some(position) = rows.iter().position(|x| !x.is_finite()) {
+        return Err(Error::NotFinite {
+            encoder: encoder.identity().name.clone(),
+            sentence: position / full,
+        });
+    }
+
+    let projected = principal(&rows, full, dimension);
+    let mut magnitudes: Vec<f64> = projected.iter().map(|x| x.abs()).collect();
+    magnitudes.sort_unstable_by(f64::total_cmp);
+    let step = magnitudes[((magnitudes.len() - 1) as f64 * UNCLAMPED) as usize] / 127.0;
+    let quantise = |x: &f64| (x / step).round().clamp(-127.0, 127.0) as i8;
+    let mut entries: Vec<(String, u16, Vec<i8>)> = chosen
+        .iter()
+        .zip(projected.row_iter())
+        .map(|((word, frequency), row)| {
+            let weight = WEIGHT_CONSTANT / (WEIGHT_CONSTANT + frequency);
+            let weight = (weight * f64::from(u16::MAX)).round().max(1.0) as u16;
+            (
+                (*word).to_owned(),
+                weight,
+                row.iter().map(quantise).collect(),
+            )
+        })
+        .collect();
+    entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+
+    let mut contents = PackContents {
+        dimension,
+        encoder: EncoderIdentity {
+            name: format!("lexicon:{}", encoder.identity().name),
+            digest: [0; 32],
+        },
+        depth: None,
+        lexicon: Some(LexiconData {
+            // Vectors of about the encoder's own length; only powers of two are possible.
+            exponent: (step / 256.0).log2().round().clamp(-24.0, 24.0) as i32,
+            words: entries,
+        }),
+    };
+    let draft = contents.to_bytes()?;
+    let lexicon = Pack::parse(&draft).map_err(Error::PackBytes)?.lexicon();
+    contents.encoder.digest = digest(&lexicon.expect("the draft has a lexicon"));
+    contents.to_bytes()
+}
+
+/// The rows minus their mean, in the coordinates of their first principal directions.
+fn principal(rows: &[f32], full: usize, dimension: usize) -> DMatrix<f64> {
+    let mut matrix =
+        DMatrix::from_row_iterator(rows.len() / full, full, rows.iter().map(|x| f64::from(*x)));
+    let mean = matrix.row_mean();
+    for mut row in matrix.row_iter_mut() {
+        row -= &mean;
+    }
+    let eigen = SymmetricEigen::new(matrix.tr_mul(&matrix));
+    let mut order: Vec<usize> = (0..full).collect();
+    order.sort_unstable_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
+    let mut directions = DMatrix::zeros(full, dimension);
+    for (column, index) in order.into_iter().take(dimension).enumerate() {
+        let vector = eigen.eigenvectors.column(index);
+        // An eigenvector's sign is arbitrary; make its largest coordinate positive.
+        let sign = vector[vector.icamax()].signum();
+        directions.set_column(column, &(vector * sign));
+    }
+    matrix * directions
+}

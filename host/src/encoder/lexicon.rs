@@ -1,0 +1,121 @@
+//! The lexicon of `core` as an encoder.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use sha2::{Digest, Sha256};
+use undertone_core::lexicon::Lexicon;
+use undertone_core::pack::Pack;
+
+use super::{Encoder, EncoderIdentity};
+use crate::error::{Error, Result};
+
+/// The lexicon that ships with this crate; `assets/LEXICON.md` says what it was made of.
+static EMBEDDED: &[u8] = include_bytes!("../../assets/lexicon.pack");
+
+static EMBEDDED_PACK: LazyLock<Pack<'static>> =
+    LazyLock::new(|| Pack::parse(EMBEDDED).expect("a test parses the embedded lexicon"));
+
+/// Sentence vectors from the words of a lexicon, as a device without a neural runtime computes
+/// them.
+#[derive(Clone, Debug)]
+pub struct LexiconEncoder<'a> {
+    lexicon: Lexicon<'a>,
+    identity: EncoderIdentity,
+}
+
+impl LexiconEncoder<'static> {
+    /// The lexicon that ships with this crate.
+    pub fn embedded() -> Self {
+        Self::new(&EMBEDDED_PACK).expect("a test finds the embedded lexicon")
+    }
+}
+
+impl<'a> LexiconEncoder<'a> {
+    /// The lexicon in `pack`, if it has one.
+    pub fn new(pack: &Pack<'a>) -> Option<Self> {
+        let lexicon = pack.lexicon()?;
+        Some(Self {
+            identity: EncoderIdentity {
+                name: pack.encoder_name().to_owned(),
+                digest: digest(&lexicon),
+            },
+            lexicon,
+        })
+    }
+
+    /// As [`new`](Self::new), for a pack that was read from `path`.
+    ///
+    /// # Errors
+    /// [`Error::NoLexicon`].
+    pub fn of_file(pack: &Pack<'a>, path: &Path) -> Result<Self> {
+        Self::new(pack).ok_or_else(|| Error::NoLexicon {
+            path: path.to_owned(),
+        })
+    }
+
+    /// The lexicon itself.
+    pub fn lexicon(&self) -> &Lexicon<'a> {
+        &self.lexicon
+    }
+}
+
+impl Encoder for LexiconEncoder<'_> {
+    fn identity(&self) -> &EncoderIdentity {
+        &self.identity
+    }
+
+    fn dimension(&self) -> usize {
+        self.lexicon.dimension()
+    }
+
+    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+        self.lexicon
+            .sentence_vector(sentence, out)
+            .map_err(|error| Error::WrongDimension {
+                encoder: self.identity.name.clone(),
+                expected: error.expected,
+                found: error.found,
+            })
+    }
+}
+
+/// Names a lexicon by its content, in whatever pack it lies.
+pub(crate) fn digest(lexicon: &Lexicon<'_>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(b"undertone lexicon 1\0");
+    hash.update((lexicon.dimension() as u64).to_le_bytes());
+    hash.update(lexicon.exponent().to_le_bytes());
+    for index in 0..lexicon.n_words() {
+        let word = lexicon.word(index).unwrap_or_default();
+        let (weight, vector) = lexicon.entry(index).unwrap_or_default();
+        hash.update((word.len() as u64).to_le_bytes());
+        hash.update(word);
+        hash.update(weight.to_le_bytes());
+        hash.update(
+            vector
+                .iter()
+                .map(|x| x.cast_unsigned())
+                .collect::<Vec<u8>>(),
+        );
+    }
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn embedded_lexicon_knows_everyday_english() {
+        let encoder = LexiconEncoder::embedded();
+        for word in ["the", "hospital", "bicycle", "don't", "garden"] {
+            assert!(encoder.lexicon().find(word).is_some(), "{word}");
+        }
+        let mut vector = vec![0.0; encoder.dimension()];
+        encoder
+            .encode("The nurse took my blood pressure.", &mut vector)
+            .unwrap();
+        assert!(vector.iter().any(|x| *x != 0.0));
+    }
+}

@@ -1,0 +1,106 @@
+//! The device side, run from the host: the same `core` that a phone runs, with the operating
+//! system's entropy.
+
+use getrandom::SysRng;
+use undertone_core::document::{Document, DocumentError};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
+use undertone_core::release::Release;
+use undertone_core::rng::Entropy;
+use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
+use undertone_core::select::Rule;
+
+use crate::encoder::Encoder;
+use crate::error::{Error, Result};
+use crate::text;
+
+/// The most sentences of a document that are used; those behind are left out.
+pub const MAX_SENTENCES: usize = 128;
+
+/// The most projection directions of a pack.
+pub const MAX_DIRECTIONS: usize = 100;
+
+/// The document type of this crate and of the C library.
+pub type HostDocument<'p> = Document<'p, MAX_SENTENCES, MAX_DIRECTIONS>;
+
+/// The sentences of a document that enter a release: the first [`MAX_SENTENCES`].
+pub fn sentences(text: &str) -> Vec<&str> {
+    let mut sentences = text::sentences(text);
+    sentences.truncate(MAX_SENTENCES);
+    sentences
+}
+
+/// The operating system's generator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OsEntropy;
+
+impl TryRng for OsEntropy {
+    type Error = getrandom::Error;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        SysRng.try_next_u32()
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        SysRng.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+        SysRng.try_fill_bytes(out)
+    }
+}
+
+impl TryCryptoRng for OsEntropy {}
+impl Entropy for OsEntropy {}
+
+/// Refuses an encoder that is not the one whose embeddings the pack was built from.
+///
+/// # Errors
+/// [`Error::EncoderMismatch`] names both.
+pub fn check_encoder(pack: &Pack<'_>, encoder: &dyn Encoder) -> Result<()> {
+    let identity = encoder.identity();
+    if encoder.dimension() == pack.dimension() && identity.digest == *pack.encoder_digest() {
+        return Ok(());
+    }
+    Err(Error::EncoderMismatch {
+        pack: pack.encoder_name().to_owned(),
+        pack_dimension: pack.dimension(),
+        encoder: identity.name.clone(),
+        encoder_dimension: encoder.dimension(),
+    })
+}
+
+/// An empty document under `pack`.
+///
+/// # Errors
+/// [`Error::Document`] if the pack cannot be released from.
+pub fn document<'p>(pack: &Pack<'p>) -> Result<HostDocument<'p>> {
+    HostDocument::new(pack).map_err(Error::Document)
+}
+
+/// Releases one document given by the embeddings of its sentences, row-major `[k][dimension]`.
+///
+/// Guarantee, assumptions and leaks are those of [`Document`].
+///
+/// # Errors
+/// [`Error::Document`].
+pub fn release(
+    document: &mut HostDocument<'_>,
+    embeddings: &[f32],
+    dimension: usize,
+    epsilon: Epsilon,
+    rule: Rule,
+) -> Result<Release> {
+    document.clear();
+    for embedding in embeddings.chunks_exact(dimension) {
+        match document.push(embedding) {
+            Ok(()) => {}
+            // The rest of a long document is left out, as documented.
+            Err(DocumentError::Full { .. }) => break,
+            Err(error) => return Err(Error::Document(error)),
+        }
+    }
+    document
+        .release(epsilon, rule, &mut OsEntropy)
+        .map_err(Error::Document)
+}

@@ -1,0 +1,230 @@
+//! Pack bytes, as `FORMAT.md` of the core crate specifies them.
+
+use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES};
+use undertone_core::pack::format::{
+    ALIGNMENT, BOUNDARIES, DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, MAGIC,
+    MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_WORDS, MINOR,
+};
+use undertone_core::pack::{self, Pack};
+use undertone_core::select::MAX_CANDIDATES;
+use zerocopy::little_endian::{I16, I32, U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::encoder::EncoderIdentity;
+use crate::error::{Error, Result};
+
+/// What the depth section holds; see `FORMAT.md` for the meaning of every field.
+#[derive(Clone, Debug)]
+pub struct DepthData {
+    /// m.
+    pub candidates: usize,
+    /// A coordinate x enters as round(x · 2^exponent).
+    pub exponent: i32,
+    /// Projections are shifted right by this many bits.
+    pub shift: u32,
+    /// `[p][dimension]`.
+    pub directions: Vec<i16>,
+    /// `[p][255]`.
+    pub boundaries: Vec<i32>,
+    /// `[p][m]`.
+    pub codes: Vec<u8>,
+}
+
+/// What the lexicon section holds.
+#[derive(Clone, Debug)]
+pub struct LexiconData {
+    /// A sentence coordinate is its fixed-point value times 2^exponent.
+    pub exponent: i32,
+    /// Word, weight, vector; in strictly ascending byte order of the words.
+    pub words: Vec<(String, u16, Vec<i8>)>,
+}
+
+impl LexiconData {
+    /// A copy of a lexicon that was read from a pack.
+    pub fn from_view(lexicon: &Lexicon<'_>) -> Self {
+        let words = (0..lexicon.n_words())
+            .filter_map(|index| {
+                let (weight, vector) = lexicon.entry(index)?;
+                Some((lexicon.word(index)?.to_owned(), weight, vector.to_vec()))
+            })
+            .collect();
+        Self {
+            exponent: lexicon.exponent(),
+            words,
+        }
+    }
+}
+
+/// A pack that is being put together.
+#[derive(Clone, Debug)]
+pub struct PackContents {
+    /// d, the number of coordinates of an embedding.
+    pub dimension: usize,
+    /// The encoder that the embeddings come from.
+    pub encoder: EncoderIdentity,
+    /// Candidates for selection by depth.
+    pub depth: Option<DepthData>,
+    /// Words to vectors.
+    pub lexicon: Option<LexiconData>,
+}
+
+impl PackContents {
+    /// The bytes of the pack; they parse.
+    ///
+    /// # Errors
+    /// [`Error::PackLimit`] if a size is outside what the format allows.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        limit("coordinates", self.dimension, 1, MAX_DIMENSION as usize)?;
+        let mut sections: Vec<([u8; 4], Vec<u8>)> = Vec::new();
+        if let Some(depth) = &self.depth {
+            sections.push((DEPTH_TAG, self.depth_section(depth)?));
+        }
+        if let Some(lexicon) = &self.lexicon {
+            sections.push((LEXICON_TAG, self.lexicon_section(lexicon)?));
+        }
+
+        let mut encoder_name = [0; 32];
+        let mut name = self.encoder.name.as_str();
+        while name.len() > encoder_name.len() {
+            name = &name[..name.floor_char_boundary(name.len() - 1)];
+        }
+        encoder_name[..name.len()].copy_from_slice(name.as_bytes());
+
+        let mut entries = Vec::new();
+        let mut body = Vec::new();
+        let table_end = size_of::<Header>() + sections.len() * size_of::<Entry>();
+        for (tag, bytes) in &sections {
+            let offset = (table_end + body.len()).next_multiple_of(ALIGNMENT);
+            body.resize(offset - table_end, 0);
+            body.extend_from_slice(bytes);
+            entries.push(Entry {
+                tag: *tag,
+                reserved: 0.into(),
+                offset: (offset as u64).into(),
+                length: (bytes.len() as u64).into(),
+            });
+        }
+        let mut rest = entries.as_bytes().to_vec();
+        rest.append(&mut body);
+        let mut header = Header {
+            magic: MAGIC,
+            major: MAJOR.into(),
+            minor: MINOR.into(),
+            sections: (sections.len() as u32).into(),
+            length: ((size_of::<Header>() + rest.len()) as u64).into(),
+            dimension: (self.dimension as u32).into(),
+            reserved: 0.into(),
+            digest: [0; 32],
+            encoder_digest: self.encoder.digest,
+            encoder_name,
+        };
+        header.digest = pack::digest(&header, &rest);
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.append(&mut rest);
+        // The reader is the judge of what a pack is.
+        Pack::parse(&bytes).map_err(Error::PackBytes)?;
+        Ok(bytes)
+    }
+
+    fn depth_section(&self, depth: &DepthData) -> Result<Vec<u8>> {
+        let directions = depth.directions.len() / self.dimension;
+        limit("candidates", depth.candidates, 1, MAX_CANDIDATES as usize)?;
+        limit(
+            "projection directions",
+            directions,
+            1,
+            MAX_DIRECTIONS as usize,
+        )?;
+        limit(
+            "bucket boundaries",
+            depth.boundaries.len(),
+            directions * BOUNDARIES,
+            directions * BOUNDARIES,
+        )?;
+        let codes = directions * depth.candidates;
+        limit("candidate codes", depth.codes.len(), codes, codes)?;
+        let mut section = Section::new(DepthHead {
+            candidates: (depth.candidates as u32).into(),
+            directions: (directions as u32).into(),
+            exponent: depth.exponent.into(),
+            shift: depth.shift.into(),
+        });
+        section.array(depth.directions.iter().map(|v| I16::new(*v)));
+        section.array(depth.boundaries.iter().map(|v| I32::new(*v)));
+        section.array(depth.codes.iter().copied());
+        Ok(section.0)
+    }
+
+    fn lexicon_section(&self, lexicon: &LexiconData) -> Result<Vec<u8>> {
+        limit("words", lexicon.words.len(), 1, MAX_WORDS as usize)?;
+        limit(
+            "lexicon coordinates",
+            self.dimension,
+            1,
+            MAX_LEXICON_DIMENSION as usize,
+        )?;
+        for (word, _, vector) in &lexicon.words {
+            limit("bytes in a word", word.len(), 1, MAX_WORD_BYTES)?;
+            limit(
+                "coordinates of a word",
+                vector.len(),
+                self.dimension,
+                self.dimension,
+            )?;
+        }
+        let text: String = lexicon
+            .words
+            .iter()
+            .map(|(word, ..)| word.as_str())
+            .collect();
+        let mut section = Section::new(LexiconHead {
+            words: (lexicon.words.len() as u32).into(),
+            text_bytes: (text.len() as u32).into(),
+            exponent: lexicon.exponent.into(),
+            reserved: 0.into(),
+        });
+        let mut end = 0u32;
+        section.array(lexicon.words.iter().map(|(word, ..)| {
+            end += word.len() as u32;
+            U32::new(end)
+        }));
+        section.array(lexicon.words.iter().map(|(_, weight, _)| U16::new(*weight)));
+        section.array(
+            lexicon
+                .words
+                .iter()
+                .flat_map(|(.., vector)| vector.iter().copied()),
+        );
+        section.array(text.bytes());
+        Ok(section.0)
+    }
+}
+
+/// The bytes of a section: its head, then arrays at multiples of 64 bytes.
+struct Section(Vec<u8>);
+
+impl Section {
+    fn new(head: impl IntoBytes + Immutable) -> Self {
+        Self(head.as_bytes().to_vec())
+    }
+
+    fn array<T: IntoBytes + FromBytes + Immutable>(&mut self, elements: impl Iterator<Item = T>) {
+        self.0.resize(self.0.len().next_multiple_of(ALIGNMENT), 0);
+        for element in elements {
+            self.0.extend_from_slice(element.as_bytes());
+        }
+    }
+}
+
+pub(crate) fn limit(what: &'static str, found: usize, least: usize, most: usize) -> Result<()> {
+    if (least..=most).contains(&found) {
+        Ok(())
+    } else {
+        Err(Error::PackLimit {
+            what,
+            found,
+            least,
+            most,
+        })
+    }
+}

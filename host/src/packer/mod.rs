@@ -1,0 +1,314 @@
+//! From a public corpus to a pack for devices and a list of candidates for the server.
+//!
+//! The candidates are documents of a public corpus, each embedded as the mean of its sentences'
+//! embeddings (Meehan, Mrini and Chaudhuri 2022). The device gets only their bucketed projections.
+//! Nothing here sees private text, and nothing chosen here can weaken the device's guarantee.
+
+mod file;
+
+use rand_distr::{Distribution, StandardNormal};
+use undertone_core::pack::format::BOUNDARIES;
+use undertone_core::pack::{DepthSection, Pack};
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::rng::{self, PublicRng};
+use undertone_core::select::MAX_CANDIDATES;
+
+use crate::candidates::{Candidate, Candidates};
+use crate::corpus::CorpusDocument;
+use crate::encoder::{Encoder, EncoderIdentity, encode_all};
+use crate::error::{Error, Result};
+use crate::mechanism::{MAX_DIRECTIONS, sentences};
+use crate::progress::Progress;
+
+pub(crate) use file::limit;
+pub use file::{DepthData, LexiconData, PackContents};
+
+/// Public choices that make a pack.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// m, how many documents become candidates at most; `1..=65536`.
+    pub candidates: usize,
+    /// p, how many projection directions; `1..=100`.
+    pub directions: usize,
+    /// A candidate has at least this many sentences.
+    pub min_sentences: usize,
+    /// Seed of the choice of documents and of the directions.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    /// 5000 candidates of at least 8 sentences, 50 directions.
+    fn default() -> Self {
+        Self {
+            candidates: 5000,
+            directions: 50,
+            min_sentences: 8,
+            seed: 1,
+        }
+    }
+}
+
+/// A pack and what the server needs to read releases under it.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The bytes of the pack.
+    pub pack: Vec<u8>,
+    /// The candidates, with their embeddings.
+    pub candidates: Candidates,
+    /// Documents read from the corpus.
+    pub documents_read: usize,
+    /// Sentences encoded.
+    pub sentences: usize,
+}
+
+/// Weights of a random direction are Gaussian with this standard deviation before they are rounded
+/// to 16 bits: beyond eight standard deviations they are clamped.
+const DIRECTION_SCALE: f64 = 4096.0;
+
+/// The largest exponent of the format.
+const MAX_EXPONENT: i32 = 24;
+
+/// Builds a pack from a public corpus.
+///
+/// Draws `options.candidates` of the documents with enough sentences uniformly (all, if there are
+/// fewer), so memory does not grow with the corpus. Sentences behind the first
+/// [`MAX_SENTENCES`](crate::mechanism::MAX_SENTENCES) of a document are left out, as on a device.
+///
+/// # Errors
+/// Errors of the corpus and the encoder; [`Error::NoCandidates`] if no document has enough
+/// sentences; [`Error::PackLimit`] for options outside their range; [`Error::NotFinite`] if the
+/// encoder gives NaN or ∞ for a public sentence.
+pub fn build(
+    corpus: impl Iterator<Item = Result<CorpusDocument>>,
+    encoder: &dyn Encoder,
+    lexicon: Option<LexiconData>,
+    options: &Options,
+) -> Result<Built> {
+    limit("candidates", options.candidates, 1, MAX_CANDIDATES as usize)?;
+    limit(
+        "projection directions",
+        options.directions,
+        1,
+        MAX_DIRECTIONS,
+    )?;
+    let mut rng = PublicRng::new(options.seed);
+    let (documents, documents_read) = draw(corpus, options, &mut rng)?;
+
+    let split: Vec<Vec<&str>> = documents.iter().map(|d| sentences(&d.text)).collect();
+    let sentences: Vec<&str> = split.iter().flatten().copied().collect();
+    let progress = Progress::new("encoding sentences", sentences.len() as u64);
+    let rows = encode_all(encoder, &sentences, &progress)?;
+    let dimension = encoder.dimension();
+    if let Some(position) = rows.iter().position(|x| !x.is_finite()) {
+        return Err(Error::NotFinite {
+            encoder: encoder.identity().name.clone(),
+            sentence: position / dimension,
+        });
+    }
+
+    let mut candidates = Vec::with_capacity(documents.len());
+    let mut embeddings = Vec::with_capacity(documents.len() * dimension);
+    let mut start = 0;
+    for (document, own) in documents.iter().zip(&split) {
+        let end = start + own.len();
+        let own = &rows[start * dimension..end * dimension];
+        let mean = mean(own, dimension);
+        candidates.push(Candidate {
+            id: document.id.clone(),
+            label: document.label.clone(),
+            excerpt: sentences[start + nearest(own, &mean)].to_owned(),
+        });
+        embeddings.extend_from_slice(&mean);
+        start = end;
+    }
+
+    let depth = depth_data(&rows, &embeddings, dimension, options.directions, &mut rng)?;
+    let pack = PackContents {
+        dimension,
+        encoder: encoder.identity().clone(),
+        depth: Some(depth),
+        lexicon,
+    }
+    .to_bytes()?;
+    let digest = *Pack::parse(&pack).map_err(Error::PackBytes)?.digest();
+    Ok(Built {
+        candidates: Candidates {
+            pack_digest: digest,
+            encoder: encoder.identity().clone(),
+            dimension,
+            embeddings,
+            entries: candidates,
+        },
+        pack,
+        documents_read,
+        sentences: sentences.len(),
+    })
+}
+
+/// Reservoir sampling: a uniform draw of documents with enough sentences, in corpus order, and the
+/// number of documents read.
+fn draw(
+    corpus: impl Iterator<Item = Result<CorpusDocument>>,
+    options: &Options,
+    rng: &mut PublicRng,
+) -> Result<(Vec<CorpusDocument>, usize)> {
+    let mut drawn: Vec<(usize, CorpusDocument)> = Vec::new();
+    let (mut read, mut fitting) = (0, 0usize);
+    for document in corpus {
+        let document = document?;
+        read += 1;
+        if sentences(&document.text).len() < options.min_sentences {
+            continue;
+        }
+        fitting += 1;
+        if drawn.len() < options.candidates {
+            drawn.push((fitting, document));
+        } else {
+            let place = rng::below(rng, fitting as u128) as usize;
+            if let Some(slot) = drawn.get_mut(place) {
+                *slot = (fitting, document);
+            }
+        }
+    }
+    if drawn.is_empty() {
+        return Err(Error::NoCandidates {
+            read,
+            min_sentences: options.min_sentences,
+        });
+    }
+    drawn.sort_by_key(|(order, _)| *order);
+    Ok((
+        drawn.into_iter().map(|(_, document)| document).collect(),
+        read,
+    ))
+}
+
+/// Directions, bucket boundaries and codes for the depth mechanism.
+fn depth_data(
+    sentences: &[f32],
+    candidates: &[f32],
+    dimension: usize,
+    n_directions: usize,
+    rng: &mut impl Rng,
+) -> Result<DepthData> {
+    let m = candidates.len() / dimension;
+    let mut directions = Vec::with_capacity(n_directions * dimension);
+    for _ in 0..n_directions * dimension {
+        let weight: f64 = StandardNormal.sample(rng);
+        let limit = f64::from(i16::MAX);
+        directions.push((weight * DIRECTION_SCALE).round().clamp(-limit, limit) as i16);
+    }
+    let mut data = DepthData {
+        candidates: m,
+        exponent: exponent(sentences),
+        shift: 0,
+        directions,
+        boundaries: vec![0; n_directions * BOUNDARIES],
+        codes: vec![0; n_directions * m],
+    };
+
+    // Projections come from the section itself, so that the device's arithmetic is the only one.
+    let rows = with_section(&data, dimension, |section| {
+        let mut row = vec![0i64; n_directions];
+        candidates
+            .chunks_exact(dimension)
+            .map(|candidate| {
+                section.projections(candidate, &mut row);
+                row.clone()
+            })
+            .collect::<Vec<_>>()
+    })?;
+    // Room for private sentences that project four times as far as the public candidates do.
+    let largest = rows
+        .iter()
+        .flatten()
+        .map(|x| x.unsigned_abs())
+        .max()
+        .unwrap_or(0);
+    data.shift = (66 - largest.leading_zeros()).saturating_sub(31).min(31);
+    for (direction, boundaries) in data.boundaries.chunks_exact_mut(BOUNDARIES).enumerate() {
+        let mut inputs: Vec<i64> = rows
+            .iter()
+            .map(|row| row[direction] >> data.shift)
+            .collect();
+        inputs.sort_unstable();
+        for (code, boundary) in (1..).zip(boundaries) {
+            *boundary = inputs[code * m / (BOUNDARIES + 1)] as i32;
+        }
+    }
+    data.codes = with_section(&data, dimension, |section| {
+        let mut codes = vec![0; n_directions * m];
+        let mut own = vec![0; n_directions];
+        for (candidate, row) in rows.iter().enumerate() {
+            section.codes_of(row, &mut own);
+            for (direction, code) in own.iter().enumerate() {
+                codes[direction * m + candidate] = *code;
+            }
+        }
+        codes
+    })?;
+    Ok(data)
+}
+
+/// Lets `look` see the section that `data` makes.
+fn with_section<T>(
+    data: &DepthData,
+    dimension: usize,
+    look: impl FnOnce(DepthSection<'_>) -> T,
+) -> Result<T> {
+    let draft = PackContents {
+        dimension,
+        encoder: EncoderIdentity {
+            name: String::new(),
+            digest: [0; 32],
+        },
+        depth: Some(data.clone()),
+        lexicon: None,
+    };
+    let bytes = draft.to_bytes()?;
+    let pack = Pack::parse(&bytes).map_err(Error::PackBytes)?;
+    let section = pack
+        .depth()
+        .expect("a pack with depth data has a depth section");
+    Ok(look(section))
+}
+
+/// The largest exponent at which no public coordinate is clamped.
+fn exponent(coordinates: &[f32]) -> i32 {
+    let largest = coordinates.iter().fold(0f32, |most, x| most.max(x.abs()));
+    if largest == 0.0 {
+        return 0;
+    }
+    let exponent = (f32::from(i16::MAX) / largest).log2().floor() as i32;
+    exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT)
+}
+
+/// The mean of the rows.
+fn mean(rows: &[f32], dimension: usize) -> Vec<f32> {
+    let mut sum = vec![0f64; dimension];
+    for row in rows.chunks_exact(dimension) {
+        for (sum, x) in sum.iter_mut().zip(row) {
+            *sum += f64::from(*x);
+        }
+    }
+    let count = (rows.len() / dimension) as f64;
+    sum.into_iter().map(|sum| (sum / count) as f32).collect()
+}
+
+/// The row whose direction is closest to that of `target`.
+fn nearest(rows: &[f32], target: &[f32]) -> usize {
+    let cosine = |row: &[f32]| {
+        let dot: f32 = row.iter().zip(target).map(|(a, b)| a * b).sum();
+        let norm: f32 = row.iter().map(|a| a * a).sum::<f32>().sqrt();
+        if norm > 0.0 {
+            dot / norm
+        } else {
+            f32::NEG_INFINITY
+        }
+    };
+    rows.chunks_exact(target.len())
+        .map(cosine)
+        .enumerate()
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map_or(0, |(index, _)| index)
+}

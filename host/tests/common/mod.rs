@@ -1,0 +1,181 @@
+//! Sentence encoders small enough to write down: a table of token vectors as an ONNX model, and a
+//! tokenizer of whole words. The bytes are written here and not by a library, so that the engines are
+//! checked against the ONNX format itself.
+
+// Each test program uses a part of this.
+#![allow(dead_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(crate) const DIMENSION: usize = 3;
+
+/// The vectors of the tokens [UNK], [CLS], [SEP], red, green, blue. Beside the large number, f32 has no
+/// odd numbers, so sums with it show their order.
+pub(crate) const TABLE: [[f32; DIMENSION]; 6] = [
+    [9.0, 9.0, 9.0],
+    [1.0, 0.0, 0.5],
+    [3.0, 0.0, -0.5],
+    [8.0, 1.0, 0.0],
+    [16.0, 3e7, 0.25],
+    [32.0, 4.0, f32::INFINITY],
+];
+
+/// `{[CLS] text [SEP]}` over whole words; `truncation` is that field of the file.
+pub(crate) fn tokenizer_json(words: &[&str], truncation: &str) -> String {
+    let words: Vec<_> = ["[UNK]", "[CLS]", "[SEP]"]
+        .iter()
+        .chain(words)
+        .enumerate()
+        .map(|(number, word)| format!("\"{word}\": {number}"))
+        .collect();
+    let special = |name: &str, number: u32| {
+        format!("\"{name}\": {{\"id\": \"{name}\", \"ids\": [{number}], \"tokens\": [\"{name}\"]}}")
+    };
+    let piece =
+        |kind: &str, id: &str| format!("{{\"{kind}\": {{\"id\": \"{id}\", \"type_id\": 0}}}}");
+    format!(
+        r#"{{
+            "version": "1.0", "truncation": {truncation}, "padding": {{
+                "strategy": {{"Fixed": 64}}, "direction": "Right", "pad_to_multiple_of": null,
+                "pad_id": 0, "pad_type_id": 0, "pad_token": "[UNK]"
+            }},
+            "added_tokens": [], "normalizer": null,
+            "pre_tokenizer": {{"type": "Whitespace"}},
+            "post_processor": {{
+                "type": "TemplateProcessing",
+                "single": [{cls}, {text}, {sep}],
+                "pair": [{cls}, {text}, {sep}, {pair}, {sep}],
+                "special_tokens": {{{cls_ids}, {sep_ids}}}
+            }},
+            "decoder": null,
+            "model": {{"type": "WordLevel", "vocab": {{{words}}}, "unk_token": "[UNK]"}}
+        }}"#,
+        cls = piece("SpecialToken", "[CLS]"),
+        sep = piece("SpecialToken", "[SEP]"),
+        text = piece("Sequence", "A"),
+        pair = piece("Sequence", "B"),
+        cls_ids = special("[CLS]", 1),
+        sep_ids = special("[SEP]", 2),
+        words = words.join(", "),
+    )
+}
+
+/// A model to write: what of it differs from one test to the next.
+pub(crate) struct Model {
+    pub(crate) inputs: &'static [&'static str],
+    /// Name and declared shape; `None` is a dimension without a size.
+    pub(crate) output: (&'static str, &'static [Option<u64>]),
+    /// The operator that makes the output, and its inputs; `table` is a constant.
+    pub(crate) operator: (&'static str, &'static [&'static str]),
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            inputs: &["input_ids", "attention_mask", "token_type_ids"],
+            output: ("last_hidden_state", &[None, None, Some(3)]),
+            operator: ("Gather", &["table", "input_ids"]),
+        }
+    }
+}
+
+impl Model {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        const FLOAT: u64 = 1;
+        const INT64: u64 = 7;
+        let mut node = Message::default();
+        for input in self.operator.1 {
+            node.text(1, input);
+        }
+        node.text(2, self.output.0).text(4, self.operator.0);
+        let mut table = Message::default();
+        table
+            .number(1, TABLE.len() as u64)
+            .number(1, DIMENSION as u64);
+        table.number(2, FLOAT).text(8, "table");
+        let values = TABLE.as_flattened().iter().flat_map(|v| v.to_le_bytes());
+        table.bytes(9, &values.collect::<Vec<_>>());
+
+        let mut graph = Message::default();
+        graph.message(1, &node).text(2, "graph").message(5, &table);
+        for name in self.inputs {
+            graph.message(11, &value(name, INT64, &[None, None]));
+        }
+        graph.message(12, &value(self.output.0, FLOAT, self.output.1));
+        let mut opset = Message::default();
+        opset.number(2, 14);
+        let mut model = Message::default();
+        model.number(1, 7).message(7, &graph).message(8, &opset);
+        model.0
+    }
+}
+
+/// A `ValueInfoProto`.
+fn value(name: &str, element: u64, shape: &[Option<u64>]) -> Message {
+    let mut dimensions = Message::default();
+    for (index, size) in shape.iter().enumerate() {
+        let mut dimension = Message::default();
+        match size {
+            Some(size) => dimension.number(1, *size),
+            None => dimension.text(2, &format!("d{index}")),
+        };
+        dimensions.message(1, &dimension);
+    }
+    let mut tensor = Message::default();
+    tensor.number(1, element).message(2, &dimensions);
+    let mut kind = Message::default();
+    kind.message(1, &tensor);
+    let mut value = Message::default();
+    value.text(1, name).message(2, &kind);
+    value
+}
+
+/// A protocol buffer message.
+#[derive(Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn number(&mut self, field: u64, value: u64) -> &mut Self {
+        self.varint(field << 3);
+        self.varint(value);
+        self
+    }
+
+    fn bytes(&mut self, field: u64, value: &[u8]) -> &mut Self {
+        self.varint(field << 3 | 2);
+        self.varint(value.len() as u64);
+        self.0.extend_from_slice(value);
+        self
+    }
+
+    fn text(&mut self, field: u64, value: &str) -> &mut Self {
+        self.bytes(field, value.as_bytes())
+    }
+
+    fn message(&mut self, field: u64, value: &Message) -> &mut Self {
+        self.bytes(field, &value.0)
+    }
+}
+
+/// An encoder in a folder of its own below `folder`.
+pub(crate) fn write_encoder(folder: &Path, name: &str, model: &Model, tokenizer: &str) -> PathBuf {
+    let folder = folder.join(name);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("model.onnx"), model.bytes()).unwrap();
+    fs::write(folder.join("tokenizer.json"), tokenizer).unwrap();
+    folder
+}
+
+/// The tokenizer that fits [`TABLE`].
+pub(crate) fn fitting_tokenizer() -> String {
+    tokenizer_json(&["red", "green", "blue"], "null")
+}

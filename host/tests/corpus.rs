@@ -1,0 +1,212 @@
+//! Reading corpora.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use undertone::corpus::{Corpus, CorpusDocument, LINE_LIMIT};
+use undertone::error::LineProblem;
+use undertone::{Error, Result};
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<CorpusDocument>> {
+    Corpus::open(path)?.collect()
+}
+
+fn document(id: &str, label: Option<&str>, text: &str) -> CorpusDocument {
+    CorpusDocument {
+        id: id.to_owned(),
+        label: label.map(str::to_owned),
+        text: text.to_owned(),
+    }
+}
+
+/// The line and problem of the first error; no message may quote the file's `secret`.
+fn problem(path: &Path) -> (u64, LineProblem) {
+    let error = read(path).unwrap_err();
+    let shown = format!("{error} {error:?}");
+    assert!(!shown.contains("secret"), "{shown}");
+    match error {
+        Error::CorpusLine {
+            path: named,
+            line,
+            problem,
+        } => {
+            assert_eq!(named, path);
+            assert!(shown.contains(&format!("line {line}")), "{shown}");
+            (line, problem)
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn reads_json_lines() {
+    let folder = Folder::new();
+    let lines = concat!(
+        "\u{feff}{\"text\": \"One.\", \"id\": \"a\", \"label\": \"x\"}\r\n",
+        "\n  \t\n",
+        "{\"more\": [{\"text\": 1}], \"text\": \"T\\u00e4 \\n\\\"2\\\"\", \"label\": -3}\n",
+        "{\"id\": 12345678901234567890123, \"label\": null, \"text\": \"\"}",
+    );
+    let expected = [
+        document("a", Some("x"), "One."),
+        document("line-4", Some("-3"), "Tä \n\"2\""),
+        document("12345678901234567890123", None, ""),
+    ];
+    assert_eq!(read(&folder.write("a.jsonl", lines)).unwrap(), expected);
+    // Two gzip members one after the other are one file.
+    let (first, second) = lines.as_bytes().split_at(60);
+    let zipped = [gzip(first), gzip(second)].concat();
+    assert_eq!(read(&folder.write("a.jsonl.gz", zipped)).unwrap(), expected);
+    assert_eq!(read(&folder.write("empty.jsonl", "")).unwrap(), []);
+}
+
+#[test]
+fn reads_tab_separated_lines() {
+    let folder = Folder::new();
+    let lines = "pos\tgood film\r\n\n\tno label\nneg\ta \"quote\tand tab\n";
+    let expected = [
+        document("line-1", Some("pos"), "good film"),
+        document("line-3", None, "no label"),
+        document("line-4", Some("neg"), "a \"quote\tand tab"),
+    ];
+    assert_eq!(read(&folder.write("a.tsv", lines)).unwrap(), expected);
+    let zipped = folder.write("a.tsv.gz", gzip(lines.as_bytes()));
+    assert_eq!(read(&zipped).unwrap(), expected);
+}
+
+#[test]
+fn names_the_line_that_is_not_a_document() {
+    let folder = Folder::new();
+    type Expected = fn(&LineProblem) -> bool;
+    let bad: [(&[u8], Expected); 12] = [
+        (b"{\"text\": \"secret", |p| {
+            matches!(p, LineProblem::NotJson { .. })
+        }),
+        (b"{\"text\": \"a\"} secret", |p| {
+            matches!(p, LineProblem::NotJson { column: 15, .. })
+        }),
+        (b"secret", |p| {
+            matches!(p, LineProblem::NotJson { column: 1, .. })
+        }),
+        (b"[\"secret\", null, \"a\"]", |p| {
+            matches!(p, LineProblem::NotJson { .. })
+        }),
+        (b"{\"text\": \"a\", \"text\": \"secret\"}", |p| {
+            matches!(p, LineProblem::NotJson { .. })
+        }),
+        (b"{\"text\": \"\\ud800 secret\"}", |p| {
+            matches!(p, LineProblem::NotJson { .. })
+        }),
+        (b"{\"secret\": \"a\"}", |p| {
+            matches!(p, LineProblem::MissingField { field: "text" })
+        }),
+        (b"{\"text\": null}", |p| {
+            matches!(p, LineProblem::MissingField { field: "text" })
+        }),
+        (b"{\"text\": [\"secret\"]}", |p| {
+            matches!(p, LineProblem::WrongType { field: "text", .. })
+        }),
+        (b"{\"text\": \"a\", \"id\": {\"secret\": 1}}", |p| {
+            matches!(p, LineProblem::WrongType { field: "id", .. })
+        }),
+        (b"{\"text\": \"a\", \"label\": true}", |p| {
+            matches!(p, LineProblem::WrongType { field: "label", .. })
+        }),
+        (b"{\"text\": \"secret \xff\"}", |p| {
+            matches!(p, LineProblem::NotUtf8 { byte: 18 })
+        }),
+    ];
+    for (line, expected) in bad {
+        let mut lines = b"{\"text\": \"fine\"}\n\n".to_vec();
+        lines.extend_from_slice(line);
+        lines.extend_from_slice(b"\n{\"text\": \"not reached\"}\n");
+        let path = folder.write("a.jsonl", &lines);
+        let (number, problem) = problem(&path);
+        assert_eq!(number, 3, "{problem}");
+        assert!(
+            expected(&problem),
+            "{problem:?} for {}",
+            line.escape_ascii()
+        );
+        // The good document before it was given, and the error is the end.
+        let mut corpus = Corpus::open(&path).unwrap();
+        assert!(corpus.next().unwrap().is_ok());
+        assert!(corpus.next().unwrap().is_err());
+        assert!(corpus.next().is_none());
+    }
+    let path = folder.write("a.tsv", "x\ty\nsecret without a tab\n");
+    assert!(matches!(problem(&path), (2, LineProblem::MissingTab)));
+}
+
+#[test]
+fn reads_lines_up_to_the_limit_and_no_longer() {
+    let folder = Folder::new();
+    let line = |length: usize| [&b"x\t"[..], &vec![b'a'; length - 2]].concat();
+    for (prefix, end) in [("", "\n"), ("", "\r\n"), ("\u{feff}", "\r\n"), ("", "")] {
+        let file = |length| [prefix.as_bytes(), &line(length), end.as_bytes(), b"y\tz"].concat();
+        if !end.is_empty() {
+            let documents = read(&folder.write("a.tsv", file(LINE_LIMIT))).unwrap();
+            assert_eq!(documents[0].text.len(), LINE_LIMIT - 2);
+            assert_eq!(documents[1], document("line-2", Some("y"), "z"));
+        }
+        for length in [LINE_LIMIT + 1, LINE_LIMIT + 9] {
+            let path = folder.write("a.tsv", file(length));
+            let (1, LineProblem::TooLong { limit }) = problem(&path) else {
+                panic!("{length} bytes were read");
+            };
+            assert_eq!(limit, LINE_LIMIT);
+        }
+    }
+}
+
+#[test]
+fn says_which_file_cannot_be_read() {
+    let folder = Folder::new();
+    let absent = folder.0.path().join("absent.jsonl");
+    let error = read(&absent).unwrap_err();
+    assert!(
+        matches!(&error, Error::Io { path, .. } if *path == absent),
+        "{error}"
+    );
+
+    for name in ["a.csv", "a.gz", "jsonl", "a.jsonl.zip", "a.txt.gz"] {
+        let error = read(&folder.write(name, "")).unwrap_err();
+        assert!(
+            matches!(error, Error::UnknownCorpusFormat { .. }),
+            "{error}"
+        );
+        let text = error.to_string();
+        for known in [name, ".jsonl, .jsonl.gz, .tsv, .tsv.gz"] {
+            assert!(text.contains(known), "{text}");
+        }
+    }
+
+    let zipped = gzip(&b"x\tone line of text\n".repeat(1000));
+    for broken in [&zipped[..zipped.len() - 9], b"not gzip at all"] {
+        let (_, problem) = problem(&folder.write("a.tsv.gz", broken));
+        assert!(matches!(problem, LineProblem::Unreadable(_)), "{problem}");
+    }
+}

@@ -1,0 +1,401 @@
+/*
+ * A program as a user of the library would write it: text or embeddings in, one release out.
+ *
+ *     consumer [--epsilon E] PACK                     one sentence a line on standard input
+ *     consumer [--epsilon E] PACK --embeddings FILE   little-endian floats, one row a sentence
+ *     consumer PACK --vectors FILE                    checks the golden vectors
+ *
+ * C99; on POSIX systems the pack is mapped, elsewhere it is read.
+ */
+#if defined(__unix__) || defined(__APPLE__)
+#define _POSIX_C_SOURCE 200809L
+#define HAVE_MMAP
+#endif
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_MMAP
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+#include "undertone.h"
+
+static void fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("consumer: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    exit(1);
+}
+
+static void check(int32_t status, const char *what)
+{
+    if (status != UNDERTONE_OK) {
+        fail("%s: %s (status %ld)", what, undertone_status_message(status), (long)status);
+    }
+}
+
+static void *allocate(size_t len)
+{
+    void *memory = malloc(len == 0 ? 1 : len);
+    if (memory == NULL) {
+        fail("no memory");
+    }
+    return memory;
+}
+
+/* The bytes of a file, to be given back with `release_file`. */
+#ifdef HAVE_MMAP
+static const uint8_t *open_file(const char *path, size_t *len)
+{
+    struct stat facts;
+    const int file = open(path, O_RDONLY);
+    if (file < 0 || fstat(file, &facts) != 0) {
+        fail("cannot open %s", path);
+    }
+    *len = (size_t)facts.st_size;
+    if (*len == 0) {
+        close(file);
+        return NULL;
+    }
+    void *bytes = mmap(NULL, *len, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (bytes == MAP_FAILED) {
+        fail("cannot map %s", path);
+    }
+    return bytes;
+}
+
+static void release_file(const uint8_t *bytes, size_t len)
+{
+    if (len != 0) {
+        munmap((void *)bytes, len);
+    }
+}
+#else
+static const uint8_t *open_file(const char *path, size_t *len)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0) {
+        fail("cannot open %s", path);
+    }
+    const long end = ftell(file);
+    rewind(file);
+    *len = end < 0 ? 0 : (size_t)end;
+    uint8_t *bytes = allocate(*len);
+    if (fread(bytes, 1, *len, file) != *len) {
+        fail("cannot read %s", path);
+    }
+    fclose(file);
+    return bytes;
+}
+
+static void release_file(const uint8_t *bytes, size_t len)
+{
+    (void)len;
+    free((void *)bytes);
+}
+#endif
+
+/* The next line without its end, NULL behind the last one. The caller frees it. */
+static char *read_line(FILE *file, size_t *len)
+{
+    size_t capacity = 256;
+    char *line = allocate(capacity);
+    *len = 0;
+    int c = fgetc(file);
+    if (c == EOF) {
+        free(line);
+        return NULL;
+    }
+    for (; c != EOF && c != '\n'; c = fgetc(file)) {
+        if (*len + 1 == capacity) {
+            char *longer = allocate(2 * capacity);
+            memcpy(longer, line, *len);
+            free(line);
+            line = longer;
+            capacity *= 2;
+        }
+        line[(*len)++] = (char)c;
+    }
+    line[*len] = '\0';
+    return line;
+}
+
+/* The entropy of an ordinary Unix program. */
+static int32_t system_entropy(void *context, uint8_t *out, size_t len)
+{
+    (void)context;
+    FILE *file = fopen("/dev/urandom", "rb");
+    if (file == NULL) {
+        return 1;
+    }
+    /* No buffer: it would keep bytes that nobody wipes. */
+    setvbuf(file, NULL, _IONBF, 0);
+    const size_t got = fread(out, 1, len, file);
+    fclose(file);
+    return got == len ? 0 : 1;
+}
+
+static void print_hex(const uint8_t *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        printf("%02x", bytes[i]);
+    }
+    putchar('\n');
+}
+
+static float little_endian_float(const uint8_t *bytes)
+{
+    const uint32_t bits = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16
+        | (uint32_t)bytes[3] << 24;
+    float number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+/* Pushes one embedding of `len` little-endian floats. */
+static int32_t push_bytes(undertone_document *document, const uint8_t *bytes, size_t len)
+{
+    float *embedding = allocate(len * sizeof *embedding);
+    for (size_t i = 0; i < len; i++) {
+        embedding[i] = little_endian_float(bytes + 4 * i);
+    }
+    const int32_t status = undertone_document_push(document, embedding, len);
+    free(embedding);
+    return status;
+}
+
+/* A document takes a limited number of sentences; an app leaves the rest out. */
+static int is_room(int32_t status)
+{
+    if (status == UNDERTONE_DOCUMENT_FULL) {
+        return 0;
+    }
+    check(status, "push");
+    return 1;
+}
+
+static void push_text(undertone_document *document)
+{
+    size_t len;
+    char *line;
+    while ((line = read_line(stdin, &len)) != NULL) {
+        const int room =
+            len == 0 || is_room(undertone_document_push_sentence(document, line, len));
+        free(line);
+        if (!room) {
+            break;
+        }
+    }
+}
+
+static void push_embeddings(undertone_document *document, const char *path, size_t dimension)
+{
+    size_t len;
+    const uint8_t *bytes = open_file(path, &len);
+    if (len % (4 * dimension) != 0) {
+        fail("%s does not hold rows of %lu floats", path, (unsigned long)dimension);
+    }
+    for (size_t row = 0; row < len / (4 * dimension); row++) {
+        if (!is_room(push_bytes(document, bytes + 4 * dimension * row, dimension))) {
+            break;
+        }
+    }
+    release_file(bytes, len);
+}
+
+/* What the golden vectors prescribe instead of entropy. A real program never does this. */
+struct prescribed {
+    uint8_t bytes[32];
+    int calls;
+};
+
+static int32_t prescribed_entropy(void *context, uint8_t *out, size_t len)
+{
+    struct prescribed *prescribed = context;
+    prescribed->calls++;
+    if (len != sizeof prescribed->bytes) {
+        return 1;
+    }
+    memcpy(out, prescribed->bytes, len);
+    return 0;
+}
+
+static uint8_t hex_digit(char digit)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *found = digit == '\0' ? NULL : strchr(digits, digit);
+    if (found == NULL) {
+        fail("'%c' is no lower-case hexadecimal digit", digit);
+        return 0;
+    }
+    return (uint8_t)(found - digits);
+}
+
+/* The bytes of a hexadecimal number. The caller frees them. */
+static uint8_t *from_hex(const char *text, size_t *len)
+{
+    *len = strlen(text) / 2;
+    if (strlen(text) % 2 != 0) {
+        fail("half a byte in %s", text);
+    }
+    uint8_t *bytes = allocate(*len);
+    for (size_t i = 0; i < *len; i++) {
+        bytes[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
+    }
+    return bytes;
+}
+
+/* Everything behind `key` and a blank, or NULL if the line has another key. */
+static const char *field(const char *line, const char *key)
+{
+    const size_t len = strlen(key);
+    if (strncmp(line, key, len) != 0 || (line[len] != ' ' && line[len] != '\0')) {
+        return NULL;
+    }
+    return line[len] == ' ' ? line + len + 1 : line + len;
+}
+
+static void check_release(undertone_document *document, const char *name, unsigned long epsilon,
+                          long rule, struct prescribed *entropy, const uint8_t *expected,
+                          size_t expected_len)
+{
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    size_t written = 0;
+    entropy->calls = 0;
+    check(undertone_document_release(document, (uint32_t)epsilon, (int32_t)rule,
+                                     prescribed_entropy, entropy, release, sizeof release,
+                                     &written),
+          name);
+    if (entropy->calls != 1) {
+        fail("%s: the entropy function was called %d times", name, entropy->calls);
+    }
+    if (written != expected_len || memcmp(release, expected, expected_len) != 0) {
+        print_hex(release, written);
+        fail("%s: released the bytes above, not those in the file", name);
+    }
+    uint32_t candidate, epsilon_read;
+    int32_t rule_read;
+    uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
+    check(undertone_release_read(release, written, &candidate, &epsilon_read, &rule_read, pack_id),
+          name);
+    if (epsilon_read != epsilon || rule_read != rule) {
+        fail("%s: epsilon or rule read back differ", name);
+    }
+}
+
+static unsigned long check_vectors(undertone_document *document, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        fail("cannot open %s", path);
+        return 0;
+    }
+    char name[128] = "";
+    unsigned long epsilon = 0, cases = 0;
+    long rule = 0;
+    struct prescribed entropy = {{0}, 0};
+    size_t len;
+    char *line;
+    while ((line = read_line(file, &len)) != NULL) {
+        const char *value;
+        size_t bytes_len = 0;
+        uint8_t *bytes = NULL;
+        if (len == 0 || line[0] == '#') {
+            /* Between cases. */
+        } else if ((value = field(line, "case")) != NULL) {
+            snprintf(name, sizeof name, "%s", value);
+        } else if ((value = field(line, "epsilon_micro")) != NULL) {
+            epsilon = strtoul(value, NULL, 10);
+        } else if ((value = field(line, "rule")) != NULL) {
+            rule = strtol(value, NULL, 10);
+        } else if ((value = field(line, "entropy")) != NULL) {
+            bytes = from_hex(value, &bytes_len);
+            if (bytes_len != sizeof entropy.bytes) {
+                fail("%s: %lu bytes of entropy", name, (unsigned long)bytes_len);
+            }
+            memcpy(entropy.bytes, bytes, bytes_len);
+        } else if ((value = field(line, "embedding")) != NULL) {
+            bytes = from_hex(value, &bytes_len);
+            check(push_bytes(document, bytes, bytes_len / 4), name);
+        } else if ((value = field(line, "sentence")) != NULL) {
+            bytes = from_hex(value, &bytes_len);
+            check(undertone_document_push_sentence(document, (const char *)bytes, bytes_len), name);
+        } else if ((value = field(line, "release")) != NULL) {
+            bytes = from_hex(value, &bytes_len);
+            check_release(document, name, epsilon, rule, &entropy, bytes, bytes_len);
+            cases++;
+        } else {
+            fail("unknown line: %s", line);
+        }
+        free(bytes);
+        free(line);
+    }
+    fclose(file);
+    return cases;
+}
+
+int main(int argc, char **argv)
+{
+    const char *epsilon_text = "10";
+    if (argc > 2 && strcmp(argv[1], "--epsilon") == 0) {
+        epsilon_text = argv[2];
+        argc -= 2;
+        argv += 2;
+    }
+    const char *mode = argc == 4 ? argv[2] : "";
+    if (argc != 2 && strcmp(mode, "--embeddings") != 0 && strcmp(mode, "--vectors") != 0) {
+        fail("usage: consumer [--epsilon E] PACK [--embeddings FILE | --vectors FILE]");
+    }
+    if (undertone_abi_version() != UNDERTONE_ABI_VERSION) {
+        fail("the header is not the library's");
+    }
+    uint32_t epsilon;
+    check(undertone_epsilon_parse(epsilon_text, strlen(epsilon_text), &epsilon), "epsilon");
+
+    size_t len;
+    const uint8_t *bytes = open_file(argv[1], &len);
+    undertone_pack *pack;
+    void *pack_memory = allocate(undertone_pack_size());
+    check(undertone_pack_init(pack_memory, undertone_pack_size(), bytes, len, &pack), argv[1]);
+
+    undertone_document *document;
+    void *document_memory = allocate(undertone_document_size());
+    check(undertone_document_init(document_memory, undertone_document_size(), pack, &document),
+          argv[1]);
+
+    if (strcmp(mode, "--vectors") == 0) {
+        const unsigned long cases = check_vectors(document, argv[3]);
+        if (cases == 0) {
+            fail("%s holds no case", argv[3]);
+        }
+        printf("%lu golden vectors agree\n", cases);
+    } else {
+        if (argc == 4) {
+            push_embeddings(document, argv[3], undertone_pack_dimension(pack));
+        } else {
+            push_text(document);
+        }
+        uint8_t release[UNDERTONE_RELEASE_BYTES];
+        size_t written;
+        check(undertone_document_release(document, epsilon, UNDERTONE_RULE_PERMUTE_AND_FLIP,
+                                         system_entropy, NULL, release, sizeof release, &written),
+              "release");
+        print_hex(release, written);
+    }
+    undertone_document_reset(document);
+    free(document_memory);
+    free(pack_memory);
+    release_file(bytes, len);
+    return 0;
+}

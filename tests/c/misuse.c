@@ -1,0 +1,628 @@
+/*
+ * Every way to use the library wrongly that a program survives, with the status it must give.
+ *
+ *     misuse PACK     a valid pack with candidates and a lexicon
+ *
+ * Run it under a memory checker too: blocks have exactly the size that a call is told.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "undertone.h"
+
+static int failures;
+
+static void expect(int32_t expected, int32_t found, const char *call, int line)
+{
+    if (expected != found) {
+        fprintf(stderr, "misuse.c:%d: %s\n    expected %ld (%s)\n    found    %ld (%s)\n", line, call,
+                (long)expected, undertone_status_message(expected), (long)found,
+                undertone_status_message(found));
+        failures++;
+    }
+}
+
+static void hold(int condition, const char *text, int line)
+{
+    if (!condition) {
+        fprintf(stderr, "misuse.c:%d: not so: %s\n", line, text);
+        failures++;
+    }
+}
+
+#define EXPECT(status, call) expect((status), (call), #call, __LINE__)
+#define HOLD(condition) hold((condition) != 0, #condition, __LINE__)
+
+static void *allocate(size_t len)
+{
+    void *memory = malloc(len == 0 ? 1 : len);
+    if (memory == NULL) {
+        fputs("misuse: no memory\n", stderr);
+        exit(1);
+    }
+    return memory;
+}
+
+static void *copy_of(const void *bytes, size_t len)
+{
+    void *copy = allocate(len);
+    memcpy(copy, bytes, len);
+    return copy;
+}
+
+/* What the tests share: a valid pack and memory for handles. */
+struct fixture {
+    uint8_t *bytes;
+    size_t len;
+    void *pack_memory;
+    size_t pack_size;
+    undertone_pack *pack;
+    void *document_memory;
+    size_t document_size;
+    size_t dimension;
+    float *embedding;
+};
+
+static void *const untouched = (void *)&failures;
+
+/* --- Entropy --- */
+
+static int calls;
+
+static int32_t counting_entropy(void *context, uint8_t *out, size_t len)
+{
+    memset(out, context == NULL ? 0x5a : *(const uint8_t *)context, len);
+    calls++;
+    return 0;
+}
+
+static int32_t failing_entropy(void *context, uint8_t *out, size_t len)
+{
+    (void)context;
+    memset(out, 0x5a, len);
+    calls++;
+    return -1;
+}
+
+static int32_t silent_entropy(void *context, uint8_t *out, size_t len)
+{
+    (void)context;
+    (void)out;
+    (void)len;
+    calls++;
+    return 0;
+}
+
+/* Breaks its promise not to use the document. */
+static int32_t reentrant_entropy(void *context, uint8_t *out, size_t len)
+{
+    undertone_document *document = context;
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    size_t written = 99;
+    EXPECT(UNDERTONE_BUSY, undertone_document_push_sentence(document, "word", 4));
+    EXPECT(UNDERTONE_BUSY, undertone_document_reset(document));
+    EXPECT(UNDERTONE_BUSY,
+           undertone_document_release(document, 1, 1, counting_entropy, NULL, release,
+                                      sizeof release, &written));
+    HOLD(written == 99);
+    return counting_entropy(NULL, out, len);
+}
+
+/* --- Version and messages --- */
+
+static void versions_agree(void)
+{
+    HOLD(undertone_abi_version() == UNDERTONE_ABI_VERSION);
+    HOLD(strcmp(undertone_version(), UNDERTONE_VERSION) == 0);
+    unsigned major, minor, patch;
+    HOLD(sscanf(undertone_version(), "%u.%u.%u", &major, &minor, &patch) == 3);
+    HOLD(major * 10000 + minor * 100 + patch == UNDERTONE_VERSION_NUMBER);
+    HOLD(undertone_pack_size() <= UNDERTONE_PACK_BYTES);
+    HOLD(undertone_document_size() <= UNDERTONE_DOCUMENT_BYTES);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_pack_align() == 0);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_document_align() == 0);
+}
+
+static void every_number_has_a_message(void)
+{
+    for (int32_t status = -300; status <= 300; status++) {
+        HOLD(strlen(undertone_status_message(status)) > 3);
+    }
+    HOLD(strlen(undertone_status_message(INT32_MIN)) > 3);
+    HOLD(strlen(undertone_status_message(INT32_MAX)) > 3);
+}
+
+/* --- Epsilon --- */
+
+static void epsilon_is_checked(void)
+{
+    static const struct {
+        const char *text;
+        int32_t status;
+        uint32_t micro;
+    } cases[] = {
+        {"10", UNDERTONE_OK, 10000000},
+        {"0.5", UNDERTONE_OK, 500000},
+        {"1e-6", UNDERTONE_OK, 1},
+        {"1000", UNDERTONE_OK, UNDERTONE_MAX_EPSILON_MICRO},
+        {"", UNDERTONE_EPSILON_NOT_A_NUMBER, 7},
+        {"ten", UNDERTONE_EPSILON_NOT_A_NUMBER, 7},
+        {"nan", UNDERTONE_EPSILON_NOT_A_NUMBER, 7},
+        {"inf", UNDERTONE_EPSILON_NOT_A_NUMBER, 7},
+        {"1\xff", UNDERTONE_EPSILON_NOT_A_NUMBER, 7},
+        {"0", UNDERTONE_EPSILON_TOO_SMALL, 7},
+        {"-1", UNDERTONE_EPSILON_TOO_SMALL, 7},
+        {"1e-7", UNDERTONE_EPSILON_TOO_SMALL, 7},
+        {"1000.000001", UNDERTONE_EPSILON_TOO_LARGE, 7},
+        {"1e99", UNDERTONE_EPSILON_TOO_LARGE, 7},
+    };
+    uint32_t micro;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t len = strlen(cases[i].text);
+        /* Without the terminating zero. */
+        char *text = copy_of(cases[i].text, len);
+        micro = 7;
+        EXPECT(cases[i].status, undertone_epsilon_parse(text, len, &micro));
+        HOLD(micro == cases[i].micro);
+        free(text);
+    }
+    micro = 7;
+    EXPECT(UNDERTONE_EPSILON_NOT_A_NUMBER, undertone_epsilon_parse("1", 2, &micro));
+    EXPECT(UNDERTONE_EPSILON_NOT_A_NUMBER, undertone_epsilon_parse(NULL, 0, &micro));
+    EXPECT(UNDERTONE_NULL, undertone_epsilon_parse(NULL, 1, &micro));
+    EXPECT(UNDERTONE_NULL, undertone_epsilon_parse("1", 1, NULL));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_epsilon_parse("1", SIZE_MAX, &micro));
+    uint8_t room[8];
+    EXPECT(UNDERTONE_MISALIGNED, undertone_epsilon_parse("1", 1, (void *)(room + 1 + ((uintptr_t)room & 1))));
+    HOLD(micro == 7);
+}
+
+/* --- Pack --- */
+
+static int32_t init_pack(const struct fixture *f, const uint8_t *bytes, size_t len)
+{
+    undertone_pack *pack = untouched;
+    const int32_t status = undertone_pack_init(f->pack_memory, f->pack_size, bytes, len, &pack);
+    HOLD((status == UNDERTONE_OK) == (pack == f->pack_memory));
+    HOLD((status == UNDERTONE_OK) == (pack != untouched));
+    return status;
+}
+
+static void pack_pointers_are_checked(const struct fixture *f)
+{
+    undertone_pack *pack = untouched;
+    uint8_t *memory = allocate(f->pack_size + 1);
+    const size_t size = f->pack_size;
+    EXPECT(UNDERTONE_NULL, undertone_pack_init(NULL, 0, NULL, 0, NULL));
+    EXPECT(UNDERTONE_NULL, undertone_pack_init(NULL, size, f->bytes, f->len, &pack));
+    EXPECT(UNDERTONE_NULL, undertone_pack_init(memory, size, NULL, f->len, &pack));
+    EXPECT(UNDERTONE_NULL, undertone_pack_init(memory, size, f->bytes, f->len, NULL));
+    EXPECT(UNDERTONE_PACK_TOO_SHORT, undertone_pack_init(memory, size, NULL, 0, &pack));
+    EXPECT(UNDERTONE_MISALIGNED, undertone_pack_init(memory + 1, size, f->bytes, f->len, &pack));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, undertone_pack_init(memory, size - 1, f->bytes, f->len, &pack));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, undertone_pack_init(memory, 0, f->bytes, f->len, &pack));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_pack_init(memory, size, f->bytes, SIZE_MAX, &pack));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_pack_init(memory, size, f->bytes, SIZE_MAX / 2 + 1, &pack));
+    EXPECT(UNDERTONE_OVERLAP, undertone_pack_init(memory, size, memory, size, &pack));
+    EXPECT(UNDERTONE_OVERLAP, undertone_pack_init(memory, size, f->bytes, f->len, (void *)memory));
+    EXPECT(UNDERTONE_OVERLAP, undertone_pack_init(memory, size, f->bytes, f->len, (void *)f->bytes));
+    HOLD(pack == untouched);
+    free(memory);
+}
+
+static void damaged_packs_are_refused(const struct fixture *f)
+{
+    /* Cut off: in a block of exactly that size. */
+    for (size_t len = 0; len < f->len; len += len < 200 ? 1 : 97) {
+        uint8_t *cut = copy_of(f->bytes, len);
+        EXPECT(len < 128 ? UNDERTONE_PACK_TOO_SHORT : UNDERTONE_PACK_LENGTH, init_pack(f, cut, len));
+        free(cut);
+    }
+    uint8_t *longer = allocate(f->len + 1);
+    memcpy(longer, f->bytes, f->len);
+    longer[f->len] = 0;
+    EXPECT(UNDERTONE_PACK_LENGTH, init_pack(f, longer, f->len + 1));
+    free(longer);
+
+    /* One bit wrong. */
+    uint8_t *flipped = copy_of(f->bytes, f->len);
+    for (size_t at = 0; at < f->len; at += at < 256 ? 1 : 61) {
+        const uint8_t bit = (uint8_t)(1u << at % 8);
+        flipped[at] ^= bit;
+        EXPECT(at < 8                ? UNDERTONE_NOT_A_PACK
+               : at < 10             ? UNDERTONE_PACK_VERSION
+               : at >= 16 && at < 24 ? UNDERTONE_PACK_LENGTH
+                                     : UNDERTONE_PACK_DAMAGED,
+               init_pack(f, flipped, f->len));
+        flipped[at] ^= bit;
+    }
+    EXPECT(UNDERTONE_OK, init_pack(f, flipped, f->len));
+    free(flipped);
+
+    /* Garbage. */
+    uint8_t garbage[4096];
+    uint32_t state = 1;
+    for (size_t i = 0; i < sizeof garbage; i++) {
+        state = state * 1664525 + 1013904223;
+        garbage[i] = (uint8_t)(state >> 24);
+    }
+    EXPECT(UNDERTONE_NOT_A_PACK, init_pack(f, garbage, sizeof garbage));
+    memset(garbage, 0, sizeof garbage);
+    EXPECT(UNDERTONE_NOT_A_PACK, init_pack(f, garbage, sizeof garbage));
+}
+
+static void packs_are_read_at_any_address(const struct fixture *f)
+{
+    uint8_t *memory = allocate(f->len + 1);
+    memcpy(memory + 1, f->bytes, f->len);
+    EXPECT(UNDERTONE_OK, init_pack(f, memory + 1, f->len));
+    free(memory);
+}
+
+static void pack_handles_are_checked(const struct fixture *f)
+{
+    uint8_t id[UNDERTONE_PACK_ID_BYTES], digest[UNDERTONE_ENCODER_DIGEST_BYTES];
+    char name[UNDERTONE_ENCODER_NAME_BYTES];
+    HOLD(undertone_pack_dimension(f->pack) > 0);
+    HOLD(undertone_pack_candidates(f->pack) > 0);
+    HOLD(undertone_pack_directions(f->pack) > 0);
+    HOLD(undertone_pack_words(f->pack) > 0);
+    EXPECT(UNDERTONE_OK, undertone_pack_id(f->pack, id));
+    EXPECT(UNDERTONE_OK, undertone_pack_encoder_digest(f->pack, digest));
+    EXPECT(UNDERTONE_OK, undertone_pack_encoder_name(f->pack, name));
+    /* Where the format says they are. */
+    HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
+    HOLD(memcmp(digest, f->bytes + 64, sizeof digest) == 0);
+    HOLD(memcmp(name, f->bytes + 96, sizeof name - 1) == 0 && name[sizeof name - 1] == '\0');
+    EXPECT(UNDERTONE_NULL, undertone_pack_id(f->pack, NULL));
+    EXPECT(UNDERTONE_OVERLAP, undertone_pack_id(f->pack, f->pack_memory));
+
+    /* Not a handle: NULL, zeroes, a copy, misaligned. */
+    void *zeroes = calloc(1, f->pack_size);
+    void *moved = copy_of(f->pack_memory, f->pack_size);
+    HOLD(zeroes != NULL);
+    const undertone_pack *wrong[] = {NULL, zeroes, moved, (void *)((uint8_t *)f->pack_memory + 1)};
+    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
+                                UNDERTONE_MISALIGNED};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        undertone_document *document = untouched;
+        HOLD(undertone_pack_dimension(wrong[i]) == 0);
+        HOLD(undertone_pack_candidates(wrong[i]) == 0);
+        HOLD(undertone_pack_directions(wrong[i]) == 0);
+        HOLD(undertone_pack_words(wrong[i]) == 0);
+        EXPECT(statuses[i], undertone_pack_id(wrong[i], id));
+        EXPECT(statuses[i], undertone_pack_encoder_digest(wrong[i], digest));
+        EXPECT(statuses[i], undertone_pack_encoder_name(wrong[i], name));
+        EXPECT(statuses[i], undertone_document_init(f->document_memory, f->document_size, wrong[i],
+                                                    &document));
+        HOLD(document == untouched);
+    }
+    free(zeroes);
+    free(moved);
+}
+
+/* --- Document --- */
+
+static undertone_document *new_document(const struct fixture *f)
+{
+    undertone_document *document = NULL;
+    EXPECT(UNDERTONE_OK, undertone_document_init(f->document_memory, f->document_size, f->pack,
+                                                 &document));
+    HOLD(document == f->document_memory);
+    return document;
+}
+
+static void document_pointers_are_checked(const struct fixture *f)
+{
+    undertone_document *document = untouched;
+    uint8_t *memory = allocate(f->document_size + 1);
+    const size_t size = f->document_size;
+    EXPECT(UNDERTONE_NULL, undertone_document_init(NULL, size, f->pack, &document));
+    EXPECT(UNDERTONE_NULL, undertone_document_init(memory, size, f->pack, NULL));
+    EXPECT(UNDERTONE_MISALIGNED, undertone_document_init(memory + 1, size, f->pack, &document));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, undertone_document_init(memory, size - 1, f->pack, &document));
+    EXPECT(UNDERTONE_OVERLAP, undertone_document_init(memory, size, f->pack, (void *)memory));
+    EXPECT(UNDERTONE_OVERLAP, undertone_document_init(f->pack_memory, size, f->pack, &document));
+    HOLD(document == untouched);
+    free(memory);
+
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    size_t written = 99;
+    void *zeroes = calloc(1, size);
+    HOLD(zeroes != NULL);
+    document = new_document(f);
+    void *moved = copy_of(document, size);
+    undertone_document *wrong[] = {NULL, zeroes, moved, f->pack_memory, (void *)(memory = (uint8_t *)document + 1)};
+    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
+                                UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        EXPECT(statuses[i], undertone_document_push(wrong[i], f->embedding, f->dimension));
+        EXPECT(statuses[i], undertone_document_push_sentence(wrong[i], "word", 4));
+        EXPECT(statuses[i], undertone_document_reset(wrong[i]));
+        EXPECT(statuses[i], undertone_document_release(wrong[i], 1, 1, counting_entropy, NULL,
+                                                       release, sizeof release, &written));
+    }
+    HOLD(calls == 0 && written == 99);
+    HOLD(undertone_pack_dimension((void *)document) == 0);
+    free(zeroes);
+    free(moved);
+}
+
+static void sentences_are_checked(const struct fixture *f)
+{
+    undertone_document *document = new_document(f);
+    EXPECT(UNDERTONE_NULL, undertone_document_push(document, NULL, f->dimension));
+    EXPECT(UNDERTONE_WRONG_DIMENSION, undertone_document_push(document, NULL, 0));
+    EXPECT(UNDERTONE_WRONG_DIMENSION, undertone_document_push(document, f->embedding, f->dimension - 1));
+    EXPECT(UNDERTONE_WRONG_DIMENSION, undertone_document_push(document, f->embedding, f->dimension + 1));
+    EXPECT(UNDERTONE_WRONG_DIMENSION, undertone_document_push(document, f->embedding, f->dimension * sizeof(float)));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_document_push(document, f->embedding, SIZE_MAX));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_document_push(document, f->embedding, SIZE_MAX / 4));
+    EXPECT(UNDERTONE_MISALIGNED, undertone_document_push(document, (void *)((uint8_t *)f->embedding + 1), f->dimension));
+    EXPECT(UNDERTONE_OVERLAP, undertone_document_push(document, (void *)document, f->dimension));
+    EXPECT(UNDERTONE_NULL, undertone_document_push_sentence(document, NULL, 1));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_document_push_sentence(document, "word", SIZE_MAX));
+    EXPECT(UNDERTONE_OVERLAP, undertone_document_push_sentence(document, (void *)document, 8));
+
+    /* No content is an error. Exactly 128 sentences fit. */
+    const float odd[] = {NAN, INFINITY, -INFINITY, 3.4e38f, -3.4e38f, 1e-45f, -0.0f, 1e9f};
+    float *embedding = allocate(f->dimension * sizeof *embedding);
+    for (size_t i = 0; i < 100; i++) {
+        for (size_t j = 0; j < f->dimension; j++) {
+            embedding[j] = odd[(i + j) % (sizeof odd / sizeof *odd)];
+        }
+        EXPECT(UNDERTONE_OK, undertone_document_push(document, embedding, f->dimension));
+    }
+    free(embedding);
+    for (size_t i = 100; i < UNDERTONE_MAX_SENTENCES; i++) {
+        static const char bytes[] = "\xff\xc0\x80\xed\xa0\x80 word\0word \xf4\x90\x80\x80";
+        char *text = copy_of(bytes, i % sizeof bytes);
+        EXPECT(UNDERTONE_OK, undertone_document_push_sentence(document, text, i % sizeof bytes));
+        free(text);
+    }
+    EXPECT(UNDERTONE_DOCUMENT_FULL, undertone_document_push(document, f->embedding, f->dimension));
+    EXPECT(UNDERTONE_DOCUMENT_FULL, undertone_document_push_sentence(document, "word", 4));
+    EXPECT(UNDERTONE_OK, undertone_document_reset(document));
+    EXPECT(UNDERTONE_OK, undertone_document_push_sentence(document, NULL, 0));
+}
+
+/* --- Release --- */
+
+/* Releases into a block of exactly the right size. */
+static int32_t release_with(undertone_document *document, undertone_entropy_fn entropy,
+                            void *context, uint8_t *release)
+{
+    uint8_t *out = allocate(UNDERTONE_RELEASE_BYTES);
+    size_t written = 99;
+    memset(out, 0xee, UNDERTONE_RELEASE_BYTES);
+    memset(release, 0xee, UNDERTONE_RELEASE_BYTES);
+    const int32_t status = undertone_document_release(
+        document, 5000000, UNDERTONE_RULE_EXPONENTIAL, entropy, context, out,
+        UNDERTONE_RELEASE_BYTES, &written);
+    HOLD(written == (status == UNDERTONE_OK ? (size_t)UNDERTONE_RELEASE_BYTES : 99));
+    HOLD(status == UNDERTONE_OK || memcmp(out, release, UNDERTONE_RELEASE_BYTES) == 0);
+    memcpy(release, out, UNDERTONE_RELEASE_BYTES);
+    free(out);
+    return status;
+}
+
+static void release_arguments_are_checked_before_entropy(const struct fixture *f)
+{
+    undertone_document *document = new_document(f);
+    uint8_t out[64];
+    size_t written = 99;
+    memset(out, 0xee, sizeof out);
+    calls = 0;
+#define RELEASE(epsilon, rule, entropy, out, capacity, written)                                    \
+    undertone_document_release(document, epsilon, rule, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, NULL, out, 24, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, counting_entropy, NULL, 24, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, counting_entropy, out, 24, NULL));
+    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, RELEASE(0, 1, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_EPSILON_TOO_LARGE, RELEASE(1000000001, 1, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_EPSILON_TOO_LARGE, RELEASE(UINT32_MAX, 1, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 0, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 3, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, INT32_MIN, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 257, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, RELEASE(1, 1, counting_entropy, out, SIZE_MAX, &written));
+    EXPECT(UNDERTONE_MISALIGNED, RELEASE(1, 1, counting_entropy, out, 24, (void *)((uint8_t *)f->embedding + 1)));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, (void *)document, 24, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, (void *)&written, 24, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, out, 24, (void *)document));
+    HOLD(written == 99);
+    for (size_t capacity = 0; capacity < UNDERTONE_RELEASE_BYTES; capacity++) {
+        uint8_t *exact = allocate(capacity);
+        written = 99;
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL, RELEASE(1, 1, counting_entropy, exact, capacity, &written));
+        HOLD(written == UNDERTONE_RELEASE_BYTES);
+        free(exact);
+    }
+    EXPECT(UNDERTONE_BUFFER_TOO_SMALL, RELEASE(1, 1, counting_entropy, NULL, 0, &written));
+    HOLD(calls == 0);
+    for (size_t i = 0; i < sizeof out; i++) {
+        HOLD(out[i] == 0xee);
+    }
+    EXPECT(UNDERTONE_OK, RELEASE(1, 1, counting_entropy, out, sizeof out, &written));
+    HOLD(calls == 1 && written == UNDERTONE_RELEASE_BYTES && out[written] == 0xee);
+#undef RELEASE
+}
+
+/* 60 sentences on both sides of the candidates: a deep document, unlike an empty one. */
+static void push_deep(const struct fixture *f, undertone_document *document)
+{
+    for (int i = 0; i < 60; i++) {
+        EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
+        for (size_t j = 0; j < f->dimension; j++) {
+            f->embedding[j] = -f->embedding[j];
+        }
+    }
+}
+
+static void failed_entropy_releases_nothing_and_keeps_the_sentences(const struct fixture *f)
+{
+    uint8_t expected[UNDERTONE_RELEASE_BYTES], empty[UNDERTONE_RELEASE_BYTES];
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    undertone_document *document = new_document(f);
+    /* Find entropy that tells a document with sentences from an empty one. */
+    uint8_t context = 0;
+    do {
+        context++;
+        EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, empty));
+        push_deep(f, document);
+        EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, expected));
+    } while (memcmp(expected, empty, sizeof empty) == 0 && context != 255);
+    HOLD(memcmp(expected, empty, sizeof empty) != 0);
+
+    push_deep(f, document);
+    uint8_t zero = 0;
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(document, failing_entropy, NULL, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(document, silent_entropy, NULL, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(document, counting_entropy, &zero, release));
+    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, release));
+    HOLD(memcmp(release, expected, sizeof release) == 0);
+
+    /* A release and a reset both leave an empty document. */
+    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, release));
+    HOLD(memcmp(release, empty, sizeof release) == 0);
+    EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
+    EXPECT(UNDERTONE_OK, undertone_document_reset(document));
+    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, release));
+    HOLD(memcmp(release, empty, sizeof release) == 0);
+
+    EXPECT(UNDERTONE_OK, release_with(document, reentrant_entropy, document, release));
+    EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
+}
+
+static void wiped_documents_hold_no_trace(const struct fixture *f)
+{
+    memset(f->document_memory, 0, f->document_size);
+    undertone_document *document = new_document(f);
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, NULL, release));
+    void *before = copy_of(document, f->document_size);
+    for (int i = 0; i < 3; i++) {
+        EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
+    }
+    HOLD(memcmp(before, document, f->document_size) != 0);
+    EXPECT(UNDERTONE_OK, undertone_document_reset(document));
+    HOLD(memcmp(before, document, f->document_size) == 0);
+    EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
+    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, NULL, release));
+    HOLD(memcmp(before, document, f->document_size) == 0);
+    free(before);
+}
+
+static void releases_are_read_back(const struct fixture *f)
+{
+    uint8_t release[UNDERTONE_RELEASE_BYTES + 1];
+    EXPECT(UNDERTONE_OK, release_with(new_document(f), counting_entropy, NULL, release));
+    release[UNDERTONE_RELEASE_BYTES] = 0;
+    uint32_t candidate = 77, epsilon = 77;
+    int32_t rule = 77;
+    uint8_t id[UNDERTONE_PACK_ID_BYTES] = {0};
+#define READ(bytes, len) undertone_release_read(bytes, len, &candidate, &epsilon, &rule, id)
+    EXPECT(UNDERTONE_NULL, READ(NULL, 24));
+    EXPECT(UNDERTONE_RELEASE_LENGTH, READ(NULL, 0));
+    EXPECT(UNDERTONE_RELEASE_LENGTH, READ(release, 25));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, READ(release, SIZE_MAX));
+    EXPECT(UNDERTONE_NULL, undertone_release_read(release, 24, NULL, &epsilon, &rule, id));
+    EXPECT(UNDERTONE_NULL, undertone_release_read(release, 24, &candidate, NULL, &rule, id));
+    EXPECT(UNDERTONE_NULL, undertone_release_read(release, 24, &candidate, &epsilon, NULL, id));
+    EXPECT(UNDERTONE_NULL, undertone_release_read(release, 24, &candidate, &epsilon, &rule, NULL));
+    EXPECT(UNDERTONE_OVERLAP, undertone_release_read(release, 24, &candidate, &candidate, &rule, id));
+    for (size_t len = 0; len < 24; len++) {
+        uint8_t *cut = copy_of(release, len);
+        EXPECT(UNDERTONE_RELEASE_LENGTH, READ(cut, len));
+        free(cut);
+    }
+    for (size_t at = 0; at < 8; at++) {
+        uint8_t *wrong = copy_of(release, 24);
+        wrong[at] ^= 0x80;
+        EXPECT(at < 3    ? UNDERTONE_NOT_A_RELEASE
+               : at == 3 ? UNDERTONE_RELEASE_VERSION
+                         : UNDERTONE_RELEASE_MALFORMED,
+               READ(wrong, 24));
+        free(wrong);
+    }
+    memset(release + 8, 0, 4);
+    EXPECT(UNDERTONE_RELEASE_MALFORMED, READ(release, 24));
+    memset(release + 8, 0xff, 4);
+    EXPECT(UNDERTONE_RELEASE_MALFORMED, READ(release, 24));
+    HOLD(candidate == 77 && epsilon == 77 && rule == 77);
+
+    EXPECT(UNDERTONE_OK, release_with(new_document(f), counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_OK, READ(release, 24));
+    HOLD(candidate < undertone_pack_candidates(f->pack));
+    HOLD(epsilon == 5000000 && rule == UNDERTONE_RULE_EXPONENTIAL);
+    HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
+#undef READ
+}
+
+static uint8_t *read_file(const char *path, size_t *len)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0) {
+        fprintf(stderr, "misuse: cannot open %s\n", path);
+        exit(1);
+    }
+    const long end = ftell(file);
+    rewind(file);
+    *len = end < 0 ? 0 : (size_t)end;
+    uint8_t *bytes = allocate(*len);
+    if (fread(bytes, 1, *len, file) != *len) {
+        fprintf(stderr, "misuse: cannot read %s\n", path);
+        exit(1);
+    }
+    fclose(file);
+    return bytes;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fputs("usage: misuse PACK\n", stderr);
+        return 2;
+    }
+    struct fixture f;
+    f.bytes = read_file(argv[1], &f.len);
+    f.pack_size = undertone_pack_size();
+    f.pack_memory = allocate(f.pack_size);
+    f.document_size = undertone_document_size();
+    f.document_memory = allocate(f.document_size);
+
+    versions_agree();
+    every_number_has_a_message();
+    epsilon_is_checked();
+    pack_pointers_are_checked(&f);
+    damaged_packs_are_refused(&f);
+    packs_are_read_at_any_address(&f);
+
+    EXPECT(UNDERTONE_OK, undertone_pack_init(f.pack_memory, f.pack_size, f.bytes, f.len, &f.pack));
+    f.dimension = undertone_pack_dimension(f.pack);
+    f.embedding = allocate(f.dimension * sizeof *f.embedding);
+    for (size_t i = 0; i < f.dimension; i++) {
+        f.embedding[i] = i % 2 == 0 ? 0.5f : -0.25f;
+    }
+    pack_handles_are_checked(&f);
+    document_pointers_are_checked(&f);
+    sentences_are_checked(&f);
+    release_arguments_are_checked_before_entropy(&f);
+    failed_entropy_releases_nothing_and_keeps_the_sentences(&f);
+    wiped_documents_hold_no_trace(&f);
+    releases_are_read_back(&f);
+
+    free(f.embedding);
+    free(f.document_memory);
+    free(f.pack_memory);
+    free(f.bytes);
+    if (failures != 0) {
+        fprintf(stderr, "misuse: %d expectations failed\n", failures);
+        return 1;
+    }
+    puts("every misuse was answered with its status");
+    return 0;
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Writes golden.h, the pack and the cases of ../golden as C arrays for golden.c.
+
+    python3 cases.py > golden.h
+"""
+
+import pathlib
+
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
+
+
+def array(data):
+    return "{" + ",".join(str(byte) for byte in data) + "}"
+
+
+def main():
+    pack = (GOLDEN / "golden.pack").read_bytes()
+    print(f"static const uint8_t pack_bytes[] = {array(pack)};")
+    blocks = (GOLDEN / "vectors.txt").read_text(encoding="ascii").split("\n\n")
+    sentences, cases = [], []
+    for block in blocks:
+        lines = [line.partition(" ") for line in block.splitlines() if line[0] != "#"]
+        if not lines:
+            continue
+        case = {key: value for key, _, value in lines}
+        first = len(sentences)
+        for key, _, value in lines:
+            if key in ("embedding", "sentence"):
+                data = bytes.fromhex(value)
+                # Aligned, because an embedding is an array of floats.
+                print(f"static const uint8_t sentence_{len(sentences)}[] ALIGNED = {array(data + bytes(1))};")
+                sentences.append(f"{{{int(key == 'embedding')}, sentence_{len(sentences)}, {len(data)}}}")
+        cases.append(
+            f'{{"{case["case"]}\\n", {case["epsilon_micro"]}, {case["rule"]}, '
+            f"{array(bytes.fromhex(case['entropy']))}, {array(bytes.fromhex(case['release']))}, "
+            f"{first}, {len(sentences)}}}"
+        )
+    print("static const struct sentence sentences[] = {" + ",\n".join(sentences) + "};")
+    print("static const struct test_case cases[] = {" + ",\n".join(cases) + "};")
+
+
+main()

@@ -1,0 +1,51 @@
+/* The least that a device calls, so that the size of this program is what undertone costs it:
+ * a pack in flash, embeddings from an encoder, one release. Linked, never run. */
+#include "undertone.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Somewhere in flash, as long as they are here. */
+static const uint8_t pack_bytes[1];
+static const float embedding[1];
+
+static volatile uint32_t *const random_number_generator = (volatile uint32_t *)0x50060808;
+
+static uint8_t pack_memory[UNDERTONE_PACK_BYTES] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+
+static uint8_t document_memory[UNDERTONE_DOCUMENT_BYTES] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+
+static int32_t entropy(void *context, uint8_t *out, size_t len)
+{
+    (void)context;
+    while (len-- > 0) {
+        *out++ = (uint8_t)*random_number_generator;
+    }
+    return 0;
+}
+
+volatile uint8_t radio;
+
+int main(void)
+{
+    undertone_pack *pack;
+    undertone_document *document;
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    size_t written;
+    int32_t status = undertone_pack_init(pack_memory, sizeof pack_memory, pack_bytes,
+                                         sizeof pack_bytes, &pack);
+    if (status == UNDERTONE_OK) {
+        status = undertone_document_init(document_memory, sizeof document_memory, pack, &document);
+    }
+    if (status == UNDERTONE_OK) {
+        status = undertone_document_push(document, embedding, 1);
+    }
+    if (status == UNDERTONE_OK) {
+        status = undertone_document_release(document, 10000000, UNDERTONE_RULE_PERMUTE_AND_FLIP,
+                                            entropy, NULL, release, sizeof release, &written);
+    }
+    for (size_t i = 0; status == UNDERTONE_OK && i < written; i++) {
+        radio = release[i];
+    }
+    return (int)status;
+}

@@ -1,0 +1,110 @@
+//! The golden files, as any consumer reads them.
+//!
+//! `golden/golden.py` wrote them and explains the format.
+
+use undertone_core::epsilon::Epsilon;
+use undertone_core::release::Release;
+use undertone_core::select::Rule;
+
+/// The golden pack.
+pub const PACK: &[u8] = include_bytes!("../golden/golden.pack");
+
+const VECTORS: &str = include_str!("../golden/vectors.txt");
+
+/// One sentence of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sentence {
+    /// By its embedding.
+    Embedding(Vec<f32>),
+    /// By its text.
+    Text(String),
+}
+
+/// One case: a document, the parameters of its release, and the release.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// A name for messages.
+    pub name: &'static str,
+    /// The ε of the release.
+    pub epsilon: Epsilon,
+    /// The rule of the release.
+    pub rule: Rule,
+    /// What the entropy source returns.
+    pub entropy: Vec<u8>,
+    /// The document.
+    pub sentences: Vec<Sentence>,
+    /// What must come out.
+    pub release: [u8; Release::BYTES],
+}
+
+/// All cases of the golden vectors.
+///
+/// # Panics
+/// If the file is not as its generator explains.
+pub fn cases() -> Vec<Case> {
+    let blocks = VECTORS.split("\n\n").map(|block| {
+        block
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| line.split_once(' ').unwrap_or((line, "")))
+            .collect::<Vec<_>>()
+    });
+    blocks
+        .filter(|fields| !fields.is_empty())
+        .map(|fields| case(&fields))
+        .collect()
+}
+
+fn case(fields: &[(&'static str, &'static str)]) -> Case {
+    let one = |wanted| {
+        let mut values = fields.iter().filter(|(key, _)| *key == wanted);
+        match (values.next(), values.next()) {
+            (Some((_, value)), None) => *value,
+            _ => panic!("not exactly one `{wanted}` in {fields:?}"),
+        }
+    };
+    let micro = one("epsilon_micro").parse().expect("a number");
+    Case {
+        name: one("case"),
+        epsilon: Epsilon::from_micro(micro).expect("an epsilon"),
+        rule: match one("rule") {
+            "1" => Rule::PermuteAndFlip,
+            "2" => Rule::Exponential,
+            other => panic!("rule {other}"),
+        },
+        entropy: from_hex(one("entropy")),
+        sentences: fields
+            .iter()
+            .filter_map(|(key, value)| sentence(key, value))
+            .collect(),
+        release: from_hex(one("release")).try_into().expect("24 bytes"),
+    }
+}
+
+fn sentence(key: &str, value: &str) -> Option<Sentence> {
+    match key {
+        "embedding" => {
+            let bytes = from_hex(value);
+            let (floats, rest) = bytes.as_chunks();
+            assert!(rest.is_empty(), "an embedding of {} bytes", bytes.len());
+            Some(Sentence::Embedding(
+                floats.iter().map(|b| f32::from_le_bytes(*b)).collect(),
+            ))
+        }
+        "sentence" => Some(Sentence::Text(
+            String::from_utf8(from_hex(value)).expect("UTF-8"),
+        )),
+        "case" | "epsilon_micro" | "rule" | "entropy" | "release" => None,
+        other => panic!("unknown key {other}"),
+    }
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digit = |c: u8| char::from(c).to_digit(16).expect("a hexadecimal digit") as u8;
+    let (pairs, rest) = text.as_bytes().as_chunks();
+    assert!(rest.is_empty(), "an odd number of digits");
+    pairs
+        .iter()
+        .map(|[high, low]| digit(*high) << 4 | digit(*low))
+        .collect()
+}

@@ -1,0 +1,344 @@
+//! The C interface as its users meet it: the library built by `ffi/build-lib.sh`, the programs in
+//! `tests/c` compiled against `include/undertone.h` and run plain, under sanitizers and under
+//! valgrind.
+//!
+//! A missing tool is a printed skip on a developer's machine and a failure where `CI` is `true`.
+
+#![cfg(unix)]
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::{env, fs, io};
+
+use undertone_core::pack::Pack;
+use undertone_core::release::Release;
+
+const STRICT: [&str; 6] = [
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Wshadow",
+    "-Werror",
+];
+
+/// The promise of the header.
+const STACK_BYTES: &str = "8192";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn source(name: &str) -> PathBuf {
+    root().join("tests/c").join(name)
+}
+
+fn golden(name: &str) -> PathBuf {
+    root().join("tests/golden").join(name)
+}
+
+fn output_dir() -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c_consumer");
+    fs::create_dir_all(&dir).expect("the target folder can be written");
+    dir
+}
+
+/// Whether a program can be started.
+fn have(program: &str, package: &str) -> bool {
+    let started = Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match started {
+        Ok(_) => true,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let message = format!("{program} is missing: install the package {package}");
+            assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{message}");
+            eprintln!("skipped: {message}");
+            false
+        }
+        Err(error) => panic!("{program} does not start: {error}"),
+    }
+}
+
+/// Runs a command that must succeed.
+fn run(command: &mut Command) -> Output {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?} failed: {}\n{}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// Builds as a user would, in a target folder of its own: the one in use is locked, and the flags
+/// of a coverage run do not fit a library without `std`.
+fn clean(command: &mut Command) -> &mut Command {
+    command
+        .env("CARGO_TARGET_DIR", output_dir().join("target"))
+        .env_remove("CARGO_BUILD_TARGET")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env_remove("RUSTFLAGS")
+}
+
+fn build_library(kind: &str) -> PathBuf {
+    let output = run(clean(
+        Command::new("sh")
+            .arg(root().join("ffi/build-lib.sh"))
+            .arg(output_dir().join("lib"))
+            .arg(kind),
+    ));
+    let path = String::from_utf8(output.stdout).expect("a path that is text");
+    PathBuf::from(path.trim())
+}
+
+fn static_library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| build_library("static"))
+}
+
+/// Compiles a program of `tests/c`; `name` tells the results apart.
+fn compile<const N: usize>(
+    compiler: &str,
+    name: &str,
+    file: &str,
+    library: &Path,
+    flags: [&str; N],
+) -> PathBuf {
+    let program = output_dir().join(name);
+    let standard = if file.ends_with(".cpp") {
+        "-std=c++17"
+    } else {
+        "-std=c99"
+    };
+    run(Command::new(compiler)
+        .arg(standard)
+        .args(STRICT)
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(source(file))
+        .arg(library)
+        .args(flags)
+        .arg("-o")
+        .arg(&program));
+    program
+}
+
+/// The two programs that between them make every call, right and wrong.
+fn run_both(consumer: impl FnOnce() -> Command, misuse: impl FnOnce() -> Command) {
+    run(consumer()
+        .arg(golden("golden.pack"))
+        .arg("--vectors")
+        .arg(golden("vectors.txt")));
+    run(misuse().arg(golden("golden.pack")));
+}
+
+#[test]
+fn golden_vectors_and_misuse_hold() {
+    for (compiler, package) in [("gcc", "gcc"), ("clang", "clang")] {
+        if !have(compiler, package) {
+            continue;
+        }
+        let build = |name: &str, file: &str| {
+            let name = format!("{name}-{compiler}");
+            compile(compiler, &name, file, static_library(), ["-O2"])
+        };
+        let (consumer, misuse) = (build("consumer", "consumer.c"), build("misuse", "misuse.c"));
+        run_both(|| Command::new(consumer), || Command::new(misuse));
+    }
+}
+
+#[test]
+fn golden_vectors_and_misuse_hold_under_sanitizers() {
+    if !have("gcc", "gcc") {
+        return;
+    }
+    let build = |name: &str, file: &str| {
+        let flags = [
+            "-g",
+            "-fsanitize=address,undefined",
+            "-fno-sanitize-recover=all",
+        ];
+        let program = compile("gcc", name, file, static_library(), flags);
+        let binary = fs::read(&program).expect("the program was just built");
+        for symbol in ["__asan_init", "__ubsan_handle_"] {
+            assert!(
+                binary
+                    .windows(symbol.len())
+                    .any(|window| window == symbol.as_bytes()),
+                "{name} was built without its sanitizers: {symbol} is missing"
+            );
+        }
+        program
+    };
+    let (consumer, misuse) = (
+        build("consumer-sanitized", "consumer.c"),
+        build("misuse-sanitized", "misuse.c"),
+    );
+    run_both(|| Command::new(consumer), || Command::new(misuse));
+}
+
+#[test]
+fn golden_vectors_and_misuse_hold_under_valgrind() {
+    if !have("gcc", "gcc") || !have("valgrind", "valgrind") {
+        return;
+    }
+    let build = |name: &str, file: &str| {
+        let program = compile("gcc", name, file, static_library(), ["-g"]);
+        let mut command = Command::new("valgrind");
+        command
+            .args(["--quiet", "--error-exitcode=9", "--leak-check=full"])
+            .arg(program);
+        command
+    };
+    run_both(
+        || build("consumer-valgrind", "consumer.c"),
+        || build("misuse-valgrind", "misuse.c"),
+    );
+}
+
+#[test]
+fn header_compiles_as_cpp() {
+    if have("g++", "g++") {
+        let program = compile("g++", "header-cpp", "header.cpp", static_library(), []);
+        run(&mut Command::new(program));
+    }
+}
+
+#[test]
+fn stack_stays_within_its_promise() {
+    if have("gcc", "gcc") {
+        let program = compile("gcc", "stack", "stack.c", static_library(), ["-pthread"]);
+        run(Command::new(program)
+            .arg(golden("golden.pack"))
+            .arg(STACK_BYTES));
+    }
+}
+
+/// The release that a program printed, which must be one of the golden pack.
+fn printed_release(output: &Output) -> Release {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let bytes: Vec<u8> = (0..text.trim().len() / 2)
+        .map(|index| u8::from_str_radix(&text[2 * index..2 * index + 2], 16))
+        .collect::<Result<_, _>>()
+        .unwrap_or_else(|_| panic!("not hexadecimal: {text}"));
+    let release = Release::from_bytes(&bytes).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let pack = fs::read(golden("golden.pack")).expect("the golden pack is in the tree");
+    let pack = Pack::parse(&pack).expect("the golden pack is a pack");
+    assert_eq!(release.pack_id(), pack.id());
+    assert!(release.candidate() < pack.depth().expect("it has candidates").candidates());
+    release
+}
+
+#[test]
+fn text_or_embeddings_become_a_release() {
+    if !have("gcc", "gcc") {
+        return;
+    }
+    let program = compile("gcc", "consumer-modes", "consumer.c", static_library(), []);
+    let mut sentences = "The cat sat.\n\n\u{ff}\nThe dog too\n"
+        .repeat(50)
+        .into_bytes();
+    sentences.extend(b"\xff\xfe no end of line");
+    let text = output_dir().join("sentences.txt");
+    fs::write(&text, sentences).expect("the target folder can be written");
+    let output = run(Command::new(&program)
+        .args(["--epsilon", "2.5"])
+        .arg(golden("golden.pack"))
+        .stdin(fs::File::open(text).expect("it was just written")));
+    assert_eq!(printed_release(&output).epsilon().micro(), 2_500_000);
+
+    let embeddings = output_dir().join("embeddings.f32");
+    fs::write(&embeddings, [0x3e; 4 * 16 * 3]).expect("the target folder can be written");
+    let output = run(Command::new(&program)
+        .arg(golden("golden.pack"))
+        .arg("--embeddings")
+        .arg(embeddings));
+    assert_eq!(printed_release(&output).epsilon().micro(), 10_000_000);
+}
+
+/// The functions that the header declares, in alphabetical order.
+fn declared_functions() -> Vec<String> {
+    let header =
+        fs::read_to_string(root().join("include/undertone.h")).expect("the header is there");
+    let mut functions = Vec::new();
+    let code = header.split("/*").map(|part| match part.split_once("*/") {
+        Some((_, code)) => code,
+        None => part,
+    });
+    for code in code {
+        for (start, _) in code.match_indices("undertone_") {
+            let name: String = code[start..]
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                .collect();
+            let called = code[start + name.len()..].starts_with('(');
+            let whole = !code[..start].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            if called && whole {
+                functions.push(name);
+            }
+        }
+    }
+    functions.sort();
+    functions
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn shared_library_exports_the_header_and_nothing_else() {
+    if !have("gcc", "gcc") || !have("readelf", "binutils") {
+        return;
+    }
+    let library = build_library("shared");
+    let output = run(Command::new("readelf")
+        .args(["--dyn-syms", "--wide"])
+        .arg(&library));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut exported: Vec<&str> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|fields| fields.len() == 8 && fields[0].ends_with(':') && fields[6] != "UND")
+        .map(|fields| fields[7])
+        .collect();
+    exported.sort_unstable();
+    assert_eq!(exported, declared_functions());
+
+    let program = compile("gcc", "consumer-shared", "consumer.c", &library, []);
+    let folder = library.parent().unwrap_or(Path::new("."));
+    run(Command::new(program)
+        .env("LD_LIBRARY_PATH", folder)
+        .arg(golden("golden.pack"))
+        .arg("--vectors")
+        .arg(golden("vectors.txt")));
+}
+
+/// Links the library with a panic handler that calls a function nobody defines.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_panic_is_reachable() {
+    if !have("cc", "gcc") {
+        return;
+    }
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| OsStr::new("cargo").to_owned());
+    run(clean(
+        Command::new(cargo)
+            .args(["rustc", "-p", "undertone-ffi", "--profile", "embed"])
+            .args([
+                "--features",
+                "prove-no-panic",
+                "--crate-type",
+                "cdylib",
+                "--",
+            ])
+            .args(["-C", "link-arg=-Wl,-z,defs", "-C", "link-arg=-lc"])
+            .current_dir(root()),
+    ));
+}

@@ -1,0 +1,186 @@
+//! ε and the constants of `select` against independent arithmetic and published numbers.
+
+use num_bigint::BigUint;
+use undertone_core::epsilon::{Epsilon, EpsilonError};
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::rng::{PublicRng, below};
+use undertone_core::select::{Ratio, Rule};
+use undertone_tests::exponential::{PRECISION, exp};
+
+const MICRO: u64 = 1_000_000;
+
+fn ratio(micro: u32) -> Ratio {
+    Ratio::new(Epsilon::from_micro(micro).expect("an epsilon"))
+}
+
+/// C ≥ 2⁶⁴·e^(−ε/2) + 4, and no more than it has to be.
+fn check(micro: u32) {
+    let constant = ratio(micro).constant();
+    let bounds = exp(micro.into(), 2 * MICRO);
+    let whole = BigUint::from(1u32) << (64 + PRECISION);
+    // C − 4 ≥ 2⁶⁴ / e^(ε/2): certainly, if already with the lower bound on the exponential.
+    assert!(
+        (constant - 4) * &bounds.lower >= whole,
+        "C is too small for {micro}: {constant:#x}"
+    );
+    // C − 5 < 2⁶⁴ / e^(ε/2)·(1 + 2⁻⁴⁰), so C is the least integer allowed, or not far above.
+    let excess = (constant - 5) * &bounds.upper;
+    assert!(
+        excess <= &whole + (&whole >> 40),
+        "C is too large for {micro}: {constant:#x}"
+    );
+}
+
+#[test]
+fn constants_are_upper_bounds_for_every_bit() {
+    for bit in 0..30 {
+        check(1 << bit);
+        check((1 << bit) - u32::from(bit > 0));
+        check((1 << bit) | 1);
+    }
+    check(Epsilon::MAX.micro());
+}
+
+#[test]
+fn constants_are_upper_bounds_for_ten_thousand_epsilons() {
+    let mut rng = PublicRng::new(0x7e57_0003);
+    for i in 0..10_000u32 {
+        // Half where C is not yet at its least value 5, a quarter anywhere, a quarter small.
+        let micro = match i % 4 {
+            0 | 1 => 1 + below(&mut rng, 180 * u128::from(MICRO)),
+            2 => 1 + below(&mut rng, 1000 * u128::from(MICRO)),
+            _ => {
+                let bits = 1 + below(&mut rng, 29);
+                1 + below(&mut rng, 1 << bits)
+            }
+        };
+        check(micro as u32);
+    }
+}
+
+#[test]
+fn the_checker_rejects_a_constant_without_its_four() {
+    let bounds = exp(1, 2);
+    let whole = BigUint::from(1u32) << (64 + PRECISION);
+    let constant = ratio(1_000_000).constant();
+    assert!((constant - 8) * &bounds.lower < whole);
+}
+
+#[test]
+fn known_answers() {
+    for (micro, constant) in [
+        (100_000, 0xf383_c585_3935_2f87),
+        (1_000_000, 0x9b45_97e3_7cb0_4ff8),
+        (3_000_000, 0x391f_0ee4_96b8_3acd),
+        (6_000_000, 0x0cbe_d866_6758_5769),
+        (10_000_000, 0x01b9_93fe_00d5_3766),
+        (23_000_000, 0x0000_a9f4_6bb3_c05d),
+        // 2^64·e^(-42.5) is 6.4 and 2^64·e^(-500) next to nothing.
+        (85_000_000, 11),
+        (1_000_000_000, 5),
+    ] {
+        assert_eq!(ratio(micro).constant(), constant, "{micro}");
+    }
+}
+
+#[test]
+fn weights_fall_by_no_more_than_the_ratio() {
+    for micro in [1, 1_000_000, 10_000_000, 85_000_000, 1_000_000_000] {
+        let ratio = ratio(micro);
+        for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
+            let weights: Vec<u128> = ratio.weights(rule).take(2_000).collect();
+            assert_eq!(weights[0], rule.first_weight());
+            for pair in weights.windows(2) {
+                assert!(1 <= pair[1] && pair[1] <= pair[0], "{micro}");
+                // W_i ≤ ρ·W_{i+1} with ρ = 2^64/C.
+                let (left, right) = (
+                    BigUint::from(pair[0]) * ratio.constant(),
+                    BigUint::from(pair[1]) << 64,
+                );
+                assert!(left <= right, "{micro}");
+            }
+        }
+    }
+}
+
+/// Table 1 of Meehan, Mrini and Chaudhuri 2022: with b of m = 5000 candidates at depth j* and all
+/// others at depth 0, one of the b is drawn with probability at least 0.95.
+#[test]
+fn published_table() {
+    const M: u32 = 5_000;
+    for (epsilon, deep, depth, exponential, flip) in [
+        (3, 55, 5, 0.9526, 0.9534),
+        (6, 25, 3, 0.9760, 0.9769),
+        (10, 5, 2, 0.9566, 0.9634),
+        (23, 1, 1, 0.9518, 0.9751),
+    ] {
+        let ratio = ratio(epsilon * MICRO as u32);
+        let weights = |rule| -> Vec<f64> {
+            let relative = ratio.weights(rule).take(depth + 1);
+            relative.map(|w| w as f64).collect()
+        };
+        let (b, others) = (f64::from(deep), f64::from(M - deep));
+
+        let w = weights(Rule::Exponential);
+        let p = b * w[0] / (b * w[0] + others * w[depth]);
+        assert!((p - exponential).abs() < 5e-5, "ε = {epsilon}: {p}");
+
+        // Permute-and-flip: all b show heads, H ~ Bin(m − b, q) of the others do, and a head is
+        // drawn: the expectation of b/(b + H), summed over H.
+        let w = weights(Rule::PermuteAndFlip);
+        let q = w[depth] / w[0];
+        let mut mass = (others * (-q).ln_1p()).exp();
+        let mut p = 0.0;
+        for heads in 0..200 {
+            let h = f64::from(heads);
+            p += mass * b / (b + h);
+            mass *= (others - h) / (h + 1.0) * q / (1.0 - q);
+        }
+        assert!((p - flip).abs() < 5e-5, "ε = {epsilon}: {p}");
+        assert!(p >= 0.95);
+    }
+}
+
+/// Decimal text is ε rounded down to millionths, computed here with integers of any size.
+#[test]
+fn parsing_is_exact() {
+    let mut rng = PublicRng::new(0x7e57_0007);
+    let mut accepted = 0;
+    for _ in 0..20_000 {
+        let mut digits = |most: u128| -> String {
+            let n = below(&mut rng, most + 1);
+            (0..n)
+                .map(|_| b"0001234567899"[below(&mut rng, 13) as usize] as char)
+                .collect()
+        };
+        let (whole, fraction) = (digits(6), digits(9));
+        if whole.is_empty() && fraction.is_empty() {
+            continue;
+        }
+        let exponent = rng.next_u32() as i32 % 14;
+        let text = format!("{whole}.{fraction}e{exponent}");
+
+        let digits: BigUint = format!("{whole}{fraction}").parse().expect("digits");
+        let power = exponent - fraction.len() as i32 + 6;
+        let ten = BigUint::from(10u32).pow(power.unsigned_abs());
+        let micro = if power >= 0 {
+            digits * ten
+        } else {
+            digits / ten
+        };
+        let expected = if micro == BigUint::ZERO {
+            Err(EpsilonError::TooSmall)
+        } else if micro > BigUint::from(1_000_000_000u32) {
+            Err(EpsilonError::TooLarge)
+        } else {
+            Ok(micro)
+        };
+        let parsed = text.parse::<Epsilon>();
+        assert_eq!(parsed.map(|e| e.micro().into()), expected, "{text}");
+        if let Ok(epsilon) = parsed {
+            accepted += 1;
+            assert_eq!(epsilon.to_string().parse(), Ok(epsilon), "{epsilon}");
+        }
+    }
+    assert!(accepted > 5_000, "{accepted}");
+}

@@ -1,0 +1,399 @@
+//! Depth: the levels of a document against their definition, and how they and the release move when
+//! one sentence does.
+
+use chacha20::ChaCha12Rng;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use undertone_core::document::{Document, DocumentError};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
+use undertone_core::rng::rand_core::SeedableRng;
+use undertone_core::select::{Ratio, Rule, SliceLevels, select};
+use undertone_tests::exponential::exp;
+use undertone_tests::law::law;
+use undertone_tests::packs::DepthParts;
+use undertone_tests::{FixedEntropy, golden};
+
+const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
+const MAX_DIRECTIONS: usize = 4;
+
+/// Few sentences, so that documents are cut; few directions, so that states are small.
+type Small<'p> = Document<'p, 7, MAX_DIRECTIONS>;
+
+type SentenceList = Vec<Vec<f32>>;
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases: if undertone_tests::soak() {
+            40 * cases
+        } else {
+            cases
+        },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+/// Any floats, and the ones that make trouble more often than they would come up.
+fn coordinate() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        6 => (-40i8..=40).prop_map(|n| f32::from(n) / 8.0),
+        1 => any::<u32>().prop_map(f32::from_bits),
+        1 => prop::sample::select(vec![
+            f32::NAN,
+            -f32::NAN,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            0.0,
+            -0.0,
+            f32::MIN_POSITIVE,
+            f32::from_bits(1),
+            f32::MAX,
+            f32::MIN,
+            0.5,
+            1.5,
+            -2.5,
+        ]),
+    ]
+}
+
+/// Packs at the scale of the coordinates above (most of them), and packs of any values at all.
+fn parts(candidates: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = DepthParts> {
+    let sizes = (1usize..=5, 1usize..=MAX_DIRECTIONS, candidates);
+    sizes.prop_flat_map(|(d, p, m)| {
+        let tame = (
+            0i32..=4,
+            0u32..=2,
+            vec(vec(-3i16..=3, d), p),
+            // 255 boundaries over a small range: plenty of ties, in no order.
+            vec(vec(-120i32..=120, 255), p),
+            vec(vec(any::<u8>(), m), p),
+        );
+        let wild = (
+            -24i32..=24,
+            0u32..=31,
+            vec(vec(any::<i16>(), d), p),
+            vec(vec(any::<i32>(), 255), p),
+            vec(vec(any::<u8>(), m), p),
+        );
+        prop_oneof![4 => tame.boxed(), 1 => wild.boxed()].prop_map(
+            move |(exponent, shift, directions, boundaries, codes)| DepthParts {
+                dimension: d,
+                exponent,
+                shift,
+                directions,
+                boundaries,
+                codes,
+            },
+        )
+    })
+}
+
+/// A pack, a document for it, and sentences to exchange for those in the document.
+fn documents(
+    candidates: std::ops::RangeInclusive<usize>,
+    sentences: std::ops::RangeInclusive<usize>,
+) -> impl Strategy<Value = (DepthParts, SentenceList, SentenceList)> {
+    parts(candidates).prop_flat_map(move |parts| {
+        let sentence = || vec(coordinate(), parts.dimension);
+        let lists = (vec(sentence(), sentences.clone()), vec(sentence(), 1..=4));
+        lists.prop_map(move |(document, pool)| (parts.clone(), document, pool))
+    })
+}
+
+fn levels_of<const K: usize, const P: usize>(document: &Document<'_, K, P>) -> Vec<u16> {
+    let mut levels = Vec::new();
+    document.levels(|block| levels.extend_from_slice(block));
+    levels
+}
+
+fn levels(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<u16> {
+    let mut document = Small::new(pack).expect("candidates");
+    for sentence in sentences {
+        document.push(sentence).expect("room");
+    }
+    levels_of(&document)
+}
+
+fn depths(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<i32> {
+    let half = (sentences.len() / 2) as i32;
+    let levels = levels(pack, sentences).into_iter();
+    levels.map(|level| half - i32::from(level)).collect()
+}
+
+/// Every document with one sentence exchanged for one of the pool or of the document itself.
+fn replacements(document: &SentenceList, pool: &SentenceList) -> Vec<SentenceList> {
+    let mut all = Vec::new();
+    for i in 0..document.len() {
+        for other in pool.iter().chain(document) {
+            let mut changed = document.clone();
+            changed[i].clone_from(other);
+            all.push(changed);
+        }
+    }
+    all
+}
+
+/// Every document with one sentence more.
+fn insertions(document: &SentenceList, pool: &SentenceList) -> Vec<SentenceList> {
+    let mut all = Vec::new();
+    for other in pool.iter().chain(document) {
+        let mut longer = document.clone();
+        longer.push(other.clone());
+        all.push(longer);
+    }
+    all
+}
+
+/// Every document with one sentence less.
+fn removals(document: &SentenceList) -> Vec<SentenceList> {
+    (0..document.len())
+        .map(|i| {
+            let mut shorter = document.clone();
+            shorter.remove(i);
+            shorter
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    #[test]
+    fn levels_match_the_definition((parts, document, pool) in documents(1..=9, 0..=7)) {
+        let bytes = parts.to_pack();
+        let pack = Pack::parse(&bytes).expect("a pack");
+        prop_assert_eq!(levels(&pack, &document), parts.naive_levels(&document));
+        prop_assert_eq!(levels(&pack, &pool), parts.naive_levels(&pool));
+    }
+
+    #[test]
+    fn one_sentence_moves_depths_by_at_most_one((parts, document, pool) in documents(1..=9, 0..=6)) {
+        let bytes = parts.to_pack();
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let before = depths(&pack, &document);
+        let moves = |after: Vec<i32>| -> Vec<i32> {
+            after.iter().zip(&before).map(|(a, b)| a - b).collect()
+        };
+        for changed in replacements(&document, &pool) {
+            let moves = moves(depths(&pack, &changed));
+            prop_assert!(moves.iter().all(|step| (-1..=1).contains(step)), "{:?}", moves);
+        }
+        for longer in insertions(&document, &pool) {
+            let moves = moves(depths(&pack, &longer));
+            prop_assert!(moves.iter().all(|step| (0..=1).contains(step)), "{:?}", moves);
+        }
+        for shorter in removals(&document) {
+            let moves = moves(depths(&pack, &shorter));
+            prop_assert!(moves.iter().all(|step| (-1..=0).contains(step)), "{:?}", moves);
+        }
+    }
+
+    #[test]
+    fn order_of_sentences_does_not_matter(
+        ((parts, document, _), shuffled) in documents(1..=9, 0..=7).prop_flat_map(|case| {
+            let shuffled = Just(case.1.clone()).prop_shuffle();
+            (Just(case), shuffled)
+        }),
+    ) {
+        let bytes = parts.to_pack();
+        let pack = Pack::parse(&bytes).expect("a pack");
+        prop_assert_eq!(levels(&pack, &document), levels(&pack, &shuffled));
+    }
+
+    /// What `Document::release` does is `select` on these levels with the words of ChaCha12: so the
+    /// exact law of the levels is the law of the release.
+    #[test]
+    fn a_release_is_the_selection_from_its_levels(
+        (parts, document, _) in documents(1..=9, 0..=7),
+        key in any::<[u8; 32]>(),
+        micro in 1u32..=1_000_000_000,
+    ) {
+        prop_assume!(key != [0; 32]);
+        let bytes = parts.to_pack();
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
+        for rule in RULES {
+            let mut state = Small::new(&pack).expect("candidates");
+            for sentence in &document {
+                state.push(sentence).expect("room");
+            }
+            let levels = levels_of(&state);
+            let release = state
+                .release(epsilon, rule, &mut FixedEntropy::new(&key))
+                .expect("entropy");
+            let slice = SliceLevels { levels: &levels, bound: 4 };
+            let mut words = ChaCha12Rng::from_seed(key);
+            let drawn = select::<4, _>(&slice, rule, Ratio::new(epsilon), &mut words);
+            prop_assert_eq!(Ok(release.candidate()), drawn);
+            prop_assert_eq!(release.pack_id(), pack.id());
+            // The state is that of a new document.
+            prop_assert_eq!(state.sentences(), 0);
+            prop_assert_eq!(levels_of(&state), vec![0; parts.codes[0].len()]);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(25))]
+
+    /// End to end: the exact laws of the releases of neighbouring documents.
+    #[test]
+    fn neighbouring_documents_release_alike(
+        (parts, document, pool) in documents(1..=5, 0..=4),
+        micro in prop_oneof![
+            Just(1u32),
+            1_000u32..=2_000_000,
+            2_000_000u32..=30_000_000,
+            Just(1_000_000_000u32),
+        ],
+    ) {
+        let bytes = parts.to_pack();
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let ratio = Ratio::new(Epsilon::from_micro(micro).expect("an epsilon"));
+        let (whole, half) = (exp(micro.into(), 1_000_000), exp(micro.into(), 2_000_000));
+        for rule in RULES {
+            let release = |sentences: &SentenceList| law(&levels(&pack, sentences), rule, ratio);
+            let before = release(&document);
+            for changed in replacements(&document, &pool) {
+                prop_assert!(release(&changed).within_factor(&before, &whole));
+            }
+            for other in insertions(&document, &pool).iter().chain(&removals(&document)) {
+                prop_assert!(release(other).within_factor(&before, &half));
+            }
+        }
+    }
+}
+
+/// One candidate rises while the other falls: the loss of documents, not only of levels, comes near
+/// the bounds, so the tests above could fail.
+#[test]
+fn the_bounds_are_nearly_attained_by_documents() {
+    // On one direction where a projection is its own code, candidate 0 has three of six sentences
+    // above it and candidate 1 none.
+    let parts = DepthParts {
+        dimension: 1,
+        exponent: 0,
+        shift: 0,
+        directions: vec![vec![1]],
+        boundaries: vec![(1..=255).collect()],
+        codes: vec![vec![100, 200]],
+    };
+    let bytes = parts.to_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let ratio = Ratio::new(Epsilon::from_micro(10_000_000).expect("an epsilon"));
+    for rule in RULES {
+        let release = |projections: &[u8]| {
+            let document: SentenceList = projections.iter().map(|p| vec![f32::from(*p)]).collect();
+            law(&levels(&pack, &document), rule, ratio)
+        };
+        let document = release(&[50, 50, 50, 150, 150, 150]);
+        let replaced = document.loss(&release(&[50, 50, 250, 150, 150, 150]));
+        assert!((9.99..=10.0).contains(&replaced), "{rule:?}: {replaced}");
+        let added = document.loss(&release(&[50, 50, 50, 150, 150, 150, 250]));
+        assert!((4.99..=5.0).contains(&added), "{rule:?}: {added}");
+    }
+}
+
+#[test]
+fn a_full_document_refuses_and_keeps_its_state() {
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let mut document: Document<'_, 3, 7> = Document::new(&pack).expect("candidates");
+    let one = [0.25; 16];
+    assert_eq!(
+        document.push(&one[..15]),
+        Err(DocumentError::Dimension {
+            expected: 16,
+            found: 15
+        })
+    );
+    for _ in 0..3 {
+        document.push(&one).expect("room");
+    }
+    let levels = levels_of(&document);
+    assert_eq!(
+        document.push(&[9.0; 16]),
+        Err(DocumentError::Full { limit: 3 })
+    );
+    assert_eq!(
+        document.push_sentence("tea"),
+        Err(DocumentError::Full { limit: 3 })
+    );
+    assert_eq!(document.sentences(), 3);
+    assert_eq!(levels_of(&document), levels);
+    document.clear();
+    assert_eq!(document.sentences(), 0);
+    document.push_sentence("tea").expect("room again");
+    assert_eq!(
+        Document::<'_, 3, 6>::new(&pack).map(|_| ()),
+        Err(DocumentError::TooManyDirections { found: 7, limit: 6 })
+    );
+}
+
+/// The largest and the smallest document types count correctly up to their limits.
+#[test]
+fn counts_hold_up_to_every_limit() {
+    let parts = DepthParts {
+        dimension: 1,
+        exponent: 0,
+        shift: 0,
+        directions: vec![vec![1], vec![-1]],
+        boundaries: vec![(1..=255).collect(), (-255..0).collect()],
+        codes: vec![(0..=255).collect(), (0..=255).rev().collect()],
+    };
+    let bytes = parts.to_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let mut largest: Document<'_, 255, 2> = Document::new(&pack).expect("candidates");
+    let mut sentences = SentenceList::new();
+    for k in 1..=255u8 {
+        // All at the top first, so that a count reaches 255, then anywhere.
+        let value = if k <= 200 { 255 } else { k.wrapping_mul(37) };
+        sentences.push(vec![f32::from(value)]);
+        largest.push(&sentences[sentences.len() - 1]).expect("room");
+        if k % 50 >= 49 || k == 255 {
+            assert_eq!(levels_of(&largest), parts.naive_levels(&sentences), "{k}");
+        }
+    }
+    assert_eq!(
+        largest.push(&[0.0]),
+        Err(DocumentError::Full { limit: 255 })
+    );
+    let levels = levels_of(&largest);
+    let mut release = |rule| largest.release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[5; 32]));
+    let drawn = release(RULES[0]).expect("entropy").candidate();
+    // At the largest ε a candidate that is not best is drawn with probability below 2^-44.
+    assert_eq!(levels[drawn as usize], *levels.iter().min().expect("one"));
+
+    let mut smallest: Document<'_, 1, 2> = Document::new(&pack).expect("candidates");
+    for rule in RULES {
+        smallest.push(&[1.0]).expect("room");
+        assert_eq!(smallest.push(&[1.0]), Err(DocumentError::Full { limit: 1 }));
+        assert_eq!(levels_of(&smallest), [0; 256]);
+        let mut entropy = FixedEntropy::new(&[6; 32]);
+        smallest
+            .release(Epsilon::MAX, rule, &mut entropy)
+            .expect("entropy");
+    }
+}
+
+/// Codes that a pack's writer computes are those that a document uses.
+#[test]
+fn surplus_coordinates_count_as_zero() {
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let section = pack.depth().expect("candidates");
+    let embedding: Vec<f32> = (0..70u8).map(|i| f32::from(i) / 16.0).collect();
+    let mut exact = [0; 7];
+    section.projections(&embedding[..16], &mut exact);
+    for surplus in [17, 63, 64, 65, 70] {
+        let mut sums = [-1; 9];
+        section.projections(&embedding[..surplus], &mut sums);
+        assert_eq!(sums[..7], exact, "{surplus} coordinates for 16");
+        assert_eq!(sums[7..], [0, 0]);
+    }
+    let mut padded = embedding[..10].to_vec();
+    padded.resize(16, 0.0);
+    section.projections(&padded, &mut exact);
+    let mut sums = [-1; 7];
+    section.projections(&embedding[..10], &mut sums);
+    assert_eq!(sums, exact);
+}

@@ -1,0 +1,88 @@
+//! Releases are those of an independent implementation, byte for byte.
+
+use std::path::Path;
+use std::process::Command;
+
+use undertone_core::document::{Document, DocumentError};
+use undertone_core::pack::Pack;
+use undertone_core::release::Release;
+use undertone_tests::FixedEntropy;
+use undertone_tests::golden::{self, Sentence};
+
+fn push(document: &mut Document<'_>, sentence: &Sentence) {
+    match sentence {
+        Sentence::Embedding(embedding) => document.push(embedding),
+        Sentence::Text(text) => document.push_sentence(text),
+    }
+    .expect("room and the right dimension");
+}
+
+#[test]
+fn releases_match_the_reference() {
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    assert_eq!(pack.encoder_name(), "golden");
+    // One document for all cases: a release must leave nothing behind.
+    let mut document: Document = Document::new(&pack).expect("candidates");
+    let cases = golden::cases();
+    assert!(cases.len() >= 24, "{} cases", cases.len());
+    for case in cases {
+        for sentence in &case.sentences {
+            push(&mut document, sentence);
+        }
+        assert_eq!(document.sentences(), case.sentences.len(), "{}", case.name);
+        let mut entropy = FixedEntropy::new(&case.entropy);
+        let release = document
+            .release(case.epsilon, case.rule, &mut entropy)
+            .expect("entropy");
+        assert_eq!(release.to_bytes(), case.release, "{}", case.name);
+        assert_eq!(Release::from_bytes(&case.release), Ok(release));
+        assert_eq!(entropy.left(), 0, "{}", case.name);
+        assert_eq!(document.sentences(), 0, "{}", case.name);
+    }
+}
+
+#[test]
+fn nothing_is_released_or_forgotten_without_entropy() {
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let mut document: Document = Document::new(&pack).expect("candidates");
+    let cases = golden::cases();
+    let case = cases
+        .iter()
+        .rfind(|case| case.sentences.len() > 1)
+        .expect("a document");
+    for sentence in &case.sentences {
+        push(&mut document, sentence);
+    }
+    for broken in [&[][..], &[1; 31], &[0; 32]] {
+        let failed = document.release(case.epsilon, case.rule, &mut FixedEntropy::new(broken));
+        assert_eq!(failed, Err(DocumentError::Entropy));
+        assert_eq!(document.sentences(), case.sentences.len());
+    }
+    let release = document.release(
+        case.epsilon,
+        case.rule,
+        &mut FixedEntropy::new(&case.entropy),
+    );
+    assert_eq!(release.map(|r| r.to_bytes()), Ok(case.release));
+}
+
+#[test]
+fn golden_files_are_what_the_generator_writes() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/golden.py");
+    match Command::new("python3")
+        .arg("-B")
+        .arg(script)
+        .arg("--check")
+        .output()
+    {
+        Ok(output) => assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        ),
+        Err(error) if std::env::var_os("CI").is_some_and(|ci| ci == "true") => {
+            panic!("CI needs python3 for this: {error}")
+        }
+        Err(error) => eprintln!("skipped, no python3: {error}"),
+    }
+}

@@ -1,0 +1,221 @@
+//! `select::select` as a sampler: its frequencies are those of the exact law, it consumes a constant
+//! number of words, and it keeps to its limits.
+
+use undertone_core::epsilon::Epsilon;
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::select::{
+    Levels, MAX_CANDIDATES, Ratio, Rule, SelectError, SliceLevels, select,
+};
+use undertone_tests::CountingRng;
+use undertone_tests::fit::g_test;
+use undertone_tests::law::law;
+
+const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
+
+/// The false-alarm rate of one test. Seeds are fixed, so a test that passes keeps passing.
+const P_LIMIT: f64 = 1e-6;
+
+/// Levels cut into blocks of 1, 2, 3, 4, 1, ... candidates, with some empty ones.
+struct Blocks<'a>(&'a [u16]);
+
+impl Levels for Blocks<'_> {
+    fn bound(&self) -> usize {
+        usize::from(*self.0.iter().max().expect("a level")) + 1
+    }
+
+    fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
+        let mut rest = self.0;
+        for size in [0, 1, 2, 3, 4].into_iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (block, later) = rest.split_at(rest.len().min(size));
+            visit(block);
+            rest = later;
+        }
+    }
+}
+
+fn ratio(micro: u32) -> Ratio {
+    Ratio::new(Epsilon::from_micro(micro).expect("an epsilon"))
+}
+
+/// Levels and ε in millionths.
+const INSTANCES: [(&[u16], u32); 8] = [
+    (&[0, 0, 0], 1_000_000),
+    (&[4, 2], 100_000),
+    (&[0, 1, 2, 3, 4], 1_000_000),
+    (&[3, 3, 5, 4, 9, 3, 7, 5], 1_000_000),
+    (&[1, 0, 1, 1, 1, 1, 1, 1, 1, 1], 3_000_000),
+    (&[6, 5, 5, 1, 5, 5, 3, 5, 5, 5, 5], 2_000_000),
+    (&[2, 1, 0, 2, 1, 0, 2, 1, 0], 10_000_000),
+    (&[0, 7, 9, 3], 1),
+];
+
+fn frequencies(levels: &[u16], rule: Rule, ratio: Ratio, seed: u64, draws: u64) -> Vec<u64> {
+    let mut rng = PublicRng::new(seed);
+    let mut counts = vec![0; levels.len()];
+    for _ in 0..draws {
+        let drawn = select::<16, _>(&Blocks(levels), rule, ratio, &mut rng).expect("sizes");
+        counts[drawn as usize] += 1;
+    }
+    counts
+}
+
+/// 10⁶ draws, 10⁷ when long tests are asked for.
+#[test]
+fn frequencies_match_the_exact_law() {
+    let total = if undertone_tests::soak() {
+        10_000_000
+    } else {
+        1_000_000
+    };
+    let draws = total / (INSTANCES.len() * RULES.len()) as u64;
+    for (index, (levels, micro)) in INSTANCES.into_iter().enumerate() {
+        for rule in RULES {
+            let seed = 0x7e57_1000 + index as u64;
+            let counts = frequencies(levels, rule, ratio(micro), seed, draws);
+            let p = g_test(&counts, &law(levels, rule, ratio(micro)).probabilities());
+            println!("{rule:?} ε = {micro}e-6 {levels:?}: p = {p:.3}");
+            assert!(p > P_LIMIT, "{rule:?} {levels:?} {counts:?}: p = {p:e}");
+        }
+    }
+}
+
+/// The test can fail: the law of another rule, or of an ε larger by a fifth, does not fit.
+#[test]
+fn a_wrong_law_does_not_fit() {
+    let (levels, micro) = INSTANCES[3];
+    for (rule, other) in [(RULES[0], RULES[1]), (RULES[1], RULES[0])] {
+        let counts = frequencies(levels, rule, ratio(micro), 0x7e57_2000, 50_000);
+        let wrong_rule = law(levels, other, ratio(micro)).probabilities();
+        assert!(g_test(&counts, &wrong_rule) < P_LIMIT, "{rule:?}");
+        let wrong_epsilon = law(levels, rule, ratio(micro * 6 / 5)).probabilities();
+        assert!(g_test(&counts, &wrong_epsilon) < P_LIMIT, "{rule:?}");
+    }
+}
+
+#[test]
+fn words_consumed_do_not_depend_on_levels() {
+    let mut rng = CountingRng::new(PublicRng::new(0x7e57_0004));
+    for m in [1u32, 2, 7, 300, 5_000, MAX_CANDIDATES] {
+        let patterns: [&dyn Fn(u32) -> u16; 4] = [&|_| 0, &|_| 7, &|r| (r % 8) as u16, &|r| {
+            if r == m - 1 { 0 } else { 6 }
+        }];
+        for pattern in patterns {
+            let levels: Vec<u16> = (0..m).map(pattern).collect();
+            let levels = SliceLevels {
+                levels: &levels,
+                bound: 8,
+            };
+            for rule in RULES {
+                for micro in [1, 1_000_000, 1_000_000_000] {
+                    let drawn = select::<8, _>(&levels, rule, ratio(micro), &mut rng);
+                    assert!(drawn.is_ok_and(|drawn| drawn < m));
+                    assert_eq!(rng.take_count(), rule.words(m), "{rule:?} m = {m}");
+                }
+            }
+        }
+    }
+    assert_eq!(Rule::PermuteAndFlip.words(5_000), 5_004);
+    assert_eq!(Rule::Exponential.words(5_000), 4);
+}
+
+#[test]
+fn equal_words_give_equal_draws() {
+    let (levels, micro) = INSTANCES[5];
+    for rule in RULES {
+        let draw = |seed| frequencies(levels, rule, ratio(micro), seed, 200);
+        assert_eq!(draw(1), draw(1));
+        assert_ne!(draw(1), draw(2));
+    }
+}
+
+/// Blocks, the width of the histogram and a shift of all levels are no part of the outcome.
+#[test]
+fn representation_does_not_matter() {
+    let mut seeds = PublicRng::new(0x7e57_0005);
+    for (levels, micro) in INSTANCES {
+        for rule in RULES {
+            for _ in 0..50 {
+                let seed = seeds.next_u64();
+                let rng = || PublicRng::new(seed);
+                let drawn = select::<16, _>(&Blocks(levels), rule, ratio(micro), &mut rng());
+                let shifted: Vec<u16> = levels.iter().map(|l| l + 100).collect();
+                for (levels, bound) in [(levels, 10), (levels, 128), (&shifted[..], 110)] {
+                    let slice = SliceLevels { levels, bound };
+                    let again = select::<128, _>(&slice, rule, ratio(micro), &mut rng());
+                    assert_eq!(again, drawn);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn levels_beyond_the_bound_count_as_the_worst() {
+    for rule in RULES {
+        for seed in 0..200 {
+            let draw = |levels: &[u16]| {
+                let slice = SliceLevels { levels, bound: 4 };
+                select::<4, _>(&slice, rule, ratio(1_000_000), &mut PublicRng::new(seed))
+            };
+            assert_eq!(draw(&[3, 1, 3, 3]), draw(&[u16::MAX, 1, 4, 3]));
+        }
+    }
+}
+
+#[test]
+fn sizes_outside_the_limits_are_refused() {
+    let mut rng = CountingRng::new(PublicRng::new(0));
+    let many = vec![0; MAX_CANDIDATES as usize + 1];
+    let few = &many[..3];
+    for (levels, bound, error) in [
+        (&[][..], 4, SelectError::Candidates { found: 0 }),
+        (
+            &many[..],
+            4,
+            SelectError::Candidates {
+                found: MAX_CANDIDATES + 1,
+            },
+        ),
+        (few, 0, SelectError::LevelBound { found: 0, limit: 4 }),
+        (few, 5, SelectError::LevelBound { found: 5, limit: 4 }),
+        (
+            few,
+            usize::MAX,
+            SelectError::LevelBound {
+                found: usize::MAX,
+                limit: 4,
+            },
+        ),
+    ] {
+        let levels = SliceLevels { levels, bound };
+        let refused = select::<4, _>(&levels, RULES[0], ratio(1), &mut rng);
+        assert_eq!(refused, Err(error));
+        assert_eq!(rng.take_count(), 0);
+    }
+}
+
+/// The documentation allows a bound of 65 536, with levels up to 65 535.
+#[test]
+fn the_widest_histogram_works() {
+    let run = || {
+        for bound in [65_534, 65_535, 65_536] {
+            let levels = [u16::MAX, 3, 65_533, u16::MAX - 1, 3];
+            let slice = SliceLevels {
+                levels: &levels,
+                bound,
+            };
+            for rule in RULES {
+                let mut rng = PublicRng::new(1);
+                let drawn = select::<65_536, _>(&slice, rule, ratio(1_000_000), &mut rng);
+                assert!(matches!(drawn, Ok(1 | 4)), "{bound}: {drawn:?}");
+            }
+        }
+    };
+    // 24 bytes a bin, and more than one copy without optimisation.
+    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(run);
+    thread.expect("a thread").join().expect("no panic");
+}

@@ -1,0 +1,279 @@
+//! The theorem of `select`, checked on the code's own integers: exact output distributions of
+//! neighbouring levels, random bits included, against a lower bound on e^ε. No tolerance.
+
+use std::collections::HashMap;
+
+use num_bigint::BigUint;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::rng::{PublicRng, below};
+use undertone_core::select::{Ratio, Rule};
+use undertone_tests::exponential::{Bounds, exp};
+use undertone_tests::law::{Law, law, law_of_weights};
+
+const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
+
+/// Millionths, as ε is held.
+const MICRO: u64 = 1_000_000;
+
+/// ε in millionths: the corners, and where a release would be.
+const EPSILONS: [u32; 8] = [
+    1,
+    100_000,
+    1_000_000,
+    3_000_000,
+    10_000_000,
+    85_000_000,
+    88_722_839,
+    1_000_000_000,
+];
+
+fn ratio(micro: u32) -> Ratio {
+    Ratio::new(Epsilon::from_micro(micro).expect("an epsilon"))
+}
+
+/// Laws by their sorted relative levels: far fewer than neighbours.
+struct Laws<'a> {
+    rule: Rule,
+    weights: &'a dyn Fn(usize) -> Vec<u128>,
+    known: HashMap<Vec<u16>, Law>,
+}
+
+impl<'a> Laws<'a> {
+    fn new(rule: Rule, weights: &'a dyn Fn(usize) -> Vec<u128>) -> Self {
+        Self {
+            rule,
+            weights,
+            known: HashMap::new(),
+        }
+    }
+
+    fn of(&mut self, levels: &[u16]) -> Law {
+        let best = *levels.iter().min().expect("a level");
+        // Stable: candidates of one level keep their order, and so their rank.
+        let mut order: Vec<usize> = (0..levels.len()).collect();
+        order.sort_by_key(|r| levels[*r]);
+        let sorted: Vec<u16> = order.iter().map(|r| levels[*r] - best).collect();
+        let worst = usize::from(*sorted.last().expect("a level"));
+        let known = self.known.entry(sorted).or_insert_with_key(|sorted| {
+            law_of_weights(sorted, self.rule, &(self.weights)(worst + 1))
+        });
+        let mut numerators = vec![BigUint::ZERO; levels.len()];
+        for (position, r) in order.into_iter().enumerate() {
+            numerators[r].clone_from(&known.numerators[position]);
+        }
+        Law {
+            numerators,
+            bits: known.bits,
+        }
+    }
+}
+
+/// All ways to move each level by one of `steps`, levels kept at 0 or above.
+fn neighbours(levels: &[u16], steps: &[i32]) -> Vec<Vec<u16>> {
+    let mut all = vec![vec![]];
+    for level in levels {
+        all = all
+            .into_iter()
+            .flat_map(|start: Vec<u16>| {
+                let moved = steps.iter().map(|step| i32::from(*level) + step);
+                moved.filter(|l| *l >= 0).map(move |l| {
+                    let mut next = start.clone();
+                    next.push(l as u16);
+                    next
+                })
+            })
+            .collect();
+    }
+    all
+}
+
+/// What a check of one instance found.
+#[derive(Debug, Default)]
+struct Findings {
+    violations: u64,
+    pairs: u64,
+}
+
+/// Compares the laws of `levels` and of all its neighbours with e^(claimed ε).
+fn check(laws: &mut Laws<'_>, levels: &[u16], claimed_micro: u32, found: &mut Findings) {
+    let whole: Bounds = exp(claimed_micro.into(), MICRO);
+    let half: Bounds = exp(claimed_micro.into(), 2 * MICRO);
+    let base = laws.of(levels);
+    for moved in neighbours(levels, &[-1, 0, 1]) {
+        let other = laws.of(&moved);
+        let range_ok = laws.rule != Rule::Exponential || other.within_range(&base, &whole);
+        found.violations += u64::from(!base.within_factor(&other, &whole) || !range_ok);
+        found.pairs += 1;
+    }
+    for steps in [[0, 1], [-1, 0]] {
+        for moved in neighbours(levels, &steps) {
+            let other = laws.of(&moved);
+            found.violations += u64::from(!base.within_factor(&other, &half));
+            found.pairs += 1;
+        }
+    }
+}
+
+/// Instances at which the bounds are nearly attained, and a few random ones.
+fn instances(rng: &mut PublicRng, random: usize) -> Vec<Vec<u16>> {
+    let mut all = vec![
+        vec![3],
+        vec![0, 0],
+        vec![0, 5],
+        vec![5, 0, 5],
+        vec![1, 0, 0, 0, 0],
+        vec![0, 1, 1, 1, 1],
+        vec![0, 300],
+        vec![0, 400, 7],
+        vec![1; 7],
+        vec![1, 1, 1, 2, 2, 2, 9],
+    ];
+    for _ in 0..random {
+        let m = 1 + below(rng, 6);
+        let range = [1, 2, 4, 40][(rng.next_u32() % 4) as usize];
+        all.push((0..m).map(|_| below(rng, range) as u16).collect());
+    }
+    all
+}
+
+#[test]
+fn no_neighbour_exceeds_epsilon() {
+    let mut rng = PublicRng::new(0x7e57_0001);
+    let random = if undertone_tests::soak() { 200 } else { 6 };
+    let mut epsilons = EPSILONS.to_vec();
+    // And some in between, uniform in the exponent.
+    for _ in 0..4 {
+        epsilons
+            .push(((1u64 << below(&mut rng, 30)) + below(&mut rng, 1 << 29) as u64 % MICRO) as u32);
+    }
+    let mut pairs = 0;
+    for micro in epsilons {
+        for rule in RULES {
+            let weights = |n: usize| ratio(micro).weights(rule).take(n).collect();
+            let mut laws = Laws::new(rule, &weights);
+            for levels in instances(&mut rng, random) {
+                let mut found = Findings::default();
+                check(&mut laws, &levels, micro, &mut found);
+                assert_eq!(found.violations, 0, "{rule:?} {micro} {levels:?} {found:?}");
+                pairs += found.pairs;
+            }
+        }
+    }
+    println!("{pairs} neighbouring pairs");
+}
+
+#[test]
+fn the_bounds_are_nearly_attained() {
+    for (micro, levels) in [
+        (10_000_000, vec![0, 5]),
+        (1_000_000, vec![0, 40, 40]),
+        (100_000, vec![0, 400]),
+    ] {
+        for rule in RULES {
+            let weights = |n: usize| ratio(micro).weights(rule).take(n).collect();
+            let mut laws = Laws::new(rule, &weights);
+            let base = laws.of(&levels);
+            let mut largest = |steps: &[i32]| {
+                let moved = neighbours(&levels, steps).into_iter();
+                moved.map(|l| base.loss(&laws.of(&l))).fold(0.0, f64::max)
+            };
+            let (mixed, one_sided) = (largest(&[-1, 0, 1]), largest(&[0, 1]));
+            let epsilon = f64::from(micro) * 1e-6;
+            assert!(mixed > 0.9999 * epsilon, "{rule:?} {mixed}");
+            assert!(one_sided > 0.49995 * epsilon, "{rule:?} {one_sided}");
+        }
+    }
+}
+
+/// The test can fail: a selection that spends twice what it claims is found out.
+#[test]
+fn a_doubled_epsilon_is_caught() {
+    let mut rng = PublicRng::new(0x7e57_0002);
+    for micro in [1, 100_000, 1_000_000, 10_000_000, 40_000_000] {
+        for rule in RULES {
+            let weights = |n: usize| ratio(2 * micro).weights(rule).take(n).collect();
+            let mut found = Findings::default();
+            let mut laws = Laws::new(rule, &weights);
+            for levels in instances(&mut rng, 1) {
+                check(&mut laws, &levels, micro, &mut found);
+            }
+            assert!(found.violations > 0, "{rule:?} {micro} {found:?}");
+        }
+    }
+}
+
+/// The test is sharp: a constant that is smaller by a few units of 2⁻⁶⁴ is found out.
+#[test]
+fn a_slightly_small_constant_is_caught() {
+    for micro in [1_000, 100_000, 1_000_000] {
+        let constant = u128::from(ratio(micro).constant()) - 12;
+        let weights = |n: usize| -> Vec<u128> {
+            std::iter::successors(Some(1u128 << 64), |w| {
+                Some((w * constant).div_ceil(1 << 64).max(1))
+            })
+            .take(n)
+            .collect()
+        };
+        let mut found = Findings::default();
+        let mut laws = Laws::new(Rule::PermuteAndFlip, &weights);
+        check(&mut laws, &[0, 1], micro, &mut found);
+        assert!(found.violations > 0, "{micro} {found:?}");
+    }
+}
+
+/// A fresh ε after the last level is not spent: the same levels shifted have the same law.
+#[test]
+fn only_relative_levels_matter() {
+    for rule in RULES {
+        let ratio = ratio(700_000);
+        assert_eq!(
+            law(&[0, 3, 1, 0], rule, ratio),
+            law(&[7, 10, 8, 7], rule, ratio)
+        );
+    }
+}
+
+/// The streaming form (a level by its heads, then a rank in that level) is permute-and-flip as
+/// published (a uniformly random head), up to the 128-bit draws.
+#[test]
+fn streaming_form_is_a_uniformly_random_head() {
+    // Divisible by every number of heads.
+    const COMMON: u32 = 420;
+    for levels in [
+        &[0, 0, 1, 2][..],
+        &[4, 1, 1, 3, 4, 1, 9],
+        &[2],
+        &[0, 6, 6, 6, 6],
+    ] {
+        for micro in [1, 1_000_000, 20_000_000] {
+            let streaming = law(levels, Rule::PermuteAndFlip, ratio(micro));
+            let weights: Vec<u128> = ratio(micro)
+                .weights(Rule::PermuteAndFlip)
+                .take(10)
+                .collect();
+            let best = *levels.iter().min().expect("a level");
+            let m = levels.len();
+            let mut direct = vec![BigUint::ZERO; m];
+            for outcome in 1u32..1 << m {
+                let mut probability = BigUint::from(COMMON / outcome.count_ones());
+                for (r, level) in levels.iter().enumerate() {
+                    let weight = weights[usize::from(level - best)];
+                    let head = outcome >> r & 1 == 1;
+                    probability *= if head { weight } else { (1 << 64) - weight };
+                }
+                for (r, sum) in direct.iter_mut().enumerate() {
+                    if outcome >> r & 1 == 1 {
+                        *sum += &probability;
+                    }
+                }
+            }
+            // Same denominators: direct / (420·2^64m), streaming / 2^(64m + 256).
+            for (direct, streaming) in direct.iter().zip(&streaming.numerators) {
+                let (a, b) = (direct << 256u32, streaming * COMMON);
+                let difference = if a > b { &a - &b } else { &b - &a };
+                assert!(difference << 120u32 <= a, "{levels:?} {micro}");
+            }
+        }
+    }
+}

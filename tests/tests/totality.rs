@@ -1,0 +1,453 @@
+//! Any bytes as a pack, any floats, any text: an error or a working view, no panic and no heap.
+//!
+//! Debug builds check arithmetic for overflow, so a wrapped size is a failure here.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use undertone_core::document::{Document, DocumentError};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::format::{DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead};
+use undertone_core::pack::{Pack, PackError};
+use undertone_core::release::{Release, ReleaseFormatError};
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::select::Rule;
+use undertone_tests::packs::{DepthParts, pack, repair_digest};
+use undertone_tests::{FixedEntropy, golden};
+
+thread_local! {
+    /// Allocations of this thread.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting.
+struct Counting;
+
+// SAFETY: every call is passed on unchanged to `System`, which meets the contract; counting touches
+// a thread-local integer only and allocates nothing (constant initialiser, no destructor).
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promises about `layout` are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: `pointer` came from `System.alloc` with this layout, because all of ours do.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The number of allocations that `run` makes on this thread.
+fn allocations(run: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.get();
+    run();
+    ALLOCATIONS.get() - before
+}
+
+const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
+
+/// Parses the bytes and, if they are a pack, uses everything in it.
+fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
+    let pack = Pack::parse(bytes)?;
+    let _ = (pack.id(), pack.digest(), pack.encoder_digest());
+    assert!(pack.encoder_name().len() <= 32);
+    assert!((1..=4096).contains(&pack.dimension()));
+    let embedding = [[0.5, -1e30, f32::NAN, 1.0]; 1024];
+    let embedding = &embedding.as_flattened()[..pack.dimension()];
+    if let Some(lexicon) = pack.lexicon() {
+        let n = lexicon.n_words();
+        for index in [0, n / 2, n - 1] {
+            let word = lexicon.word(index).expect("a word");
+            assert!(!word.is_empty() && lexicon.entry(index).is_some());
+            assert_eq!(lexicon.find(word), Some(index));
+        }
+        assert!(lexicon.word(n).is_none() && lexicon.entry(n).is_none());
+        let mut vector = vec![f32::NAN; lexicon.dimension()];
+        lexicon
+            .sentence_vector("she and the dog, 42 xyzzy", &mut vector)
+            .expect("the right length");
+        assert!(vector.iter().all(|x| x.is_finite()));
+    }
+    match Document::<'_, 7>::new(&pack) {
+        Err(error) => assert!(matches!(
+            error,
+            DocumentError::NoCandidates | DocumentError::TooManyDirections { .. }
+        )),
+        Ok(mut document) => {
+            for sign in [1.0, -1.0] {
+                document.push(embedding).expect("the right length");
+                let mirrored: Vec<f32> = embedding.iter().map(|x| x * sign).collect();
+                document.push(&mirrored).expect("the right length");
+            }
+            let spoken = document.push_sentence("quiet night");
+            assert_eq!(spoken.is_ok(), pack.lexicon().is_some());
+            let candidates = pack.depth().map_or(0, |depth| depth.candidates());
+            for rule in RULES {
+                let release = document
+                    .release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[1; 32]))
+                    .expect("entropy");
+                assert!(release.candidate() < candidates);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A pack of a few hundred bytes for what is too slow on the golden one.
+fn tiny_pack() -> Vec<u8> {
+    let mut lexicon = Vec::new();
+    for number in [2u32, 6, (-8i32) as u32, 0] {
+        lexicon.extend(number.to_le_bytes());
+    }
+    for (at, bytes) in [
+        (64, &[3, 0, 0, 0, 6, 0, 0, 0][..]),
+        (128, &[255, 255, 9, 0]),
+        (192, &[127, 128]),
+        (256, b"dogthe"),
+    ] {
+        lexicon.resize(at, 0);
+        lexicon.extend(bytes);
+    }
+    let depth = DepthParts {
+        dimension: 1,
+        exponent: 8,
+        shift: 1,
+        directions: vec![vec![3]],
+        boundaries: vec![(-127..=127).collect()],
+        codes: vec![vec![0, 100, 255]],
+    };
+    let depth_only = depth.to_pack();
+    let start = size_of::<Header>() + size_of::<Entry>();
+    let depth = depth_only[start.next_multiple_of(64)..].to_vec();
+    pack(1, &[(LEXICON_TAG, lexicon), (DEPTH_TAG, depth)])
+}
+
+#[test]
+fn whole_packs_are_usable() {
+    assert_eq!(parse_and_use(golden::PACK), Ok(()));
+    assert_eq!(parse_and_use(&tiny_pack()), Ok(()));
+    assert_eq!(parse_and_use(&pack(4096, &[])), Ok(()));
+}
+
+#[test]
+fn every_address_is_good() {
+    let mut bytes = vec![0; golden::PACK.len() + 8];
+    for shift in 0..8 {
+        bytes[shift..shift + golden::PACK.len()].copy_from_slice(golden::PACK);
+        assert_eq!(
+            parse_and_use(&bytes[shift..shift + golden::PACK.len()]),
+            Ok(())
+        );
+    }
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    for length in 0..golden::PACK.len() {
+        let error = parse_and_use(&golden::PACK[..length]).expect_err("a truncated pack");
+        let expected = if length < 128 {
+            PackError::TooShort {
+                found: length,
+                least: 128,
+            }
+        } else {
+            PackError::Length {
+                declared: golden::PACK.len() as u64,
+                found: length,
+            }
+        };
+        assert_eq!(error, expected);
+    }
+    let mut longer = golden::PACK.to_vec();
+    longer.push(0);
+    assert!(parse_and_use(&longer).is_err());
+    assert_eq!(
+        parse_and_use(&[]),
+        Err(PackError::TooShort {
+            found: 0,
+            least: 128
+        })
+    );
+}
+
+/// A length and a digest that fit the truncation do not help it.
+#[test]
+fn every_repaired_truncation_is_refused() {
+    let tiny = tiny_pack();
+    for whole in [&tiny[..], golden::PACK] {
+        let step = if whole.len() < 4_000 { 1 } else { 7 };
+        for length in (128..whole.len()).step_by(step) {
+            let mut bytes = whole[..length].to_vec();
+            bytes[16..24].copy_from_slice(&(length as u64).to_le_bytes());
+            repair_digest(&mut bytes);
+            let error = parse_and_use(&bytes).expect_err("a truncated pack");
+            assert!(
+                matches!(error, PackError::Table { .. } | PackError::Section { .. }),
+                "{length}: {error:?}"
+            );
+        }
+    }
+}
+
+/// The bits to flip: all of them where that is quick or asked for, else all of the structure and a
+/// sample of the rest.
+fn bits(whole: &[u8]) -> impl Iterator<Item = usize> {
+    let all = whole.len() < 4_000 || undertone_tests::soak();
+    let sample = 97;
+    (0..whole.len() * 8).filter(move |bit| all || *bit < 8 * 200 || bit % sample == 0)
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let tiny = tiny_pack();
+    for whole in [&tiny[..], golden::PACK] {
+        let mut bytes = whole.to_vec();
+        for bit in bits(whole) {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let error = Pack::parse(&bytes).expect_err("a damaged pack");
+            let expected = match bit / 8 {
+                0..8 => matches!(error, PackError::NotAPack),
+                8..10 => matches!(error, PackError::Version { .. }),
+                16..24 => matches!(error, PackError::Length { .. }),
+                _ => error == PackError::Digest,
+            };
+            assert!(expected, "bit {bit}: {error:?}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_under_a_good_digest_is_harmless() {
+    let tiny = tiny_pack();
+    for whole in [&tiny[..], golden::PACK] {
+        let mut bytes = whole.to_vec();
+        let (mut refused, mut used) = (0, 0);
+        for bit in bits(whole) {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            repair_digest(&mut bytes);
+            match parse_and_use(&bytes) {
+                Ok(()) => used += 1,
+                Err(error) => {
+                    assert_ne!(error, PackError::Digest, "bit {bit}");
+                    refused += 1;
+                }
+            }
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        println!(
+            "{} bytes: {refused} flips refused, {used} used",
+            whole.len()
+        );
+        assert!(refused > 0 && used > 0);
+    }
+}
+
+/// Where the numbers of a pack stand: offset and bytes.
+fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
+    let mut fields = vec![(8, 2), (10, 2), (12, 4), (16, 8), (24, 4), (28, 4)];
+    let pack = Pack::parse(whole).expect("a pack");
+    assert!(pack.depth().is_some() && pack.lexicon().is_some());
+    let u64_at = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().expect("8 bytes"));
+    let sections = u32::from_le_bytes(whole[12..16].try_into().expect("4 bytes")) as usize;
+    for entry in 0..sections {
+        let at = size_of::<Header>() + entry * size_of::<Entry>();
+        fields.extend([(at + 4, 4), (at + 8, 8), (at + 16, 8)]);
+        let section = u64_at(at + 8) as usize;
+        match &whole[at..at + 4] {
+            b"DPTH" => fields.extend((0..size_of::<DepthHead>() / 4).map(|i| (section + 4 * i, 4))),
+            b"LEXI" => {
+                fields.extend((0..size_of::<LexiconHead>() / 4).map(|i| (section + 4 * i, 4)));
+                // Some ends of words.
+                fields.extend((0..2).map(|i| (section + 64 + 4 * i, 4)));
+            }
+            _ => {}
+        }
+    }
+    fields
+}
+
+#[test]
+fn huge_numbers_in_any_field_are_harmless() {
+    let tiny = tiny_pack();
+    for whole in [&tiny[..], golden::PACK] {
+        for (offset, size) in fields(whole) {
+            let old = &whole[offset..offset + size];
+            let mut number = [0; 8];
+            number[..size].copy_from_slice(old);
+            let old = u64::from_le_bytes(number);
+            let powers = (0..64).map(|bit| 1u64 << bit);
+            let near = powers.flat_map(|p| [p, p - 1, p.wrapping_neg(), old.wrapping_add(p)]);
+            for value in near.chain([u64::MAX, 0, old.wrapping_sub(1), u64::MAX - 63]) {
+                let mut bytes = whole.to_vec();
+                bytes[offset..offset + size].copy_from_slice(&value.to_le_bytes()[..size]);
+                repair_digest(&mut bytes);
+                let result = parse_and_use(&bytes);
+                if bytes[16..24] != whole[16..24] {
+                    assert!(matches!(result, Err(PackError::Length { .. })));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn random_bytes_under_a_good_header_are_harmless() {
+    let mut rng = PublicRng::new(0x7e57_0006);
+    let tiny = tiny_pack();
+    for _ in 0..2_000 {
+        let mut bytes = tiny.clone();
+        for _ in 0..1 + rng.next_u32() % 6 {
+            let at = 128 + rng.next_u32() as usize % (bytes.len() - 128);
+            let patch = [0, 1, 63, 64, 128, 255, rng.next_u32() as u8];
+            bytes[at] = patch[rng.next_u32() as usize % patch.len()];
+        }
+        repair_digest(&mut bytes);
+        let _ = parse_and_use(&bytes);
+    }
+}
+
+#[test]
+fn duplicate_and_empty_sections_are_handled() {
+    let twice = pack(1, &[(*b"XXXX", vec![]), (*b"XXXX", vec![])]);
+    assert!(matches!(
+        Pack::parse(&twice),
+        Err(PackError::Section {
+            tag: [b'X', ..],
+            reason: "appears twice"
+        })
+    ));
+    let many: Vec<([u8; 4], Vec<u8>)> = (0..65u8).map(|i| ([i, b'a', 0, 255], vec![i])).collect();
+    assert_eq!(parse_and_use(&pack(1, &many[..64])), Ok(()));
+    assert!(parse_and_use(&pack(1, &many)).is_err());
+    for tag in [DEPTH_TAG, LEXICON_TAG] {
+        for length in 0..20 {
+            assert!(parse_and_use(&pack(1, &[(tag, vec![0; length])])).is_err());
+        }
+    }
+}
+
+#[test]
+fn releases_are_read_from_any_bytes() {
+    let cases = golden::cases();
+    let good = cases[0].release;
+    for bit in 0..good.len() * 8 {
+        let mut bytes = good;
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        match Release::from_bytes(&bytes) {
+            // Nothing is lost in reading.
+            Ok(release) => assert_eq!(release.to_bytes(), bytes),
+            Err(error) => assert!(bit < 8 * 12, "bit {bit}: {error:?}"),
+        }
+    }
+    for length in (0..64).filter(|length| *length != Release::BYTES) {
+        let bytes: Vec<u8> = good.iter().copied().cycle().take(length).collect();
+        assert_eq!(
+            Release::from_bytes(&bytes),
+            Err(ReleaseFormatError::Length { found: length })
+        );
+    }
+    for micro in [0, 1_000_000_001, u32::MAX] {
+        let mut bytes = good;
+        bytes[8..12].copy_from_slice(&u32::to_le_bytes(micro));
+        assert!(Release::from_bytes(&bytes).is_err());
+    }
+}
+
+#[test]
+fn text_of_any_kind_is_one_sentence() {
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let mut document: Document = Document::new(&pack).expect("candidates");
+    let long = "the dog's tea ’’ ".repeat(20_000);
+    let wide = "İ".repeat(100);
+    let quotes = "'’".repeat(100);
+    for text in [
+        "",
+        "\0",
+        "'",
+        &long,
+        &wide,
+        &quotes,
+        "\u{10ffff}\u{300}a\u{300}",
+    ] {
+        document.push_sentence(text).expect("room");
+    }
+    for bytes in [&b"\xff"[..], b"the\xc3dog", b"\xe2\x80", &[0x80; 1000]] {
+        document.push_sentence_lossy(bytes).expect("room");
+    }
+    let mut vector = [1.0; 16];
+    let lexicon = pack.lexicon().expect("a lexicon");
+    lexicon.sentence_vector("xyzzy", &mut vector).expect("16");
+    assert_eq!(vector, [0.0; 16]);
+    assert!(lexicon.sentence_vector("dog", &mut vector[..15]).is_err());
+    assert_eq!(vector, [0.0; 16]);
+}
+
+/// Coordinates are integers within ±32767 times 2^exponent, also for a word vector of −128.
+#[test]
+fn extreme_word_vectors_stay_in_range() {
+    let tiny = tiny_pack();
+    let pack = Pack::parse(&tiny).expect("a pack");
+    let lexicon = pack.lexicon().expect("a lexicon");
+    let mut vector = [0.0];
+    for (word, fixed) in [("dog", 127 * 256), ("the", -127 * 256 - 255)] {
+        lexicon.sentence_vector(word, &mut vector).expect("one");
+        assert_eq!(vector, [fixed as f32 / 256.0], "{word}");
+    }
+}
+
+fn pack_of(candidates: usize) -> Vec<u8> {
+    let p = 20;
+    DepthParts {
+        dimension: 64,
+        exponent: 8,
+        shift: 4,
+        directions: vec![vec![100; 64]; p],
+        boundaries: vec![(-127..=127).map(|i| i * 1000).collect(); p],
+        codes: (0..p)
+            .map(|j| (0..candidates).map(|r| (r * (j + 1)) as u8).collect())
+            .collect(),
+    }
+    .to_pack()
+}
+
+/// Working memory does not grow with the number of candidates, and none of it is heap.
+#[test]
+fn documents_need_no_heap_whatever_the_candidates() {
+    println!(
+        "a document has {} bytes by default, {} for 255 sentences and 1024 directions, {} for 16 and 20",
+        size_of::<Document<'_>>(),
+        size_of::<Document<'_, 255, 1024>>(),
+        size_of::<Document<'_, 16, 20>>(),
+    );
+    // 256 bytes a direction and a few pointers, whatever the pack.
+    assert!(size_of::<Document<'_>>() <= 100 * 256 + 512);
+    assert_eq!(
+        size_of::<Document<'_, 1, 20>>(),
+        size_of::<Document<'_, 255, 20>>()
+    );
+    for bytes in [pack_of(5_000), pack_of(50_000), golden::PACK.to_vec()] {
+        let count = allocations(|| {
+            let pack = Pack::parse(&bytes).expect("a pack");
+            let mut document: Document = Document::new(&pack).expect("candidates");
+            let embedding = [0.25; 64];
+            for rule in RULES {
+                for _ in 0..5 {
+                    document.push(&embedding[..pack.dimension()]).expect("room");
+                    let _ = document.push_sentence("She isn’t in the GARDEN");
+                }
+                document
+                    .release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[7; 32]))
+                    .expect("entropy");
+            }
+        });
+        assert_eq!(count, 0, "{} bytes of pack", bytes.len());
+    }
+    // The counter counts.
+    assert!(allocations(|| drop(std::hint::black_box(vec![1u8; 100]))) > 0);
+}
