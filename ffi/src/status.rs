@@ -177,7 +177,7 @@ mod tests {
                 "{constant}: no message of its own"
             );
         }
-        assert!(numbers.len() > 30, "the constants were not found");
+        assert!(numbers.len() >= 30, "the constants were not found");
         for unknown in [i32::MIN, -1, 9, 128, i32::MAX] {
             assert_eq!(message(unknown), message(-1));
         }

@@ -1,7 +1,7 @@
 //! What the server keeps to read releases: the candidates, their embeddings and where they came
 //! from, in one safetensors file.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors};
@@ -10,7 +10,7 @@ use undertone_core::release::Release;
 
 use crate::encoder::EncoderIdentity;
 use crate::error::{Error, Result};
-use crate::output::{AtomicFile, Tensor, json, write_tensors};
+use crate::output::{AtomicFile, DESCRIPTION, Tensor, write_tensors};
 
 /// One public candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +40,14 @@ pub struct Candidates {
 
 const EMBEDDINGS: &str = "embeddings";
 
+#[derive(Serialize, Deserialize)]
+struct Description<'a> {
+    pack: String,
+    encoder: String,
+    encoder_digest: String,
+    documents: Cow<'a, [Candidate]>,
+}
+
 impl Candidates {
     /// The candidate that a release names, with its embedding.
     ///
@@ -66,21 +74,18 @@ impl Candidates {
         }
     }
 
-    /// Writes the file: tensor `embeddings` f32 `[m, d]`; metadata `pack`, `encoder`,
-    /// `encoder_digest` and `documents` (a JSON list of [`Candidate`]).
+    /// Writes the file: tensor `embeddings` f32 `[m, d]`, and the metadata entry `undertone`: a JSON
+    /// object with `pack`, `encoder`, `encoder_digest` and `documents`, a list of [`Candidate`].
     ///
     /// # Errors
     /// [`Error::Io`] or [`Error::OutputPath`]; nothing is left behind.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let metadata = HashMap::from([
-            ("pack".to_owned(), hex::encode(self.pack_digest)),
-            ("encoder".to_owned(), self.encoder.name.clone()),
-            (
-                "encoder_digest".to_owned(),
-                hex::encode(self.encoder.digest),
-            ),
-            ("documents".to_owned(), json(&self.entries)),
-        ]);
+        let description = Description {
+            pack: hex::encode(self.pack_digest),
+            encoder: self.encoder.name.clone(),
+            encoder_digest: hex::encode(self.encoder.digest),
+            documents: Cow::Borrowed(&self.entries),
+        };
         let bytes: Vec<u8> = self
             .embeddings
             .iter()
@@ -92,7 +97,7 @@ impl Candidates {
             shape: vec![self.entries.len(), self.dimension],
             bytes: &bytes,
         };
-        write_tensors(AtomicFile::create(path)?, &[tensor], metadata)
+        write_tensors(AtomicFile::create(path)?, &[tensor], &description)
     }
 
     /// Reads such a file.
@@ -110,16 +115,17 @@ impl Candidates {
     fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
-        let metadata = header.metadata().clone().unwrap_or_default();
-        let field = |name: &str| {
-            metadata
-                .get(name)
-                .ok_or(format!("it has no metadata \"{name}\""))
-        };
-        let digest = |name: &str| -> Result<[u8; 32], String> {
+        let description = header
+            .metadata()
+            .as_ref()
+            .and_then(|all| all.get(DESCRIPTION));
+        let description = description.ok_or(format!("it has no metadata \"{DESCRIPTION}\""))?;
+        let description: Description<'_> = serde_json::from_str(description)
+            .map_err(|error| format!("metadata \"{DESCRIPTION}\": {error}"))?;
+        let digest = |hexadecimal: &str| -> Result<[u8; 32], String> {
             let mut digest = [0; 32];
-            hex::decode_to_slice(field(name)?, &mut digest)
-                .map_err(|_| format!("its metadata \"{name}\" is not 64 hexadecimal digits"))?;
+            hex::decode_to_slice(hexadecimal, &mut digest)
+                .map_err(|_| "a digest in it is not 64 hexadecimal digits")?;
             Ok(digest)
         };
         let tensor = tensors
@@ -136,8 +142,7 @@ impl Candidates {
                 "tensor \"{EMBEDDINGS}\" is not f32 [m, d] with d ≥ 1"
             ));
         }
-        let entries: Vec<Candidate> = serde_json::from_str(field("documents")?)
-            .map_err(|error| format!("metadata \"documents\": {error}"))?;
+        let entries = description.documents.into_owned();
         if entries.len() != m {
             return Err(format!(
                 "it lists {} documents for {m} embeddings",
@@ -150,10 +155,10 @@ impl Candidates {
             .map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]]))
             .collect();
         Ok(Self {
-            pack_digest: digest("pack")?,
+            pack_digest: digest(&description.pack)?,
             encoder: EncoderIdentity {
-                name: field("encoder")?.clone(),
-                digest: digest("encoder_digest")?,
+                name: description.encoder,
+                digest: digest(&description.encoder_digest)?,
             },
             dimension,
             embeddings,

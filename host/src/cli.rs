@@ -14,7 +14,7 @@ use undertone::embeddings::Embeddings;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder, encode_all};
 use undertone::error::{Error, Result};
 use undertone::output::AtomicFile;
-use undertone::packer::{self, LexiconData, Options};
+use undertone::packer::{self, Built, LexiconData, Options};
 use undertone::progress::Progress;
 use undertone::{demo, mechanism};
 use undertone_core::epsilon::Epsilon;
@@ -40,6 +40,10 @@ enum Command {
         /// Seed of the public side.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// Keep the pack; the candidates are written beside it with the ending
+        /// .candidates.safetensors.
+        #[arg(long, value_name = "FILE")]
+        save: Option<PathBuf>,
     },
     /// Make a lexicon out of a neural sentence encoder.
     Distil {
@@ -210,7 +214,7 @@ impl EncoderArgs {
 /// Parses the arguments and does the work.
 pub(crate) fn run() -> Result<()> {
     match Cli::parse().command {
-        Command::Demo { text, seed } => run_demo(text.as_deref(), seed),
+        Command::Demo { text, seed, save } => run_demo(text.as_deref(), seed, save.as_deref()),
         Command::Distil {
             neural,
             corpus,
@@ -271,7 +275,6 @@ pub(crate) fn run() -> Result<()> {
             };
             // Opened first, so that a wrong path is an error now and not after the work.
             let pack_file = AtomicFile::create(&out)?;
-            let candidates_path = out.with_extension("candidates.safetensors");
             let mut rate = Rate::start();
             let built = packer::build(
                 documents(&corpus, limit)?,
@@ -280,8 +283,7 @@ pub(crate) fn run() -> Result<()> {
                 &options,
             )?;
             rate.count(built.candidates.entries.len(), built.sentences);
-            built.candidates.write(&candidates_path)?;
-            finish(pack_file, &out, &built.pack)?;
+            save_pack(pack_file, &out, &built)?;
             eprintln!(
                 "{}: {} bytes, {} candidates out of {} documents, {directions} directions",
                 out.display(),
@@ -310,7 +312,7 @@ pub(crate) fn run() -> Result<()> {
     }
 }
 
-fn run_demo(path: Option<&Path>, seed: u64) -> Result<()> {
+fn run_demo(path: Option<&Path>, seed: u64, save: Option<&Path>) -> Result<()> {
     let typed;
     let text = match path {
         None => demo::PRIVATE_TEXT,
@@ -331,7 +333,21 @@ fn run_demo(path: Option<&Path>, seed: u64) -> Result<()> {
             &typed
         }
     };
-    demo::run(text, seed, &mut io::stdout().lock())
+    let file = save.map(AtomicFile::create).transpose()?;
+    let built = demo::build(seed)?;
+    demo::run(&built, text, &mut io::stdout().lock())?;
+    match (save, file) {
+        (Some(path), Some(file)) => save_pack(file, path, &built),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a pack and, beside it, its candidates.
+fn save_pack(file: AtomicFile, path: &Path, built: &Built) -> Result<()> {
+    built
+        .candidates
+        .write(&path.with_extension("candidates.safetensors"))?;
+    finish(file, path, &built.pack)
 }
 
 /// One line of a releases file.

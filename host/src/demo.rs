@@ -2,7 +2,6 @@
 //! the privacy loss is computed by enumeration.
 
 use std::io::Write;
-use std::time::Instant;
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
@@ -15,7 +14,7 @@ use crate::corpus::CorpusDocument;
 use crate::encoder::{Encoder, LexiconEncoder};
 use crate::error::{Error, Result};
 use crate::mechanism::{self, HostDocument};
-use crate::packer::{self, LexiconData, Options};
+use crate::packer::{self, Built, LexiconData, Options};
 
 /// 12 topics of 60 sentences, written for this project.
 const CORPUS: &str = include_str!("../assets/demo-corpus.txt");
@@ -70,20 +69,12 @@ pub fn corpus(seed: u64) -> Vec<CorpusDocument> {
     documents
 }
 
-/// Runs the demo on a private text and writes what happens to `out`.
+/// Builds the demo's pack, with the built-in lexicon in it.
 ///
 /// # Errors
-/// [`Error::Io`] if `out` cannot be written; errors of packing and releasing.
-pub fn run(text: &str, seed: u64, out: &mut impl Write) -> Result<()> {
-    let failed = |cause| Error::Io {
-        action: "write",
-        path: "standard output".into(),
-        cause,
-    };
+/// Errors of packing.
+pub fn build(seed: u64) -> Result<Built> {
     let encoder = LexiconEncoder::embedded();
-    let dimension = encoder.dimension();
-
-    let start = Instant::now();
     let options = Options {
         candidates: usize::from(u16::MAX),
         directions: 20,
@@ -92,15 +83,28 @@ pub fn run(text: &str, seed: u64, out: &mut impl Write) -> Result<()> {
     };
     let lexicon = LexiconData::from_view(encoder.lexicon());
     let documents = corpus(seed).into_iter().map(Ok);
-    let built = packer::build(documents, &encoder, Some(lexicon), &options)?;
+    packer::build(documents, &encoder, Some(lexicon), &options)
+}
+
+/// Releases a private text under the demo's pack and writes what happens to `out`.
+///
+/// # Errors
+/// [`Error::Io`] if `out` cannot be written; errors of releasing.
+pub fn run(built: &Built, text: &str, out: &mut impl Write) -> Result<()> {
+    let failed = |cause| Error::Io {
+        action: "write",
+        path: "standard output".into(),
+        cause,
+    };
+    let encoder = LexiconEncoder::embedded();
+    let dimension = encoder.dimension();
     let pack = Pack::parse(&built.pack).map_err(Error::PackBytes)?;
     writeln!(
         out,
-        "Public side: {} documents on {} topics became a pack of {} KB in {:.1} s.",
+        "Public side: {} documents on {} topics became a pack of {} KB.",
         built.candidates.entries.len(),
         topics().len(),
         built.pack.len() / 1000,
-        start.elapsed().as_secs_f64(),
     )
     .map_err(failed)?;
 

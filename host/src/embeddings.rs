@@ -1,14 +1,13 @@
 //! Sentence embeddings of a corpus in one safetensors file.
 
-use std::collections::HashMap;
-
 use safetensors::tensor::Dtype;
+use serde::Serialize;
 
 use crate::corpus::CorpusDocument;
 use crate::encoder::{Encoder, EncoderIdentity, encode_all};
 use crate::error::Result;
 use crate::mechanism;
-use crate::output::{AtomicFile, Tensor, json, write_tensors};
+use crate::output::{AtomicFile, Tensor, write_tensors};
 use crate::progress::Progress;
 
 /// The embeddings of the sentences of some documents.
@@ -26,6 +25,14 @@ pub struct Embeddings {
     pub ids: Vec<String>,
     /// `[documents]`.
     pub labels: Vec<Option<String>>,
+}
+
+#[derive(Serialize)]
+struct Description<'a> {
+    encoder: &'a str,
+    encoder_digest: String,
+    ids: &'a [String],
+    labels: &'a [Option<String>],
 }
 
 impl Embeddings {
@@ -62,21 +69,18 @@ impl Embeddings {
         self.rows.len() / self.dimension
     }
 
-    /// Writes tensors `embeddings` f32 `[sentences, d]` and `offsets` u64 `[documents + 1]`, with
-    /// metadata `encoder`, `encoder_digest`, and `ids` and `labels` as JSON lists.
+    /// Writes tensors `embeddings` f32 `[sentences, d]` and `offsets` u64 `[documents + 1]`, and the
+    /// metadata entry `undertone`: a JSON object with `encoder`, `encoder_digest`, `ids` and `labels`.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io); nothing is left behind.
     pub fn write(&self, file: AtomicFile) -> Result<()> {
-        let metadata = HashMap::from([
-            ("encoder".to_owned(), self.encoder.name.clone()),
-            (
-                "encoder_digest".to_owned(),
-                hex::encode(self.encoder.digest),
-            ),
-            ("ids".to_owned(), json(&self.ids)),
-            ("labels".to_owned(), json(&self.labels)),
-        ]);
+        let description = Description {
+            encoder: &self.encoder.name,
+            encoder_digest: hex::encode(self.encoder.digest),
+            ids: &self.ids,
+            labels: &self.labels,
+        };
         let rows: Vec<u8> = self.rows.iter().flat_map(|x| x.to_le_bytes()).collect();
         let offsets: Vec<u8> = self.offsets.iter().flat_map(|x| x.to_le_bytes()).collect();
         let tensors = [
@@ -93,6 +97,6 @@ impl Embeddings {
                 bytes: &offsets,
             },
         ];
-        write_tensors(file, &tensors, metadata)
+        write_tensors(file, &tensors, &description)
     }
 }

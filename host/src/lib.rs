@@ -1,5 +1,7 @@
 //! The public side of undertone: read a public corpus, split it into sentences, encode them.
 
+#![forbid(unsafe_code)]
+
 pub mod audit;
 pub mod candidates;
 pub mod corpus;

@@ -132,25 +132,26 @@ pub(crate) struct Tensor<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// Writes and commits a safetensors file.
+/// The metadata entry that describes a safetensors file. One entry, a JSON object, because the
+/// format's writer puts several entries in an order that changes from run to run.
+pub(crate) const DESCRIPTION: &str = "undertone";
+
+/// Writes and commits a safetensors file with a description.
 pub(crate) fn write_tensors(
     mut file: AtomicFile,
     tensors: &[Tensor<'_>],
-    metadata: HashMap<String, String>,
+    description: &impl Serialize,
 ) -> Result<()> {
     let views = tensors.iter().map(|tensor| {
         let view = TensorView::new(tensor.dtype, tensor.shape.clone(), tensor.bytes);
         (tensor.name, view.expect("the shape is that of the bytes"))
     });
+    let description = serde_json::to_string(description).expect("strings and numbers are JSON");
+    let metadata = HashMap::from([(DESCRIPTION.to_owned(), description)]);
     let bytes = safetensors::serialize(views, Some(metadata)).expect("the tensors are valid");
     let written = file.write_all(&bytes);
     written.map_err(Error::io("write", &file.target))?;
     file.commit()
-}
-
-/// A list of strings and numbers as JSON.
-pub(crate) fn json(list: &impl Serialize) -> String {
-    serde_json::to_string(list).expect("strings and numbers are JSON")
 }
 
 impl Write for AtomicFile {

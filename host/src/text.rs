@@ -8,6 +8,10 @@
 /// The rules are those of the crate `sentencex` for English: abbreviations, initials, decimal
 /// numbers and quotations do not end a sentence, an empty line always does.
 ///
+/// # Cost
+/// Time linear in the length of `text`, but quadratic in the number of list lines (`1. `, `a) `) that
+/// no empty line parts: 40 000 of them take seconds.
+///
 /// ```
 /// let text = "Dr. Smith paid 3.5 dollars. Then he left.";
 /// assert_eq!(

@@ -16,7 +16,9 @@ use undertone::Error;
 use undertone::encoder::{Encoder, OnnxEncoder, RUNTIME_VARIABLE, Runtime, encode_all};
 use undertone::progress::Progress;
 
-use common::{DIMENSION, Model, TABLE, fitting_tokenizer, tokenizer_json, write_encoder};
+use common::{
+    DIMENSION, Model, TABLE, fitting_tokenizer, table_bytes, tokenizer_json, write_encoder,
+};
 
 /// The built-in engine and, if the variable names it, ONNX Runtime.
 fn runtimes() -> Vec<Runtime> {
@@ -261,6 +263,8 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
             &[0xff; 99],
             &[&whole[..], &[0xff; 99]].concat(),
             &[&whole[..], &[0x2a, 0xff, 0xff]].concat(),
+            // Inside the graph: field 7 of the model, then a tag that never ends.
+            &[&[0x3a, 12][..], &[0xff; 12]].concat(),
         ] {
             fs::write(path.join("model.onnx"), bytes).unwrap();
             let error = open_error(&path, &runtime);
@@ -272,6 +276,22 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
     let error = open_error(&path, &Runtime::Rten);
     assert!(matches!(error, Error::Tokenizer { .. }), "{error}");
     assert!(error.to_string().contains("tokenizer.json"), "{error}");
+}
+
+#[test]
+fn refuses_weights_that_the_digest_does_not_cover() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Model {
+        weights: Some("weights.bin"),
+        ..Model::default()
+    };
+    let path = write_encoder(folder.path(), "tiny", &model, &fitting_tokenizer());
+    fs::write(path.join("weights.bin"), table_bytes()).unwrap();
+    for runtime in runtimes() {
+        let error = open_error(&path, &runtime);
+        assert!(matches!(error, Error::Model { .. }), "{error}");
+        assert!(error.to_string().contains("second file"), "{error}");
+    }
 }
 
 #[test]

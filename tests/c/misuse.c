@@ -176,7 +176,8 @@ static void epsilon_is_checked(void)
     EXPECT(UNDERTONE_NULL, undertone_epsilon_parse("1", 1, NULL));
     EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_epsilon_parse("1", SIZE_MAX, &micro));
     uint8_t room[8];
-    EXPECT(UNDERTONE_MISALIGNED, undertone_epsilon_parse("1", 1, (void *)(room + 1 + ((uintptr_t)room & 1))));
+    EXPECT(UNDERTONE_MISALIGNED,
+           undertone_epsilon_parse("1", 1, (void *)(room + 1 + ((uintptr_t)room & 1))));
     HOLD(micro == 7);
 }
 
@@ -202,13 +203,17 @@ static void pack_pointers_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_NULL, undertone_pack_init(memory, size, f->bytes, f->len, NULL));
     EXPECT(UNDERTONE_PACK_TOO_SHORT, undertone_pack_init(memory, size, NULL, 0, &pack));
     EXPECT(UNDERTONE_MISALIGNED, undertone_pack_init(memory + 1, size, f->bytes, f->len, &pack));
-    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, undertone_pack_init(memory, size - 1, f->bytes, f->len, &pack));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL,
+           undertone_pack_init(memory, size - 1, f->bytes, f->len, &pack));
     EXPECT(UNDERTONE_MEMORY_TOO_SMALL, undertone_pack_init(memory, 0, f->bytes, f->len, &pack));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_pack_init(memory, size, f->bytes, SIZE_MAX, &pack));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_pack_init(memory, size, f->bytes, SIZE_MAX / 2 + 1, &pack));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+           undertone_pack_init(memory, size, f->bytes, SIZE_MAX, &pack));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+           undertone_pack_init(memory, size, f->bytes, SIZE_MAX / 2 + 1, &pack));
     EXPECT(UNDERTONE_OVERLAP, undertone_pack_init(memory, size, memory, size, &pack));
     EXPECT(UNDERTONE_OVERLAP, undertone_pack_init(memory, size, f->bytes, f->len, (void *)memory));
-    EXPECT(UNDERTONE_OVERLAP, undertone_pack_init(memory, size, f->bytes, f->len, (void *)f->bytes));
+    EXPECT(UNDERTONE_OVERLAP,
+           undertone_pack_init(memory, size, f->bytes, f->len, (void *)f->bytes));
     HOLD(pack == untouched);
     free(memory);
 }
@@ -323,7 +328,8 @@ static void document_pointers_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_NULL, undertone_document_init(NULL, size, f->pack, &document));
     EXPECT(UNDERTONE_NULL, undertone_document_init(memory, size, f->pack, NULL));
     EXPECT(UNDERTONE_MISALIGNED, undertone_document_init(memory + 1, size, f->pack, &document));
-    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, undertone_document_init(memory, size - 1, f->pack, &document));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL,
+           undertone_document_init(memory, size - 1, f->pack, &document));
     EXPECT(UNDERTONE_OVERLAP, undertone_document_init(memory, size, f->pack, (void *)memory));
     EXPECT(UNDERTONE_OVERLAP, undertone_document_init(f->pack_memory, size, f->pack, &document));
     HOLD(document == untouched);
@@ -356,15 +362,21 @@ static void sentences_are_checked(const struct fixture *f)
     undertone_document *document = new_document(f);
     EXPECT(UNDERTONE_NULL, undertone_document_push(document, NULL, f->dimension));
     EXPECT(UNDERTONE_WRONG_DIMENSION, undertone_document_push(document, NULL, 0));
-    EXPECT(UNDERTONE_WRONG_DIMENSION, undertone_document_push(document, f->embedding, f->dimension - 1));
-    EXPECT(UNDERTONE_WRONG_DIMENSION, undertone_document_push(document, f->embedding, f->dimension + 1));
-    EXPECT(UNDERTONE_WRONG_DIMENSION, undertone_document_push(document, f->embedding, f->dimension * sizeof(float)));
+    EXPECT(UNDERTONE_WRONG_DIMENSION,
+           undertone_document_push(document, f->embedding, f->dimension - 1));
+    EXPECT(UNDERTONE_WRONG_DIMENSION,
+           undertone_document_push(document, f->embedding, f->dimension + 1));
+    EXPECT(UNDERTONE_WRONG_DIMENSION,
+           undertone_document_push(document, f->embedding, f->dimension * sizeof(float)));
     EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_document_push(document, f->embedding, SIZE_MAX));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_document_push(document, f->embedding, SIZE_MAX / 4));
-    EXPECT(UNDERTONE_MISALIGNED, undertone_document_push(document, (void *)((uint8_t *)f->embedding + 1), f->dimension));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+           undertone_document_push(document, f->embedding, SIZE_MAX / 4));
+    EXPECT(UNDERTONE_MISALIGNED,
+           undertone_document_push(document, (void *)((uint8_t *)f->embedding + 1), f->dimension));
     EXPECT(UNDERTONE_OVERLAP, undertone_document_push(document, (void *)document, f->dimension));
     EXPECT(UNDERTONE_NULL, undertone_document_push_sentence(document, NULL, 1));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_document_push_sentence(document, "word", SIZE_MAX));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+           undertone_document_push_sentence(document, "word", SIZE_MAX));
     EXPECT(UNDERTONE_OVERLAP, undertone_document_push_sentence(document, (void *)document, 8));
 
     /* No content is an error. Exactly 128 sentences fit. */
@@ -422,14 +434,17 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     EXPECT(UNDERTONE_NULL, RELEASE(1, 1, counting_entropy, NULL, 24, &written));
     EXPECT(UNDERTONE_NULL, RELEASE(1, 1, counting_entropy, out, 24, NULL));
     EXPECT(UNDERTONE_EPSILON_TOO_SMALL, RELEASE(0, 1, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_EPSILON_TOO_LARGE, RELEASE(1000000001, 1, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_EPSILON_TOO_LARGE, RELEASE(UINT32_MAX, 1, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
+           RELEASE(1000000001, 1, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
+           RELEASE(UINT32_MAX, 1, counting_entropy, out, 24, &written));
     EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 0, counting_entropy, out, 24, &written));
     EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 3, counting_entropy, out, 24, &written));
     EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, INT32_MIN, counting_entropy, out, 24, &written));
     EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 257, counting_entropy, out, 24, &written));
     EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, RELEASE(1, 1, counting_entropy, out, SIZE_MAX, &written));
-    EXPECT(UNDERTONE_MISALIGNED, RELEASE(1, 1, counting_entropy, out, 24, (void *)((uint8_t *)f->embedding + 1)));
+    EXPECT(UNDERTONE_MISALIGNED,
+           RELEASE(1, 1, counting_entropy, out, 24, (void *)((uint8_t *)f->embedding + 1)));
     EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, (void *)document, 24, &written));
     EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, (void *)&written, 24, &written));
     EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, out, 24, (void *)document));
@@ -437,7 +452,8 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     for (size_t capacity = 0; capacity < UNDERTONE_RELEASE_BYTES; capacity++) {
         uint8_t *exact = allocate(capacity);
         written = 99;
-        EXPECT(UNDERTONE_BUFFER_TOO_SMALL, RELEASE(1, 1, counting_entropy, exact, capacity, &written));
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+               RELEASE(1, 1, counting_entropy, exact, capacity, &written));
         HOLD(written == UNDERTONE_RELEASE_BYTES);
         free(exact);
     }
@@ -533,7 +549,8 @@ static void releases_are_read_back(const struct fixture *f)
     EXPECT(UNDERTONE_NULL, undertone_release_read(release, 24, &candidate, NULL, &rule, id));
     EXPECT(UNDERTONE_NULL, undertone_release_read(release, 24, &candidate, &epsilon, NULL, id));
     EXPECT(UNDERTONE_NULL, undertone_release_read(release, 24, &candidate, &epsilon, &rule, NULL));
-    EXPECT(UNDERTONE_OVERLAP, undertone_release_read(release, 24, &candidate, &candidate, &rule, id));
+    EXPECT(UNDERTONE_OVERLAP,
+           undertone_release_read(release, 24, &candidate, &candidate, &rule, id));
     for (size_t len = 0; len < 24; len++) {
         uint8_t *cut = copy_of(release, len);
         EXPECT(UNDERTONE_RELEASE_LENGTH, READ(cut, len));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An independent reference of the device path, and the golden files made with it.
 
-    python3 golden.py            writes golden.pack and vectors.txt beside this file
-    python3 golden.py --check    regenerates both in memory and fails if a file differs
+    python3 golden.py            writes golden.pack, vectors.txt and sentences.txt beside this file
+    python3 golden.py --check    regenerates them in memory and fails if a file differs
 
 Python 3 standard library only, no code in common with the Rust crates, readable before fast. Every
 implementation (Rust, C, C++) must reproduce each `release` in vectors.txt byte for byte from
@@ -18,6 +18,11 @@ blank line, `#` lines at the top are comments:
     embedding HEX           a sentence by its embedding, d little-endian f32; any number of lines
     sentence HEX            a sentence by its text, UTF-8 (may be empty); any number of lines
     release HEX             the 24 bytes that must come out
+
+sentences.txt has the step before, text to vector, by the lexicon of golden.pack:
+
+    sentence HEX            UTF-8
+    vector HEX              d little-endian f32
 """
 
 import decimal
@@ -406,7 +411,27 @@ def generate():
                 lines.append(f"embedding {struct.pack(f'<{D}f', *sentence).hex()}")
         result = release(pack_id, pack, lexicon, epsilon_micro, rule, entropy, sentences)
         lines.append(f"release {result.hex()}")
-    return {"golden.pack": pack_file, "vectors.txt": ("\n".join(lines) + "\n").encode()}
+    return {
+        "golden.pack": pack_file,
+        "vectors.txt": ("\n".join(lines) + "\n").encode(),
+        "sentences.txt": generate_sentences(lexicon),
+    }
+
+
+def generate_sentences(lexicon):
+    """Every word alone, every text of the cases, and mixtures of words."""
+    sentences = sorted(lexicon["words"])
+    for _, _, _, document in golden_cases():
+        sentences += [s for s in document if isinstance(s, str) and s not in sentences]
+    pattern = Pattern(3)
+    for length in (2, 3, 5, 8, 40):
+        words = [WORDS[pattern.between(0, len(WORDS) - 1)] for _ in range(length)]
+        sentences.append(" ".join(words).upper().replace("'", "’"))
+    lines = ["# Golden sentence vectors for golden.pack, written by golden.py."]
+    for sentence in sentences:
+        vector = struct.pack(f"<{D}f", *sentence_vector(lexicon, sentence))
+        lines += ["", f"sentence {sentence.encode().hex()}".rstrip(), f"vector {vector.hex()}"]
+    return ("\n".join(lines) + "\n").encode()
 
 
 def check_chacha():

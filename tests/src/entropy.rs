@@ -98,3 +98,25 @@ impl<R: Rng> TryRng for CountingRng<R> {
         panic!("a selection draws whole words only")
     }
 }
+
+/// NOT PRIVATE. Replays given 64-bit words and panics when they are used up.
+#[derive(Clone, Debug)]
+pub struct FixedWords<'a>(pub &'a [u64]);
+
+impl TryRng for FixedWords<'_> {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        panic!("a selection draws whole words only")
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        let (first, rest) = self.0.split_first().expect("a word left");
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
+        panic!("a selection draws whole words only")
+    }
+}

@@ -10,6 +10,7 @@ use undertone_core::select::Rule;
 pub const PACK: &[u8] = include_bytes!("../golden/golden.pack");
 
 const VECTORS: &str = include_str!("../golden/vectors.txt");
+const SENTENCES: &str = include_str!("../golden/sentences.txt");
 
 /// One sentence of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,17 +43,36 @@ pub struct Case {
 /// # Panics
 /// If the file is not as its generator explains.
 pub fn cases() -> Vec<Case> {
-    let blocks = VECTORS.split("\n\n").map(|block| {
-        block
-            .lines()
-            .filter(|line| !line.starts_with('#'))
-            .map(|line| line.split_once(' ').unwrap_or((line, "")))
-            .collect::<Vec<_>>()
-    });
-    blocks
-        .filter(|fields| !fields.is_empty())
-        .map(|fields| case(&fields))
+    blocks(VECTORS).map(|fields| case(&fields)).collect()
+}
+
+/// Sentences and the vectors that the lexicon of the golden pack must give them.
+///
+/// # Panics
+/// If the file is not as its generator explains.
+pub fn sentences() -> Vec<(String, Vec<f32>)> {
+    blocks(SENTENCES)
+        .map(|fields| match fields[..] {
+            [("sentence", text), ("vector", vector)] => (
+                String::from_utf8(from_hex(text)).expect("UTF-8"),
+                floats(vector),
+            ),
+            _ => panic!("not a sentence and its vector: {fields:?}"),
+        })
         .collect()
+}
+
+type Fields = Vec<(&'static str, &'static str)>;
+
+/// The `key value` lines of each block, without comments.
+fn blocks(file: &'static str) -> impl Iterator<Item = Fields> {
+    let blocks = file.split("\n\n").map(|block| -> Fields {
+        let lines = block.lines().filter(|line| !line.starts_with('#'));
+        lines
+            .map(|line| line.split_once(' ').unwrap_or((line, "")))
+            .collect()
+    });
+    blocks.filter(|fields| !fields.is_empty())
 }
 
 fn case(fields: &[(&'static str, &'static str)]) -> Case {
@@ -83,20 +103,20 @@ fn case(fields: &[(&'static str, &'static str)]) -> Case {
 
 fn sentence(key: &str, value: &str) -> Option<Sentence> {
     match key {
-        "embedding" => {
-            let bytes = from_hex(value);
-            let (floats, rest) = bytes.as_chunks();
-            assert!(rest.is_empty(), "an embedding of {} bytes", bytes.len());
-            Some(Sentence::Embedding(
-                floats.iter().map(|b| f32::from_le_bytes(*b)).collect(),
-            ))
-        }
+        "embedding" => Some(Sentence::Embedding(floats(value))),
         "sentence" => Some(Sentence::Text(
             String::from_utf8(from_hex(value)).expect("UTF-8"),
         )),
         "case" | "epsilon_micro" | "rule" | "entropy" | "release" => None,
         other => panic!("unknown key {other}"),
     }
+}
+
+fn floats(hex: &str) -> Vec<f32> {
+    let bytes = from_hex(hex);
+    let (floats, rest) = bytes.as_chunks();
+    assert!(rest.is_empty(), "a vector of {} bytes", bytes.len());
+    floats.iter().map(|b| f32::from_le_bytes(*b)).collect()
 }
 
 fn from_hex(text: &str) -> Vec<u8> {

@@ -18,7 +18,7 @@ pub mod golden;
 pub mod law;
 pub mod packs;
 
-pub use entropy::{CountingRng, FixedEntropy};
+pub use entropy::{CountingRng, FixedEntropy, FixedWords};
 
 /// Whether the long versions of the tests were asked for (`UNDERTONE_SOAK=1`).
 pub fn soak() -> bool {

@@ -57,7 +57,8 @@ impl DepthParts {
             .collect()
     }
 
-    fn sentence_codes(&self, sentence: &[f32]) -> Vec<usize> {
+    /// The codes of one sentence, from the definition.
+    pub fn sentence_codes(&self, sentence: &[f32]) -> Vec<usize> {
         let fixed: Vec<i64> = sentence
             .iter()
             .map(|x| naive_fixed(x.to_bits(), self.exponent))
@@ -84,7 +85,7 @@ impl DepthParts {
 }
 
 /// round(x · 2^exponent), ties to even, clamped to ±32767, from the bits of x; 0 if not finite.
-fn naive_fixed(bits: u32, exponent: i32) -> i64 {
+pub fn naive_fixed(bits: u32, exponent: i32) -> i64 {
     let biased = (bits >> 23 & 0xff) as i32;
     let fraction = i128::from(bits & 0x7f_ffff);
     let (mantissa, power) = match biased {

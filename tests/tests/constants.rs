@@ -66,6 +66,33 @@ fn the_checker_rejects_a_constant_without_its_four() {
     assert!((constant - 8) * &bounds.lower < whole);
 }
 
+/// The table itself, which C shows only the upper half of: each entry is ⌈2¹²⁷·exp(−2^b/2 000 000)⌉.
+#[test]
+fn table_entries_are_exact() {
+    const SOURCE: &str = include_str!("../../core/src/select.rs");
+    let (_, table) = SOURCE
+        .split_once("EXP_OF_BIT: [u128; 30] = [")
+        .expect("the table");
+    let (table, _) = table.split_once(']').expect("its end");
+    let entries = table.split(',').map(str::trim).filter(|e| !e.is_empty());
+    let entries: Vec<u128> = entries
+        .map(|entry| {
+            let digits = entry.strip_prefix("0x").expect("a hexadecimal literal");
+            u128::from_str_radix(&digits.replace('_', ""), 16).expect("a literal")
+        })
+        .collect();
+    assert_eq!(entries.len(), 30);
+    let whole = BigUint::from(1u32) << (127 + PRECISION);
+    for (bit, entry) in entries.into_iter().enumerate() {
+        let bounds = exp(1 << bit, 2 * MICRO);
+        assert!(entry * &bounds.lower >= whole, "bit {bit} is too small");
+        assert!(
+            (entry - 1) * &bounds.upper < whole,
+            "bit {bit} is too large"
+        );
+    }
+}
+
 #[test]
 fn known_answers() {
     for (micro, constant) in [

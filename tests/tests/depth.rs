@@ -11,7 +11,7 @@ use undertone_core::rng::rand_core::SeedableRng;
 use undertone_core::select::{Ratio, Rule, SliceLevels, select};
 use undertone_tests::exponential::exp;
 use undertone_tests::law::law;
-use undertone_tests::packs::DepthParts;
+use undertone_tests::packs::{DepthParts, naive_fixed};
 use undertone_tests::{FixedEntropy, golden};
 
 const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
@@ -59,7 +59,8 @@ fn coordinate() -> impl Strategy<Value = f32> {
 
 /// Packs at the scale of the coordinates above (most of them), and packs of any values at all.
 fn parts(candidates: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = DepthParts> {
-    let sizes = (1usize..=5, 1usize..=MAX_DIRECTIONS, candidates);
+    let dimension = prop_oneof![9 => 1usize..=5, 1 => 60usize..=140];
+    let sizes = (dimension, 1usize..=MAX_DIRECTIONS, candidates);
     sizes.prop_flat_map(|(d, p, m)| {
         let tame = (
             0i32..=4,
@@ -165,6 +166,50 @@ proptest! {
         let pack = Pack::parse(&bytes).expect("a pack");
         prop_assert_eq!(levels(&pack, &document), parts.naive_levels(&document));
         prop_assert_eq!(levels(&pack, &pool), parts.naive_levels(&pool));
+    }
+
+    #[test]
+    fn codes_match_the_definition((parts, document, _) in documents(1..=1, 1..=7)) {
+        let bytes = parts.to_pack();
+        let section = Pack::parse(&bytes).expect("a pack").depth().expect("candidates");
+        for sentence in &document {
+            let (mut sums, mut codes) = (vec![0; section.n_directions()], vec![0; section.n_directions()]);
+            section.projections(sentence, &mut sums);
+            section.codes_of(&sums, &mut codes);
+            let codes: Vec<usize> = codes.into_iter().map(usize::from).collect();
+            prop_assert_eq!(codes, parts.sentence_codes(sentence));
+        }
+    }
+
+    /// A direction of weight 1 shows a coordinate as it enters.
+    #[test]
+    fn coordinates_enter_rounded_to_even_and_clamped(
+        exponent in -24i32..=24,
+        // Any floats, and halves and quarters of small integers at this scale.
+        floats in vec(coordinate(), 16),
+        quarters in vec(-100_000i32..=100_000, 16),
+        wide in any::<i64>(),
+        shift in 0u32..=31,
+    ) {
+        let parts = DepthParts {
+            dimension: 1,
+            exponent,
+            shift,
+            directions: vec![vec![1]],
+            boundaries: vec![vec![0; 255]],
+            codes: vec![vec![0]],
+        };
+        let bytes = parts.to_pack();
+        let section = Pack::parse(&bytes).expect("a pack").depth().expect("candidates");
+        let quarters = quarters.into_iter().map(|n| n as f32 * 0.25 / 2f32.powi(exponent));
+        for x in floats.into_iter().chain(quarters) {
+            let mut sum = [0];
+            section.projections(&[x], &mut sum);
+            prop_assert_eq!(sum[0], naive_fixed(x.to_bits(), exponent), "{} {}", x, exponent);
+        }
+        let input = i128::from(wide).div_euclid(1 << shift);
+        let input = input.clamp(i32::MIN.into(), i32::MAX.into());
+        prop_assert_eq!(i128::from(section.bucket_input(wide)), input);
     }
 
     #[test]

@@ -42,6 +42,25 @@ fn releases_match_the_reference() {
 }
 
 #[test]
+fn sentence_vectors_match_the_reference() {
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let lexicon = pack.lexicon().expect("a lexicon");
+    let bits = |vector: &[f32]| -> Vec<u32> { vector.iter().map(|x| x.to_bits()).collect() };
+    for (sentence, expected) in golden::sentences() {
+        let mut vector = [f32::NAN; 16];
+        lexicon
+            .sentence_vector(&sentence, &mut vector)
+            .expect("16 coordinates");
+        assert_eq!(bits(&vector), bits(&expected), "{sentence:?}");
+        vector = [f32::NAN; 16];
+        lexicon
+            .sentence_vector_lossy(sentence.as_bytes(), &mut vector)
+            .expect("16 coordinates");
+        assert_eq!(bits(&vector), bits(&expected), "{sentence:?}");
+    }
+}
+
+#[test]
 fn nothing_is_released_or_forgotten_without_entropy() {
     let pack = Pack::parse(golden::PACK).expect("the golden pack");
     let mut document: Document = Document::new(&pack).expect("candidates");

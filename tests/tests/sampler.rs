@@ -2,14 +2,14 @@
 //! number of words, and it keeps to its limits.
 
 use undertone_core::epsilon::Epsilon;
-use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
+use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{
     Levels, MAX_CANDIDATES, Ratio, Rule, SelectError, SliceLevels, select,
 };
-use undertone_tests::CountingRng;
 use undertone_tests::fit::g_test;
 use undertone_tests::law::law;
+use undertone_tests::{CountingRng, FixedWords};
 
 const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
 
@@ -93,6 +93,47 @@ fn a_wrong_law_does_not_fit() {
         assert!(g_test(&counts, &wrong_rule) < P_LIMIT, "{rule:?}");
         let wrong_epsilon = law(levels, rule, ratio(micro * 6 / 5)).probabilities();
         assert!(g_test(&counts, &wrong_epsilon) < P_LIMIT, "{rule:?}");
+    }
+}
+
+/// What no sample can see: the exact law counts on these single words.
+#[test]
+fn draws_change_at_the_exact_word() {
+    let mut rng = PublicRng::new(0x7e57_0008);
+    for _ in 0..2_000 {
+        let n = 2 + (u128::from(rng.next_u64()) >> (rng.next_u32() % 64));
+        let value = u128::from(rng.next_u64()) % n;
+        // The first U with ⌊U·n / 2^128⌋ = value is ⌈value·2^128 / n⌉, in parts: with
+        // 2^128 = whole·n + rest it is value·whole + ⌈value·rest / n⌉.
+        let (mut whole, mut rest) = (u128::MAX / n, u128::MAX % n + 1);
+        if rest == n {
+            (whole, rest) = (whole + 1, 0);
+        }
+        let first = value * whole + (value * rest).div_ceil(n);
+        let draw = |u: u128| below(&mut FixedWords(&[(u >> 64) as u64, u as u64]), n);
+        assert_eq!(u128::from(draw(first)), value, "{n}");
+        if value > 0 {
+            assert_eq!(u128::from(draw(first - 1)), value - 1, "{n}");
+        }
+    }
+}
+
+#[test]
+fn coins_turn_at_the_exact_word() {
+    for micro in [1, 1_000_000, 20_000_000, 1_000_000_000] {
+        let ratio = ratio(micro);
+        let weights: Vec<u128> = ratio.weights(RULES[0]).take(4).collect();
+        for level in 1..4u16 {
+            let weight = weights[usize::from(level)] as u64;
+            // Candidate 0 is best and shows heads by any word. The draw takes the last head.
+            for (coin, winner) in [(weight - 1, 1), (weight, 0), (0, 1), (u64::MAX, 0)] {
+                let words = [u64::MAX, coin, u64::MAX, u64::MAX, 0, 0];
+                let levels = [2, 2 + level];
+                let drawn =
+                    select::<8, _>(&Blocks(&levels), RULES[0], ratio, &mut FixedWords(&words));
+                assert_eq!(drawn, Ok(winner), "ε = {micro}e-6, level {level}");
+            }
+        }
     }
 }
 

@@ -106,7 +106,7 @@ fn tiny_pack() -> Vec<u8> {
     }
     for (at, bytes) in [
         (64, &[3, 0, 0, 0, 6, 0, 0, 0][..]),
-        (128, &[255, 255, 9, 0]),
+        (128, &[255, 1, 1, 0]),
         (192, &[127, 128]),
         (256, b"dogthe"),
     ] {
@@ -398,6 +398,101 @@ fn extreme_word_vectors_stay_in_range() {
     for (word, fixed) in [("dog", 127 * 256), ("the", -127 * 256 - 255)] {
         lexicon.sentence_vector(word, &mut vector).expect("one");
         assert_eq!(vector, [fixed as f32 / 256.0], "{word}");
+    }
+}
+
+#[test]
+fn means_are_rounded_to_nearest_with_ties_upwards() {
+    let tiny = tiny_pack();
+    let pack = Pack::parse(&tiny).expect("a pack");
+    let lexicon = pack.lexicon().expect("a lexicon");
+    let mut vector = [0.0];
+    // 256·(511·127·a − 128·b) / (511·a + b) for a times "dog" and b times "the".
+    for (a, b, fixed) in [
+        (1, 1, 32_385),      // 32 384.5
+        (1, 1_025, -11_050), // -11 050.5
+        (1, 513, -192),      // -191.75
+        (1, 2, 32_257),      // 32 257.24
+    ] {
+        let sentence = "dog ".repeat(a) + &"the ".repeat(b);
+        lexicon
+            .sentence_vector(&sentence, &mut vector)
+            .expect("one");
+        assert_eq!(vector, [fixed as f32 / 256.0], "{a} {b}");
+    }
+}
+
+/// Sections stand where the format puts them, and nothing hides between them.
+#[test]
+fn gaps_are_short_and_zero() {
+    let content = vec![7; 5];
+    let whole = pack(1, &[(*b"AAAA", content.clone()), (*b"BBBB", content)]);
+    assert_eq!(parse_and_use(&whole), Ok(()));
+    // Sections at 192 and 256, five bytes each; entries at 128 and 152.
+    assert_eq!((whole[192], whole[196], whole[256]), (7, 7, 7));
+    for gap in (176..192).chain(197..256) {
+        let mut bytes = whole.clone();
+        bytes[gap] = 1;
+        repair_digest(&mut bytes);
+        assert!(parse_and_use(&bytes).is_err(), "byte {gap}");
+    }
+    let variant = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = whole.clone();
+        change(&mut bytes);
+        let length = bytes.len() as u64;
+        bytes[16..24].copy_from_slice(&length.to_le_bytes());
+        repair_digest(&mut bytes);
+        parse_and_use(&bytes)
+    };
+    assert_eq!(variant(&|_| ()), Ok(()));
+    // A section 64 bytes later than it should be, one that starts inside the one before, one that
+    // starts in the header, one off the grid, and bytes behind the last one.
+    let later = variant(&|bytes| {
+        bytes[160..168].copy_from_slice(&320u64.to_le_bytes());
+        bytes.splice(256..256, [0; 64]);
+    });
+    let moved =
+        |offset: u64| variant(&move |bytes| bytes[160..168].copy_from_slice(&offset.to_le_bytes()));
+    for refused in [
+        later,
+        moved(192),
+        moved(0),
+        moved(257),
+        moved(u64::MAX - 63),
+    ] {
+        assert!(matches!(
+            refused,
+            Err(PackError::Section {
+                tag: [b'B', ..],
+                ..
+            })
+        ));
+    }
+    let trailing = variant(&|bytes| bytes.push(0));
+    assert_eq!(
+        trailing,
+        Err(PackError::Trailing {
+            end: 261,
+            found: 262
+        })
+    );
+}
+
+/// The same inside a section.
+#[test]
+fn gaps_between_arrays_are_zero() {
+    let tiny = tiny_pack();
+    // The lexicon at 192: head 16 bytes, ends 8, weights 4, vectors 2.
+    for gap in (192 + 16..192 + 64)
+        .chain(192 + 72..192 + 128)
+        .chain(192 + 132..192 + 192)
+        .chain(192 + 194..192 + 256)
+    {
+        let mut bytes = tiny.clone();
+        assert_eq!(bytes[gap], 0);
+        bytes[gap] = 1;
+        repair_digest(&mut bytes);
+        assert!(parse_and_use(&bytes).is_err(), "byte {gap}");
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub(crate) mod lexicon;
 mod onnx;
+mod onnx_file;
 mod ort_engine;
 mod rten_engine;
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use tokenizers::{PostProcessor, Tokenizer, TruncationParams, TruncationStrategy};
 
+use super::onnx_file;
 use super::ort_engine::OrtEngine;
 use super::rten_engine::RtenEngine;
 use super::{Encoder, EncoderIdentity, RUNTIME_VARIABLE};
@@ -56,8 +57,8 @@ impl Runtime {
 /// # Identity
 /// The name is the folder's, with the file's if that is not `model.onnx`. The digest covers the bytes
 /// of the model and the tokenizer that were loaded. It does not cover the engine: the two engines
-/// differ in the last bits, so compare bits within one engine only. A model that keeps its weights in
-/// a second file is refused or fails, since the digest would not cover them.
+/// differ in the last bits, so compare bits within one engine only. A model that keeps weights in a
+/// second file is refused, since the digest would not cover them.
 pub struct OnnxEncoder {
     identity: EncoderIdentity,
     dimension: usize,
@@ -98,20 +99,21 @@ impl OnnxEncoder {
             problem,
         })?;
 
-        let (engine_name, engine): (_, Result<Box<dyn Engine>, String>) = match runtime {
-            Runtime::Rten => (
-                RtenEngine::NAME,
-                RtenEngine::load(model).map(|engine| Box::new(engine) as _),
-            ),
-            Runtime::OnnxRuntime(library) => (
-                OrtEngine::NAME,
-                OrtEngine::load(model, library)?.map(|engine| Box::new(engine) as _),
-            ),
+        let engine_name = match runtime {
+            Runtime::Rten => RtenEngine::NAME,
+            Runtime::OnnxRuntime(_) => OrtEngine::NAME,
         };
         let wrong_model = |problem| Error::Model {
             path: files.model.clone(),
             engine: engine_name,
             problem,
+        };
+        onnx_file::check(&model).map_err(wrong_model)?;
+        let engine: Result<Box<dyn Engine>, String> = match runtime {
+            Runtime::Rten => RtenEngine::load(model).map(|engine| Box::new(engine) as _),
+            Runtime::OnnxRuntime(library) => {
+                OrtEngine::load(model, library)?.map(|engine| Box::new(engine) as _)
+            }
         };
         let engine = engine.map_err(wrong_model)?;
         let probe = Tokens {

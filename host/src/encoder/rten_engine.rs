@@ -27,9 +27,6 @@ impl RtenEngine {
     pub(super) const NAME: &str = "rten (built in)";
 
     pub(super) fn load(model: Vec<u8>) -> Result<Self, String> {
-        if !looks_like_onnx(&model) {
-            return Err("it is not a whole ONNX file; is it a download that failed?".to_owned());
-        }
         let model = panic::catch_unwind(|| ModelOptions::with_all_ops().load(model))
             .map_err(|_| "the engine cannot read it".to_owned())?
             .map_err(|error| match error.kind() {
@@ -123,45 +120,6 @@ impl Engine for RtenEngine {
         self.idle().push(pool);
         result
     }
-}
-
-/// Whether the outermost fields of a model in protocol buffers are whole and include a graph.
-///
-/// `rten` 0.27 never returns from a number that is too long, so a file of another kind is kept from
-/// it. A file that is damaged further in can still do that.
-fn looks_like_onnx(mut bytes: &[u8]) -> bool {
-    const GRAPH: u64 = 7;
-    let mut has_graph = false;
-    while !bytes.is_empty() {
-        let Some(tag) = varint(&mut bytes) else {
-            return false;
-        };
-        let length = match tag & 7 {
-            0 => varint(&mut bytes).map(|_| 0),
-            1 => Some(8),
-            2 => varint(&mut bytes),
-            5 => Some(4),
-            _ => None,
-        };
-        let rest = length
-            .and_then(|length| usize::try_from(length).ok())
-            .and_then(|length| bytes.get(length..));
-        let Some(rest) = rest else {
-            return false;
-        };
-        bytes = rest;
-        has_graph |= tag >> 3 == GRAPH;
-    }
-    has_graph
-}
-
-/// Takes a number of at most 64 bits, seven a byte, off the front.
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let length = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)? + 1;
-    let (number, rest) = bytes.split_at(length);
-    *bytes = rest;
-    let digits = number.iter().rev().map(|byte| u64::from(byte & 0x7f));
-    Some(digits.fold(0, |number, digit| number << 7 | digit))
 }
 
 /// The number of dimensions of an output that is said to hold floats.

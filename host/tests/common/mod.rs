@@ -68,6 +68,8 @@ pub(crate) struct Model {
     pub(crate) output: (&'static str, &'static [Option<u64>]),
     /// The operator that makes the output, and its inputs; `table` is a constant.
     pub(crate) operator: (&'static str, &'static [&'static str]),
+    /// The file that holds the table, if not the model's own.
+    pub(crate) weights: Option<&'static str>,
 }
 
 impl Default for Model {
@@ -76,6 +78,7 @@ impl Default for Model {
             inputs: &["input_ids", "attention_mask", "token_type_ids"],
             output: ("last_hidden_state", &[None, None, Some(3)]),
             operator: ("Gather", &["table", "input_ids"]),
+            weights: None,
         }
     }
 }
@@ -94,8 +97,14 @@ impl Model {
             .number(1, TABLE.len() as u64)
             .number(1, DIMENSION as u64);
         table.number(2, FLOAT).text(8, "table");
-        let values = TABLE.as_flattened().iter().flat_map(|v| v.to_le_bytes());
-        table.bytes(9, &values.collect::<Vec<_>>());
+        match self.weights {
+            None => table.bytes(9, &table_bytes()),
+            Some(file) => {
+                let mut location = Message::default();
+                location.text(1, "location").text(2, file);
+                table.message(13, &location).number(14, 1)
+            }
+        };
 
         let mut graph = Message::default();
         graph.message(1, &node).text(2, "graph").message(5, &table);
@@ -109,6 +118,11 @@ impl Model {
         model.number(1, 7).message(7, &graph).message(8, &opset);
         model.0
     }
+}
+
+pub(crate) fn table_bytes() -> Vec<u8> {
+    let values = TABLE.as_flattened().iter();
+    values.flat_map(|value| value.to_le_bytes()).collect()
 }
 
 /// A `ValueInfoProto`.

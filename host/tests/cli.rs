@@ -1,0 +1,497 @@
+//! The command line, run as a user runs it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+fn undertone(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .current_dir(folder)
+        .env_remove("ORT_DYLIB_PATH")
+        .args(arguments)
+        .output()
+        .expect("the binary runs")
+}
+
+fn succeed(folder: &Path, arguments: &[&str]) -> String {
+    let output = undertone(folder, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs a command that must fail, with a message that has all of `parts`, and must leave the folder
+/// as it was.
+fn refuse(folder: &Path, arguments: &[&str], parts: &[&str]) {
+    let before = names(folder);
+    let output = undertone(folder, arguments);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success(), "{arguments:?} was accepted");
+    for part in parts {
+        assert!(
+            errors.contains(part),
+            "{arguments:?}: no \"{part}\" in: {errors}"
+        );
+    }
+    assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
+    assert_eq!(names(folder), before, "{arguments:?} left something behind");
+}
+
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let mut names: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    names.sort();
+    names
+}
+
+/// A public and a private corpus, and a pack of the public one.
+fn prepared() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let topics = [
+        [
+            "The soup needs salt.",
+            "Boil the potatoes.",
+            "Bake the bread slowly.",
+            "Chop the onions.",
+        ],
+        [
+            "The goalkeeper dived.",
+            "They scored twice.",
+            "The referee blew his whistle.",
+            "Our team lost.",
+        ],
+        [
+            "The telescope shows Saturn.",
+            "A comet passed.",
+            "Stars twinkle.",
+            "The moon is full.",
+        ],
+    ];
+    let mut public = String::new();
+    let mut private = String::new();
+    for (number, topic) in (0..).zip(topics.iter().cycle().take(30)) {
+        let text: Vec<&str> = topic
+            .iter()
+            .cycle()
+            .skip(number % 4)
+            .take(8 + number % 3)
+            .copied()
+            .collect();
+        let text = text.join(" ");
+        let label = number % 3;
+        public +=
+            &format!("{{\"id\": \"public-{number}\", \"label\": {label}, \"text\": \"{text}\"}}\n");
+        private += &format!("{label}\t{text}\n");
+    }
+    fs::write(folder.path().join("public.jsonl"), public).unwrap();
+    fs::write(folder.path().join("private.tsv"), private).unwrap();
+    succeed(
+        folder.path(),
+        &["pack", "--corpus", "public.jsonl", "--out", "a.pack"],
+    );
+    folder
+}
+
+fn golden_pack() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/golden.pack");
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn text_becomes_releases_that_the_server_reads() {
+    let folder = prepared();
+    let folder = folder.path();
+    let described = succeed(folder, &["inspect", "a.pack"]);
+    assert!(
+        described.contains("30 candidates, 50 directions"),
+        "{described}"
+    );
+    assert!(
+        described.contains("words"),
+        "the lexicon travels in the pack: {described}"
+    );
+
+    let private = [
+        "privatize",
+        "--pack",
+        "a.pack",
+        "--epsilon",
+        "10",
+        "--in",
+        "private.tsv",
+        "--out",
+        "r.jsonl",
+    ];
+    succeed(folder, &private);
+    let decode = [
+        "decode",
+        "--candidates",
+        "a.candidates.safetensors",
+        "--in",
+        "r.jsonl",
+        "--out",
+        "d.jsonl",
+    ];
+    succeed(folder, &decode);
+    let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
+    let lines: Vec<serde_json::Value> = decoded
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 30);
+    for (number, line) in lines.iter().enumerate() {
+        assert_eq!(line["id"], format!("line-{}", number + 1));
+        assert_eq!(line["epsilon"], "10");
+        let document = line["document"].as_str().unwrap();
+        let index: usize = document.strip_prefix("public-").unwrap().parse().unwrap();
+        assert_eq!(line["label"], (index % 3).to_string());
+        assert_eq!(line["candidate"], index);
+    }
+
+    // Releases of a run are drawn anew: the same run twice does not give the same 30 releases.
+    let first = fs::read(folder.join("r.jsonl")).unwrap();
+    succeed(folder, &private);
+    assert_ne!(fs::read(folder.join("r.jsonl")).unwrap(), first);
+}
+
+#[test]
+fn packs_are_reproducible_from_their_seed() {
+    let folder = prepared();
+    let folder = folder.path();
+    succeed(
+        folder,
+        &["pack", "--corpus", "public.jsonl", "--out", "b.pack"],
+    );
+    let same =
+        |a: &str, b: &str| fs::read(folder.join(a)).unwrap() == fs::read(folder.join(b)).unwrap();
+    assert!(same("a.pack", "b.pack"));
+    assert!(same("a.candidates.safetensors", "b.candidates.safetensors"));
+    succeed(
+        folder,
+        &[
+            "pack",
+            "--corpus",
+            "public.jsonl",
+            "--out",
+            "c.pack",
+            "--seed",
+            "2",
+        ],
+    );
+    assert!(!same("a.pack", "c.pack"));
+}
+
+#[test]
+fn limit_reads_only_the_first_documents() {
+    let folder = prepared();
+    let folder = folder.path();
+    succeed(
+        folder,
+        &[
+            "pack",
+            "--corpus",
+            "public.jsonl",
+            "--limit",
+            "7",
+            "--out",
+            "b.pack",
+        ],
+    );
+    assert!(succeed(folder, &["inspect", "b.pack"]).contains("7 candidates"));
+    let arguments = [
+        "privatize",
+        "--pack",
+        "b.pack",
+        "--epsilon",
+        "1",
+        "--in",
+        "private.tsv",
+        "--limit",
+        "2",
+        "--out",
+        "r.jsonl",
+    ];
+    succeed(folder, &arguments);
+    assert_eq!(
+        fs::read_to_string(folder.join("r.jsonl"))
+            .unwrap()
+            .lines()
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn encode_writes_what_other_software_reads() {
+    let folder = prepared();
+    let folder = folder.path();
+    succeed(
+        folder,
+        &[
+            "encode",
+            "--corpus",
+            "public.jsonl",
+            "--out",
+            "e.safetensors",
+        ],
+    );
+    let bytes = fs::read(folder.join("e.safetensors")).unwrap();
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let offsets = tensors.tensor("offsets").unwrap();
+    assert_eq!(offsets.shape(), [31]);
+    let sentences = u64::from_le_bytes(offsets.data()[30 * 8..].try_into().unwrap());
+    // Ten documents each of 8, 9 and 10 sentences.
+    assert_eq!(sentences, 270);
+    assert_eq!(tensors.tensor("embeddings").unwrap().shape()[0], 270);
+}
+
+#[test]
+fn epsilon_outside_its_range_is_refused() {
+    let folder = prepared();
+    for (epsilon, message) in [
+        ("0", "below 0.000001"),
+        ("-1", "below 0.000001"),
+        ("1e12", "above 1000"),
+        ("abc", "not a decimal number"),
+        ("", "not a decimal number"),
+        ("NaN", "not a decimal number"),
+    ] {
+        let epsilon = format!("--epsilon={epsilon}");
+        let arguments = [
+            "privatize",
+            "--pack",
+            "a.pack",
+            &epsilon,
+            "--in",
+            "private.tsv",
+            "--out",
+            "r.jsonl",
+        ];
+        refuse(folder.path(), &arguments, &[message]);
+    }
+}
+
+#[test]
+fn broken_corpora_are_refused_by_line_before_anything_is_released() {
+    let folder = prepared();
+    let folder = folder.path();
+    fs::write(
+        folder.join("bad.jsonl"),
+        "{\"text\": \"Fine.\"}\n{\"text\": Secret words}\n",
+    )
+    .unwrap();
+    let release = [
+        "privatize",
+        "--pack",
+        "a.pack",
+        "--epsilon",
+        "1",
+        "--in",
+        "bad.jsonl",
+        "--out",
+        "r.jsonl",
+    ];
+    refuse(
+        folder,
+        &release,
+        &["bad.jsonl", "line 2", "not one JSON object"],
+    );
+    let output = undertone(folder, &release);
+    assert!(
+        !String::from_utf8_lossy(&output.stderr).contains("Secret"),
+        "an error quotes the text"
+    );
+    refuse(
+        folder,
+        &["pack", "--corpus", "bad.jsonl", "--out", "b.pack"],
+        &["bad.jsonl", "line 2"],
+    );
+
+    fs::write(folder.join("latin.tsv"), b"1\tcaf\xe9\n").unwrap();
+    refuse(
+        folder,
+        &["pack", "--corpus", "latin.tsv", "--out", "b.pack"],
+        &["latin.tsv", "line 1", "UTF-8"],
+    );
+    fs::write(folder.join("short.tsv"), "1\tOne sentence.\n").unwrap();
+    refuse(
+        folder,
+        &["pack", "--corpus", "short.tsv", "--out", "b.pack"],
+        &["1 documents", "8 sentences"],
+    );
+    refuse(
+        folder,
+        &["pack", "--corpus", "no.jsonl", "--out", "b.pack"],
+        &["no.jsonl"],
+    );
+    refuse(
+        folder,
+        &["pack", "--corpus", "a.pack", "--out", "b.pack"],
+        &["a.pack", ".jsonl"],
+    );
+}
+
+#[test]
+fn wrong_encoders_are_refused_by_name() {
+    let folder = prepared();
+    let folder = folder.path();
+    let with = |encoder: &str, parts: &[&str]| {
+        let arguments = [
+            "privatize",
+            "--pack",
+            "a.pack",
+            "--epsilon",
+            "1",
+            "--in",
+            "private.tsv",
+            "--out",
+            "r.jsonl",
+            "--encoder",
+            encoder,
+        ];
+        refuse(folder, &arguments, parts);
+    };
+    with("no-such-folder", &["no-such-folder", "model.onnx"]);
+    // A lexicon of 16 coordinates.
+    with(&golden_pack(), &["16 coordinates"]);
+    fs::write(folder.join("text.pack"), "not a pack").unwrap();
+    with("text.pack", &["text.pack", "not a usable pack"]);
+}
+
+#[test]
+fn damaged_packs_are_refused() {
+    let folder = prepared();
+    let folder = folder.path();
+    let good = fs::read(folder.join("a.pack")).unwrap();
+    let mut flipped = good.clone();
+    flipped[good.len() / 2] ^= 4;
+    for (bytes, message) in [
+        (&good[..good.len() - 1], "copy it again"),
+        (&flipped, "digest"),
+        (&[], "0 bytes"),
+    ] {
+        fs::write(folder.join("bad.pack"), bytes).unwrap();
+        let arguments = [
+            "privatize",
+            "--pack",
+            "bad.pack",
+            "--epsilon",
+            "1",
+            "--in",
+            "private.tsv",
+            "--out",
+            "r.jsonl",
+        ];
+        refuse(folder, &arguments, &["bad.pack", message]);
+        refuse(folder, &["inspect", "bad.pack"], &["bad.pack", message]);
+    }
+}
+
+#[test]
+fn releases_that_do_not_belong_are_refused_by_line() {
+    let folder = prepared();
+    let folder = folder.path();
+    let decode = [
+        "decode",
+        "--candidates",
+        "a.candidates.safetensors",
+        "--in",
+        "r.jsonl",
+        "--out",
+        "d.jsonl",
+    ];
+    for (line, message) in [
+        ("{\"id\": \"x\", \"release\": \"00\"}", "1 bytes"),
+        ("{\"id\": \"x\", \"release\": \"zz\"}", "not hexadecimal"),
+        ("nonsense", "not a release in JSON"),
+        (
+            "{\"id\": \"x\", \"release\": \"555452010101000040420f00000000000000000000000000\"}",
+            "under pack 0000000000000000",
+        ),
+    ] {
+        fs::write(folder.join("r.jsonl"), format!("{line}\n")).unwrap();
+        refuse(folder, &decode, &["r.jsonl", "line 1", message]);
+    }
+    fs::write(folder.join("a.candidates.safetensors"), "no tensors here").unwrap();
+    refuse(
+        folder,
+        &decode,
+        &["a.candidates.safetensors", "not a candidates file"],
+    );
+}
+
+#[test]
+fn sizes_outside_their_range_are_refused() {
+    let folder = prepared();
+    for (option, value, message) in [
+        ("--directions", "0", "1 to 100"),
+        ("--directions", "101", "1 to 100"),
+        ("--candidates", "0", "1 to 65536"),
+        ("--candidates", "65537", "1 to 65536"),
+    ] {
+        refuse(
+            folder.path(),
+            &[
+                "pack",
+                "--corpus",
+                "public.jsonl",
+                "--out",
+                "b.pack",
+                option,
+                value,
+            ],
+            &[message],
+        );
+    }
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_refused_before_the_work() {
+    let folder = prepared();
+    for out in ["no-folder/b.pack", "."] {
+        refuse(
+            folder.path(),
+            &["pack", "--corpus", "public.jsonl", "--out", out],
+            &["cannot"],
+        );
+    }
+}
+
+#[test]
+fn demo_states_a_loss_below_every_epsilon() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(
+        folder.join("note.txt"),
+        "The nurse drew blood. My scan is on Friday! Will it hurt?",
+    )
+    .unwrap();
+    for text in [
+        &["demo"][..],
+        &["demo", "--text", "note.txt"],
+        &["demo", "--text", "note.txt", "--save", "d.pack"],
+    ] {
+        let shown = succeed(folder, text);
+        let losses: Vec<(f64, f64)> = shown
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("worst privacy loss"))
+            .map(|line| {
+                let mut words = line.split_whitespace();
+                let loss = words.next().unwrap().parse().unwrap();
+                let most = words.nth(3).unwrap().trim_end_matches(',').parse().unwrap();
+                (loss, most)
+            })
+            .collect();
+        assert_eq!(losses.len(), 4, "{shown}");
+        for (loss, most) in losses {
+            assert!(loss > 0.3 * most && loss <= most, "{loss} of {most}");
+        }
+        assert!(shown.contains("What is promised"));
+    }
+    assert!(folder.join("d.pack").exists() && folder.join("d.candidates.safetensors").exists());
+    refuse(folder, &["demo", "--text", "missing.txt"], &["missing.txt"]);
+}
