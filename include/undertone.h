@@ -4,8 +4,8 @@
  * Generated from the crate undertone-ffi; do not edit.
  *
  * A pack (a public file) and the sentences of a private document go in; one release of
- * UNDERTONE_RELEASE_BYTES bytes comes out, which carries a proved differential-privacy guarantee and
- * is all that leaves the device:
+ * UNDERTONE_RELEASE_BYTES bytes comes out, which carries a proved differential-privacy guarantee
+ * and is all that leaves the device:
  *
  *     undertone_pack_init       check the pack, in place
  *     undertone_document_init   an empty document
@@ -15,14 +15,14 @@
  * What every function keeps to:
  *
  * - Status. Fallible functions return UNDERTONE_OK or another UNDERTONE_ number, for which
- *   undertone_status_message has a sentence that says what to do. Besides the statuses that a function
- *   lists it may return those numbered 1 to 8, which say what is wrong with a pointer or a length.
- *   Numbers keep their meaning for ever. No status depends on the content of a sentence.
+ *   undertone_status_message has a sentence that says what to do. Besides the statuses that a
+ *   function lists it may return those numbered 1 to 8, which say what is wrong with a pointer or
+ *   a length. Numbers keep their meaning for ever. No status depends on the content of a sentence.
  * - Order of arguments. The object, then inputs, then outputs. An output is written only if the
  *   status is UNDERTONE_OK; the one exception is said where it is.
  * - Wrong arguments. NULL, misaligned memory, impossible lengths, memory that overlaps, a handle of
- *   the wrong kind or one that was moved or never initialised: a status, not a crash. An array may be
- *   NULL if its length is 0. What cannot be checked is whether memory is really there.
+ *   the wrong kind or one that was moved or never initialised: a status, not a crash. An array
+ *   may be NULL if its length is 0. What cannot be checked is whether memory is really there.
  * - Memory. Nothing is allocated, so nothing is freed. The caller brings memory for each handle:
  *   from malloc with the _size function, or an array of the UNDERTONE_..._BYTES constant, which is
  *   enough on every target, aligned to UNDERTONE_HANDLE_ALIGNMENT. A handle is the address of its

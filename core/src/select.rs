@@ -278,7 +278,7 @@ fn histogram(levels: &impl Levels, bins: &mut [Bin]) -> u32 {
         candidates = candidates.saturating_add(u32::try_from(block.len()).unwrap_or(u32::MAX));
         let mut counted: u32 = 0;
         let mut last = None;
-        for (level, bin) in (0u16..).zip(bins.iter_mut()) {
+        for (level, bin) in (0..=u16::MAX).zip(bins.iter_mut()) {
             let here = block.iter().map(|l| u32::from(*l == level)).sum::<u32>();
             bin.candidates = bin.candidates.wrapping_add(here);
             counted = counted.wrapping_add(here);

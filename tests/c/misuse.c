@@ -18,8 +18,8 @@ static int failures;
 static void expect(int32_t expected, int32_t found, const char *call, int line)
 {
     if (expected != found) {
-        fprintf(stderr, "misuse.c:%d: %s\n    expected %ld (%s)\n    found    %ld (%s)\n", line, call,
-                (long)expected, undertone_status_message(expected), (long)found,
+        fprintf(stderr, "misuse.c:%d: %s\n    expected %ld (%s)\n    found    %ld (%s)\n", line,
+                call, (long)expected, undertone_status_message(expected), (long)found,
                 undertone_status_message(found));
         failures++;
     }
@@ -223,7 +223,8 @@ static void damaged_packs_are_refused(const struct fixture *f)
     /* Cut off: in a block of exactly that size. */
     for (size_t len = 0; len < f->len; len += len < 200 ? 1 : 97) {
         uint8_t *cut = copy_of(f->bytes, len);
-        EXPECT(len < 128 ? UNDERTONE_PACK_TOO_SHORT : UNDERTONE_PACK_LENGTH, init_pack(f, cut, len));
+        EXPECT(len < 128 ? UNDERTONE_PACK_TOO_SHORT : UNDERTONE_PACK_LENGTH,
+               init_pack(f, cut, len));
         free(cut);
     }
     uint8_t *longer = allocate(f->len + 1);
@@ -341,7 +342,8 @@ static void document_pointers_are_checked(const struct fixture *f)
     HOLD(zeroes != NULL);
     document = new_document(f);
     void *moved = copy_of(document, size);
-    undertone_document *wrong[] = {NULL, zeroes, moved, f->pack_memory, (void *)(memory = (uint8_t *)document + 1)};
+    undertone_document *wrong[] = {NULL, zeroes, moved, f->pack_memory,
+                                   (void *)((uint8_t *)document + 1)};
     const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
                                 UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
