@@ -47,8 +47,11 @@ enum Command {
     },
     /// Make a lexicon out of a neural sentence encoder.
     Distil {
+        /// A folder with model.onnx and tokenizer.json, or an .onnx file with tokenizer.json beside it.
+        #[arg(long, value_name = "PATH")]
+        encoder: PathBuf,
         #[command(flatten)]
-        neural: NeuralArgs,
+        runtime: RuntimeArgs,
         /// Public corpora that say which words are frequent.
         #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
         corpus: Vec<PathBuf>,
@@ -151,17 +154,13 @@ struct EncoderArgs {
     /// a .pack file with a lexicon. Without it: the lexicon of the pack, or the built-in one.
     #[arg(long, value_name = "PATH")]
     encoder: Option<PathBuf>,
-    /// The shared library of ONNX Runtime to run a model with, instead of the built-in engine.
-    #[arg(long, value_name = "PATH")]
-    onnxruntime: Option<PathBuf>,
+    #[command(flatten)]
+    runtime: RuntimeArgs,
 }
 
-/// Which neural sentence encoder to use.
+/// What runs a neural encoder.
 #[derive(Args)]
-struct NeuralArgs {
-    /// A folder with model.onnx and tokenizer.json, or an .onnx file with tokenizer.json beside it.
-    #[arg(long, value_name = "PATH")]
-    encoder: PathBuf,
+struct RuntimeArgs {
     /// The shared library of ONNX Runtime to run a model with, instead of the built-in engine.
     #[arg(long, value_name = "PATH")]
     onnxruntime: Option<PathBuf>,
@@ -196,7 +195,7 @@ impl EncoderArgs {
                 LexiconEncoder::of_file(&read_pack(path)?, path)?
             }
             Some(path) => {
-                let encoder = OnnxEncoder::open(path, self.onnxruntime.as_deref())?;
+                let encoder = OnnxEncoder::open(path, self.runtime.onnxruntime.as_deref())?;
                 return Ok(OpenEncoder {
                     encoder: Box::new(encoder),
                     lexicon: None,
@@ -216,13 +215,14 @@ pub(crate) fn run() -> Result<()> {
     match Cli::parse().command {
         Command::Demo { text, seed, save } => run_demo(text.as_deref(), seed, save.as_deref()),
         Command::Distil {
-            neural,
+            encoder,
+            runtime,
             corpus,
             words,
             dim,
             out,
         } => {
-            let encoder = OnnxEncoder::open(&neural.encoder, neural.onnxruntime.as_deref())?;
+            let encoder = OnnxEncoder::open(&encoder, runtime.onnxruntime.as_deref())?;
             let mut counts = WordCounts::default();
             for path in &corpus {
                 for document in Corpus::open(path)? {
