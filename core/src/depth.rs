@@ -108,9 +108,7 @@ pub(crate) fn project(section: &DepthSection<'_>, embedding: &[f32], sums: &mut 
             *fixed = scale.to_fixed(*coordinate);
         }
         for (sum, direction) in sums.iter_mut().zip(section.directions()) {
-            let weights = direction
-                .get(start..start + chunk.len())
-                .unwrap_or_default();
+            let weights = direction.get(start..).unwrap_or_default();
             // |product| < 2^30 and at most 2^12 coordinates: no overflow.
             *sum += weights
                 .iter()

@@ -44,9 +44,10 @@ use crate::select::{Levels, Ratio, Rule, SelectError, select};
 /// # Leaks
 /// - That there is a release, when, under which pack and with which ε.
 /// - The guarantee protects the content of a sentence, not a fact that many sentences repeat.
-/// - [`push`](Document::push) and [`release`](Document::release) do the same work whatever the
-///   values and the number of sentences; how often `push` is called is for the app to hide.
-///   `push_sentence` takes time that depends on the text.
+/// - [`release`](Document::release) does the same work whatever the sentences and their number.
+///   [`push`](Document::push) does too but for the rounding of single coordinates, where the
+///   processor or its soft-float library may take longer for some values; how often it is called is
+///   for the app to hide. `push_sentence` takes time that depends on the text.
 ///
 /// # Source
 /// Meehan, Mrini and Chaudhuri 2022 ("DeepCandidate"), with permute-and-flip instead of the

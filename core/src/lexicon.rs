@@ -23,6 +23,9 @@ pub const MAX_WORD_BYTES: usize = 48;
 /// The most coordinates in a lexicon's vectors.
 pub const MAX_LEXICON_DIMENSION: u32 = 512;
 
+/// The most words of a sentence that count, so that no sum can overflow.
+const MAX_WORDS_IN_SENTENCE: usize = 1 << 20;
+
 /// Fractional bits that the mean keeps below the integers of the word vectors.
 const FRACTION_BITS: u32 = 8;
 
@@ -167,7 +170,8 @@ impl<'a> Lexicon<'a> {
     ///
     /// # Shapes
     /// `sentence`: any text, one sentence. `out`: `[dimension]` f32; every coordinate is an
-    /// integer in `-32512..=32512` times 2^exponent, all zero if no word is known.
+    /// integer in `-32767..=32767` times 2^exponent, all zero if no word is known. Words behind the
+    /// first 2^20 are left out.
     ///
     /// # Errors
     /// [`DimensionError`] if `out` has another length; nothing is written.
@@ -198,10 +202,10 @@ impl<'a> Lexicon<'a> {
                 found: out.len(),
             });
         }
-        // A word adds at most 2^16·2^7 to a sum, so 2^40 words fit.
+        // A word adds at most 2^23 to a sum, which `rounded_quotient` takes times 2^9.
         let mut sums = [0i64; MAX_LEXICON_DIMENSION as usize];
         let mut total: i64 = 0;
-        for mut word in words_lossy(sentence) {
+        for mut word in words_lossy(sentence).take(MAX_WORDS_IN_SENTENCE) {
             if let Some((weight, vector)) = self.find(&word).and_then(|index| self.entry(index)) {
                 for (sum, coordinate) in sums.iter_mut().zip(vector) {
                     *sum += i64::from(weight) * i64::from(*coordinate);
@@ -211,7 +215,7 @@ impl<'a> Lexicon<'a> {
             word.zeroize();
         }
         for (out, sum) in out.iter_mut().zip(&sums) {
-            // |sum| ≤ 128·total, so the quotient fits 16 bits.
+            // |sum| ≤ 128·total: only a vector of −128 throughout can reach the clamp.
             let mean = rounded_quotient(sum << FRACTION_BITS, total);
             *out = self.scale.coordinate(mean);
         }

@@ -184,12 +184,7 @@ impl<'a> Pack<'a> {
             .split_at_checked(name_length)
             .unwrap_or_default();
         if core::str::from_utf8(name).is_err() || padding.iter().any(|b| *b != 0) {
-            return Err(PackError::Field {
-                name: "encoder name",
-                found: name_length as u64,
-                least: 0,
-                most: 32,
-            });
+            return Err(PackError::EncoderName);
         }
         let count = within(
             "section count",
@@ -585,6 +580,8 @@ pub enum PackError {
         /// The largest value allowed.
         most: u64,
     },
+    /// The encoder's name is not UTF-8 padded with zeroes.
+    EncoderName,
     /// A power of two outside its range.
     Exponent {
         /// Its value.
@@ -647,6 +644,7 @@ impl fmt::Display for PackError {
             } => {
                 write!(f, "{name} is {found}, allowed are {least}..={most}")
             }
+            Self::EncoderName => f.write_str("the encoder's name is not UTF-8 padded with zeroes"),
             Self::Exponent { found, least, most } => {
                 write!(f, "exponent is {found}, allowed are {least}..={most}")
             }

@@ -39,7 +39,8 @@ impl Release {
     /// The length of the byte form.
     pub const BYTES: usize = 24;
 
-    /// The index of the candidate drawn, in `0..m`. Its embedding is on the server.
+    /// The index of the candidate drawn. Its embedding is on the server. In a release that was read
+    /// from bytes it may be any number.
     pub fn candidate(&self) -> u32 {
         self.candidate
     }

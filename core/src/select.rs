@@ -248,18 +248,36 @@ pub fn select<const B: usize, R: Rng + ?Sized>(
             limit: B.min(usize::from(u16::MAX) + 1),
         });
     }
+    select_within::<B, R>(levels, bound, rule, ratio, rng)
+}
+
+/// [`select`] behind its check of the bound.
+///
+/// A function of its own because of a fault in the compiler: for `B` in the thousands, rustc 1.95
+/// (LLVM 22) on x86-64 moves the stack probe of this frame behind the check, where the probe
+/// overwrites the register that holds `bound`. The test of the widest histogram finds it in release
+/// builds.
+#[inline(never)]
+fn select_within<const B: usize, R: Rng + ?Sized>(
+    levels: &impl Levels,
+    bound: usize,
+    rule: Rule,
+    ratio: Ratio,
+    rng: &mut R,
+) -> Result<u32, SelectError> {
     let mut bins: Vec<Bin, B> = Vec::new();
     // Cannot fail: bound ≤ B.
     let _ = bins.resize(bound, Bin::default());
 
     let candidates = histogram(levels, &mut bins);
-    if candidates == 0 || candidates > MAX_CANDIDATES {
-        return Err(SelectError::Candidates { found: candidates });
-    }
-    let best = link_and_weigh(&mut bins, rule, ratio);
-    let (level, rank) = match rule {
-        Rule::PermuteAndFlip => permute_and_flip(&mut bins, best, candidates, rng),
-        Rule::Exponential => exponential(&bins, rng),
+    let drawn = if (1..=MAX_CANDIDATES).contains(&candidates) {
+        let best = link_and_weigh(&mut bins, rule, ratio);
+        Ok(match rule {
+            Rule::PermuteAndFlip => permute_and_flip(&mut bins, best, candidates, rng),
+            Rule::Exponential => exponential(&bins, rng),
+        })
+    } else {
+        Err(SelectError::Candidates { found: candidates })
     };
     for bin in &mut bins {
         bin.candidates.zeroize();
@@ -267,6 +285,7 @@ pub fn select<const B: usize, R: Rng + ?Sized>(
         bin.weight_minus_one.zeroize();
         bin.next.zeroize();
     }
+    let (level, rank) = drawn?;
     Ok(nth_of_level(levels, level, rank))
 }
 
