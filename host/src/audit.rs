@@ -153,7 +153,8 @@ mod tests {
             let laws =
                 [before.clone(), after.clone()].map(|levels| Law::new(levels, epsilon("2"), rule));
             let loss = laws[0].loss(&laws[1]);
-            assert!(loss <= 2.0 && loss > 1.9, "{rule:?}: {loss}");
+            // The rounding that the type promises, and no more.
+            assert!(loss <= 2.0 + 1e-9 && loss > 1.9, "{rule:?}: {loss}");
         }
     }
 }
