@@ -16,6 +16,7 @@ use undertone::error::{Error, Result};
 use undertone::output::AtomicFile;
 use undertone::packer::{self, Built, LexiconData, Options};
 use undertone::progress::Progress;
+use undertone::resume::{CachedEncoder, PartialLines};
 use undertone::{demo, mechanism};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
@@ -223,6 +224,7 @@ pub(crate) fn run() -> Result<()> {
             out,
         } => {
             let encoder = OnnxEncoder::open(&encoder, runtime.onnxruntime.as_deref())?;
+            AtomicFile::check(&out)?;
             let mut counts = WordCounts::default();
             for path in &corpus {
                 for document in Corpus::open(path)? {
@@ -246,13 +248,15 @@ pub(crate) fn run() -> Result<()> {
             limit,
             out,
         } => {
-            let OpenEncoder { encoder, .. } = encoder.open(LexiconEncoder::embedded)?;
-            let file = AtomicFile::create(&out)?;
+            let encoder = encoder.open(LexiconEncoder::embedded)?;
+            AtomicFile::check(&out)?;
             let mut rate = Rate::start();
             let documents = documents(&corpus, limit)?.collect::<Result<Vec<_>>>()?;
-            let embeddings = Embeddings::of(encoder.as_ref(), &documents)?;
-            rate.count(documents.len(), embeddings.sentences());
-            embeddings.write(file)?;
+            resumable(&encoder, &out, |encoder| {
+                let embeddings = Embeddings::of(encoder, &documents)?;
+                rate.count(documents.len(), embeddings.sentences());
+                embeddings.write(AtomicFile::create(&out)?)
+            })?;
             rate.report("encoded");
             Ok(())
         }
@@ -266,24 +270,22 @@ pub(crate) fn run() -> Result<()> {
             seed,
             out,
         } => {
-            let OpenEncoder { encoder, lexicon } = encoder.open(LexiconEncoder::embedded)?;
+            let encoder = encoder.open(LexiconEncoder::embedded)?;
             let options = Options {
                 candidates,
                 directions,
                 min_sentences,
                 seed,
             };
-            // Opened first, so that a wrong path is an error now and not after the work.
-            let pack_file = AtomicFile::create(&out)?;
+            AtomicFile::check(&out)?;
             let mut rate = Rate::start();
-            let built = packer::build(
-                documents(&corpus, limit)?,
-                encoder.as_ref(),
-                lexicon,
-                &options,
-            )?;
+            let built = resumable(&encoder, &out, |own| {
+                let documents = documents(&corpus, limit)?;
+                let built = packer::build(documents, own, encoder.lexicon.clone(), &options)?;
+                save_pack(&out, &built)?;
+                Ok(built)
+            })?;
             rate.count(built.candidates.entries.len(), built.sentences);
-            save_pack(pack_file, &out, &built)?;
             eprintln!(
                 "{}: {} bytes, {} candidates out of {} documents, {directions} directions",
                 out.display(),
@@ -333,21 +335,40 @@ fn run_demo(path: Option<&Path>, seed: u64, save: Option<&Path>) -> Result<()> {
             &typed
         }
     };
-    let file = save.map(AtomicFile::create).transpose()?;
+    save.map(AtomicFile::check).transpose()?;
     let built = demo::build(seed)?;
     demo::run(&built, text, &mut io::stdout().lock())?;
-    match (save, file) {
-        (Some(path), Some(file)) => save_pack(file, path, &built),
-        _ => Ok(()),
-    }
+    save.map_or(Ok(()), |path| save_pack(path, &built))
 }
 
 /// Writes a pack and, beside it, its candidates.
-fn save_pack(file: AtomicFile, path: &Path, built: &Built) -> Result<()> {
+fn save_pack(path: &Path, built: &Built) -> Result<()> {
     built
         .candidates
         .write(&path.with_extension("candidates.safetensors"))?;
-    finish(file, path, &built.pack)
+    write(path, &built.pack)
+}
+
+/// Encodes public text for the output `out`; what a neural encoder has done survives an interrupted
+/// run.
+fn resumable<T>(
+    encoder: &OpenEncoder,
+    out: &Path,
+    work: impl FnOnce(&dyn Encoder) -> Result<T>,
+) -> Result<T> {
+    // A lexicon is faster than the file would be.
+    if encoder.lexicon.is_some() {
+        return work(encoder.encoder.as_ref());
+    }
+    let mut path = out.as_os_str().to_owned();
+    path.push(".embeddings.partial");
+    let cached = CachedEncoder::open(encoder.encoder.as_ref(), path.into())?;
+    if cached.known() > 0 {
+        eprintln!("resuming: {} sentences are encoded already", cached.known());
+    }
+    let done = work(&cached)?;
+    cached.finish()?;
+    Ok(done)
 }
 
 /// One line of a releases file.
@@ -374,17 +395,44 @@ fn privatize(
         encoder.open(|| LexiconEncoder::new(&pack).unwrap_or_else(LexiconEncoder::embedded))?;
     mechanism::check_encoder(&pack, encoder.as_ref())?;
     let mut document = mechanism::document(&pack)?;
-    // All lines are read once before anything is released: a broken line at the end must not cost
+    let (mut lines, left) = PartialLines::open(out)?;
+    let belongs = |line: &String, id: &str| {
+        let line: Option<ReleaseLine> = serde_json::from_str(line).ok();
+        line.is_some_and(|line| {
+            let release = hex::decode(&line.release).ok();
+            let release = release.and_then(|bytes| Release::from_bytes(&bytes).ok());
+            line.id == id
+                && release.is_some_and(|release| {
+                    (release.pack_id(), release.epsilon(), release.rule())
+                        == (pack.id(), epsilon, rule)
+                })
+        })
+    };
+    // All documents are read once before anything is released: a broken line at the end must not cost
     // the budget of the documents before it.
     let mut total = 0;
+    let mut fitting = 0;
     for document in documents(input, limit)? {
-        document?;
+        let document = document?;
+        fitting += usize::from(
+            left.get(total)
+                .is_some_and(|line| belongs(line, &document.id)),
+        );
         total += 1;
     }
-    let mut file = AtomicFile::create(out)?;
-    let progress = Progress::new("releasing documents", total);
+    if fitting < left.len() {
+        eprintln!(
+            "starting over: what is left of an earlier run is for another pack, epsilon, rule or input"
+        );
+        lines.restart();
+        fitting = 0;
+    } else if fitting > 0 {
+        eprintln!("resuming: {fitting} documents are released already");
+    }
+    let progress = Progress::new("releasing documents", total as u64);
+    progress.advance(fitting as u64);
     let mut rate = Rate::start();
-    let mut rest = documents(input, limit)?;
+    let mut rest = documents(input, limit)?.skip(fitting);
     loop {
         let batch = rest.by_ref().take(BATCH).collect::<Result<Vec<_>>>()?;
         if batch.is_empty() {
@@ -406,12 +454,12 @@ fn privatize(
                 id: source.id.clone(),
                 release: hex::encode(release.to_bytes()),
             };
-            write_line(&mut file, out, &line)?;
+            lines.push(&json(&line))?;
             progress.advance(1);
         }
         rate.count(batch.len(), sentences.len());
     }
-    file.commit()?;
+    lines.commit()?;
     rate.report("released");
     Ok(())
 }
@@ -459,7 +507,7 @@ fn decode(candidates: &Path, input: &Path, out: &Path) -> Result<()> {
             excerpt: &candidate.excerpt,
             embedding,
         };
-        write_line(&mut file, out, &decoded)?;
+        writeln!(file, "{}", json(&decoded)).map_err(failed("write", out))?;
     }
     file.commit()?;
     rate.count(line, 0);
@@ -524,18 +572,12 @@ fn read_pack(path: &Path) -> Result<Pack<'static>> {
     })
 }
 
-fn write_line(file: &mut AtomicFile, path: &Path, line: &impl Serialize) -> Result<()> {
-    let mut text = serde_json::to_string(line).expect("strings and numbers are JSON");
-    text.push('\n');
-    file.write_all(text.as_bytes())
-        .map_err(failed("write", path))
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("strings and numbers are JSON")
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    finish(AtomicFile::create(path)?, path, bytes)
-}
-
-fn finish(mut file: AtomicFile, path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
     file.write_all(bytes).map_err(failed("write", path))?;
     file.commit()
 }

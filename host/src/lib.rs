@@ -14,6 +14,7 @@ pub mod mechanism;
 pub mod output;
 pub mod packer;
 pub mod progress;
+pub mod resume;
 pub mod text;
 
 pub use error::{Error, Result};

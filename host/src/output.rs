@@ -92,6 +92,14 @@ impl AtomicFile {
         }
     }
 
+    /// Says now, before the work, whether `path` can be written.
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create).
+    pub fn check(path: impl AsRef<Path>) -> Result<()> {
+        Self::create(path).map(drop)
+    }
+
     /// Writes everything to the disk and gives the file its name, replacing a file of that name.
     ///
     /// # Errors
@@ -107,21 +115,27 @@ impl AtomicFile {
 
     fn finish(&mut self) -> io::Result<()> {
         self.writer.flush()?;
-        self.writer.get_ref().sync_all()?;
-        fs::rename(&self.beside, &self.target)?;
+        rename_durably(self.writer.get_ref(), &self.beside, &self.target)?;
         self.committed = true;
-        // The new name survives a power failure only when the folder is on the disk too. Other
-        // systems do not let a folder be opened as a file.
-        #[cfg(unix)]
-        {
-            let folder = match self.target.parent() {
-                Some(folder) if !folder.as_os_str().is_empty() => folder,
-                _ => Path::new("."),
-            };
-            File::open(folder)?.sync_all()?;
-        }
         Ok(())
     }
+}
+
+/// Puts `file`, which lies at `from`, on the disk and then gives it its name.
+pub(crate) fn rename_durably(file: &File, from: &Path, to: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    fs::rename(from, to)?;
+    // The new name survives a power failure only when the folder is on the disk too. Other systems do
+    // not let a folder be opened as a file.
+    #[cfg(unix)]
+    {
+        let folder = match to.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
 }
 
 /// One tensor of a safetensors file; `bytes` are little-endian and as many as `shape` says.

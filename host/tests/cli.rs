@@ -1,8 +1,12 @@
 //! The command line, run as a user runs it.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -156,6 +160,125 @@ fn text_becomes_releases_that_the_server_reads() {
     let first = fs::read(folder.join("r.jsonl")).unwrap();
     succeed(folder, &private);
     assert_ne!(fs::read(folder.join("r.jsonl")).unwrap(), first);
+}
+
+#[test]
+fn interrupted_releases_go_on_and_others_start_over() {
+    let folder = prepared();
+    let folder = folder.path();
+    let run = |epsilon: &str| {
+        let arguments = [
+            "privatize",
+            "--pack",
+            "a.pack",
+            "--epsilon",
+            epsilon,
+            "--in",
+            "private.tsv",
+            "--out",
+            "r.jsonl",
+        ];
+        let output = undertone(folder, &arguments);
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    run("10");
+    let whole = fs::read_to_string(folder.join("r.jsonl")).unwrap();
+    let part: String = whole
+        .lines()
+        .take(12)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::remove_file(folder.join("r.jsonl")).unwrap();
+    fs::write(
+        folder.join("r.jsonl.partial"),
+        part.clone() + "{\"id\": \"li",
+    )
+    .unwrap();
+    assert!(run("10").contains("resuming: 12 documents"));
+    let resumed = fs::read_to_string(folder.join("r.jsonl")).unwrap();
+    assert!(
+        resumed.starts_with(&part),
+        "what was released stays released"
+    );
+    assert_eq!(resumed.lines().count(), 30);
+    assert!(!folder.join("r.jsonl.partial").exists());
+
+    // Releases under another epsilon are not mixed in.
+    fs::write(folder.join("r.jsonl.partial"), &part).unwrap();
+    assert!(run("5").contains("starting over"));
+    let again = fs::read_to_string(folder.join("r.jsonl")).unwrap();
+    assert_eq!(again.lines().count(), 30);
+    let epsilon_5 = "404b4c00";
+    assert!(
+        again.lines().all(|line| line.contains(epsilon_5)),
+        "{again}"
+    );
+}
+
+#[test]
+fn a_killed_run_goes_on_and_gives_what_an_undisturbed_one_gives() {
+    let Some(model) = common::minilm("model.onnx") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sentences: Vec<&str> = include_str!("../assets/demo-corpus.txt")
+        .lines()
+        .filter(|line| line.ends_with('.'))
+        .take(200)
+        .collect();
+    let corpus: String = sentences
+        .chunks(10)
+        .map(|text| format!("0\t{}\n", text.join(" ")))
+        .collect();
+    fs::write(folder.join("public.tsv"), corpus).unwrap();
+    let model = model.to_str().unwrap();
+    let to = |out: &'static str| {
+        [
+            "pack",
+            "--corpus",
+            "public.tsv",
+            "--encoder",
+            model,
+            "--out",
+            out,
+        ]
+    };
+    succeed(folder, &to("undisturbed.pack"));
+
+    let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .current_dir(folder)
+        .env_remove("ORT_DYLIB_PATH")
+        .args(to("killed.pack"))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let partial = folder.join("killed.pack.embeddings.partial");
+    let start = Instant::now();
+    // A record has 1560 bytes and 64 of them are written at a time.
+    while fs::metadata(&partial).map_or(0, |file| file.len()) < 90_000 {
+        assert!(
+            start.elapsed() < Duration::from_secs(120),
+            "nothing was written"
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!folder.join("killed.pack").exists() && partial.exists());
+
+    let output = undertone(folder, &to("killed.pack"));
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && shown.contains("resuming: "),
+        "{shown}"
+    );
+    let read = |name: &str| fs::read(folder.join(name)).unwrap();
+    assert!(read("killed.pack") == read("undisturbed.pack"));
+    assert!(read("killed.candidates.safetensors") == read("undisturbed.candidates.safetensors"));
+    // The two outputs of each run, the corpus, and nothing else.
+    assert_eq!(names(folder).len(), 5, "{:?}", names(folder));
 }
 
 #[test]

@@ -7,9 +7,8 @@
 
 mod common;
 
-use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use undertone::Error;
@@ -17,7 +16,7 @@ use undertone::encoder::{Encoder, OnnxEncoder, RUNTIME_VARIABLE, Runtime, encode
 use undertone::progress::Progress;
 
 use common::{
-    DIMENSION, Model, TABLE, fitting_tokenizer, table_bytes, tokenizer_json, write_encoder,
+    DIMENSION, Model, TABLE, fitting_tokenizer, minilm, table_bytes, tokenizer_json, write_encoder,
 };
 
 /// The built-in engine and, if the variable names it, ONNX Runtime.
@@ -411,21 +410,6 @@ fn identity_follows_the_bytes_of_both_files() {
 }
 
 // --- all-MiniLM-L6-v2 -------------------------------------------------------------------------
-
-fn minilm(file: &str) -> Option<PathBuf> {
-    let models = env::var_os("UNDERTONE_MODELS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/models"),
-        PathBuf::from,
-    );
-    let path = models.join("all-MiniLM-L6-v2").join(file);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!(
-        "not checked: {file} of all-MiniLM-L6-v2 (not at hand; UNDERTONE_MODELS names its folder)"
-    );
-    None
-}
 
 /// The real model on each engine, opened once for all tests.
 fn minilm_encoders() -> Option<&'static [OnnxEncoder]> {

@@ -5,6 +5,7 @@
 // Each test program uses a part of this.
 #![allow(dead_code)]
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -192,4 +193,20 @@ pub(crate) fn write_encoder(folder: &Path, name: &str, model: &Model, tokenizer:
 /// The tokenizer that fits [`TABLE`].
 pub(crate) fn fitting_tokenizer() -> String {
     tokenizer_json(&["red", "green", "blue"], "null")
+}
+
+/// A file of the real model, where it is at hand.
+pub(crate) fn minilm(file: &str) -> Option<PathBuf> {
+    let models = env::var_os("UNDERTONE_MODELS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/models"),
+        PathBuf::from,
+    );
+    let path = models.join("all-MiniLM-L6-v2").join(file);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!(
+        "not checked: {file} of all-MiniLM-L6-v2 (not at hand; UNDERTONE_MODELS names its folder)"
+    );
+    None
 }
