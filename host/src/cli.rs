@@ -227,7 +227,7 @@ pub(crate) fn run() -> Result<()> {
             AtomicFile::check(&out)?;
             let mut counts = WordCounts::default();
             for path in &corpus {
-                for document in Corpus::open(path)? {
+                for document in Corpus::open_watched(path)? {
                     counts.add(&document?);
                 }
             }
@@ -432,7 +432,10 @@ fn privatize(
     let progress = Progress::new("releasing documents", total as u64);
     progress.advance(fitting as u64);
     let mut rate = Rate::start();
-    let mut rest = documents(input, limit)?.skip(fitting);
+    // Not watched: another bar is there.
+    let mut rest = Corpus::open(input)?
+        .take(limit.unwrap_or(usize::MAX))
+        .skip(fitting);
     loop {
         let batch = rest.by_ref().take(BATCH).collect::<Result<Vec<_>>>()?;
         if batch.is_empty() {
@@ -559,7 +562,7 @@ fn documents(
     path: &Path,
     limit: Option<usize>,
 ) -> Result<impl Iterator<Item = Result<CorpusDocument>>> {
-    Ok(Corpus::open(path)?.take(limit.unwrap_or(usize::MAX)))
+    Ok(Corpus::open_watched(path)?.take(limit.unwrap_or(usize::MAX)))
 }
 
 /// A pack from a file. Its bytes stay in memory until the process ends, which for a command line

@@ -10,7 +10,7 @@
 //! `line-N`, N counted from 1.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, LineProblem, Result};
+use crate::progress::Progress;
 
 /// The longest line that is read, in bytes without the line end: 16 MiB.
 ///
@@ -50,6 +51,20 @@ pub struct Corpus {
     ended: bool,
 }
 
+/// A file whose progress is shown.
+struct Watched {
+    file: File,
+    progress: Progress,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.progress.advance(read as u64);
+        Ok(read)
+    }
+}
+
 #[derive(Clone, Copy)]
 enum Format {
     Jsonl,
@@ -64,7 +79,24 @@ impl Corpus {
     /// [`Error::Io`] if the file cannot be opened. Iterating gives [`Error::CorpusLine`] for a line
     /// that cannot be read or is not a document.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref().to_owned();
+        Self::open_from(path.as_ref().to_owned(), |file| Box::new(file))
+    }
+
+    /// As [`open`](Self::open), with a progress bar of the bytes read.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_watched(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_from(path.as_ref().to_owned(), |file| {
+            let total = file.metadata().map_or(0, |about| about.len());
+            Box::new(Watched {
+                file,
+                progress: Progress::new("reading", total),
+            })
+        })
+    }
+
+    fn open_from(path: PathBuf, source: impl FnOnce(File) -> Box<dyn Read + Send>) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let (stem, gzipped) = match name.strip_suffix(".gz") {
             Some(stem) => (stem, true),
@@ -77,20 +109,11 @@ impl Corpus {
         } else {
             return Err(Error::UnknownCorpusFormat { path });
         };
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(cause) => {
-                return Err(Error::Io {
-                    action: "open",
-                    path,
-                    cause,
-                });
-            }
-        };
+        let source = source(File::open(&path).map_err(Error::io("open", &path))?);
         let reader: Box<dyn BufRead + Send> = if gzipped {
-            Box::new(BufReader::new(MultiGzDecoder::new(file)))
+            Box::new(BufReader::new(MultiGzDecoder::new(source)))
         } else {
-            Box::new(BufReader::new(file))
+            Box::new(BufReader::new(source))
         };
         Ok(Self {
             path,
