@@ -114,7 +114,7 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         pack: PathBuf,
         /// The privacy parameter of each document, 0.000001 to 1000.
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         epsilon: Epsilon,
         /// How a candidate is drawn.
         #[arg(long, value_enum, default_value_t = RuleArg::PermuteAndFlip)]

@@ -61,6 +61,13 @@ impl AtomicFile {
                 problem: "it is a folder; add a file name",
             });
         }
+        // Taking its place would remove a device or a pipe.
+        if target.metadata().is_ok_and(|there| !there.is_file()) {
+            return Err(Error::OutputPath {
+                path: target,
+                problem: "it is not a regular file; name one",
+            });
+        }
         // The process id and a counter make the name unique among running processes; a leftover of
         // a killed process with the same number is stepped over.
         static COUNTER: AtomicU64 = AtomicU64::new(0);

@@ -383,12 +383,12 @@ fn epsilon_outside_its_range_is_refused() {
         ("", "not a decimal number"),
         ("NaN", "not a decimal number"),
     ] {
-        let epsilon = format!("--epsilon={epsilon}");
         let arguments = [
             "privatize",
             "--pack",
             "a.pack",
-            &epsilon,
+            "--epsilon",
+            epsilon,
             "--in",
             "private.tsv",
             "--out",
@@ -575,13 +575,33 @@ fn sizes_outside_their_range_are_refused() {
 #[test]
 fn outputs_that_cannot_be_written_are_refused_before_the_work() {
     let folder = prepared();
-    for out in ["no-folder/b.pack", "."] {
+    let folder = folder.path();
+    // Where a rename would put a file in the place of something else.
+    let socket = folder.join("socket");
+    drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    for out in ["no-folder/b.pack", ".", "socket"] {
+        let pack = ["pack", "--corpus", "public.jsonl", "--out", out];
+        refuse(folder, &pack, &["cannot"]);
+        let release = [
+            "privatize",
+            "--pack",
+            "a.pack",
+            "--epsilon",
+            "1",
+            "--in",
+            "private.tsv",
+            "--out",
+            out,
+        ];
+        refuse(folder, &release, &["cannot"]);
         refuse(
-            folder.path(),
-            &["pack", "--corpus", "public.jsonl", "--out", out],
+            folder,
+            &["encode", "--corpus", "public.jsonl", "--out", out],
             &["cannot"],
         );
+        refuse(folder, &["demo", "--save", out], &["cannot"]);
     }
+    assert!(!socket.metadata().unwrap().is_file());
 }
 
 #[test]
