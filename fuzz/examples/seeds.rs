@@ -35,5 +35,7 @@ fn main() -> std::io::Result<()> {
     ] {
         fs::write(folder.join(name), pack(2, "seed encoder", &sections))?;
     }
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/golden.pack");
+    fs::copy(golden, folder.join("golden.pack"))?;
     Ok(())
 }

@@ -14,8 +14,8 @@ const SENTENCES: usize = 31;
 
 /// Builds a pack whose numbers are arbitrary, pushes arbitrary embeddings and releases.
 ///
-/// Checked: the order of the sentences does not matter; with ε = 1000 the release is a candidate
-/// of greatest depth, the depth computed here from its definition.
+/// Checked: the order of the sentences does not matter; levels are those of the depth computed here
+/// from its definition; with ε = 1000 the release is a candidate of greatest depth.
 pub fn document_release_is_total(data: &[u8]) {
     // Input that is too short for a document teaches nothing.
     let _ = release(&mut Unstructured::new(data));
@@ -56,21 +56,32 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
 
     let bytes = pack(dimension as u32, "", &[(*b"DPTH", depth_section(&depth))]);
     let pack = Pack::parse(&bytes).expect("a well-formed pack");
-    let draw = |embeddings: &mut dyn Iterator<Item = &Vec<f32>>, rule| {
+    let document = |embeddings: &mut dyn Iterator<Item = &Vec<f32>>| {
         let mut document = Document::<SENTENCES, 4>::new(&pack).expect("few directions");
         for embedding in embeddings {
             document
                 .push(embedding)
                 .expect("the right length, and room");
         }
-        document.release(Epsilon::MAX, rule, &mut Repeated(&key))
+        document
     };
     let depths: Vec<usize> = (0..candidates)
         .map(|f| depth_of(&depth, &embeddings, f))
         .collect();
+    let mut levels = Vec::new();
+    document(&mut embeddings.iter())
+        .levels(|block| levels.extend(block.iter().map(|level| usize::from(*level))));
+    let expected: Vec<usize> = depths
+        .iter()
+        .map(|depth| embeddings.len() / 2 - depth)
+        .collect();
+    assert_eq!(levels, expected);
     for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
-        let forwards = draw(&mut embeddings.iter(), rule);
-        assert_eq!(forwards, draw(&mut embeddings.iter().rev(), rule));
+        let draw = |mut document: Document<'_, SENTENCES, 4>| {
+            document.release(Epsilon::MAX, rule, &mut Repeated(&key))
+        };
+        let forwards = draw(document(&mut embeddings.iter()));
+        assert_eq!(forwards, draw(document(&mut embeddings.iter().rev())));
         if Repeated(&key).works() {
             let drawn = forwards.expect("working entropy").candidate() as usize;
             // ε = 1000 counts as about 85: a worse level has a probability below 2^-40.

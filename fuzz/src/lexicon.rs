@@ -25,6 +25,13 @@ pub fn lexicon_words_are_total(data: &[u8]) {
         .sentence_vector(&text, &mut vector)
         .expect("the right length");
 
+    // Bytes that are not UTF-8 separate words, as the character that replaces them does.
+    let mut lossy = [f32::NAN; 2];
+    lexicon
+        .sentence_vector_lossy(data, &mut lossy)
+        .expect("the right length");
+    assert_eq!(lossy, vector, "{data:?}");
+
     let known: Vec<Entry> = words(&text)
         .filter_map(|word| {
             entries()

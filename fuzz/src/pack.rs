@@ -39,6 +39,13 @@ fn parse_and_use(bytes: &[u8], input: &[u8]) {
         assert!((1..=65_536).contains(&depth.candidates()));
         assert!((1..=1024).contains(&depth.n_directions()));
         assert!((-24..=24).contains(&depth.exponent()));
+        // Lengths that do not fit, on both sides.
+        for lengths in [0, 1, depth.n_directions(), depth.n_directions() + 1] {
+            let mut projections = vec![0; lengths];
+            depth.projections(&vec![f32::MAX; lengths], &mut projections);
+            depth.codes_of(&projections, &mut vec![0; depth.n_directions()]);
+        }
+        depth.bucket_input(i64::MIN);
     }
     use_document::<128, 100>(&pack, input);
     use_document::<2, 1>(&pack, input);
@@ -92,6 +99,7 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
         .map(|bytes| f32::from_le_bytes(*bytes))
         .collect();
     let dimension = pack.dimension();
+    assert_eq!(document.dimension(), dimension);
     let mut pushed = 0;
     for embedding in values.chunks(dimension).take(K + 1) {
         let result = document.push(embedding);
@@ -107,8 +115,8 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
             );
         }
     }
-    for sentence in String::from_utf8_lossy(input).split('.').take(3) {
-        let result = document.push_sentence(sentence);
+    for sentence in input.split(|byte| *byte == b'.').take(3) {
+        let result = document.push_sentence_lossy(sentence);
         match pack.lexicon() {
             None => assert_eq!(result, Err(DocumentError::NoLexicon)),
             Some(_) if pushed < K => {
@@ -119,6 +127,7 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
         }
     }
     assert_eq!(document.sentences(), pushed);
+    document.levels(|block| assert!(block.iter().all(|level| usize::from(*level) <= pushed / 2)));
 
     let tail = &input[input.len().saturating_sub(32)..];
     let micro = values

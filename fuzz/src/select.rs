@@ -43,7 +43,7 @@ fn draw(mut u: Unstructured<'_>) -> Result<()> {
     let bound = match u.arbitrary::<u8>()? {
         255 => usize::MAX,
         254 => 65_537,
-        253 => u.int_in_range(0..=1025)?,
+        253 => u.int_in_range(0..=4097)?,
         small => small.into(),
     };
     let capacity: u8 = u.int_in_range(0..=3)?;
@@ -66,7 +66,7 @@ fn draw(mut u: Unstructured<'_>) -> Result<()> {
         0 => check::<1>(&case, rule, epsilon, seed),
         1 => check::<8>(&case, rule, epsilon, seed),
         2 => check::<128>(&case, rule, epsilon, seed),
-        _ => check::<1024>(&case, rule, epsilon, seed),
+        _ => check::<4096>(&case, rule, epsilon, seed),
     }
     Ok(())
 }
