@@ -10,7 +10,7 @@ use crate::lexicon::{Lexicon, MAX_LEXICON_DIMENSION};
 use crate::pack::{DepthSection, Pack};
 use crate::release::Release;
 use crate::rng::{Entropy, ReleaseStream};
-use crate::select::{Levels, Ratio, Rule, SelectError, select};
+use crate::select::{Ratio, Rule, SelectError, select};
 
 /// A private document: sentences go in, one private [`Release`] comes out, and the document is
 /// empty again.
@@ -158,15 +158,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         self.counts.sentences()
     }
 
-    /// Calls `visit` with the level of every candidate, in order, in blocks: 0 is best.
-    ///
-    /// **Private data.** The levels are what the selection protects; they are here for audits and
-    /// experiments on public text and must not leave the device.
-    pub fn levels(&self, visit: impl FnMut(&[u16])) {
-        self.depth_levels().for_each_block(visit);
-    }
-
-    fn depth_levels(&self) -> DepthLevels<'_, K, P> {
+    pub(crate) fn levels(&self) -> DepthLevels<'_, K, P> {
         DepthLevels {
             section: self.section,
             counts: &self.counts,
@@ -200,9 +192,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
         // Before the first sentence too, so that an empty document takes the same work.
         self.counts.fill(self.section.n_directions());
-        let candidate =
-            select::<K, _>(&self.depth_levels(), rule, Ratio::new(epsilon), &mut stream)
-                .map_err(DocumentError::Selection)?;
+        let candidate = select::<K, _>(&self.levels(), rule, Ratio::new(epsilon), &mut stream)
+            .map_err(DocumentError::Selection)?;
         self.clear();
         Ok(Release {
             rule,

@@ -35,7 +35,7 @@
 //! [`pack`] reads the file that the public side built; [`lexicon`] turns text into vectors without
 //! a neural runtime; [`depth`] reduces a document to integer levels; [`select`] draws from levels;
 //! [`document`] is the one public way from private sentences to a [`release`]. [`epsilon`] and
-//! [`rng`] hold the parameters and the randomness they share.
+//! [`rng`] hold the parameters and the randomness they share. [`hazmat`] is for auditors.
 //!
 //! # Errors
 //!
@@ -60,6 +60,7 @@ pub mod depth;
 pub mod document;
 pub mod epsilon;
 mod fixed;
+pub mod hazmat;
 pub mod lexicon;
 pub mod pack;
 pub mod release;

@@ -3,6 +3,7 @@
 use arbitrary::{Result, Unstructured};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
@@ -69,8 +70,9 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
         .map(|f| depth_of(&depth, &embeddings, f))
         .collect();
     let mut levels = Vec::new();
-    document(&mut embeddings.iter())
-        .levels(|block| levels.extend(block.iter().map(|level| usize::from(*level))));
+    hazmat::levels(&document(&mut embeddings.iter()), |block| {
+        levels.extend(block.iter().map(|level| usize::from(*level)));
+    });
     let expected: Vec<usize> = depths
         .iter()
         .map(|depth| embeddings.len() / 2 - depth)

@@ -2,6 +2,7 @@
 
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
@@ -127,7 +128,9 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
         }
     }
     assert_eq!(document.sentences(), pushed);
-    document.levels(|block| assert!(block.iter().all(|level| usize::from(*level) <= pushed / 2)));
+    hazmat::levels(&document, |block| {
+        assert!(block.iter().all(|level| usize::from(*level) <= pushed / 2));
+    });
 
     let tail = &input[input.len().saturating_sub(32)..];
     let micro = values

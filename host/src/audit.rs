@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 
 use gauss_quad::GaussLegendre;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::select::{Ratio, Rule};
 
 use crate::mechanism::HostDocument;
@@ -109,7 +110,7 @@ impl Law {
 /// The levels of all candidates for the document as it stands. Private data.
 pub fn levels(document: &HostDocument<'_>) -> Vec<u16> {
     let mut levels = Vec::new();
-    document.levels(|block| levels.extend_from_slice(block));
+    hazmat::levels(document, |block| levels.extend_from_slice(block));
     levels
 }
 

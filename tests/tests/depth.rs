@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::SeedableRng;
 use undertone_core::select::{Ratio, Rule, SliceLevels, select};
@@ -104,7 +105,7 @@ fn documents(
 
 fn levels_of<const K: usize, const P: usize>(document: &Document<'_, K, P>) -> Vec<u16> {
     let mut levels = Vec::new();
-    document.levels(|block| levels.extend_from_slice(block));
+    hazmat::levels(document, |block| levels.extend_from_slice(block));
     levels
 }
 
