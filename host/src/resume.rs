@@ -19,7 +19,7 @@ use crate::output::{AtomicFile, rename_durably};
 const MAGIC: &[u8; 8] = b"UTEMBED1";
 
 /// Records written between two flushes: what a killed process loses at most.
-const FLUSH_EVERY: u32 = 64;
+const FLUSH_EVERY: u64 = 64;
 
 type Key = [u8; 16];
 
@@ -40,7 +40,7 @@ pub struct CachedEncoder<'a> {
 
 struct Appender {
     writer: BufWriter<File>,
-    unflushed: u32,
+    appended: u64,
 }
 
 impl<'a> CachedEncoder<'a> {
@@ -77,7 +77,7 @@ impl<'a> CachedEncoder<'a> {
             known,
             file: Mutex::new(Appender {
                 writer: BufWriter::new(file),
-                unflushed: 0,
+                appended: 0,
             }),
         })
     }
@@ -103,12 +103,21 @@ impl<'a> CachedEncoder<'a> {
         // A poisoned lock means a panic elsewhere; whole records before it are still good.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.writer.write_all(&record)?;
-        file.unflushed += 1;
-        if file.unflushed >= FLUSH_EVERY {
-            file.unflushed = 0;
+        file.appended += 1;
+        if file.appended.is_multiple_of(FLUSH_EVERY) {
             file.writer.flush()?;
         }
         Ok(())
+    }
+}
+
+/// A run that failed before it encoded anything leaves nothing behind.
+impl Drop for CachedEncoder<'_> {
+    fn drop(&mut self) {
+        let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if self.known.is_empty() && file.appended == 0 {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -188,7 +197,7 @@ pub struct PartialLines {
     /// Bytes of the file that are kept.
     kept: u64,
     writer: Option<BufWriter<File>>,
-    unflushed: u32,
+    appended: u64,
 }
 
 impl PartialLines {
@@ -228,7 +237,7 @@ impl PartialLines {
             beside,
             kept,
             writer: None,
-            unflushed: 0,
+            appended: 0,
         };
         Ok((started, lines))
     }
@@ -250,9 +259,8 @@ impl PartialLines {
         let writer = self.writer()?;
         writer.write_all(line.as_bytes())?;
         writer.write_all(b"\n")?;
-        self.unflushed += 1;
-        if self.unflushed >= FLUSH_EVERY {
-            self.unflushed = 0;
+        self.appended += 1;
+        if self.appended.is_multiple_of(FLUSH_EVERY) {
             self.writer()?.flush()?;
         }
         Ok(())
@@ -380,6 +388,8 @@ mod tests {
             .finish()
             .unwrap();
         assert!(!path.exists());
+        drop(CachedEncoder::open(&inner, path.clone()).unwrap());
+        assert!(!path.exists(), "nothing was encoded");
     }
 
     #[test]
