@@ -12,6 +12,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, OnceLock};
 use std::{env, fs, io};
 
+use undertone::encoder::{Encoder, LexiconEncoder};
+use undertone::{demo, mechanism};
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 
@@ -227,16 +229,16 @@ fn stack_stays_within_its_promise() {
     }
 }
 
-/// The release that a program printed, which must be one of the golden pack.
-fn printed_release(output: &Output) -> Release {
+/// The release that a program printed, which must be one of this pack.
+fn printed_release(output: &Output, pack: &Path) -> Release {
     let text = String::from_utf8_lossy(&output.stdout);
     let bytes: Vec<u8> = (0..text.trim().len() / 2)
         .map(|index| u8::from_str_radix(&text[2 * index..2 * index + 2], 16))
         .collect::<Result<_, _>>()
         .unwrap_or_else(|_| panic!("not hexadecimal: {text}"));
     let release = Release::from_bytes(&bytes).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let pack = fs::read(golden("golden.pack")).expect("the golden pack is in the tree");
-    let pack = Pack::parse(&pack).expect("the golden pack is a pack");
+    let pack = fs::read(pack).expect("the program read it");
+    let pack = Pack::parse(&pack).expect("the program used it");
     assert_eq!(release.pack_id(), pack.id());
     assert!(release.candidate() < pack.depth().expect("it has candidates").candidates());
     release
@@ -258,7 +260,12 @@ fn text_or_embeddings_become_a_release() {
         .args(["--epsilon", "2.5"])
         .arg(golden("golden.pack"))
         .stdin(fs::File::open(text).expect("it was just written")));
-    assert_eq!(printed_release(&output).epsilon().micro(), 2_500_000);
+    assert_eq!(
+        printed_release(&output, &golden("golden.pack"))
+            .epsilon()
+            .micro(),
+        2_500_000
+    );
 
     let embeddings = output_dir().join("embeddings.f32");
     fs::write(&embeddings, [0x3e; 4 * 16 * 3]).expect("the target folder can be written");
@@ -266,7 +273,54 @@ fn text_or_embeddings_become_a_release() {
         .arg(golden("golden.pack"))
         .arg("--embeddings")
         .arg(embeddings));
-    assert_eq!(printed_release(&output).epsilon().micro(), 10_000_000);
+    assert_eq!(
+        printed_release(&output, &golden("golden.pack"))
+            .epsilon()
+            .micro(),
+        10_000_000
+    );
+}
+
+#[test]
+fn the_server_reads_what_a_c_program_releases_under_a_pack_of_the_host() {
+    if !have("gcc", "gcc") {
+        return;
+    }
+    let program = compile("gcc", "consumer-server", "consumer.c", static_library(), []);
+    let built = demo::build(1).expect("the demo corpus is public and fine");
+    let pack = output_dir().join("demo.pack");
+    fs::write(&pack, &built.pack).expect("the target folder can be written");
+
+    let encoder = LexiconEncoder::embedded();
+    let sentences = mechanism::sentences(demo::PRIVATE_TEXT);
+    let mut rows = vec![0f32; sentences.len() * encoder.dimension()];
+    for (row, sentence) in rows.chunks_exact_mut(encoder.dimension()).zip(&sentences) {
+        encoder
+            .encode(sentence, row)
+            .expect("the lexicon's dimension");
+    }
+    let embeddings = output_dir().join("demo.f32");
+    let bytes: Vec<u8> = rows.iter().flat_map(|x| x.to_le_bytes()).collect();
+    fs::write(&embeddings, bytes).expect("the target folder can be written");
+    let from_embeddings = run(Command::new(&program)
+        .arg(&pack)
+        .arg("--embeddings")
+        .arg(embeddings));
+
+    let text = output_dir().join("demo.txt");
+    let lines: Vec<String> = sentences.iter().map(|s| s.replace('\n', " ")).collect();
+    fs::write(&text, lines.join("\n")).expect("the target folder can be written");
+    let from_text = run(Command::new(&program)
+        .arg(&pack)
+        .stdin(fs::File::open(text).expect("it was just written")));
+
+    for output in [from_embeddings, from_text] {
+        let release = printed_release(&output, &pack);
+        let (candidate, embedding) = built.candidates.decode(&release).expect("of this pack");
+        let index = release.candidate() as usize;
+        assert_eq!(*candidate, built.candidates.entries[index]);
+        assert_eq!(embedding.len(), encoder.dimension());
+    }
 }
 
 /// The functions that the header declares, in alphabetical order.
