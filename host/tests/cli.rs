@@ -555,6 +555,8 @@ fn sizes_outside_their_range_are_refused() {
         ("--directions", "101", "1 to 100"),
         ("--candidates", "0", "1 to 65536"),
         ("--candidates", "65537", "1 to 65536"),
+        ("--min-sentences", "0", "1 to 128"),
+        ("--min-sentences", "129", "1 to 128"),
     ] {
         refuse(
             folder.path(),

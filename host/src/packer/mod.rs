@@ -7,7 +7,7 @@
 mod file;
 
 use rand_distr::{Distribution, StandardNormal};
-use undertone_core::pack::format::BOUNDARIES;
+use undertone_core::pack::format::{BOUNDARIES, MAX_DIMENSION};
 use undertone_core::pack::{DepthSection, Pack};
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{self, PublicRng};
@@ -17,7 +17,7 @@ use crate::candidates::{Candidate, Candidates};
 use crate::corpus::CorpusDocument;
 use crate::encoder::{Encoder, EncoderIdentity, encode_all};
 use crate::error::{Error, Result};
-use crate::mechanism::{MAX_DIRECTIONS, sentences};
+use crate::mechanism::{MAX_DIRECTIONS, MAX_SENTENCES, sentences};
 use crate::progress::Progress;
 
 pub(crate) use file::limit;
@@ -30,7 +30,7 @@ pub struct Options {
     pub candidates: usize,
     /// p, how many projection directions; `1..=100`.
     pub directions: usize,
-    /// A candidate has at least this many sentences.
+    /// A candidate has at least this many sentences; `1..=128`.
     pub min_sentences: usize,
     /// Seed of the choice of documents and of the directions.
     pub seed: u64,
@@ -72,7 +72,7 @@ const MAX_EXPONENT: i32 = 24;
 ///
 /// Draws `options.candidates` of the documents with enough sentences uniformly (all, if there are
 /// fewer), so memory does not grow with the corpus. Sentences behind the first
-/// [`MAX_SENTENCES`](crate::mechanism::MAX_SENTENCES) of a document are left out, as on a device.
+/// [`MAX_SENTENCES`] of a document are left out, as on a device.
 ///
 /// # Errors
 /// Errors of the corpus and the encoder; [`Error::NoCandidates`] if no document has enough
@@ -90,6 +90,18 @@ pub fn build(
         options.directions,
         1,
         MAX_DIRECTIONS,
+    )?;
+    limit(
+        "sentences that a candidate has at least",
+        options.min_sentences,
+        1,
+        MAX_SENTENCES,
+    )?;
+    limit(
+        "coordinates of an embedding",
+        encoder.dimension(),
+        1,
+        MAX_DIMENSION as usize,
     )?;
     let mut rng = PublicRng::new(options.seed);
     let (documents, documents_read) = draw(corpus, options, &mut rng)?;
