@@ -44,7 +44,8 @@ use crate::select::{Ratio, Rule, SelectError, select};
 /// # Leaks
 /// - That there is a release, when, under which pack and with which ε.
 /// - The guarantee protects the content of a sentence, not a fact that many sentences repeat.
-/// - [`release`](Document::release) does the same work whatever the sentences and their number.
+/// - [`release`](Document::release) does the same work whatever the sentences and their number (with
+///   none at all it sets up its table first).
 ///   [`push`](Document::push) does too but for the rounding of single coordinates, where the
 ///   processor or its soft-float library may take longer for some values; how often it is called is
 ///   for the app to hide. `push_sentence` takes time that depends on the text.
@@ -190,7 +191,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
         let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
-        // Before the first sentence too, so that an empty document takes the same work.
+        // Without a sentence the rows are not there yet.
         self.counts.fill(self.section.n_directions());
         let candidate = select::<K, _>(&self.levels(), rule, Ratio::new(epsilon), &mut stream)
             .map_err(DocumentError::Selection)?;
