@@ -11,7 +11,7 @@ use undertone::candidates::Candidates;
 use undertone::corpus::{Corpus, CorpusDocument};
 use undertone::distil::{WordCounts, distil};
 use undertone::embeddings::Embeddings;
-use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder, encode_all};
+use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
 use undertone::error::{Error, Result};
 use undertone::output::AtomicFile;
 use undertone::packer::{self, Built, LexiconData, Options};
@@ -70,12 +70,8 @@ enum Command {
     Encode {
         #[command(flatten)]
         encoder: EncoderArgs,
-        /// A corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
-        #[arg(long, value_name = "FILE")]
-        corpus: PathBuf,
-        /// Read only the first N documents.
-        #[arg(long, value_name = "N")]
-        limit: Option<usize>,
+        #[command(flatten)]
+        corpus: CorpusArgs,
         /// The safetensors file.
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
@@ -84,12 +80,8 @@ enum Command {
     Pack {
         #[command(flatten)]
         encoder: EncoderArgs,
-        /// A public corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
-        #[arg(long, value_name = "FILE")]
-        corpus: PathBuf,
-        /// Read only the first N documents.
-        #[arg(long, value_name = "N")]
-        limit: Option<usize>,
+        #[command(flatten)]
+        corpus: CorpusArgs,
         /// How many documents become candidates at most.
         #[arg(long, default_value_t = Options::default().candidates)]
         candidates: usize,
@@ -146,6 +138,23 @@ enum Command {
         /// The pack.
         pack: PathBuf,
     },
+}
+
+/// Which public documents to read.
+#[derive(Args)]
+struct CorpusArgs {
+    /// A public corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+    #[arg(long, value_name = "FILE")]
+    corpus: PathBuf,
+    /// Read only the first N documents.
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+impl CorpusArgs {
+    fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>>> {
+        documents(&self.corpus, self.limit)
+    }
 }
 
 /// Which sentence encoder to use.
@@ -245,16 +254,17 @@ pub(crate) fn run() -> Result<()> {
         Command::Encode {
             encoder,
             corpus,
-            limit,
             out,
         } => {
             let encoder = encoder.open(LexiconEncoder::embedded)?;
             AtomicFile::check(&out)?;
             let mut rate = Rate::start();
-            let documents = documents(&corpus, limit)?.collect::<Result<Vec<_>>>()?;
+            let documents = corpus.documents()?.collect::<Result<Vec<_>>>()?;
             resumable(&encoder, &out, |encoder| {
-                let embeddings = Embeddings::of(encoder, &documents)?;
-                rate.count(documents.len(), embeddings.sentences());
+                let embeddings = Embeddings::of(encoder, &documents, |sentences| {
+                    Progress::new("encoding sentences", sentences)
+                })?;
+                rate.count(documents.len(), embeddings.sentences().len());
                 embeddings.write(AtomicFile::create(&out)?)
             })?;
             rate.report("encoded");
@@ -263,7 +273,6 @@ pub(crate) fn run() -> Result<()> {
         Command::Pack {
             encoder,
             corpus,
-            limit,
             candidates,
             directions,
             min_sentences,
@@ -280,8 +289,8 @@ pub(crate) fn run() -> Result<()> {
             AtomicFile::check(&out)?;
             let mut rate = Rate::start();
             let built = resumable(&encoder, &out, |own| {
-                let documents = documents(&corpus, limit)?;
-                let built = packer::build(documents, own, encoder.lexicon.clone(), &options)?;
+                let built =
+                    packer::build(corpus.documents()?, own, encoder.lexicon.clone(), &options)?;
                 save_pack(&out, &built)?;
                 Ok(built)
             })?;
@@ -315,30 +324,34 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn run_demo(path: Option<&Path>, seed: u64, save: Option<&Path>) -> Result<()> {
-    let typed;
     let text = match path {
-        None => demo::PRIVATE_TEXT,
-        Some(path) if path == Path::new("-") => {
-            if io::stdin().is_terminal() {
-                eprintln!("Type a text; end it with Ctrl-D on a line of its own.");
-            }
-            let mut bytes = Vec::new();
-            io::stdin()
-                .read_to_end(&mut bytes)
-                .map_err(failed("read", path))?;
-            typed = String::from_utf8_lossy(&bytes).into_owned();
-            &typed
-        }
-        Some(path) => {
-            let bytes = fs::read(path).map_err(failed("read", path))?;
-            typed = String::from_utf8_lossy(&bytes).into_owned();
-            &typed
-        }
+        None => demo::PRIVATE_TEXT.into(),
+        Some(path) => read_text(path)?,
     };
     save.map(AtomicFile::check).transpose()?;
     let built = demo::build(seed)?;
-    demo::run(&built, text, &mut io::stdout().lock())?;
+    print(&demo::run(&built, &text)?)?;
     save.map_or(Ok(()), |path| save_pack(path, &built))
+}
+
+/// The text of a file, or what is typed if the file is `-`.
+fn read_text(path: &Path) -> Result<String> {
+    let bytes = if path == Path::new("-") {
+        if io::stdin().is_terminal() {
+            eprintln!("Type a text; end it with Ctrl-D on a line of its own.");
+        }
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        fs::read(path)
+    };
+    let bytes = bytes.map_err(Error::io("read", path))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn print(text: &str) -> Result<()> {
+    let written = io::stdout().write_all(text.as_bytes());
+    written.map_err(Error::io("write", Path::new("standard output")))
 }
 
 /// Writes a pack and, beside it, its candidates.
@@ -441,18 +454,10 @@ fn privatize(
         if batch.is_empty() {
             break;
         }
-        let split: Vec<Vec<&str>> = batch
-            .iter()
-            .map(|d| mechanism::sentences(&d.text))
-            .collect();
-        let sentences: Vec<&str> = split.iter().flatten().copied().collect();
-        let rows = encode_all(encoder.as_ref(), &sentences, &Progress::hidden())?;
-        let mut rows = rows.as_slice();
-        for (source, own) in batch.iter().zip(&split) {
-            let (own, others) = rows.split_at(own.len() * encoder.dimension());
-            rows = others;
+        let encoded = Embeddings::of(encoder.as_ref(), &batch, |_| Progress::hidden())?;
+        for (source, _, rows) in encoded.by_document() {
             let release =
-                mechanism::release(&mut document, own, encoder.dimension(), epsilon, rule)?;
+                mechanism::release(&mut document, rows, encoder.dimension(), epsilon, rule)?;
             let line = ReleaseLine {
                 id: source.id.clone(),
                 release: hex::encode(release.to_bytes()),
@@ -460,7 +465,7 @@ fn privatize(
             lines.push(&json(&line))?;
             progress.advance(1);
         }
-        rate.count(batch.len(), sentences.len());
+        rate.count(batch.len(), encoded.sentences().len());
     }
     lines.commit()?;
     rate.report("released");
@@ -481,7 +486,7 @@ struct DecodedLine<'a> {
 
 fn decode(candidates: &Path, input: &Path, out: &Path) -> Result<()> {
     let candidates = Candidates::read(candidates)?;
-    let source = fs::File::open(input).map_err(failed("open", input))?;
+    let source = fs::File::open(input).map_err(Error::io("open", input))?;
     let mut file = AtomicFile::create(out)?;
     let mut rate = Rate::start();
     let mut line = 0;
@@ -510,7 +515,7 @@ fn decode(candidates: &Path, input: &Path, out: &Path) -> Result<()> {
             excerpt: &candidate.excerpt,
             embedding,
         };
-        writeln!(file, "{}", json(&decoded)).map_err(failed("write", out))?;
+        writeln!(file, "{}", json(&decoded)).map_err(Error::io("write", out))?;
     }
     file.commit()?;
     rate.count(line, 0);
@@ -542,19 +547,7 @@ fn inspect(path: &Path) -> Result<()> {
             lexicon.exponent()
         );
     }
-    let stdout = Path::new("standard output");
-    io::stdout()
-        .write_all(text.as_bytes())
-        .map_err(failed("write", stdout))
-}
-
-fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-    let path = path.to_owned();
-    move |cause| Error::Io {
-        action,
-        path,
-        cause,
-    }
+    print(&text)
 }
 
 /// The documents of a corpus, or the first `limit` of them.
@@ -568,7 +561,7 @@ fn documents(
 /// A pack from a file. Its bytes stay in memory until the process ends, which for a command line
 /// is when they are no longer needed.
 fn read_pack(path: &Path) -> Result<Pack<'static>> {
-    let bytes: &'static [u8] = fs::read(path).map_err(failed("read", path))?.leak();
+    let bytes: &'static [u8] = fs::read(path).map_err(Error::io("read", path))?.leak();
     Pack::parse(bytes).map_err(|problem| Error::Pack {
         path: path.to_owned(),
         problem,
@@ -581,7 +574,7 @@ fn json(value: &impl Serialize) -> String {
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
-    file.write_all(bytes).map_err(failed("write", path))?;
+    file.write_all(bytes).map_err(Error::io("write", path))?;
     file.commit()
 }
 

@@ -1,8 +1,6 @@
 //! The whole way on one screen: a public corpus becomes a pack, a private text becomes releases, and
 //! the privacy loss is computed by enumeration.
 
-use std::io::Write;
-
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::rng::{self, PublicRng};
@@ -11,10 +9,11 @@ use undertone_core::select::Rule;
 use crate::audit::{self, Law};
 use crate::candidates::Candidates;
 use crate::corpus::CorpusDocument;
-use crate::encoder::{Encoder, LexiconEncoder};
+use crate::encoder::{Encoder, LexiconEncoder, encode_all};
 use crate::error::{Error, Result};
 use crate::mechanism::{self, HostDocument};
 use crate::packer::{self, Built, LexiconData, Options};
+use crate::progress::Progress;
 
 /// 12 topics of 60 sentences, written for this project.
 const CORPUS: &str = include_str!("../assets/demo-corpus.txt");
@@ -86,38 +85,26 @@ pub fn build(seed: u64) -> Result<Built> {
     packer::build(documents, &encoder, Some(lexicon), &options)
 }
 
-/// Releases a private text under the demo's pack and writes what happens to `out`.
+/// Releases a private text under the demo's pack and tells what happens.
 ///
 /// # Errors
-/// [`Error::Io`] if `out` cannot be written; errors of releasing.
-pub fn run(built: &Built, text: &str, out: &mut impl Write) -> Result<()> {
-    let failed = |cause| Error::Io {
-        action: "write",
-        path: "standard output".into(),
-        cause,
-    };
+/// Errors of releasing.
+pub fn run(built: &Built, text: &str) -> Result<String> {
     let encoder = LexiconEncoder::embedded();
     let dimension = encoder.dimension();
     let pack = Pack::parse(&built.pack).map_err(Error::PackBytes)?;
-    writeln!(
-        out,
-        "Public side: {} documents on {} topics became a pack of {} KB.",
+    let sentences = mechanism::sentences(text);
+    let own = encode_all(&encoder, &sentences, &Progress::hidden())?;
+    let mut shown = format!(
+        "Public side: {} documents on {} topics became a pack of {} KB.\n\
+         Device: a private text of {} sentences. Its words never leave this process.\n\n",
         built.candidates.entries.len(),
         topics().len(),
         built.pack.len() / 1000,
-    )
-    .map_err(failed)?;
+        sentences.len(),
+    );
 
-    let sentences = mechanism::sentences(text);
-    let own = encode(&encoder, &sentences)?;
-    writeln!(
-        out,
-        "Device: a private text of {} sentences. Its words never leave this process.\n",
-        sentences.len()
-    )
-    .map_err(failed)?;
-
-    let replacements = encode(&encoder, &replacements())?;
+    let replacements = encode_all(&encoder, &replacements(), &Progress::hidden())?;
     let mut document = mechanism::document(&pack)?;
     let neighbours = neighbours(&mut document, &own, &replacements, dimension);
     let levels = fill(&mut document, &own, dimension);
@@ -131,47 +118,28 @@ pub fn run(built: &Built, text: &str, out: &mut impl Write) -> Result<()> {
             .iter()
             .map(|other| law.loss(&Law::new(other.clone(), epsilon, rule)))
             .fold(0.0, f64::max);
-        writeln!(out, "epsilon = {epsilon}").map_err(failed)?;
-        writeln!(
-            out,
-            "  leaves the device   {}",
-            hex::encode(release.to_bytes())
-        )
-        .map_err(failed)?;
-        writeln!(
-            out,
-            "  the server sees     candidate {} ({}): \"{}\"",
+        shown += &format!(
+            "epsilon = {epsilon}\n  \
+               leaves the device   {}\n  \
+               the server sees     candidate {} ({}): \"{}\"\n  \
+               chance by topic     {}\n  \
+               worst privacy loss  {loss:.6} of at most {epsilon}, over {} replaced sentences\n",
+            hex::encode(release.to_bytes()),
             release.candidate(),
             candidate.label.as_deref().unwrap_or("no label"),
-            candidate.excerpt
-        )
-        .map_err(failed)?;
-        writeln!(
-            out,
-            "  chance by topic     {}",
-            likely_topics(&built.candidates, &law)
-        )
-        .map_err(failed)?;
-        writeln!(
-            out,
-            "  worst privacy loss  {loss:.6} of at most {epsilon}, over {} replaced sentences",
-            neighbours.len()
-        )
-        .map_err(failed)?;
+            candidate.excerpt,
+            likely_topics(&built.candidates, &law),
+            neighbours.len(),
+        );
     }
-
-    writeln!(
-        out,
-        "\nWhat is promised: take any one sentence of the text and put any other sentence in its \
+    shown += "\nWhat is promised: take any one sentence of the text and put any other sentence in its \
          place.\nEvery release stays about as likely as it was: its probability changes by at most a \
          factor of\ne^epsilon (2.7 at 1, 148 at 5, 22026 at 10, 5e8 at 20). Whoever sees the release \
          learns at most\nthat much about any single sentence, whatever else they know. A fact that \
          many sentences repeat\nis protected less, and several releases of one text add up.\n\
          The privacy losses above were computed from the exact law of the release for every replaced\n\
-         sentence, not sampled; the chances by topic come from the same law."
-    )
-    .map_err(failed)?;
-    Ok(())
+         sentence, not sampled; the chances by topic come from the same law.\n";
+    Ok(shown)
 }
 
 /// Public sentences from all topics in turn.
@@ -186,14 +154,6 @@ fn replacements() -> Vec<&'static str> {
         .map_while(|sentence| sentence)
         .take(REPLACEMENTS)
         .collect()
-}
-
-fn encode(encoder: &LexiconEncoder<'_>, sentences: &[&str]) -> Result<Vec<f32>> {
-    let mut rows = vec![0.0; sentences.len() * encoder.dimension()];
-    for (row, sentence) in rows.chunks_exact_mut(encoder.dimension()).zip(sentences) {
-        encoder.encode(sentence, row)?;
-    }
-    Ok(rows)
 }
 
 /// The levels of the document with these sentences.

@@ -1,4 +1,4 @@
-//! Sentence embeddings of a corpus in one safetensors file.
+//! The sentences of documents with their vectors.
 
 use safetensors::tensor::Dtype;
 use serde::Serialize;
@@ -10,67 +10,77 @@ use crate::mechanism;
 use crate::output::{AtomicFile, Tensor, write_tensors};
 use crate::progress::Progress;
 
-/// The embeddings of the sentences of some documents.
+/// The sentences of some documents, as many of each as enter a release, and their vectors.
 #[derive(Clone, Debug)]
-pub struct Embeddings {
-    /// The encoder.
-    pub encoder: EncoderIdentity,
-    /// d.
-    pub dimension: usize,
-    /// `[sentences][d]`, row-major, documents one after the other.
-    pub rows: Vec<f32>,
-    /// `[documents + 1]`: the sentences of document i are rows `offsets[i]..offsets[i + 1]`.
-    pub offsets: Vec<u64>,
-    /// `[documents]`.
-    pub ids: Vec<String>,
-    /// `[documents]`.
-    pub labels: Vec<Option<String>>,
+pub struct Embeddings<'a> {
+    documents: &'a [CorpusDocument],
+    encoder: EncoderIdentity,
+    dimension: usize,
+    /// Documents one after the other.
+    sentences: Vec<&'a str>,
+    /// `[sentences][dimension]`, row-major.
+    rows: Vec<f32>,
+    /// `[documents + 1]`: the sentences of document i are `offsets[i]..offsets[i + 1]`.
+    offsets: Vec<usize>,
 }
 
 #[derive(Serialize)]
 struct Description<'a> {
     encoder: &'a str,
     encoder_digest: String,
-    ids: &'a [String],
-    labels: &'a [Option<String>],
+    ids: Vec<&'a str>,
+    labels: Vec<Option<&'a str>>,
 }
 
-impl Embeddings {
-    /// Encodes the sentences of `documents`, as many of each as enter a release.
+impl<'a> Embeddings<'a> {
+    /// Encodes the sentences of `documents`; `progress` makes the bar for their number.
     ///
     /// # Errors
     /// Errors of the encoder.
-    pub fn of(encoder: &dyn Encoder, documents: &[CorpusDocument]) -> Result<Self> {
-        let split: Vec<Vec<&str>> = documents
-            .iter()
-            .map(|d| mechanism::sentences(&d.text))
-            .collect();
-        let sentences: Vec<&str> = split.iter().flatten().copied().collect();
-        let progress = Progress::new("encoding sentences", sentences.len() as u64);
-        let rows = encode_all(encoder, &sentences, &progress)?;
+    pub fn of(
+        encoder: &dyn Encoder,
+        documents: &'a [CorpusDocument],
+        progress: impl FnOnce(u64) -> Progress,
+    ) -> Result<Self> {
+        let mut sentences = Vec::new();
         let mut offsets = vec![0];
-        let mut end = 0;
-        offsets.extend(split.iter().map(|own| {
-            end += own.len() as u64;
-            end
-        }));
+        for document in documents {
+            sentences.extend(mechanism::sentences(&document.text));
+            offsets.push(sentences.len());
+        }
+        let rows = encode_all(encoder, &sentences, &progress(sentences.len() as u64))?;
         Ok(Self {
+            documents,
             encoder: encoder.identity().clone(),
             dimension: encoder.dimension(),
+            sentences,
             rows,
             offsets,
-            ids: documents.iter().map(|d| d.id.clone()).collect(),
-            labels: documents.iter().map(|d| d.label.clone()).collect(),
         })
     }
 
-    /// The number of sentences.
-    pub fn sentences(&self) -> usize {
-        self.rows.len() / self.dimension
+    /// All sentences, documents one after the other.
+    pub fn sentences(&self) -> &[&'a str] {
+        &self.sentences
     }
 
-    /// Writes tensors `embeddings` f32 `[sentences, d]` and `offsets` u64 `[documents + 1]`, and the
-    /// metadata entry `undertone`: a JSON object with `encoder`, `encoder_digest`, `ids` and `labels`.
+    /// The vectors of all sentences, `[sentences][dimension]`, row-major.
+    pub fn rows(&self) -> &[f32] {
+        &self.rows
+    }
+
+    /// Each document with its sentences and their vectors, row-major.
+    pub fn by_document(&self) -> impl Iterator<Item = (&'a CorpusDocument, &[&'a str], &[f32])> {
+        let ranges = self.offsets.windows(2).map(|pair| pair[0]..pair[1]);
+        self.documents.iter().zip(ranges).map(|(document, own)| {
+            let rows = own.start * self.dimension..own.end * self.dimension;
+            (document, &self.sentences[own], &self.rows[rows])
+        })
+    }
+
+    /// Writes tensors `embeddings` f32 `[sentences, d]` and `offsets` u64 `[documents + 1]` (the
+    /// sentences of document i are rows `offsets[i]..offsets[i + 1]`), and the metadata entry
+    /// `undertone`: a JSON object with `encoder`, `encoder_digest`, `ids` and `labels`.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io); nothing is left behind.
@@ -78,16 +88,20 @@ impl Embeddings {
         let description = Description {
             encoder: &self.encoder.name,
             encoder_digest: hex::encode(self.encoder.digest),
-            ids: &self.ids,
-            labels: &self.labels,
+            ids: self.documents.iter().map(|d| d.id.as_str()).collect(),
+            labels: self.documents.iter().map(|d| d.label.as_deref()).collect(),
         };
         let rows: Vec<u8> = self.rows.iter().flat_map(|x| x.to_le_bytes()).collect();
-        let offsets: Vec<u8> = self.offsets.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let offsets: Vec<u8> = self
+            .offsets
+            .iter()
+            .flat_map(|x| (*x as u64).to_le_bytes())
+            .collect();
         let tensors = [
             Tensor {
                 name: "embeddings",
                 dtype: Dtype::F32,
-                shape: vec![self.sentences(), self.dimension],
+                shape: vec![self.sentences.len(), self.dimension],
                 bytes: &rows,
             },
             Tensor {

@@ -278,7 +278,7 @@ pub enum Error {
 
 impl Error {
     /// For `map_err`: what was being done with a file when the system refused.
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |cause| Self::Io {
             action,

@@ -88,13 +88,7 @@ impl AtomicFile {
                     });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(cause) => {
-                    return Err(Error::Io {
-                        action: "create",
-                        path: target,
-                        cause,
-                    });
-                }
+                Err(error) => return Err(Error::io("create", &target)(error)),
             }
         }
     }
@@ -113,11 +107,7 @@ impl AtomicFile {
     /// [`Error::Io`]; the target is then as it was, unless only the last step, writing its folder to
     /// the disk, failed.
     pub fn commit(mut self) -> Result<()> {
-        self.finish().map_err(|cause| Error::Io {
-            action: "write",
-            path: self.target.clone(),
-            cause,
-        })
+        self.finish().map_err(Error::io("write", &self.target))
     }
 
     fn finish(&mut self) -> io::Result<()> {

@@ -327,11 +327,7 @@ impl Files {
     }
 
     fn read(&self, path: &Path) -> Result<Vec<u8>> {
-        fs::read(path).map_err(|cause| Error::Io {
-            action: "read",
-            path: path.to_owned(),
-            cause,
-        })
+        fs::read(path).map_err(Error::io("read", path))
     }
 
     /// The last parts of the path only: a pack that names its encoder must not tell where it lay.

@@ -15,7 +15,8 @@ use undertone_core::select::MAX_CANDIDATES;
 
 use crate::candidates::{Candidate, Candidates};
 use crate::corpus::CorpusDocument;
-use crate::encoder::{Encoder, EncoderIdentity, encode_all};
+use crate::embeddings::Embeddings;
+use crate::encoder::{Encoder, EncoderIdentity};
 use crate::error::{Error, Result};
 use crate::mechanism::{MAX_DIRECTIONS, MAX_SENTENCES, sentences};
 use crate::progress::Progress;
@@ -106,12 +107,11 @@ pub fn build(
     let mut rng = PublicRng::new(options.seed);
     let (documents, documents_read) = draw(corpus, options, &mut rng)?;
 
-    let split: Vec<Vec<&str>> = documents.iter().map(|d| sentences(&d.text)).collect();
-    let sentences: Vec<&str> = split.iter().flatten().copied().collect();
-    let progress = Progress::new("encoding sentences", sentences.len() as u64);
-    let rows = encode_all(encoder, &sentences, &progress)?;
+    let encoded = Embeddings::of(encoder, &documents, |sentences| {
+        Progress::new("encoding sentences", sentences)
+    })?;
     let dimension = encoder.dimension();
-    if let Some(position) = rows.iter().position(|x| !x.is_finite()) {
+    if let Some(position) = encoded.rows().iter().position(|x| !x.is_finite()) {
         return Err(Error::NotFinite {
             encoder: encoder.identity().name.clone(),
             sentence: position / dimension,
@@ -120,21 +120,23 @@ pub fn build(
 
     let mut candidates = Vec::with_capacity(documents.len());
     let mut embeddings = Vec::with_capacity(documents.len() * dimension);
-    let mut start = 0;
-    for (document, own) in documents.iter().zip(&split) {
-        let end = start + own.len();
-        let own = &rows[start * dimension..end * dimension];
-        let mean = mean(own, dimension);
+    for (document, sentences, rows) in encoded.by_document() {
+        let mean = mean(rows, dimension);
         candidates.push(Candidate {
             id: document.id.clone(),
             label: document.label.clone(),
-            excerpt: sentences[start + nearest(own, &mean)].to_owned(),
+            excerpt: sentences[nearest(rows, &mean)].to_owned(),
         });
         embeddings.extend_from_slice(&mean);
-        start = end;
     }
 
-    let depth = depth_data(&rows, &embeddings, dimension, options.directions, &mut rng)?;
+    let depth = depth_data(
+        encoded.rows(),
+        &embeddings,
+        dimension,
+        options.directions,
+        &mut rng,
+    )?;
     let pack = PackContents {
         dimension,
         encoder: encoder.identity().clone(),
@@ -153,7 +155,7 @@ pub fn build(
         },
         pack,
         documents_read,
-        sentences: sentences.len(),
+        sentences: encoded.sentences().len(),
     })
 }
 
@@ -238,16 +240,16 @@ fn depth_data(
         .max()
         .unwrap_or(0);
     data.shift = (66 - largest.leading_zeros()).saturating_sub(31).min(31);
-    for (direction, boundaries) in data.boundaries.chunks_exact_mut(BOUNDARIES).enumerate() {
-        let mut inputs: Vec<i64> = rows
-            .iter()
-            .map(|row| row[direction] >> data.shift)
-            .collect();
-        inputs.sort_unstable();
-        for (code, boundary) in (1..).zip(boundaries) {
-            *boundary = inputs[code * m / (BOUNDARIES + 1)] as i32;
+    data.boundaries = with_section(&data, dimension, |section| {
+        let mut boundaries = Vec::with_capacity(n_directions * BOUNDARIES);
+        for direction in 0..n_directions {
+            let inputs = rows.iter().map(|row| section.bucket_input(row[direction]));
+            let mut inputs: Vec<i32> = inputs.collect();
+            inputs.sort_unstable();
+            boundaries.extend((1..=BOUNDARIES).map(|code| inputs[code * m / (BOUNDARIES + 1)]));
         }
-    }
+        boundaries
+    })?;
     data.codes = with_section(&data, dimension, |section| {
         let mut codes = vec![0; n_directions * m];
         let mut own = vec![0; n_directions];
