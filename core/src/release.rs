@@ -62,14 +62,10 @@ impl Release {
 
     /// The byte form.
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
-        let rule = match self.rule {
-            Rule::PermuteAndFlip => 1,
-            Rule::Exponential => 2,
-        };
         let mut bytes = [0; Self::BYTES];
         let fields: [&[u8]; 5] = [
             &MAGIC,
-            &[VERSION, SENTENCE_DEPTH, rule, 0, 0],
+            &[VERSION, SENTENCE_DEPTH, self.rule as u8, 0, 0],
             &self.epsilon.micro().to_le_bytes(),
             &self.candidate.to_le_bytes(),
             &self.pack_id,
@@ -126,16 +122,10 @@ impl Release {
                 found: mechanism.into(),
             });
         }
-        let rule = match rule {
-            1 => Rule::PermuteAndFlip,
-            2 => Rule::Exponential,
-            found => {
-                return Err(ReleaseFormatError::Field {
-                    name: "rule",
-                    found: found.into(),
-                });
-            }
-        };
+        let rule = Rule::from_number(rule).ok_or(ReleaseFormatError::Field {
+            name: "rule",
+            found: rule.into(),
+        })?;
         let reserved = u16::from_le_bytes([zero0, zero1]);
         if reserved != 0 {
             return Err(ReleaseFormatError::Field {

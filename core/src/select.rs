@@ -131,20 +131,30 @@ fn multiply_up(a: u128, b: u128) -> u128 {
 
 /// How a candidate is drawn from the levels.
 ///
-/// Both are ε-DP under a mixed step and ε/2-DP under a one-sided step.
+/// Both are ε-DP under a mixed step and ε/2-DP under a one-sided step. The numbers are those of
+/// releases and of the C interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// Every candidate tosses a coin with the probability of its relative level (the best levels
     /// always show heads); a uniformly random head is returned. Never worse than the exponential
     /// mechanism in expected level at equal ε (McKenna and Sheldon 2020). The default.
-    PermuteAndFlip,
+    PermuteAndFlip = 1,
     /// A candidate is drawn with probability proportional to its weight. ε-bounded-range, hence
     /// (ε²/8)-zCDP (Dong et al. 2020; Cesar and Rogers 2020): choose it under a zCDP budget or
     /// when random bits are scarce.
-    Exponential,
+    Exponential = 2,
 }
 
 impl Rule {
+    /// The rule with this number.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::PermuteAndFlip),
+            2 => Some(Self::Exponential),
+            _ => None,
+        }
+    }
+
     /// W₀: coins are compared with 64-bit words, weights are summed over up to 2¹⁶ candidates.
     pub fn first_weight(self) -> u128 {
         match self {

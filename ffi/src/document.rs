@@ -30,6 +30,10 @@ pub const UNDERTONE_RULE_PERMUTE_AND_FLIP: i32 = 1;
 pub const UNDERTONE_RULE_EXPONENTIAL: i32 = 2;
 
 const _: () = assert!(
+    UNDERTONE_RULE_PERMUTE_AND_FLIP == Rule::PermuteAndFlip as i32
+        && UNDERTONE_RULE_EXPONENTIAL == Rule::Exponential as i32
+);
+const _: () = assert!(
     memory::size::<UndertoneDocument>() <= UNDERTONE_DOCUMENT_BYTES
         && memory::alignment::<UndertoneDocument>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
@@ -274,11 +278,8 @@ pub unsafe extern "C" fn undertone_document_release(
         let (value, extent) = unsafe { memory::value(document) }?;
         memory::all_disjoint(&[extent, buffer, written])?;
         let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
-        let rule = match rule {
-            UNDERTONE_RULE_PERMUTE_AND_FLIP => Rule::PermuteAndFlip,
-            UNDERTONE_RULE_EXPONENTIAL => Rule::Exponential,
-            _ => return Err(Refusal(UNDERTONE_UNKNOWN_RULE)),
-        };
+        let rule = u8::try_from(rule).ok().and_then(Rule::from_number);
+        let rule = rule.ok_or(Refusal(UNDERTONE_UNKNOWN_RULE))?;
         if out_capacity < UNDERTONE_RELEASE_BYTES {
             // SAFETY: `one` found the pointer aligned and not null; the caller says that it is
             // writable.

@@ -139,8 +139,8 @@ pub(crate) unsafe fn place<H: Handle>(
     let slot = memory.cast::<Slot<H::Value>>();
     let handle = memory.cast::<H>();
     // SAFETY: `room` made sure that `slot` is not null and aligned; the caller says that the bytes
-    // are writable. `make` leaves a value behind the tag. The value that a former handle may have left there is not dropped: packs and
-    // documents own nothing outside their memory.
+    // are writable. `make` leaves a value behind the tag. The value that a former handle may have
+    // left there is not dropped: packs and documents own nothing outside their memory.
     unsafe {
         (&raw mut (*slot).tag).write(0);
         make(&raw mut (*slot).value)?;

@@ -1,9 +1,7 @@
 //! Reading a release, for servers.
 
 use undertone_core::release::{Release, ReleaseFormatError};
-use undertone_core::select::Rule;
 
-use crate::document::{UNDERTONE_RULE_EXPONENTIAL, UNDERTONE_RULE_PERMUTE_AND_FLIP};
 use crate::memory;
 use crate::pack::UNDERTONE_PACK_ID_BYTES;
 use crate::status::{
@@ -63,16 +61,12 @@ pub unsafe extern "C" fn undertone_release_read(
         // the caller says that the bytes are readable. They are not used once an output is written.
         let bytes = unsafe { memory::slice(bytes, len) };
         let release = Release::from_bytes(bytes).map_err(refusal)?;
-        let rule = match release.rule() {
-            Rule::PermuteAndFlip => UNDERTONE_RULE_PERMUTE_AND_FLIP,
-            Rule::Exponential => UNDERTONE_RULE_EXPONENTIAL,
-        };
         // SAFETY: `one` found each pointer aligned and not null, for as many bytes as are written
         // here; the caller says that they are writable.
         unsafe {
             out_candidate.write(release.candidate());
             out_epsilon_micro.write(release.epsilon().micro());
-            out_rule.write(rule);
+            out_rule.write(release.rule() as i32);
             out_pack_id
                 .cast::<[u8; UNDERTONE_PACK_ID_BYTES]>()
                 .write(release.pack_id());
