@@ -11,7 +11,7 @@ use crate::output::{AtomicFile, Tensor, write_tensors};
 use crate::progress::Progress;
 
 /// The sentences of some documents, as many of each as enter a release, and their vectors.
-#[derive(Clone, Debug)]
+// No Debug: the documents may be private.
 pub struct Embeddings<'a> {
     documents: &'a [CorpusDocument],
     encoder: EncoderIdentity,

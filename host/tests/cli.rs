@@ -43,6 +43,20 @@ fn refuse(folder: &Path, arguments: &[&str], parts: &[&str]) {
     assert_eq!(names(folder), before, "{arguments:?} left something behind");
 }
 
+fn privatize<'a>(pack: &'a str, epsilon: &'a str, input: &'a str, out: &'a str) -> [&'a str; 9] {
+    [
+        "privatize",
+        "--pack",
+        pack,
+        "--epsilon",
+        epsilon,
+        "--in",
+        input,
+        "--out",
+        out,
+    ]
+}
+
 fn names(folder: &Path) -> Vec<PathBuf> {
     let mut names: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
@@ -119,17 +133,7 @@ fn text_becomes_releases_that_the_server_reads() {
         "the lexicon travels in the pack: {described}"
     );
 
-    let private = [
-        "privatize",
-        "--pack",
-        "a.pack",
-        "--epsilon",
-        "10",
-        "--in",
-        "private.tsv",
-        "--out",
-        "r.jsonl",
-    ];
+    let private = privatize("a.pack", "10", "private.tsv", "r.jsonl");
     succeed(folder, &private);
     let decode = [
         "decode",
@@ -167,17 +171,7 @@ fn interrupted_releases_go_on_and_others_start_over() {
     let folder = prepared();
     let folder = folder.path();
     let run = |epsilon: &str| {
-        let arguments = [
-            "privatize",
-            "--pack",
-            "a.pack",
-            "--epsilon",
-            epsilon,
-            "--in",
-            "private.tsv",
-            "--out",
-            "r.jsonl",
-        ];
+        let arguments = privatize("a.pack", epsilon, "private.tsv", "r.jsonl");
         let output = undertone(folder, &arguments);
         assert!(output.status.success());
         String::from_utf8(output.stderr).unwrap()
@@ -325,19 +319,8 @@ fn limit_reads_only_the_first_documents() {
         ],
     );
     assert!(succeed(folder, &["inspect", "b.pack"]).contains("7 candidates"));
-    let arguments = [
-        "privatize",
-        "--pack",
-        "b.pack",
-        "--epsilon",
-        "1",
-        "--in",
-        "private.tsv",
-        "--limit",
-        "2",
-        "--out",
-        "r.jsonl",
-    ];
+    let release = privatize("b.pack", "1", "private.tsv", "r.jsonl");
+    let arguments = [&release[..], &["--limit", "2"]].concat();
     succeed(folder, &arguments);
     assert_eq!(
         fs::read_to_string(folder.join("r.jsonl"))
@@ -383,17 +366,7 @@ fn epsilon_outside_its_range_is_refused() {
         ("", "not a decimal number"),
         ("NaN", "not a decimal number"),
     ] {
-        let arguments = [
-            "privatize",
-            "--pack",
-            "a.pack",
-            "--epsilon",
-            epsilon,
-            "--in",
-            "private.tsv",
-            "--out",
-            "r.jsonl",
-        ];
+        let arguments = privatize("a.pack", epsilon, "private.tsv", "r.jsonl");
         refuse(folder.path(), &arguments, &[message]);
     }
 }
@@ -407,17 +380,7 @@ fn broken_corpora_are_refused_by_line_before_anything_is_released() {
         "{\"text\": \"Fine.\"}\n{\"text\": Secret words}\n",
     )
     .unwrap();
-    let release = [
-        "privatize",
-        "--pack",
-        "a.pack",
-        "--epsilon",
-        "1",
-        "--in",
-        "bad.jsonl",
-        "--out",
-        "r.jsonl",
-    ];
+    let release = privatize("a.pack", "1", "bad.jsonl", "r.jsonl");
     refuse(
         folder,
         &release,
@@ -463,19 +426,8 @@ fn wrong_encoders_are_refused_by_name() {
     let folder = prepared();
     let folder = folder.path();
     let with = |encoder: &str, parts: &[&str]| {
-        let arguments = [
-            "privatize",
-            "--pack",
-            "a.pack",
-            "--epsilon",
-            "1",
-            "--in",
-            "private.tsv",
-            "--out",
-            "r.jsonl",
-            "--encoder",
-            encoder,
-        ];
+        let release = privatize("a.pack", "1", "private.tsv", "r.jsonl");
+        let arguments = [&release[..], &["--encoder", encoder]].concat();
         refuse(folder, &arguments, parts);
     };
     with("no-such-folder", &["no-such-folder", "model.onnx"]);
@@ -498,17 +450,7 @@ fn damaged_packs_are_refused() {
         (&[], "0 bytes"),
     ] {
         fs::write(folder.join("bad.pack"), bytes).unwrap();
-        let arguments = [
-            "privatize",
-            "--pack",
-            "bad.pack",
-            "--epsilon",
-            "1",
-            "--in",
-            "private.tsv",
-            "--out",
-            "r.jsonl",
-        ];
+        let arguments = privatize("bad.pack", "1", "private.tsv", "r.jsonl");
         refuse(folder, &arguments, &["bad.pack", message]);
         refuse(folder, &["inspect", "bad.pack"], &["bad.pack", message]);
     }
@@ -584,17 +526,7 @@ fn outputs_that_cannot_be_written_are_refused_before_the_work() {
     for out in ["no-folder/b.pack", ".", "socket"] {
         let pack = ["pack", "--corpus", "public.jsonl", "--out", out];
         refuse(folder, &pack, &["cannot"]);
-        let release = [
-            "privatize",
-            "--pack",
-            "a.pack",
-            "--epsilon",
-            "1",
-            "--in",
-            "private.tsv",
-            "--out",
-            out,
-        ];
+        let release = privatize("a.pack", "1", "private.tsv", out);
         refuse(folder, &release, &["cannot"]);
         refuse(
             folder,
