@@ -16,5 +16,7 @@ pub mod packer;
 pub mod progress;
 pub mod resume;
 pub mod text;
+pub mod trained;
+pub mod vectors;
 
 pub use error::{Error, Result};

@@ -20,6 +20,7 @@ use crate::encoder::{Encoder, EncoderIdentity};
 use crate::error::{Error, Result};
 use crate::mechanism::{MAX_DIRECTIONS, MAX_SENTENCES, sentences};
 use crate::progress::Progress;
+use crate::vectors::mean;
 
 pub(crate) use file::limit;
 pub use file::{DepthData, LexiconData, PackContents};
@@ -295,18 +296,6 @@ fn exponent(coordinates: &[f32]) -> i32 {
     }
     let exponent = (f32::from(i16::MAX) / largest).log2().floor() as i32;
     exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT)
-}
-
-/// The mean of the rows.
-fn mean(rows: &[f32], dimension: usize) -> Vec<f32> {
-    let mut sum = vec![0f64; dimension];
-    for row in rows.chunks_exact(dimension) {
-        for (sum, x) in sum.iter_mut().zip(row) {
-            *sum += f64::from(*x);
-        }
-    }
-    let count = (rows.len() / dimension) as f64;
-    sum.into_iter().map(|sum| (sum / count) as f32).collect()
 }
 
 /// The row whose direction is closest to that of `target`.
