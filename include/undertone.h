@@ -187,6 +187,11 @@
 #define UNDERTONE_ENTROPY_FAILED 53
 
 /**
+ * The pack scores more candidates than `UNDERTONE_MAX_SCORED`.
+ */
+#define UNDERTONE_TOO_MANY_CANDIDATES 54
+
+/**
  * The bytes are not a release.
  */
 #define UNDERTONE_NOT_A_RELEASE 64
@@ -252,6 +257,11 @@
 #define UNDERTONE_MAX_DIRECTIONS 100
 
 /**
+ * The most candidates in a pack with scores that a document is made from.
+ */
+#define UNDERTONE_MAX_SCORED 12800
+
+/**
  * Bytes that are enough for an `undertone_document` on every target.
  */
 #define UNDERTONE_DOCUMENT_BYTES 26624
@@ -273,8 +283,8 @@
 
 /**
  * A private document: sentences go in, one private release comes out, and the document is empty
- * again. It lives in memory that the caller brings: 256 bytes for each projection direction, most
- * of the size, count sentences and never hold one.
+ * again. It lives in memory that the caller brings; most of it counts sentences or sums their scores,
+ * and none of it holds a sentence.
  */
 typedef struct undertone_document undertone_document;
 
@@ -409,8 +419,8 @@ uint32_t undertone_pack_dimension(const undertone_pack *pack);
 uint32_t undertone_pack_candidates(const undertone_pack *pack);
 
 /**
- * The number of projection directions, which a document can hold if it is at most
- * `UNDERTONE_MAX_DIRECTIONS`; 0 if the pack has no candidates or `pack` is not a valid handle.
+ * The number of projection directions of a pack that selects by depth, which a document can hold if
+ * it is at most `UNDERTONE_MAX_DIRECTIONS`; 0 for any other pack or if `pack` is not a valid handle.
  *
  * Threads: any.
  *
@@ -498,7 +508,7 @@ size_t undertone_document_align(void);
  * been written to.
  *
  * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_NO_CANDIDATES`,
- * `UNDERTONE_TOO_MANY_DIRECTIONS`.
+ * `UNDERTONE_TOO_MANY_DIRECTIONS`, `UNDERTONE_TOO_MANY_CANDIDATES`.
  *
  * Threads: any, with `memory` of their own. A document is used by one thread at a time.
  *

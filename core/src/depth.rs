@@ -24,10 +24,9 @@
 //!
 //! This module is the readable scalar reference.
 
-use heapless::Vec;
 use zeroize::Zeroize;
 
-use crate::fixed::Scale;
+use crate::document::Rows;
 use crate::pack::DepthSection;
 use crate::select::Levels;
 
@@ -43,88 +42,59 @@ const CHUNK: usize = 64;
 /// Candidates scored at a time.
 const BLOCK: usize = 256;
 
-/// For each direction and code, the number of sentences at or above it: all that is kept of a
-/// document, whatever its length.
-pub(crate) struct Counts<const P: usize> {
-    at_least: Vec<[u8; CODES], P>,
-    sentences: u8,
-}
-
-impl<const P: usize> Counts<P> {
-    /// The counts of an empty document, without the rows that [`fill`](Counts::fill) adds: what
-    /// holds next to nothing is built where it is wanted, a whole table would be copied there over
-    /// the stack.
-    pub(crate) const fn new() -> Self {
-        Self {
-            at_least: Vec::new(),
-            sentences: 0,
+/// What is kept of a document: for each direction and code, the number of sentences at or above it.
+///
+/// Adds the sentence with these projections. Beyond [`MAX_SENTENCES`] counts would stop at 255.
+pub(crate) fn add<const P: usize>(
+    section: &DepthSection<'_>,
+    projections: &[i64],
+    rows: &mut Rows<P>,
+) {
+    for ((sum, counts), boundaries) in projections.iter().zip(rows).zip(section.boundaries()) {
+        let code = section.code(*sum, boundaries);
+        // All 256 counts are touched, so no address depends on the sentence.
+        for (threshold, count) in (0..=u8::MAX).zip(counts.iter_mut()) {
+            *count = count.saturating_add(u8::from(code >= threshold));
         }
-    }
-
-    /// Adds the rows that are missing, in place; at most `P`.
-    pub(crate) fn fill(&mut self, directions: usize) {
-        while self.at_least.len() < directions && self.at_least.push([0; CODES]).is_ok() {}
-    }
-
-    pub(crate) fn sentences(&self) -> usize {
-        usize::from(self.sentences)
-    }
-
-    /// Adds one sentence. The caller has checked the length of the embedding and that there is
-    /// room; beyond [`MAX_SENTENCES`] counts would stop at 255.
-    pub(crate) fn add(&mut self, section: &DepthSection<'_>, embedding: &[f32]) {
-        self.fill(section.n_directions());
-        let mut sums = [0i64; P];
-        project(section, embedding, &mut sums);
-        let boundaries = section.boundaries();
-        for ((sum, counts), row) in sums.iter().zip(&mut self.at_least).zip(boundaries) {
-            let code = section.code(*sum, row);
-            // All 256 counts are touched, so no address depends on the sentence.
-            for (threshold, count) in (0..=u8::MAX).zip(counts.iter_mut()) {
-                *count = count.saturating_add(u8::from(code >= threshold));
-            }
-        }
-        sums.zeroize();
-        self.sentences = self.sentences.saturating_add(1);
-    }
-
-    /// Back to the empty document; the counts are wiped.
-    pub(crate) fn clear(&mut self) {
-        for counts in &mut self.at_least {
-            counts.zeroize();
-        }
-        self.sentences.zeroize();
     }
 }
 
 /// The projections of one embedding, as exact integers.
 pub(crate) fn project(section: &DepthSection<'_>, embedding: &[f32], sums: &mut [i64]) {
-    let scale: Scale = section.scale();
     let mut start = 0;
     sums.fill(0);
     for chunk in embedding.chunks(CHUNK) {
         let mut fixed = [0i16; CHUNK];
-        for (fixed, coordinate) in fixed.iter_mut().zip(chunk) {
-            *fixed = scale.to_fixed(*coordinate);
-        }
-        for (sum, direction) in sums.iter_mut().zip(section.directions()) {
-            let weights = direction.get(start..).unwrap_or_default();
-            // |product| < 2^30 and at most 2^12 coordinates: no overflow.
-            *sum += weights
-                .iter()
-                .zip(&fixed)
-                .map(|(v, x)| i64::from(v.get()) * i64::from(*x))
-                .sum::<i64>();
-        }
+        section.scale().to_fixed_all(chunk, &mut fixed);
+        project_from(section, start, &fixed, sums);
         fixed.zeroize();
         start += chunk.len();
+    }
+}
+
+/// Adds the contributions of the coordinates from `start` on.
+pub(crate) fn project_from(
+    section: &DepthSection<'_>,
+    start: usize,
+    fixed: &[i16],
+    sums: &mut [i64],
+) {
+    for (sum, direction) in sums.iter_mut().zip(section.directions()) {
+        let weights = direction.get(start..).unwrap_or_default();
+        // |product| < 2^30 and at most 2^12 coordinates: no overflow.
+        *sum += weights
+            .iter()
+            .zip(fixed)
+            .map(|(v, x)| i64::from(v.get()) * i64::from(*x))
+            .sum::<i64>();
     }
 }
 
 /// The levels of all candidates of a pack for one document. `K` bounds the number of sentences.
 pub(crate) struct DepthLevels<'a, const K: usize, const P: usize> {
     pub(crate) section: DepthSection<'a>,
-    pub(crate) counts: &'a Counts<P>,
+    pub(crate) rows: &'a Rows<P>,
+    pub(crate) sentences: u8,
 }
 
 impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
@@ -134,7 +104,7 @@ impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
     }
 
     fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
-        let sentences = self.counts.sentences;
+        let sentences = self.sentences;
         let candidates = self.section.candidates() as usize;
         let mut depth = [0u8; BLOCK];
         let mut levels = [0u16; BLOCK];
@@ -142,7 +112,7 @@ impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
         while start < candidates {
             let len = BLOCK.min(candidates - start);
             depth.fill(u8::MAX);
-            for (codes, at_least) in self.section.codes().zip(&self.counts.at_least) {
+            for (codes, at_least) in self.section.codes().zip(self.rows.iter()) {
                 let codes = codes.get(start..start + len).unwrap_or_default();
                 for (depth, code) in depth.iter_mut().zip(codes) {
                     let above = at_least.get(usize::from(*code)).copied().unwrap_or(0);

@@ -1,24 +1,31 @@
 //! A private document between its first sentence and its release.
 
 use core::fmt;
+use core::num::NonZero;
 
+use heapless::Vec;
 use zeroize::Zeroize;
 
-use crate::depth::{Counts, DepthLevels, MAX_SENTENCES};
+use crate::depth::{self, CODES, DepthLevels, MAX_SENTENCES};
 use crate::epsilon::Epsilon;
 use crate::lexicon::{Lexicon, MAX_LEXICON_DIMENSION};
+use crate::pack::format::MAX_WIDTH;
 use crate::pack::{DepthSection, Pack};
-use crate::release::Release;
+use crate::recode::{Activations, Recoder};
+use crate::release::{Mechanism, Release};
 use crate::rng::{Entropy, ReleaseStream};
-use crate::select::{Ratio, Rule, SelectError, select};
+use crate::scores::{LEVELS, SUMS_PER_ROW, ScoreLevels, ScoresSection};
+use crate::select::{Levels, Ratio, Rule, SelectError, select};
 
 /// A private document: sentences go in, one private [`Release`] comes out, and the document is
 /// empty again.
 ///
-/// `K` is the largest number of sentences (`1..=255`), `P` the largest number of projection
-/// directions. The state is one table of 256 bytes per direction, 25 KiB with the defaults,
-/// whatever the number of candidates, and no heap is used. The order of the sentences does not
-/// matter and is not kept.
+/// The pack says how candidates are chosen: by bounded [`scores`](crate::scores) if it has them, else
+/// by [`depth`](mod@crate::depth).
+///
+/// `K` is the largest number of sentences (`1..=255`). `P` sizes the state, 256 bytes each, 25 KiB with
+/// the defaults: it holds `P` projection directions, whatever the number of candidates, or the scores of
+/// `128·P` candidates. No heap is used. The order of the sentences does not matter and is not kept.
 ///
 /// # Guarantee
 /// [`release`](Document::release) with privacy parameter ε is, for any pack,
@@ -51,43 +58,81 @@ use crate::select::{Ratio, Rule, SelectError, select};
 ///   for the app to hide. `push_sentence` takes time that depends on the text.
 ///
 /// # Source
-/// Meehan, Mrini and Chaudhuri 2022 ("DeepCandidate"), with permute-and-flip instead of the
+/// Depth: Meehan, Mrini and Chaudhuri 2022 ("DeepCandidate"), with permute-and-flip instead of the
 /// exponential mechanism as default, levels instead of half-integer utilities, and projections
-/// bucketed to 256 codes.
+/// bucketed to 256 codes. Scores are ours.
 pub struct Document<'p, const K: usize = 128, const P: usize = 100> {
-    section: DepthSection<'p>,
+    selector: Selector<'p>,
+    recoder: Option<Recoder<'p>>,
     lexicon: Option<Lexicon<'p>>,
     dimension: usize,
     pack_id: [u8; 8],
-    counts: Counts<P>,
+    rows: Rows<P>,
+    sentences: u8,
+}
+
+/// The bytes in a row of the state.
+pub(crate) const ROW_BYTES: usize = CODES;
+
+/// All that is kept of a document, whatever its length. Depth: for each direction and code, how many
+/// sentences lie at or above it. Scores: for each candidate, the sum of its scores, 16 bits each.
+pub(crate) type Rows<const P: usize> = Vec<[u8; ROW_BYTES], P>;
+
+/// What reduces the document to levels.
+#[derive(Clone, Copy)]
+enum Selector<'p> {
+    Depth(DepthSection<'p>),
+    Scores(ScoresSection<'p>),
+}
+
+impl Selector<'_> {
+    /// The rows of state it needs.
+    fn rows(&self) -> usize {
+        match self {
+            Self::Depth(section) => section.n_directions(),
+            Self::Scores(section) => (section.candidates() as usize).div_ceil(SUMS_PER_ROW),
+        }
+    }
 }
 
 impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// An empty document for the candidates of `pack`.
     ///
     /// # Errors
-    /// [`DocumentError::NoCandidates`] if the pack has none, [`DocumentError::TooManyDirections`]
-    /// if it has more than `P` directions.
+    /// [`DocumentError::NoCandidates`] if the pack has none; [`DocumentError::TooManyDirections`] or
+    /// [`DocumentError::TooManyCandidates`] if the state is too small for it.
     ///
     /// # Cost
     /// Constant time. Optimised and stored where it stays, the document is built in place.
     #[inline]
     pub fn new(pack: &Pack<'p>) -> Result<Self, DocumentError> {
         const { assert!(K >= 1 && K <= MAX_SENTENCES, "K must lie in 1..=255") };
-        let section = pack.depth().ok_or(DocumentError::NoCandidates)?;
-        let directions = section.n_directions();
-        if directions > P {
-            return Err(DocumentError::TooManyDirections {
-                found: directions,
-                limit: P,
+        let selector = match (pack.scores(), pack.depth()) {
+            (Some(section), _) => Selector::Scores(section),
+            (None, Some(section)) => Selector::Depth(section),
+            (None, None) => return Err(DocumentError::NoCandidates),
+        };
+        if selector.rows() > P {
+            return Err(match selector {
+                Selector::Depth(section) => DocumentError::TooManyDirections {
+                    found: section.n_directions(),
+                    limit: P,
+                },
+                Selector::Scores(section) => DocumentError::TooManyCandidates {
+                    found: section.candidates(),
+                    limit: P * SUMS_PER_ROW,
+                },
             });
         }
         Ok(Self {
-            section,
+            selector,
+            recoder: pack.recoder(),
             lexicon: pack.lexicon(),
             dimension: pack.dimension(),
             pack_id: pack.id(),
-            counts: Counts::new(),
+            // Empty: a whole table would be copied to its place over the stack.
+            rows: Vec::new(),
+            sentences: 0,
         })
     }
 
@@ -101,7 +146,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// sentences. The document is unchanged. No error depends on a coordinate.
     ///
     /// # Cost
-    /// p·dimension multiplications; p·256 byte additions.
+    /// Depth: p·dimension multiplications, p·256 byte additions. Scores: m·dimension multiplications,
+    /// m·Q comparisons; 2 KiB of stack. What a recoder costs comes on top.
     pub fn push(&mut self, embedding: &[f32]) -> Result<(), DocumentError> {
         if embedding.len() != self.dimension {
             return Err(DocumentError::Dimension {
@@ -109,11 +155,34 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 found: embedding.len(),
             });
         }
-        if self.counts.sentences() >= K {
+        if self.sentences() >= K {
             return Err(DocumentError::Full { limit: K });
         }
-        self.counts.add(&self.section, embedding);
+        self.fill();
+        match self.selector {
+            Selector::Depth(section) => {
+                let mut projections = [0i64; P];
+                section.projections(self.recoder.as_ref(), embedding, &mut projections);
+                depth::add(&section, &projections, &mut self.rows);
+                projections.zeroize();
+            }
+            Selector::Scores(section) => {
+                let mut sentence: Activations = [0; MAX_WIDTH as usize];
+                match self.recoder {
+                    Some(recoder) => recoder.recode(embedding, &mut sentence),
+                    None => section.scale().to_fixed_all(embedding, &mut sentence),
+                }
+                section.add(&mut self.rows, &mut sentence);
+                sentence.zeroize();
+            }
+        }
+        self.sentences += 1;
         Ok(())
+    }
+
+    /// Adds the rows that are missing, in place.
+    fn fill(&mut self) {
+        while self.rows.len() < self.selector.rows() && self.rows.push([0; ROW_BYTES]).is_ok() {}
     }
 
     /// Adds one sentence by its text, through the lexicon in the pack.
@@ -156,19 +225,29 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
 
     /// The number of sentences so far. Private: it must not leave the device.
     pub fn sentences(&self) -> usize {
-        self.counts.sentences()
+        usize::from(self.sentences)
     }
 
-    pub(crate) fn levels(&self) -> DepthLevels<'_, K, P> {
-        DepthLevels {
-            section: self.section,
-            counts: &self.counts,
+    pub(crate) fn levels(&self) -> DocumentLevels<'_, K, P> {
+        match self.selector {
+            Selector::Depth(section) => DocumentLevels::Depth(DepthLevels {
+                section,
+                rows: &self.rows,
+                sentences: self.sentences,
+            }),
+            Selector::Scores(section) => DocumentLevels::Scores(ScoreLevels {
+                section,
+                rows: &self.rows,
+            }),
         }
     }
 
     /// Forgets all sentences; their traces in the state are wiped.
     pub fn clear(&mut self) {
-        self.counts.clear();
+        for row in &mut self.rows {
+            row.zeroize();
+        }
+        self.sentences.zeroize();
     }
 
     /// Draws the release and forgets all sentences.
@@ -182,7 +261,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// parsed pack.
     ///
     /// # Cost
-    /// Two passes over the m·p codes of the candidates; 32 bytes of entropy;
+    /// Two passes over the m·p codes of the candidates, or their m sums; 32 bytes of entropy;
     /// [`Rule::words`]`(m)` words of ChaCha12.
     pub fn release<E: Entropy + ?Sized>(
         &mut self,
@@ -192,16 +271,48 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ) -> Result<Release, DocumentError> {
         let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
         // Without a sentence the rows are not there yet.
-        self.counts.fill(self.section.n_directions());
-        let candidate = select::<K, _>(&self.levels(), rule, Ratio::new(epsilon), &mut stream)
+        self.fill();
+        let (mechanism, largest_step) = match self.selector {
+            Selector::Depth(_) => (Mechanism::SentenceDepth, 1),
+            Selector::Scores(section) => (Mechanism::SentenceScores, section.largest_score()),
+        };
+        // Parsing made sure that it is not 0; 255 is the private side.
+        let ratio = Ratio::per_step(
+            epsilon,
+            NonZero::new(largest_step).unwrap_or(NonZero::<u8>::MAX),
+        );
+        let candidate = select::<LEVELS, _>(&self.levels(), rule, ratio, &mut stream)
             .map_err(DocumentError::Selection)?;
         self.clear();
         Ok(Release {
+            mechanism,
             rule,
             epsilon,
             candidate,
             pack_id: self.pack_id,
         })
+    }
+}
+
+/// The levels of all candidates, by either selector.
+pub(crate) enum DocumentLevels<'a, const K: usize, const P: usize> {
+    Depth(DepthLevels<'a, K, P>),
+    Scores(ScoreLevels<'a, P>),
+}
+
+impl<const K: usize, const P: usize> Levels for DocumentLevels<'_, K, P> {
+    fn bound(&self) -> usize {
+        match self {
+            Self::Depth(levels) => levels.bound(),
+            Self::Scores(levels) => levels.bound(),
+        }
+    }
+
+    fn for_each_block(&self, visit: impl FnMut(&[u16])) {
+        match self {
+            Self::Depth(levels) => levels.for_each_block(visit),
+            Self::Scores(levels) => levels.for_each_block(visit),
+        }
     }
 }
 
@@ -237,6 +348,13 @@ pub enum DocumentError {
         /// The limit `P`.
         limit: usize,
     },
+    /// The pack has more candidates for scores than this document type holds.
+    TooManyCandidates {
+        /// Candidates in the pack.
+        found: u32,
+        /// The limit, `128 · P`.
+        limit: usize,
+    },
     /// An embedding of the wrong length.
     Dimension {
         /// The length needed.
@@ -266,6 +384,9 @@ impl fmt::Display for DocumentError {
             ),
             Self::TooManyDirections { found, limit } => {
                 write!(f, "the pack has {found} projection directions, this document holds {limit}")
+            }
+            Self::TooManyCandidates { found, limit } => {
+                write!(f, "the pack scores {found} candidates, this document holds {limit}")
             }
             Self::Dimension { expected, found } => {
                 write!(f, "an embedding of {found} coordinates, but the pack was built for {expected}")

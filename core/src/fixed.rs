@@ -38,6 +38,13 @@ impl Scale {
         (libm::rintf(finite * self.0) as i16).max(-LIMIT)
     }
 
+    /// Converts coordinates one by one; what is behind them in `fixed` stays.
+    pub(crate) fn to_fixed_all(self, coordinates: &[f32], fixed: &mut [i16]) {
+        for (fixed, coordinate) in fixed.iter_mut().zip(coordinates) {
+            *fixed = self.to_fixed(*coordinate);
+        }
+    }
+
     /// `fixed · 2^exponent`, exactly.
     #[expect(
         clippy::float_arithmetic,

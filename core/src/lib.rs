@@ -33,8 +33,8 @@
 //! # Rooms
 //!
 //! [`pack`] reads the file that the public side built; [`lexicon`] turns text into vectors without
-//! a neural runtime; [`depth`] reduces a document to integer levels; [`select`] draws from levels;
-//! [`document`] is the one public way from private sentences to a [`release`]. [`epsilon`] and
+//! a neural runtime; [`recode`] is an optional network behind the encoder; [`scores`] and [`depth`]
+//! reduce a document to integer levels; [`select`](mod@select) draws from levels; [`document`] is the one public way from private sentences to a [`release`]. [`epsilon`] and
 //! [`rng`] hold the parameters and the randomness they share. [`hazmat`] is for auditors.
 //!
 //! # Errors
@@ -63,8 +63,10 @@ mod fixed;
 pub mod hazmat;
 pub mod lexicon;
 pub mod pack;
+pub mod recode;
 pub mod release;
 pub mod rng;
+pub mod scores;
 pub mod select;
 
 #[cfg(test)]

@@ -12,10 +12,13 @@ use core::fmt;
 
 use sha2::{Digest, Sha256};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+use zeroize::Zeroize;
 
 use crate::depth::CODES;
 use crate::fixed::{EXPONENTS, Scale};
 use crate::lexicon::Lexicon;
+use crate::recode::Recoder;
+use crate::scores::ScoresSection;
 use crate::select::MAX_CANDIDATES;
 
 pub mod format {
@@ -38,12 +41,24 @@ pub mod format {
     pub const MAX_DIMENSION: u32 = 4096;
     /// The most projection directions in a depth section.
     pub const MAX_DIRECTIONS: u32 = 1024;
+    /// The most coordinates that a recoder or scores take or give.
+    pub const MAX_WIDTH: u32 = 1024;
+    /// The most layers of a recoder.
+    pub const MAX_LAYERS: usize = 4;
     /// The most words in a lexicon.
     pub const MAX_WORDS: u32 = 65_536;
     /// Bucket boundaries per direction.
     pub const BOUNDARIES: usize = crate::depth::CODES - 1;
     /// The tag of the depth section.
     pub const DEPTH_TAG: [u8; 4] = *b"DPTH";
+    /// The tag of the scores section.
+    pub const SCORES_TAG: [u8; 4] = *b"SCOR";
+    /// The tag of the recoder section.
+    pub const RECODER_TAG: [u8; 4] = *b"RCOD";
+    /// The kind of scores that count thresholds.
+    pub const SCORES_GRADED: u16 = 1;
+    /// The kind of scores that vote for the best head.
+    pub const SCORES_VOTE: u16 = 2;
     /// The tag of the lexicon section.
     pub const LEXICON_TAG: [u8; 4] = *b"LEXI";
 
@@ -97,10 +112,46 @@ pub mod format {
         pub candidates: U32,
         /// p, `1..=MAX_DIRECTIONS`.
         pub directions: U32,
-        /// A coordinate x enters as round(x · 2^exponent); `-24..=24`.
+        /// A coordinate x enters as round(x · 2^exponent); `-24..=24`, 0 behind a recoder.
         pub exponent: I32,
         /// Projections are shifted right by this many bits before they are bucketed; `0..=31`.
         pub shift: U32,
+    }
+
+    /// The head of a recoder section. For each layer follow weights `[outputs][inputs]` i16 and bias
+    /// `[outputs]` i64, each at a multiple of [`ALIGNMENT`]; the inputs of the first layer are the
+    /// coordinates of an embedding.
+    #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+    #[repr(C)]
+    pub struct RecoderHead {
+        /// `1..=MAX_LAYERS`.
+        pub layers: U32,
+        /// A coordinate x enters as round(x · 2^exponent); `-24..=24`.
+        pub exponent: I32,
+        /// Outputs of each layer, `1..=MAX_WIDTH`; 0 for layers that are not there.
+        pub widths: [U32; MAX_LAYERS],
+        /// Sums are shifted right by this many bits, `0..=62`; 0 for layers that are not there.
+        pub shifts: [U32; MAX_LAYERS],
+        /// Zero.
+        pub reserved: U32,
+    }
+
+    /// The head of a scores section. The arrays follow in this order, each at a multiple of
+    /// [`ALIGNMENT`]: centre `[inputs]` i16, weights `[candidates][inputs]` i8, bias `[candidates]`
+    /// i32, thresholds `[largest_score]` i32 (none for votes).
+    #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+    #[repr(C)]
+    pub struct ScoresHead {
+        /// m, `1..=65536`.
+        pub candidates: U32,
+        /// [`SCORES_GRADED`] or [`SCORES_VOTE`].
+        pub kind: U16,
+        /// Q, `1..=255`; 1 for votes.
+        pub largest_score: U16,
+        /// A coordinate x enters as round(x · 2^exponent); `-24..=24`, 0 behind a recoder.
+        pub exponent: I32,
+        /// Zero.
+        pub reserved: U32,
     }
 
     /// The head of a lexicon section. The arrays follow in this order, each at a multiple of
@@ -127,7 +178,9 @@ use zerocopy::little_endian::{I16, I32};
 #[derive(Clone, Copy, Debug)]
 pub struct Pack<'a> {
     header: &'a Header,
+    recoder: Option<Recoder<'a>>,
     depth: Option<DepthSection<'a>>,
+    scores: Option<ScoresSection<'a>>,
     lexicon: Option<Lexicon<'a>>,
 }
 
@@ -197,7 +250,9 @@ impl<'a> Pack<'a> {
 
         let mut pack = Self {
             header,
+            recoder: None,
             depth: None,
+            scores: None,
             lexicon: None,
         };
         let mut end = size_of::<Header>() + size_of_val(entries);
@@ -213,8 +268,22 @@ impl<'a> Pack<'a> {
             let section = slice_after(bytes, end, entry)?;
             end = section.end;
             match entry.tag {
+                format::RECODER_TAG => {
+                    if pack.depth.is_some() || pack.scores.is_some() {
+                        return Err(PackError::Section {
+                            tag: entry.tag,
+                            reason: "stands behind a section that it recodes for",
+                        });
+                    }
+                    pack.recoder = Some(Recoder::parse(section.bytes, dimension)?)
+                }
                 format::DEPTH_TAG => {
-                    pack.depth = Some(DepthSection::parse(section.bytes, dimension)?)
+                    let depth = DepthSection::parse(section.bytes, pack.inputs())?;
+                    pack.depth = Some(pack.behind_recoder(depth.exponent()).map(|()| depth)?)
+                }
+                format::SCORES_TAG => {
+                    let scores = ScoresSection::parse(section.bytes, pack.inputs())?;
+                    pack.scores = Some(pack.behind_recoder(scores.exponent()).map(|()| scores)?)
                 }
                 format::LEXICON_TAG => {
                     pack.lexicon = Some(Lexicon::parse(section.bytes, dimension)?)
@@ -261,6 +330,41 @@ impl<'a> Pack<'a> {
     pub fn encoder_name(&self) -> &'a str {
         let name = core::str::from_utf8(&self.header.encoder_name).unwrap_or_default();
         name.trim_end_matches('\0')
+    }
+
+    /// The coordinates that selectors see: those of an embedding, or what a recoder makes of it.
+    fn inputs(&self) -> u32 {
+        let recoded = self.recoder.map(|recoder| recoder.width() as u32);
+        recoded.unwrap_or(self.header.dimension.get())
+    }
+
+    /// A recoder's outputs are integers already.
+    fn behind_recoder(&self, exponent: i32) -> Result<(), PackError> {
+        if self.recoder.is_some() && exponent != 0 {
+            return Err(PackError::Exponent {
+                found: exponent,
+                least: 0,
+                most: 0,
+            });
+        }
+        Ok(())
+    }
+
+    /// m, the number of candidates that a release is drawn from; 0 if the pack has none.
+    pub fn candidates(&self) -> u32 {
+        let depth = self.depth.map(|depth| depth.candidates());
+        let scores = self.scores.map(|scores| scores.candidates());
+        scores.or(depth).unwrap_or(0)
+    }
+
+    /// The network between encoder and selector, if the pack has one.
+    pub fn recoder(&self) -> Option<Recoder<'a>> {
+        self.recoder
+    }
+
+    /// The candidates as bounded scores see them, if the pack has any.
+    pub fn scores(&self) -> Option<ScoresSection<'a>> {
+        self.scores
     }
 
     /// The candidates as the depth mechanism sees them, if the pack has any.
@@ -507,12 +611,21 @@ impl<'a> DepthSection<'a> {
     }
 
     /// The projections of one embedding on all directions, as exact integers: the first step of
-    /// scoring, for those who build or study packs.
+    /// scoring, for those who build or study packs. `recoder`: that of the same pack.
     ///
     /// `embedding`: `[dimension]` f32, any bits; `out`: `[p]`. Coordinates and directions that one
     /// side lacks count as 0.
-    pub fn projections(&self, embedding: &[f32], out: &mut [i64]) {
-        crate::depth::project(self, embedding, out);
+    pub fn projections(&self, recoder: Option<&Recoder<'_>>, embedding: &[f32], out: &mut [i64]) {
+        match recoder {
+            None => crate::depth::project(self, embedding, out),
+            Some(recoder) => {
+                let mut recoded = [0; format::MAX_WIDTH as usize];
+                recoder.recode(embedding, &mut recoded);
+                out.fill(0);
+                crate::depth::project_from(self, 0, &recoded, out);
+                recoded.zeroize();
+            }
+        }
     }
 
     /// The integer that is compared with the bucket boundaries: the projection shifted right and

@@ -17,7 +17,7 @@ use crate::select::Rule;
 /// | --- | --- | --- |
 /// | 0 | 3 | `UTR` |
 /// | 3 | 1 | version, 1 |
-/// | 4 | 1 | mechanism: 1 = sentence depth |
+/// | 4 | 1 | mechanism: 1 = sentence depth, 2 = sentence scores |
 /// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential |
 /// | 6 | 2 | zero |
 /// | 8 | 4 | ε in micro-units |
@@ -25,6 +25,7 @@ use crate::select::Rule;
 /// | 16 | 8 | identifier of the pack |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Release {
+    pub(crate) mechanism: Mechanism,
     pub(crate) rule: Rule,
     pub(crate) epsilon: Epsilon,
     pub(crate) candidate: u32,
@@ -33,7 +34,27 @@ pub struct Release {
 
 const MAGIC: [u8; 3] = *b"UTR";
 const VERSION: u8 = 1;
-const SENTENCE_DEPTH: u8 = 1;
+
+/// How a document was reduced to levels. The numbers are those of releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Mechanism {
+    /// Selection by depth, see [`depth`](crate::depth).
+    SentenceDepth = 1,
+    /// Selection by bounded scores, see [`scores`](crate::scores).
+    SentenceScores = 2,
+}
+
+impl Mechanism {
+    /// The mechanism with this number.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::SentenceDepth),
+            2 => Some(Self::SentenceScores),
+            _ => None,
+        }
+    }
+}
 
 impl Release {
     /// The length of the byte form.
@@ -48,6 +69,11 @@ impl Release {
     /// The ε that was spent.
     pub fn epsilon(&self) -> Epsilon {
         self.epsilon
+    }
+
+    /// How the document was reduced to levels.
+    pub fn mechanism(&self) -> Mechanism {
+        self.mechanism
     }
 
     /// How the candidate was drawn.
@@ -65,7 +91,7 @@ impl Release {
         let mut bytes = [0; Self::BYTES];
         let fields: [&[u8]; 5] = [
             &MAGIC,
-            &[VERSION, SENTENCE_DEPTH, self.rule as u8, 0, 0],
+            &[VERSION, self.mechanism as u8, self.rule as u8, 0, 0],
             &self.epsilon.micro().to_le_bytes(),
             &self.candidate.to_le_bytes(),
             &self.pack_id,
@@ -116,12 +142,10 @@ impl Release {
         if version != VERSION {
             return Err(ReleaseFormatError::Version { found: version });
         }
-        if mechanism != SENTENCE_DEPTH {
-            return Err(ReleaseFormatError::Field {
-                name: "mechanism",
-                found: mechanism.into(),
-            });
-        }
+        let mechanism = Mechanism::from_number(mechanism).ok_or(ReleaseFormatError::Field {
+            name: "mechanism",
+            found: mechanism.into(),
+        })?;
         let rule = Rule::from_number(rule).ok_or(ReleaseFormatError::Field {
             name: "rule",
             found: rule.into(),
@@ -139,6 +163,7 @@ impl Release {
             found: micro,
         })?;
         Ok(Self {
+            mechanism,
             rule,
             epsilon,
             candidate: u32::from_le_bytes([c0, c1, c2, c3]),

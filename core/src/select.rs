@@ -26,6 +26,7 @@
 //! "+4" in `C` pays for it. The result is pure ε: no δ, the random bits included.
 
 use core::fmt;
+use core::num::NonZero;
 
 use heapless::Vec;
 use rand_core::Rng;
@@ -83,10 +84,24 @@ impl Ratio {
     /// The ratio for `epsilon`: `C = min(2⁶⁴−1, ⌈2⁶⁴·e^(−ε/2)⌉ + 4)`, computed with upward
     /// rounding only, so never below the exact value.
     pub fn new(epsilon: Epsilon) -> Self {
+        Self::of_micro(epsilon.micro())
+    }
+
+    /// The ratio for mechanisms in which one neighbour step moves a level by up to `steps` units: that
+    /// of ε/`steps`, rounded down to whole micro-units.
+    ///
+    /// `steps` units cost ρ^(2·steps) ≤ e^ε. If ε/`steps` is below one micro-unit, the weights are
+    /// S and, for every other level, S·(1 − 2⁻⁶⁴) rounded up: then no number of units costs more
+    /// than (1 − 2⁻⁶⁴)⁻², which is less than any ε there is.
+    pub fn per_step(epsilon: Epsilon, steps: NonZero<u8>) -> Self {
+        Self::of_micro(epsilon.micro() / u32::from(steps.get()))
+    }
+
+    fn of_micro(micro: u32) -> Self {
         // Invariant: product ≥ 2^127·exp(−(the bits so far)/2 000 000), product ≤ 2^127.
         let mut product: u128 = 1 << 127;
         for (bit, factor) in EXP_OF_BIT.iter().enumerate() {
-            if epsilon.micro() >> bit & 1 == 1 {
+            if micro >> bit & 1 == 1 {
                 product = multiply_up(product, *factor);
             }
         }

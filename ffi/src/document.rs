@@ -4,6 +4,7 @@ use core::ffi::{c_char, c_void};
 
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::scores::SUMS_PER_ROW as SCORED_PER_ROW;
 use undertone_core::select::Rule;
 
 use crate::entropy::{Callback, UndertoneEntropyFn};
@@ -14,13 +15,16 @@ use crate::release::UNDERTONE_RELEASE_BYTES;
 use crate::status::{
     Refusal, UNDERTONE_BUFFER_TOO_SMALL, UNDERTONE_DOCUMENT_FULL, UNDERTONE_ENTROPY_FAILED,
     UNDERTONE_INTERNAL, UNDERTONE_NO_CANDIDATES, UNDERTONE_NO_LEXICON, UNDERTONE_NULL,
-    UNDERTONE_TOO_MANY_DIRECTIONS, UNDERTONE_UNKNOWN_RULE, UNDERTONE_WRONG_DIMENSION, report,
+    UNDERTONE_TOO_MANY_CANDIDATES, UNDERTONE_TOO_MANY_DIRECTIONS, UNDERTONE_UNKNOWN_RULE,
+    UNDERTONE_WRONG_DIMENSION, report,
 };
 
 /// The most sentences in a document.
 pub const UNDERTONE_MAX_SENTENCES: usize = 128;
 /// The most projection directions in a pack that a document is made from.
 pub const UNDERTONE_MAX_DIRECTIONS: usize = 100;
+/// The most candidates in a pack with scores that a document is made from.
+pub const UNDERTONE_MAX_SCORED: usize = 12_800;
 /// Bytes that are enough for an `undertone_document` on every target.
 pub const UNDERTONE_DOCUMENT_BYTES: usize = 26_624;
 
@@ -33,14 +37,15 @@ const _: () = assert!(
     UNDERTONE_RULE_PERMUTE_AND_FLIP == Rule::PermuteAndFlip as i32
         && UNDERTONE_RULE_EXPONENTIAL == Rule::Exponential as i32
 );
+const _: () = assert!(UNDERTONE_MAX_SCORED == SCORED_PER_ROW * UNDERTONE_MAX_DIRECTIONS);
 const _: () = assert!(
     memory::size::<UndertoneDocument>() <= UNDERTONE_DOCUMENT_BYTES
         && memory::alignment::<UndertoneDocument>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
 
 /// A private document: sentences go in, one private release comes out, and the document is empty
-/// again. It lives in memory that the caller brings: 256 bytes for each projection direction, most
-/// of the size, count sentences and never hold one.
+/// again. It lives in memory that the caller brings; most of it counts sentences or sums their scores,
+/// and none of it holds a sentence.
 pub struct UndertoneDocument {
     _opaque: (),
 }
@@ -57,6 +62,7 @@ fn refusal(error: DocumentError) -> Refusal {
         DocumentError::NoCandidates => UNDERTONE_NO_CANDIDATES,
         DocumentError::NoLexicon => UNDERTONE_NO_LEXICON,
         DocumentError::TooManyDirections { .. } => UNDERTONE_TOO_MANY_DIRECTIONS,
+        DocumentError::TooManyCandidates { .. } => UNDERTONE_TOO_MANY_CANDIDATES,
         DocumentError::Dimension { .. } => UNDERTONE_WRONG_DIMENSION,
         DocumentError::Full { .. } => UNDERTONE_DOCUMENT_FULL,
         DocumentError::Entropy => UNDERTONE_ENTROPY_FAILED,
@@ -92,7 +98,7 @@ pub extern "C" fn undertone_document_align() -> usize {
 /// been written to.
 ///
 /// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_NO_CANDIDATES`,
-/// `UNDERTONE_TOO_MANY_DIRECTIONS`.
+/// `UNDERTONE_TOO_MANY_DIRECTIONS`, `UNDERTONE_TOO_MANY_CANDIDATES`.
 ///
 /// Threads: any, with `memory` of their own. A document is used by one thread at a time.
 ///

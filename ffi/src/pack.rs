@@ -163,15 +163,11 @@ pub unsafe extern "C" fn undertone_pack_dimension(pack: *const UndertonePack) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_candidates(pack: *const UndertonePack) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe {
-        number(pack, |pack| {
-            pack.depth().map_or(0, |depth| depth.candidates())
-        })
-    }
+    unsafe { number(pack, Pack::candidates) }
 }
 
-/// The number of projection directions, which a document can hold if it is at most
-/// `UNDERTONE_MAX_DIRECTIONS`; 0 if the pack has no candidates or `pack` is not a valid handle.
+/// The number of projection directions of a pack that selects by depth, which a document can hold if
+/// it is at most `UNDERTONE_MAX_DIRECTIONS`; 0 for any other pack or if `pack` is not a valid handle.
 ///
 /// Threads: any.
 ///

@@ -58,6 +58,8 @@ pub const UNDERTONE_WRONG_DIMENSION: i32 = 51;
 pub const UNDERTONE_DOCUMENT_FULL: i32 = 52;
 /// The entropy function failed or gave nothing but zeroes.
 pub const UNDERTONE_ENTROPY_FAILED: i32 = 53;
+/// The pack scores more candidates than `UNDERTONE_MAX_SCORED`.
+pub const UNDERTONE_TOO_MANY_CANDIDATES: i32 = 54;
 
 /// The bytes are not a release.
 pub const UNDERTONE_NOT_A_RELEASE: i32 = 64;
@@ -126,6 +128,9 @@ fn message(status: i32) -> &'static CStr {
         }
         UNDERTONE_TOO_MANY_DIRECTIONS => {
             c"the pack has more projection directions than UNDERTONE_MAX_DIRECTIONS; build it with fewer"
+        }
+        UNDERTONE_TOO_MANY_CANDIDATES => {
+            c"the pack scores more candidates than UNDERTONE_MAX_SCORED; build it with fewer"
         }
         UNDERTONE_WRONG_DIMENSION => {
             c"the embedding has another length than undertone_pack_dimension says; use the encoder that the pack names, and count floats, not bytes"

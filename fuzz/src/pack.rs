@@ -43,7 +43,7 @@ fn parse_and_use(bytes: &[u8], input: &[u8]) {
         // Lengths that do not fit, on both sides.
         for lengths in [0, 1, depth.n_directions(), depth.n_directions() + 1] {
             let mut projections = vec![0; lengths];
-            depth.projections(&vec![f32::MAX; lengths], &mut projections);
+            depth.projections(None, &vec![f32::MAX; lengths], &mut projections);
             depth.codes_of(&projections, &mut vec![0; depth.n_directions()]);
         }
         depth.bucket_input(i64::MIN);

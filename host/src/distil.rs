@@ -125,6 +125,8 @@ pub fn distil(
             name: format!("lexicon:{}", encoder.identity().name),
             digest: [0; 32],
         },
+        recoder: None,
+        scores: None,
         depth: None,
         lexicon: Some(LexiconData {
             // Vectors of about the encoder's own length; only powers of two are possible.

@@ -193,7 +193,7 @@ fn codes_split_the_candidates_evenly() {
     let mut histogram = vec![[0u32; 256]; 50];
     let (mut projections, mut codes) = ([0; 50], [0; 50]);
     for embedding in built.candidates.embeddings.chunks_exact(26) {
-        section.projections(embedding, &mut projections);
+        section.projections(None, embedding, &mut projections);
         section.codes_of(&projections, &mut codes);
         for (histogram, code) in histogram.iter_mut().zip(codes) {
             histogram[usize::from(code)] += 1;

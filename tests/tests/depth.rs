@@ -175,7 +175,7 @@ proptest! {
         let section = Pack::parse(&bytes).expect("a pack").depth().expect("candidates");
         for sentence in &document {
             let (mut sums, mut codes) = (vec![0; section.n_directions()], vec![0; section.n_directions()]);
-            section.projections(sentence, &mut sums);
+            section.projections(None, sentence, &mut sums);
             section.codes_of(&sums, &mut codes);
             let codes: Vec<usize> = codes.into_iter().map(usize::from).collect();
             prop_assert_eq!(codes, parts.sentence_codes(sentence));
@@ -205,7 +205,7 @@ proptest! {
         let quarters = quarters.into_iter().map(|n| n as f32 * 0.25 / 2f32.powi(exponent));
         for x in floats.into_iter().chain(quarters) {
             let mut sum = [0];
-            section.projections(&[x], &mut sum);
+            section.projections(None, &[x], &mut sum);
             prop_assert_eq!(sum[0], naive_fixed(x.to_bits(), exponent), "{} {}", x, exponent);
         }
         let input = i128::from(wide).div_euclid(1 << shift);
@@ -429,17 +429,17 @@ fn surplus_coordinates_count_as_zero() {
     let section = pack.depth().expect("candidates");
     let embedding: Vec<f32> = (0..70u8).map(|i| f32::from(i) / 16.0).collect();
     let mut exact = [0; 7];
-    section.projections(&embedding[..16], &mut exact);
+    section.projections(None, &embedding[..16], &mut exact);
     for surplus in [17, 63, 64, 65, 70] {
         let mut sums = [-1; 9];
-        section.projections(&embedding[..surplus], &mut sums);
+        section.projections(None, &embedding[..surplus], &mut sums);
         assert_eq!(sums[..7], exact, "{surplus} coordinates for 16");
         assert_eq!(sums[7..], [0, 0]);
     }
     let mut padded = embedding[..10].to_vec();
     padded.resize(16, 0.0);
-    section.projections(&padded, &mut exact);
+    section.projections(None, &padded, &mut exact);
     let mut sums = [-1; 7];
-    section.projections(&embedding[..10], &mut sums);
+    section.projections(None, &embedding[..10], &mut sums);
     assert_eq!(sums, exact);
 }

@@ -3,11 +3,12 @@
 use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES};
 use undertone_core::pack::format::{
     ALIGNMENT, BOUNDARIES, DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, MAGIC,
-    MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_WORDS, MINOR,
+    MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_LAYERS, MAX_WIDTH, MAX_WORDS, MINOR, RECODER_TAG,
+    RecoderHead, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
 use undertone_core::select::MAX_CANDIDATES;
-use zerocopy::little_endian::{I16, I32, U16, U32};
+use zerocopy::little_endian::{I16, I32, I64, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::encoder::EncoderIdentity;
@@ -28,6 +29,41 @@ pub struct DepthData {
     pub boundaries: Vec<i32>,
     /// `[p][m]`.
     pub codes: Vec<u8>,
+}
+
+/// What the scores section holds; see `FORMAT.md` for the meaning of every field.
+#[derive(Clone, Debug)]
+pub struct ScoresData {
+    /// A coordinate x enters as round(x · 2^exponent).
+    pub exponent: i32,
+    /// `[inputs]`.
+    pub centre: Vec<i16>,
+    /// `[m][inputs]`.
+    pub weights: Vec<i8>,
+    /// `[m]`, in 256ths.
+    pub bias: Vec<i32>,
+    /// `[Q]`, in 256ths; none: the best head gets a vote.
+    pub thresholds: Vec<i32>,
+}
+
+/// What the recoder section holds.
+#[derive(Clone, Debug)]
+pub struct RecoderData {
+    /// A coordinate x enters as round(x · 2^exponent).
+    pub exponent: i32,
+    /// The layers, first to last.
+    pub layers: Vec<LayerData>,
+}
+
+/// One layer of a recoder.
+#[derive(Clone, Debug)]
+pub struct LayerData {
+    /// `[outputs][inputs]`.
+    pub weights: Vec<i16>,
+    /// `[outputs]`.
+    pub bias: Vec<i64>,
+    /// Sums are shifted right by this many bits.
+    pub shift: u32,
 }
 
 /// What the lexicon section holds.
@@ -62,6 +98,10 @@ pub struct PackContents {
     pub dimension: usize,
     /// The encoder that the embeddings come from.
     pub encoder: EncoderIdentity,
+    /// The network between encoder and selector.
+    pub recoder: Option<RecoderData>,
+    /// Candidates for selection by scores.
+    pub scores: Option<ScoresData>,
     /// Candidates for selection by depth.
     pub depth: Option<DepthData>,
     /// Words to vectors.
@@ -76,6 +116,12 @@ impl PackContents {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         limit("coordinates", self.dimension, 1, MAX_DIMENSION as usize)?;
         let mut sections: Vec<([u8; 4], Vec<u8>)> = Vec::new();
+        if let Some(recoder) = &self.recoder {
+            sections.push((RECODER_TAG, self.recoder_section(recoder)?));
+        }
+        if let Some(scores) = &self.scores {
+            sections.push((SCORES_TAG, self.scores_section(scores)?));
+        }
         if let Some(depth) = &self.depth {
             sections.push((DEPTH_TAG, self.depth_section(depth)?));
         }
@@ -126,8 +172,77 @@ impl PackContents {
         Ok(bytes)
     }
 
+    /// The coordinates that selectors see.
+    fn inputs(&self) -> usize {
+        let layer = self
+            .recoder
+            .as_ref()
+            .and_then(|recoder| recoder.layers.last());
+        layer.map_or(self.dimension, |layer| layer.bias.len())
+    }
+
+    fn recoder_section(&self, recoder: &RecoderData) -> Result<Vec<u8>> {
+        limit("recoder layers", recoder.layers.len(), 1, MAX_LAYERS)?;
+        limit("recoder inputs", self.dimension, 1, MAX_WIDTH as usize)?;
+        let mut inputs = self.dimension;
+        let mut head = RecoderHead {
+            layers: (recoder.layers.len() as u32).into(),
+            exponent: recoder.exponent.into(),
+            widths: [0.into(); MAX_LAYERS],
+            shifts: [0.into(); MAX_LAYERS],
+            reserved: 0.into(),
+        };
+        for (index, layer) in recoder.layers.iter().enumerate() {
+            let outputs = layer.bias.len();
+            limit("outputs of a recoder layer", outputs, 1, MAX_WIDTH as usize)?;
+            let weights = inputs * outputs;
+            limit("recoder weights", layer.weights.len(), weights, weights)?;
+            head.widths[index] = (outputs as u32).into();
+            head.shifts[index] = layer.shift.into();
+            inputs = outputs;
+        }
+        let mut section = Section::new(head);
+        for layer in &recoder.layers {
+            section.array(layer.weights.iter().map(|w| I16::new(*w)));
+            section.array(layer.bias.iter().map(|b| I64::new(*b)));
+        }
+        Ok(section.0)
+    }
+
+    fn scores_section(&self, scores: &ScoresData) -> Result<Vec<u8>> {
+        let inputs = self.inputs();
+        limit("scored coordinates", inputs, 1, MAX_WIDTH as usize)?;
+        limit(
+            "coordinates of a centre",
+            scores.centre.len(),
+            inputs,
+            inputs,
+        )?;
+        let candidates = scores.bias.len();
+        limit("candidates", candidates, 1, MAX_CANDIDATES as usize)?;
+        let weights = candidates * inputs;
+        limit("weights of heads", scores.weights.len(), weights, weights)?;
+        limit("thresholds", scores.thresholds.len(), 0, u8::MAX.into())?;
+        let (kind, largest_score) = match scores.thresholds.len() {
+            0 => (SCORES_VOTE, 1),
+            thresholds => (SCORES_GRADED, thresholds as u16),
+        };
+        let mut section = Section::new(ScoresHead {
+            candidates: (candidates as u32).into(),
+            kind: kind.into(),
+            largest_score: largest_score.into(),
+            exponent: scores.exponent.into(),
+            reserved: 0.into(),
+        });
+        section.array(scores.centre.iter().map(|x| I16::new(*x)));
+        section.array(scores.weights.iter().copied());
+        section.array(scores.bias.iter().map(|b| I32::new(*b)));
+        section.array(scores.thresholds.iter().map(|t| I32::new(*t)));
+        Ok(section.0)
+    }
+
     fn depth_section(&self, depth: &DepthData) -> Result<Vec<u8>> {
-        let directions = depth.directions.len() / self.dimension;
+        let directions = depth.directions.len() / self.inputs();
         limit("candidates", depth.candidates, 1, MAX_CANDIDATES as usize)?;
         limit(
             "projection directions",

@@ -23,7 +23,7 @@ use crate::progress::Progress;
 use crate::vectors::mean;
 
 pub(crate) use file::limit;
-pub use file::{DepthData, LexiconData, PackContents};
+pub use file::{DepthData, LayerData, LexiconData, PackContents, RecoderData, ScoresData};
 
 /// Public choices that make a pack.
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +141,8 @@ pub fn build(
     let pack = PackContents {
         dimension,
         encoder: encoder.identity().clone(),
+        recoder: None,
+        scores: None,
         depth: Some(depth),
         lexicon,
     }
@@ -228,7 +230,7 @@ fn depth_data(
         candidates
             .chunks_exact(dimension)
             .map(|candidate| {
-                section.projections(candidate, &mut row);
+                section.projections(None, candidate, &mut row);
                 row.clone()
             })
             .collect::<Vec<_>>()
@@ -277,6 +279,8 @@ fn with_section<T>(
             name: String::new(),
             digest: [0; 32],
         },
+        recoder: None,
+        scores: None,
         depth: Some(data.clone()),
         lexicon: None,
     };

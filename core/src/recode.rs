@@ -1,0 +1,118 @@
+//! The recoder: a small network between the sentence encoder and the selector.
+//!
+//! DeepCandidate (Meehan, Mrini and Chaudhuri 2022) trains an MLP H on public documents so that the
+//! mean of recoded sentences keeps its k-means cluster. The pack carries H's hidden layers; its last,
+//! linear layer is multiplied into the projections when the pack is built, so that the device never
+//! computes it.
+//!
+//! A layer is `y = clamp((W·x + b) ≫ shift, 0, 32767)` on 16-bit integers with 64-bit sums, so host and
+//! device agree to the bit. A recoder sees one sentence at a time and is public: it cannot weaken a
+//! guarantee, whatever its numbers.
+
+use zerocopy::little_endian::{I16, I64};
+use zeroize::Zeroize;
+
+use crate::fixed::Scale;
+use crate::pack::format::{MAX_LAYERS, MAX_WIDTH, RECODER_TAG, RecoderHead};
+use crate::pack::{Arrays, PackError, scale, within, zero};
+
+/// A vector on its way through the layers.
+pub type Activations = [i16; MAX_WIDTH as usize];
+
+/// The hidden layers of a recoder, a view into a pack.
+#[derive(Clone, Copy, Debug)]
+pub struct Recoder<'a> {
+    scale: Scale,
+    layers: [Layer<'a>; MAX_LAYERS],
+    depth: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Layer<'a> {
+    inputs: usize,
+    /// `[outputs][inputs]`.
+    weights: &'a [I16],
+    /// `[outputs]`.
+    bias: &'a [I64],
+    shift: u32,
+}
+
+impl<'a> Recoder<'a> {
+    pub(crate) fn parse(section: &'a [u8], dimension: u32) -> Result<Self, PackError> {
+        let (head, mut arrays) = Arrays::open::<RecoderHead>(RECODER_TAG, section)?;
+        within("number of recoder inputs", dimension, 1, MAX_WIDTH)?;
+        let depth = within(
+            "number of recoder layers",
+            head.layers.get(),
+            1,
+            MAX_LAYERS as u32,
+        )? as usize;
+        zero("reserved recoder field", head.reserved.get())?;
+        let mut recoder = Self {
+            scale: scale(head.exponent.get())?,
+            layers: [Layer::default(); MAX_LAYERS],
+            depth,
+        };
+        let mut inputs = dimension as usize;
+        let declared = head.widths.iter().zip(&head.shifts);
+        for (index, (layer, (width, shift))) in recoder.layers.iter_mut().zip(declared).enumerate()
+        {
+            if index >= depth {
+                zero("width of a recoder layer that is not there", width.get())?;
+                zero("shift of a recoder layer that is not there", shift.get())?;
+                continue;
+            }
+            let outputs = within("width of a recoder layer", width.get(), 1, MAX_WIDTH)? as usize;
+            *layer = Layer {
+                inputs,
+                weights: arrays.next(outputs, inputs)?,
+                bias: arrays.next(outputs, 1)?,
+                shift: within("shift of a recoder layer", shift.get(), 0, 62)?,
+            };
+            inputs = outputs;
+        }
+        arrays.finish()?;
+        Ok(recoder)
+    }
+
+    /// The number of coordinates that come out, `1..=1024`.
+    pub fn width(&self) -> usize {
+        let layers = self.layers.get(..self.depth).unwrap_or_default();
+        layers.last().map_or(0, |layer| layer.bias.len())
+    }
+
+    /// Recodes one embedding.
+    ///
+    /// # Shapes
+    /// `embedding`: `[dimension]` f32, any bits; `out`: the first [`width`](Recoder::width) numbers are
+    /// the result. Coordinates that `embedding` lacks count as 0.
+    ///
+    /// # Cost
+    /// The sum of inputs times outputs over the layers, in multiplications; 2 KiB of stack.
+    pub fn recode(&self, embedding: &[f32], out: &mut Activations) {
+        let mut next: Activations = [0; MAX_WIDTH as usize];
+        self.scale.to_fixed_all(embedding, out);
+        for layer in self.layers.get(..self.depth).unwrap_or_default() {
+            layer.apply(out, &mut next);
+            out.copy_from_slice(&next);
+        }
+        next.zeroize();
+    }
+}
+
+impl Layer<'_> {
+    fn apply(&self, from: &Activations, to: &mut Activations) {
+        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        let rows = self.weights.chunks_exact(self.inputs.max(1));
+        for ((y, row), bias) in to.iter_mut().zip(rows).zip(self.bias) {
+            // |products| < 2^30 and at most 2^10 of them: only the bias can be large.
+            let sum: i64 = row
+                .iter()
+                .zip(from)
+                .map(|(w, x)| i64::from(w.get()) * i64::from(*x))
+                .sum();
+            let shifted = sum.saturating_add(bias.get()) >> self.shift;
+            *y = shifted.clamp(0, i16::MAX.into()) as i16;
+        }
+    }
+}

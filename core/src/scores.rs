@@ -1,0 +1,286 @@
+//! Bounded scores: sentence-private selection that needs a fraction of the ε of [`depth`](crate::depth).
+//!
+//! Every sentence s gives every candidate c a *score* q(s, c), a whole number in 0..=Q, by a public
+//! function of that one sentence. With u(c) = Σ_l q(s_l, c), the level of a candidate is
+//! `min(max u − u(c), `[`LEVELS`]` − 1)`, and the engine draws with the ratio for ε/Q a level.
+//!
+//! # Why it is private
+//!
+//! Adding a sentence raises every u(c) by 0..=Q, and that is Q *one-sided unit steps* (in step i, those
+//! with q ≥ i rise by one). Let i_c = min(max u − u(c), LEVELS − 1), and let one step raise some u by
+//! one. If max u stays, every i_c stays or falls by one; if it rises, every i_c stays or rises by one,
+//! capped or not. Those are the two cases of the one-sided step in [`select`](mod@crate::select), for
+//! weights W_0, W_1, …, so the step costs at most ρ. *Add/remove-one*: ρ^Q ≤ e^(ε/2), with the number of
+//! sentences private. *Replace-one*: one removed, one added, ρ^2Q ≤ e^ε. ∎
+//!
+//! Nothing is asked of q but that it lies in 0..=Q and looks at one sentence, so no pack can weaken the
+//! guarantee. Scores need no common normalisation.
+//!
+//! # The scores
+//!
+//! A candidate has a head: 8-bit weights w_c and a bias b_c. A sentence, relative to the public centre,
+//! is y with norm n = ‖y‖; with `z_c = 256·w_c·y + b_c·n`, which is n times an affine function of the
+//! direction y/n:
+//! - *graded*: q is the number of thresholds t_j with `t_j·n ≤ z_c`, of which there are Q. Clipped
+//!   cosine to a centroid, ⌊Q·clip(a·cos, 0, 1)⌋, ridge regression on public labels or clusters, and
+//!   heads trained through the mechanism are of this form.
+//! - *vote*: q is 1 for the candidate with the largest z_c (the first of them) and 0 for all others;
+//!   Q = 1.
+//!
+//! Everything behind the conversion of coordinates is integer arithmetic.
+
+use zerocopy::little_endian::{I16, I32};
+use zeroize::Zeroize;
+
+use crate::document::{ROW_BYTES, Rows};
+use crate::fixed::Scale;
+use crate::pack::format::{MAX_WIDTH, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead};
+use crate::pack::{Arrays, PackError, scale, within, zero};
+use crate::recode::Activations;
+use crate::select::{Levels, MAX_CANDIDATES};
+
+/// Levels are below this: candidates further behind the best count as just as far.
+pub const LEVELS: usize = 160;
+
+/// Candidates whose sums take as much of a document's state as one projection direction: `Document<K, P>`
+/// holds `P` times as many.
+pub const SUMS_PER_ROW: usize = ROW_BYTES / 2;
+
+/// Candidates scored at a time.
+const BLOCK: usize = SUMS_PER_ROW;
+
+/// The heads of a pack: what scores a sentence for every candidate.
+#[derive(Clone, Copy, Debug)]
+pub struct ScoresSection<'a> {
+    kind: Kind,
+    candidates: u32,
+    inputs: usize,
+    scale: Scale,
+    exponent: i32,
+    /// `[inputs]`.
+    centre: &'a [I16],
+    /// `[candidates][inputs]`.
+    weights: &'a [i8],
+    /// `[candidates]`, in 256ths.
+    bias: &'a [I32],
+    /// `[Q]` for graded scores, in 256ths.
+    thresholds: &'a [I32],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Graded,
+    Vote,
+}
+
+impl<'a> ScoresSection<'a> {
+    pub(crate) fn parse(section: &'a [u8], inputs: u32) -> Result<Self, PackError> {
+        let (head, mut arrays) = Arrays::open::<ScoresHead>(SCORES_TAG, section)?;
+        within(
+            "number of coordinates that are scored",
+            inputs,
+            1,
+            MAX_WIDTH,
+        )?;
+        let candidates = within(
+            "number of candidates",
+            head.candidates.get(),
+            1,
+            MAX_CANDIDATES,
+        )?;
+        let kind = within(
+            "kind of scores",
+            head.kind.get().into(),
+            SCORES_GRADED.into(),
+            SCORES_VOTE.into(),
+        )?;
+        let kind = if kind == u32::from(SCORES_VOTE) {
+            Kind::Vote
+        } else {
+            Kind::Graded
+        };
+        let largest = head.largest_score.get().into();
+        let thresholds = match kind {
+            Kind::Graded => within("largest score", largest, 1, u8::MAX.into())?,
+            Kind::Vote => within("largest score", largest, 1, 1)? - 1,
+        };
+        zero("reserved scores field", head.reserved.get())?;
+        let inputs = inputs as usize;
+        let parsed = Self {
+            kind,
+            candidates,
+            inputs,
+            scale: scale(head.exponent.get())?,
+            exponent: head.exponent.get(),
+            centre: arrays.next(inputs, 1)?,
+            weights: arrays.next(candidates as usize, inputs)?,
+            bias: arrays.next(candidates as usize, 1)?,
+            thresholds: arrays.next(thresholds as usize, 1)?,
+        };
+        arrays.finish()?;
+        Ok(parsed)
+    }
+
+    /// m, the number of candidates, `1..=65536`.
+    pub fn candidates(&self) -> u32 {
+        self.candidates
+    }
+
+    /// Q, the largest score that one sentence gives, `1..=255`.
+    pub fn largest_score(&self) -> u8 {
+        match self.kind {
+            Kind::Graded => self.thresholds.len() as u8,
+            Kind::Vote => 1,
+        }
+    }
+
+    /// A coordinate x enters as round(x · 2^exponent).
+    pub fn exponent(&self) -> i32 {
+        self.exponent
+    }
+
+    /// The scale of coordinates.
+    pub(crate) fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// Adds the scores of one sentence to the sums in `rows`. The caller has made sure that there is
+    /// a row for every [`SUMS_PER_ROW`] candidates.
+    pub(crate) fn add<const P: usize>(&self, rows: &mut Rows<P>, sentence: &mut Activations) {
+        let relative = sentence.iter_mut().zip(self.centre);
+        let mut square: u64 = 0;
+        for (y, centre) in relative {
+            let difference = i32::from(*y) - i32::from(centre.get());
+            *y = difference.clamp(-i32::from(i16::MAX), i16::MAX.into()) as i16;
+            square += u64::from(y.unsigned_abs()) * u64::from(y.unsigned_abs());
+        }
+        // At the centre itself there is no direction; the biases decide.
+        let norm = square_root(square).max(1) as i64;
+        match self.kind {
+            Kind::Graded => self.add_graded(rows, sentence, norm),
+            Kind::Vote => self.add_vote(rows, sentence, norm),
+        }
+    }
+
+    fn add_graded<const P: usize>(&self, rows: &mut Rows<P>, y: &Activations, norm: i64) {
+        for (sum, z) in sums_mut(rows).zip(self.outputs(y, norm)) {
+            let score: u16 = self
+                .thresholds
+                .iter()
+                .map(|t| u16::from(i64::from(t.get()) * norm <= z))
+                .sum();
+            // 255 sentences of at most 255: no overflow.
+            *sum = u16::from_le_bytes(*sum).wrapping_add(score).to_le_bytes();
+        }
+    }
+
+    fn add_vote<const P: usize>(&self, rows: &mut Rows<P>, y: &Activations, norm: i64) {
+        let mut winner: u32 = 0;
+        let mut best = i64::MIN;
+        for (candidate, z) in (0u32..).zip(self.outputs(y, norm)) {
+            let better = i64::from(z > best);
+            // Branch-free: which candidate wins is private.
+            winner = (winner & (better as u32).wrapping_sub(1))
+                | (candidate & (better as u32).wrapping_neg());
+            best = best.max(z);
+        }
+        for (candidate, sum) in (0..self.candidates).zip(sums_mut(rows)) {
+            let vote = u16::from(candidate == winner);
+            *sum = u16::from_le_bytes(*sum).wrapping_add(vote).to_le_bytes();
+        }
+        winner.zeroize();
+    }
+
+    /// `z_c` of every candidate, in order.
+    fn outputs<'y>(
+        &self,
+        y: &'y Activations,
+        norm: i64,
+    ) -> impl Iterator<Item = i64> + use<'a, 'y> {
+        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        let heads = self.weights.chunks_exact(self.inputs.max(1)).zip(self.bias);
+        heads.map(move |(weights, bias)| {
+            // |products| < 2^22, at most 2^10 of them; |bias·norm| < 2^31 · 2^20: no overflow.
+            let dot: i64 = weights
+                .iter()
+                .zip(y)
+                .map(|(w, y)| i64::from(i32::from(*w) * i32::from(*y)))
+                .sum();
+            256 * dot + i64::from(bias.get()) * norm
+        })
+    }
+}
+
+/// The sums in the document's state, candidate by candidate.
+fn sums_mut<const P: usize>(rows: &mut Rows<P>) -> impl Iterator<Item = &mut [u8; 2]> {
+    rows.iter_mut().flat_map(|row| row.as_chunks_mut().0)
+}
+
+/// ⌊√square⌋, in the same steps for every number.
+fn square_root(square: u64) -> u32 {
+    let mut root: u64 = 0;
+    let mut bit: u64 = 1 << 31;
+    while bit > 0 {
+        let larger = root | bit;
+        let fits = u64::from(larger * larger <= square);
+        root |= bit * fits;
+        bit >>= 1;
+    }
+    root as u32
+}
+
+/// The levels of all candidates of a pack for one document.
+pub(crate) struct ScoreLevels<'a, const P: usize> {
+    pub(crate) section: ScoresSection<'a>,
+    pub(crate) rows: &'a Rows<P>,
+}
+
+impl<const P: usize> ScoreLevels<'_, P> {
+    fn sums(&self) -> impl Iterator<Item = u16> {
+        let sums = self.rows.iter().flat_map(|row| row.as_chunks().0);
+        sums.map(|sum| u16::from_le_bytes(*sum))
+            .take(self.section.candidates as usize)
+    }
+}
+
+impl<const P: usize> Levels for ScoreLevels<'_, P> {
+    fn bound(&self) -> usize {
+        LEVELS
+    }
+
+    fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
+        let mut best = self.sums().max().unwrap_or(0);
+        let mut levels = [0u16; BLOCK];
+        let mut left = self.section.candidates as usize;
+        for row in self.rows.iter() {
+            let len = left.min(BLOCK);
+            for (level, sum) in levels.iter_mut().zip(row.as_chunks().0) {
+                *level = (best - u16::from_le_bytes(*sum).min(best)).min(LEVELS as u16 - 1);
+            }
+            if len > 0 {
+                visit(levels.get(..len).unwrap_or_default());
+            }
+            left -= len;
+        }
+        best.zeroize();
+        levels.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::square_root;
+
+    #[test]
+    fn square_roots_are_rounded_down() {
+        for root in [0u64, 1, 2, 3, 1000, 65_535, 1 << 20, u64::from(u32::MAX)] {
+            let square = root * root;
+            assert_eq!(u64::from(square_root(square)), root);
+            if root > 0 {
+                assert_eq!(u64::from(square_root(square - 1)), root - 1);
+                assert_eq!(u64::from(square_root(square + 1)), root);
+            }
+        }
+        assert_eq!(square_root(u64::MAX), u32::MAX);
+    }
+}
