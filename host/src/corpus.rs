@@ -7,8 +7,9 @@
 //!
 //! Both may be gzipped (`.jsonl.gz`, `.tsv.gz`). Files are UTF-8; a byte order mark at the start,
 //! carriage returns at line ends and blank lines are skipped. A document without an id gets
-//! `line-N`, N counted from 1.
+//! `line-N`, N counted from 1. [`Corpus::label_field`] takes the label from another field of the object.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,9 @@ pub const LINE_LIMIT: usize = 16 << 20;
 /// The file name endings that [`Corpus::open`] knows.
 pub(crate) const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz"];
 
+/// The field of the label, unless another is named.
+const LABEL: &str = "label";
+
 /// One document of a public corpus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorpusDocument {
@@ -45,6 +49,7 @@ pub struct CorpusDocument {
 pub struct Corpus {
     path: PathBuf,
     format: Format,
+    label_field: String,
     reader: Box<dyn BufRead + Send>,
     line: u64,
     buffer: Vec<u8>,
@@ -118,11 +123,19 @@ impl Corpus {
         Ok(Self {
             path,
             format,
+            label_field: LABEL.to_owned(),
             reader,
             line: 0,
             buffer: Vec::new(),
             ended: false,
         })
+    }
+
+    /// Takes the labels of JSON lines from this field instead of `label`; lines of a `.tsv` file have
+    /// only one.
+    pub fn label_field(mut self, field: impl Into<String>) -> Self {
+        self.label_field = field.into();
+        self
     }
 
     /// Reads the next line into the buffer, without its end. False at the end of the file.
@@ -159,7 +172,7 @@ impl Corpus {
                 continue;
             }
             return match self.format {
-                Format::Jsonl => from_json(line, self.line),
+                Format::Jsonl => from_json(line, self.line, &self.label_field),
                 Format::Tsv => from_tsv(line, self.line),
             }
             .map(Some);
@@ -215,7 +228,7 @@ struct JsonLine<'a> {
     text: Option<&'a RawValue>,
 }
 
-fn from_json(line: &str, number: u64) -> Result<CorpusDocument, LineProblem> {
+fn from_json(line: &str, number: u64, label_field: &str) -> Result<CorpusDocument, LineProblem> {
     // A derived reader also takes an array as the fields in order.
     if !line.trim_start().starts_with('{') {
         return Err(LineProblem::NotJson {
@@ -238,12 +251,29 @@ fn from_json(line: &str, number: u64) -> Result<CorpusDocument, LineProblem> {
             Some(id) => scalar("id", id)?,
             None => line_id(number),
         },
-        label: fields
-            .label
-            .map(|label| scalar("label", label))
-            .transpose()?,
+        label: if label_field == LABEL {
+            fields.label.map(|label| scalar(LABEL, label)).transpose()?
+        } else {
+            other_label(line, label_field)?
+        },
         text: string(text)?,
     })
+}
+
+/// The value of a field that is named while running.
+fn other_label(line: &str, field: &str) -> Result<Option<String>, LineProblem> {
+    let fields: HashMap<String, &RawValue> =
+        serde_json::from_str(line).map_err(|error| not_json(&error))?;
+    match fields.get(field) {
+        None => Ok(None),
+        Some(value) if value.get() == "null" => Ok(None),
+        Some(value) => match scalar(LABEL, value) {
+            Err(LineProblem::WrongType { .. }) => Err(LineProblem::WrongLabel {
+                field: field.to_owned(),
+            }),
+            label => label.map(Some),
+        },
+    }
 }
 
 /// A string's value, or a number's digits.

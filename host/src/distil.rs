@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 
-use nalgebra::{DMatrix, SymmetricEigen};
 use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Word, words};
 use undertone_core::pack::Pack;
 use undertone_core::pack::format::MAX_WORDS;
@@ -18,6 +17,7 @@ use crate::encoder::{Encoder, EncoderIdentity, encode_all};
 use crate::error::{Error, Result};
 use crate::packer::{LexiconData, PackContents, limit};
 use crate::progress::Progress;
+use crate::vectors::principal;
 
 /// The constant a of the weights.
 const WEIGHT_CONSTANT: f64 = 1e-3;
@@ -99,7 +99,8 @@ pub fn distil(
         });
     }
 
-    let projected = principal(&rows, full, dimension);
+    let (centred, directions) = principal(&rows, full, dimension);
+    let projected = centred * directions;
     let mut magnitudes: Vec<f64> = projected.iter().map(|x| x.abs()).collect();
     magnitudes.sort_unstable_by(f64::total_cmp);
     let step = magnitudes[((magnitudes.len() - 1) as f64 * UNCLAMPED) as usize] / 127.0;
@@ -138,25 +139,4 @@ pub fn distil(
     let lexicon = Pack::parse(&draft).map_err(Error::PackBytes)?.lexicon();
     contents.encoder.digest = digest(&lexicon.expect("the draft has a lexicon"));
     contents.to_bytes()
-}
-
-/// The rows minus their mean, in the coordinates of their first principal directions.
-fn principal(rows: &[f32], full: usize, dimension: usize) -> DMatrix<f64> {
-    let mut matrix =
-        DMatrix::from_row_iterator(rows.len() / full, full, rows.iter().map(|x| f64::from(*x)));
-    let mean = matrix.row_mean();
-    for mut row in matrix.row_iter_mut() {
-        row -= &mean;
-    }
-    let eigen = SymmetricEigen::new(matrix.tr_mul(&matrix));
-    let mut order: Vec<usize> = (0..full).collect();
-    order.sort_unstable_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
-    let mut directions = DMatrix::zeros(full, dimension);
-    for (column, index) in order.into_iter().take(dimension).enumerate() {
-        let vector = eigen.eigenvectors.column(index);
-        // An eigenvector's sign is arbitrary; make its largest coordinate positive.
-        let sign = vector[vector.icamax()].signum();
-        directions.set_column(column, &(vector * sign));
-    }
-    matrix * directions
 }

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::mechanism;
 use crate::output::{AtomicFile, Tensor, write_tensors};
 use crate::progress::Progress;
+use crate::vectors::DocumentVectors;
 
 /// The sentences of some documents, as many of each as enter a release, and their vectors.
 // No Debug: the documents may be private.
@@ -76,6 +77,11 @@ impl<'a> Embeddings<'a> {
             let rows = own.start * self.dimension..own.end * self.dimension;
             (document, &self.sentences[own], &self.rows[rows])
         })
+    }
+
+    /// The vectors without the text.
+    pub fn into_vectors(self) -> DocumentVectors {
+        DocumentVectors::new(self.dimension, self.rows, self.offsets)
     }
 
     /// Writes tensors `embeddings` f32 `[sentences, d]` and `offsets` u64 `[documents + 1]` (the

@@ -335,6 +335,13 @@ pub enum LineProblem {
         wanted: &'static str,
     },
 
+    /// The field that was named as the label has the wrong type.
+    #[error("the label, field \"{field}\", is not a string or a number")]
+    WrongLabel {
+        /// The field.
+        field: String,
+    },
+
     /// A line of a .tsv file has no tabulator.
     #[error("no tabulator; a line is the label, a tabulator and the text")]
     MissingTab,

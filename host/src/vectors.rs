@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use nalgebra::{DMatrix, SymmetricEigen};
+
 /// Documents as the vectors of their sentences, without text.
 // No Debug: the documents may be private.
 #[derive(Clone, PartialEq)]
@@ -90,6 +92,18 @@ impl DocumentVectors {
         means
     }
 
+    /// The documents cut to their first `sentences` sentences.
+    pub fn cut(&self, sentences: usize) -> Self {
+        let mut rows = Vec::new();
+        let mut offsets = vec![0];
+        for document in 0..self.len() {
+            let own = self.document(document);
+            rows.extend_from_slice(&own[..own.len().min(sentences * self.dimension)]);
+            offsets.push(rows.len() / self.dimension);
+        }
+        Self::new(self.dimension, rows, offsets)
+    }
+
     /// The documents with these numbers, in this order.
     ///
     /// # Panics
@@ -103,6 +117,31 @@ impl DocumentVectors {
         }
         Self::new(self.dimension, rows, offsets)
     }
+}
+
+/// The rows minus their mean, `[rows][dimension]`, and their first `n` principal directions as unit
+/// columns, `[dimension][n]`.
+pub(crate) fn principal(rows: &[f32], dimension: usize, n: usize) -> (DMatrix<f64>, DMatrix<f64>) {
+    let mut matrix = DMatrix::from_row_iterator(
+        rows.len() / dimension,
+        dimension,
+        rows.iter().map(|x| f64::from(*x)),
+    );
+    let mean = matrix.row_mean();
+    for mut row in matrix.row_iter_mut() {
+        row -= &mean;
+    }
+    let eigen = SymmetricEigen::new(matrix.tr_mul(&matrix));
+    let mut order: Vec<usize> = (0..dimension).collect();
+    order.sort_unstable_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
+    let mut directions = DMatrix::zeros(dimension, n);
+    for (column, index) in order.into_iter().take(n).enumerate() {
+        let vector = eigen.eigenvectors.column(index);
+        // An eigenvector's sign is arbitrary; make its largest coordinate positive.
+        let sign = vector[vector.icamax()].signum();
+        directions.set_column(column, &(vector * sign));
+    }
+    (matrix, directions)
 }
 
 /// The mean of the rows; zeroes if there is none.
@@ -130,5 +169,8 @@ mod tests {
         assert_eq!(last.offsets(), [0, 1, 3]);
         assert_eq!(last.rows(), [5.0, 6.0, 1.0, 2.0, 3.0, 4.0]);
         assert_eq!(last.document(1), documents.document(0));
+        let cut = documents.cut(1);
+        assert_eq!(cut.offsets(), [0, 1, 1, 2]);
+        assert_eq!(cut.rows(), [1.0, 2.0, 5.0, 6.0]);
     }
 }

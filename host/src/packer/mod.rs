@@ -20,7 +20,7 @@ use crate::encoder::{Encoder, EncoderIdentity};
 use crate::error::{Error, Result};
 use crate::mechanism::{MAX_DIRECTIONS, MAX_SENTENCES, sentences};
 use crate::progress::Progress;
-use crate::vectors::mean;
+use crate::vectors::{mean, principal};
 
 pub(crate) use file::limit;
 pub use file::{DepthData, LayerData, LexiconData, PackContents, RecoderData, ScoresData};
@@ -135,8 +135,7 @@ pub fn build(
         encoded.rows(),
         &embeddings,
         dimension,
-        options.directions,
-        &mut rng,
+        random_directions(options.directions, dimension, &mut rng),
     )?;
     let pack = PackContents {
         dimension,
@@ -200,21 +199,87 @@ fn draw(
     ))
 }
 
-/// Directions, bucket boundaries and codes for the depth mechanism.
+/// How the projection directions of a pack are chosen: by anything public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Directions {
+    /// So many random ones, as published.
+    Random(usize),
+    /// So many principal directions of the candidates' embeddings.
+    Principal(usize),
+}
+
+/// A pack for embeddings that are there already, for experiments that try many packs.
+///
+/// `sentences`, `[..][dimension]`, are public sentence vectors, which say how large a coordinate gets;
+/// `candidates`, `[m][dimension]`, are the candidates' embeddings. Both row-major. Random directions come
+/// from `seed`.
+///
+/// # Errors
+/// [`Error::PackLimit`] for a number of candidates, directions or coordinates that a pack cannot have.
+pub fn pack_of_embeddings(
+    encoder: &EncoderIdentity,
+    dimension: usize,
+    sentences: &[f32],
+    candidates: &[f32],
+    directions: Directions,
+    seed: u64,
+) -> Result<Vec<u8>> {
+    limit("coordinates", dimension, 1, MAX_DIMENSION as usize)?;
+    let m = candidates.len() / dimension;
+    limit("candidates", m, 1, MAX_CANDIDATES as usize)?;
+    let directions = match directions {
+        Directions::Random(n) => {
+            limit("projection directions", n, 1, MAX_DIRECTIONS)?;
+            random_directions(n, dimension, &mut PublicRng::new(seed))
+        }
+        Directions::Principal(n) => {
+            limit("projection directions", n, 1, MAX_DIRECTIONS.min(dimension))?;
+            principal_directions(candidates, dimension, n)
+        }
+    };
+    let depth = depth_data(sentences, candidates, dimension, directions)?;
+    PackContents {
+        dimension,
+        encoder: encoder.clone(),
+        depth: Some(depth),
+        lexicon: None,
+    }
+    .to_bytes()
+}
+
+/// `[n][dimension]` Gaussian weights.
+fn random_directions(n: usize, dimension: usize, rng: &mut impl Rng) -> Vec<i16> {
+    let limit = f64::from(i16::MAX);
+    let weights = (0..n * dimension).map(|_| {
+        let weight: f64 = StandardNormal.sample(rng);
+        (weight * DIRECTION_SCALE).round().clamp(-limit, limit) as i16
+    });
+    weights.collect()
+}
+
+/// `[n][dimension]`, each as long as 16 bits allow: depth does not change with the length of a direction.
+fn principal_directions(rows: &[f32], dimension: usize, n: usize) -> Vec<i16> {
+    let (_, directions) = principal(rows, dimension, n);
+    let rounded = directions.column_iter().flat_map(|direction| {
+        let scale = f64::from(i16::MAX) / direction.amax();
+        let rounded: Vec<i16> = direction
+            .iter()
+            .map(|x| (x * scale).round() as i16)
+            .collect();
+        rounded
+    });
+    rounded.collect()
+}
+
+/// Bucket boundaries and codes for the depth mechanism with these directions, `[p][dimension]`.
 fn depth_data(
     sentences: &[f32],
     candidates: &[f32],
     dimension: usize,
-    n_directions: usize,
-    rng: &mut impl Rng,
+    directions: Vec<i16>,
 ) -> Result<DepthData> {
     let m = candidates.len() / dimension;
-    let mut directions = Vec::with_capacity(n_directions * dimension);
-    for _ in 0..n_directions * dimension {
-        let weight: f64 = StandardNormal.sample(rng);
-        let limit = f64::from(i16::MAX);
-        directions.push((weight * DIRECTION_SCALE).round().clamp(-limit, limit) as i16);
-    }
+    let n_directions = directions.len() / dimension;
     let mut data = DepthData {
         candidates: m,
         exponent: exponent(sentences),
