@@ -79,6 +79,16 @@ impl<'a> Embeddings<'a> {
         })
     }
 
+    /// d.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// A copy of the vectors, without the text.
+    pub fn vectors(&self) -> DocumentVectors {
+        DocumentVectors::new(self.dimension, self.rows.clone(), self.offsets.clone())
+    }
+
     /// The vectors without the text.
     pub fn into_vectors(self) -> DocumentVectors {
         DocumentVectors::new(self.dimension, self.rows, self.offsets)

@@ -55,6 +55,13 @@ pub struct RecoderData {
     pub layers: Vec<LayerData>,
 }
 
+impl RecoderData {
+    /// The coordinates that come out.
+    pub fn outputs(&self) -> usize {
+        self.layers.last().map_or(0, |layer| layer.bias.len())
+    }
+}
+
 /// One layer of a recoder.
 #[derive(Clone, Debug)]
 pub struct LayerData {

@@ -1,53 +1,108 @@
 //! From a public corpus to a pack for devices and a list of candidates for the server.
 //!
-//! The candidates are documents of a public corpus, each embedded as the mean of its sentences'
-//! embeddings (Meehan, Mrini and Chaudhuri 2022). The device gets only their bucketed projections.
-//! Nothing here sees private text, and nothing chosen here can weaken the device's guarantee.
+//! *Scores*, the default: one candidate for each label of the corpus, or for each cluster of its
+//! documents; the device gets a head that scores a sentence for it. *Depth*: the candidates are documents
+//! of the corpus, each embedded as the mean of its sentences' embeddings (Meehan, Mrini and Chaudhuri
+//! 2022), and the device gets their bucketed projections. Nothing here sees private text, and nothing
+//! chosen here can weaken the device's guarantee.
 
+mod depth;
 mod file;
+mod recoder;
+mod scores;
 
-use rand_distr::{Distribution, StandardNormal};
-use undertone_core::pack::format::{BOUNDARIES, MAX_DIMENSION};
-use undertone_core::pack::{DepthSection, Pack};
-use undertone_core::rng::rand_core::Rng;
+use std::collections::BTreeSet;
+
+use undertone_core::pack::Pack;
+use undertone_core::pack::format::MAX_DIMENSION;
 use undertone_core::rng::{self, PublicRng};
 use undertone_core::select::MAX_CANDIDATES;
 
 use crate::candidates::{Candidate, Candidates};
 use crate::corpus::CorpusDocument;
 use crate::embeddings::Embeddings;
-use crate::encoder::{Encoder, EncoderIdentity};
+use crate::encoder::Encoder;
 use crate::error::{Error, Result};
+use crate::heads::{self, Targets};
 use crate::mechanism::{MAX_DIRECTIONS, MAX_SENTENCES, sentences};
 use crate::progress::Progress;
-use crate::vectors::{mean, principal};
+use crate::trained::{Recoder, ScoreHeads};
+use crate::vectors::{DocumentVectors, mean};
 
+pub use depth::{Directions, depth_pack};
 pub(crate) use file::limit;
 pub use file::{DepthData, LayerData, LexiconData, PackContents, RecoderData, ScoresData};
+pub use scores::scores_pack;
 
 /// Public choices that make a pack.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// m, how many documents become candidates at most; `1..=65536`.
-    pub candidates: usize,
-    /// p, how many projection directions; `1..=100`.
-    pub directions: usize,
-    /// A candidate has at least this many sentences; `1..=128`.
-    pub min_sentences: usize,
-    /// Seed of the choice of documents and of the directions.
+pub struct Options<'a> {
+    /// What the device selects by.
+    pub selector: Selector<'a>,
+    /// Seed of everything that is drawn: candidates, directions, first centres of clusters.
     pub seed: u64,
 }
 
-impl Default for Options {
-    /// 5000 candidates of at least 8 sentences, 50 directions.
+impl Default for Options<'_> {
+    /// Scores, for labels if there are any.
     fn default() -> Self {
         Self {
-            candidates: 5000,
-            directions: 50,
-            min_sentences: 8,
+            selector: Selector::Scores {
+                targets: TargetChoice::Labels,
+                fit: &|documents, targets| {
+                    heads::fit(documents, &targets.of_documents, targets.classes)
+                },
+            },
             seed: 1,
         }
     }
+}
+
+/// What a device selects by, and how that is made from the corpus.
+pub enum Selector<'a> {
+    /// Bounded scores: one candidate for each label or cluster.
+    Scores {
+        /// What the candidates stand for.
+        targets: TargetChoice,
+        /// Makes the heads: [`heads::fit`], or training through the mechanism that starts there.
+        fit: &'a FitHeads<'a>,
+    },
+    /// Depth: documents are candidates.
+    Depth {
+        /// m, how many documents become candidates at most; `1..=65536`.
+        candidates: usize,
+        /// A candidate has at least this many sentences; `1..=128`.
+        min_sentences: usize,
+        /// How the projection directions are chosen.
+        directions: Directions,
+        /// Trains a recoder on all documents.
+        recoder: Option<&'a TrainRecoder<'a>>,
+    },
+}
+
+/// Makes score heads from documents and the class of each.
+pub type FitHeads<'a> = dyn Fn(&DocumentVectors, &Targets) -> Result<ScoreHeads> + 'a;
+
+/// Makes a recoder from documents.
+pub type TrainRecoder<'a> = dyn Fn(&DocumentVectors) -> Result<Recoder> + 'a;
+
+impl Selector<'_> {
+    /// Depth as published: 5000 candidates of at least 8 sentences, 50 random directions; no recoder.
+    pub const PUBLISHED: Self = Self::Depth {
+        candidates: 5000,
+        min_sentences: 8,
+        directions: Directions::Random(50),
+        recoder: None,
+    };
+}
+
+/// What the candidates of scores stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetChoice {
+    /// The labels of the corpus, if every document has one and there are two different ones at least;
+    /// else clusters.
+    Labels,
+    /// So many clusters of documents (`None`: as many as [`heads::clusters_as_targets`] makes).
+    Clusters(Option<usize>),
 }
 
 /// A pack and what the server needs to read releases under it.
@@ -61,57 +116,57 @@ pub struct Built {
     pub documents_read: usize,
     /// Sentences encoded.
     pub sentences: usize,
+    /// What a candidate is: a label, a cluster, a document.
+    pub candidates_are: &'static str,
 }
-
-/// Weights of a random direction are Gaussian with this standard deviation before they are rounded
-/// to 16 bits: beyond eight standard deviations they are clamped.
-const DIRECTION_SCALE: f64 = 4096.0;
 
 /// The largest exponent of the format.
 const MAX_EXPONENT: i32 = 24;
 
 /// Builds a pack from a public corpus.
 ///
-/// Draws `options.candidates` of the documents with enough sentences uniformly (all, if there are
-/// fewer), so memory does not grow with the corpus. Sentences behind the first
-/// [`MAX_SENTENCES`] of a document are left out, as on a device.
+/// Scores and recoders are made from all documents. Depth alone draws its candidates from the documents
+/// with enough sentences uniformly (all, if there are fewer), so memory does not grow with the corpus.
+/// Sentences behind the first [`MAX_SENTENCES`] of a document are left out, as on a device.
 ///
 /// # Errors
-/// Errors of the corpus and the encoder; [`Error::NoCandidates`] if no document has enough
-/// sentences; [`Error::PackLimit`] for options outside their range; [`Error::NotFinite`] if the
-/// encoder gives NaN or ∞ for a public sentence.
+/// Errors of the corpus, the encoder, and what makes heads and recoders; [`Error::NoCandidates`] if no
+/// document has enough sentences; [`Error::PackLimit`] for options outside their range;
+/// [`Error::NotFinite`] if the encoder gives NaN or ∞ for a public sentence.
 pub fn build(
     corpus: impl Iterator<Item = Result<CorpusDocument>>,
     encoder: &dyn Encoder,
     lexicon: Option<LexiconData>,
-    options: &Options,
+    options: &Options<'_>,
 ) -> Result<Built> {
-    limit("candidates", options.candidates, 1, MAX_CANDIDATES as usize)?;
-    limit(
-        "projection directions",
-        options.directions,
-        1,
-        MAX_DIRECTIONS,
-    )?;
-    limit(
-        "sentences that a candidate has at least",
-        options.min_sentences,
-        1,
-        MAX_SENTENCES,
-    )?;
-    limit(
-        "coordinates of an embedding",
-        encoder.dimension(),
-        1,
-        MAX_DIMENSION as usize,
-    )?;
+    let dimension = encoder.dimension();
+    limit("coordinates of an embedding", dimension, 1, MAX_DIMENSION as usize)?;
     let mut rng = PublicRng::new(options.seed);
-    let (documents, documents_read) = draw(corpus, options, &mut rng)?;
-
+    let (most, min_sentences) = match options.selector {
+        Selector::Scores { .. } => (usize::MAX, 1),
+        Selector::Depth {
+            candidates,
+            min_sentences,
+            recoder,
+            ..
+        } => {
+            limit("candidates", candidates, 1, MAX_CANDIDATES as usize)?;
+            limit(
+                "sentences that a candidate has at least",
+                min_sentences,
+                1,
+                MAX_SENTENCES,
+            )?;
+            match recoder {
+                None => (candidates, min_sentences),
+                Some(_) => (usize::MAX, 1),
+            }
+        }
+    };
+    let (documents, documents_read) = draw(corpus, most, min_sentences, &mut rng)?;
     let encoded = Embeddings::of(encoder, &documents, |sentences| {
         Progress::new("encoding sentences", sentences)
     })?;
-    let dimension = encoder.dimension();
     if let Some(position) = encoded.rows().iter().position(|x| !x.is_finite()) {
         return Err(Error::NotFinite {
             encoder: encoder.identity().name.clone(),
@@ -119,33 +174,57 @@ pub fn build(
         });
     }
 
-    let mut candidates = Vec::with_capacity(documents.len());
-    let mut embeddings = Vec::with_capacity(documents.len() * dimension);
-    for (document, sentences, rows) in encoded.by_document() {
-        let mean = mean(rows, dimension);
-        candidates.push(Candidate {
-            id: document.id.clone(),
-            label: document.label.clone(),
-            excerpt: sentences[nearest(rows, &mean)].to_owned(),
-        });
-        embeddings.extend_from_slice(&mean);
-    }
-
-    let depth = depth_data(
-        encoded.rows(),
-        &embeddings,
-        dimension,
-        random_directions(options.directions, dimension, &mut rng),
-    )?;
-    let pack = PackContents {
+    let n_sentences = encoded.sentences().len();
+    let mut contents = PackContents {
         dimension,
         encoder: encoder.identity().clone(),
         recoder: None,
         scores: None,
-        depth: Some(depth),
+        depth: None,
         lexicon,
-    }
-    .to_bytes()?;
+    };
+    let (entries, embeddings, candidates_are) = match &options.selector {
+        Selector::Scores { targets, fit } => {
+            let (targets, names) = class_names(&documents, &encoded, *targets, options.seed)?;
+            let (entries, embeddings) = classes(&encoded, &targets, names.as_deref());
+            let vectors = encoded.into_vectors();
+            contents.scores = Some(scores::scores_data(vectors.rows(), &fit(&vectors, &targets)?));
+            let are = if names.is_some() { "labels" } else { "clusters" };
+            (entries, embeddings, are)
+        }
+        Selector::Depth {
+            candidates,
+            min_sentences,
+            directions,
+            recoder,
+        } => {
+            let fitting = encoded.by_document().enumerate();
+            let mut chosen: Vec<usize> = fitting
+                .filter(|(_, (_, sentences, _))| sentences.len() >= *min_sentences)
+                .map(|(index, _)| index)
+                .collect();
+            thin(&mut chosen, *candidates, &mut rng);
+            if chosen.is_empty() {
+                return Err(Error::NoCandidates {
+                    read: documents_read,
+                    min_sentences: *min_sentences,
+                });
+            }
+            let (entries, embeddings) = documents_of(&encoded, &chosen);
+            let vectors = encoded.into_vectors();
+            let recoder = recoder.map(|train| train(&vectors)).transpose()?;
+            let (recoder, depth) = depth::sections(
+                &vectors.subset(&chosen),
+                recoder.as_ref(),
+                *directions,
+                options.seed,
+            )?;
+            contents.recoder = recoder;
+            contents.depth = Some(depth);
+            (entries, embeddings, "documents")
+        }
+    };
+    let pack = contents.to_bytes()?;
     let digest = *Pack::parse(&pack).map_err(Error::PackBytes)?.digest();
     Ok(Built {
         candidates: Candidates {
@@ -153,19 +232,109 @@ pub fn build(
             encoder: encoder.identity().clone(),
             dimension,
             embeddings,
-            entries: candidates,
+            entries,
         },
         pack,
         documents_read,
-        sentences: encoded.sentences().len(),
+        sentences: n_sentences,
+        candidates_are,
     })
+}
+
+/// The class of every document, and the names of the classes if they are labels.
+fn class_names(
+    documents: &[CorpusDocument],
+    encoded: &Embeddings<'_>,
+    choice: TargetChoice,
+    seed: u64,
+) -> Result<(Targets, Option<Vec<String>>)> {
+    let labels: Option<Vec<&str>> = documents.iter().map(|d| d.label.as_deref()).collect();
+    let clusters = match (choice, labels) {
+        (TargetChoice::Clusters(clusters), _) => clusters,
+        (TargetChoice::Labels, None) => None,
+        (TargetChoice::Labels, Some(labels)) => {
+            let names: BTreeSet<&str> = labels.iter().copied().collect();
+            if names.len() >= 2 {
+                let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+                let class = |label: &&str| names.partition_point(|name| name.as_str() < *label);
+                let targets = Targets {
+                    of_documents: labels.iter().map(class).collect(),
+                    classes: names.len(),
+                };
+                return Ok((targets, Some(names)));
+            }
+            None
+        }
+    };
+    let targets = heads::clusters_as_targets(&encoded.vectors(), clusters, seed)?;
+    Ok((targets, None))
+}
+
+/// One candidate for each class: the mean of its documents' embeddings, and the sentence closest to it.
+fn classes(
+    encoded: &Embeddings<'_>,
+    targets: &Targets,
+    names: Option<&[String]>,
+) -> (Vec<Candidate>, Vec<f32>) {
+    let dimension = encoded.dimension();
+    let mut entries = Vec::new();
+    let mut embeddings = Vec::new();
+    for class in 0..targets.classes {
+        let own = || {
+            let documents = encoded.by_document().zip(&targets.of_documents);
+            documents
+                .filter(|(_, target)| **target == class)
+                .map(|((_, sentences, rows), _)| (sentences, rows))
+        };
+        let means: Vec<f32> = own().flat_map(|(_, rows)| mean(rows, dimension)).collect();
+        let centre = mean(&means, dimension);
+        let sentences: Vec<&str> = own().flat_map(|(sentences, _)| sentences).copied().collect();
+        let rows = own().flat_map(|(_, rows)| rows.chunks_exact(dimension));
+        entries.push(Candidate {
+            id: names.map_or_else(|| format!("cluster-{class}"), |names| names[class].clone()),
+            label: names.map(|names| names[class].clone()),
+            excerpt: sentences[nearest(rows, &centre)].to_owned(),
+        });
+        embeddings.extend(centre);
+    }
+    (entries, embeddings)
+}
+
+/// The chosen documents as candidates: the mean of their sentences, and the sentence closest to it.
+fn documents_of(encoded: &Embeddings<'_>, chosen: &[usize]) -> (Vec<Candidate>, Vec<f32>) {
+    let dimension = encoded.dimension();
+    let mut entries = Vec::new();
+    let mut embeddings = Vec::new();
+    let mut wanted = chosen.iter().peekable();
+    for (index, (document, sentences, rows)) in encoded.by_document().enumerate() {
+        if wanted.next_if(|next| **next == index).is_none() {
+            continue;
+        }
+        let mean = mean(rows, dimension);
+        entries.push(Candidate {
+            id: document.id.clone(),
+            label: document.label.clone(),
+            excerpt: sentences[nearest(rows.chunks_exact(dimension), &mean)].to_owned(),
+        });
+        embeddings.extend_from_slice(&mean);
+    }
+    (entries, embeddings)
+}
+
+/// Keeps `most` of the elements, drawn uniformly, in their order.
+fn thin(elements: &mut Vec<usize>, most: usize, rng: &mut PublicRng) {
+    while elements.len() > most {
+        let place = rng::below(rng, elements.len() as u128) as usize;
+        elements.remove(place);
+    }
 }
 
 /// Reservoir sampling: a uniform draw of documents with enough sentences, in corpus order, and the
 /// number of documents read.
 fn draw(
     corpus: impl Iterator<Item = Result<CorpusDocument>>,
-    options: &Options,
+    most: usize,
+    min_sentences: usize,
     rng: &mut PublicRng,
 ) -> Result<(Vec<CorpusDocument>, usize)> {
     let mut drawn: Vec<(usize, CorpusDocument)> = Vec::new();
@@ -173,11 +342,11 @@ fn draw(
     for document in corpus {
         let document = document?;
         read += 1;
-        if sentences(&document.text).len() < options.min_sentences {
+        if sentences(&document.text).len() < min_sentences {
             continue;
         }
         fitting += 1;
-        if drawn.len() < options.candidates {
+        if drawn.len() < most {
             drawn.push((fitting, document));
         } else {
             let place = rng::below(rng, fitting as u128) as usize;
@@ -189,7 +358,7 @@ fn draw(
     if drawn.is_empty() {
         return Err(Error::NoCandidates {
             read,
-            min_sentences: options.min_sentences,
+            min_sentences,
         });
     }
     drawn.sort_by_key(|(order, _)| *order);
@@ -199,167 +368,13 @@ fn draw(
     ))
 }
 
-/// How the projection directions of a pack are chosen: by anything public.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Directions {
-    /// So many random ones, as published.
-    Random(usize),
-    /// So many principal directions of the candidates' embeddings.
-    Principal(usize),
-}
-
-/// A pack for embeddings that are there already, for experiments that try many packs.
-///
-/// `sentences`, `[..][dimension]`, are public sentence vectors, which say how large a coordinate gets;
-/// `candidates`, `[m][dimension]`, are the candidates' embeddings. Both row-major. Random directions come
-/// from `seed`.
-///
-/// # Errors
-/// [`Error::PackLimit`] for a number of candidates, directions or coordinates that a pack cannot have.
-pub fn pack_of_embeddings(
-    encoder: &EncoderIdentity,
-    dimension: usize,
-    sentences: &[f32],
-    candidates: &[f32],
-    directions: Directions,
-    seed: u64,
-) -> Result<Vec<u8>> {
-    limit("coordinates", dimension, 1, MAX_DIMENSION as usize)?;
-    let m = candidates.len() / dimension;
-    limit("candidates", m, 1, MAX_CANDIDATES as usize)?;
-    let directions = match directions {
-        Directions::Random(n) => {
-            limit("projection directions", n, 1, MAX_DIRECTIONS)?;
-            random_directions(n, dimension, &mut PublicRng::new(seed))
-        }
-        Directions::Principal(n) => {
-            limit("projection directions", n, 1, MAX_DIRECTIONS.min(dimension))?;
-            principal_directions(candidates, dimension, n)
-        }
-    };
-    let depth = depth_data(sentences, candidates, dimension, directions)?;
-    PackContents {
-        dimension,
-        encoder: encoder.clone(),
-        depth: Some(depth),
-        lexicon: None,
-    }
-    .to_bytes()
-}
-
-/// `[n][dimension]` Gaussian weights.
-fn random_directions(n: usize, dimension: usize, rng: &mut impl Rng) -> Vec<i16> {
-    let limit = f64::from(i16::MAX);
-    let weights = (0..n * dimension).map(|_| {
-        let weight: f64 = StandardNormal.sample(rng);
-        (weight * DIRECTION_SCALE).round().clamp(-limit, limit) as i16
-    });
-    weights.collect()
-}
-
-/// `[n][dimension]`, each as long as 16 bits allow: depth does not change with the length of a direction.
-fn principal_directions(rows: &[f32], dimension: usize, n: usize) -> Vec<i16> {
-    let (_, directions) = principal(rows, dimension, n);
-    let rounded = directions.column_iter().flat_map(|direction| {
-        let scale = f64::from(i16::MAX) / direction.amax();
-        let rounded: Vec<i16> = direction
-            .iter()
-            .map(|x| (x * scale).round() as i16)
-            .collect();
-        rounded
-    });
-    rounded.collect()
-}
-
-/// Bucket boundaries and codes for the depth mechanism with these directions, `[p][dimension]`.
-fn depth_data(
-    sentences: &[f32],
-    candidates: &[f32],
-    dimension: usize,
-    directions: Vec<i16>,
-) -> Result<DepthData> {
-    let m = candidates.len() / dimension;
-    let n_directions = directions.len() / dimension;
-    let mut data = DepthData {
-        candidates: m,
-        exponent: exponent(sentences),
-        shift: 0,
-        directions,
-        boundaries: vec![0; n_directions * BOUNDARIES],
-        codes: vec![0; n_directions * m],
-    };
-
-    // Projections come from the section itself, so that the device's arithmetic is the only one.
-    let rows = with_section(&data, dimension, |section| {
-        let mut row = vec![0i64; n_directions];
-        candidates
-            .chunks_exact(dimension)
-            .map(|candidate| {
-                section.projections(None, candidate, &mut row);
-                row.clone()
-            })
-            .collect::<Vec<_>>()
-    })?;
-    // Room for private sentences that project four times as far as the public candidates do.
-    let largest = rows
-        .iter()
-        .flatten()
-        .map(|x| x.unsigned_abs())
-        .max()
-        .unwrap_or(0);
-    data.shift = (66 - largest.leading_zeros()).saturating_sub(31).min(31);
-    data.boundaries = with_section(&data, dimension, |section| {
-        let mut boundaries = Vec::with_capacity(n_directions * BOUNDARIES);
-        for direction in 0..n_directions {
-            let inputs = rows.iter().map(|row| section.bucket_input(row[direction]));
-            let mut inputs: Vec<i32> = inputs.collect();
-            inputs.sort_unstable();
-            boundaries.extend((1..=BOUNDARIES).map(|code| inputs[code * m / (BOUNDARIES + 1)]));
-        }
-        boundaries
-    })?;
-    data.codes = with_section(&data, dimension, |section| {
-        let mut codes = vec![0; n_directions * m];
-        let mut own = vec![0; n_directions];
-        for (candidate, row) in rows.iter().enumerate() {
-            section.codes_of(row, &mut own);
-            for (direction, code) in own.iter().enumerate() {
-                codes[direction * m + candidate] = *code;
-            }
-        }
-        codes
-    })?;
-    Ok(data)
-}
-
-/// Lets `look` see the section that `data` makes.
-fn with_section<T>(
-    data: &DepthData,
-    dimension: usize,
-    look: impl FnOnce(DepthSection<'_>) -> T,
-) -> Result<T> {
-    let draft = PackContents {
-        dimension,
-        encoder: EncoderIdentity {
-            name: String::new(),
-            digest: [0; 32],
-        },
-        recoder: None,
-        scores: None,
-        depth: Some(data.clone()),
-        lexicon: None,
-    };
-    let bytes = draft.to_bytes()?;
-    let pack = Pack::parse(&bytes).map_err(Error::PackBytes)?;
-    let section = pack
-        .depth()
-        .expect("a pack with depth data has a depth section");
-    Ok(look(section))
-}
-
-/// The largest exponent at which no public coordinate is clamped.
+/// The largest exponent at which no coordinate is clamped.
 fn exponent(coordinates: &[f32]) -> i32 {
-    let largest = coordinates.iter().fold(0f32, |most, x| most.max(x.abs()));
+    exponent_of(coordinates.iter().fold(0f32, |most, x| most.max(x.abs())))
+}
+
+/// The largest exponent at which a coordinate of this size is not clamped.
+fn exponent_of(largest: f32) -> i32 {
     if largest == 0.0 {
         return 0;
     }
@@ -368,7 +383,7 @@ fn exponent(coordinates: &[f32]) -> i32 {
 }
 
 /// The row whose direction is closest to that of `target`.
-fn nearest(rows: &[f32], target: &[f32]) -> usize {
+fn nearest<'a>(rows: impl Iterator<Item = &'a [f32]>, target: &[f32]) -> usize {
     let cosine = |row: &[f32]| {
         let dot: f32 = row.iter().zip(target).map(|(a, b)| a * b).sum();
         let norm: f32 = row.iter().map(|a| a * a).sum::<f32>().sqrt();
@@ -378,8 +393,7 @@ fn nearest(rows: &[f32], target: &[f32]) -> usize {
             f32::NEG_INFINITY
         }
     };
-    rows.chunks_exact(target.len())
-        .map(cosine)
+    rows.map(cosine)
         .enumerate()
         .max_by(|(_, a), (_, b)| a.total_cmp(b))
         .map_or(0, |(index, _)| index)

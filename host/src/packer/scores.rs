@@ -1,0 +1,64 @@
+//! Candidates for selection by scores: heads as the integers of a pack.
+
+use super::file::{PackContents, ScoresData};
+use crate::encoder::EncoderIdentity;
+use crate::error::Result;
+use crate::trained::ScoreHeads;
+
+/// Fractional bits of biases and thresholds.
+const FRACTION: f64 = 256.0;
+
+/// A pack that selects among the candidates of `heads`. `sentences`, `[..][dimension]` row-major, are
+/// public sentence vectors, which say how large a coordinate gets.
+///
+/// # Errors
+/// [`crate::Error::PackLimit`] for a number of candidates, thresholds or coordinates that a pack cannot
+/// have.
+pub fn scores_pack(
+    encoder: &EncoderIdentity,
+    sentences: &[f32],
+    heads: &ScoreHeads,
+) -> Result<Vec<u8>> {
+    PackContents {
+        dimension: heads.centre.len(),
+        encoder: encoder.clone(),
+        recoder: None,
+        scores: Some(scores_data(sentences, heads)),
+        depth: None,
+        lexicon: None,
+    }
+    .to_bytes()
+}
+
+/// Heads as integers: weights use the whole range of 8 bits.
+pub(super) fn scores_data(sentences: &[f32], heads: &ScoreHeads) -> ScoresData {
+    // Neither coordinates nor their distance to the centre may be clamped.
+    let reach = sentences
+        .chunks_exact(heads.centre.len())
+        .flat_map(|row| row.iter().zip(&heads.centre))
+        .map(|(x, centre)| x.abs().max((x - centre).abs()));
+    let exponent = super::exponent_of(reach.fold(0f32, f32::max));
+    let unit = 2f64.powi(exponent);
+    let largest = heads.weights.iter().fold(0f32, |most, w| most.max(w.abs()));
+    let scale = f64::from(i8::MAX) / f64::from(largest.max(f32::MIN_POSITIVE));
+    // `as` saturates.
+    let affine = |values: &[f32]| {
+        let values = values.iter().map(|x| (f64::from(*x) * scale * FRACTION).round() as i32);
+        values.collect()
+    };
+    ScoresData {
+        exponent,
+        centre: heads
+            .centre
+            .iter()
+            .map(|x| (f64::from(*x) * unit).round() as i16)
+            .collect(),
+        weights: heads
+            .weights
+            .iter()
+            .map(|w| (f64::from(*w) * scale).round() as i8)
+            .collect(),
+        bias: affine(&heads.bias),
+        thresholds: affine(&heads.thresholds),
+    }
+}
