@@ -10,6 +10,8 @@ pub mod distil;
 pub mod embeddings;
 pub mod encoder;
 pub mod error;
+pub mod heads;
+pub mod kmeans;
 pub mod mechanism;
 pub mod output;
 pub mod packer;
