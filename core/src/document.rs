@@ -242,6 +242,17 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         }
     }
 
+    /// The ratio between the weights of neighbouring levels in a release with this ε. Public: it depends
+    /// on the pack.
+    pub fn ratio(&self, epsilon: Epsilon) -> Ratio {
+        let steps = match self.selector {
+            Selector::Depth(_) => 1,
+            Selector::Scores(section) => section.largest_score(),
+        };
+        // Parsing made sure that it is not 0; 255 is the private side.
+        Ratio::per_step(epsilon, NonZero::new(steps).unwrap_or(NonZero::<u8>::MAX))
+    }
+
     /// Forgets all sentences; their traces in the state are wiped.
     pub fn clear(&mut self) {
         for row in &mut self.rows {
@@ -272,15 +283,11 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
         // Without a sentence the rows are not there yet.
         self.fill();
-        let (mechanism, largest_step) = match self.selector {
-            Selector::Depth(_) => (Mechanism::SentenceDepth, 1),
-            Selector::Scores(section) => (Mechanism::SentenceScores, section.largest_score()),
+        let mechanism = match self.selector {
+            Selector::Depth(_) => Mechanism::SentenceDepth,
+            Selector::Scores(_) => Mechanism::SentenceScores,
         };
-        // Parsing made sure that it is not 0; 255 is the private side.
-        let ratio = Ratio::per_step(
-            epsilon,
-            NonZero::new(largest_step).unwrap_or(NonZero::<u8>::MAX),
-        );
+        let ratio = self.ratio(epsilon);
         let candidate = select::<LEVELS, _>(&self.levels(), rule, ratio, &mut stream)
             .map_err(DocumentError::Selection)?;
         self.clear();

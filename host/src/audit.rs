@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 
 use gauss_quad::GaussLegendre;
-use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::select::{Ratio, Rule};
 
@@ -23,9 +22,9 @@ pub struct Law {
 }
 
 impl Law {
-    /// The law for these levels of 1 to 65536 candidates; empty for none.
-    pub fn new(levels: Vec<u16>, epsilon: Epsilon, rule: Rule) -> Self {
-        let ratio = Ratio::new(epsilon);
+    /// The law for these levels of 1 to 65536 candidates; empty for none. `ratio`: that of the document
+    /// at some ε.
+    pub fn new(levels: Vec<u16>, ratio: Ratio, rule: Rule) -> Self {
         let Some((best, worst)) = levels
             .iter()
             .copied()
@@ -118,8 +117,8 @@ pub fn levels(document: &HostDocument<'_>) -> Vec<u16> {
 mod tests {
     use super::*;
 
-    fn epsilon(text: &str) -> Epsilon {
-        text.parse().unwrap()
+    fn ratio(epsilon: &str) -> Ratio {
+        Ratio::new(epsilon.parse().unwrap())
     }
 
     #[test]
@@ -127,7 +126,7 @@ mod tests {
         let levels: Vec<u16> = (0..5000).map(|i| 3 + (i * i % 17) as u16).collect();
         for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
             for text in ["0.01", "1", "10", "100"] {
-                let law = Law::new(levels.clone(), epsilon(text), rule);
+                let law = Law::new(levels.clone(), ratio(text), rule);
                 let sum: f64 = (0..levels.len()).map(|c| law.probability(c)).sum();
                 assert!((sum - 1.0).abs() < 1e-9, "{rule:?} {text}: {sum}");
             }
@@ -137,8 +136,8 @@ mod tests {
     #[test]
     fn permute_and_flip_of_two_candidates_is_the_formula() {
         // One candidate at the best level, one below it with coin p: 1 − p/2 and p/2.
-        let law = Law::new(vec![4, 5], epsilon("1"), Rule::PermuteAndFlip);
-        let p = Ratio::new(epsilon("1")).constant() as f64 / 2f64.powi(64);
+        let law = Law::new(vec![4, 5], ratio("1"), Rule::PermuteAndFlip);
+        let p = ratio("1").constant() as f64 / 2f64.powi(64);
         assert!((law.probability(0) - (1.0 - p / 2.0)).abs() < 1e-14);
         assert!((law.probability(1) - p / 2.0).abs() < 1e-14);
     }
@@ -152,7 +151,7 @@ mod tests {
         after[0] = 1;
         for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
             let laws =
-                [before.clone(), after.clone()].map(|levels| Law::new(levels, epsilon("2"), rule));
+                [before.clone(), after.clone()].map(|levels| Law::new(levels, ratio("2"), rule));
             let loss = laws[0].loss(&laws[1]);
             // The rounding that the type promises, and no more.
             assert!(loss <= 2.0 + 1e-9 && loss > 1.9, "{rule:?}: {loss}");

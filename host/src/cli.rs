@@ -14,7 +14,7 @@ use undertone::embeddings::Embeddings;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
 use undertone::error::{Error, Result};
 use undertone::output::AtomicFile;
-use undertone::packer::{self, Built, LexiconData, Options};
+use undertone::packer::{self, Built, Directions, LexiconData, Options, Selector, TargetChoice};
 use undertone::progress::Progress;
 use undertone::resume::{CachedEncoder, PartialLines};
 use undertone::{demo, mechanism};
@@ -77,27 +77,7 @@ enum Command {
         out: PathBuf,
     },
     /// Build a pack for devices, and the candidates for the server, from a public corpus.
-    Pack {
-        #[command(flatten)]
-        encoder: EncoderArgs,
-        #[command(flatten)]
-        corpus: CorpusArgs,
-        /// How many documents become candidates at most.
-        #[arg(long, default_value_t = Options::default().candidates)]
-        candidates: usize,
-        /// Projection directions.
-        #[arg(long, default_value_t = Options::default().directions)]
-        directions: usize,
-        /// Sentences that a candidate has at least.
-        #[arg(long, default_value_t = Options::default().min_sentences)]
-        min_sentences: usize,
-        /// Seed of the choice of candidates and directions.
-        #[arg(long, default_value_t = Options::default().seed)]
-        seed: u64,
-        /// The pack; the candidates are written beside it with the ending .candidates.safetensors.
-        #[arg(long, value_name = "FILE")]
-        out: PathBuf,
-    },
+    Pack(PackArgs),
     /// Release private documents: one line of JSON each, with the id and the release.
     Privatize {
         #[command(flatten)]
@@ -140,6 +120,37 @@ enum Command {
     },
 }
 
+/// What to build a pack from, and how.
+#[derive(Args)]
+struct PackArgs {
+    #[command(flatten)]
+    encoder: EncoderArgs,
+    #[command(flatten)]
+    corpus: CorpusArgs,
+    /// What the device selects by.
+    #[arg(long, value_enum, default_value_t = SelectorArg::Scores)]
+    selector: SelectorArg,
+    /// Scores: make so many clusters of documents the candidates, instead of the labels. Without it:
+    /// the labels, if every document has one, else 30 clusters.
+    #[arg(long, value_name = "N")]
+    clusters: Option<usize>,
+    /// Depth: how many documents become candidates at most [default: 5000].
+    #[arg(long, value_name = "N")]
+    candidates: Option<usize>,
+    /// Depth: random projection directions [default: 50].
+    #[arg(long, value_name = "N")]
+    directions: Option<usize>,
+    /// Depth: sentences that a candidate has at least [default: 8].
+    #[arg(long, value_name = "N")]
+    min_sentences: Option<usize>,
+    /// Seed of everything that is drawn: candidates, directions, first centres of clusters.
+    #[arg(long, default_value_t = Options::default().seed)]
+    seed: u64,
+    /// The pack; the candidates are written beside it with the ending .candidates.safetensors.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
 /// Which public documents to read.
 #[derive(Args)]
 struct CorpusArgs {
@@ -174,6 +185,14 @@ struct RuntimeArgs {
     /// The shared library of ONNX Runtime to run a model with, instead of the built-in engine.
     #[arg(long, value_name = "PATH")]
     onnxruntime: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SelectorArg {
+    /// Bounded scores of every sentence for every label or cluster.
+    Scores,
+    /// Approximate Tukey depth of public documents among the sentences, as published.
+    Depth,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -270,41 +289,7 @@ pub(crate) fn run() -> Result<()> {
             rate.report("encoded");
             Ok(())
         }
-        Command::Pack {
-            encoder,
-            corpus,
-            candidates,
-            directions,
-            min_sentences,
-            seed,
-            out,
-        } => {
-            let encoder = encoder.open(LexiconEncoder::embedded)?;
-            let options = Options {
-                candidates,
-                directions,
-                min_sentences,
-                seed,
-            };
-            AtomicFile::check(&out)?;
-            let mut rate = Rate::start();
-            let built = resumable(&encoder, &out, |own| {
-                let built =
-                    packer::build(corpus.documents()?, own, encoder.lexicon.clone(), &options)?;
-                save_pack(&out, &built)?;
-                Ok(built)
-            })?;
-            rate.count(built.candidates.entries.len(), built.sentences);
-            eprintln!(
-                "{}: {} bytes, {} candidates out of {} documents, {directions} directions",
-                out.display(),
-                built.pack.len(),
-                built.candidates.entries.len(),
-                built.documents_read
-            );
-            rate.report("encoded");
-            Ok(())
-        }
+        Command::Pack(args) => run_pack(&args),
         Command::Privatize {
             encoder,
             pack,
@@ -332,6 +317,77 @@ fn run_demo(path: Option<&Path>, seed: u64, save: Option<&Path>) -> Result<()> {
     let built = demo::build(seed)?;
     print(&demo::run(&built, &text)?)?;
     save.map_or(Ok(()), |path| save_pack(path, &built))
+}
+
+impl PackArgs {
+    fn selector(&self) -> Result<Selector<'static>> {
+        let Selector::Depth {
+            candidates,
+            min_sentences,
+            directions: Directions::Random(directions),
+            ..
+        } = Selector::PUBLISHED
+        else {
+            unreachable!("the published selector is depth with random directions")
+        };
+        let only = |option, selector, given: bool| {
+            if given {
+                return Err(Error::OptionOfOther { option, selector });
+            }
+            Ok(())
+        };
+        match self.selector {
+            SelectorArg::Scores => {
+                only("--candidates", "depth", self.candidates.is_some())?;
+                only("--directions", "depth", self.directions.is_some())?;
+                only("--min-sentences", "depth", self.min_sentences.is_some())?;
+                let targets = match self.clusters {
+                    None => TargetChoice::Labels,
+                    clusters => TargetChoice::Clusters(clusters),
+                };
+                Ok(Selector::Scores {
+                    targets,
+                    fit: &packer::closed_form,
+                })
+            }
+            SelectorArg::Depth => {
+                only("--clusters", "scores", self.clusters.is_some())?;
+                Ok(Selector::Depth {
+                    candidates: self.candidates.unwrap_or(candidates),
+                    min_sentences: self.min_sentences.unwrap_or(min_sentences),
+                    directions: Directions::Random(self.directions.unwrap_or(directions)),
+                    recoder: None,
+                })
+            }
+        }
+    }
+}
+
+fn run_pack(args: &PackArgs) -> Result<()> {
+    let encoder = args.encoder.open(LexiconEncoder::embedded)?;
+    let options = Options {
+        selector: args.selector()?,
+        seed: args.seed,
+    };
+    AtomicFile::check(&args.out)?;
+    let mut rate = Rate::start();
+    let built = resumable(&encoder, &args.out, |own| {
+        let lexicon = encoder.lexicon.clone();
+        let built = packer::build(args.corpus.documents()?, own, lexicon, &options)?;
+        save_pack(&args.out, &built)?;
+        Ok(built)
+    })?;
+    eprintln!(
+        "{}: {} bytes, {} {} as candidates, out of {} documents",
+        args.out.display(),
+        built.pack.len(),
+        built.candidates.entries.len(),
+        built.candidates_are,
+        built.documents_read
+    );
+    rate.count(built.documents_read, built.sentences);
+    rate.report("encoded");
+    Ok(())
 }
 
 /// The text of a file, or what is typed if the file is `-`.
@@ -532,6 +588,17 @@ fn inspect(path: &Path) -> Result<()> {
         hex::encode(pack.encoder_digest()),
         pack.dimension(),
     );
+    if let Some(recoder) = pack.recoder() {
+        text += &format!("recoder     {} coordinates\n", recoder.width());
+    }
+    if let Some(scores) = pack.scores() {
+        text += &format!(
+            "scores      {} candidates, 0..={} a sentence, exponent {}\n",
+            scores.candidates(),
+            scores.largest_score(),
+            scores.exponent()
+        );
+    }
     if let Some(depth) = pack.depth() {
         text += &format!(
             "depth       {} candidates, {} directions, exponent {}\n",

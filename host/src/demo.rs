@@ -25,7 +25,7 @@ pub const PRIVATE_TEXT: &str = include_str!("../assets/demo-private.txt");
 const DOCUMENTS_PER_TOPIC: usize = 40;
 
 /// The privacy parameters that are shown.
-const EPSILONS: [&str; 4] = ["1", "5", "10", "20"];
+const EPSILONS: [&str; 4] = ["0.5", "1", "3", "10"];
 
 /// Replacement sentences tried for each private sentence, spread over all topics.
 const REPLACEMENTS: usize = 60;
@@ -75,8 +75,6 @@ pub fn corpus(seed: u64) -> Vec<CorpusDocument> {
 pub fn build(seed: u64) -> Result<Built> {
     let encoder = LexiconEncoder::embedded();
     let options = Options {
-        candidates: usize::from(u16::MAX),
-        directions: 20,
         seed,
         ..Options::default()
     };
@@ -96,10 +94,10 @@ pub fn run(built: &Built, text: &str) -> Result<String> {
     let sentences = mechanism::sentences(text);
     let own = encode_all(&encoder, &sentences, &Progress::hidden())?;
     let mut shown = format!(
-        "Public side: {} documents on {} topics became a pack of {} KB.\n\
+        "Public side: {} documents, labelled with {} topics, became a pack of {} KB.\n\
          Device: a private text of {} sentences. Its words never leave this process.\n\n",
+        built.documents_read,
         built.candidates.entries.len(),
-        topics().len(),
         built.pack.len() / 1000,
         sentences.len(),
     );
@@ -113,20 +111,21 @@ pub fn run(built: &Built, text: &str) -> Result<String> {
         let rule = Rule::PermuteAndFlip;
         let release = mechanism::release(&mut document, &own, dimension, epsilon, rule)?;
         let (candidate, _) = built.candidates.decode(&release)?;
-        let law = Law::new(levels.clone(), epsilon, rule);
+        let ratio = document.ratio(epsilon);
+        let law = Law::new(levels.clone(), ratio, rule);
         let loss = neighbours
             .iter()
-            .map(|other| law.loss(&Law::new(other.clone(), epsilon, rule)))
+            .map(|other| law.loss(&Law::new(other.clone(), ratio, rule)))
             .fold(0.0, f64::max);
         shown += &format!(
             "epsilon = {epsilon}\n  \
                leaves the device   {}\n  \
-               the server sees     candidate {} ({}): \"{}\"\n  \
-               chance by topic     {}\n  \
+               the server sees     topic {}, {}, as in \"{}\"\n  \
+               chances             {}\n  \
                worst privacy loss  {loss:.6} of at most {epsilon}, over {} replaced sentences\n",
             hex::encode(release.to_bytes()),
             release.candidate(),
-            candidate.label.as_deref().unwrap_or("no label"),
+            candidate.id,
             candidate.excerpt,
             likely_topics(&built.candidates, &law),
             neighbours.len(),
@@ -134,11 +133,11 @@ pub fn run(built: &Built, text: &str) -> Result<String> {
     }
     shown += "\nWhat is promised: take any one sentence of the text and put any other sentence in its \
          place.\nEvery release stays about as likely as it was: its probability changes by at most a \
-         factor of\ne^epsilon (2.7 at 1, 148 at 5, 22026 at 10, 5e8 at 20). Whoever sees the release \
+         factor of\ne^epsilon (1.6 at 0.5, 2.7 at 1, 20 at 3, 22026 at 10). Whoever sees the release \
          learns at most\nthat much about any single sentence, whatever else they know. A fact that \
          many sentences repeat\nis protected less, and several releases of one text add up.\n\
          The privacy losses above were computed from the exact law of the release for every replaced\n\
-         sentence, not sampled; the chances by topic come from the same law.\n";
+         sentence, not sampled; the chances come from the same law.\n";
     Ok(shown)
 }
 
@@ -185,17 +184,13 @@ fn neighbours(
     all
 }
 
-/// The three likeliest topics of a release.
+/// The three likeliest releases.
 fn likely_topics(candidates: &Candidates, law: &Law) -> String {
-    let mut chances: Vec<(&str, f64)> = Vec::new();
-    for (index, candidate) in candidates.entries.iter().enumerate() {
-        let label = candidate.label.as_deref().unwrap_or_default();
-        let chance = law.probability(index);
-        match chances.iter_mut().find(|(topic, _)| *topic == label) {
-            Some((_, sum)) => *sum += chance,
-            None => chances.push((label, chance)),
-        }
-    }
+    let names = candidates.entries.iter().map(|entry| entry.id.as_str());
+    let mut chances: Vec<(&str, f64)> = names
+        .enumerate()
+        .map(|(index, name)| (name, law.probability(index)))
+        .collect();
     chances.sort_by(|a, b| b.1.total_cmp(&a.1));
     let best: Vec<String> = chances
         .iter()

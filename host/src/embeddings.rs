@@ -16,13 +16,9 @@ use crate::vectors::DocumentVectors;
 pub struct Embeddings<'a> {
     documents: &'a [CorpusDocument],
     encoder: EncoderIdentity,
-    dimension: usize,
     /// Documents one after the other.
     sentences: Vec<&'a str>,
-    /// `[sentences][dimension]`, row-major.
-    rows: Vec<f32>,
-    /// `[documents + 1]`: the sentences of document i are `offsets[i]..offsets[i + 1]`.
-    offsets: Vec<usize>,
+    vectors: DocumentVectors,
 }
 
 #[derive(Serialize)]
@@ -53,10 +49,8 @@ impl<'a> Embeddings<'a> {
         Ok(Self {
             documents,
             encoder: encoder.identity().clone(),
-            dimension: encoder.dimension(),
             sentences,
-            rows,
-            offsets,
+            vectors: DocumentVectors::new(encoder.dimension(), rows, offsets),
         })
     }
 
@@ -65,33 +59,22 @@ impl<'a> Embeddings<'a> {
         &self.sentences
     }
 
-    /// The vectors of all sentences, `[sentences][dimension]`, row-major.
-    pub fn rows(&self) -> &[f32] {
-        &self.rows
-    }
-
     /// Each document with its sentences and their vectors, row-major.
     pub fn by_document(&self) -> impl Iterator<Item = (&'a CorpusDocument, &[&'a str], &[f32])> {
-        let ranges = self.offsets.windows(2).map(|pair| pair[0]..pair[1]);
-        self.documents.iter().zip(ranges).map(|(document, own)| {
-            let rows = own.start * self.dimension..own.end * self.dimension;
-            (document, &self.sentences[own], &self.rows[rows])
+        self.documents.iter().enumerate().map(|(index, document)| {
+            let sentences = &self.sentences[self.vectors.range(index)];
+            (document, sentences, self.vectors.document(index))
         })
     }
 
-    /// d.
-    pub fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    /// A copy of the vectors, without the text.
-    pub fn vectors(&self) -> DocumentVectors {
-        DocumentVectors::new(self.dimension, self.rows.clone(), self.offsets.clone())
+    /// The vectors of the sentences, document by document.
+    pub fn vectors(&self) -> &DocumentVectors {
+        &self.vectors
     }
 
     /// The vectors without the text.
     pub fn into_vectors(self) -> DocumentVectors {
-        DocumentVectors::new(self.dimension, self.rows, self.offsets)
+        self.vectors
     }
 
     /// Writes tensors `embeddings` f32 `[sentences, d]` and `offsets` u64 `[documents + 1]` (the
@@ -107,9 +90,15 @@ impl<'a> Embeddings<'a> {
             ids: self.documents.iter().map(|d| d.id.as_str()).collect(),
             labels: self.documents.iter().map(|d| d.label.as_deref()).collect(),
         };
-        let rows: Vec<u8> = self.rows.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let rows: Vec<u8> = self
+            .vectors
+            .rows()
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect();
         let offsets: Vec<u8> = self
-            .offsets
+            .vectors
+            .offsets()
             .iter()
             .flat_map(|x| (*x as u64).to_le_bytes())
             .collect();
@@ -117,13 +106,13 @@ impl<'a> Embeddings<'a> {
             Tensor {
                 name: "embeddings",
                 dtype: Dtype::F32,
-                shape: vec![self.sentences.len(), self.dimension],
+                shape: vec![self.sentences.len(), self.vectors.dimension()],
                 bytes: &rows,
             },
             Tensor {
                 name: "offsets",
                 dtype: Dtype::U64,
-                shape: vec![self.offsets.len()],
+                shape: vec![self.documents.len() + 1],
                 bytes: &offsets,
             },
         ];

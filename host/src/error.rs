@@ -50,6 +50,15 @@ pub enum Error {
         problem: LineProblem,
     },
 
+    /// An option that the chosen selector has no use for.
+    #[error("{option} is for --selector {selector}; leave one of the two out")]
+    OptionOfOther {
+        /// The option.
+        option: &'static str,
+        /// The selector it belongs to.
+        selector: &'static str,
+    },
+
     /// A path cannot be the name of a file to write.
     #[error("cannot write `{}`: {problem}", path.display())]
     OutputPath {

@@ -104,6 +104,14 @@ impl DocumentVectors {
         Self::new(self.dimension, rows, offsets)
     }
 
+    /// max(0, ·) of every coordinate.
+    pub(crate) fn rectified(mut self) -> Self {
+        for x in &mut self.rows {
+            *x = x.max(0.0);
+        }
+        self
+    }
+
     /// The documents with these numbers, in this order.
     ///
     /// # Panics

@@ -125,7 +125,7 @@ fn text_becomes_releases_that_the_server_reads() {
     let folder = folder.path();
     let described = succeed(folder, &["inspect", "a.pack"]);
     assert!(
-        described.contains("30 candidates, 50 directions"),
+        described.contains("scores      3 candidates, 0..=16 a sentence"),
         "{described}"
     );
     assert!(
@@ -154,13 +154,20 @@ fn text_becomes_releases_that_the_server_reads() {
     for (number, line) in lines.iter().enumerate() {
         assert_eq!(line["id"], format!("line-{}", number + 1));
         assert_eq!(line["epsilon"], "10");
-        let document = line["document"].as_str().unwrap();
-        let index: usize = document.strip_prefix("public-").unwrap().parse().unwrap();
-        assert_eq!(line["label"], (index % 3).to_string());
-        assert_eq!(line["candidate"], index);
+        assert_eq!(line["label"], line["document"]);
+        assert_eq!(line["label"], line["candidate"].to_string());
     }
+    let own =
+        |(number, line): &(usize, &serde_json::Value)| line["label"] == (number % 3).to_string();
+    let right = lines.iter().enumerate().filter(own).count();
+    assert!(
+        right >= 28,
+        "{right} of 30 releases name the document's own topic"
+    );
 
     // Releases of a run are drawn anew: the same run twice does not give the same 30 releases.
+    let private = privatize("a.pack", "0.01", "private.tsv", "r.jsonl");
+    succeed(folder, &private);
     let first = fs::read(folder.join("r.jsonl")).unwrap();
     succeed(folder, &private);
     assert_ne!(fs::read(folder.join("r.jsonl")).unwrap(), first);
@@ -279,27 +286,96 @@ fn a_killed_run_goes_on_and_gives_what_an_undisturbed_one_gives() {
 fn packs_are_reproducible_from_their_seed() {
     let folder = prepared();
     let folder = folder.path();
-    succeed(
-        folder,
-        &["pack", "--corpus", "public.jsonl", "--out", "b.pack"],
-    );
     let same =
         |a: &str, b: &str| fs::read(folder.join(a)).unwrap() == fs::read(folder.join(b)).unwrap();
-    assert!(same("a.pack", "b.pack"));
-    assert!(same("a.candidates.safetensors", "b.candidates.safetensors"));
-    succeed(
-        folder,
-        &[
-            "pack",
-            "--corpus",
+    for how in [&["--clusters", "5"], &["--selector", "depth"]] {
+        for (out, seed) in [("1.pack", "1"), ("again.pack", "1"), ("2.pack", "2")] {
+            let pack = ["pack", "--corpus", "public.jsonl", "--out", out];
+            succeed(folder, &[&pack[..], how, &["--seed", seed]].concat());
+        }
+        assert!(same("1.pack", "again.pack"));
+        let candidates = |name: &str| format!("{name}.candidates.safetensors");
+        assert!(same(&candidates("1"), &candidates("again")));
+        assert!(!same("1.pack", "2.pack"));
+    }
+}
+
+#[test]
+fn candidates_are_labels_clusters_or_documents() {
+    let folder = prepared();
+    let folder = folder.path();
+    fs::write(
+        folder.join("unlabelled.jsonl"),
+        fs::read_to_string(folder.join("public.jsonl"))
+            .unwrap()
+            .replace("label", "other"),
+    )
+    .unwrap();
+    for (corpus, how, expected) in [
+        ("public.jsonl", &[][..], "scores      3 candidates"),
+        (
             "public.jsonl",
-            "--out",
-            "c.pack",
-            "--seed",
-            "2",
-        ],
-    );
-    assert!(!same("a.pack", "c.pack"));
+            &["--clusters", "5"],
+            "scores      5 candidates",
+        ),
+        // Nine different documents: there is nothing to make more clusters of.
+        ("unlabelled.jsonl", &[], "scores      9 candidates"),
+        (
+            "unlabelled.jsonl",
+            &["--clusters", "2"],
+            "scores      2 candidates",
+        ),
+        (
+            "public.jsonl",
+            &["--selector", "depth"],
+            "depth       30 candidates, 50 directions",
+        ),
+        (
+            "public.jsonl",
+            &[
+                "--selector",
+                "depth",
+                "--candidates",
+                "9",
+                "--directions",
+                "7",
+            ],
+            "depth       9 candidates, 7 directions",
+        ),
+    ] {
+        let pack = ["pack", "--corpus", corpus, "--out", "b.pack"];
+        succeed(folder, &[&pack[..], how].concat());
+        let described = succeed(folder, &["inspect", "b.pack"]);
+        assert!(
+            described.contains(expected),
+            "{corpus} {how:?}: {described}"
+        );
+        succeed(folder, &privatize("b.pack", "1", "private.tsv", "r.jsonl"));
+    }
+    for (how, message) in [
+        (
+            &["--directions", "5"][..],
+            "--directions is for --selector depth",
+        ),
+        (
+            &["--candidates", "5"],
+            "--candidates is for --selector depth",
+        ),
+        (
+            &["--min-sentences", "5"],
+            "--min-sentences is for --selector depth",
+        ),
+        (
+            &["--selector", "depth", "--clusters", "5"],
+            "--clusters is for --selector scores",
+        ),
+        (&["--clusters", "31"], "31"),
+        (&["--clusters", "0"], "0"),
+        (&["--clusters", "1"], "1"),
+    ] {
+        let pack = ["pack", "--corpus", "public.jsonl", "--out", "c.pack"];
+        refuse(folder, &[&pack[..], how].concat(), &[message]);
+    }
 }
 
 #[test]
@@ -314,6 +390,8 @@ fn limit_reads_only_the_first_documents() {
             "public.jsonl",
             "--limit",
             "7",
+            "--selector",
+            "depth",
             "--out",
             "b.pack",
         ],
@@ -407,6 +485,16 @@ fn broken_corpora_are_refused_by_line_before_anything_is_released() {
     refuse(
         folder,
         &["pack", "--corpus", "short.tsv", "--out", "b.pack"],
+        &["class"],
+    );
+    let depth = ["--selector", "depth"];
+    refuse(
+        folder,
+        &[
+            &["pack", "--corpus", "short.tsv", "--out", "b.pack"],
+            &depth[..],
+        ]
+        .concat(),
         &["1 documents", "8 sentences"],
     );
     refuse(
@@ -508,6 +596,8 @@ fn sizes_outside_their_range_are_refused() {
                 "public.jsonl",
                 "--out",
                 "b.pack",
+                "--selector",
+                "depth",
                 option,
                 value,
             ],

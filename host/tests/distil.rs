@@ -4,7 +4,7 @@ use undertone::corpus::CorpusDocument;
 use undertone::distil::{WordCounts, distil};
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder};
 use undertone::error::{Error, Result};
-use undertone::packer::{self, Options};
+use undertone::packer::{self, Options, Selector};
 use undertone_core::pack::Pack;
 
 /// Encodes a text as its letter counts, which lie mostly in a few directions.
@@ -159,7 +159,15 @@ fn encoders_that_give_no_numbers_are_refused() {
         matches!(error, Error::NotFinite { sentence: 8, .. }),
         "{error}"
     );
-    assert!(packer::build(corpus(), &Letters::new(), None, &Options::default()).is_ok());
+    assert!(packer::build(corpus(), &Letters::new(), None, &published()).is_ok());
+}
+
+/// Depth as published.
+fn published() -> Options<'static> {
+    Options {
+        selector: Selector::PUBLISHED,
+        ..Options::default()
+    }
 }
 
 #[test]
@@ -186,7 +194,7 @@ fn codes_split_the_candidates_evenly() {
             text,
         })
     });
-    let built = packer::build(corpus, &Letters::new(), None, &Options::default()).unwrap();
+    let built = packer::build(corpus, &Letters::new(), None, &published()).unwrap();
     let pack = Pack::parse(&built.pack).unwrap();
     let section = pack.depth().unwrap();
     assert_eq!((section.candidates(), section.n_directions()), (512, 50));

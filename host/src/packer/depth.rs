@@ -111,7 +111,10 @@ fn fold(directions: &[f64], outputs: usize, layer: &Layer) -> Vec<f64> {
     let mut folded = Vec::new();
     for direction in directions.chunks_exact(outputs) {
         let mut row = vec![0.0; layer.inputs];
-        for (weight, inputs) in direction.iter().zip(layer.weights.chunks_exact(layer.inputs)) {
+        for (weight, inputs) in direction
+            .iter()
+            .zip(layer.weights.chunks_exact(layer.inputs))
+        {
             for (sum, input) in row.iter_mut().zip(inputs) {
                 *sum += weight * f64::from(*input);
             }

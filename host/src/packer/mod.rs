@@ -24,7 +24,7 @@ use crate::embeddings::Embeddings;
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use crate::heads::{self, Targets};
-use crate::mechanism::{MAX_DIRECTIONS, MAX_SENTENCES, sentences};
+use crate::mechanism::{MAX_SENTENCES, sentences};
 use crate::progress::Progress;
 use crate::trained::{Recoder, ScoreHeads};
 use crate::vectors::{DocumentVectors, mean};
@@ -48,9 +48,7 @@ impl Default for Options<'_> {
         Self {
             selector: Selector::Scores {
                 targets: TargetChoice::Labels,
-                fit: &|documents, targets| {
-                    heads::fit(documents, &targets.of_documents, targets.classes)
-                },
+                fit: &closed_form,
             },
             seed: 1,
         }
@@ -77,6 +75,14 @@ pub enum Selector<'a> {
         /// Trains a recoder on all documents.
         recoder: Option<&'a TrainRecoder<'a>>,
     },
+}
+
+/// [`heads::fit`], as [`Selector::Scores`] wants it.
+///
+/// # Errors
+/// Those of [`heads::fit`].
+pub fn closed_form(documents: &DocumentVectors, targets: &Targets) -> Result<ScoreHeads> {
+    heads::fit(documents, &targets.of_documents, targets.classes)
 }
 
 /// Makes score heads from documents and the class of each.
@@ -140,7 +146,12 @@ pub fn build(
     options: &Options<'_>,
 ) -> Result<Built> {
     let dimension = encoder.dimension();
-    limit("coordinates of an embedding", dimension, 1, MAX_DIMENSION as usize)?;
+    limit(
+        "coordinates of an embedding",
+        dimension,
+        1,
+        MAX_DIMENSION as usize,
+    )?;
     let mut rng = PublicRng::new(options.seed);
     let (most, min_sentences) = match options.selector {
         Selector::Scores { .. } => (usize::MAX, 1),
@@ -167,7 +178,7 @@ pub fn build(
     let encoded = Embeddings::of(encoder, &documents, |sentences| {
         Progress::new("encoding sentences", sentences)
     })?;
-    if let Some(position) = encoded.rows().iter().position(|x| !x.is_finite()) {
+    if let Some(position) = encoded.vectors().rows().iter().position(|x| !x.is_finite()) {
         return Err(Error::NotFinite {
             encoder: encoder.identity().name.clone(),
             sentence: position / dimension,
@@ -188,8 +199,15 @@ pub fn build(
             let (targets, names) = class_names(&documents, &encoded, *targets, options.seed)?;
             let (entries, embeddings) = classes(&encoded, &targets, names.as_deref());
             let vectors = encoded.into_vectors();
-            contents.scores = Some(scores::scores_data(vectors.rows(), &fit(&vectors, &targets)?));
-            let are = if names.is_some() { "labels" } else { "clusters" };
+            contents.scores = Some(scores::scores_data(
+                vectors.rows(),
+                &fit(&vectors, &targets)?,
+            ));
+            let are = if names.is_some() {
+                "labels"
+            } else {
+                "clusters"
+            };
             (entries, embeddings, are)
         }
         Selector::Depth {
@@ -266,7 +284,7 @@ fn class_names(
             None
         }
     };
-    let targets = heads::clusters_as_targets(&encoded.vectors(), clusters, seed)?;
+    let targets = heads::clusters_as_targets(encoded.vectors(), clusters, seed)?;
     Ok((targets, None))
 }
 
@@ -276,7 +294,7 @@ fn classes(
     targets: &Targets,
     names: Option<&[String]>,
 ) -> (Vec<Candidate>, Vec<f32>) {
-    let dimension = encoded.dimension();
+    let dimension = encoded.vectors().dimension();
     let mut entries = Vec::new();
     let mut embeddings = Vec::new();
     for class in 0..targets.classes {
@@ -288,7 +306,10 @@ fn classes(
         };
         let means: Vec<f32> = own().flat_map(|(_, rows)| mean(rows, dimension)).collect();
         let centre = mean(&means, dimension);
-        let sentences: Vec<&str> = own().flat_map(|(sentences, _)| sentences).copied().collect();
+        let sentences: Vec<&str> = own()
+            .flat_map(|(sentences, _)| sentences)
+            .copied()
+            .collect();
         let rows = own().flat_map(|(_, rows)| rows.chunks_exact(dimension));
         entries.push(Candidate {
             id: names.map_or_else(|| format!("cluster-{class}"), |names| names[class].clone()),
@@ -302,7 +323,7 @@ fn classes(
 
 /// The chosen documents as candidates: the mean of their sentences, and the sentence closest to it.
 fn documents_of(encoded: &Embeddings<'_>, chosen: &[usize]) -> (Vec<Candidate>, Vec<f32>) {
-    let dimension = encoded.dimension();
+    let dimension = encoded.vectors().dimension();
     let mut entries = Vec::new();
     let mut embeddings = Vec::new();
     let mut wanted = chosen.iter().peekable();

@@ -44,7 +44,9 @@ pub(super) fn recoder_data<'r>(
                 .bias
                 .iter()
                 // `as` saturates; adding one half rounds the shift to the nearest.
-                .map(|b| ((f64::from(*b) * 2f64.powi(sum_scale)).round() as i64).saturating_add(half))
+                .map(|b| {
+                    ((f64::from(*b) * 2f64.powi(sum_scale)).round() as i64).saturating_add(half)
+                })
                 .collect(),
             shift: shift as u32,
         });

@@ -43,7 +43,9 @@ pub(super) fn scores_data(sentences: &[f32], heads: &ScoreHeads) -> ScoresData {
     let scale = f64::from(i8::MAX) / f64::from(largest.max(f32::MIN_POSITIVE));
     // `as` saturates.
     let affine = |values: &[f32]| {
-        let values = values.iter().map(|x| (f64::from(*x) * scale * FRACTION).round() as i32);
+        let values = values
+            .iter()
+            .map(|x| (f64::from(*x) * scale * FRACTION).round() as i32);
         values.collect()
     };
     ScoresData {
