@@ -1,6 +1,6 @@
 //! What training or fitting gives a pack: a recoder for depth, heads for scores.
 
-use nalgebra::{DMatrixView, DVectorView};
+use nalgebra::{DMatrix, DMatrixView, DVectorView};
 
 use crate::vectors::DocumentVectors;
 
@@ -47,11 +47,11 @@ impl Layer {
     /// W·x + b for every sentence.
     pub fn apply(&self, documents: &DocumentVectors) -> DocumentVectors {
         // nalgebra is column-major: rows are the columns of its matrices.
-        let weights = DMatrixView::from_slice(&self.weights, self.inputs, self.bias.len());
+        let weights = DMatrix::from_row_slice(self.bias.len(), self.inputs, &self.weights);
         let bias = DVectorView::from_slice(&self.bias, self.bias.len());
         let sentences = documents.rows().len() / documents.dimension();
         let rows = DMatrixView::from_slice(documents.rows(), documents.dimension(), sentences);
-        let mut out = weights.tr_mul(&rows);
+        let mut out = weights * rows;
         for mut row in out.column_iter_mut() {
             row += bias;
         }
