@@ -173,7 +173,7 @@ fn half_squares(rows: &[f32], dimension: usize) -> Vec<f32> {
 
 /// The rows as columns.
 // A copy and no view with strides: with one, nalgebra 0.35.0 writes out of bounds where its product of
-// small matrices goes column by column.
+// small matrices goes column by column (dimforge/nalgebra issue 1616).
 pub(crate) fn transposed<T: Copy>(rows: &[T], dimension: usize) -> Vec<T> {
     (0..dimension)
         .flat_map(|column| rows[column..].iter().step_by(dimension).copied())
