@@ -274,6 +274,31 @@ pub enum Error {
         /// Words wanted.
         wanted: usize,
     },
+
+    /// A task file with the wrong content.
+    #[error("`{}` is not a task file: {problem}", path.display())]
+    Task {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A plot could not be drawn.
+    #[error("cannot draw a plot: {problem}")]
+    Plot {
+        /// What the drawing library said.
+        problem: String,
+    },
+
+    /// A corpus that nothing can be learned from.
+    #[error("cannot evaluate on `{}`: {problem}", path.display())]
+    Labels {
+        /// The corpus.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
 }
 
 impl Error {
