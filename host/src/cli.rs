@@ -20,6 +20,7 @@ use undertone::output::AtomicFile;
 use undertone::packer::{self, Built, LexiconData, Options};
 use undertone::progress::Progress;
 use undertone::resume::{CachedEncoder, PartialLines};
+use undertone::text::message_body;
 use undertone::{demo, mechanism};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
@@ -114,12 +115,8 @@ enum Command {
         /// How a candidate is drawn.
         #[arg(long, value_enum, default_value_t = RuleArg::PermuteAndFlip)]
         rule: RuleArg,
-        /// The private documents: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
-        #[arg(long = "in", value_name = "FILE")]
-        input: PathBuf,
-        /// Release only the first N documents.
-        #[arg(long, value_name = "N")]
-        limit: Option<usize>,
+        #[command(flatten)]
+        input: PrivateArgs,
         /// The releases.
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
@@ -158,11 +155,63 @@ struct CorpusArgs {
     /// Read only the first N documents.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    #[command(flatten)]
+    texts: TextArgs,
 }
 
 impl CorpusArgs {
     fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>>> {
-        documents(&self.corpus, self.limit)
+        let corpus = Corpus::open_watched(&self.corpus)?;
+        Ok(self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX))))
+    }
+}
+
+/// Which private documents to read.
+#[derive(Args)]
+struct PrivateArgs {
+    /// The private documents: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+    #[arg(long = "in", value_name = "FILE")]
+    input: PathBuf,
+    /// Release only the first N documents.
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    #[command(flatten)]
+    texts: TextArgs,
+}
+
+impl PrivateArgs {
+    /// The documents of the file that `open` opens.
+    fn documents(
+        &self,
+        open: impl FnOnce(&Path) -> Result<Corpus>,
+    ) -> Result<impl Iterator<Item = Result<CorpusDocument>>> {
+        let corpus = open(&self.input)?;
+        Ok(self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX))))
+    }
+}
+
+/// What the texts are.
+#[derive(Args)]
+struct TextArgs {
+    /// The texts are mail or Usenet messages: their headers, quoted lines and signatures are left
+    /// out.
+    #[arg(long)]
+    messages: bool,
+}
+
+impl TextArgs {
+    /// The documents with what counts of their texts.
+    fn of(
+        &self,
+        documents: impl Iterator<Item = Result<CorpusDocument>>,
+    ) -> impl Iterator<Item = Result<CorpusDocument>> {
+        documents.map(|document| {
+            let mut document = document?;
+            if self.messages {
+                document.text = message_body(&document.text);
+            }
+            Ok(document)
+        })
     }
 }
 
@@ -320,9 +369,8 @@ pub(crate) fn run() -> Result<()> {
             epsilon,
             rule,
             input,
-            limit,
             out,
-        } => privatize(&encoder, &pack, epsilon, rule.into(), &input, limit, &out),
+        } => privatize(&encoder, &pack, epsilon, rule.into(), &input, &out),
         Command::Decode {
             candidates,
             input,
@@ -407,8 +455,7 @@ fn privatize(
     pack_path: &Path,
     epsilon: Epsilon,
     rule: Rule,
-    input: &Path,
-    limit: Option<usize>,
+    input: &PrivateArgs,
     out: &Path,
 ) -> Result<()> {
     /// Documents whose sentences are encoded together, to keep all cores busy.
@@ -436,7 +483,7 @@ fn privatize(
     // the budget of the documents before it.
     let mut total = 0;
     let mut fitting = 0;
-    for document in documents(input, limit)? {
+    for document in input.documents(|path| Corpus::open_watched(path))? {
         let document = document?;
         fitting += usize::from(
             left.get(total)
@@ -457,9 +504,7 @@ fn privatize(
     progress.advance(fitting as u64);
     let mut rate = Rate::start();
     // Not watched: another bar is there.
-    let mut rest = Corpus::open(input)?
-        .take(limit.unwrap_or(usize::MAX))
-        .skip(fitting);
+    let mut rest = input.documents(|path| Corpus::open(path))?.skip(fitting);
     loop {
         let batch = rest.by_ref().take(BATCH).collect::<Result<Vec<_>>>()?;
         if batch.is_empty() {
@@ -559,14 +604,6 @@ fn inspect(path: &Path) -> Result<()> {
         );
     }
     print(&text)
-}
-
-/// The documents of a corpus, or the first `limit` of them.
-fn documents(
-    path: &Path,
-    limit: Option<usize>,
-) -> Result<impl Iterator<Item = Result<CorpusDocument>>> {
-    Ok(Corpus::open_watched(path)?.take(limit.unwrap_or(usize::MAX)))
 }
 
 /// A pack from a file. Its bytes stay in memory until the process ends, which for a command line

@@ -299,6 +299,56 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+
+    /// A number of clusters that the points do not allow.
+    #[error(
+        "cannot make {clusters} clusters of {points} points; there must be at least one cluster, and a \
+         point for each"
+    )]
+    Clusters {
+        /// Clusters wanted.
+        clusters: usize,
+        /// Points there are.
+        points: usize,
+    },
+
+    /// A vector with a coordinate that is no number.
+    #[error(
+        "{what} {row} has a coordinate that is NaN or infinite; leave it out or encode it anew"
+    )]
+    NotFiniteRow {
+        /// What the vectors are.
+        what: &'static str,
+        /// The vector, counted from 0.
+        row: usize,
+    },
+
+    /// Score heads tell classes apart, so there must be some.
+    #[error(
+        "score heads tell at least 2 classes apart, found {classes}; give a corpus with more labels, \
+         or take clusters for classes"
+    )]
+    TooFewClasses {
+        /// Classes found.
+        classes: usize,
+    },
+
+    /// A class without examples.
+    #[error(
+        "class {class} of 0..{classes} has no document with a sentence; leave it out or give documents"
+    )]
+    EmptyClass {
+        /// The class.
+        class: usize,
+        /// The number of classes.
+        classes: usize,
+    },
+
+    /// Sentences that nothing can tell apart.
+    #[error(
+        "all sentence vectors are equal, so nothing tells the classes apart; is the encoder broken?"
+    )]
+    EqualSentences,
 }
 
 impl Error {

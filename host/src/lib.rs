@@ -13,6 +13,8 @@ pub mod encoder;
 pub mod error;
 #[cfg(feature = "train")]
 pub mod eval;
+pub mod heads;
+pub mod kmeans;
 pub mod mechanism;
 pub mod output;
 pub mod packer;

@@ -572,3 +572,45 @@ fn demo_states_a_loss_below_every_epsilon() {
     assert!(folder.join("d.pack").exists() && folder.join("d.candidates.safetensors").exists());
     refuse(folder, &["demo", "--text", "missing.txt"], &["missing.txt"]);
 }
+
+#[test]
+fn of_messages_only_the_author_s_words_count() {
+    let folder = prepared();
+    let folder = folder.path();
+    let quoted = "> The goalkeeper dived. They scored twice. The referee blew his whistle. Our team lost.\\n".repeat(9);
+    let own = "The soup needs salt. Boil the potatoes. Bake the bread slowly. Chop the onions. "
+        .repeat(3);
+    let messages = format!(
+        "{{\"text\": \"Subject: the referee blew his whistle\\n\\n{quoted}{own}\\n-- \\nOur team\"}}\n"
+    );
+    fs::write(folder.join("messages.jsonl"), messages).unwrap();
+    let sentences = |more: &[&str]| {
+        let encode = ["encode", "--corpus", "messages.jsonl", "--out", "e"];
+        succeed(folder, &[&encode[..], more].concat());
+        let bytes = fs::read(folder.join("e")).unwrap();
+        let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        tensors.tensor("embeddings").unwrap().shape()[0]
+    };
+    assert!(sentences(&[]) > 12 + 36);
+    assert_eq!(sentences(&["--messages"]), 12);
+
+    let label = |more: &[&str]| {
+        let release = privatize("a.pack", "1000", "messages.jsonl", "r.jsonl");
+        succeed(folder, &[&release[..], more].concat());
+        let decode = [
+            "decode",
+            "--candidates",
+            "a.candidates.safetensors",
+            "--in",
+            "r.jsonl",
+            "--out",
+            "d.jsonl",
+        ];
+        succeed(folder, &decode);
+        let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
+        let line: serde_json::Value = serde_json::from_str(decoded.trim()).unwrap();
+        line["label"].clone()
+    };
+    assert_eq!(label(&[]), "1", "football");
+    assert_eq!(label(&["--messages"]), "0", "soup");
+}
