@@ -264,6 +264,25 @@ pub enum Error {
         candidates: usize,
     },
 
+    /// Something that cannot be trained on, or a training that came to nothing.
+    #[error("cannot train: {problem}")]
+    Training {
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+
+    /// A file of a trained recoder, of score heads or of an interrupted training with the wrong
+    /// content.
+    #[error("`{}` is not a file of {wanted}: {problem}", path.display())]
+    Trained {
+        /// The file.
+        path: PathBuf,
+        /// What it was read as.
+        wanted: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+
     /// The corpora do not have as many words as a lexicon was to have.
     #[error(
         "the corpora have only {found} different words, {wanted} are wanted; lower --words or add a corpus"

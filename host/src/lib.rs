@@ -21,6 +21,8 @@ pub mod packer;
 pub mod progress;
 pub mod resume;
 pub mod text;
+#[cfg(feature = "train")]
+pub mod train;
 pub mod trained;
 pub mod vectors;
 

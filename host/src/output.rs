@@ -137,7 +137,7 @@ pub(crate) fn rename_durably(file: &File, from: &Path, to: &Path) -> io::Result<
 
 /// One tensor of a safetensors file; `bytes` are little-endian and as many as `shape` says.
 pub(crate) struct Tensor<'a> {
-    pub(crate) name: &'static str,
+    pub(crate) name: &'a str,
     pub(crate) dtype: Dtype,
     pub(crate) shape: Vec<usize>,
     pub(crate) bytes: &'a [u8],

@@ -9,7 +9,7 @@ use undertone::encoder::LexiconEncoder;
 use undertone::error::{Error, Result};
 use undertone::eval::data::{Data, Task};
 use undertone::eval::report::{Report, TaskReport};
-use undertone::eval::sentences::{Options, columns, measure, nearest_mean};
+use undertone::eval::sentences::{Options, columns, measure, perceptron};
 use undertone_core::epsilon::Epsilon;
 
 use super::EncoderArgs;
@@ -126,7 +126,7 @@ fn sentences(arguments: SentencesArgs) -> Result<()> {
             encoding.as_secs_f64()
         );
         let start = Instant::now();
-        let columns = columns(&data, &nearest_mean, &report.options)?;
+        let columns = columns(&data, &perceptron, &report.options)?;
         let preparing = start.elapsed();
         let measured = measure(&data, &columns, &report.options)?;
         eprintln!("  measured after {:.0} s", start.elapsed().as_secs_f64());

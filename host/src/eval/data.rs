@@ -33,6 +33,7 @@ use crate::mechanism;
 use crate::output::AtomicFile;
 use crate::progress::Progress;
 use crate::resume::CachedEncoder;
+use crate::text;
 use crate::vectors::DocumentVectors;
 
 /// Documents with fewer sentences are left out, as Meehan, Mrini and Chaudhuri (2022) do.
@@ -260,7 +261,7 @@ impl Source {
                 )));
             };
             if task.messages {
-                document.text = body(&document.text).to_owned();
+                document.text = text::message_body(&document.text);
             }
             all.push((document, class));
         }
@@ -350,11 +351,6 @@ impl Source {
         cached.finish()?;
         Ok(embeddings.into_vectors())
     }
-}
-
-/// A message without its header lines.
-fn body(message: &str) -> &str {
-    message.split_once("\n\n").map_or(message, |(_, body)| body)
 }
 
 fn digest_of(sentences: &[&str]) -> [u8; 32] {

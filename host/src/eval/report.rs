@@ -652,6 +652,7 @@ fn levels(histogram: &Histogram) -> Result<String> {
         beyond > 0.5
     });
     let end = shown.count() as f64 + 1.0;
+    let levels = end as usize + 1;
     // A few ε are enough: the least, the middle one, the largest.
     let drawn = &histogram.drawn;
     let mut few = vec![0, drawn.len() / 2, drawn.len().saturating_sub(1)];
@@ -659,7 +660,11 @@ fn levels(histogram: &Histogram) -> Result<String> {
     let curves: Vec<(String, Vec<f64>)> = few
         .into_iter()
         .filter_map(|index| drawn.get(index))
-        .map(|(epsilon, counts)| (format!("drawn, ε = {epsilon}"), share(counts)))
+        .map(|(epsilon, counts)| {
+            let mut shares = share(counts);
+            shares.resize(levels, 0.0);
+            (format!("drawn, ε = {epsilon}"), shares)
+        })
         .collect();
     let shares = curves.iter().flat_map(|(_, shares)| shares).chain(&all);
     let most = shares.copied().fold(1.0, f64::max);
@@ -688,14 +693,14 @@ fn levels(histogram: &Histogram) -> Result<String> {
             ];
             Rectangle::new(corners, grey.filled())
         });
-        let bars = bars.take(end as usize);
+        let bars = bars.take(levels);
         chart
             .draw_series(bars)?
             .label("all candidates")
             .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 16, y + 5)], grey.filled()));
         for ((name, shares), colour) in curves.iter().zip(COLOURS) {
             let points = (0..).map(f64::from).zip(shares.iter().copied());
-            let points: Vec<(f64, f64)> = points.take_while(|(x, _)| *x <= end).collect();
+            let points: Vec<(f64, f64)> = points.collect();
             let line = colour.stroke_width(2);
             chart
                 .draw_series(LineSeries::new(points, line).point_size(3))?

@@ -23,7 +23,8 @@ use crate::error::{Error, Result};
 use crate::mechanism::{self, HostDocument, MAX_SENTENCES};
 use crate::packer::{Directions, pack_of_embeddings};
 use crate::progress::Progress;
-use crate::vectors::{DocumentVectors, mean};
+use crate::train::{self, Classifier, Run, Split, Targets};
+use crate::vectors::DocumentVectors;
 
 /// Numbers of projection directions that are tried, as published.
 const RANDOM_DIRECTIONS: [usize; 4] = [10, 20, 50, 100];
@@ -781,48 +782,212 @@ fn choose(
     Ok(best.into_iter().map(|(index, _)| index).collect())
 }
 
-/// The class whose mean over the training documents is nearest.
-struct NearestMean {
-    dimension: usize,
-    /// Classes without a document are left out.
-    means: Vec<(usize, Vec<f32>)>,
-}
-
-/// A [`Teacher`] that takes no time: the class whose mean over the training documents is nearest.
+/// A [`Teacher`] of the classifier of the paper, a perceptron of four layers; training stops by the
+/// validation documents.
 ///
 /// # Errors
-/// None.
-pub fn nearest_mean(data: &Data, points: &[f32]) -> Result<Box<dyn Classify>> {
-    let dimension = data.learning.documents.dimension();
-    let of_class = |class: usize| {
-        let own = data
-            .train
-            .iter()
-            .filter(|d| data.learning.labels[**d] == class);
-        let rows: Vec<f32> = own
-            .flat_map(|d| &points[d * dimension..(d + 1) * dimension])
-            .copied()
-            .collect();
-        (!rows.is_empty()).then(|| (class, mean(&rows, dimension)))
+/// Those of [`Classifier::train`].
+pub fn perceptron(data: &Data, points: &[f32]) -> Result<Box<dyn Classify>> {
+    let run = Run {
+        progress: &|steps| Progress::new("training a classifier", steps),
+        ..Run::new(train::Options::default())
     };
-    Ok(Box::new(NearestMean {
-        dimension,
-        means: (0..data.classes.len()).filter_map(of_class).collect(),
-    }))
+    let targets = Targets {
+        of_document: &data.learning.labels,
+        classes: data.classes.len(),
+    };
+    let split = Split {
+        train: &data.train,
+        validation: &data.validation,
+    };
+    let dimension = data.learning.documents.dimension();
+    let (classifier, _) = Classifier::train(points, dimension, &targets, &split, &run)?;
+    Ok(Box::new(classifier))
 }
 
-impl Classify for NearestMean {
+impl Classify for Classifier {
     fn predict(&self, points: &[f32]) -> Vec<usize> {
-        let nearest = |point: &[f32]| {
-            let distance = |(class, mean): &(usize, Vec<f32>)| {
-                let squares = point.iter().zip(mean).map(|(a, b)| (a - b) * (a - b));
-                (*class, squares.sum::<f32>())
-            };
-            let distances = self.means.iter().map(distance);
-            distances
-                .min_by(|a, b| a.1.total_cmp(&b.1))
-                .map_or(0, |(class, _)| class)
+        Self::predict(self, points)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo;
+    use crate::encoder::LexiconEncoder;
+    use crate::eval::data::Task;
+    use crate::vectors::mean;
+    use std::io::Write;
+
+    /// The class whose mean over the training documents is nearest.
+    struct NearestMean {
+        dimension: usize,
+        /// Classes without a document are left out.
+        means: Vec<(usize, Vec<f32>)>,
+    }
+
+    /// A teacher that takes no time.
+    fn nearest_mean(data: &Data, points: &[f32]) -> Result<Box<dyn Classify>> {
+        let dimension = data.learning.documents.dimension();
+        let of_class = |class: usize| {
+            let own = data
+                .train
+                .iter()
+                .filter(|d| data.learning.labels[**d] == class);
+            let rows: Vec<f32> = own
+                .flat_map(|d| &points[d * dimension..(d + 1) * dimension])
+                .copied()
+                .collect();
+            (!rows.is_empty()).then(|| (class, mean(&rows, dimension)))
         };
-        points.chunks_exact(self.dimension).map(nearest).collect()
+        Ok(Box::new(NearestMean {
+            dimension,
+            means: (0..data.classes.len()).filter_map(of_class).collect(),
+        }))
+    }
+
+    impl Classify for NearestMean {
+        fn predict(&self, points: &[f32]) -> Vec<usize> {
+            let nearest = |point: &[f32]| {
+                let distance = |(class, mean): &(usize, Vec<f32>)| {
+                    let squares = point.iter().zip(mean).map(|(a, b)| (a - b) * (a - b));
+                    (*class, squares.sum::<f32>())
+                };
+                let distances = self.means.iter().map(distance);
+                distances
+                    .min_by(|a, b| a.1.total_cmp(&b.1))
+                    .map_or(0, |(class, _)| class)
+            };
+            points.chunks_exact(self.dimension).map(nearest).collect()
+        }
+    }
+
+    /// The demo corpus: 12 topics that words tell apart.
+    fn demo_data() -> Data {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("demo.jsonl");
+        let mut file = std::fs::File::create(&path).unwrap();
+        for document in demo::corpus(1) {
+            let line = serde_json::json!({"label": document.label, "text": document.text});
+            writeln!(file, "{line}").unwrap();
+        }
+        let task = Task::open(&path, None).unwrap();
+        Data::load(&task, &LexiconEncoder::embedded(), None, 1).unwrap()
+    }
+
+    fn small_options() -> Options {
+        Options {
+            epsilons: ["1", "30"].map(|text| text.parse().unwrap()).to_vec(),
+            trials: 2,
+            candidates: 150,
+            ..Options::default()
+        }
+    }
+
+    fn macro_f1_of(measured: &[Measured], name: &str, epsilon: usize) -> f64 {
+        let column = measured.iter().find(|measured| measured.name == name);
+        column.unwrap().by_epsilon[epsilon].score.macro_f1.mean
+    }
+
+    #[test]
+    fn mechanisms_stand_where_they_should_on_the_demo_corpus() {
+        let (data, options) = (demo_data(), small_options());
+        let columns = columns(&data, &nearest_mean, &options).unwrap();
+        let measured = measure(&data, &columns, &options).unwrap();
+        let f1 = |name, epsilon| macro_f1_of(&measured, name, epsilon);
+        assert!(f1("non-private", 0) > 0.9);
+        assert!(f1("random guess", 1) < 0.25);
+        for name in ["depth, as published", "depth, permute-and-flip"] {
+            assert!(f1(name, 1) > f1(name, 0) + 0.1, "{name}");
+            assert!(f1(name, 1) < f1("non-private", 1), "{name}");
+        }
+        assert!(f1("depth, permute-and-flip", 1) > f1("truncation", 1));
+        for measured in &measured {
+            let lengths: Vec<usize> = measured.by_sentences.iter().map(|point| point.x).collect();
+            assert_eq!(lengths, [2, 4, 8, 16]);
+            for loss in &measured.losses {
+                let epsilon = f64::from(loss.epsilon.micro()) * 1e-6;
+                assert!(loss.worst > 0.0 && loss.worst <= epsilon + 1e-9, "{loss:?}");
+            }
+            if let Some(histogram) = &measured.histogram {
+                let documents = data.test.labels.len() as u64;
+                assert_eq!(histogram.all.iter().sum::<u64>() % documents, 0);
+                for (_, drawn) in &histogram.drawn {
+                    assert_eq!(drawn.iter().sum::<u64>(), documents);
+                }
+            }
+        }
+        assert_eq!(measured.iter().filter(|m| m.histogram.is_some()).count(), 2);
+    }
+
+    #[test]
+    fn what_is_measured_depends_on_the_seed_alone() {
+        let (data, mut options) = (demo_data(), small_options());
+        let scores = |options: &Options| {
+            let columns = columns(&data, &nearest_mean, options).unwrap();
+            let measured = measure(&data, &columns, options).unwrap();
+            let depth = measured.into_iter().find(|m| m.role == Role::Default);
+            depth.unwrap().by_epsilon
+        };
+        let first = scores(&options);
+        // Measuring at fewer privacy parameters changes nothing for those that stay.
+        options.epsilons.remove(0);
+        assert_eq!(scores(&options), first[1..]);
+        options.seed = 2;
+        assert_ne!(scores(&options), first[1..]);
+    }
+
+    /// Is right about the class 0 only, or about all, at and above an ε.
+    struct From {
+        micro: u32,
+    }
+
+    impl Mechanism for From {
+        fn setting(&self) -> String {
+            format!("from {}", self.micro)
+        }
+
+        fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>> {
+            let class = |draw: &Draw, document: usize| {
+                let knows = (draw.epsilon.micro() >= self.micro) != (self.micro == 2);
+                if knows { document % 2 } else { 0 }
+            };
+            let predictions = draws
+                .iter()
+                .map(|draw| (0..documents.len()).map(|d| class(draw, d)).collect());
+            Ok(predictions.collect())
+        }
+    }
+
+    #[test]
+    fn settings_are_chosen_for_each_epsilon_on_their_own() {
+        // One is right from 2 on, the other below 2.
+        let column = Column {
+            name: String::new(),
+            promise: String::new(),
+            role: Role::Candidate,
+            variants: vec![Box::new(From { micro: 2 }), Box::new(From { micro: 3 })],
+        };
+        let documents = DocumentVectors::new(1, vec![0.0; 4], vec![0, 1, 2, 3, 4]);
+        let epsilons = [1, 2, 3].map(|micro| Epsilon::from_micro(micro).unwrap());
+        let score = |predicted: &Vec<usize>| macro_f1(&[0, 1, 0, 1], predicted, 2);
+        let chosen = choose(&column, &documents, &epsilons, &small_options(), &score);
+        assert_eq!(chosen.unwrap(), [0, 0, 1]);
+    }
+
+    #[test]
+    fn steps_share_epsilon() {
+        let selection = |steps| Selection {
+            setting: String::new(),
+            pack: Vec::new(),
+            rule: Rule::PermuteAndFlip,
+            steps,
+            class_of: Vec::new(),
+        };
+        let epsilon = |micro| Epsilon::from_micro(micro).unwrap();
+        assert_eq!(selection(1).per_step(epsilon(7)), epsilon(7));
+        assert_eq!(selection(16).per_step(epsilon(1_000_000)), epsilon(62_500));
+        assert_eq!(selection(16).per_step(epsilon(31)), epsilon(1));
     }
 }
