@@ -1,5 +1,8 @@
 //! Arguments and reports; the work is in the library.
 
+#[cfg(feature = "train")]
+mod eval;
+
 use std::fs;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -109,6 +112,12 @@ enum Command {
         /// One line of JSON per release, with the candidate's embedding.
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
+    },
+    /// Experiments on public, labelled corpora.
+    #[cfg(feature = "train")]
+    Eval {
+        #[command(subcommand)]
+        experiment: eval::Experiment,
     },
     /// Show what a pack contains.
     Inspect {
@@ -352,6 +361,8 @@ pub(crate) fn run() -> Result<()> {
             input,
             out,
         } => decode(&candidates, &input, &out),
+        #[cfg(feature = "train")]
+        Command::Eval { experiment } => eval::run(experiment),
         Command::Inspect { pack } => inspect(&pack),
     }
 }

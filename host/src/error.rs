@@ -303,6 +303,31 @@ pub enum Error {
         wanted: usize,
     },
 
+    /// A task file with the wrong content.
+    #[error("`{}` is not a task file: {problem}", path.display())]
+    Task {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A plot could not be drawn.
+    #[error("cannot draw a plot: {problem}")]
+    Plot {
+        /// What the drawing library said.
+        problem: String,
+    },
+
+    /// A corpus that nothing can be learned from.
+    #[error("cannot evaluate on `{}`: {problem}", path.display())]
+    Labels {
+        /// The corpus.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
     /// A number of clusters that the points do not allow.
     #[error(
         "cannot make {clusters} clusters of {points} points; there must be at least one cluster, and a \

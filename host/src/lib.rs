@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+pub mod baselines;
 pub mod candidates;
 pub mod corpus;
 pub mod demo;
@@ -10,6 +11,8 @@ pub mod distil;
 pub mod embeddings;
 pub mod encoder;
 pub mod error;
+#[cfg(feature = "train")]
+pub mod eval;
 pub mod heads;
 pub mod kmeans;
 pub mod mechanism;

@@ -1,0 +1,147 @@
+//! `undertone eval`: experiments on public corpora.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::{Args, Subcommand};
+use undertone::encoder::LexiconEncoder;
+use undertone::error::{Error, Result};
+use undertone::eval::columns::{Extent, columns};
+use undertone::eval::data::{Data, Task};
+use undertone::eval::report::{Report, TaskReport};
+use undertone::eval::sentences::{Options, measure, perceptron};
+use undertone_core::epsilon::Epsilon;
+
+use super::EncoderArgs;
+
+#[derive(Subcommand)]
+pub(super) enum Experiment {
+    /// How well released documents can be classified, against epsilon and the number of sentences.
+    Sentences(SentencesArgs),
+}
+
+#[derive(Args)]
+pub(super) struct SentencesArgs {
+    /// Public, labelled corpora (.jsonl, .jsonl.gz, .tsv or .tsv.gz), or task files (.json) that name a
+    /// training and a test corpus and the classes; each is one experiment.
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    data: Vec<PathBuf>,
+    /// Where the paths in task files start, instead of the folder of the task file.
+    #[arg(long, value_name = "FOLDER")]
+    data_folder: Option<PathBuf>,
+    #[command(flatten)]
+    encoder: EncoderArgs,
+    /// Where sentence vectors are kept for the next run; `cache` in the output folder by default.
+    #[arg(long, value_name = "FOLDER")]
+    cache: Option<PathBuf>,
+    /// The privacy parameters.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_values_t = Options::default().epsilons,
+        value_name = "LIST"
+    )]
+    epsilons: Vec<Epsilon>,
+    /// The privacy parameter at which documents are cut to their first sentences.
+    #[arg(long, default_value_t = Options::default().fixed_epsilon, value_name = "EPSILON")]
+    cut_epsilon: Epsilon,
+    /// How often each test document is released.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    trials: u16,
+    /// How many training documents become candidates at most.
+    #[arg(long, default_value_t = Options::default().candidates)]
+    candidates: usize,
+    /// Sentences that a candidate has at least.
+    #[arg(long, default_value_t = Options::default().min_sentences)]
+    min_sentences: usize,
+    /// Seed of everything that is drawn.
+    #[arg(long, default_value_t = Options::default().seed)]
+    seed: u64,
+    /// The folder of the report.
+    #[arg(long, value_name = "FOLDER")]
+    out: PathBuf,
+}
+
+pub(super) fn run(experiment: Experiment) -> Result<()> {
+    let Experiment::Sentences(arguments) = experiment;
+    sentences(arguments)
+}
+
+fn sentences(arguments: SentencesArgs) -> Result<()> {
+    let tasks = arguments
+        .data
+        .iter()
+        .map(|path| Task::open(path, arguments.data_folder.as_deref()))
+        .collect::<Result<Vec<_>>>()?;
+    for path in tasks
+        .iter()
+        .flat_map(|task| [Some(&task.train), task.test.as_ref()])
+    {
+        // A missing corpus is known before hours of encoding another one.
+        path.map_or(Ok(()), |path| {
+            path.metadata().map(drop).map_err(Error::io("open", path))
+        })?;
+    }
+    let encoder = arguments.encoder.open(LexiconEncoder::embedded)?;
+    let mut options = Options {
+        epsilons: arguments.epsilons,
+        fixed_epsilon: arguments.cut_epsilon,
+        trials: arguments.trials.into(),
+        candidates: arguments.candidates,
+        min_sentences: arguments.min_sentences,
+        seed: arguments.seed,
+    };
+    options.epsilons.sort_by_key(|epsilon| epsilon.micro());
+    options.epsilons.dedup();
+    Report::check(&arguments.out)?;
+    // A lexicon is faster than the cache would be.
+    let cache = match encoder.lexicon {
+        Some(_) => None,
+        None => {
+            let folder = arguments.cache.unwrap_or(arguments.out.join("cache"));
+            std::fs::create_dir_all(&folder).map_err(Error::io("create the folder", &folder))?;
+            Some(folder)
+        }
+    };
+
+    let mut report = Report {
+        options,
+        command: env::args().collect::<Vec<String>>().join(" "),
+        tasks: Vec::new(),
+    };
+    for task in &tasks {
+        eprintln!("{}", task.name);
+        let start = Instant::now();
+        let data = Data::load(
+            task,
+            encoder.encoder.as_ref(),
+            cache.as_deref(),
+            arguments.seed,
+        )?;
+        let encoding = start.elapsed();
+        eprintln!(
+            "  {} documents to learn from, {} to test on, after {:.0} s",
+            data.learning.labels.len(),
+            data.test.labels.len(),
+            encoding.as_secs_f64()
+        );
+        let start = Instant::now();
+        let columns_of = |data, extent| columns(data, extent, &perceptron, &report.options);
+        let columns = columns_of(&data, Extent::All)?;
+        let preparing = start.elapsed();
+        let mut measured = measure(&data, &columns, &report.options)?;
+        if encoder.lexicon.is_none() {
+            // What a device without a neural runtime can do.
+            let words = Data::load(task, &LexiconEncoder::embedded(), None, arguments.seed)?;
+            let columns = columns_of(&words, Extent::Encoder)?;
+            measured.extend(measure(&words, &columns, &report.options)?);
+        }
+        eprintln!("  measured after {:.0} s", start.elapsed().as_secs_f64());
+        let done = TaskReport::new(&data, encoding, preparing, measured);
+        report.tasks.push(done);
+    }
+    report.write(&arguments.out)?;
+    eprintln!("{}", arguments.out.join("report.html").display());
+    Ok(())
+}

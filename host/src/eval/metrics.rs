@@ -1,0 +1,95 @@
+//! How good predictions are.
+
+/// The mean over trials and how far trials lie from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeanSd {
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation, with one less than the number of trials as divisor; 0 for one trial.
+    pub sd: f64,
+}
+
+impl MeanSd {
+    /// Of at least one value.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn of(values: &[f64]) -> Self {
+        assert!(!values.is_empty(), "a mean needs a value");
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+        Self {
+            mean,
+            sd: (squares / (n - 1.0).max(1.0)).sqrt(),
+        }
+    }
+}
+
+/// The share of right predictions; 0 for none.
+///
+/// # Panics
+/// If there are not as many predictions as labels.
+pub fn accuracy(labels: &[usize], predictions: &[usize]) -> f64 {
+    assert_eq!(labels.len(), predictions.len(), "one prediction a label");
+    let right = labels.iter().zip(predictions).filter(|(a, b)| a == b);
+    right.count() as f64 / labels.len().max(1) as f64
+}
+
+/// The mean over the classes `0..classes` of F₁ = 2·tp / (2·tp + fp + fn).
+///
+/// A class that is never predicted has F₁ = 0, so has one that is neither a label nor predicted.
+///
+/// # Panics
+/// If there are not as many predictions as labels, or one of them is not below `classes`.
+pub fn macro_f1(labels: &[usize], predictions: &[usize], classes: usize) -> f64 {
+    assert_eq!(labels.len(), predictions.len(), "one prediction a label");
+    let mut right = vec![0u64; classes];
+    // 2·tp + fp + fn: how often a class is a label and how often it is predicted.
+    let mut seen = vec![0u64; classes];
+    for (label, prediction) in labels.iter().zip(predictions) {
+        seen[*label] += 1;
+        seen[*prediction] += 1;
+        right[*label] += u64::from(label == prediction);
+    }
+    let f1 = right.iter().zip(&seen).map(|(right, seen)| match seen {
+        0 => 0.0,
+        seen => 2.0 * *right as f64 / *seen as f64,
+    });
+    f1.sum::<f64>() / classes.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn macro_f1_by_hand() {
+        // Class 0: tp 1, fp 1, fn 1, F1 1/2. Class 1: tp 1, fp 1, fn 0, F1 2/3. Class 2: tp 1, fn 1, 2/3.
+        let labels = [0, 0, 1, 2, 2];
+        let predictions = [0, 1, 1, 2, 0];
+        let expected = (0.5 + 2.0 / 3.0 + 2.0 / 3.0) / 3.0;
+        assert!((macro_f1(&labels, &predictions, 3) - expected).abs() < 1e-15);
+        assert_eq!(accuracy(&labels, &predictions), 0.6);
+    }
+
+    #[test]
+    fn a_class_that_is_never_predicted_counts_as_zero() {
+        // Class 0: tp 2, fp 2, fn 0, F1 2/3; class 1: 0.
+        assert!((macro_f1(&[0, 0, 1, 1], &[0; 4], 2) - 1.0 / 3.0).abs() < 1e-15);
+        // Neither a label nor predicted.
+        assert_eq!(macro_f1(&[0, 1], &[0, 1], 4), 0.5);
+    }
+
+    #[test]
+    fn deviation_is_that_of_a_sample() {
+        assert_eq!(MeanSd::of(&[1.0, 2.0, 3.0]), MeanSd { mean: 2.0, sd: 1.0 });
+        assert_eq!(
+            MeanSd::of(&[0.25]),
+            MeanSd {
+                mean: 0.25,
+                sd: 0.0
+            }
+        );
+    }
+}

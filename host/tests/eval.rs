@@ -1,0 +1,141 @@
+//! `undertone eval`, run as a user runs it, on the demo corpus with the built-in lexicon.
+#![cfg(feature = "train")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use undertone::demo;
+
+fn eval(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .current_dir(folder)
+        .args(["eval", "sentences"])
+        .args(arguments)
+        .output()
+        .expect("the binary runs")
+}
+
+/// The demo corpus, with its topics in the field `topic`.
+fn write_corpus(folder: &Path) {
+    let lines = demo::corpus(1).into_iter().map(|document| {
+        format!(
+            "{}\n",
+            serde_json::json!({"topic": document.label, "kind": "letter", "text": document.text})
+        )
+    });
+    fs::write(folder.join("demo.jsonl"), lines.collect::<String>()).unwrap();
+    let task = r#"{"name": "Demo, 12 topics", "train": "demo.jsonl", "label_field": "topic"}"#;
+    fs::write(folder.join("demo.json"), task).unwrap();
+}
+
+const SMALL: [&str; 8] = [
+    "--data",
+    "demo.json",
+    "--epsilons",
+    "1,30",
+    "--trials",
+    "2",
+    "--candidates",
+    "150",
+];
+
+#[test]
+fn a_run_gives_tables_and_one_page_and_can_be_repeated() {
+    let folder = tempfile::tempdir().unwrap();
+    write_corpus(folder.path());
+    let mut tables = Vec::new();
+    for out in ["first", "second", "second"] {
+        let output = eval(folder.path(), &[&SMALL[..], &["--out", out]].concat());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        assert!(output.stdout.is_empty());
+        let out = folder.path().join(out);
+        let read = |name: &str| fs::read_to_string(out.join(name)).unwrap();
+        let table = read("f1-vs-epsilon.csv");
+        // A head, then five mechanisms at two ε.
+        assert_eq!(table.lines().count(), 1 + 5 * 2, "{table}");
+        for line in table.lines().skip(1) {
+            assert!(line.starts_with("\"Demo, 12 topics\",lexicon:"), "{line}");
+            let end: Vec<&str> = line.rsplit(',').take(5).collect();
+            let f1: f64 = end[3].parse().unwrap();
+            assert!((0.0..=1.0).contains(&f1), "{line}");
+            assert_eq!(end[4], "2", "{line}");
+        }
+        // Cut to 2, 4, 8 and 16 sentences; documents have at most 14.
+        assert_eq!(read("f1-vs-sentences.csv").lines().count(), 1 + 5 * 4);
+        assert_eq!(read("privacy-loss.csv").lines().count(), 1 + 2 * 2);
+        assert_eq!(read("timings.csv").lines().count(), 1 + 2 + 5 * 2);
+        assert!(read("histograms.csv").contains(",all candidates,,0,"));
+        let page = read("report.html");
+        // Two plots of curves, two of histograms.
+        assert_eq!(page.matches("<svg").count(), 4);
+        assert_eq!(page.matches("</svg>").count(), 4);
+        for absent in ["<script", "<link", "src=", "NaN", "@import"] {
+            assert!(!page.contains(absent), "{absent}");
+        }
+        for part in [
+            "Demo, 12 topics",
+            "eval sentences --data demo.json",
+            "non-private",
+            "±",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        tables.push((table, read("f1-vs-sentences.csv"), read("histograms.csv")));
+    }
+    assert_eq!(tables[0], tables[1]);
+    assert_eq!(tables[1], tables[2]);
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    write_corpus(folder.path());
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "one.json",
+        r#"{"name": "o", "train": "demo.jsonl", "label_field": "kind"}"#,
+    );
+    write("absent.json", r#"{"name": "a", "train": "absent.jsonl"}"#);
+    write("broken.json", r#"{"name": "b"}"#);
+    write("file", "");
+    for (data, out, parts) in [
+        ("none.jsonl", "out", &["cannot open `none.jsonl`"][..]),
+        ("absent.json", "out", &["cannot open `absent.jsonl`"]),
+        (
+            "broken.json",
+            "out",
+            &["`broken.json` is not a task file", "train"],
+        ),
+        (
+            "demo.jsonl",
+            "out",
+            &["`demo.jsonl`", "has no label", "\"label\""],
+        ),
+        (
+            "one.json",
+            "out",
+            &["`demo.jsonl`", "1 classes; at least 2"],
+        ),
+        ("demo.json", "file", &["cannot create the folder `file`"]),
+        (
+            "demo.json",
+            "file/out",
+            &["cannot create the folder `file/out`"],
+        ),
+    ] {
+        let output = eval(folder.path(), &["--data", data, "--out", out]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{data} {out} was accepted");
+        for part in parts {
+            assert!(
+                errors.contains(part),
+                "{data} {out}: no \"{part}\" in: {errors}"
+            );
+        }
+        assert!(!errors.contains("panicked"), "{errors}");
+        let left = folder.path().join(out);
+        assert!(!left.join("report.html").exists(), "{data} {out}");
+    }
+}
