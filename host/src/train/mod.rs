@@ -31,8 +31,8 @@ use crate::vectors::DocumentVectors;
 /// How long and how fast to train.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// How many times all training documents are seen, at most and exactly: the weights that are kept
-    /// are those of the epoch with the least validation loss. Default 30.
+    /// How many times all training documents are seen. The weights that are kept are those of the epoch
+    /// with the least validation loss. Default 30.
     pub epochs: usize,
     /// Documents in a step of the optimiser. Default 256.
     pub batch: usize,
