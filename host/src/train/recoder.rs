@@ -133,8 +133,8 @@ impl Model for Sentences<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::chosen;
     use super::super::tests::{halves, options, problem, synthetic};
+    use super::super::{Options, chosen};
     use super::*;
     use crate::vectors::mean;
 
@@ -208,7 +208,10 @@ mod tests {
             of_document: &labels,
             classes: 3,
         };
-        let run = Run::new(options());
+        let run = Run::new(Options {
+            epochs: 12,
+            ..options()
+        });
         let with = |labels| train_recoder(&documents, &clusters_of, labels, &split, &run).unwrap();
         let trained = with(Some(&labels_of));
         assert_eq!(trained.recoder.layers.len(), LAYERS);
