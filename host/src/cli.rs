@@ -22,6 +22,8 @@ use undertone::progress::Progress;
 use undertone::resume::{CachedEncoder, PartialLines};
 use undertone::text::message_body;
 use undertone::{demo, mechanism};
+#[cfg(feature = "train")]
+use undertone::{heads::Targets, vectors::DocumentVectors};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
@@ -149,7 +151,19 @@ struct PackArgs {
     /// Depth: sentences that a candidate has at least [default: 8].
     #[arg(long, value_name = "N")]
     min_sentences: Option<usize>,
-    /// Seed of everything that is drawn: candidates, directions, first centres of clusters.
+    /// Scores: train the heads through the mechanism, for releases at about this epsilon.
+    #[cfg(feature = "train")]
+    #[arg(long, value_name = "EPSILON")]
+    train: Option<Epsilon>,
+    /// Depth: train a recoder that keeps so many clusters of documents apart.
+    #[cfg(feature = "train")]
+    #[arg(long, value_name = "CLUSTERS", num_args = 0..=1, default_missing_value = "50")]
+    recoder: Option<usize>,
+    /// How often training sees each document; the losses are drawn beside the pack, ending .loss.svg.
+    #[cfg(feature = "train")]
+    #[arg(long, value_name = "N", default_value_t = undertone::train::Options::default().epochs)]
+    epochs: usize,
+    /// Seed of everything that is drawn: candidates, directions, first centres and weights.
     #[arg(long, default_value_t = Options::default().seed)]
     seed: u64,
     /// The pack; the candidates are written beside it with the ending .candidates.safetensors.
@@ -347,7 +361,7 @@ pub(crate) fn run() -> Result<()> {
             rate.report("encoded");
             Ok(())
         }
-        Command::Pack(args) => run_pack(&args),
+        Command::Pack(args) => args.run(),
         Command::Privatize {
             encoder,
             pack,
@@ -379,74 +393,122 @@ fn run_demo(path: Option<&Path>, seed: u64, save: Option<&Path>) -> Result<()> {
 }
 
 impl PackArgs {
-    fn selector(&self) -> Result<Selector<'static>> {
-        let Selector::Depth {
-            candidates,
-            min_sentences,
-            directions: Directions::Random(directions),
-            ..
-        } = Selector::PUBLISHED
-        else {
-            unreachable!("the published selector is depth with random directions")
-        };
-        let only = |option, selector, given: bool| {
-            if given {
-                return Err(Error::OptionOfOther { option, selector });
-            }
-            Ok(())
+    /// Refuses options that the selector has no use for.
+    fn check(&self) -> Result<()> {
+        let only = |option, selector, given: bool| match given {
+            true => Err(Error::OptionOfOther { option, selector }),
+            false => Ok(()),
         };
         match self.selector {
             SelectorArg::Scores => {
                 only("--candidates", "depth", self.candidates.is_some())?;
                 only("--directions", "depth", self.directions.is_some())?;
                 only("--min-sentences", "depth", self.min_sentences.is_some())?;
-                let targets = match self.clusters {
-                    None => TargetChoice::Labels,
-                    clusters => TargetChoice::Clusters(clusters),
-                };
-                Ok(Selector::Scores {
-                    targets,
-                    fit: &packer::closed_form,
-                })
+                #[cfg(feature = "train")]
+                only("--recoder", "depth", self.recoder.is_some())?;
             }
             SelectorArg::Depth => {
                 only("--clusters", "scores", self.clusters.is_some())?;
-                Ok(Selector::Depth {
-                    candidates: self.candidates.unwrap_or(candidates),
-                    min_sentences: self.min_sentences.unwrap_or(min_sentences),
-                    directions: Directions::Random(self.directions.unwrap_or(directions)),
-                    recoder: None,
-                })
+                #[cfg(feature = "train")]
+                only("--train", "scores", self.train.is_some())?;
             }
         }
+        Ok(())
     }
-}
 
-fn run_pack(args: &PackArgs) -> Result<()> {
-    let encoder = args.encoder.open(LexiconEncoder::embedded)?;
-    let options = Options {
-        selector: args.selector()?,
-        seed: args.seed,
-    };
-    AtomicFile::check(&args.out)?;
-    let mut rate = Rate::start();
-    let built = resumable(&encoder, &args.out, |own| {
-        let lexicon = encoder.lexicon.clone();
-        let built = packer::build(args.corpus.documents()?, own, lexicon, &options)?;
-        save_pack(&args.out, &built)?;
-        Ok(built)
-    })?;
-    eprintln!(
-        "{}: {} bytes, {} {} as candidates, out of {} documents",
-        args.out.display(),
-        built.pack.len(),
-        built.candidates.entries.len(),
-        built.candidates_are,
-        built.documents_read
-    );
-    rate.count(built.documents_read, built.sentences);
-    rate.report("encoded");
-    Ok(())
+    fn scores<'a>(&self, fit: &'a packer::FitHeads<'a>) -> Selector<'a> {
+        Selector::Scores {
+            targets: match self.clusters {
+                None => TargetChoice::Labels,
+                clusters => TargetChoice::Clusters(clusters),
+            },
+            fit,
+        }
+    }
+
+    fn depth<'a>(&self, recoder: Option<&'a packer::TrainRecoder<'a>>) -> Selector<'a> {
+        Selector::Depth {
+            candidates: self.candidates.unwrap_or(packer::CANDIDATES),
+            min_sentences: self.min_sentences.unwrap_or(packer::MIN_SENTENCES),
+            directions: Directions::Random(self.directions.unwrap_or(packer::DIRECTIONS)),
+            recoder,
+        }
+    }
+
+    /// Builds and writes the pack.
+    fn build(&self, encoder: &OpenEncoder, selector: Selector<'_>) -> Result<()> {
+        let options = Options {
+            selector,
+            seed: self.seed,
+        };
+        let mut rate = Rate::start();
+        let built = resumable(encoder, &self.out, |own| {
+            let lexicon = encoder.lexicon.clone();
+            let built = packer::build(self.corpus.documents()?, own, lexicon, &options)?;
+            save_pack(&self.out, &built)?;
+            Ok(built)
+        })?;
+        eprintln!(
+            "{}: {} bytes, {} {} as candidates, out of {} documents",
+            self.out.display(),
+            built.pack.len(),
+            built.candidates.entries.len(),
+            built.candidates_are,
+            built.documents_read
+        );
+        rate.count(built.documents_read, built.sentences);
+        rate.report("packed");
+        Ok(())
+    }
+
+    fn run(&self) -> Result<()> {
+        self.check()?;
+        let encoder = self.encoder.open(LexiconEncoder::embedded)?;
+        AtomicFile::check(&self.out)?;
+        #[cfg(feature = "train")]
+        if self.train.is_some() || self.recoder.is_some() {
+            return self.build_trained(&encoder);
+        }
+        match self.selector {
+            SelectorArg::Scores => self.build(&encoder, self.scores(&packer::closed_form)),
+            SelectorArg::Depth => self.build(&encoder, self.depth(None)),
+        }
+    }
+
+    /// [`build`](PackArgs::build) with a training inside, which goes on where it was interrupted.
+    #[cfg(feature = "train")]
+    fn build_trained(&self, encoder: &OpenEncoder) -> Result<()> {
+        use undertone::train::{self, PackTraining, checkpoint, plot};
+
+        let mut partial = self.out.clone().into_os_string();
+        partial.push(".training.partial");
+        let partial = PathBuf::from(partial);
+        let training = PackTraining {
+            options: train::Options {
+                epochs: self.epochs,
+                seed: self.seed,
+                ..train::Options::default()
+            },
+            checkpoint: &partial,
+            notice: &|line| eprintln!("{line}"),
+            losses: &|epochs| plot::write_loss(&self.out.with_extension("loss.svg"), epochs),
+        };
+        match (self.train, self.recoder) {
+            (Some(epsilon), _) => {
+                let epsilon = f64::from(epsilon.micro()) * 1e-6;
+                let fit = |documents: &DocumentVectors, targets: &Targets| {
+                    training.scores(documents, targets, epsilon)
+                };
+                self.build(encoder, self.scores(&fit))?;
+            }
+            (None, clusters) => {
+                let clusters = clusters.unwrap_or(train::CLUSTERS);
+                let recode = |documents: &DocumentVectors| training.recoder(documents, clusters);
+                self.build(encoder, self.depth(Some(&recode)))?;
+            }
+        }
+        checkpoint::remove(&partial)
+    }
 }
 
 /// The text of a file, or what is typed if the file is `-`.

@@ -165,7 +165,7 @@ fn encoders_that_give_no_numbers_are_refused() {
 /// Depth as published.
 fn published() -> Options<'static> {
     Options {
-        selector: Selector::PUBLISHED,
+        selector: Selector::DEPTH,
         ..Options::default()
     }
 }

@@ -24,9 +24,6 @@ const RANDOM_DIRECTIONS: [usize; 4] = [10, 20, 50, 100];
 /// Numbers of principal directions that are tried.
 const PRINCIPAL_DIRECTIONS: [usize; 3] = [5, 10, 30];
 
-/// k-means clusters that the recoder keeps apart, as published.
-const RECODER_CLUSTERS: usize = 50;
-
 /// Clusters for votes: the best of 20, 30 and 50 on the validation documents of 20 Newsgroups.
 const VOTE_CLUSTERS: usize = 20;
 
@@ -202,13 +199,6 @@ impl Mechanism for TwoStages {
     }
 }
 
-fn to_train(targets: &Targets) -> train::Targets<'_> {
-    train::Targets {
-        of_document: &targets.of_documents,
-        classes: targets.classes,
-    }
-}
-
 fn selection(error: SelectError) -> Error {
     Error::Document(DocumentError::Selection(error))
 }
@@ -311,7 +301,7 @@ impl<'a> Made<'a> {
 
     fn recoder(&self) -> Result<TrainedRecoder> {
         let documents = &self.data.learning.documents;
-        let clusters = RECODER_CLUSTERS.min(self.data.train.len());
+        let clusters = train::CLUSTERS.min(self.data.train.len());
         let clusters = kmeans(
             &documents.means(),
             self.dimension(),
@@ -327,14 +317,7 @@ impl<'a> Made<'a> {
             of_documents: clusters.assignment,
         };
         let run = self.run(&|steps| Progress::new("training a recoder", steps));
-        let labels = Some(to_train(&labels));
-        train_recoder(
-            documents,
-            &to_train(&clusters),
-            labels.as_ref(),
-            &self.split(),
-            &run,
-        )
+        train_recoder(documents, &clusters, Some(&labels), &self.split(), &run)
     }
 
     fn split(&self) -> Split<'_> {
@@ -422,7 +405,7 @@ impl<'a> Made<'a> {
             let (heads, _) = train_scores(
                 &start,
                 &self.data.learning.documents,
-                &to_train(&targets),
+                &targets,
                 &[*epsilon],
                 &self.split(),
                 &run,

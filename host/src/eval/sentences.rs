@@ -21,9 +21,10 @@ use super::metrics::{MeanSd, accuracy, macro_f1};
 use crate::audit::{self, Law};
 use crate::baselines::LEVEL_BOUND;
 use crate::error::{Error, Result};
+use crate::heads::Targets;
 use crate::mechanism::{self, HostDocument, MAX_SENTENCES};
 use crate::progress::Progress;
-use crate::train::{self, Classifier, Run, Split, Targets};
+use crate::train::{self, Classifier, Run, Split};
 use crate::vectors::DocumentVectors;
 
 /// Documents that one thread takes at a time.
@@ -573,7 +574,7 @@ pub fn perceptron(data: &Data, points: &[f32]) -> Result<Box<dyn Classify>> {
         ..Run::new(train::Options::default())
     };
     let targets = Targets {
-        of_document: &data.learning.labels,
+        of_documents: data.learning.labels.to_vec(),
         classes: data.classes.len(),
     };
     let split = Split {

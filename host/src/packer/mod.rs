@@ -91,12 +91,21 @@ pub type FitHeads<'a> = dyn Fn(&DocumentVectors, &Targets) -> Result<ScoreHeads>
 /// Makes a recoder from documents.
 pub type TrainRecoder<'a> = dyn Fn(&DocumentVectors) -> Result<Recoder> + 'a;
 
+/// Candidates of depth at most, as published.
+pub const CANDIDATES: usize = 5000;
+
+/// Sentences that a candidate of depth has at least, as published.
+pub const MIN_SENTENCES: usize = 8;
+
+/// Random projection directions: in the middle of the published range.
+pub const DIRECTIONS: usize = 50;
+
 impl Selector<'_> {
-    /// Depth as published: 5000 candidates of at least 8 sentences, 50 random directions; no recoder.
-    pub const PUBLISHED: Self = Self::Depth {
-        candidates: 5000,
-        min_sentences: 8,
-        directions: Directions::Random(50),
+    /// Depth with the published numbers, without a recoder.
+    pub const DEPTH: Self = Self::Depth {
+        candidates: CANDIDATES,
+        min_sentences: MIN_SENTENCES,
+        directions: Directions::Random(DIRECTIONS),
         recoder: None,
     };
 }

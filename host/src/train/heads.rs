@@ -5,8 +5,9 @@ use burn::tensor::activation::sigmoid;
 use sha2::Sha256;
 
 use super::network;
-use super::{Epoch, Loss, Model, Run, Split, Targets};
+use super::{Epoch, Loss, Model, Run, Split};
 use crate::error::Result;
+use crate::heads::Targets;
 use crate::trained::ScoreHeads;
 use crate::vectors::DocumentVectors;
 
@@ -35,7 +36,7 @@ const STEEPNESS: f32 = 4.0;
 pub fn train_scores(
     start: &ScoreHeads,
     documents: &DocumentVectors,
-    targets: &Targets<'_>,
+    targets: &Targets,
     epsilons: &[f64],
     split: &Split<'_>,
     run: &Run<'_>,
@@ -82,7 +83,7 @@ pub fn train_scores(
 fn check(
     start: &ScoreHeads,
     documents: &DocumentVectors,
-    targets: &Targets<'_>,
+    targets: &Targets,
     epsilons: &[f64],
 ) -> Result<()> {
     let (dimension, classes) = (documents.dimension(), targets.classes);
@@ -121,7 +122,7 @@ fn check(
 struct Selections<'a> {
     documents: &'a DocumentVectors,
     centre: &'a [f32],
-    targets: &'a Targets<'a>,
+    targets: &'a Targets,
     epsilons: &'a [f64],
 }
 
@@ -242,7 +243,7 @@ mod tests {
             validation: &validation,
         };
         let targets_of = Targets {
-            of_document: &targets,
+            of_documents: targets.to_vec(),
             classes: 6,
         };
         let start = start(&documents, &targets, 6);
@@ -286,7 +287,7 @@ mod tests {
             validation: &validation,
         };
         let targets = Targets {
-            of_document: &targets,
+            of_documents: targets.to_vec(),
             classes: 2,
         };
         let run = Run::new(options());
@@ -316,7 +317,7 @@ mod tests {
         };
         let with = |heads: &ScoreHeads, classes: usize, epsilons: &[f64]| {
             let targets = Targets {
-                of_document: &targets,
+                of_documents: targets.to_vec(),
                 classes,
             };
             let run = Run::new(options());

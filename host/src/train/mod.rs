@@ -9,6 +9,7 @@ pub mod checkpoint;
 mod classifier;
 mod heads;
 mod network;
+mod pack;
 pub mod plot;
 mod recoder;
 
@@ -22,17 +23,22 @@ use zerocopy::IntoBytes;
 
 pub use classifier::Classifier;
 pub use heads::train_scores;
+pub use pack::PackTraining;
 pub use recoder::{TrainedRecoder, train_recoder};
 
 use crate::error::{Error, Result};
+use crate::heads::Targets;
 use crate::progress::Progress;
 use crate::vectors::DocumentVectors;
+
+/// k-means clusters that a recoder keeps apart, as published.
+pub const CLUSTERS: usize = 50;
 
 /// How long and how fast to train.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// How many times all training documents are seen, at most and exactly: the weights that are kept
-    /// are those of the epoch with the least validation loss. Default 30.
+    /// How many times all training documents are seen. The weights that are kept are those of the epoch
+    /// with the least validation loss. Default 30.
     pub epochs: usize,
     /// Documents in a step of the optimiser. Default 256.
     pub batch: usize,
@@ -88,22 +94,13 @@ pub struct Split<'a> {
     pub validation: &'a [usize],
 }
 
-/// What is to be predicted of each document.
-#[derive(Clone, Copy, Debug)]
-pub struct Targets<'a> {
-    /// `[documents]`, each in `0..classes`. Those of documents outside the split do not matter.
-    pub of_document: &'a [usize],
-    /// The number of classes.
-    pub classes: usize,
-}
-
-impl Targets<'_> {
+impl Targets {
     fn of(&self, documents: &[usize]) -> Tensor<1, Int> {
-        network::indices(documents.iter().map(|number| self.of_document[*number]))
+        network::indices(documents.iter().map(|number| self.of_documents[*number]))
     }
 
     fn absorb_into(&self, hash: &mut Sha256) {
-        absorb(hash, self.of_document);
+        absorb(hash, &self.of_documents);
         absorb(hash, &[self.classes]);
     }
 }
@@ -340,7 +337,7 @@ fn with_sentences(documents: &DocumentVectors, split: &Split<'_>) -> (Vec<usize>
 }
 
 /// What every training asks of its inputs.
-fn check(split: &Split<'_>, targets: &Targets<'_>, documents: usize, run: &Run<'_>) -> Result<()> {
+fn check(split: &Split<'_>, targets: &Targets, documents: usize, run: &Run<'_>) -> Result<()> {
     let options = &run.options;
     for (what, found) in [
         ("epochs", options.epochs),
@@ -356,10 +353,10 @@ fn check(split: &Split<'_>, targets: &Targets<'_>, documents: usize, run: &Run<'
             options.learning_rate
         )));
     }
-    if targets.of_document.len() != documents {
+    if targets.of_documents.len() != documents {
         return Err(training(format!(
             "{} targets for {documents} documents; give one for each",
-            targets.of_document.len()
+            targets.of_documents.len()
         )));
     }
     for (what, numbers) in [("train", split.train), ("validation", split.validation)] {
@@ -369,7 +366,7 @@ fn check(split: &Split<'_>, targets: &Targets<'_>, documents: usize, run: &Run<'
             )));
         }
         for number in numbers {
-            let Some(target) = targets.of_document.get(*number) else {
+            let Some(target) = targets.of_documents.get(*number) else {
                 return Err(training(format!(
                     "the {what} split names document {number}, but there are {documents}, counted from 0"
                 )));
@@ -382,11 +379,11 @@ fn check(split: &Split<'_>, targets: &Targets<'_>, documents: usize, run: &Run<'
             }
         }
     }
-    let first = targets.of_document[split.train[0]];
+    let first = targets.of_documents[split.train[0]];
     if split
         .train
         .iter()
-        .all(|number| targets.of_document[*number] == first)
+        .all(|number| targets.of_documents[*number] == first)
     {
         return Err(training(format!(
             "all {} training documents have target {first}; documents of at least two classes are needed",
@@ -436,15 +433,16 @@ mod tests {
         (DocumentVectors::new(dimension, rows, offsets), clusters)
     }
 
-    /// Numbers of training and validation documents.
+    /// Numbers of training and validation documents; blocks of 7, so that each cluster is in both.
     pub(super) fn halves(documents: usize) -> (Vec<usize>, Vec<usize>) {
-        (0..documents).partition(|number| number % 4 != 1)
+        (0..documents).partition(|number| (number / 7) % 4 != 1)
     }
 
     pub(super) fn options() -> Options {
         Options {
             epochs: 4,
             batch: 16,
+            learning_rate: 0.005,
             ..Options::default()
         }
     }
@@ -497,7 +495,7 @@ mod tests {
             validation: &validation,
         };
         let targets = Targets {
-            of_document: &labels,
+            of_documents: labels.to_vec(),
             classes: 3,
         };
         let with = |epochs| {

@@ -5,8 +5,9 @@ use sha2::Sha256;
 
 use super::classifier::widths;
 use super::network::{self, LAYERS, Standardiser};
-use super::{Classifier, Epoch, Loss, Model, Run, Split, Targets};
+use super::{Classifier, Epoch, Loss, Model, Run, Split};
 use crate::error::Result;
+use crate::heads::Targets;
 use crate::trained::Recoder;
 use crate::vectors::DocumentVectors;
 
@@ -41,8 +42,8 @@ pub struct TrainedRecoder {
 /// works on documents.
 pub fn train_recoder(
     documents: &DocumentVectors,
-    clusters: &Targets<'_>,
-    labels: Option<&Targets<'_>>,
+    clusters: &Targets,
+    labels: Option<&Targets>,
     split: &Split<'_>,
     run: &Run<'_>,
 ) -> Result<TrainedRecoder> {
@@ -91,8 +92,8 @@ const BESIDE: usize = HEAD + 2;
 
 struct Sentences<'a> {
     documents: &'a DocumentVectors,
-    clusters: &'a Targets<'a>,
-    labels: Option<&'a Targets<'a>>,
+    clusters: &'a Targets,
+    labels: Option<&'a Targets>,
     standardiser: Standardiser,
 }
 
@@ -133,8 +134,8 @@ impl Model for Sentences<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::chosen;
     use super::super::tests::{halves, options, problem, synthetic};
+    use super::super::{Options, chosen};
     use super::*;
     use crate::vectors::mean;
 
@@ -201,14 +202,17 @@ mod tests {
             validation: &validation,
         };
         let clusters_of = Targets {
-            of_document: &clusters,
+            of_documents: clusters.to_vec(),
             classes: 5,
         };
         let labels_of = Targets {
-            of_document: &labels,
+            of_documents: labels.to_vec(),
             classes: 3,
         };
-        let run = Run::new(options());
+        let run = Run::new(Options {
+            epochs: 12,
+            ..options()
+        });
         let with = |labels| train_recoder(&documents, &clusters_of, labels, &split, &run).unwrap();
         let trained = with(Some(&labels_of));
         assert_eq!(trained.recoder.layers.len(), LAYERS);
@@ -256,7 +260,7 @@ mod tests {
             vec![0, 0, 1, 2, 2, 3, 4],
         );
         let clusters = Targets {
-            of_document: &[0, 0, 1, 1, 0, 1],
+            of_documents: vec![0, 0, 1, 1, 0, 1],
             classes: 2,
         };
         let with = |train: &[usize], validation: &[usize]| {
@@ -281,7 +285,7 @@ mod tests {
     fn names_the_sentence_that_is_no_number() {
         let documents = DocumentVectors::new(1, vec![1.0, 2.0, f32::NAN], vec![0, 1, 2, 3]);
         let clusters = Targets {
-            of_document: &[0, 1, 0],
+            of_documents: vec![0, 1, 0],
             classes: 2,
         };
         let split = Split {
