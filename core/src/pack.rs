@@ -138,7 +138,7 @@ pub mod format {
 
     /// The head of a scores section. The arrays follow in this order, each at a multiple of
     /// [`ALIGNMENT`]: centre `[inputs]` i16, weights `[candidates][inputs]` i8, bias `[candidates]`
-    /// i32, thresholds `[largest_score]` i32 (none for votes).
+    /// i32, thresholds `[largest_score]` i32 (of no elements for votes).
     #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
     #[repr(C)]
     pub struct ScoresHead {

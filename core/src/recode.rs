@@ -85,12 +85,14 @@ impl<'a> Recoder<'a> {
     ///
     /// # Shapes
     /// `embedding`: `[dimension]` f32, any bits; `out`: the first [`width`](Recoder::width) numbers are
-    /// the result. Coordinates that `embedding` lacks count as 0.
+    /// the result, whatever stood there. Coordinates that `embedding` lacks count as 0, those it has too
+    /// many count for nothing.
     ///
     /// # Cost
     /// The sum of inputs times outputs over the layers, in multiplications; 2 KiB of stack.
     pub fn recode(&self, embedding: &[f32], out: &mut Activations) {
         let mut next: Activations = [0; MAX_WIDTH as usize];
+        out.fill(0);
         self.scale.to_fixed_all(embedding, out);
         for layer in self.layers.get(..self.depth).unwrap_or_default() {
             layer.apply(out, &mut next);

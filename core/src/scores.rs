@@ -7,19 +7,26 @@
 //! # Why it is private
 //!
 //! Adding a sentence raises every u(c) by 0..=Q, and that is Q *one-sided unit steps* (in step i, those
-//! with q ≥ i rise by one). Let i_c = min(max u − u(c), LEVELS − 1), and let one step raise some u by
-//! one. If max u stays, every i_c stays or falls by one; if it rises, every i_c stays or rises by one,
-//! capped or not. Those are the two cases of the one-sided step in [`select`](mod@crate::select), for
-//! weights W_0, W_1, …, so the step costs at most ρ. *Add/remove-one*: ρ^Q ≤ e^(ε/2), with the number of
-//! sentences private. *Replace-one*: one removed, one added, ρ^2Q ≤ e^ε. ∎
+//! with q ≥ i rise by one). Let i_c = min(max u − u(c), LEVELS − 1), which is 0 for some candidate, so
+//! that these levels are relative already, and let one step raise some u by one. If max u stays, every
+//! i_c stays or falls by one; if it rises (by one), every i_c stays or rises by one, capped or not, since
+//! x ↦ min(x, LEVELS − 1) never lengthens a step. Those are the two cases of the one-sided step in
+//! [`select`](mod@crate::select), for weights W_0, W_1, …, so the step costs at most ρ; that some of the Q
+//! steps go one way and some the other does not matter. *Add/remove-one*: ρ^Q ≤ e^(ε/2), with the number
+//! of sentences private. *Replace-one*: one removed, one added, ρ^2Q ≤ e^ε. Where ε/Q is below a
+//! micro-unit, see [`Ratio::per_step`](crate::select::Ratio::per_step). ∎
+//!
+//! By the exponential mechanism the range of log-ratios grows by at most ln ρ a step, so replace-one is
+//! ε-bounded-range.
 //!
 //! Nothing is asked of q but that it lies in 0..=Q and looks at one sentence, so no pack can weaken the
-//! guarantee. Scores need no common normalisation.
+//! guarantee. Scores need no common normalisation. Sums do not overflow: at most 255 sentences of at most
+//! 255, and 65 025 fits 16 bits.
 //!
 //! # The scores
 //!
 //! A candidate has a head: 8-bit weights w_c and a bias b_c. A sentence, relative to the public centre,
-//! is y with norm n = ‖y‖; with `z_c = 256·w_c·y + b_c·n`, which is n times an affine function of the
+//! is y with norm n = max(1, ⌊‖y‖⌋); with `z_c = 256·w_c·y + b_c·n`, which is n times an affine function of the
 //! direction y/n:
 //! - *graded*: q is the number of thresholds t_j with `t_j·n ≤ z_c`, of which there are Q. Clipped
 //!   cosine to a centroid, ⌊Q·clip(a·cos, 0, 1)⌋, ridge regression on public labels or clusters, and
@@ -252,14 +259,15 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
         let mut best = self.sums().max().unwrap_or(0);
         let mut levels = [0u16; BLOCK];
         let mut left = self.section.candidates as usize;
-        for row in self.rows.iter() {
+        let mut rows = self.rows.iter();
+        while left > 0 {
             let len = left.min(BLOCK);
-            for (level, sum) in levels.iter_mut().zip(row.as_chunks().0) {
+            // Before the first sentence there are no rows, and all levels are 0.
+            let sums = rows.next().map(|row| row.as_chunks().0);
+            for (level, sum) in levels.iter_mut().zip(sums.unwrap_or_default()) {
                 *level = (best - u16::from_le_bytes(*sum).min(best)).min(LEVELS as u16 - 1);
             }
-            if len > 0 {
-                visit(levels.get(..len).unwrap_or_default());
-            }
+            visit(levels.get(..len).unwrap_or_default());
             left -= len;
         }
         best.zeroize();

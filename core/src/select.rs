@@ -90,9 +90,13 @@ impl Ratio {
     /// The ratio for mechanisms in which one neighbour step moves a level by up to `steps` units: that
     /// of ε/`steps`, rounded down to whole micro-units.
     ///
-    /// `steps` units cost ρ^(2·steps) ≤ e^ε. If ε/`steps` is below one micro-unit, the weights are
-    /// S and, for every other level, S·(1 − 2⁻⁶⁴) rounded up: then no number of units costs more
-    /// than (1 − 2⁻⁶⁴)⁻², which is less than any ε there is.
+    /// All levels one way: `steps` one-sided unit steps cost ρ^steps ≤ e^(ε/2). Some up, some down:
+    /// through the larger of old and new level, ρ^(2·steps) ≤ e^ε.
+    ///
+    /// If ε/`steps` is below one micro-unit, C is 2⁶⁴ − 1, its largest value, and the costs of unit steps
+    /// are not added up: the weights are S and, for *every* other level, S·(1 − 2⁻⁶⁴) rounded up. Then any
+    /// two lists of levels whatever give probabilities within a factor (1 − 2⁻⁶⁴)⁻² of each other, and
+    /// with the draws within e^(2⁻⁶⁰), while e^(ε/2) is above e^(2⁻²¹) for any ε there is.
     pub fn per_step(epsilon: Epsilon, steps: NonZero<u8>) -> Self {
         Self::of_micro(epsilon.micro() / u32::from(steps.get()))
     }

@@ -17,6 +17,38 @@ pub struct Depth {
     pub codes: Vec<Vec<u8>>,
 }
 
+/// Heads that score a sentence. The lengths of the vectors follow from the other fields.
+pub struct Scores {
+    /// Scale of the embeddings; 0 behind a recoder.
+    pub exponent: i32,
+    /// What a sentence is relative to.
+    pub centre: Vec<i16>,
+    /// One row of weights per candidate.
+    pub weights: Vec<Vec<i8>>,
+    /// One number per candidate.
+    pub bias: Vec<i32>,
+    /// Votes if there are none.
+    pub thresholds: Vec<i32>,
+}
+
+/// A layer of a recoder.
+pub struct Layer {
+    /// One row of weights per output.
+    pub weights: Vec<Vec<i16>>,
+    /// One number per output.
+    pub bias: Vec<i64>,
+    /// Shift of the sums.
+    pub shift: u32,
+}
+
+/// What stands before a selector.
+pub struct Recoder {
+    /// Scale of the embeddings.
+    pub exponent: i32,
+    /// One to four.
+    pub layers: Vec<Layer>,
+}
+
 /// A lexicon entry: word, weight, vector.
 pub type Entry = (String, u16, Vec<i8>);
 
@@ -49,6 +81,52 @@ pub fn depth_section(depth: &Depth) -> Vec<u8> {
     );
     align(&mut out);
     out.extend(depth.codes.iter().flatten());
+    out
+}
+
+/// The scores section.
+pub fn scores_section(scores: &Scores) -> Vec<u8> {
+    let mut out = Vec::new();
+    let (kind, largest) = match scores.thresholds.len() {
+        0 => (2u16, 1),
+        graded => (1, graded as u16),
+    };
+    out.extend((scores.bias.len() as u32).to_le_bytes());
+    out.extend(kind.to_le_bytes());
+    out.extend(largest.to_le_bytes());
+    out.extend(scores.exponent.to_le_bytes());
+    out.extend(0u32.to_le_bytes());
+    align(&mut out);
+    out.extend(scores.centre.iter().flat_map(|x| x.to_le_bytes()));
+    align(&mut out);
+    out.extend(scores.weights.iter().flatten().map(|x| *x as u8));
+    align(&mut out);
+    out.extend(scores.bias.iter().flat_map(|x| x.to_le_bytes()));
+    align(&mut out);
+    out.extend(scores.thresholds.iter().flat_map(|x| x.to_le_bytes()));
+    out
+}
+
+/// The recoder section.
+pub fn recoder_section(recoder: &Recoder) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend((recoder.layers.len() as u32).to_le_bytes());
+    out.extend(recoder.exponent.to_le_bytes());
+    let widths = |layer: &Layer| layer.bias.len() as u32;
+    let shifts = |layer: &Layer| layer.shift;
+    for field in [widths as fn(&Layer) -> u32, shifts] {
+        for index in 0..4 {
+            let value = recoder.layers.get(index).map_or(0, field);
+            out.extend(value.to_le_bytes());
+        }
+    }
+    out.extend(0u32.to_le_bytes());
+    for layer in &recoder.layers {
+        align(&mut out);
+        out.extend(layer.weights.iter().flatten().flat_map(|x| x.to_le_bytes()));
+        align(&mut out);
+        out.extend(layer.bias.iter().flat_map(|x| x.to_le_bytes()));
+    }
     out
 }
 

@@ -5,7 +5,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
-use undertone_core::release::Release;
+use undertone_core::release::{Mechanism, Release};
 use undertone_core::select::Rule;
 
 use crate::assemble::seal;
@@ -44,9 +44,26 @@ fn parse_and_use(bytes: &[u8], input: &[u8]) {
         for lengths in [0, 1, depth.n_directions(), depth.n_directions() + 1] {
             let mut projections = vec![0; lengths];
             depth.projections(None, &vec![f32::MAX; lengths], &mut projections);
+            let recoder = pack.recoder();
+            depth.projections(recoder.as_ref(), &vec![f32::MAX; lengths], &mut projections);
             depth.codes_of(&projections, &mut vec![0; depth.n_directions()]);
         }
         depth.bucket_input(i64::MIN);
+    }
+    if let Some(recoder) = pack.recoder() {
+        assert!((1..=1024).contains(&recoder.width()));
+        // Lengths that do not fit, on both sides, and an output that was used before.
+        for length in [0, 1, pack.dimension(), 1025] {
+            let mut recoded = [-1; 1024];
+            recoder.recode(&vec![f32::MIN; length], &mut recoded);
+            assert!(recoded[..recoder.width()].iter().all(|x| *x >= 0));
+        }
+    }
+    if let Some(scores) = pack.scores() {
+        assert!((1..=65_536).contains(&scores.candidates()));
+        assert!((1..=255).contains(&scores.largest_score()));
+        let least = if pack.recoder().is_some() { 0 } else { 24 };
+        assert!((-least..=least).contains(&scores.exponent()));
     }
     use_document::<128, 100>(&pack, input);
     use_document::<2, 1>(&pack, input);
@@ -77,19 +94,28 @@ fn use_lexicon(lexicon: &Lexicon<'_>, input: &[u8]) {
 }
 
 fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
-    let directions = pack.depth().map(|depth| depth.n_directions());
+    let too_large = match (pack.scores(), pack.depth()) {
+        (Some(scores), _) => {
+            let found = scores.candidates();
+            let limit = 128 * P;
+            let error = DocumentError::TooManyCandidates { found, limit };
+            (found as usize > limit).then_some(error)
+        }
+        (None, Some(depth)) => {
+            let found = depth.n_directions();
+            let error = DocumentError::TooManyDirections { found, limit: P };
+            (found > P).then_some(error)
+        }
+        (None, None) => Some(DocumentError::NoCandidates),
+    };
     let mut document = match Document::<K, P>::new(pack) {
-        Ok(document) => document,
-        Err(DocumentError::NoCandidates) => {
-            assert_eq!(directions, None);
-            return;
+        Ok(document) => {
+            assert_eq!(too_large, None);
+            document
         }
         Err(error) => {
-            assert_eq!(
-                Some(error),
-                directions.map(|found| DocumentError::TooManyDirections { found, limit: P })
-            );
-            assert!(directions > Some(P));
+            assert_eq!(Some(error), too_large);
+            assert!(!error.to_string().is_empty());
             return;
         }
     };
@@ -128,9 +154,16 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
         }
     }
     assert_eq!(document.sentences(), pushed);
+    let worst = match pack.scores() {
+        Some(scores) => (pushed * usize::from(scores.largest_score())).min(159),
+        None => pushed / 2,
+    };
+    let mut counted = 0;
     hazmat::levels(&document, |block| {
-        assert!(block.iter().all(|level| usize::from(*level) <= pushed / 2));
+        counted += block.len();
+        assert!(block.iter().all(|level| usize::from(*level) <= worst));
     });
+    assert_eq!(counted, pack.candidates() as usize);
 
     let tail = &input[input.len().saturating_sub(32)..];
     let micro = values
@@ -150,8 +183,9 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
             continue;
         }
         let release = released.expect("working entropy");
-        let candidates = pack.depth().map(|depth| depth.candidates());
-        assert!(Some(release.candidate()) < candidates);
+        assert!(release.candidate() < pack.candidates());
+        let by_scores = release.mechanism() == Mechanism::SentenceScores;
+        assert_eq!(by_scores, pack.scores().is_some());
         assert_eq!(
             (release.epsilon(), release.rule(), release.pack_id()),
             (epsilon, rule, pack.id())

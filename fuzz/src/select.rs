@@ -1,5 +1,7 @@
 //! Selection from arbitrary levels, compared with a plain sort.
 
+use std::num::NonZero;
+
 use arbitrary::{Result, Unstructured};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::below;
@@ -10,7 +12,7 @@ use undertone_core::select::{
 
 use crate::double::Counting;
 
-/// Draws from arbitrary levels under any bound, ε and capacity.
+/// Draws from arbitrary levels under any bound, share of ε and capacity.
 ///
 /// Checked: the index drawn and the words consumed, or the error and that nothing was drawn.
 pub fn select_is_total(data: &[u8]) {
@@ -38,6 +40,7 @@ impl Levels for Case {
 fn draw(mut u: Unstructured<'_>) -> Result<()> {
     let rule = *u.choose(&[Rule::PermuteAndFlip, Rule::Exponential])?;
     let epsilon = Epsilon::from_micro(u.int_in_range(1..=1_000_000_000)?).expect("in range");
+    let steps = NonZero::new(u.int_in_range(1..=255)?).expect("at least 1");
     let seed = u.arbitrary()?;
     let block = u.int_in_range(1..=300)?;
     let bound = match u.arbitrary::<u8>()? {
@@ -63,17 +66,26 @@ fn draw(mut u: Unstructured<'_>) -> Result<()> {
         bound,
     };
     match capacity {
-        0 => check::<1>(&case, rule, epsilon, seed),
-        1 => check::<8>(&case, rule, epsilon, seed),
-        2 => check::<128>(&case, rule, epsilon, seed),
-        _ => check::<4096>(&case, rule, epsilon, seed),
+        0 => check::<1>(&case, rule, (epsilon, steps), seed),
+        1 => check::<8>(&case, rule, (epsilon, steps), seed),
+        2 => check::<128>(&case, rule, (epsilon, steps), seed),
+        _ => check::<4096>(&case, rule, (epsilon, steps), seed),
     }
     Ok(())
 }
 
-fn check<const B: usize>(case: &Case, rule: Rule, epsilon: Epsilon, seed: u64) {
+fn check<const B: usize>(
+    case: &Case,
+    rule: Rule,
+    (epsilon, steps): (Epsilon, NonZero<u8>),
+    seed: u64,
+) {
     let candidates = case.levels.len();
-    let ratio = Ratio::new(epsilon);
+    let ratio = Ratio::per_step(epsilon, steps);
+    match Epsilon::from_micro(epsilon.micro() / u32::from(steps.get())) {
+        Ok(share) => assert_eq!(ratio, Ratio::new(share)),
+        Err(_) => assert_eq!(ratio.constant(), u64::MAX),
+    }
     let mut rng = Counting::new(seed);
     let drawn = select::<B, _>(case, rule, ratio, &mut rng);
     let expected = if case.bound == 0 || case.bound > B {
@@ -98,11 +110,11 @@ fn check<const B: usize>(case: &Case, rule: Rule, epsilon: Epsilon, seed: u64) {
     let micro = epsilon.micro();
     assert_eq!(
         drawn, expected,
-        "{case:?}, capacity {B}, {rule:?}, {micro} micro-units, seed {seed}"
+        "{case:?}, capacity {B}, {rule:?}, {micro} micro-units in {steps}, seed {seed}"
     );
     assert_eq!(
         rng.words, words,
-        "{case:?}, capacity {B}, {rule:?}, {micro} micro-units, seed {seed}"
+        "{case:?}, capacity {B}, {rule:?}, {micro} micro-units in {steps}, seed {seed}"
     );
     let in_one_block = SliceLevels {
         levels: &case.levels,
@@ -111,7 +123,7 @@ fn check<const B: usize>(case: &Case, rule: Rule, epsilon: Epsilon, seed: u64) {
     assert_eq!(
         select::<B, _>(&in_one_block, rule, ratio, &mut Counting::new(seed)),
         drawn,
-        "{case:?}, capacity {B}, {rule:?}, {micro} micro-units, seed {seed}"
+        "{case:?}, capacity {B}, {rule:?}, {micro} micro-units in {steps}, seed {seed}"
     );
 }
 

@@ -1,7 +1,7 @@
 /*
  * Every way to use the library wrongly that a program survives, with the status it must give.
  *
- *     misuse PACK     a valid pack with candidates and a lexicon
+ *     misuse PACK     a valid pack with depth and a lexicon
  *
  * Run it under a memory checker too: blocks have exactly the size that a call is told.
  */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes golden.h, the pack and the cases of ../golden as C arrays for golden.c.
+"""Writes golden.h, the packs and the cases of ../golden as C arrays for golden.c.
 
     python3 cases.py > golden.h
 """
@@ -14,10 +14,20 @@ def array(data):
 
 
 def main():
-    pack = (GOLDEN / "golden.pack").read_bytes()
-    print(f"static const uint8_t pack_bytes[] = {array(pack)};")
-    blocks = (GOLDEN / "vectors.txt").read_text(encoding="ascii").split("\n\n")
-    sentences, cases = [], []
+    packs, sentences, cases = [], [], []
+    for kind in ("", "-scores", "-vote", "-recoded"):
+        pack = (GOLDEN / f"golden{kind}.pack").read_bytes()
+        print(f"static const uint8_t pack_{len(packs)}[] = {array(pack)};")
+        first_case = len(cases)
+        add_cases(GOLDEN / f"vectors{kind}.txt", sentences, cases)
+        packs.append(f"{{pack_{len(packs)}, {len(pack)}, {first_case}, {len(cases)}}}")
+    print("static const struct golden packs[] = {" + ",\n".join(packs) + "};")
+    print("static const struct sentence sentences[] = {" + ",\n".join(sentences) + "};")
+    print("static const struct test_case cases[] = {" + ",\n".join(cases) + "};")
+
+
+def add_cases(vectors, sentences, cases):
+    blocks = vectors.read_text(encoding="ascii").split("\n\n")
     for block in blocks:
         lines = [line.partition(" ") for line in block.splitlines() if line[0] != "#"]
         if not lines:
@@ -35,8 +45,6 @@ def main():
             f"{array(bytes.fromhex(case['entropy']))}, {array(bytes.fromhex(case['release']))}, "
             f"{first}, {len(sentences)}}}"
         )
-    print("static const struct sentence sentences[] = {" + ",\n".join(sentences) + "};")
-    print("static const struct test_case cases[] = {" + ",\n".join(cases) + "};")
 
 
 main()

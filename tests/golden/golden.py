@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """An independent reference of the device path, and the golden files made with it.
 
-    python3 golden.py            writes golden.pack, vectors.txt and sentences.txt beside this file
+    python3 golden.py            writes the files below beside this one
     python3 golden.py --check    regenerates them in memory and fails if a file differs
 
 Python 3 standard library only, no code in common with the Rust crates, readable before fast. Every
-implementation (Rust, C, C++) must reproduce each `release` in vectors.txt byte for byte from
-golden.pack, the sentences and the 32 bytes of entropy.
+implementation (Rust, C, C++) must reproduce each `release` in the vectors byte for byte from the
+pack, the sentences and the 32 bytes of entropy.
 
-golden.pack follows core/src/FORMAT.md. vectors.txt has one block per case, blocks separated by a
-blank line, `#` lines at the top are comments:
+    golden.pack          vectors.txt           depth and a lexicon
+    golden-scores.pack   vectors-scores.txt    a recoder, graded scores and a lexicon
+    golden-vote.pack     vectors-vote.txt      votes, depth that is not used, and a lexicon
+    golden-recoded.pack  vectors-recoded.txt   a recoder, depth and a lexicon
+
+The packs follow core/src/FORMAT.md. Vectors have one block per case, blocks separated by a blank
+line, `#` lines at the top are comments:
 
     case NAME
     epsilon_micro N         epsilon in millionths
@@ -107,7 +112,7 @@ def ceiling_quotient(a, b):
 
 
 def select(levels, rule, epsilon_micro, words):
-    """The index of the candidate drawn."""
+    """The index of the candidate drawn; epsilon_micro, a level's share, may be 0."""
     constant = ratio_constant(epsilon_micro)
     best = min(levels)
     weight = {}
@@ -152,18 +157,52 @@ def code(pack, direction, fixed):
     return sum(boundary <= shifted for boundary in pack["boundaries"][direction])
 
 
-def depth_levels(pack, embeddings):
-    k = len(embeddings)
-    fixed = [[to_fixed(x, pack["exponent"]) for x in embedding] for embedding in embeddings]
-    sentence_codes = [[code(pack, j, x) for x in fixed] for j in range(P)]
+def depth_levels(pack, fixed):
+    k = len(fixed)
+    sentence_codes = [[code(pack, j, x) for x in fixed] for j in range(len(pack["codes"]))]
     levels = []
-    for candidate in range(M):
+    for candidate in range(len(pack["codes"][0])):
         depth = k
-        for j in range(P):
+        for j in range(len(pack["codes"])):
             h = sum(c >= pack["codes"][j][candidate] for c in sentence_codes[j])
             depth = min(depth, h, k - h)
         levels.append(k // 2 - depth)
     return levels
+
+
+# --- Scores and recoders (mechanisms: section 4, as in FORMAT.md)
+
+
+def recode(recoder, fixed):
+    """The outputs of the last layer, whole numbers in 0..=32767."""
+    for layer in recoder["layers"]:
+        sums = [sum(w * x for w, x in zip(row, fixed)) + b
+                for row, b in zip(layer["weights"], layer["bias"])]
+        sums = [max(-(2**63), min(2**63 - 1, value)) for value in sums]
+        fixed = [max(0, min(32767, value >> layer["shift"])) for value in sums]
+    return fixed
+
+
+def sentence_scores(scores, fixed):
+    """One score a candidate."""
+    y = [max(-32767, min(32767, x - c)) for x, c in zip(fixed, scores["centre"])]
+    norm = max(1, math.isqrt(sum(x * x for x in y)))
+    z = [256 * sum(w * x for w, x in zip(row, y)) + bias * norm
+         for row, bias in zip(scores["weights"], scores["bias"])]
+    if scores["thresholds"] is None:
+        return [int(c == z.index(max(z))) for c in range(len(z))]
+    return [sum(t * norm <= value for t in scores["thresholds"]) for value in z]
+
+
+def largest_score(scores):
+    return 1 if scores["thresholds"] is None else len(scores["thresholds"])
+
+
+def score_levels(scores, fixed):
+    sums = [0] * len(scores["bias"])
+    for sentence in fixed:
+        sums = [u + q for u, q in zip(sums, sentence_scores(scores, sentence))]
+    return [min(max(sums) - u, 159) for u in sums]
 
 
 # --- Lexicon
@@ -199,37 +238,69 @@ def sentence_vector(lexicon, sentence):
 # --- The pack file
 
 
-def write_pack(pack, lexicon):
-    def section(arrays):
-        out = b""
-        for array in arrays:
-            out += bytes(-len(out) % 64) + array
-        return out
+def section(arrays):
+    out = b""
+    for array in arrays:
+        out += bytes(-len(out) % 64) + array
+    return out
 
-    def packed(kind, rows):
-        flat = [value for row in rows for value in row]
-        return struct.pack(f"<{len(flat)}{kind}", *flat)
 
-    depth = section([
-        struct.pack("<IIiI", M, P, pack["exponent"], pack["shift"]),
-        packed("h", pack["directions"]),
-        packed("i", pack["boundaries"]),
-        packed("B", pack["codes"]),
-    ])
+def packed(kind, rows):
+    flat = [value for row in rows for value in row]
+    return struct.pack(f"<{len(flat)}{kind}", *flat)
+
+
+def depth_section(depth):
+    return (b"DPTH", section([
+        struct.pack("<IIiI", len(depth["codes"][0]), len(depth["codes"]), depth["exponent"],
+                    depth["shift"]),
+        packed("h", depth["directions"]),
+        packed("i", depth["boundaries"]),
+        packed("B", depth["codes"]),
+    ]))
+
+
+def scores_section(scores):
+    vote = scores["thresholds"] is None
+    return (b"SCOR", section([
+        struct.pack("<IHHiI", len(scores["bias"]), 2 if vote else 1, largest_score(scores),
+                    scores["exponent"], 0),
+        packed("h", [scores["centre"]]),
+        packed("b", scores["weights"]),
+        packed("i", [scores["bias"]]),
+        packed("i", [scores["thresholds"] or []]),
+    ]))
+
+
+def recoder_section(recoder):
+    def for_each_layer(values):
+        return values + [0] * (4 - len(values))
+
+    layers = recoder["layers"]
+    return (b"RCOD", section([
+        struct.pack("<Ii4I4II", len(layers), recoder["exponent"],
+                    *for_each_layer([len(layer["bias"]) for layer in layers]),
+                    *for_each_layer([layer["shift"] for layer in layers]), 0),
+    ] + [array for layer in layers
+         for array in (packed("h", layer["weights"]), packed("q", [layer["bias"]]))]))
+
+
+def lexicon_section(lexicon):
     ordered = sorted((word.encode(), entry) for word, entry in lexicon["words"].items())
     text, ends = b"", []
     for word, _ in ordered:
         text += word
         ends.append(len(text))
-    lexi = section([
+    return (b"LEXI", section([
         struct.pack("<IIiI", len(ordered), len(text), lexicon["exponent"], 0),
         packed("I", [ends]),
         packed("H", [[weight for _, (weight, _) in ordered]]),
         packed("b", [vector for _, (_, vector) in ordered]),
         text,
-    ])
-    # A section that no reader knows, to be skipped.
-    sections = [(b"DPTH", depth), (b"XTRA", b"skip me"), (b"LEXI", lexi)]
+    ]))
+
+
+def write_pack(sections):
     table, body, end = b"", b"", 128 + 24 * len(sections)
     for tag, content in sections:
         padding = -end % 64
@@ -279,7 +350,7 @@ class Pattern:
 
 def golden_pack():
     pattern = Pattern(1)
-    pack = {
+    depth = {
         "exponent": 8,
         "shift": 5,
         "directions": [[pattern.between(-1000, 1000) for _ in range(D)] for _ in range(P)],
@@ -294,30 +365,130 @@ def golden_pack():
     candidates = [
         [round(pattern.coordinate(1) * 256 * r / M) for _ in range(D)] for r in range(M)
     ]
-    pack["codes"] = [[code(pack, j, x) for x in candidates] for j in range(P)]
+    depth["codes"] = [[code(depth, j, x) for x in candidates] for j in range(P)]
     # Two that every sentence lies on one side of.
     for j in range(P):
-        pack["codes"][j][17] = 0
-        pack["codes"][j][42] = 255
+        depth["codes"][j][17] = 0
+        depth["codes"][j][42] = 255
     lexicon = {"exponent": -14, "words": {}}
     for i, word in enumerate(sorted(set(WORDS))):
         vector = [pattern.between(-127, 127) for _ in range(D)]
         weight = [0, 65535, 1][i] if i < 3 else pattern.between(500, 65535)
         lexicon["words"][word] = (weight, vector)
-    return pack, lexicon
+    # A section that no reader knows, to be skipped.
+    extra = (b"XTRA", b"skip me")
+    return {
+        "depth": depth,
+        "lexicon": lexicon,
+        "file": write_pack([depth_section(depth), extra, lexicon_section(lexicon)]),
+    }
+
+
+def pattern_rows(pattern, rows, columns, size):
+    return [[pattern.between(-size, size) for _ in range(columns)] for _ in range(rows)]
+
+
+def golden_recoder():
+    """D coordinates to 24 to 8; some outputs are always 0, some as large as they get."""
+    pattern = Pattern(20)
+    layers = [
+        {
+            "weights": pattern_rows(pattern, outputs, inputs, 400),
+            "bias": [pattern.between(-20000, largest) for _ in range(outputs)],
+            "shift": shift,
+        }
+        for inputs, outputs, largest, shift in [(D, 24, 60_000, 7), (24, 8, 900_000, 8)]
+    ]
+    layers[0]["bias"][3], layers[0]["bias"][4] = -(2**63), 2**63 - 1
+    layers[1]["bias"][7] = -(2**40)
+    # What is as large as it gets must not drown the rest.
+    for row in layers[1]["weights"]:
+        row[4] = row[4] // 100
+    return {"exponent": 8, "layers": layers}
+
+
+def scores_pack(lexicon):
+    """More candidates than a block of sums holds; thresholds in no order, one of them twice."""
+    pattern = Pattern(21)
+    candidates, n = 200, 8
+    thresholds = [2500 * j for j in range(1, 17)]
+    thresholds[3], thresholds[12], thresholds[7] = thresholds[12], thresholds[3], thresholds[8]
+    recoder = golden_recoder()
+    scores = {
+        "exponent": 0,
+        "centre": [pattern.between(1000, 3000) for _ in range(n)],
+        "weights": pattern_rows(pattern, candidates, n, 127),
+        "bias": [pattern.between(-6000, 6000) for _ in range(candidates)],
+        "thresholds": thresholds,
+    }
+    # Extremes: one that always scores, one that never does.
+    scores["weights"][150], scores["bias"][150] = [-128] * n, -(2**31)
+    scores["weights"][151], scores["bias"][151] = [0] * n, 2499
+    return {
+        "recoder": recoder,
+        "scores": scores,
+        "lexicon": lexicon,
+        "file": write_pack([
+            recoder_section(recoder), scores_section(scores), lexicon_section(lexicon)]),
+    }
+
+
+def vote_pack(lexicon, depth):
+    """The last two heads are the first two again and never win. The depth section is not used."""
+    pattern = Pattern(22)
+    weights = pattern_rows(pattern, 21, D, 127)
+    bias = [pattern.between(-2000, 2000) for _ in range(21)]
+    scores = {
+        "exponent": 9,
+        "centre": [pattern.between(-40, 40) for _ in range(D)],
+        "weights": weights + weights[:2],
+        "bias": bias + bias[:2],
+        "thresholds": None,
+    }
+    return {
+        "scores": scores,
+        "lexicon": lexicon,
+        "file": write_pack([
+            depth_section(depth), lexicon_section(lexicon), scores_section(scores)]),
+    }
+
+
+def recoded_pack(lexicon):
+    """Depth behind a recoder."""
+    pattern = Pattern(23)
+    recoder, n, p, m = golden_recoder(), 8, 2, 60
+    depth = {
+        "exponent": 0,
+        "shift": 9,
+        "directions": pattern_rows(pattern, p, n, 1000),
+        "boundaries": [[(i - 127) * 80 for i in range(255)] for _ in range(p)],
+    }
+    public = [[pattern.coordinate(1) for _ in range(D)] for _ in range(m)]
+    fixed = [recode(recoder, [to_fixed(x, recoder["exponent"]) for x in row]) for row in public]
+    depth["codes"] = [[code(depth, j, x) for x in fixed] for j in range(p)]
+    return {
+        "recoder": recoder,
+        "depth": depth,
+        "lexicon": lexicon,
+        "file": write_pack([
+            lexicon_section(lexicon), recoder_section(recoder), depth_section(depth)]),
+    }
+
+
 
 
 # --- The cases
+
+
+def vectors(seed, k, size=1):
+    pattern = Pattern(seed)
+    return [[pattern.coordinate(size) for _ in range(D)] for _ in range(k)]
 
 
 def golden_cases():
     """(name, epsilon_micro, rule, sentences); a sentence is a str or a list of D floats."""
     micro = 1_000_000
     pf, em = PERMUTE_AND_FLIP, EXPONENTIAL
-
-    def vectors(seed, k, size=1):
-        pattern = Pattern(seed)
-        return [[pattern.coordinate(size) for _ in range(D)] for _ in range(k)]
 
     cases = []
     for k, epsilon, rule in [
@@ -388,19 +559,59 @@ def golden_cases():
     return cases
 
 
-def release(pack_id, pack, lexicon, epsilon_micro, rule, entropy, sentences):
+def more_cases(first_seed):
+    """Cases for another pack: fewer, and at least one in which a step's share of epsilon is 0."""
+    micro = 1_000_000
+    pf, em = PERMUTE_AND_FLIP, EXPONENTIAL
+    cases = []
+    for k, epsilon, rule in [
+        (0, 10 * micro, pf), (0, micro, em), (1, 10 * micro, em), (1, 1000 * micro, pf),
+        (3, 1, pf), (3, 15, em), (3, 10 * micro, pf), (6, 3 * micro, em), (6, 6 * micro, pf),
+        (12, 10 * micro, em), (12, 23 * micro, pf), (12, 7_654_321, em), (12, 1_234_567, pf),
+        (128, 10 * micro, pf),
+    ]:
+        name = f"k{k}_{'pf' if rule == pf else 'em'}_{epsilon}"
+        if k < 128:
+            sentences = vectors(first_seed + k, k)
+        else:
+            # The same again and again: sums, or depths, as far apart as they get.
+            sentences = vectors(first_seed, 1) * k
+        cases.append((name, epsilon, rule, sentences))
+    golden = {name: document for name, _, _, document in golden_cases()}
+    for name, epsilon, rule in [
+        ("odd_floats_pf", 30 * micro, pf), ("odd_floats_em", 10 * micro, em),
+        ("text_pf", 10 * micro, pf), ("text_em", 30 * micro, em), ("text_odd_em", 10 * micro, em),
+        ("text_odd_pf", 100 * micro, pf), ("mixed_pf", 20 * micro, pf),
+    ]:
+        cases.append((name, epsilon, rule, golden[name]))
+    return cases
+
+
+def levels_of(pack, embeddings):
+    """The levels, and how many of them one sentence moves a candidate by at most."""
+    selector = pack.get("scores") or pack["depth"]
+    exponent = (pack.get("recoder") or selector)["exponent"]
+    fixed = [[to_fixed(x, exponent) for x in embedding] for embedding in embeddings]
+    if "recoder" in pack:
+        fixed = [recode(pack["recoder"], x) for x in fixed]
+    if "scores" in pack:
+        return score_levels(selector, fixed), largest_score(selector)
+    return depth_levels(selector, fixed), 1
+
+
+def release(pack, epsilon_micro, rule, entropy, sentences):
+    lexicon = pack["lexicon"]
     embeddings = [sentence_vector(lexicon, s) if isinstance(s, str) else s for s in sentences]
-    levels = depth_levels(pack, embeddings)
-    candidate = select(levels, rule, epsilon_micro, words_of_key(entropy))
-    return struct.pack("<3sBBBHII8s", b"UTR", 1, 1, rule, 0, epsilon_micro, candidate, pack_id)
+    levels, steps = levels_of(pack, embeddings)
+    candidate = select(levels, rule, epsilon_micro // steps, words_of_key(entropy))
+    mechanism = 2 if "scores" in pack else 1
+    return struct.pack("<3sBBBHII8s", b"UTR", 1, mechanism, rule, 0, epsilon_micro, candidate,
+                       pack["file"][32:40])
 
 
-def generate():
-    pack, lexicon = golden_pack()
-    pack_file = write_pack(pack, lexicon)
-    pack_id = pack_file[32:40]
-    lines = ["# Golden vectors for golden.pack, written by golden.py, which explains the format."]
-    for name, epsilon_micro, rule, sentences in golden_cases():
+def generate_vectors(name, pack, cases):
+    lines = [f"# Golden vectors for {name}, written by golden.py, which explains the format."]
+    for name, epsilon_micro, rule, sentences in cases:
         entropy = hashlib.sha256(name.encode()).digest()
         lines += ["", f"case {name}", f"epsilon_micro {epsilon_micro}", f"rule {rule}",
                   f"entropy {entropy.hex()}"]
@@ -409,13 +620,28 @@ def generate():
                 lines.append(f"sentence {sentence.encode().hex()}".rstrip())
             else:
                 lines.append(f"embedding {struct.pack(f'<{D}f', *sentence).hex()}")
-        result = release(pack_id, pack, lexicon, epsilon_micro, rule, entropy, sentences)
+        result = release(pack, epsilon_micro, rule, entropy, sentences)
         lines.append(f"release {result.hex()}")
-    return {
-        "golden.pack": pack_file,
-        "vectors.txt": ("\n".join(lines) + "\n").encode(),
+    return ("\n".join(lines) + "\n").encode()
+
+
+def generate():
+    golden = golden_pack()
+    lexicon = golden["lexicon"]
+    files = {
+        "golden.pack": golden["file"],
+        "vectors.txt": generate_vectors("golden.pack", golden, golden_cases()),
         "sentences.txt": generate_sentences(lexicon),
     }
+    for seed, kind, pack in [
+        (3000, "scores", scores_pack(lexicon)),
+        (4000, "vote", vote_pack(lexicon, golden["depth"])),
+        (5000, "recoded", recoded_pack(lexicon)),
+    ]:
+        name = f"golden-{kind}.pack"
+        files[name] = pack["file"]
+        files[f"vectors-{kind}.txt"] = generate_vectors(name, pack, more_cases(seed))
+    return files
 
 
 def generate_sentences(lexicon):

@@ -6,10 +6,40 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::release::Release;
 use undertone_core::select::Rule;
 
-/// The golden pack.
+/// The golden pack: depth and a lexicon.
 pub const PACK: &[u8] = include_bytes!("../golden/golden.pack");
 
-const VECTORS: &str = include_str!("../golden/vectors.txt");
+/// A recoder, graded scores and a lexicon.
+pub const SCORES_PACK: &[u8] = include_bytes!("../golden/golden-scores.pack");
+
+/// A pack and the vectors for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Golden {
+    /// The pack.
+    pub pack: &'static [u8],
+    vectors: &'static str,
+}
+
+/// Every pack with vectors: depth, scores, votes, depth behind a recoder.
+pub const ALL: [Golden; 4] = [
+    Golden {
+        pack: PACK,
+        vectors: include_str!("../golden/vectors.txt"),
+    },
+    Golden {
+        pack: SCORES_PACK,
+        vectors: include_str!("../golden/vectors-scores.txt"),
+    },
+    Golden {
+        pack: include_bytes!("../golden/golden-vote.pack"),
+        vectors: include_str!("../golden/vectors-vote.txt"),
+    },
+    Golden {
+        pack: include_bytes!("../golden/golden-recoded.pack"),
+        vectors: include_str!("../golden/vectors-recoded.txt"),
+    },
+];
+
 const SENTENCES: &str = include_str!("../golden/sentences.txt");
 
 /// One sentence of a case.
@@ -38,12 +68,22 @@ pub struct Case {
     pub release: [u8; Release::BYTES],
 }
 
-/// All cases of the golden vectors.
+impl Golden {
+    /// All cases for this pack.
+    ///
+    /// # Panics
+    /// If the file is not as its generator explains.
+    pub fn cases(&self) -> Vec<Case> {
+        blocks(self.vectors).map(|fields| case(&fields)).collect()
+    }
+}
+
+/// All cases for the golden pack.
 ///
 /// # Panics
 /// If the file is not as its generator explains.
 pub fn cases() -> Vec<Case> {
-    blocks(VECTORS).map(|fields| case(&fields)).collect()
+    ALL[0].cases()
 }
 
 /// Sentences and the vectors that the lexicon of the golden pack must give them.

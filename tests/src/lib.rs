@@ -8,7 +8,7 @@
 //! | [`golden`] | the golden pack and its vectors, from an independent implementation |
 //! | [`law`] | the exact output distribution of a selection, random bits included |
 //! | [`exponential`] | rational bounds on e^x, to compare exact probabilities with |
-//! | [`packs`] | small packs from plain arrays, and depth from its definition |
+//! | [`packs`] | small packs from plain arrays, and depth, scores and recoders from their definitions |
 //! | [`fit`] | a goodness-of-fit test with exact tail probabilities |
 
 pub mod entropy;

@@ -1,8 +1,13 @@
-//! Packs from plain arrays, and depth from its definition.
+//! Packs from plain arrays, and depth, scores and recoders from their definitions.
 
 use undertone_core::pack::digest;
-use undertone_core::pack::format::{ALIGNMENT, DEPTH_TAG, Entry, Header, MAGIC, MAJOR};
+use undertone_core::pack::format::{
+    ALIGNMENT, DEPTH_TAG, Entry, Header, MAGIC, MAJOR, RECODER_TAG, SCORES_TAG,
+};
 use zerocopy::{FromBytes, IntoBytes};
+
+/// A tag and the bytes of its section.
+pub type Section = ([u8; 4], Vec<u8>);
 
 /// A depth section as plain arrays.
 #[derive(Clone, Debug)]
@@ -24,6 +29,11 @@ pub struct DepthParts {
 impl DepthParts {
     /// A pack with this section only.
     pub fn to_pack(&self) -> Vec<u8> {
+        pack(self.dimension as u32, &[self.to_section()])
+    }
+
+    /// The section.
+    pub fn to_section(&self) -> Section {
         let mut section = Vec::new();
         section.extend((self.codes[0].len() as u32).to_le_bytes());
         section.extend((self.directions.len() as u32).to_le_bytes());
@@ -34,7 +44,7 @@ impl DepthParts {
         let bytes = self.boundaries.iter().flatten();
         append(&mut section, bytes.flat_map(|v| v.to_le_bytes()).collect());
         append(&mut section, self.codes.concat());
-        pack(self.dimension as u32, &[(DEPTH_TAG, section)])
+        (DEPTH_TAG, section)
     }
 
     /// The levels of all candidates for a document, from the definition: no floats, no tables,
@@ -84,6 +94,261 @@ impl DepthParts {
     }
 }
 
+/// A layer of a recoder as plain arrays.
+#[derive(Clone, Debug)]
+pub struct LayerParts {
+    /// `[outputs][inputs]`.
+    pub weights: Vec<Vec<i16>>,
+    /// `[outputs]`.
+    pub bias: Vec<i64>,
+    /// Sums are shifted right by this many bits.
+    pub shift: u32,
+}
+
+/// A recoder section as plain arrays.
+#[derive(Clone, Debug)]
+pub struct RecoderParts {
+    /// d.
+    pub dimension: usize,
+    /// A coordinate x enters as round(x · 2^exponent).
+    pub exponent: i32,
+    /// 1 to 4 of them.
+    pub layers: Vec<LayerParts>,
+}
+
+impl RecoderParts {
+    /// A pack with this section only.
+    pub fn to_pack(&self) -> Vec<u8> {
+        pack(self.dimension as u32, &[self.to_section()])
+    }
+
+    /// The section.
+    pub fn to_section(&self) -> Section {
+        let mut widths = [0u32; 4];
+        let mut shifts = [0u32; 4];
+        for (i, layer) in self.layers.iter().enumerate() {
+            widths[i] = layer.bias.len() as u32;
+            shifts[i] = layer.shift;
+        }
+        let mut section = Vec::new();
+        section.extend((self.layers.len() as u32).to_le_bytes());
+        section.extend(self.exponent.to_le_bytes());
+        section.extend(widths.iter().flat_map(|w| w.to_le_bytes()));
+        section.extend(shifts.iter().flat_map(|s| s.to_le_bytes()));
+        section.extend(0u32.to_le_bytes());
+        for layer in &self.layers {
+            let weights = layer.weights.iter().flatten();
+            append(
+                &mut section,
+                weights.flat_map(|w| w.to_le_bytes()).collect(),
+            );
+            let bias = layer.bias.iter();
+            append(&mut section, bias.flat_map(|b| b.to_le_bytes()).collect());
+        }
+        (RECODER_TAG, section)
+    }
+
+    /// The number of coordinates that come out.
+    pub fn width(&self) -> usize {
+        self.layers.last().expect("a layer").bias.len()
+    }
+
+    /// What becomes of one embedding, from the definition, in integers that cannot overflow.
+    pub fn naive_recode(&self, sentence: &[f32]) -> Vec<i64> {
+        let mut vector: Vec<i64> = sentence
+            .iter()
+            .map(|x| naive_fixed(x.to_bits(), self.exponent))
+            .collect();
+        for layer in &self.layers {
+            let outputs = layer.weights.iter().zip(&layer.bias);
+            vector = outputs
+                .map(|(row, bias)| {
+                    let products = row.iter().zip(&vector);
+                    let sum: i128 = products.map(|(w, x)| i128::from(*w) * i128::from(*x)).sum();
+                    let sum = (sum + i128::from(*bias)).clamp(i64::MIN.into(), i64::MAX.into());
+                    sum.div_euclid(1 << layer.shift).clamp(0, 32767) as i64
+                })
+                .collect();
+        }
+        vector
+    }
+}
+
+/// How heads become scores.
+#[derive(Clone, Debug)]
+pub enum Scoring {
+    /// By thresholds, of which there are Q.
+    Graded(Vec<i32>),
+    /// One for the largest.
+    Vote,
+}
+
+/// A scores section as plain arrays, and the recoder before it, if there is one.
+#[derive(Clone, Debug)]
+pub struct ScoreParts {
+    /// d: coordinates of an embedding.
+    pub dimension: usize,
+    /// Its outputs are scored then.
+    pub recoder: Option<RecoderParts>,
+    /// A coordinate x enters as round(x · 2^exponent); 0 behind a recoder.
+    pub exponent: i32,
+    /// `[n]`, n being d or the recoder's outputs.
+    pub centre: Vec<i16>,
+    /// `[m][n]`.
+    pub weights: Vec<Vec<i8>>,
+    /// `[m]`.
+    pub bias: Vec<i32>,
+    /// What the heads are compared with.
+    pub scoring: Scoring,
+}
+
+impl ScoreParts {
+    /// A pack in which a sentence is one of finitely many kinds, `one_hot(kind)` its embedding, and gives
+    /// candidate c the score `table[kind][c]`, which is at most `largest`.
+    pub fn of_table(table: &[Vec<u8>], largest: u8) -> Self {
+        assert!(table.iter().flatten().all(|score| *score <= largest));
+        let candidates = table[0].len();
+        Self {
+            dimension: table.len(),
+            recoder: None,
+            exponent: 0,
+            centre: vec![0; table.len()],
+            // The weight w of the one coordinate, in 256ths, reaches the thresholds up to w.
+            weights: (0..candidates)
+                .map(|c| {
+                    let scores = table.iter().map(|scores| scores[c]);
+                    scores.map(|score| (i16::from(score) - 128) as i8).collect()
+                })
+                .collect(),
+            bias: vec![0; candidates],
+            scoring: Scoring::Graded((1..=i32::from(largest)).map(|i| 256 * (i - 128)).collect()),
+        }
+    }
+
+    /// The embedding of a sentence of this kind, for packs [`of_table`](ScoreParts::of_table).
+    pub fn one_hot(&self, kind: usize) -> Vec<f32> {
+        let mut sentence = vec![0.0; self.dimension];
+        sentence[kind] = 3.0;
+        sentence
+    }
+
+    /// A pack with the recoder, if there is one, and this section.
+    pub fn to_pack(&self) -> Vec<u8> {
+        let mut sections: Vec<Section> = Vec::new();
+        sections.extend(self.recoder.as_ref().map(RecoderParts::to_section));
+        sections.push(self.to_section());
+        pack(self.dimension as u32, &sections)
+    }
+
+    /// The section.
+    pub fn to_section(&self) -> Section {
+        let (kind, thresholds): (u16, &[i32]) = match &self.scoring {
+            Scoring::Graded(thresholds) => (1, thresholds),
+            Scoring::Vote => (2, &[]),
+        };
+        let mut section = Vec::new();
+        section.extend((self.bias.len() as u32).to_le_bytes());
+        section.extend(kind.to_le_bytes());
+        section.extend(u16::from(self.largest_score()).to_le_bytes());
+        section.extend(self.exponent.to_le_bytes());
+        section.extend(0u32.to_le_bytes());
+        let numbers = self.centre.iter();
+        append(
+            &mut section,
+            numbers.flat_map(|x| x.to_le_bytes()).collect(),
+        );
+        let numbers = self.weights.iter().flatten();
+        append(
+            &mut section,
+            numbers.flat_map(|w| w.to_le_bytes()).collect(),
+        );
+        let numbers = self.bias.iter();
+        append(
+            &mut section,
+            numbers.flat_map(|b| b.to_le_bytes()).collect(),
+        );
+        let numbers = thresholds.iter();
+        append(
+            &mut section,
+            numbers.flat_map(|t| t.to_le_bytes()).collect(),
+        );
+        (SCORES_TAG, section)
+    }
+
+    /// Q.
+    pub fn largest_score(&self) -> u8 {
+        match &self.scoring {
+            Scoring::Graded(thresholds) => thresholds.len() as u8,
+            Scoring::Vote => 1,
+        }
+    }
+
+    /// The scores that one sentence gives, from the definition, in integers that cannot overflow.
+    pub fn naive_scores(&self, sentence: &[f32]) -> Vec<u8> {
+        let inputs: Vec<i64> = match &self.recoder {
+            Some(recoder) => recoder.naive_recode(sentence),
+            None => sentence
+                .iter()
+                .map(|x| naive_fixed(x.to_bits(), self.exponent))
+                .collect(),
+        };
+        let y: Vec<i128> = inputs
+            .iter()
+            .zip(&self.centre)
+            .map(|(x, centre)| i128::from(*x - i64::from(*centre)).clamp(-32767, 32767))
+            .collect();
+        let square: i128 = y.iter().map(|y| y * y).sum();
+        let norm = square.isqrt().max(1);
+        let heads = self.weights.iter().zip(&self.bias);
+        let outputs: Vec<i128> = heads
+            .map(|(weights, bias)| {
+                let products = weights.iter().zip(&y).map(|(w, y)| i128::from(*w) * y);
+                256 * products.sum::<i128>() + i128::from(*bias) * norm
+            })
+            .collect();
+        match &self.scoring {
+            Scoring::Graded(thresholds) => {
+                let reached = |z: &i128| {
+                    let below = thresholds.iter().filter(|t| i128::from(**t) * norm <= *z);
+                    below.count() as u8
+                };
+                outputs.iter().map(reached).collect()
+            }
+            Scoring::Vote => {
+                let largest = outputs.iter().max().expect("a candidate");
+                let winner = outputs.iter().position(|z| z == largest);
+                (0..outputs.len())
+                    .map(|c| u8::from(Some(c) == winner))
+                    .collect()
+            }
+        }
+    }
+
+    /// The sums of the scores over a document.
+    pub fn naive_sums(&self, sentences: &[Vec<f32>]) -> Vec<u64> {
+        let mut sums = vec![0; self.bias.len()];
+        for sentence in sentences {
+            for (sum, score) in sums.iter_mut().zip(self.naive_scores(sentence)) {
+                *sum += u64::from(score);
+            }
+        }
+        sums
+    }
+
+    /// The levels of all candidates for a document, from the definition.
+    pub fn naive_levels(&self, sentences: &[Vec<f32>]) -> Vec<u16> {
+        capped_levels(&self.naive_sums(sentences))
+    }
+}
+
+/// How far each sum is behind the largest, at most 159.
+pub fn capped_levels(sums: &[u64]) -> Vec<u16> {
+    let best = sums.iter().max().expect("a candidate");
+    sums.iter()
+        .map(|sum| (best - sum).min(159) as u16)
+        .collect()
+}
+
 /// round(x · 2^exponent), ties to even, clamped to ±32767, from the bits of x; 0 if not finite.
 pub fn naive_fixed(bits: u32, exponent: i32) -> i64 {
     let biased = (bits >> 23 & 0xff) as i32;
@@ -119,7 +384,7 @@ fn append(out: &mut Vec<u8>, bytes: Vec<u8>) {
 }
 
 /// A pack with these sections.
-pub fn pack(dimension: u32, sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
+pub fn pack(dimension: u32, sections: &[Section]) -> Vec<u8> {
     let mut table: Vec<u8> = Vec::new();
     let mut body: Vec<u8> = Vec::new();
     let start = size_of::<Header>() + sections.len() * size_of::<Entry>();

@@ -138,13 +138,28 @@ fn compile<const N: usize>(
     program
 }
 
+/// The golden packs and their vectors.
+const GOLDEN: [(&str, &str); 4] = [
+    ("golden.pack", "vectors.txt"),
+    ("golden-scores.pack", "vectors-scores.txt"),
+    ("golden-vote.pack", "vectors-vote.txt"),
+    ("golden-recoded.pack", "vectors-recoded.txt"),
+];
+
 /// The two programs that between them make every call, right and wrong.
-fn run_both(consumer: impl FnOnce() -> Command, misuse: impl FnOnce() -> Command) {
-    run(consumer()
-        .arg(golden("golden.pack"))
-        .arg("--vectors")
-        .arg(golden("vectors.txt")));
-    run(misuse().arg(golden("golden.pack")));
+fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) {
+    for (pack, vectors) in GOLDEN {
+        run(consumer()
+            .arg(golden(pack))
+            .arg("--vectors")
+            .arg(golden(vectors)));
+    }
+    // It wants directions, too.
+    for (pack, _) in GOLDEN {
+        if pack != "golden-scores.pack" {
+            run(misuse().arg(golden(pack)));
+        }
+    }
 }
 
 #[test]
@@ -158,7 +173,7 @@ fn golden_vectors_and_misuse_hold() {
             compile(compiler, &name, file, static_library(), ["-O2"])
         };
         let (consumer, misuse) = (build("consumer", "consumer.c"), build("misuse", "misuse.c"));
-        run_both(|| Command::new(consumer), || Command::new(misuse));
+        run_both(|| Command::new(&consumer), || Command::new(&misuse));
     }
 }
 
@@ -189,7 +204,7 @@ fn golden_vectors_and_misuse_hold_under_sanitizers() {
         build("consumer-sanitized", "consumer.c"),
         build("misuse-sanitized", "misuse.c"),
     );
-    run_both(|| Command::new(consumer), || Command::new(misuse));
+    run_both(|| Command::new(&consumer), || Command::new(&misuse));
 }
 
 #[test]
@@ -197,18 +212,19 @@ fn golden_vectors_and_misuse_hold_under_valgrind() {
     if !have("gcc", "gcc") || !have("valgrind", "valgrind") {
         return;
     }
-    let build = |name: &str, file: &str| {
-        let program = compile("gcc", name, file, static_library(), ["-g"]);
+    let build = |name: &str, file: &str| compile("gcc", name, file, static_library(), ["-g"]);
+    let (consumer, misuse) = (
+        build("consumer-valgrind", "consumer.c"),
+        build("misuse-valgrind", "misuse.c"),
+    );
+    let watched = |program: &Path| {
         let mut command = Command::new("valgrind");
         command
             .args(["--quiet", "--error-exitcode=9", "--leak-check=full"])
             .arg(program);
         command
     };
-    run_both(
-        || build("consumer-valgrind", "consumer.c"),
-        || build("misuse-valgrind", "misuse.c"),
-    );
+    run_both(|| watched(&consumer), || watched(&misuse));
 }
 
 #[test]
@@ -223,9 +239,10 @@ fn header_compiles_as_cpp() {
 fn stack_stays_within_its_promise() {
     if have("gcc", "gcc") {
         let program = compile("gcc", "stack", "stack.c", static_library(), ["-pthread"]);
-        run(Command::new(program)
-            .arg(golden("golden.pack"))
-            .arg(STACK_BYTES));
+        for (pack, _) in GOLDEN {
+            let output = run(Command::new(&program).arg(golden(pack)).arg(STACK_BYTES));
+            print!("{pack}: {}", String::from_utf8_lossy(&output.stdout));
+        }
     }
 }
 
@@ -371,11 +388,13 @@ fn shared_library_exports_the_header_and_nothing_else() {
 
     let program = compile("gcc", "consumer-shared", "consumer.c", &library, []);
     let folder = library.parent().unwrap_or(Path::new("."));
-    run(Command::new(program)
-        .env("LD_LIBRARY_PATH", folder)
-        .arg(golden("golden.pack"))
-        .arg("--vectors")
-        .arg(golden("vectors.txt")));
+    for (pack, vectors) in GOLDEN {
+        run(Command::new(&program)
+            .env("LD_LIBRARY_PATH", folder)
+            .arg(golden(pack))
+            .arg("--vectors")
+            .arg(golden(vectors)));
+    }
 }
 
 /// Links the library with a panic handler that calls a function nobody defines.

@@ -7,13 +7,18 @@ use std::cell::Cell;
 
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
-use undertone_core::pack::format::{DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead};
+use undertone_core::pack::format::{
+    DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, RECODER_TAG, RecoderHead,
+    SCORES_TAG, ScoresHead,
+};
 use undertone_core::pack::{Pack, PackError};
 use undertone_core::release::{Release, ReleaseFormatError};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
-use undertone_tests::packs::{DepthParts, pack, repair_digest};
+use undertone_tests::packs::{
+    DepthParts, LayerParts, RecoderParts, ScoreParts, Scoring, pack, repair_digest,
+};
 use undertone_tests::{FixedEntropy, golden};
 
 thread_local! {
@@ -73,10 +78,22 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             .expect("the right length");
         assert!(vector.iter().all(|x| x.is_finite()));
     }
+    if let Some(recoder) = pack.recoder() {
+        assert!((1..=1024).contains(&recoder.width()));
+        let mut recoded = [-1; 1024];
+        recoder.recode(embedding, &mut recoded);
+        assert!(recoded[..recoder.width()].iter().all(|x| *x >= 0));
+    }
+    if let Some(scores) = pack.scores() {
+        assert!((1..=65_536).contains(&scores.candidates()));
+        assert!(scores.largest_score() >= 1);
+    }
     match Document::<'_, 7>::new(&pack) {
         Err(error) => assert!(matches!(
             error,
-            DocumentError::NoCandidates | DocumentError::TooManyDirections { .. }
+            DocumentError::NoCandidates
+                | DocumentError::TooManyDirections { .. }
+                | DocumentError::TooManyCandidates { .. }
         )),
         Ok(mut document) => {
             for sign in [1.0, -1.0] {
@@ -86,7 +103,7 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             }
             let spoken = document.push_sentence("quiet night");
             assert_eq!(spoken.is_ok(), pack.lexicon().is_some());
-            let candidates = pack.depth().map_or(0, |depth| depth.candidates());
+            let candidates = pack.candidates();
             for rule in RULES {
                 let release = document
                     .release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[1; 32]))
@@ -127,22 +144,84 @@ fn tiny_pack() -> Vec<u8> {
     pack(1, &[(LEXICON_TAG, lexicon), (DEPTH_TAG, depth)])
 }
 
+/// The same for scores behind a recoder, and for depth behind it.
+fn tiny_scores_pack(scoring: Scoring) -> Vec<u8> {
+    let recoder = RecoderParts {
+        dimension: 2,
+        exponent: 8,
+        layers: vec![
+            LayerParts {
+                weights: vec![vec![3, -2], vec![-1, 1]],
+                bias: vec![100, -1],
+                shift: 1,
+            },
+            LayerParts {
+                weights: vec![vec![1, 5]],
+                bias: vec![i64::MAX],
+                shift: 40,
+            },
+        ],
+    };
+    let scores = ScoreParts {
+        dimension: 2,
+        recoder: None,
+        exponent: 0,
+        centre: vec![50],
+        weights: vec![vec![3], vec![-3], vec![0]],
+        bias: vec![0, 500, i32::MIN],
+        scoring,
+    };
+    let depth = DepthParts {
+        dimension: 1,
+        exponent: 0,
+        shift: 1,
+        directions: vec![vec![3]],
+        boundaries: vec![(-127..=127).collect()],
+        codes: vec![vec![0, 100, 255]],
+    };
+    pack(
+        2,
+        &[
+            recoder.to_section(),
+            scores.to_section(),
+            depth.to_section(),
+        ],
+    )
+}
+
+fn tiny_packs() -> [Vec<u8>; 3] {
+    [
+        tiny_pack(),
+        tiny_scores_pack(Scoring::Graded(vec![200, -700])),
+        tiny_scores_pack(Scoring::Vote),
+    ]
+}
+
+/// The tiny packs and a golden one of each kind.
+fn packs() -> Vec<Vec<u8>> {
+    let golden = [golden::PACK, golden::SCORES_PACK].map(<[u8]>::to_vec);
+    tiny_packs().into_iter().chain(golden).collect()
+}
+
 #[test]
 fn whole_packs_are_usable() {
-    assert_eq!(parse_and_use(golden::PACK), Ok(()));
-    assert_eq!(parse_and_use(&tiny_pack()), Ok(()));
+    for bytes in packs() {
+        assert_eq!(parse_and_use(&bytes), Ok(()));
+    }
+    for golden in golden::ALL {
+        assert_eq!(parse_and_use(golden.pack), Ok(()));
+    }
     assert_eq!(parse_and_use(&pack(4096, &[])), Ok(()));
 }
 
 #[test]
 fn every_address_is_good() {
-    let mut bytes = vec![0; golden::PACK.len() + 8];
-    for shift in 0..8 {
-        bytes[shift..shift + golden::PACK.len()].copy_from_slice(golden::PACK);
-        assert_eq!(
-            parse_and_use(&bytes[shift..shift + golden::PACK.len()]),
-            Ok(())
-        );
+    for whole in packs() {
+        let mut bytes = vec![0; whole.len() + 8];
+        for shift in 0..8 {
+            bytes[shift..shift + whole.len()].copy_from_slice(&whole);
+            assert_eq!(parse_and_use(&bytes[shift..shift + whole.len()]), Ok(()));
+        }
     }
 }
 
@@ -178,8 +257,7 @@ fn every_truncation_is_refused() {
 /// A length and a digest that fit the truncation do not help it.
 #[test]
 fn every_repaired_truncation_is_refused() {
-    let tiny = tiny_pack();
-    for whole in [&tiny[..], golden::PACK] {
+    for whole in &packs() {
         let step = if whole.len() < 4_000 { 1 } else { 7 };
         for length in (128..whole.len()).step_by(step) {
             let mut bytes = whole[..length].to_vec();
@@ -204,8 +282,7 @@ fn bits(whole: &[u8]) -> impl Iterator<Item = usize> {
 
 #[test]
 fn every_flipped_bit_is_noticed() {
-    let tiny = tiny_pack();
-    for whole in [&tiny[..], golden::PACK] {
+    for whole in &packs() {
         let mut bytes = whole.to_vec();
         for bit in bits(whole) {
             bytes[bit / 8] ^= 1 << (bit % 8);
@@ -224,8 +301,7 @@ fn every_flipped_bit_is_noticed() {
 
 #[test]
 fn every_flipped_bit_under_a_good_digest_is_harmless() {
-    let tiny = tiny_pack();
-    for whole in [&tiny[..], golden::PACK] {
+    for whole in &packs() {
         let mut bytes = whole.to_vec();
         let (mut refused, mut used) = (0, 0);
         for bit in bits(whole) {
@@ -252,7 +328,7 @@ fn every_flipped_bit_under_a_good_digest_is_harmless() {
 fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
     let mut fields = vec![(8, 2), (10, 2), (12, 4), (16, 8), (24, 4), (28, 4)];
     let pack = Pack::parse(whole).expect("a pack");
-    assert!(pack.depth().is_some() && pack.lexicon().is_some());
+    assert!(pack.candidates() > 0);
     let u64_at = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().expect("8 bytes"));
     let sections = u32::from_le_bytes(whole[12..16].try_into().expect("4 bytes")) as usize;
     for entry in 0..sections {
@@ -261,6 +337,13 @@ fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
         let section = u64_at(at + 8) as usize;
         match &whole[at..at + 4] {
             b"DPTH" => fields.extend((0..size_of::<DepthHead>() / 4).map(|i| (section + 4 * i, 4))),
+            b"RCOD" => {
+                fields.extend((0..size_of::<RecoderHead>() / 4).map(|i| (section + 4 * i, 4)));
+            }
+            b"SCOR" => {
+                fields.extend((0..size_of::<ScoresHead>() / 4).map(|i| (section + 4 * i, 4)));
+                fields.extend([(section + 4, 2), (section + 6, 2)]);
+            }
             b"LEXI" => {
                 fields.extend((0..size_of::<LexiconHead>() / 4).map(|i| (section + 4 * i, 4)));
                 // Some ends of words.
@@ -274,8 +357,7 @@ fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
 
 #[test]
 fn huge_numbers_in_any_field_are_harmless() {
-    let tiny = tiny_pack();
-    for whole in [&tiny[..], golden::PACK] {
+    for whole in &packs() {
         for (offset, size) in fields(whole) {
             let old = &whole[offset..offset + size];
             let mut number = [0; 8];
@@ -299,9 +381,9 @@ fn huge_numbers_in_any_field_are_harmless() {
 #[test]
 fn random_bytes_under_a_good_header_are_harmless() {
     let mut rng = PublicRng::new(0x7e57_0006);
-    let tiny = tiny_pack();
-    for _ in 0..2_000 {
-        let mut bytes = tiny.clone();
+    let tiny = tiny_packs();
+    for round in 0..3_000 {
+        let mut bytes = tiny[round % tiny.len()].clone();
         for _ in 0..1 + rng.next_u32() % 6 {
             let at = 128 + rng.next_u32() as usize % (bytes.len() - 128);
             let patch = [0, 1, 63, 64, 128, 255, rng.next_u32() as u8];
@@ -325,8 +407,8 @@ fn duplicate_and_empty_sections_are_handled() {
     let many: Vec<([u8; 4], Vec<u8>)> = (0..65u8).map(|i| ([i, b'a', 0, 255], vec![i])).collect();
     assert_eq!(parse_and_use(&pack(1, &many[..64])), Ok(()));
     assert!(parse_and_use(&pack(1, &many)).is_err());
-    for tag in [DEPTH_TAG, LEXICON_TAG] {
-        for length in 0..20 {
+    for tag in [DEPTH_TAG, LEXICON_TAG, SCORES_TAG, RECODER_TAG] {
+        for length in 0..50 {
             assert!(parse_and_use(&pack(1, &[(tag, vec![0; length])])).is_err());
         }
     }
@@ -511,6 +593,21 @@ fn pack_of(candidates: usize) -> Vec<u8> {
     .to_pack()
 }
 
+/// As many candidates as the default document scores.
+fn scores_of(candidates: usize) -> Vec<u8> {
+    let d = 64;
+    ScoreParts {
+        dimension: d,
+        recoder: None,
+        exponent: 8,
+        centre: vec![1; d],
+        weights: (0..candidates).map(|c| vec![c as i8; d]).collect(),
+        bias: (0..candidates as i32).collect(),
+        scoring: Scoring::Graded((0..16).map(|j| 1000 * j).collect()),
+    }
+    .to_pack()
+}
+
 /// Working memory does not grow with the number of candidates, and none of it is heap.
 #[test]
 fn documents_need_no_heap_whatever_the_candidates() {
@@ -526,7 +623,8 @@ fn documents_need_no_heap_whatever_the_candidates() {
         size_of::<Document<'_, 1, 20>>(),
         size_of::<Document<'_, 255, 20>>()
     );
-    for bytes in [pack_of(5_000), pack_of(50_000), golden::PACK.to_vec()] {
+    let fixed = [pack_of(5_000), pack_of(50_000), scores_of(12_800)];
+    for bytes in fixed.into_iter().chain(packs()) {
         let count = allocations(|| {
             let pack = Pack::parse(&bytes).expect("a pack");
             let mut document: Document = Document::new(&pack).expect("candidates");
