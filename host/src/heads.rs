@@ -13,8 +13,10 @@ use crate::kmeans::{check_finite, kmeans, normalised, transposed};
 use crate::trained::ScoreHeads;
 use crate::vectors::{DocumentVectors, mean};
 
-/// Q, the largest score. Finer steps change the result of a release less than its noise does.
-pub const SCORE_STEPS: usize = 16;
+/// Q, the largest score. On the validation documents of 20 Newsgroups 4, 8, 16 and 32 give the same F₁
+/// within 0.3 points;
+/// with 8, the levels of a release reach 20 sentences behind the best candidate.
+pub const SCORE_STEPS: usize = 8;
 
 /// λ, the ridge in units of the mean variance of a coordinate. Sentences of one document resemble
 /// each other, so there are fewer independent ones than rows, and the directions with little
@@ -196,7 +198,7 @@ pub fn clusters_as_targets(
 
 /// Heads that need no fit: the clipped cosine between a sentence and each of `centres`,
 /// `[candidates][dimension]` row-major, both seen from `centre`. The score is
-/// ⌊16·clip(slope·cos, 0, 1)⌋; it is 0 for a candidate at the centre.
+/// ⌊8·clip(slope·cos, 0, 1)⌋; it is 0 for a candidate at the centre.
 ///
 /// # Panics
 /// If the shapes do not fit each other.
@@ -213,7 +215,7 @@ pub fn cosine(centres: &[f32], centre: &[f32], dimension: usize, slope: f32) -> 
     }
 }
 
-/// The number of thresholds at or below z is ⌊16·clip(z, 0, 1)⌋; each is exact in 32 bits.
+/// The number of thresholds at or below z is ⌊8·clip(z, 0, 1)⌋; each is exact in 32 bits.
 fn thresholds() -> Vec<f32> {
     (1..=SCORE_STEPS)
         .map(|step| step as f32 / SCORE_STEPS as f32)
@@ -429,25 +431,25 @@ mod tests {
     }
 
     #[test]
-    fn scores_count_sixteenths() {
+    fn scores_count_eighths() {
         let heads = cosine(&[1.0, 0.0, 0.0, 0.0], &[0.0, 0.0], 2, 2.0);
         assert_eq!(heads.weights, [2.0, 0.0, 0.0, 0.0]);
         assert_eq!(heads.bias, [0.0, 0.0]);
         for (sentence, expected) in [
-            ([1.0, 0.0], 16),
-            ([3.0, 4.0], 16),
+            ([1.0, 0.0], 8),
+            ([3.0, 4.0], 8),
             ([-1.0, 0.0], 0),
             ([0.0, 1.0], 0),
             ([0.0, 0.0], 0),
-            // 2·cos 75° = 0.5176 = 8.28/16.
-            ([0.258_819, 0.965_926], 8),
+            // 2·cos 75° = 0.5176 = 4.14/8.
+            ([0.258_819, 0.965_926], 4),
         ] {
             assert_eq!(score(&heads, 0, &sentence), expected, "{sentence:?}");
             // The second candidate is at the centre.
             assert_eq!(score(&heads, 1, &sentence), 0);
         }
         let moved = cosine(&[6.0, 5.0], &[5.0, 5.0], 2, 1.0);
-        assert_eq!(score(&moved, 0, &[9.0, 5.0]), 16);
+        assert_eq!(score(&moved, 0, &[9.0, 5.0]), 8);
         assert_eq!(score(&moved, 0, &[4.0, 5.0]), 0);
     }
 
@@ -503,9 +505,9 @@ mod tests {
         let rows = vec![0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, -1.0, 0.0, 0.0, -2.0, 0.0];
         let documents = DocumentVectors::new(3, rows, vec![0, 2, 4]);
         let heads = fit(&documents, &[0, 1], 2).unwrap();
-        assert_eq!(score(&heads, 0, &[0.0, 3.0, 0.0]), 16);
+        assert_eq!(score(&heads, 0, &[0.0, 3.0, 0.0]), 8);
         assert_eq!(score(&heads, 1, &[0.0, 3.0, 0.0]), 0);
-        assert_eq!(score(&heads, 1, &[0.0, -3.0, 0.0]), 16);
+        assert_eq!(score(&heads, 1, &[0.0, -3.0, 0.0]), 8);
         // Largest coordinates.
         let rows = vec![f32::MAX, f32::MIN, f32::MIN, f32::MAX];
         let documents = DocumentVectors::new(2, rows, vec![0, 1, 2]);

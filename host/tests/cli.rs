@@ -125,7 +125,7 @@ fn text_becomes_releases_that_the_server_reads() {
     let folder = folder.path();
     let described = succeed(folder, &["inspect", "a.pack"]);
     assert!(
-        described.contains("scores      3 candidates, 0..=16 a sentence"),
+        described.contains("scores      3 candidates, 0..=8 a sentence"),
         "{described}"
     );
     assert!(
