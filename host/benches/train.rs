@@ -6,7 +6,8 @@
 use std::time::{Duration, Instant};
 
 use rayon::current_num_threads;
-use undertone::train::{Options, Run, Split, Targets, train_recoder};
+use undertone::heads::Targets;
+use undertone::train::{Options, Run, Split, train_recoder};
 use undertone::vectors::DocumentVectors;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;

@@ -680,11 +680,13 @@ mod tests {
         let f1 = |name, epsilon| macro_f1_of(&measured, name, epsilon);
         assert!(f1("non-private", 0) > 0.9);
         assert!(f1("random guess", 1) < 0.25);
-        for name in ["depth, as published", "depth, permute-and-flip"] {
+        for name in ["depth, as published", "depth, best variant"] {
             assert!(f1(name, 1) > f1(name, 0) + 0.1, "{name}");
-            assert!(f1(name, 1) < f1("non-private", 1), "{name}");
+            assert!(f1(name, 0) < f1("scores", 0), "{name}");
         }
-        assert!(f1("depth, permute-and-flip", 1) > f1("truncation", 1));
+        assert!(f1("depth, best variant", 1) > f1("truncation", 1));
+        assert!(f1("scores", 0) > 0.7 && f1("scores", 1) > 0.9);
+        assert!(f1("scores, no labels", 0) > f1("two stages", 0));
         for measured in &measured {
             let lengths: Vec<usize> = measured.by_sentences.iter().map(|point| point.x).collect();
             assert_eq!(lengths, [2, 4, 8, 16]);
@@ -700,7 +702,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(measured.iter().filter(|m| m.histogram.is_some()).count(), 2);
+        assert_eq!(measured.iter().filter(|m| m.histogram.is_some()).count(), 8);
     }
 
     #[test]

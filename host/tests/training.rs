@@ -1,0 +1,138 @@
+//! `undertone pack` with training, run as a user runs it, on the demo corpus with the built-in lexicon.
+#![cfg(feature = "train")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use undertone::demo;
+use undertone_core::pack::Pack;
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+    command.current_dir(folder).args(arguments);
+    command
+}
+
+/// What a run that must succeed says on standard error.
+fn succeed(folder: &Path, arguments: &[&str]) -> String {
+    let output = command(folder, arguments).output().unwrap();
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{arguments:?}: {shown}");
+    shown
+}
+
+fn corpus() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = demo::corpus(1).into_iter().map(|document| {
+        let line = serde_json::json!({"label": document.label, "text": document.text});
+        format!("{line}\n")
+    });
+    fs::write(folder.path().join("c.jsonl"), lines.collect::<String>()).unwrap();
+    folder
+}
+
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).unwrap();
+    let mut names: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    names.sort();
+    names
+}
+
+const PACK: [&str; 5] = ["pack", "--corpus", "c.jsonl", "--out", "a.pack"];
+
+#[test]
+fn heads_are_trained_for_an_epsilon() {
+    let folder = corpus();
+    let folder = folder.path();
+    succeed(
+        folder,
+        &[&PACK[..], &["--train", "3", "--epochs", "3"]].concat(),
+    );
+    let trained = fs::read(folder.join("a.pack")).unwrap();
+    let scores = Pack::parse(&trained).unwrap().scores().unwrap();
+    assert_eq!((scores.candidates(), scores.largest_score()), (12, 8));
+    let plot = fs::read_to_string(folder.join("a.loss.svg")).unwrap();
+    assert!(
+        plot.starts_with("<svg") && plot.contains("polyline"),
+        "{plot}"
+    );
+    succeed(folder, &PACK);
+    assert_ne!(fs::read(folder.join("a.pack")).unwrap(), trained);
+    assert_eq!(names(folder).len(), 4, "{:?}", names(folder));
+}
+
+#[test]
+fn an_interrupted_training_goes_on() {
+    let folder = corpus();
+    let folder = folder.path();
+    let train = |out: &'static str| {
+        let recoder = ["--selector", "depth", "--recoder", "12", "--epochs", "12"];
+        [&["pack", "--corpus", "c.jsonl", "--out", out], &recoder[..]].concat()
+    };
+    succeed(folder, &train("undisturbed.pack"));
+
+    let mut child = command(folder, &train("killed.pack"))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let partial = folder.join("killed.pack.training.partial");
+    let start = Instant::now();
+    while !partial.exists() {
+        assert!(start.elapsed() < Duration::from_secs(120), "no epoch ended");
+        assert!(child.try_wait().unwrap().is_none(), "it was over too soon");
+        thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!folder.join("killed.pack").exists());
+
+    let shown = succeed(folder, &train("killed.pack"));
+    assert!(shown.contains("epoch"), "{shown}");
+    let read = |name: &str| fs::read(folder.join(name)).unwrap();
+    assert!(read("killed.pack") == read("undisturbed.pack"));
+    // Two packs, each with candidates and losses, and the corpus.
+    assert_eq!(names(folder).len(), 7, "{:?}", names(folder));
+
+    let bytes = read("killed.pack");
+    let pack = Pack::parse(&bytes).unwrap();
+    assert!(pack.recoder().is_some() && pack.depth().is_some());
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused() {
+    let folder = corpus();
+    let folder = folder.path();
+    fs::write(folder.join("one.tsv"), "0\tOne sentence. Another one.\n").unwrap();
+    let before = names(folder);
+    for (arguments, message) in [
+        (
+            &["--train", "3", "--selector", "depth"][..],
+            "--train is for --selector scores",
+        ),
+        (&["--recoder", "12"], "--recoder is for --selector depth"),
+        (&["--train", "3", "--epochs", "0"], "epochs"),
+        (&["--selector", "depth", "--recoder", "481"], "481"),
+        (&["--train", "3", "--corpus", "one.tsv"], "class"),
+    ] {
+        let pack = ["pack", "--out", "a.pack"];
+        let corpus = ["--corpus", "c.jsonl"];
+        let corpus = if arguments.contains(&"--corpus") {
+            &[][..]
+        } else {
+            &corpus
+        };
+        let output = command(folder, &[&pack[..], corpus, arguments].concat())
+            .output()
+            .unwrap();
+        let shown = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !output.status.success() && shown.contains(message),
+            "{arguments:?}: {shown}"
+        );
+        assert!(!shown.contains("panicked"), "{arguments:?}: {shown}");
+        assert_eq!(names(folder), before, "{arguments:?} left something behind");
+    }
+}
