@@ -63,3 +63,71 @@ fn floor_log2(limit: f64, numbers: &[f32]) -> i32 {
     }
     (limit / f64::from(largest)).log2().floor() as i32
 }
+
+#[cfg(test)]
+mod tests {
+    use rand_distr::{Distribution, StandardNormal};
+    use undertone_core::pack::Pack;
+    use undertone_core::rng::PublicRng;
+
+    use crate::encoder::EncoderIdentity;
+    use crate::packer::{Directions, depth_pack};
+    use crate::trained::{Layer, Recoder};
+    use crate::vectors::DocumentVectors;
+
+    #[test]
+    fn a_device_recodes_what_was_trained() {
+        let mut rng = PublicRng::new(3);
+        let mut normal = |n: usize, scale: f64| -> Vec<f32> {
+            let draw = |_| {
+                (scale * <StandardNormal as Distribution<f64>>::sample(&StandardNormal, &mut rng))
+                    as f32
+            };
+            (0..n).map(draw).collect()
+        };
+        // Widths of their own, scales that differ by orders of magnitude, biases that matter.
+        let widths = [24, 40, 31, 16, 24];
+        let scales = [3.0, 0.02, 11.0, 0.4];
+        let layers = widths.windows(2).zip(scales).map(|(w, scale)| Layer {
+            inputs: w[0],
+            weights: normal(w[0] * w[1], scale),
+            bias: normal(w[1], scale),
+        });
+        let recoder = Recoder {
+            layers: layers.collect(),
+        };
+        let documents = DocumentVectors::new(24, normal(300 * 24, 0.05), (0..=300).collect());
+        let identity = EncoderIdentity {
+            name: "test".to_owned(),
+            digest: [0; 32],
+        };
+        let directions = Directions::Principal(6);
+        let bytes = depth_pack(&identity, &documents, Some(&recoder), directions, 1).unwrap();
+        let pack = Pack::parse(&bytes).unwrap();
+        let (section, core) = (pack.depth().unwrap(), pack.recoder().unwrap());
+
+        let recoded = recoder.apply(&documents);
+        let (_, columns) = crate::vectors::principal(recoded.rows(), 24, 6);
+        for direction in 0..6 {
+            let mut pairs = Vec::new();
+            for number in 0..documents.len() {
+                let mut device = [0; 6];
+                section.projections(Some(&core), documents.document(number), &mut device);
+                let wanted: f64 = recoded
+                    .document(number)
+                    .iter()
+                    .zip(columns.column(direction).iter())
+                    .map(|(x, v)| f64::from(*x) * v)
+                    .sum();
+                pairs.push((device[direction] as f64, wanted));
+            }
+            let n = pairs.len() as f64;
+            let mean = |f: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(f).sum::<f64>() / n;
+            let (a, b) = (mean(&|p| p.0), mean(&|p| p.1));
+            let covariance = mean(&|p| (p.0 - a) * (p.1 - b));
+            let spread = mean(&|p| (p.0 - a).powi(2)) * mean(&|p| (p.1 - b).powi(2));
+            let correlation = covariance / spread.sqrt();
+            assert!(correlation > 0.9999, "direction {direction}: {correlation}");
+        }
+    }
+}
