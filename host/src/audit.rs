@@ -106,6 +106,28 @@ impl Law {
     }
 }
 
+/// The probability that a release names one of the `deep` candidates out of `candidates` that are `lead`
+/// levels better than all others: table 1 of Meehan, Mrini and Chaudhuri 2022 ("conditions for deep
+/// candidates"), where it is at least 0.95 for m = 5000 and (ε, b, j*) = (3, 55, 5), (6, 25, 3),
+/// (10, 5, 2), (23, 1, 1).
+///
+/// # Shapes
+/// `candidates` m: `1..=65536`; `deep` b: `0..=m`; `lead` j*, in levels: in sentences for depth, in
+/// Q-ths of a sentence for scores. `ratio`: that of the document at some ε.
+///
+/// # Panics
+/// If `deep` exceeds `candidates`.
+pub fn deep_candidate(candidates: usize, deep: usize, lead: u16, ratio: Ratio, rule: Rule) -> f64 {
+    assert!(deep <= candidates, "{deep} of {candidates} candidates");
+    let mut levels = vec![lead; candidates];
+    levels[..deep].fill(0);
+    let law = Law::new(levels, ratio, rule);
+    match deep {
+        0 => 0.0,
+        _ => deep as f64 * law.probability(0),
+    }
+}
+
 /// The levels of all candidates for the document as it stands. Private data.
 pub fn levels(document: &HostDocument<'_>) -> Vec<u16> {
     let mut levels = Vec::new();
@@ -119,6 +141,31 @@ mod tests {
 
     fn ratio(epsilon: &str) -> Ratio {
         Ratio::new(epsilon.parse().unwrap())
+    }
+
+    #[test]
+    fn deep_candidates_are_drawn_as_published() {
+        for (epsilon, deep, lead, exponential, flip) in [
+            ("3", 55, 5, 0.9526, 0.9534),
+            ("6", 25, 3, 0.9760, 0.9769),
+            ("10", 5, 2, 0.9566, 0.9634),
+            ("23", 1, 1, 0.9518, 0.9751),
+        ] {
+            for (rule, expected) in [
+                (Rule::Exponential, exponential),
+                (Rule::PermuteAndFlip, flip),
+            ] {
+                let p = deep_candidate(5000, deep, lead, ratio(epsilon), rule);
+                assert!((p - expected).abs() < 5.1e-5, "{epsilon} {rule:?}: {p}");
+                // The formula of the paper, equation 4.
+                let weight = (epsilon.parse::<f64>().unwrap() * f64::from(lead) / 2.0).exp();
+                let paper = deep as f64 * weight / (deep as f64 * weight + (5000 - deep) as f64);
+                assert!(rule != Rule::Exponential || (p - paper).abs() < 1e-9);
+            }
+        }
+        assert_eq!(deep_candidate(5, 0, 1, ratio("1"), Rule::Exponential), 0.0);
+        let all = deep_candidate(5, 5, 1, ratio("1"), Rule::PermuteAndFlip);
+        assert!((all - 1.0).abs() < 1e-12);
     }
 
     #[test]

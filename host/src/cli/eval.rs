@@ -107,7 +107,11 @@ fn sentences(arguments: SentencesArgs) -> Result<()> {
 
     let mut report = Report {
         options,
-        command: env::args().collect::<Vec<String>>().join(" "),
+        command: ["undertone".to_owned()]
+            .into_iter()
+            .chain(env::args().skip(1))
+            .collect::<Vec<String>>()
+            .join(" "),
         tasks: Vec::new(),
     };
     for task in &tasks {

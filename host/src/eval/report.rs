@@ -151,7 +151,12 @@ impl Report {
         point: &Point<X>,
         x: &[&dyn Display],
     ) -> String {
-        let mut row = fields(&[&task.name, &task.encoder, &measured.name, &point.setting]);
+        let mut row = fields(&[
+            &task.name,
+            &measured.encoder,
+            &measured.name,
+            &point.setting,
+        ]);
         for x in x {
             let _ = write!(row, ",{x}");
         }
@@ -170,7 +175,7 @@ impl Report {
             let Some(histogram) = &measured.histogram else {
                 continue;
             };
-            let start = fields(&[&task.name, &task.encoder, &measured.name]);
+            let start = fields(&[&task.name, &measured.encoder, &measured.name]);
             for (level, count) in histogram.all.iter().enumerate() {
                 let _ = writeln!(csv, "{start},all candidates,,{level},{count}");
             }
@@ -186,7 +191,7 @@ impl Report {
     fn losses(&self) -> String {
         let mut csv = "task,encoder,mechanism,epsilon,worst_loss,pairs\n".to_owned();
         for (task, measured) in self.all() {
-            let start = fields(&[&task.name, &task.encoder, &measured.name]);
+            let start = fields(&[&task.name, &measured.encoder, &measured.name]);
             for loss in &measured.losses {
                 let (epsilon, worst, pairs) = (loss.epsilon, loss.worst, loss.pairs);
                 let _ = writeln!(csv, "{start},{epsilon},{worst:.9},{pairs}");
@@ -206,7 +211,7 @@ impl Report {
                 let _ = writeln!(csv, "{start},,{step},{:.6}", time.as_secs_f64());
             }
             for measured in &task.measured {
-                let start = fields(&[&task.name, &task.encoder, &measured.name]);
+                let start = fields(&[&task.name, &measured.encoder, &measured.name]);
                 for (step, time) in [
                     ("choose a setting", measured.tuning),
                     ("release and classify a document", measured.per_release),

@@ -202,6 +202,8 @@ pub struct Loss {
 pub struct Measured {
     /// Its name.
     pub name: String,
+    /// The encoder of the sentences.
+    pub encoder: String,
     /// What it promises.
     pub promise: String,
     /// What it is to the reader.
@@ -523,6 +525,7 @@ pub fn measure(data: &Data, columns: &[Column], options: &Options) -> Result<Vec
         }
         measured.push(Measured {
             name: column.name.clone(),
+            encoder: data.encoder.name.clone(),
             promise: column.promise.clone(),
             role: column.role,
             by_epsilon,
