@@ -15,11 +15,11 @@ use crate::output::{AtomicFile, DESCRIPTION, Tensor, write_tensors};
 /// One public candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// The identifier of the public document.
+    /// The identifier of the public document, the label, or the name of the cluster.
     pub id: String,
-    /// Its label, if the corpus has labels.
+    /// The label of the document, or the label itself; none without labels and for clusters.
     pub label: Option<String>,
-    /// Its most central sentence.
+    /// The sentence nearest to the middle of the document, or of all documents behind it.
     pub excerpt: String,
 }
 

@@ -154,7 +154,7 @@ fn text_becomes_releases_that_the_server_reads() {
     for (number, line) in lines.iter().enumerate() {
         assert_eq!(line["id"], format!("line-{}", number + 1));
         assert_eq!(line["epsilon"], "10");
-        assert_eq!(line["label"], line["document"]);
+        assert_eq!(line["label"], line["name"]);
         assert_eq!(line["label"], line["candidate"].to_string());
     }
     let own = |(number, line): &(usize, &serde_json::Value)| {

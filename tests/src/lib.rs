@@ -4,6 +4,7 @@
 //!
 //! | module | what the tests need it for |
 //! | --- | --- |
+//! | [`documents`] | documents to try, and their neighbours |
 //! | [`entropy`] | replayed and counted randomness |
 //! | [`golden`] | the golden pack and its vectors, from an independent implementation |
 //! | [`law`] | the exact output distribution of a selection, random bits included |
@@ -11,6 +12,7 @@
 //! | [`packs`] | small packs from plain arrays, and depth, scores and recoders from their definitions |
 //! | [`fit`] | a goodness-of-fit test with exact tail probabilities |
 
+pub mod documents;
 pub mod entropy;
 pub mod exponential;
 pub mod fit;

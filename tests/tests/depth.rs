@@ -6,10 +6,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
-use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::SeedableRng;
 use undertone_core::select::{Ratio, Rule, SliceLevels, select};
+use undertone_tests::documents::{
+    SentenceList, config, coordinate, insertions, levels_of, removals, replacements,
+};
 use undertone_tests::exponential::exp;
 use undertone_tests::law::law;
 use undertone_tests::packs::{DepthParts, naive_fixed};
@@ -20,43 +22,6 @@ const MAX_DIRECTIONS: usize = 4;
 
 /// Few sentences, so that documents are cut; few directions, so that states are small.
 type Small<'p> = Document<'p, 7, MAX_DIRECTIONS>;
-
-type SentenceList = Vec<Vec<f32>>;
-
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: if undertone_tests::soak() {
-            40 * cases
-        } else {
-            cases
-        },
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
-
-/// Any floats, and the ones that make trouble more often than they would come up.
-fn coordinate() -> impl Strategy<Value = f32> {
-    prop_oneof![
-        6 => (-40i8..=40).prop_map(|n| f32::from(n) / 8.0),
-        1 => any::<u32>().prop_map(f32::from_bits),
-        1 => prop::sample::select(vec![
-            f32::NAN,
-            -f32::NAN,
-            f32::INFINITY,
-            f32::NEG_INFINITY,
-            0.0,
-            -0.0,
-            f32::MIN_POSITIVE,
-            f32::from_bits(1),
-            f32::MAX,
-            f32::MIN,
-            0.5,
-            1.5,
-            -2.5,
-        ]),
-    ]
-}
 
 /// Packs at the scale of the coordinates above (most of them), and packs of any values at all.
 fn parts(candidates: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = DepthParts> {
@@ -103,12 +68,6 @@ fn documents(
     })
 }
 
-fn levels_of<const K: usize, const P: usize>(document: &Document<'_, K, P>) -> Vec<u16> {
-    let mut levels = Vec::new();
-    hazmat::levels(document, |block| levels.extend_from_slice(block));
-    levels
-}
-
 fn levels(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<u16> {
     let mut document = Small::new(pack).expect("candidates");
     for sentence in sentences {
@@ -121,41 +80,6 @@ fn depths(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<i32> {
     let half = (sentences.len() / 2) as i32;
     let levels = levels(pack, sentences).into_iter();
     levels.map(|level| half - i32::from(level)).collect()
-}
-
-/// Every document with one sentence exchanged for one of the pool or of the document itself.
-fn replacements(document: &SentenceList, pool: &SentenceList) -> Vec<SentenceList> {
-    let mut all = Vec::new();
-    for i in 0..document.len() {
-        for other in pool.iter().chain(document) {
-            let mut changed = document.clone();
-            changed[i].clone_from(other);
-            all.push(changed);
-        }
-    }
-    all
-}
-
-/// Every document with one sentence more.
-fn insertions(document: &SentenceList, pool: &SentenceList) -> Vec<SentenceList> {
-    let mut all = Vec::new();
-    for other in pool.iter().chain(document) {
-        let mut longer = document.clone();
-        longer.push(other.clone());
-        all.push(longer);
-    }
-    all
-}
-
-/// Every document with one sentence less.
-fn removals(document: &SentenceList) -> Vec<SentenceList> {
-    (0..document.len())
-        .map(|i| {
-            let mut shorter = document.clone();
-            shorter.remove(i);
-            shorter
-        })
-        .collect()
 }
 
 proptest! {

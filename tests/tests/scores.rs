@@ -10,12 +10,14 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
-use undertone_core::hazmat;
 use undertone_core::pack::{Pack, PackError};
 use undertone_core::release::Mechanism;
 use undertone_core::rng::rand_core::{Rng, SeedableRng};
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule, SliceLevels, select};
+use undertone_tests::documents::{
+    SentenceList, config, coordinate, insertions, levels_of, removals, replacements,
+};
 use undertone_tests::exponential::{Bounds, exp};
 use undertone_tests::law::{Law, law};
 use undertone_tests::packs::{
@@ -31,49 +33,12 @@ const MICRO: u64 = 1_000_000;
 /// Few sentences, so that documents are cut; room for 512 candidates.
 type Small<'p> = Document<'p, 7, 4>;
 
-type SentenceList = Vec<Vec<f32>>;
-
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases: if undertone_tests::soak() {
-            40 * cases
-        } else {
-            cases
-        },
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
-
 fn epsilon(micro: u32) -> Epsilon {
     Epsilon::from_micro(micro).expect("an epsilon")
 }
 
 fn per_step(micro: u32, steps: u8) -> Ratio {
     Ratio::per_step(epsilon(micro), NonZero::new(steps).expect("a step"))
-}
-
-/// Any floats, and the ones that make trouble more often than they would come up.
-fn coordinate() -> impl Strategy<Value = f32> {
-    prop_oneof![
-        6 => (-40i8..=40).prop_map(|n| f32::from(n) / 8.0),
-        1 => any::<u32>().prop_map(f32::from_bits),
-        1 => prop::sample::select(vec![
-            f32::NAN,
-            -f32::NAN,
-            f32::INFINITY,
-            f32::NEG_INFINITY,
-            0.0,
-            -0.0,
-            f32::MIN_POSITIVE,
-            f32::from_bits(1),
-            f32::MAX,
-            f32::MIN,
-            0.5,
-            1.5,
-            -2.5,
-        ]),
-    ]
 }
 
 /// Integers of any size, and the ends of their range.
@@ -213,12 +178,6 @@ fn any_candidates() -> impl Strategy<Value = usize> {
     ]
 }
 
-fn levels_of<const K: usize, const P: usize>(document: &Document<'_, K, P>) -> Vec<u16> {
-    let mut levels = Vec::new();
-    hazmat::levels(document, |block| levels.extend_from_slice(block));
-    levels
-}
-
 fn levels(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<u16> {
     let mut document = Small::new(pack).expect("candidates");
     for sentence in sentences {
@@ -227,33 +186,9 @@ fn levels(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<u16> {
     levels_of(&document)
 }
 
-/// Every document with one sentence exchanged for one of the pool or of the document itself.
-fn replacements<T: Clone>(document: &[T], pool: &[T]) -> Vec<Vec<T>> {
-    let mut all = Vec::new();
-    for i in 0..document.len() {
-        for other in pool.iter().chain(document) {
-            let mut changed = document.to_vec();
-            changed[i].clone_from(other);
-            all.push(changed);
-        }
-    }
-    all
-}
-
 /// Every document with one sentence more, and every one with one less.
 fn insertions_and_removals<T: Clone>(document: &[T], pool: &[T]) -> Vec<Vec<T>> {
-    let mut all = Vec::new();
-    for other in pool.iter().chain(document) {
-        let mut longer = document.to_vec();
-        longer.push(other.clone());
-        all.push(longer);
-    }
-    for i in 0..document.len() {
-        let mut shorter = document.to_vec();
-        shorter.remove(i);
-        all.push(shorter);
-    }
-    all
+    [insertions(document, pool), removals(document)].concat()
 }
 
 /// Checks the steps that the proof makes of one sentence more: in unit step i the sums with a score of
