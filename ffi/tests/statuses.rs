@@ -61,6 +61,23 @@ fn depth(directions: usize) -> Option<([u8; 4], Vec<u8>)> {
     Some((format::DEPTH_TAG, bytes))
 }
 
+/// A section of votes for embeddings of one coordinate.
+fn votes(candidates: usize) -> Option<([u8; 4], Vec<u8>)> {
+    let head = format::ScoresHead {
+        candidates: (candidates as u32).into(),
+        kind: format::SCORES_VOTE.into(),
+        largest_score: 1.into(),
+        exponent: 0.into(),
+        reserved: 0.into(),
+    };
+    let mut bytes = head.as_bytes().to_vec();
+    for array in [2, candidates, 4 * candidates, 0] {
+        bytes.resize(bytes.len().next_multiple_of(format::ALIGNMENT), 0);
+        bytes.resize(bytes.len() + array, 0);
+    }
+    Some((format::SCORES_TAG, bytes))
+}
+
 /// Memory for a handle.
 #[repr(align(16))]
 struct Memory<const N: usize>([u8; N]);
@@ -136,6 +153,13 @@ fn packs_without_what_a_document_needs_are_refused() {
         ),
         (pack(1, depth(100)), 1, 100, UNDERTONE_OK),
         (pack(1, depth(101)), 1, 101, UNDERTONE_TOO_MANY_DIRECTIONS),
+        (pack(1, votes(12_800)), 12_800, 0, UNDERTONE_OK),
+        (
+            pack(1, votes(12_801)),
+            12_801,
+            0,
+            UNDERTONE_TOO_MANY_CANDIDATES,
+        ),
     ] {
         let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
         let (status, pack) = init_pack(&mut pack_memory, &bytes);
