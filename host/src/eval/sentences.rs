@@ -714,7 +714,9 @@ mod tests {
         let scores = |options: &Options| {
             let columns = columns(&data, Extent::All, &nearest_mean, options).unwrap();
             let measured = measure(&data, &columns, options).unwrap();
-            let depth = measured.into_iter().find(|m| m.role == Role::Default);
+            let depth = measured
+                .into_iter()
+                .find(|m| m.name == "depth, as published");
             depth.unwrap().by_epsilon
         };
         let first = scores(&options);
