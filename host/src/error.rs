@@ -170,9 +170,7 @@ pub enum Error {
     },
 
     /// No document of the corpus can be a candidate.
-    #[error(
-        "none of the {read} documents has {min_sentences} sentences; lower --min-sentences or give a larger corpus"
-    )]
+    #[error("{}", no_candidates(*read, *min_sentences))]
     NoCandidates {
         /// Documents read.
         read: usize,
@@ -448,4 +446,15 @@ pub enum LineProblem {
     /// A line of a .tsv file has no tabulator.
     #[error("no tabulator; a line is the label, a tabulator and the text")]
     MissingTab,
+}
+
+fn no_candidates(read: usize, min_sentences: usize) -> String {
+    match (read, min_sentences) {
+        (0, _) => "the corpus has no documents".to_owned(),
+        (_, 1) => format!("none of the {read} documents has a sentence; give another corpus"),
+        _ => format!(
+            "none of the {read} documents has {min_sentences} sentences; lower --min-sentences or give a \
+             larger corpus"
+        ),
+    }
 }

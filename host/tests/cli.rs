@@ -488,6 +488,18 @@ fn broken_corpora_are_refused_by_line_before_anything_is_released() {
         &["pack", "--corpus", "short.tsv", "--out", "b.pack"],
         &["class"],
     );
+    fs::write(folder.join("empty.jsonl"), "").unwrap();
+    refuse(
+        folder,
+        &["pack", "--corpus", "empty.jsonl", "--out", "b.pack"],
+        &["the corpus has no documents"],
+    );
+    fs::write(folder.join("rulers.tsv"), "1\t-- ** --\n1\t...\n").unwrap();
+    refuse(
+        folder,
+        &["pack", "--corpus", "rulers.tsv", "--out", "b.pack"],
+        &["none of the 2 documents has a sentence"],
+    );
     let depth = ["--selector", "depth"];
     refuse(
         folder,
