@@ -418,6 +418,8 @@ const GREYS: [RGBColor; 3] = [
 struct Style {
     colour: RGBColor,
     width: u32,
+    /// Another encoder than the first mechanism's.
+    dashed: bool,
 }
 
 impl Style {
@@ -434,18 +436,27 @@ impl Style {
 fn styles(measured: &[Measured]) -> Vec<Style> {
     let mut colours = COLOURS.iter().cycle();
     let mut greys = GREYS.iter().cycle();
-    let style = |measured: &Measured| {
-        let (colour, width) = match measured.role {
-            Role::Default => (Some(&HIGHLIGHT), 4),
-            Role::Candidate => (colours.next(), 2),
-            Role::Bound | Role::Baseline => (greys.next(), 2),
+    let mut styles: Vec<Style> = Vec::new();
+    for own in measured {
+        let dashed = own.encoder != measured[0].encoder;
+        // With another encoder a mechanism keeps its colour.
+        let same = measured
+            .iter()
+            .zip(&styles)
+            .find(|(other, _)| dashed && own.name.ends_with(&format!(": {}", other.name)));
+        let (colour, width) = match (same, own.role) {
+            (Some((_, style)), _) => (Some(style.colour), 2),
+            (None, Role::Default) => (Some(HIGHLIGHT), 4),
+            (None, Role::Candidate) => (colours.next().copied(), 2),
+            (None, Role::Bound | Role::Baseline) => (greys.next().copied(), 2),
         };
-        Style {
-            colour: colour.copied().unwrap_or(BLACK),
+        styles.push(Style {
+            colour: colour.unwrap_or(BLACK),
             width,
-        }
-    };
-    measured.iter().map(style).collect()
+            dashed,
+        });
+    }
+    styles
 }
 
 fn highlight(measured: &Measured) -> &'static str {
@@ -605,7 +616,11 @@ fn curves<X>(
                 });
             chart.draw_series(bars)?;
             let points: Vec<(f64, f64)> = curve.iter().map(|(x, y, _)| (x.ln(), *y)).collect();
-            chart.draw_series(LineSeries::new(points.clone(), line))?;
+            if style.dashed {
+                chart.draw_series(DashedLineSeries::new(points.clone(), 6, 4, line))?;
+            } else {
+                chart.draw_series(LineSeries::new(points.clone(), line))?;
+            }
             let mark = style.colour.filled();
             let radius = style.width + 1;
             chart.draw_series(points.iter().map(|at| Circle::new(*at, radius, mark)))?;
@@ -650,13 +665,14 @@ fn levels(histogram: &Histogram) -> Result<String> {
         counts.iter().map(|n| 100.0 * *n as f64 / total).collect()
     };
     let all = share(&histogram.all);
-    // Beyond this level next to nothing lies.
+    // Beyond this level next to nothing is drawn, even with the least ε.
+    let widest = histogram.drawn.first().map(|(_, counts)| share(counts));
     let mut beyond = 100.0;
-    let shown = all.iter().take_while(|share| {
+    let shown = widest.iter().flatten().take_while(|share| {
         beyond -= **share;
-        beyond > 0.5
+        beyond > 1.0
     });
-    let end = shown.count() as f64 + 1.0;
+    let end = shown.count().max(7) as f64 + 1.0;
     let levels = end as usize + 1;
     // A few ε are enough: the least, the middle one, the largest.
     let drawn = &histogram.drawn;
@@ -668,10 +684,14 @@ fn levels(histogram: &Histogram) -> Result<String> {
         .map(|(epsilon, counts)| {
             let mut shares = share(counts);
             shares.resize(levels, 0.0);
+            shares.truncate(levels);
             (format!("drawn, ε = {epsilon}"), shares)
         })
         .collect();
-    let shares = curves.iter().flat_map(|(_, shares)| shares).chain(&all);
+    let shares = curves
+        .iter()
+        .flat_map(|(_, shares)| shares)
+        .chain(all.iter().take(levels));
     let most = shares.copied().fold(1.0, f64::max);
     svg((480, 340), |root| {
         let mut chart = ChartBuilder::on(root)
@@ -707,8 +727,9 @@ fn levels(histogram: &Histogram) -> Result<String> {
             let points = (0..).map(f64::from).zip(shares.iter().copied());
             let points: Vec<(f64, f64)> = points.collect();
             let line = colour.stroke_width(2);
+            let size = if levels > 24 { 0 } else { 3 };
             chart
-                .draw_series(LineSeries::new(points, line).point_size(3))?
+                .draw_series(LineSeries::new(points, line).point_size(size))?
                 .label(name.as_str())
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], line));
         }
