@@ -36,6 +36,7 @@
 //!
 //! Everything behind the conversion of coordinates is integer arithmetic.
 
+use subtle::{Choice, ConditionallySelectable};
 use zerocopy::little_endian::{I16, I32};
 use zeroize::Zeroize;
 
@@ -185,10 +186,8 @@ impl<'a> ScoresSection<'a> {
         let mut winner: u32 = 0;
         let mut best = i64::MIN;
         for (candidate, z) in (0u32..).zip(self.outputs(y, norm)) {
-            let better = i64::from(z > best);
             // Branch-free: which candidate wins is private.
-            winner = (winner & (better as u32).wrapping_sub(1))
-                | (candidate & (better as u32).wrapping_neg());
+            winner.conditional_assign(&candidate, Choice::from(u8::from(z > best)));
             best = best.max(z);
         }
         for (candidate, sum) in (0..self.candidates).zip(sums_mut(rows)) {

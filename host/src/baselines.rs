@@ -6,12 +6,10 @@
 use rand_distr::{Distribution, Exp1};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::rand_core::Rng;
+use undertone_core::scores::LEVELS;
 use undertone_core::select::{Ratio, Rule, SelectError, SliceLevels, select};
 
 use crate::vectors::DocumentVectors;
-
-/// All levels of a two-stage selection are below this.
-pub const LEVEL_BOUND: usize = 4096;
 
 /// The mean of truncated sentence vectors plus Laplace noise (Li and Clifton 2021, as used by Meehan,
 /// Mrini and Chaudhuri 2022).
@@ -124,7 +122,7 @@ pub fn randomised_response<R: Rng + ?Sized>(
 /// Draws a cluster with `first`, then one of its members with `second`: both indices.
 ///
 /// `members` gives the levels of the members of a cluster, in cluster order; levels are below
-/// [`LEVEL_BOUND`].
+/// [`LEVELS`].
 ///
 /// # Guarantee
 /// (ε₁ + ε₂)-DP when one sentence is replaced, if `first` and `second` are the ratios of ε₁ and ε₂ for as
@@ -147,9 +145,9 @@ pub fn two_stage<R: Rng + ?Sized>(
     let mut draw = |levels: &[u16], ratio| {
         let levels = SliceLevels {
             levels,
-            bound: LEVEL_BOUND,
+            bound: LEVELS,
         };
-        select::<LEVEL_BOUND, R>(&levels, rule, ratio, rng).map(|index| index as usize)
+        select::<LEVELS, R>(&levels, rule, ratio, rng).map(|index| index as usize)
     };
     let cluster = draw(clusters, first)?;
     let member = draw(&members(cluster), second)?;

@@ -23,7 +23,11 @@ use undertone::resume::{CachedEncoder, PartialLines};
 use undertone::text::message_body;
 use undertone::{demo, mechanism};
 #[cfg(feature = "train")]
-use undertone::{heads::Targets, vectors::DocumentVectors};
+use undertone::{
+    heads::Targets,
+    train::{self, PackTraining},
+    vectors::DocumentVectors,
+};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
@@ -155,13 +159,13 @@ struct PackArgs {
     #[cfg(feature = "train")]
     #[arg(long, value_name = "EPSILON")]
     train: Option<Epsilon>,
-    /// Depth: train a recoder that keeps so many clusters of documents apart.
+    /// Depth: train a recoder that keeps so many clusters of documents apart [default: 50].
     #[cfg(feature = "train")]
-    #[arg(long, value_name = "CLUSTERS", num_args = 0..=1, default_missing_value = "50")]
-    recoder: Option<usize>,
+    #[arg(long, value_name = "CLUSTERS")]
+    recoder: Option<Option<usize>>,
     /// How often training sees each document; the losses are drawn beside the pack, ending .loss.svg.
     #[cfg(feature = "train")]
-    #[arg(long, value_name = "N", default_value_t = undertone::train::Options::default().epochs)]
+    #[arg(long, value_name = "N", default_value_t = train::Options::default().epochs)]
     epochs: usize,
     /// Seed of everything that is drawn: candidates, directions, first centres and weights.
     #[arg(long, default_value_t = Options::default().seed)]
@@ -466,8 +470,25 @@ impl PackArgs {
         let encoder = self.encoder.open(LexiconEncoder::embedded)?;
         AtomicFile::check(&self.out)?;
         #[cfg(feature = "train")]
-        if self.train.is_some() || self.recoder.is_some() {
-            return self.build_trained(&encoder);
+        match (self.train, self.recoder) {
+            (Some(epsilon), _) => {
+                let epsilon = f64::from(epsilon.micro()) * 1e-6;
+                return self.with_training(|training| {
+                    let fit = |documents: &DocumentVectors, targets: &Targets| {
+                        training.scores(documents, targets, epsilon)
+                    };
+                    self.build(&encoder, self.scores(&fit))
+                });
+            }
+            (None, Some(clusters)) => {
+                let clusters = clusters.unwrap_or(train::CLUSTERS);
+                return self.with_training(|training| {
+                    let recode =
+                        |documents: &DocumentVectors| training.recoder(documents, clusters);
+                    self.build(&encoder, self.depth(Some(&recode)))
+                });
+            }
+            (None, None) => {}
         }
         match self.selector {
             SelectorArg::Scores => self.build(&encoder, self.scores(&packer::closed_form)),
@@ -475,15 +496,11 @@ impl PackArgs {
         }
     }
 
-    /// [`build`](PackArgs::build) with a training inside, which goes on where it was interrupted.
+    /// `build`s with a training, which goes on where it was interrupted.
     #[cfg(feature = "train")]
-    fn build_trained(&self, encoder: &OpenEncoder) -> Result<()> {
-        use undertone::train::{self, PackTraining, checkpoint, plot};
-
-        let mut partial = self.out.clone().into_os_string();
-        partial.push(".training.partial");
-        let partial = PathBuf::from(partial);
-        let training = PackTraining {
+    fn with_training(&self, build: impl FnOnce(&PackTraining<'_>) -> Result<()>) -> Result<()> {
+        let partial = beside(&self.out, ".training.partial");
+        build(&PackTraining {
             options: train::Options {
                 epochs: self.epochs,
                 seed: self.seed,
@@ -491,23 +508,9 @@ impl PackArgs {
             },
             checkpoint: &partial,
             notice: &|line| eprintln!("{line}"),
-            losses: &|epochs| plot::write_loss(&self.out.with_extension("loss.svg"), epochs),
-        };
-        match (self.train, self.recoder) {
-            (Some(epsilon), _) => {
-                let epsilon = f64::from(epsilon.micro()) * 1e-6;
-                let fit = |documents: &DocumentVectors, targets: &Targets| {
-                    training.scores(documents, targets, epsilon)
-                };
-                self.build(encoder, self.scores(&fit))?;
-            }
-            (None, clusters) => {
-                let clusters = clusters.unwrap_or(train::CLUSTERS);
-                let recode = |documents: &DocumentVectors| training.recoder(documents, clusters);
-                self.build(encoder, self.depth(Some(&recode)))?;
-            }
-        }
-        checkpoint::remove(&partial)
+            losses: &|epochs| train::plot::write_loss(&self.out.with_extension("loss.svg"), epochs),
+        })?;
+        train::checkpoint::remove(&partial)
     }
 }
 
@@ -539,6 +542,13 @@ fn save_pack(path: &Path, built: &Built) -> Result<()> {
     write(path, &built.pack)
 }
 
+/// The file name of `out` with one more ending.
+fn beside(out: &Path, ending: &str) -> PathBuf {
+    let mut path = out.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
+}
+
 /// Encodes public text for the output `out`; what a neural encoder has done survives an interrupted
 /// run.
 fn resumable<T>(
@@ -550,9 +560,8 @@ fn resumable<T>(
     if encoder.lexicon.is_some() {
         return work(encoder.encoder.as_ref());
     }
-    let mut path = out.as_os_str().to_owned();
-    path.push(".embeddings.partial");
-    let cached = CachedEncoder::open(encoder.encoder.as_ref(), path.into())?;
+    let path = beside(out, ".embeddings.partial");
+    let cached = CachedEncoder::open(encoder.encoder.as_ref(), path)?;
     if cached.known() > 0 {
         eprintln!("resuming: {} sentences are encoded already", cached.known());
     }

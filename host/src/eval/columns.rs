@@ -379,22 +379,19 @@ impl<'a> Made<'a> {
         (0..targets.classes).flat_map(centre).collect()
     }
 
-    /// Heads trained through the mechanism at each of some ε, from the closed form.
-    fn trained(&self, targets: &Targets, class_of: &[usize]) -> Result<Vec<Box<dyn Mechanism>>> {
+    /// Heads trained through the mechanism at each of some ε, from the closed form. `validation` is the
+    /// class of each validation document.
+    fn trained(
+        &self,
+        targets: &Targets,
+        validation: &[usize],
+        class_of: &[usize],
+    ) -> Result<Vec<Box<dyn Mechanism>>> {
         let start = self.fit(targets)?;
-        // Training wants a class for the validation documents too.
         let mut of_documents = vec![0; self.data.learning.labels.len()];
-        for (number, target) in self.data.train.iter().zip(&targets.of_documents) {
+        let train = self.data.train.iter().zip(&targets.of_documents);
+        for (number, target) in train.chain(self.data.validation.iter().zip(validation)) {
             of_documents[*number] = *target;
-        }
-        let unseen = self.data.learning.subset(&self.data.validation);
-        let nearest = self.nearest(&self.centres(targets), &unseen.documents.means());
-        for (place, number) in self.data.validation.iter().enumerate() {
-            of_documents[*number] = if targets.of_documents == self.train.labels {
-                unseen.labels[place]
-            } else {
-                nearest[place]
-            };
         }
         let targets = Targets {
             of_documents,
@@ -537,7 +534,9 @@ pub fn columns(
     let label_heads = made.fit(&labels)?;
     let clusters = made.clusters(None)?;
     let cluster_heads = made.fit(&clusters)?;
-    let cluster_class = made.classifier.predict(&made.centres(&clusters));
+    let cluster_centres = made.centres(&clusters);
+    let cluster_class = made.classifier.predict(&cluster_centres);
+    let unseen = data.learning.subset(&data.validation);
     if extent == Extent::All {
         let votes = made.clusters(Some(VOTE_CLUSTERS.min(made.train.documents.len())))?;
         let vote_centres = made.centres(&votes);
@@ -581,7 +580,7 @@ pub fn columns(
             members[clusters.of_documents[*document]].push(candidate);
         }
         // A cluster that lost all its documents to the draw stands for the candidate nearest to it.
-        let nearest = made.nearest(&document_means, &made.centres(&clusters));
+        let nearest = made.nearest(&document_means, &cluster_centres);
         for (members, nearest) in members.iter_mut().zip(nearest) {
             if members.is_empty() {
                 members.push(nearest);
@@ -612,6 +611,7 @@ pub fn columns(
                 classes: labels.classes,
             })],
         ));
+        let nearest_cluster = made.nearest(&cluster_centres, &unseen.documents.means());
         columns.push(column(
             "scores trained, no labels",
             format!(
@@ -619,7 +619,7 @@ pub fn columns(
                 clusters.classes
             ),
             Role::Candidate,
-            made.trained(&clusters, &cluster_class)?,
+            made.trained(&clusters, &nearest_cluster, &cluster_class)?,
         ));
     }
     columns.push(column(
@@ -636,7 +636,7 @@ pub fn columns(
             "scores trained",
             format!("{SENTENCE}: heads of the labels, trained through the mechanism."),
             Role::Candidate,
-            made.trained(&labels, &own)?,
+            made.trained(&labels, &unseen.labels, &own)?,
         ));
     }
     columns.push(column(

@@ -18,7 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use safetensors::SafeTensors;
+use safetensors::{Dtype, SafeTensors};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use undertone_core::rng::{self, PublicRng};
@@ -369,7 +369,8 @@ fn read_vectors(bytes: &[u8], dimension: usize, documents: usize) -> Option<Docu
     let offsets: Vec<usize> = numbers::<U64>(tensors.tensor("offsets").ok()?.data())
         .map(|x| usize::try_from(x.get()).ok())
         .collect::<Option<_>>()?;
-    let fits = embeddings.shape() == [*offsets.last()?, dimension]
+    let fits = embeddings.dtype() == Dtype::F32
+        && embeddings.shape() == [*offsets.last()?, dimension]
         && offsets.len() == documents + 1
         && offsets.first() == Some(&0)
         && offsets.is_sorted();

@@ -14,12 +14,12 @@ use undertone_core::document::DocumentError;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::rng::PublicRng;
+use undertone_core::scores::LEVELS;
 use undertone_core::select::{Ratio, Rule, SliceLevels, select};
 
 use super::data::Data;
 use super::metrics::{MeanSd, accuracy, macro_f1};
 use crate::audit::{self, Law};
-use crate::baselines::LEVEL_BOUND;
 use crate::error::{Error, Result};
 use crate::heads::Targets;
 use crate::mechanism::{self, HostDocument, MAX_SENTENCES};
@@ -290,7 +290,7 @@ impl Selection {
             // The law does not depend on the bound, the time does; here it may show the document.
             bound: usize::from(worst) + 1,
         };
-        let drawn = select::<LEVEL_BOUND, _>(&levels, self.rule, self.ratio(epsilon), rng);
+        let drawn = select::<LEVELS, _>(&levels, self.rule, self.ratio(epsilon), rng);
         let drawn = drawn.map_err(|error| Error::Document(DocumentError::Selection(error)))?;
         Ok(drawn as usize)
     }
