@@ -1,10 +1,10 @@
-//! `undertone eval`: experiments on public corpora.
+//! `undertone eval sentences`.
 
 use std::env;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use undertone::encoder::LexiconEncoder;
 use undertone::error::{Error, Result};
 use undertone::eval::columns::{Extent, columns};
@@ -13,16 +13,10 @@ use undertone::eval::report::{Report, TaskReport};
 use undertone::eval::sentences::{Options, measure, perceptron};
 use undertone_core::epsilon::Epsilon;
 
-use super::EncoderArgs;
-
-#[derive(Subcommand)]
-pub(super) enum Experiment {
-    /// How well released documents can be classified, against epsilon and the number of sentences.
-    Sentences(SentencesArgs),
-}
+use crate::cli::EncoderArgs;
 
 #[derive(Args)]
-pub(super) struct SentencesArgs {
+pub(in crate::cli) struct Arguments {
     /// Public, labelled corpora (.jsonl, .jsonl.gz, .tsv or .tsv.gz), or task files (.json) that name a
     /// training and a test corpus and the classes; each is one experiment.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
@@ -63,12 +57,7 @@ pub(super) struct SentencesArgs {
     out: PathBuf,
 }
 
-pub(super) fn run(experiment: Experiment) -> Result<()> {
-    let Experiment::Sentences(arguments) = experiment;
-    sentences(arguments)
-}
-
-fn sentences(arguments: SentencesArgs) -> Result<()> {
+pub(super) fn run(arguments: Arguments) -> Result<()> {
     let tasks = arguments
         .data
         .iter()

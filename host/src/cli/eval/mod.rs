@@ -1,0 +1,18 @@
+//! `undertone eval`: experiments on public corpora, a file each.
+
+mod sentences;
+
+use clap::Subcommand;
+use undertone::error::Result;
+
+#[derive(Subcommand)]
+pub(super) enum Experiment {
+    /// How well released documents can be classified, against epsilon and the number of sentences.
+    Sentences(sentences::Arguments),
+}
+
+pub(super) fn run(experiment: Experiment) -> Result<()> {
+    match experiment {
+        Experiment::Sentences(arguments) => sentences::run(arguments),
+    }
+}
