@@ -333,6 +333,17 @@ pub enum Error {
         most: f32,
     },
 
+    /// A bag without words.
+    #[error("a bag of words without words has no distance; leave it out")]
+    EmptyBag,
+
+    /// Costs that no cheapest transport was found for.
+    #[error("cannot solve a transport problem: {problem}")]
+    Costs {
+        /// What is wrong.
+        problem: String,
+    },
+
     /// A task file with the wrong content.
     #[error("`{}` is not a task file: {problem}", path.display())]
     Task {

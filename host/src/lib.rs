@@ -26,5 +26,6 @@ pub mod train;
 pub mod trained;
 pub mod vectors;
 pub mod vocabulary;
+pub mod wmd;
 
 pub use error::{Error, Result};
