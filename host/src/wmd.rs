@@ -19,9 +19,9 @@ use crate::error::{Error, Result};
 /// If `dimension` is 0 or does not divide the lengths.
 ///
 /// # Cost
-/// Bags of equal size: time cubic in it at most, below a millisecond for 100 words of 300
+/// Bags of equal size: time cubic in it at most, about a millisecond for 100 words of 300
 /// coordinates on a desktop processor, most of it for the distances. Others: a linear programme of
-/// a·b variables, some hundred times slower.
+/// a·b variables, some thirty times slower.
 ///
 /// ```
 /// # fn main() -> undertone::Result<()> {
