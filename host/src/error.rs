@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use undertone_core::document::DocumentError;
 use undertone_core::pack::PackError;
+use undertone_core::words::WordsError;
 
 /// `Result` with the [`enum@Error`] of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -221,7 +222,7 @@ pub enum Error {
     },
 
     /// A pack without a lexicon where one is needed.
-    #[error("`{}` has no lexicon; make one with `undertone distil`", path.display())]
+    #[error("`{}` has no lexicon; make one with `undertone distil` or `undertone vocabulary`", path.display())]
     NoLexicon {
         /// The file.
         path: PathBuf,
@@ -230,6 +231,28 @@ pub enum Error {
     /// The device side refused.
     #[error("{0}")]
     Document(DocumentError),
+
+    /// The device side refused to release words.
+    #[error("{0}")]
+    Words(WordsError),
+
+    /// A list of words that cannot be used.
+    #[error("cannot use the words of `{}`: {problem}", path.display())]
+    WordList {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A corpus whose words cannot be ranked by what they tell about its labels.
+    #[error("cannot rank the words of `{}`: {problem}", path.display())]
+    Ranking {
+        /// The corpus.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
 
     /// A candidates file with the wrong content.
     #[error("`{}` is not a candidates file: {problem}; `undertone pack` writes one", path.display())]
