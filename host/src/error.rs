@@ -51,13 +51,13 @@ pub enum Error {
         problem: LineProblem,
     },
 
-    /// An option that the chosen selector has no use for.
-    #[error("{option} is for --selector {selector}; leave one of the two out")]
+    /// An option that has no use beside another one.
+    #[error("{option} is for {of}; leave one of the two out")]
     OptionOfOther {
         /// The option.
         option: &'static str,
-        /// The selector it belongs to.
-        selector: &'static str,
+        /// The option and value it belongs to.
+        of: &'static str,
     },
 
     /// A path cannot be the name of a file to write.

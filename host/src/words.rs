@@ -98,39 +98,51 @@ pub const WEAK: f64 = 20.0;
 pub fn guarantee(
     vocabulary: &Vocabulary<'_>,
     size: u16,
+    mechanism: WordMechanism,
     epsilon: Epsilon,
 ) -> (String, Option<String>) {
     let q = 2f64.powi(vocabulary.unit_exponent());
+    let (slack, bound, but) = match mechanism {
+        WordMechanism::LaplaceNearest => (
+            0.0,
+            "WMD(b, b') + n·2^-22",
+            "; a word of distance D adds at most\n            (1 + e^(ε·D))·2^-60 to the probability of a release"
+                .to_owned(),
+        ),
+        _ => (
+            q,
+            "(WMD(b, b') + q)",
+            format!(",\n            and q = {q}, the step of levels"),
+        ),
+    };
     let mut text = format!(
-        "guarantee   A release has {size} words, drawn from the text by frequency and exchanged with ε = {epsilon} per \
-         unit of distance each.\n            \
-         Let b and b' be what is drawn from two texts. No release is more than e^(ε·n·(WMD(b, b') + q)) times \
-         likelier\n            \
-         from one than from the other, with n = {size}, the word mover's distance WMD, and q = {q}, the step of \
-         levels.\n"
+        "guarantee   A release has n = {size} words, drawn from the text by frequency and exchanged with ε = {epsilon} \
+         per unit of\n            \
+         distance each. Let b and b' be what is drawn from two texts. No release is more than e^(ε·n·{bound})\n            \
+         times likelier from one than from the other, with the word mover's distance WMD{but}.\n"
     );
     let Some(typical) = TypicalDistances::of(vocabulary) else {
         return (text, None);
     };
     let epsilon = f64::from(epsilon.micro()) * 1e-6;
-    text += "one word    exchanged for      distance   ε·(distance + q)   factor\n";
+    text += "one word    exchanged for      distance   exponent   factor\n";
     let mut warning = None;
     for (other, distance) in [
         ("its nearest", typical.nearest),
         ("its 10th nearest", typical.tenth),
         ("any other", typical.any),
     ] {
-        let exponent = epsilon * (distance + q);
+        let exponent = epsilon * (distance + slack);
         let _ = writeln!(
             text,
-            "            {other:16} {distance:>10.3} {exponent:>18.1}   {:.2e}",
+            "            {other:16} {distance:>10.3} {exponent:>10.1}   {:.2e}",
             exponent.exp()
         );
         if exponent.partial_cmp(&WEAK) == Some(Ordering::Greater) && warning.is_none() {
             warning = Some(format!(
                 "warning: for a word and {other} the promise is a factor of e^{exponent:.1}, above e^{WEAK}: it \
                  hardly limits what a release tells about which of them was drawn; at --epsilon {:.3} it is e^{WEAK}",
-                WEAK / (distance + q)
+                WEAK / (distance + slack)
             ));
         }
     }
