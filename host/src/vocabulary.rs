@@ -450,6 +450,7 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
     use npyz::{AutoSerialize, Serialize, WriterBuilder};
+    use proptest::prelude::*;
     use std::fs;
     use std::io::Write;
     use tempfile::TempDir;
@@ -726,5 +727,68 @@ mod tests {
         assert!(error.contains("1e20") && error.contains("5.45"), "{error}");
         // Too small for any step is zero.
         assert!(vectors(&[("a", &[1e-9])]).lexicon_pack(None, 1).is_err());
+    }
+
+    #[test]
+    fn sizes_that_a_header_only_claims_are_refused() {
+        let header = |shape: &str| {
+            let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
+            let length = (text.len() as u16).to_le_bytes();
+            [b"\x93NUMPY\x01\x00", &length[..], text.as_bytes()].concat()
+        };
+        // Sizes whose product overflows are refused too, but where overflow is checked npyz panics before.
+        for shape in [
+            "(2, 300)",
+            "(4611686018427387904, 3)",
+            "(2, -1)",
+            "(1e9, 1)",
+        ] {
+            let folder = folder(&[("a.npy", &header(shape)), ("a.vocab.txt", b"one\ntwo")]);
+            assert!(
+                Vectors::open(folder.path().join("a.npy")).is_err(),
+                "{shape}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_vectors_or_an_error(
+            text in prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..200),
+                "([a-c’İ'_]{0,3} (-?[0-9.e]{1,4} ?){0,3}(\n|\r\n|\t)?){0,6}".prop_map(String::into_bytes),
+            ]
+        ) {
+            if let Ok(read) = read("a.txt", &text) {
+                prop_assert_eq!(read.vectors.len(), read.words.len() * read.dimension);
+                prop_assert!(read.vectors.iter().all(|x| x.is_finite()));
+                if let Ok(made) = read.lexicon_pack(None, 3) {
+                    let left_out = made.unusable + made.duplicates + made.zero + made.cut;
+                    prop_assert_eq!(made.words + left_out, read.words.len());
+                    let pack = Pack::parse(&made.pack).unwrap();
+                    let lexicon = pack.lexicon().unwrap();
+                    for index in 0..lexicon.n_words() {
+                        let word = lexicon.word(index).unwrap();
+                        prop_assert!(words(word).eq([word]), "{word}");
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn a_damaged_matrix_is_no_panic(
+            damage in prop::collection::vec((0usize..152, any::<u8>()), 1..4)
+        ) {
+            let mut bytes = npy(&[2, 3], Order::C, &[1f32; 6]);
+            for (position, byte) in damage {
+                if let Some(there) = bytes.get_mut(position) {
+                    *there = byte;
+                }
+            }
+            let folder = folder(&[("a.npy", &bytes), ("a.vocab.txt", b"one\ntwo")]);
+            if let Ok(read) = Vectors::open(folder.path().join("a.npy")) {
+                prop_assert_eq!(read.vectors.len(), 2 * read.dimension);
+            }
+        }
     }
 }
