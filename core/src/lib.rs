@@ -69,6 +69,7 @@ pub mod release;
 pub mod rng;
 pub mod scores;
 pub mod select;
+pub mod words;
 
 #[cfg(test)]
 extern crate std;
