@@ -131,8 +131,13 @@ impl Ratio {
         self.0
     }
 
+    /// The ratio with this `C`. Whoever makes one proves what it promises.
+    pub(crate) const fn of_constant(constant: u64) -> Self {
+        Self(constant)
+    }
+
     /// The weight one level below `weight`: `max(1, ⌈weight·C / 2⁶⁴⌉)`. `weight` is at most 2⁶⁴.
-    fn step(self, weight: u128) -> u128 {
+    pub(crate) fn step(self, weight: u128) -> u128 {
         // weight·C ≤ 2^128 − 2^64, so adding 2^64 − 1 does not overflow.
         ((weight.min(1 << 64) * u128::from(self.0) + u128::from(u64::MAX)) >> 64).max(1)
     }

@@ -324,28 +324,37 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
+/// Coordinates whose differences are held at a time.
+const CHUNK: usize = 64;
+
 /// The squared distance of two vectors, modulo 2³²: that of two words is at most 512·255².
 /// Coordinates differ by less than 2¹⁵.
 #[inline]
 fn squared_distance(row: &Row, vector: &[i8]) -> u32 {
-    // In this form compilers find the instruction that multiplies 16-bit numbers and adds the products in
-    // pairs: 1.5 times as fast as one loop over all, 2 times as fast in chunks of 16.
-    const CHUNK: usize = 64;
     let (chunks, rest) = vector.as_chunks::<CHUNK>();
     let (rows, _) = row.as_chunks::<CHUNK>();
+    let mut differences = [0; CHUNK];
     let mut sum = 0u32;
     for (row, chunk) in rows.iter().zip(chunks) {
-        sum = sum.wrapping_add(sum_of_squares(row, chunk));
+        sum = sum.wrapping_add(sum_of_squares(row, chunk, &mut differences));
     }
     let row_rest = row.get(chunks.len() * CHUNK..).unwrap_or_default();
-    sum.wrapping_add(sum_of_squares(row_rest, rest))
+    differences = [0; CHUNK];
+    sum = sum.wrapping_add(sum_of_squares(row_rest, rest, &mut differences));
+    sum
 }
 
-/// The sum of the squares of differences, modulo 2³².
-#[inline]
-fn sum_of_squares(a: &[i16], b: &[i8]) -> u32 {
-    let squares = a.iter().zip(b).map(|(a, b)| {
-        let difference = i32::from(a.wrapping_sub(i16::from(*b)));
+/// The sum of the squares of differences, modulo 2³²; those that are there for coordinates that are not count.
+///
+/// Compilers see that 16-bit products are added in pairs, which vector units have an instruction for, if the
+/// differences are stored first and their number is fixed: 1.5 times as fast as in one go.
+#[inline(always)]
+fn sum_of_squares(a: &[i16], b: &[i8], differences: &mut [i16; CHUNK]) -> u32 {
+    for ((difference, a), b) in differences.iter_mut().zip(a).zip(b) {
+        *difference = a.wrapping_sub(i16::from(*b));
+    }
+    let squares = differences.iter().map(|difference| {
+        let difference = i32::from(*difference);
         difference.wrapping_mul(difference)
     });
     squares.fold(0, i32::wrapping_add) as u32

@@ -1,10 +1,11 @@
-"""Our k-means, training and assignment beside scikit-learn's, PyTorch's and SciPy's, in one run.
+"""Our k-means, nearest word, training and assignment beside scikit-learn's, faiss's, PyTorch's and SciPy's, in one run.
 
-    python3 host/benches/peers.py [kmeans] [train] [wmd]
+    python3 host/benches/peers.py [kmeans] [nearest] [train] [wmd]
 
 Samples alternate, ours then theirs, so that a machine that is busy for a while is busy for both. For each pair it
-prints the medians and the ratio. It needs numpy, and scikit-learn for k-means, torch for training, scipy for
-assignment; both sides get as many threads as THREADS says (2 unless set). Not a test: nothing fails for being slow.
+prints the medians and the ratio. It needs numpy, and scikit-learn for k-means, faiss-cpu for the nearest word, torch
+for training, scipy for assignment; both sides get as many threads as THREADS says (2 unless set), but one for the
+nearest word and for assignment. Not a test: nothing fails for being slow.
 """
 
 import importlib.util
@@ -42,8 +43,8 @@ def answering(command):
     """Starts a bench that gives a sample for each line, and a function that asks for one."""
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def ask():
-        child.stdin.write("\n")
+    def ask(line=""):
+        child.stdin.write(f"{line}\n")
         child.stdin.flush()
         return json.loads(child.stdout.readline())
 
@@ -98,6 +99,59 @@ def kmeans():
         what = f"k-means {n} x {d}, {clusters} clusters, {iterations} iterations, {THREADS} threads"
         own, peer = ([sample["seconds"] for sample in side] for side in zip(*pairs))
         report(what, "s", own, peer, f"scikit-learn {sklearn.__version__}", "time ratio")
+
+
+def nearest():
+    need("faiss", "faiss-cpu")
+    import faiss
+    import numpy as np
+
+    faiss.omp_set_num_threads(1)
+    program = executable("nearest")
+    # As in word vectors: norms around 6, a spectrum that falls off. Noise of the n-dimensional Laplace
+    # distribution for epsilon, so that at 10 a point is far from every word.
+    words, d, queries, grid_exponent = 50_000, 300, 200, -12
+    random = np.random.default_rng(0)
+    vectors = random.standard_normal((words, d), dtype=np.float32) * np.arange(1, d + 1, dtype=np.float32) ** -0.4
+    vectors *= np.float32(6) / np.linalg.norm(vectors, axis=1).mean()
+    step = np.float32(2) ** np.ceil(np.log2(np.abs(vectors).max() / 127))
+    bytes_ = np.rint(vectors / step).astype(np.int8)
+    exact, rounded = faiss.IndexFlatL2(d), faiss.IndexFlatL2(d)
+    exact.add(vectors)
+    rounded.add(bytes_ * step)
+    for epsilon in (10, 50, 200):
+        noise = random.standard_normal((queries, d))
+        noise *= (random.standard_gamma(d, queries) / epsilon / np.linalg.norm(noise, axis=1))[:, None]
+        started = random.integers(words, size=queries)
+        points = np.rint((vectors[started] + noise) * 2.0**-grid_exponent).astype("<i4")
+        floats = (points * 2.0**grid_exponent).astype(np.float32)
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, name) for name in ("vectors", "points")]
+            bytes_.tofile(paths[0])
+            points.tofile(paths[1])
+            command = [program, *paths, str(d), str(int(np.log2(step))), str(grid_exponent)]
+            child, ours = answering(command)
+
+            def theirs(query):
+                begin = time.perf_counter()
+                _, found = exact.search(floats[query : query + 1], 1)
+                return {"seconds": time.perf_counter() - begin, "word": int(found[0, 0])}
+
+            ours(0), theirs(0)
+            pairs = [(ours(query), theirs(query)) for query in range(queries)]
+            child.stdin.close()
+            child.wait()
+        own, peer = ([sample["seconds"] * 1e3 for sample in side] for side in zip(*pairs))
+        what = f"nearest of {words} words, {d} coordinates, noise of epsilon {epsilon}, batch 1, 1 thread"
+        report(what, "ms", own, peer, f"faiss-cpu {faiss.__version__} IndexFlatL2", "time ratio")
+        found = np.array([[side["word"] for side in pair] for pair in pairs])
+        _, same_bytes = rounded.search(floats, 1)
+        print(
+            f"    the same word as faiss: {(found[:, 0] == found[:, 1]).mean():.1%}, as faiss on the rounded vectors: "
+            f"{(found[:, 0] == same_bytes[:, 0]).mean():.1%}; the word before the noise: "
+            f"{(found[:, 0] == started).mean():.1%}, faiss {(found[:, 1] == started).mean():.1%}",
+            flush=True,
+        )
 
 
 def train():
@@ -179,8 +233,8 @@ def wmd():
 
 if __name__ == "__main__":
     need("numpy", "numpy")
-    known = {"kmeans": kmeans, "train": train, "wmd": wmd}
-    for name in sys.argv[1:] or known:
-        if name not in known:
-            sys.exit(f"peers.py knows {', '.join(known)}, not {name}")
-        known[name]()
+    benches = {"kmeans": kmeans, "nearest": nearest, "train": train, "wmd": wmd}
+    for name in sys.argv[1:] or benches:
+        if name not in benches:
+            sys.exit(f"peers.py knows {', '.join(benches)}, not {name}")
+        benches[name]()
