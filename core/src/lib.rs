@@ -58,9 +58,11 @@
 
 pub mod depth;
 pub mod document;
+pub mod embedding;
 pub mod epsilon;
 mod fixed;
 pub mod hazmat;
+pub mod laplace;
 pub mod lexicon;
 pub mod pack;
 pub mod recode;
@@ -68,6 +70,7 @@ pub mod release;
 pub mod rng;
 pub mod scores;
 pub mod select;
+pub mod words;
 
 #[cfg(test)]
 extern crate std;

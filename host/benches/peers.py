@@ -1,10 +1,11 @@
-"""Our k-means and our training beside scikit-learn's and PyTorch's, in one run.
+"""Our k-means, nearest word, training and assignment beside scikit-learn's, faiss's, PyTorch's and SciPy's, in one run.
 
-    python3 host/benches/peers.py [kmeans] [train]
+    python3 host/benches/peers.py [kmeans] [nearest] [train] [wmd]
 
 Samples alternate, ours then theirs, so that a machine that is busy for a while is busy for both. For each pair it
-prints the medians and the ratio. It needs numpy, and scikit-learn for k-means, torch for training; both sides get
-as many threads as THREADS says (2 unless set). Not a test: nothing fails for being slow.
+prints the medians and the ratio. It needs numpy, and scikit-learn for k-means, faiss-cpu for the nearest word, torch
+for training, scipy for assignment; both sides get as many threads as THREADS says (2 unless set), but one for the
+nearest word and for assignment. Not a test: nothing fails for being slow.
 """
 
 import importlib.util
@@ -38,6 +39,18 @@ def executable(bench, *features):
     return next(m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == bench)
 
 
+def answering(command):
+    """Starts a bench that gives a sample for each line, and a function that asks for one."""
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(line=""):
+        child.stdin.write(f"{line}\n")
+        child.stdin.flush()
+        return json.loads(child.stdout.readline())
+
+    return child, ask
+
+
 def report(what, unit, ours, theirs, peer, ratio):
     ours, theirs = statistics.median(ours), statistics.median(theirs)
     print(f"{what}: undertone {ours:.4g} {unit}, {peer} {theirs:.4g} {unit}, {ratio} {ours / theirs:.2f}", flush=True)
@@ -67,12 +80,7 @@ def kmeans():
             points.astype("<f4").tofile(paths[0])
             start.astype("<f4").tofile(paths[1])
             command = [program, *paths, str(d), str(iterations)]
-            child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-            def ours():
-                child.stdin.write("\n")
-                child.stdin.flush()
-                return json.loads(child.stdout.readline())
+            child, ours = answering(command)
 
             def theirs():
                 model = KMeans(clusters, init=start, n_init=1, max_iter=iterations, tol=0, algorithm="lloyd")
@@ -91,6 +99,59 @@ def kmeans():
         what = f"k-means {n} x {d}, {clusters} clusters, {iterations} iterations, {THREADS} threads"
         own, peer = ([sample["seconds"] for sample in side] for side in zip(*pairs))
         report(what, "s", own, peer, f"scikit-learn {sklearn.__version__}", "time ratio")
+
+
+def nearest():
+    need("faiss", "faiss-cpu")
+    import faiss
+    import numpy as np
+
+    faiss.omp_set_num_threads(1)
+    program = executable("nearest")
+    # As in word vectors: norms around 6, a spectrum that falls off. Noise of the n-dimensional Laplace
+    # distribution for epsilon, so that at 10 a point is far from every word.
+    words, d, queries, grid_exponent = 50_000, 300, 200, -12
+    random = np.random.default_rng(0)
+    vectors = random.standard_normal((words, d), dtype=np.float32) * np.arange(1, d + 1, dtype=np.float32) ** -0.4
+    vectors *= np.float32(6) / np.linalg.norm(vectors, axis=1).mean()
+    step = np.float32(2) ** np.ceil(np.log2(np.abs(vectors).max() / 127))
+    bytes_ = np.rint(vectors / step).astype(np.int8)
+    exact, rounded = faiss.IndexFlatL2(d), faiss.IndexFlatL2(d)
+    exact.add(vectors)
+    rounded.add(bytes_ * step)
+    for epsilon in (10, 50, 200):
+        noise = random.standard_normal((queries, d))
+        noise *= (random.standard_gamma(d, queries) / epsilon / np.linalg.norm(noise, axis=1))[:, None]
+        started = random.integers(words, size=queries)
+        points = np.rint((vectors[started] + noise) * 2.0**-grid_exponent).astype("<i4")
+        floats = (points * 2.0**grid_exponent).astype(np.float32)
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, name) for name in ("vectors", "points")]
+            bytes_.tofile(paths[0])
+            points.tofile(paths[1])
+            command = [program, *paths, str(d), str(int(np.log2(step))), str(grid_exponent)]
+            child, ours = answering(command)
+
+            def theirs(query):
+                begin = time.perf_counter()
+                _, found = exact.search(floats[query : query + 1], 1)
+                return {"seconds": time.perf_counter() - begin, "word": int(found[0, 0])}
+
+            ours(0), theirs(0)
+            pairs = [(ours(query), theirs(query)) for query in range(queries)]
+            child.stdin.close()
+            child.wait()
+        own, peer = ([sample["seconds"] * 1e3 for sample in side] for side in zip(*pairs))
+        what = f"nearest of {words} words, {d} coordinates, noise of epsilon {epsilon}, batch 1, 1 thread"
+        report(what, "ms", own, peer, f"faiss-cpu {faiss.__version__} IndexFlatL2", "time ratio")
+        found = np.array([[side["word"] for side in pair] for pair in pairs])
+        _, same_bytes = rounded.search(floats, 1)
+        print(
+            f"    the same word as faiss: {(found[:, 0] == found[:, 1]).mean():.1%}, as faiss on the rounded vectors: "
+            f"{(found[:, 0] == same_bytes[:, 0]).mean():.1%}; the word before the noise: "
+            f"{(found[:, 0] == started).mean():.1%}, faiss {(found[:, 1] == started).mean():.1%}",
+            flush=True,
+        )
 
 
 def train():
@@ -135,10 +196,45 @@ def train():
     report(what, "documents/s", own, peer, f"PyTorch {torch.__version__}", "rate ratio")
 
 
+def wmd():
+    need("scipy", "scipy")
+    import numpy as np
+    import scipy
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    program = executable("wmd")
+    matrices = 32
+    for n in (20, 50, 100):
+        random = np.random.default_rng(0)
+        words = random.standard_normal((matrices, 2, n, 300), dtype=np.float32)
+        costs = np.array([cdist(*pair) for pair in words])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "costs")
+            costs.astype("<f8").tofile(path)
+            child, ours = answering([program, path, str(n)])
+
+            def theirs():
+                begin = time.perf_counter()
+                pairings = [linear_sum_assignment(matrix) for matrix in costs]
+                seconds = time.perf_counter() - begin
+                total = sum(float(matrix[pairing].sum()) for matrix, pairing in zip(costs, pairings))
+                return {"seconds": seconds, "total": total}
+
+            ours(), theirs()
+            pairs = [(ours(), theirs()) for _ in range(SAMPLES)]
+            child.stdin.close()
+            child.wait()
+        own, peer = pairs[0]
+        assert abs(own["total"] / peer["total"] - 1) < 1e-12, pairs[0]
+        own, peer = ([sample["seconds"] * 1e6 / matrices for sample in side] for side in zip(*pairs))
+        report(f"assignment of {n} words, 1 thread", "us", own, peer, f"SciPy {scipy.__version__}", "time ratio")
+
+
 if __name__ == "__main__":
     need("numpy", "numpy")
-    wanted = sys.argv[1:] or ["kmeans", "train"]
-    for name in wanted:
-        if name not in ("kmeans", "train"):
-            sys.exit(f"peers.py knows kmeans and train, not {name}")
-        {"kmeans": kmeans, "train": train}[name]()
+    benches = {"kmeans": kmeans, "nearest": nearest, "train": train, "wmd": wmd}
+    for name in sys.argv[1:] or benches:
+        if name not in benches:
+            sys.exit(f"peers.py knows {', '.join(benches)}, not {name}")
+        benches[name]()

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "train")]
 mod eval;
+mod words;
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
@@ -76,6 +77,8 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
+    /// Make a vocabulary out of word vectors: word2vec, GloVe, fastText.
+    Vocabulary(words::VocabularyArgs),
     /// Encode the sentences of a corpus into a safetensors file.
     Encode {
         #[command(flatten)]
@@ -119,6 +122,10 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
+    /// Find the words that tell the labels of a public corpus apart.
+    Keywords(words::KeywordsArgs),
+    /// Release private texts as bags of words: other words of about the same meaning.
+    Obfuscate(words::ObfuscateArgs),
     /// Experiments on public, labelled corpora.
     #[cfg(feature = "train")]
     Eval {
@@ -329,12 +336,7 @@ pub(crate) fn run() -> Result<()> {
         } => {
             let encoder = OnnxEncoder::open(&encoder, runtime.onnxruntime.as_deref())?;
             AtomicFile::check(&out)?;
-            let mut counts = WordCounts::default();
-            for path in &corpus {
-                for document in Corpus::open_watched(path)? {
-                    counts.add(&document?);
-                }
-            }
+            let counts = count_words(&corpus)?;
             let start = Instant::now();
             let pack = distil(&encoder, &counts, words, dim)?;
             write(&out, &pack)?;
@@ -346,6 +348,7 @@ pub(crate) fn run() -> Result<()> {
             );
             Ok(())
         }
+        Command::Vocabulary(args) => args.run(),
         Command::Encode {
             encoder,
             corpus,
@@ -379,10 +382,22 @@ pub(crate) fn run() -> Result<()> {
             input,
             out,
         } => decode(&candidates, &input, &out),
+        Command::Keywords(args) => args.run(),
+        Command::Obfuscate(args) => args.run(),
         #[cfg(feature = "train")]
         Command::Eval { experiment } => eval::run(experiment),
         Command::Inspect { pack } => inspect(&pack),
     }
+}
+
+fn count_words(corpora: &[PathBuf]) -> Result<WordCounts> {
+    let mut counts = WordCounts::default();
+    for path in corpora {
+        for document in Corpus::open_watched(path)? {
+            counts.add(&document?);
+        }
+    }
+    Ok(counts)
 }
 
 fn run_demo(path: Option<&Path>, seed: u64, save: Option<&Path>) -> Result<()> {
@@ -399,22 +414,34 @@ fn run_demo(path: Option<&Path>, seed: u64, save: Option<&Path>) -> Result<()> {
 impl PackArgs {
     /// Refuses options that the selector has no use for.
     fn check(&self) -> Result<()> {
-        let only = |option, selector, given: bool| match given {
-            true => Err(Error::OptionOfOther { option, selector }),
+        let only = |option, of, given: bool| match given {
+            true => Err(Error::OptionOfOther { option, of }),
             false => Ok(()),
         };
         match self.selector {
             SelectorArg::Scores => {
-                only("--candidates", "depth", self.candidates.is_some())?;
-                only("--directions", "depth", self.directions.is_some())?;
-                only("--min-sentences", "depth", self.min_sentences.is_some())?;
+                only(
+                    "--candidates",
+                    "--selector depth",
+                    self.candidates.is_some(),
+                )?;
+                only(
+                    "--directions",
+                    "--selector depth",
+                    self.directions.is_some(),
+                )?;
+                only(
+                    "--min-sentences",
+                    "--selector depth",
+                    self.min_sentences.is_some(),
+                )?;
                 #[cfg(feature = "train")]
-                only("--recoder", "depth", self.recoder.is_some())?;
+                only("--recoder", "--selector depth", self.recoder.is_some())?;
             }
             SelectorArg::Depth => {
-                only("--clusters", "scores", self.clusters.is_some())?;
+                only("--clusters", "--selector scores", self.clusters.is_some())?;
                 #[cfg(feature = "train")]
-                only("--train", "scores", self.train.is_some())?;
+                only("--train", "--selector scores", self.train.is_some())?;
             }
         }
         Ok(())
@@ -577,6 +604,38 @@ struct ReleaseLine {
     release: String,
 }
 
+/// Starts the releases of `input`, behind those of an interrupted run if each of them `belongs` to the
+/// document with this id. Returns the number of documents too, and how many are released already.
+fn resume(
+    out: &Path,
+    input: &PrivateArgs,
+    belongs: impl Fn(&str, &str) -> bool,
+) -> Result<(PartialLines, usize, usize)> {
+    let (mut lines, left) = PartialLines::open(out)?;
+    // All documents are read once before anything is released: a broken line at the end must not cost
+    // the budget of the documents before it.
+    let mut total = 0;
+    let mut fitting = 0;
+    for document in input.documents(|path| Corpus::open_watched(path))? {
+        let document = document?;
+        fitting += usize::from(
+            left.get(total)
+                .is_some_and(|line| belongs(line, &document.id)),
+        );
+        total += 1;
+    }
+    if fitting < left.len() {
+        eprintln!(
+            "starting over: what is left of an earlier run is for other options or another input"
+        );
+        lines.restart();
+        fitting = 0;
+    } else if fitting > 0 {
+        eprintln!("resuming: {fitting} documents are released already");
+    }
+    Ok((lines, total, fitting))
+}
+
 fn privatize(
     encoder: &EncoderArgs,
     pack_path: &Path,
@@ -593,8 +652,7 @@ fn privatize(
         encoder.open(|| LexiconEncoder::new(&pack).unwrap_or_else(LexiconEncoder::embedded))?;
     mechanism::check_encoder(&pack, encoder.as_ref())?;
     let mut document = mechanism::document(&pack)?;
-    let (mut lines, left) = PartialLines::open(out)?;
-    let belongs = |line: &String, id: &str| {
+    let belongs = |line: &str, id: &str| {
         let line: Option<ReleaseLine> = serde_json::from_str(line).ok();
         line.is_some_and(|line| {
             let release = hex::decode(&line.release).ok();
@@ -606,27 +664,7 @@ fn privatize(
                 })
         })
     };
-    // All documents are read once before anything is released: a broken line at the end must not cost
-    // the budget of the documents before it.
-    let mut total = 0;
-    let mut fitting = 0;
-    for document in input.documents(|path| Corpus::open_watched(path))? {
-        let document = document?;
-        fitting += usize::from(
-            left.get(total)
-                .is_some_and(|line| belongs(line, &document.id)),
-        );
-        total += 1;
-    }
-    if fitting < left.len() {
-        eprintln!(
-            "starting over: what is left of an earlier run is for another pack, epsilon, rule or input"
-        );
-        lines.restart();
-        fitting = 0;
-    } else if fitting > 0 {
-        eprintln!("resuming: {fitting} documents are released already");
-    }
+    let (mut lines, total, fitting) = resume(out, input, belongs)?;
     let progress = Progress::new("releasing documents", total as u64);
     progress.advance(fitting as u64);
     let mut rate = Rate::start();

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use undertone_core::document::DocumentError;
 use undertone_core::pack::PackError;
+use undertone_core::words::WordsError;
 
 /// `Result` with the [`enum@Error`] of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -50,13 +51,13 @@ pub enum Error {
         problem: LineProblem,
     },
 
-    /// An option that the chosen selector has no use for.
-    #[error("{option} is for --selector {selector}; leave one of the two out")]
+    /// An option that has no use beside another one.
+    #[error("{option} is for {of}; leave one of the two out")]
     OptionOfOther {
         /// The option.
         option: &'static str,
-        /// The selector it belongs to.
-        selector: &'static str,
+        /// The option and value it belongs to.
+        of: &'static str,
     },
 
     /// A path cannot be the name of a file to write.
@@ -221,7 +222,7 @@ pub enum Error {
     },
 
     /// A pack without a lexicon where one is needed.
-    #[error("`{}` has no lexicon; make one with `undertone distil`", path.display())]
+    #[error("`{}` has no lexicon; make one with `undertone distil` or `undertone vocabulary`", path.display())]
     NoLexicon {
         /// The file.
         path: PathBuf,
@@ -230,6 +231,28 @@ pub enum Error {
     /// The device side refused.
     #[error("{0}")]
     Document(DocumentError),
+
+    /// The device side refused to release words.
+    #[error("{0}")]
+    Words(WordsError),
+
+    /// A list of words that cannot be used.
+    #[error("cannot use the words of `{}`: {problem}", path.display())]
+    WordList {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A corpus whose words cannot be ranked by what they tell about its labels.
+    #[error("cannot rank the words of `{}`: {problem}", path.display())]
+    Ranking {
+        /// The corpus.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
 
     /// A candidates file with the wrong content.
     #[error("`{}` is not a candidates file: {problem}; `undertone pack` writes one", path.display())]
@@ -299,6 +322,49 @@ pub enum Error {
         found: usize,
         /// Words wanted.
         wanted: usize,
+    },
+
+    /// A file that is not one of word vectors.
+    #[error("cannot take word vectors from `{}`: {problem}", path.display())]
+    Vectors {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        problem: String,
+    },
+
+    /// Word vectors of which nothing can be used.
+    #[error(
+        "none of the {read} words of `{name}` can be used; wanted are single words with vectors that \
+         are not zero"
+    )]
+    NoUsableWords {
+        /// The name of the vectors.
+        name: String,
+        /// Words read.
+        read: usize,
+    },
+
+    /// A coordinate that no pack can hold.
+    #[error(
+        "a word vector has a coordinate of {found:e}, the largest allowed is {most:e}; scale the vectors"
+    )]
+    LargeCoordinate {
+        /// The largest coordinate.
+        found: f32,
+        /// The largest allowed.
+        most: f32,
+    },
+
+    /// A bag without words.
+    #[error("a bag of words without words has no distance; leave it out")]
+    EmptyBag,
+
+    /// Costs that no cheapest transport was found for.
+    #[error("cannot solve a transport problem: {problem}")]
+    Costs {
+        /// What is wrong.
+        problem: String,
     },
 
     /// A task file with the wrong content.

@@ -3,45 +3,13 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use common::{names, refuse, succeed, undertone};
 use tempfile::TempDir;
-
-fn undertone(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_undertone"))
-        .current_dir(folder)
-        .env_remove("ORT_DYLIB_PATH")
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
-}
-
-fn succeed(folder: &Path, arguments: &[&str]) -> String {
-    let output = undertone(folder, arguments);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {errors}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Runs a command that must fail, with a message that has all of `parts`, and must leave the folder
-/// as it was.
-fn refuse(folder: &Path, arguments: &[&str], parts: &[&str]) {
-    let before = names(folder);
-    let output = undertone(folder, arguments);
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success(), "{arguments:?} was accepted");
-    for part in parts {
-        assert!(
-            errors.contains(part),
-            "{arguments:?}: no \"{part}\" in: {errors}"
-        );
-    }
-    assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
-    assert_eq!(names(folder), before, "{arguments:?} left something behind");
-}
 
 fn privatize<'a>(pack: &'a str, epsilon: &'a str, input: &'a str, out: &'a str) -> [&'a str; 9] {
     [
@@ -55,15 +23,6 @@ fn privatize<'a>(pack: &'a str, epsilon: &'a str, input: &'a str, out: &'a str) 
         "--out",
         out,
     ]
-}
-
-fn names(folder: &Path) -> Vec<PathBuf> {
-    let mut names: Vec<PathBuf> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    names.sort();
-    names
 }
 
 /// A public and a private corpus, and a pack of the public one.

@@ -1,5 +1,5 @@
-//! Sentence encoders small enough to write down: a table of token vectors as an ONNX model, and a
-//! tokenizer of whole words. The bytes are written here and not by a library, so that the engines are
+//! The command line, run as a user runs it. And sentence encoders small enough to write down: a table of token
+//! vectors as an ONNX model, and a tokenizer of whole words. The bytes are written here and not by a library, so that the engines are
 //! checked against the ONNX format itself.
 
 // Each test program uses a part of this.
@@ -8,6 +8,49 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+pub(crate) fn undertone(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .current_dir(folder)
+        .env_remove("ORT_DYLIB_PATH")
+        .args(arguments)
+        .output()
+        .expect("the binary runs")
+}
+
+pub(crate) fn succeed(folder: &Path, arguments: &[&str]) -> String {
+    let output = undertone(folder, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs a command that must fail, with a message that has all of `parts`, and must leave the folder
+/// as it was.
+pub(crate) fn refuse(folder: &Path, arguments: &[&str], parts: &[&str]) {
+    let before = names(folder);
+    let output = undertone(folder, arguments);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success(), "{arguments:?} was accepted");
+    for part in parts {
+        assert!(
+            errors.contains(part),
+            "{arguments:?}: no \"{part}\" in: {errors}"
+        );
+    }
+    assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
+    assert_eq!(names(folder), before, "{arguments:?} left something behind");
+}
+
+pub(crate) fn names(folder: &Path) -> Vec<PathBuf> {
+    let mut names: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    names.sort();
+    names
+}
 
 pub(crate) const DIMENSION: usize = 3;
 
