@@ -211,6 +211,8 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// [`WordMechanism::LaplaceNearest`].
+    // A call: selection does without its buffers.
+    #[inline(never)]
     fn nearest_to_noisy<R: Rng + ?Sized>(
         &self,
         word: u32,
@@ -383,6 +385,8 @@ impl Levels for WordLevels<'_> {
         LEVELS
     }
 
+    // A call: two passes in one frame would take twice the stack.
+    #[inline(never)]
     fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
         let mut row = self.vocabulary.row(self.private);
         let mut squared = [0u32; BLOCK];
