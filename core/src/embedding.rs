@@ -630,7 +630,7 @@ mod tests {
             Some(6_074_001_000)
         );
         assert_eq!(units(&[3, 4], 2, 0), Some(5 << 32));
-        assert_eq!(units(&[3, 4], 2, -24), Some(1280));
+        assert_eq!(units(&[3, 4], 2, -10), Some(5 << 22));
         assert_eq!(units(&[0; 6], 3, 0), Some(1 << 20));
         assert_eq!(units(&[1; 2], 2, -24), Some(1 << 20));
         assert_eq!(units(&[i16::MIN; 4], 1, 0), None);
