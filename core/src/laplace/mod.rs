@@ -48,8 +48,8 @@
 //!   not have. So |g| ≤ 10 errs by at most 12.5μ of it, and 2⁻⁵⁸.
 //! - χ², exponential by exponential: 9μ, or 26μ for the squared Gaussian, one term of a sum of positive terms
 //!   with at most 16 roundings. ‖g'‖ errs by half of that and a rounding, at most 22μ of itself.
-//! - χ², n exponentials at once, 32 ≤ m+1 ≤ 2n+1: a factor u errs by at most 1.5μ, their product with n + 7
-//!   roundings by 2.5n + 7 ≤ 3n, so the logarithm by 3nμ absolutely, and by 9μ of itself. χ² errs by at most
+//! - χ², n exponentials at once, 32 ≤ m+1 ≤ 2n+1: a factor u ≥ ½ errs by at most 2μ, their product with
+//!   n − 1 roundings by 3nμ, so the logarithm by 3nμ absolutely, and by 9μ of itself. χ² errs by at most
 //!   3(m+1)μ and 27μ of itself, and ‖g'‖ by half of that over ‖g'‖, 12μ·√(m+1) by (4), and 14.5μ of itself.
 //! - Either way by at most 26.5μ·(√(m+1) + 10). The factor of all coordinates, (Δ/ε)·2^F·‖g'‖, and its product with
 //!   g: 5μ.
