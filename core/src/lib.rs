@@ -35,8 +35,9 @@
 //! [`pack`] reads the file that the public side built; [`lexicon`] turns text into vectors without
 //! a neural runtime; [`recode`] is an optional network behind the encoder; [`scores`] and [`depth`]
 //! reduce a document to integer levels; [`select`](mod@select) draws from levels; [`document`] is the one public way
-//! from private sentences to a [`release`]. [`embedding`] releases a vector with the noise of [`laplace`].
-//! [`epsilon`] and [`rng`] hold the parameters and the randomness they share. [`hazmat`] is for auditors.
+//! from private sentences to a [`release`]. [`embedding`] releases a vector with the noise of [`laplace`],
+//! [`words`] a bag of words. [`epsilon`] and [`rng`] hold the parameters and the randomness they share.
+//! [`hazmat`] is for auditors.
 //!
 //! # Errors
 //!

@@ -316,8 +316,14 @@ proptest! {
         point in prop::collection::vec(prop_oneof![any::<i32>(), Just(i32::MIN), Just(i32::MAX)], 0..700),
         grid in prop_oneof![any::<i32>(), -40i32..40],
     ) {
-        let found = with(&parts, |vocabulary| vocabulary.nearest(&point, grid));
+        let d = parts.vectors[0].len();
+        let mut padded = point.clone();
+        padded.resize(d, 0);
+        let (found, exactly) = with(&parts, |vocabulary| {
+            (vocabulary.nearest(&point, grid), vocabulary.nearest(&padded, grid))
+        });
         prop_assert!((found as usize) < parts.vectors.len());
+        prop_assert_eq!(found, exactly);
     }
 
     /// Reading is total, and what it accepts is what was written.
