@@ -363,6 +363,11 @@ pub enum EmbeddingError {
         /// The length given.
         found: usize,
     },
+    /// A side of a box that is not finite, upside down, too wide or too far from 0 for its noise.
+    Box {
+        /// Which coordinate.
+        coordinate: usize,
+    },
     /// Less room than a release takes.
     Buffer {
         /// Bytes needed.
@@ -395,6 +400,10 @@ impl fmt::Display for EmbeddingError {
                     "an embedding of {found} coordinates, but {expected} are needed"
                 )
             }
+            Self::Box { coordinate } => write!(
+                f,
+                "the box of coordinate {coordinate} is not finite, upside down, too wide or too far from 0 for its noise"
+            ),
             Self::Buffer { needed, found } => {
                 write!(f, "room for {found} bytes, but the release has {needed}")
             }
@@ -406,3 +415,433 @@ impl fmt::Display for EmbeddingError {
 }
 
 impl core::error::Error for EmbeddingError {}
+
+/// The mean of truncated sentence vectors with noise on every coordinate (Li and Clifton 2021, as used by
+/// Meehan, Mrini and Chaudhuri 2022): a baseline, for comparison only.
+///
+/// # Guarantee
+/// (ε + d·κ)-differential privacy up to the fixed point (2·2^−F in a coordinate), with the δ₀ of [`laplace`](crate::laplace) for each coordinate, when one
+/// of the k sentences is replaced; k is public. A coordinate of the mean moves by at most w/k, where w is the
+/// width of the box there, and the d coordinates share ε.
+///
+/// # Source
+/// Deviation: the noise of [`laplace`](crate::laplace) in one dimension, for a sensitivity of d·w/k, so that
+/// ε/d is never rounded.
+#[derive(Clone, Copy, Debug)]
+pub struct Truncation<'a> {
+    lower: &'a [f32],
+    upper: &'a [f32],
+    sentences: u32,
+    epsilon: Epsilon,
+}
+
+impl<'a> Truncation<'a> {
+    /// For documents of `sentences` sentences and a public box: finite `lower` and `upper` ends of each
+    /// coordinate.
+    ///
+    /// # Errors
+    /// [`EmbeddingError::Length`] if the ends are not equally many; [`EmbeddingError::Box`] if an end is not
+    /// finite or above the other, the box too far from 0 for its noise (2²¹ steps of the grid), or d·w/k
+    /// above 2¹²; [`EmbeddingError::Laplace`] for ε below 0.1.
+    pub fn new(
+        lower: &'a [f32],
+        upper: &'a [f32],
+        sentences: u32,
+        epsilon: Epsilon,
+    ) -> Result<Self, EmbeddingError> {
+        if lower.len() != upper.len() {
+            return Err(EmbeddingError::Length {
+                expected: lower.len(),
+                found: upper.len(),
+            });
+        }
+        let truncation = Self {
+            lower,
+            upper,
+            sentences,
+            epsilon,
+        };
+        for (coordinate, (lower, upper)) in lower.iter().zip(upper).enumerate() {
+            let refused = EmbeddingError::Box { coordinate };
+            truncation.side(*lower, *upper)?.ok_or(refused)?;
+        }
+        Ok(truncation)
+    }
+
+    /// Draws the noisy mean. **A baseline with randomness as an argument**: it gives no release.
+    ///
+    /// # Shapes
+    /// `rows`: `[sentences][dimension]` f32 row-major, any bits; `out`: `[dimension]`, whole steps of the
+    /// coordinate's grid.
+    ///
+    /// # Errors
+    /// [`EmbeddingError::Length`] for other lengths.
+    pub fn draw<R: Rng + ?Sized>(
+        &self,
+        rows: &[f32],
+        rng: &mut R,
+        out: &mut [f32],
+    ) -> Result<(), EmbeddingError> {
+        let dimension = self.lower.len();
+        let expected = dimension.saturating_mul(self.sentences as usize);
+        for (expected, found) in [(expected, rows.len()), (dimension, out.len())] {
+            if expected != found {
+                return Err(EmbeddingError::Length { expected, found });
+            }
+        }
+        let ends = self.lower.iter().zip(self.upper);
+        for (coordinate, (out, (lower, upper))) in out.iter_mut().zip(ends).enumerate() {
+            // The constructor made sure of both.
+            if let Ok(Some(side)) = self.side(*lower, *upper) {
+                let values = rows.iter().skip(coordinate).step_by(dimension.max(1));
+                *out = side.draw(values, self.sentences, rng);
+            }
+        }
+        Ok(())
+    }
+
+    /// The noise of one coordinate; `None` for a box that is refused.
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "public parameters, rounded up by more than they can err"
+    )]
+    fn side(&self, lower: f32, upper: f32) -> Result<Option<Side>, EmbeddingError> {
+        let width = f64::from(upper) - f64::from(lower);
+        if !(width >= 0.0 && width.is_finite()) {
+            return Ok(None);
+        }
+        let dimension = self.lower.len() as f64;
+        let stretch = width * dimension / f64::from(self.sentences.max(1));
+        // The casts saturate; the sum is rounded up.
+        let units = (stretch * 4_294_967_296.0 * (1.0 + 1e-12)) as u64;
+        let units = units.saturating_add(1).max(Sensitivity::MIN.units());
+        let Some(sensitivity) = Sensitivity::from_units(units) else {
+            return Ok(None);
+        };
+        let laplace = Laplace::new(1, self.epsilon, sensitivity)?;
+        let most = laplace.largest_bound_exponent();
+        let fixed = laplace.fixed_point(most)?;
+        // The exponent lies in -7..=38.
+        let bound = f64::from_bits(u64::from((1023 + most).unsigned_abs()) << 52);
+        let fits = f64::from(lower).abs() <= bound && f64::from(upper).abs() <= bound;
+        Ok(fits.then_some(Side {
+            laplace,
+            fixed,
+            lower: fixed.of(lower),
+            upper: fixed.of(upper),
+        }))
+    }
+}
+
+/// One coordinate of a truncated mean.
+struct Side {
+    laplace: Laplace,
+    fixed: FixedPoint,
+    lower: i64,
+    upper: i64,
+}
+
+impl Side {
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "a product with a power of two, of what was drawn"
+    )]
+    fn draw<'v, R: Rng + ?Sized>(
+        &self,
+        values: impl Iterator<Item = &'v f32>,
+        sentences: u32,
+        rng: &mut R,
+    ) -> f32 {
+        // Below 2^32 values below 2^62.
+        let sum: i128 = values
+            .map(|x| i128::from(self.fixed.of(*x).max(self.lower).min(self.upper)))
+            .sum();
+        let mean = sum.div_euclid(i128::from(sentences.max(1))) as i64;
+        // Without sentences 0 may lie outside.
+        let mut mean = mean.max(self.lower).min(self.upper);
+        let mut steps = [0];
+        let most = self.laplace.largest_bound_exponent();
+        self.laplace
+            .add_noise(core::iter::once(mean), most, rng, &mut steps);
+        mean.zeroize();
+        let [steps] = steps;
+        // The exponent lies in -28..=17, and steps have 24 bits.
+        let step = f32::from_bits((127 + self.laplace.grid_exponent()).unsigned_abs() << 23);
+        steps as f32 * step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::PublicRng;
+    use crate::rng::rand_core::{TryCryptoRng, TryRng};
+    use std::vec;
+    use std::vec::Vec;
+
+    /// Not private: repeats one byte.
+    struct Constant(u8);
+
+    impl TryRng for Constant {
+        type Error = fmt::Error;
+        fn try_next_u32(&mut self) -> Result<u32, fmt::Error> {
+            unreachable!("a key is drawn at once")
+        }
+        fn try_next_u64(&mut self) -> Result<u64, fmt::Error> {
+            unreachable!("a key is drawn at once")
+        }
+        fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), fmt::Error> {
+            out.fill(self.0);
+            Ok(())
+        }
+    }
+    impl TryCryptoRng for Constant {}
+    impl Entropy for Constant {}
+
+    fn epsilon(text: &str) -> Epsilon {
+        text.parse().unwrap()
+    }
+
+    fn integers(rows: &[i16]) -> Vec<I16> {
+        rows.iter().map(|x| I16::new(*x)).collect()
+    }
+
+    fn projection(rows: &[I16], dimension: usize, exponent: i32) -> Projection<'_> {
+        Projection {
+            dimension,
+            exponent,
+            bound_exponent: 0,
+            pack_id: [9; 8],
+            rows,
+        }
+    }
+
+    #[test]
+    fn sensitivities_are_known_and_rounded_up() {
+        let units = |rows: &[i16], dimension, exponent| {
+            let rows = integers(rows);
+            let sensitivity = projection(&rows, dimension, exponent).sensitivity();
+            sensitivity.map(Sensitivity::units)
+        };
+        // Orthonormal rows, a row twice, rank one, zeroes, too large.
+        assert_eq!(units(&[1, 0, 0, 1], 2, 0), Some(1 << 32));
+        assert_eq!(
+            units(&[1 << 14, 0, 1 << 14, 0], 2, -14),
+            Some(6_074_001_000)
+        );
+        assert_eq!(units(&[3, 4], 2, 0), Some(5 << 32));
+        assert_eq!(units(&[3, 4], 2, -10), Some(5 << 22));
+        assert_eq!(units(&[0; 6], 3, 0), Some(1 << 20));
+        assert_eq!(units(&[1; 2], 2, -24), Some(1 << 20));
+        assert_eq!(units(&[i16::MIN; 4], 1, 0), None);
+        assert_eq!(units(&[4096, 0], 2, 0), Some(1 << 44));
+        assert_eq!(units(&[4096, 1], 2, 0), None);
+        // The largest sum there is does not overflow.
+        let most = vec![i16::MIN; 1024 * 1024];
+        assert_eq!(
+            units(&most[..1024 * 256], 1024, -24),
+            Some(1 << (32 - 24 + 15 + 5 + 4))
+        );
+    }
+
+    #[test]
+    fn projections_are_exact() {
+        let mut rng = PublicRng::new(5);
+        for exponent in [-24, -13, 0] {
+            for extreme in [false, true] {
+                let row: Vec<i16> = (0..1024)
+                    .map(|_| {
+                        if extreme {
+                            i16::MIN
+                        } else {
+                            rng.next_u32() as i16
+                        }
+                    })
+                    .collect();
+                let x: Vec<i64> = (0..1024)
+                    .map(|_| {
+                        if extreme {
+                            -(1 << 61)
+                        } else {
+                            rng.next_u64() as i64 >> 2
+                        }
+                    })
+                    .collect();
+                let exact: i128 = row
+                    .iter()
+                    .zip(&x)
+                    .map(|(a, b)| i128::from(*a) * i128::from(*b))
+                    .sum();
+                let rows = integers(&row);
+                let projection = projection(&rows, 1024, exponent);
+                let limit = 1 << 61;
+                let expected = (exact >> -exponent).clamp(-i128::from(limit), limit.into());
+                assert_eq!(
+                    i128::from(projection.coordinate(&rows, &x, limit)),
+                    expected
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_are_refused_and_nothing_is_written() {
+        let new = |m, bound, e| Embedding::new(m, bound, Noise::Laplace, epsilon(e)).map(|_| ());
+        assert_eq!(new(1024, 0, "0.1"), Ok(()));
+        for (m, bound, e) in [
+            (0, 0, "1"),
+            (1025, 0, "1"),
+            (3, 0, "0.09"),
+            (3, 40, "1"),
+            (3, -90, "1"),
+        ] {
+            assert!(matches!(new(m, bound, e), Err(EmbeddingError::Laplace(_))));
+        }
+        let large = integers(&[i16::MAX]);
+        let refused =
+            Embedding::projected(projection(&large, 1, 0), 0, Noise::Laplace, epsilon("1"));
+        assert_eq!(refused.map(|_| ()), Err(EmbeddingError::Sensitivity));
+
+        let mechanism = Embedding::new(3, 0, Noise::DiscreteLaplace, epsilon("1")).unwrap();
+        let mut out = [7; 48];
+        let mut release =
+            |x: &[f32], room, byte| mechanism.release(x, &mut Constant(byte), &mut out[..room]);
+        let length = |found| Err(EmbeddingError::Length { expected: 3, found });
+        assert_eq!(release(&[0.0; 2], 48, 1), length(2));
+        assert_eq!(release(&[0.0; 4], 48, 1), length(4));
+        let needed = 48;
+        assert_eq!(
+            release(&[0.0; 3], 47, 1),
+            Err(EmbeddingError::Buffer { needed, found: 47 })
+        );
+        assert_eq!(release(&[0.0; 3], 48, 0), Err(EmbeddingError::Entropy));
+        assert_eq!(out, [7; 48]);
+        let mut rng = PublicRng::new(1);
+        assert!(mechanism.draw(&[0.0; 3], &mut rng, &mut [0; 2]).is_err());
+        assert!(mechanism.draw(&[0.0; 2], &mut rng, &mut [0; 3]).is_err());
+    }
+
+    /// What is released is read back, and every field is checked.
+    #[test]
+    fn releases_are_read_back() {
+        let rows = integers(&[100, 0, -100, 50, 50, 50]);
+        let projected = projection(&rows, 3, -7);
+        for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
+            let mechanism = Embedding::projected(projected, 0, noise, epsilon("10")).unwrap();
+            let mut bytes = [0; 50];
+            let x = [f32::NAN, 0.5, -0.25];
+            assert_eq!(mechanism.release(&x, &mut Constant(3), &mut bytes), Ok(44));
+            let release = VectorRelease::from_bytes(&bytes[..44]).unwrap();
+            let mut steps = [0; 2];
+            let mut stream = ReleaseStream::open(&mut Constant(3)).unwrap();
+            mechanism.draw(&x, &mut stream, &mut steps).unwrap();
+            assert!(release.coordinates().eq(steps));
+            assert_eq!((release.noise(), release.epsilon()), (noise, epsilon("10")));
+            assert_eq!(release.pack_id(), [9; 8]);
+            assert_eq!(Some(release.sensitivity()), projected.sensitivity());
+            let step = 2f64.powi(release.grid_exponent());
+            assert!(release.values().eq(steps.map(|y| f64::from(y) * step)));
+            // A byte of the head that is changed is either an identifier or makes it another release.
+            for (place, bit) in (0..36).flat_map(|place| (0..8).map(move |bit| (place, bit))) {
+                let mut changed = bytes;
+                changed[place] ^= 1 << bit;
+                match VectorRelease::from_bytes(&changed[..44]) {
+                    Ok(other) => assert!(other != release, "{place}"),
+                    Err(error) => assert!(!(16..24).contains(&place), "{place}: {error}"),
+                }
+            }
+            for length in (0..50).filter(|length| *length != 44) {
+                assert!(VectorRelease::from_bytes(&bytes[..length]).is_err());
+            }
+        }
+    }
+
+    /// Noise on the projected vector: its mean and its deviation.
+    #[test]
+    fn projected_vectors_get_the_noise_of_their_sensitivity() {
+        let rows = integers(&[60, 80, 0, 0, 0, 0, 0, 200]);
+        let projection = projection(&rows, 4, -6);
+        let x = [0.5, -0.25, 0.125, 1.0];
+        let expected = [(30.0 - 20.0) / 64.0, 200.0 / 64.0];
+        for (noise, variance) in [(Noise::Laplace, 3.0), (Noise::DiscreteLaplace, 4.3)] {
+            let mechanism = Embedding::projected(projection, 0, noise, epsilon("5")).unwrap();
+            let delta = projection.sensitivity().unwrap().units() as f64 / 2f64.powi(32);
+            assert_eq!(delta, 3.125);
+            let step = 2f64.powi(mechanism.laplace().grid_exponent());
+            let variance = variance * (delta / 5.0).powi(2);
+            let mut rng = PublicRng::new(11);
+            let n = 20_000.0;
+            let mut sums = [[0.0; 2]; 2];
+            for _ in 0..20_000 {
+                let mut out = [0; 2];
+                mechanism.draw(&x, &mut rng, &mut out).unwrap();
+                for ((sum, y), expected) in sums.iter_mut().zip(out).zip(expected) {
+                    let error = f64::from(y) * step - expected;
+                    *sum = [sum[0] + error / n, sum[1] + error * error / n];
+                }
+            }
+            for [mean, square] in sums {
+                assert!(
+                    mean.abs() < 6.0 * (variance / n).sqrt(),
+                    "{noise:?}: {mean}"
+                );
+                assert!(
+                    (square / variance - 1.0).abs() < 0.1,
+                    "{noise:?}: {square} {variance}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn truncated_means_have_the_noise_of_their_box() {
+        let (lower, upper) = ([-1.0, 0.0, 0.25], [1.0, 3.0, 0.25]);
+        let rows = [-5.0, 1.0, f32::NAN, 0.5, 9.0, 1.0];
+        let expected = [-0.25, 2.0, 0.25];
+        let truncation = Truncation::new(&lower, &upper, 2, epsilon("6")).unwrap();
+        let mut rng = PublicRng::new(2);
+        let n = 20_000.0;
+        let mut sums = [[0.0; 2]; 3];
+        for _ in 0..20_000 {
+            let mut out = [0.0; 3];
+            truncation.draw(&rows, &mut rng, &mut out).unwrap();
+            for ((sum, y), expected) in sums.iter_mut().zip(out).zip(expected) {
+                let error = f64::from(y - expected);
+                *sum = [sum[0] + error / n, sum[1] + error.abs() / n];
+            }
+        }
+        // d·w/(k·ε), at least that of the smallest sensitivity.
+        for ([mean, absolute], scale) in sums.into_iter().zip([0.5f64, 0.75, 2f64.powi(-12) / 6.0])
+        {
+            assert!(
+                mean.abs() < 6.0 * scale * (2.0 / n).sqrt(),
+                "{scale}: {mean}"
+            );
+            assert!((absolute / scale - 1.0).abs() < 0.05, "{scale}: {absolute}");
+        }
+        let mut out = [0.0; 3];
+        assert!(truncation.draw(&rows[1..], &mut rng, &mut out).is_err());
+        assert!(truncation.draw(&rows, &mut rng, &mut out[1..]).is_err());
+        for (low, high) in [
+            (1.0, 0.5),
+            (f32::NAN, 1.0),
+            (0.0, f32::INFINITY),
+            (1e9, 1e9),
+            (-1e9, 1e9),
+        ] {
+            let refused = Truncation::new(&[0.0, low], &[1.0, high], 3, epsilon("1")).map(|_| ());
+            assert_eq!(
+                refused,
+                Err(EmbeddingError::Box { coordinate: 1 }),
+                "{low} {high}"
+            );
+        }
+        assert!(Truncation::new(&[0.0], &[], 1, epsilon("1")).is_err());
+        assert!(Truncation::new(&[0.0], &[1.0], 1, epsilon("0.01")).is_err());
+        // No sentences: noise around the end of the box that is nearest to 0.
+        let truncation = Truncation::new(&[0.5], &[1.0], 0, epsilon("1000")).unwrap();
+        let mut out = [0.0];
+        truncation.draw(&[], &mut rng, &mut out).unwrap();
+        assert!((out[0] - 0.5).abs() < 0.05, "{out:?}");
+    }
+}

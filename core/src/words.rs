@@ -156,7 +156,7 @@ impl<'a> Vocabulary<'a> {
         self.level_of(self.squared_distance(private, word) as u32)
     }
 
-    /// The levels of all words for the private word `private`, for [`select`](crate::select::select) with
+    /// The levels of all words for the private word `private`, for [`select`] with
     /// [`LEVELS`] and [`Ratio::per_unit`]`(ε, unit_exponent)`.
     ///
     /// # Leaks
@@ -180,7 +180,7 @@ impl<'a> Vocabulary<'a> {
     /// That of the [`WordMechanism`], if the words of `rng` are independent and uniform.
     ///
     /// # Leaks
-    /// See [`levels`](Vocabulary::levels) and [`select`](crate::select::select). How many words of `rng` are
+    /// See [`levels`](Vocabulary::levels) and [`select`]. How many words of `rng` are
     /// consumed depends on the vocabulary and the mechanism alone.
     ///
     /// # Errors
@@ -188,7 +188,7 @@ impl<'a> Vocabulary<'a> {
     /// vectors too large for the grid of the noise. [`WordsError::Selection`] cannot occur with a parsed pack.
     ///
     /// # Cost
-    /// Selection: two passes over the vectors, 256 comparisons a word. Noise: one pass. 12 KiB of stack.
+    /// Selection: two passes over the vectors, 256 comparisons a word. Noise: one pass. 10 KiB of stack.
     ///
     /// # Source
     /// McSherry and Talwar 2007 and McKenna and Sheldon 2020 on distances; Carvalho, Vasiloudis, Feyisetan and
@@ -211,6 +211,8 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// [`WordMechanism::LaplaceNearest`].
+    // A call: selection does without its buffers.
+    #[inline(never)]
     fn nearest_to_noisy<R: Rng + ?Sized>(
         &self,
         word: u32,
@@ -241,10 +243,11 @@ impl<'a> Vocabulary<'a> {
     /// # Shapes
     /// `point`: `[d]` i32, in steps of 2^`grid_exponent`; missing coordinates count as 0, more are not looked
     /// at. Coordinates are first rounded to the grid of the words' own vectors (to the nearest, ties up; those
-    /// beyond 2⁴⁰ of its steps are clamped); from there on the result is exact.
+    /// beyond 2⁴⁰ of its steps are clamped; a grid more than 2³¹ times as coarse counts as 2³¹ times); from there on
+    /// the result is exact.
     ///
     /// # Leaks
-    /// Points far outside the vocabulary take longer.
+    /// Points far outside the vocabulary take longer: that is a fact about the noisy point.
     ///
     /// # Cost
     /// One pass over the vectors, n·d squares of differences; 5 KiB of stack.
@@ -260,8 +263,9 @@ impl<'a> Vocabulary<'a> {
         let mut far = [0i64; MAX_LEXICON_DIMENSION as usize];
         let mut near: Row = [0; MAX_LEXICON_DIMENSION as usize];
         let (mut norm, mut largest) = (0i64, 0);
-        for ((far, near), x) in far.iter_mut().zip(&mut near).zip(point) {
-            // Below 2^62 either way. An exponent above 31 is clamped with all its coordinates but 0.
+        let coordinates = point.iter().take(self.lexicon.dimension());
+        for ((far, near), x) in far.iter_mut().zip(&mut near).zip(coordinates) {
+            // At most 2^62 either way.
             let rounded = ((i64::from(*x) << up) + half) >> down;
             *far = rounded.clamp(-most, most);
             *near = *far as i16;
@@ -383,6 +387,8 @@ impl Levels for WordLevels<'_> {
         LEVELS
     }
 
+    // A call: two passes in one frame would take twice the stack.
+    #[inline(never)]
     fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
         let mut row = self.vocabulary.row(self.private);
         let mut squared = [0u32; BLOCK];
@@ -428,12 +434,15 @@ impl Levels for WordLevels<'_> {
 ///   number of words in the text is thus protected like the words are. A text without words counts as the
 ///   fallback word.
 ///
+/// For [`WordMechanism::LaplaceNearest`] the loss of each word is that of [`laplace`](crate::laplace) instead of
+/// ε·(dist + q), and its δ counts for each.
+///
 /// *Proof.* Given what is drawn, the release is a function of n independent outcomes that forgets their order, so
 /// any pairing may be used, and factors multiply. A mixture over draws has at most the largest factor. ∎
 ///
 /// # Assumptions
 /// - The pack, n, ε and the mechanism are chosen without looking at the text.
-/// - Words are what [`lexicon::words`](crate::lexicon::words) yields, or another rule that is fixed before. Word
+/// - Words are what [`lexicon::words`] yields, or another rule that is fixed before. Word
 ///   order is not released, nor is the number of words.
 /// - The entropy source is what it promises to be, and the memory of the process is not read by others.
 /// - Several releases of one text add up.
@@ -466,7 +475,7 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// Adds one word.
     ///
     /// # Shapes
-    /// `word`: any text. If it is one word to [`lexicon::words`](crate::lexicon::words) and the vocabulary has
+    /// `word`: any text. If it is one word to [`lexicon::words`] and the vocabulary has
     /// that, it is added; anything else (a word that is not known or too long, none, several) is added as the
     /// [`fallback`](Vocabulary::fallback) word. Nothing happens if there are `N` words already.
     pub fn push(&mut self, word: &str) {

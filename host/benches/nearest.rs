@@ -40,6 +40,7 @@ fn main() -> ExitCode {
             name: "bench".to_owned(),
             digest: [0; 32],
         },
+        projection: None,
         recoder: None,
         scores: None,
         depth: None,

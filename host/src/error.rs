@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use undertone_core::document::DocumentError;
+use undertone_core::embedding::EmbeddingError;
 use undertone_core::pack::PackError;
 use undertone_core::words::WordsError;
 
@@ -253,6 +254,10 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
+
+    /// The device side refused a vector.
+    #[error("{0}")]
+    Embedding(EmbeddingError),
 
     /// A candidates file with the wrong content.
     #[error("`{}` is not a candidates file: {problem}; `undertone pack` writes one", path.display())]

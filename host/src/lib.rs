@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod baselines;
 pub mod candidates;
+pub mod certificate;
 pub mod corpus;
 pub mod demo;
 pub mod distil;

@@ -12,10 +12,11 @@ use undertone_core::pack::format::{
     SCORES_TAG, ScoresHead,
 };
 use undertone_core::pack::{Pack, PackError};
-use undertone_core::release::{Release, ReleaseFormatError};
+use undertone_core::release::{BagRelease, Release, ReleaseFormatError};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
+use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_tests::packs::{
     DepthParts, LayerParts, LexiconParts, RecoderParts, ScoreParts, Scoring, pack, repair_digest,
 };
@@ -78,6 +79,13 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             .expect("the right length");
         assert!(vector.iter().all(|x| x.is_finite()));
     }
+    match Vocabulary::new(&pack) {
+        Err(error) => assert_eq!(
+            (error, pack.lexicon().is_none()),
+            (WordsError::NoLexicon, true)
+        ),
+        Ok(vocabulary) => use_words(&vocabulary),
+    }
     if let Some(recoder) = pack.recoder() {
         assert!((1..=1024).contains(&recoder.width()));
         let mut recoded = [-1; 1024];
@@ -113,6 +121,41 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
         }
     }
     Ok(())
+}
+
+/// The words of any pack can be made private.
+fn use_words(vocabulary: &Vocabulary<'_>) {
+    let mut bag: Bag<'_, 2> = Bag::new(vocabulary);
+    let mut out = [0; BagRelease::bytes(1)];
+    for rule in RULES {
+        for word in ["dog", "xyzzy", "the"] {
+            bag.push(word);
+        }
+        let mechanism = WordMechanism::Selection(rule);
+        let written = bag.release(
+            1,
+            mechanism,
+            Epsilon::MAX,
+            &mut FixedEntropy::new(&[1; 32]),
+            &mut out,
+        );
+        assert_eq!(written, Ok(out.len()));
+        let release = BagRelease::from_bytes(&out).expect("a release");
+        assert!(release.words().all(|word| word < vocabulary.n_words()));
+    }
+    for grid_exponent in [i32::MIN, -20, 0, i32::MAX] {
+        let nearest = vocabulary.nearest(&[i32::MAX, i32::MIN, 1, 0], grid_exponent);
+        assert!(nearest < vocabulary.n_words());
+    }
+    // Some vectors are too large for the noise, whatever else: an error, and nothing but an error.
+    let mut rng = PublicRng::new(1);
+    let noisy = vocabulary.draw(
+        u32::MAX,
+        WordMechanism::LaplaceNearest,
+        Epsilon::MAX,
+        &mut rng,
+    );
+    assert!(matches!(noisy, Ok(_) | Err(WordsError::Laplace(_))));
 }
 
 /// A pack of a few hundred bytes for what is too slow on the golden one.
@@ -630,6 +673,9 @@ fn documents_need_no_heap_whatever_the_candidates() {
                 document
                     .release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[7; 32]))
                     .expect("entropy");
+            }
+            if let Ok(vocabulary) = Vocabulary::new(&pack) {
+                use_words(&vocabulary);
             }
         });
         assert_eq!(count, 0, "{} bytes of pack", bytes.len());
