@@ -58,6 +58,7 @@
 
 pub mod depth;
 pub mod document;
+pub mod embedding;
 pub mod epsilon;
 mod fixed;
 pub mod hazmat;

@@ -129,6 +129,7 @@ pub fn distil(
         recoder: None,
         scores: None,
         depth: None,
+        projection: None,
         lexicon: Some(LexiconData {
             // Vectors of about the encoder's own length; only powers of two are possible.
             exponent: (step / 256.0).log2().round().clamp(-24.0, 24.0) as i32,

@@ -291,7 +291,12 @@ impl Laplace {
         FixedPoint::new(self.grid_exponent, bound_exponent)
     }
 
-    fn check_length(&self, found: usize) -> Result<(), LaplaceError> {
+    /// B is at most 2 to this.
+    pub(crate) fn largest_bound_exponent(&self) -> i32 {
+        self.grid_exponent + MAX_GRID_BITS
+    }
+
+    pub(crate) fn check_length(&self, found: usize) -> Result<(), LaplaceError> {
         let expected = self.dimension as usize;
         if found == expected {
             Ok(())

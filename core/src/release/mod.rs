@@ -6,8 +6,10 @@ use crate::epsilon::Epsilon;
 use crate::select::Rule;
 
 mod bag;
+mod vector;
 
 pub use bag::BagRelease;
+pub use vector::VectorRelease;
 
 /// One private release: which candidate was drawn, and the public facts needed to read it.
 ///

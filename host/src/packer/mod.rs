@@ -31,7 +31,9 @@ use crate::vectors::{DocumentVectors, mean};
 
 pub use depth::{Directions, depth_pack};
 pub(crate) use file::limit;
-pub use file::{DepthData, LayerData, LexiconData, PackContents, RecoderData, ScoresData};
+pub use file::{
+    DepthData, LayerData, LexiconData, PackContents, ProjectionData, RecoderData, ScoresData,
+};
 pub use scores::scores_pack;
 
 /// Public choices that make a pack.
@@ -202,6 +204,7 @@ pub fn build(
         scores: None,
         depth: None,
         lexicon,
+        projection: None,
     };
     let (entries, embeddings, candidates_are) = match &options.selector {
         Selector::Scores { targets, fit } => {
