@@ -65,7 +65,10 @@ impl Entropy for FixedEntropy<'_> {}
 
 /// Whole words, little-endian, as many as fit.
 fn fill_words<R: Rng>(rng: &mut R, out: &mut [u8]) -> Result<(), Infallible> {
-    assert!(out.len().is_multiple_of(8), "a mechanism draws whole words only");
+    assert!(
+        out.len().is_multiple_of(8),
+        "a mechanism draws whole words only"
+    );
     for chunk in out.chunks_mut(8) {
         chunk.copy_from_slice(&rng.next_u64().to_le_bytes());
     }

@@ -81,7 +81,11 @@ pub fn uniform_test(sample: &mut [f64]) -> f64 {
         let sign = if k % 2 == 1 { 2.0 } else { -2.0 };
         sign * (-2.0 * (f64::from(k) * x).powi(2)).exp()
     });
-    if x < 0.2 { 1.0 } else { terms.sum::<f64>().clamp(0.0, 1.0) }
+    if x < 0.2 {
+        1.0
+    } else {
+        terms.sum::<f64>().clamp(0.0, 1.0)
+    }
 }
 
 /// Clopper and Pearson's bound: the probability of which `hits` or more in `trials` are no likelier than
@@ -148,7 +152,10 @@ mod tests {
             assert!((lower_bound(n, n, 0.001) - 0.001f64.powf(root)).abs() < 1e-9);
             assert!((lower_bound(1, n, 0.001) - (1.0 - 0.999f64.powf(root))).abs() < 1e-9);
             assert!((upper_bound(0, n, 0.001) - (1.0 - 0.001f64.powf(root))).abs() < 1e-9);
-            assert_eq!((lower_bound(0, n, 0.001), upper_bound(n, n, 0.001)), (0.0, 1.0));
+            assert_eq!(
+                (lower_bound(0, n, 0.001), upper_bound(n, n, 0.001)),
+                (0.0, 1.0)
+            );
         }
     }
 }

@@ -97,7 +97,10 @@ pub fn noise(laplace: &Laplace, words: &[u64]) -> Vec<Real> {
     };
     let m = laplace.dimension() as usize;
     let norm = chi_squared(m + 1, &mut next).sqrt();
-    let units = real(laplace.sensitivity().units() * 1_000_000, laplace.fraction_bits() as isize - 32);
+    let units = real(
+        laplace.sensitivity().units() * 1_000_000,
+        laplace.fraction_bits() as isize - 32,
+    );
     let factor = units / real(laplace.epsilon().micro(), 0) * norm;
     let mut coordinates = Vec::with_capacity(m);
     while coordinates.len() < m {
@@ -107,7 +110,10 @@ pub fn noise(laplace: &Laplace, words: &[u64]) -> Vec<Real> {
         let drawn: Vec<_> = (0..pairs)
             .map(|i| gaussians(words[i], words[pairs + i], words[2 * pairs + i]))
             .collect();
-        let both = drawn.iter().map(|(x, _)| x).chain(drawn.iter().map(|(_, y)| y));
+        let both = drawn
+            .iter()
+            .map(|(x, _)| x)
+            .chain(drawn.iter().map(|(_, y)| y));
         coordinates.extend(both.take(left).map(|g| &factor * g));
     }
     assert!(rest.is_empty(), "{} words left", rest.len());
@@ -127,7 +133,9 @@ mod tests {
         };
         // v = ½ + 2⁻¹²⁹: ln 2 = 0.6931471805599453094172321214581765680755 less 2⁻¹²⁸.
         let ln_2 = exponential(1 << 63, 0) + real(1, -128);
-        let digits: IBig = "6931471805599453094172321214581765680755".parse().expect("digits");
+        let digits: IBig = "6931471805599453094172321214581765680755"
+            .parse()
+            .expect("digits");
         let scale = IBig::from(10).pow(40);
         let error = (ln_2 - real(digits, 0) / real(scale, 0)).to_f64().value();
         assert!((0.0..1e-40).contains(&error), "{error:e}");
