@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use undertone_fuzz::assemble::{
-    Depth, Layer, Recoder, Scores, depth_section, lexicon_section, pack, recoder_section,
-    scores_section,
+    Depth, Layer, Recoder, Scores, depth_section, lexicon_section, pack, projection_section,
+    recoder_section, scores_section,
 };
 
 fn main() -> std::io::Result<()> {
@@ -60,6 +60,8 @@ fn main() -> std::io::Result<()> {
         codes: vec![vec![0, 255, 128]],
     });
     let recoded_depth = (*b"DPTH", recoded_depth);
+    let rows = [vec![300, 400], vec![-400, 300], vec![i16::MIN, i16::MAX]];
+    let projection = (*b"PROJ", projection_section(-9, 1, &rows));
     let unknown = (*b"????", vec![7; 3]);
     let (depth, lexicon) = ((*b"DPTH", depth), (*b"LEXI", lexicon));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/pack_parse_then_use");
@@ -78,6 +80,7 @@ fn main() -> std::io::Result<()> {
                 lexicon.clone(),
             ],
         ),
+        ("projection.pack", vec![projection]),
         ("recoded-depth.pack", vec![recoder, recoded_depth]),
         ("all.pack", vec![lexicon, unknown, depth]),
     ] {

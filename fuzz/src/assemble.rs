@@ -162,6 +162,18 @@ pub fn lexicon_section(exponent: i32, entries: &[Entry]) -> Vec<u8> {
     out
 }
 
+/// The projection section; all rows of the same length.
+pub fn projection_section(exponent: i32, bound_exponent: i32, rows: &[Vec<i16>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend((rows.len() as u32).to_le_bytes());
+    out.extend(exponent.to_le_bytes());
+    out.extend(bound_exponent.to_le_bytes());
+    out.extend(0u32.to_le_bytes());
+    align(&mut out);
+    out.extend(rows.iter().flatten().flat_map(|x| x.to_le_bytes()));
+    out
+}
+
 /// A pack of these sections.
 pub fn pack(dimension: u32, name: &str, sections: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
     let mut out = vec![0; 128];

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod document;
+mod embedding;
 mod epsilon;
 mod lexicon;
 mod pack;
@@ -23,6 +24,7 @@ pub mod assemble;
 mod double;
 
 pub use document::document_release_is_total;
+pub use embedding::embedding_is_total;
 pub use epsilon::epsilon_parse_is_total;
 pub use lexicon::lexicon_words_are_total;
 pub use pack::pack_parse_then_use;
@@ -33,9 +35,10 @@ pub use select::select_is_total;
 pub type Body = fn(&[u8]);
 
 /// Every target by its name.
-pub const TARGETS: [(&str, Body); 6] = [
+pub const TARGETS: [(&str, Body); 7] = [
     ("pack_parse_then_use", pack_parse_then_use),
     ("document_release_is_total", document_release_is_total),
+    ("embedding_is_total", embedding_is_total),
     ("release_from_bytes_is_total", release_from_bytes_is_total),
     ("epsilon_parse_is_total", epsilon_parse_is_total),
     ("select_is_total", select_is_total),

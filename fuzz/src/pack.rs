@@ -1,11 +1,12 @@
 //! Bytes as a pack, and then everything that can be done with it.
 
 use undertone_core::document::{Document, DocumentError};
+use undertone_core::embedding::{Embedding, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
-use undertone_core::release::{Mechanism, Release};
+use undertone_core::release::{Mechanism, Release, VectorRelease};
 use undertone_core::select::Rule;
 
 use crate::assemble::seal;
@@ -65,6 +66,9 @@ fn parse_and_use(bytes: &[u8], input: &[u8]) {
         let least = if pack.recoder().is_some() { 0 } else { 24 };
         assert!((-least..=least).contains(&scores.exponent()));
     }
+    if let Some(projection) = pack.projection() {
+        use_projection(&pack, &projection, input);
+    }
     use_document::<128, 100>(&pack, input);
     use_document::<2, 1>(&pack, input);
 }
@@ -91,6 +95,33 @@ fn use_lexicon(lexicon: &Lexicon<'_>, input: &[u8]) {
     assert!(vector.iter().all(|x| x.is_finite()));
     assert!(lexicon.sentence_vector(&text, &mut vector[1..]).is_err());
     assert!(lexicon.sentence_vector(&text, &mut []).is_err());
+}
+
+fn use_projection(pack: &Pack<'_>, projection: &Projection<'_>, input: &[u8]) {
+    assert_eq!(projection.dimension(), pack.dimension());
+    assert!((1..=1024).contains(&projection.n_rows()));
+    assert_eq!(projection.rows().count(), projection.n_rows());
+    assert!((-24..=0).contains(&projection.exponent()));
+    let bound = projection.bound_exponent();
+    assert!((-24..=24).contains(&bound));
+    let epsilon = Epsilon::from_micro(10_000_000).expect("in range");
+    for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
+        match Embedding::projected(*projection, bound, noise, epsilon) {
+            Ok(mechanism) => {
+                let mut x = vec![0.0; projection.dimension()];
+                for (x, bytes) in x.iter_mut().zip(input.as_chunks().0) {
+                    *x = f32::from_le_bytes(*bytes);
+                }
+                let mut out = vec![0; mechanism.release_bytes()];
+                let written = mechanism.release(&x, &mut Repeated(&[1]), &mut out);
+                assert_eq!(written, Ok(out.len()));
+                let release = VectorRelease::from_bytes(&out).expect("what was written");
+                assert_eq!(release.pack_id(), pack.id());
+                assert_eq!(release.coordinates().len(), projection.n_rows());
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
 }
 
 fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {

@@ -20,6 +20,12 @@ const PAIRS: usize = 32;
 /// Gaussians drawn at a time.
 pub(super) const BATCH: usize = 2 * PAIRS;
 
+/// χ² with this many exponentials or more takes their sum at once.
+const MANY: usize = 16;
+
+/// Factors multiplied side by side.
+const LANES: usize = 8;
+
 /// Working memory, 2.1 KiB; wiped when it goes.
 pub(super) struct Sampler {
     words: [u64; 3 * PAIRS],
@@ -36,35 +42,55 @@ impl Sampler {
         }
     }
 
-    /// χ² with `degrees` of freedom, at least 1: twice a sum of exponentials, and the square of one
-    /// Gaussian if `degrees` is odd. Draws `degrees` words, rounded up to the next number that is 0 or 3
-    /// modulo 2.
+    /// χ² with `degrees` of freedom, 2 to 1025: twice a sum of exponentials, and the square of one
+    /// Gaussian if `degrees` is odd.
     pub(super) fn chi_squared<R: Rng + ?Sized>(&mut self, degrees: u32, rng: &mut R) -> f64 {
-        let mut sum = 0.0;
+        let mut square = 0.0;
         if degrees % 2 == 1 {
             let gaussian = self.pairs(1, rng).first().copied().unwrap_or(0.0);
-            sum = 0.5 * (gaussian * gaussian);
+            square = gaussian * gaussian;
         }
-        let mut left = degrees as usize / 2;
-        while left > 0 {
-            let count = left.min(PAIRS);
+        let count = degrees as usize / 2;
+        let sum = if count < MANY {
             self.draw(2 * count, rng);
-            self.exponentials = [0.0; PAIRS];
             fill_exponentials(&self.words, count, &mut self.exponentials);
-            // Pairwise, so that the error grows with the logarithm of the number of terms.
-            let mut half = PAIRS / 2;
-            while half > 0 {
-                if let Some((low, high)) = self.exponentials.split_at_mut_checked(half) {
-                    low.iter_mut()
-                        .zip(high)
-                        .for_each(|(low, high)| *low += *high);
+            self.exponentials.iter().take(count).sum::<f64>()
+        } else {
+            self.sum_of_exponentials(count, rng)
+        };
+        2.0 * sum + square
+    }
+
+    /// The sum of `count` exponentials, 16 to 512, by one logarithm: −ln of uniform variables 2^−g·u with u in
+    /// (½, 1\] is g·ln 2 − ln u with g geometric, so the sum is that of the g times ln 2, minus the logarithm
+    /// of the product of the u. The sum of the g is the number of zeroes before the `count`-th one in fair bits.
+    ///
+    /// Draws `count` words for the u and ⌈`count`/32⌉ + 6 for the bits. In N ≥ 2·count + 384 bits there are fewer
+    /// ones than needed with a probability of at most e^(−(N − 2·count)²/2N) < 2⁻⁷⁵ (Hoeffding); then all zeroes
+    /// count.
+    fn sum_of_exponentials<R: Rng + ?Sized>(&mut self, count: usize, rng: &mut R) -> f64 {
+        const TWO_TO_MINUS_65: f64 = 0.5 / (1u128 << 64) as f64;
+        let mut products = [1.0; LANES];
+        let mut left = count;
+        while left > 0 {
+            let drawn = left.min(self.words.len());
+            // What is not drawn stands for factors of 1.
+            self.words = [0; 3 * PAIRS];
+            self.draw(drawn, rng);
+            for words in self.words.as_chunks::<LANES>().0 {
+                for (product, word) in products.iter_mut().zip(words) {
+                    *product *= 1.0 - *word as f64 * TWO_TO_MINUS_65;
                 }
-                half /= 2;
             }
-            sum += self.exponentials.first().copied().unwrap_or(0.0);
-            left -= count;
+            left -= drawn;
         }
-        2.0 * sum
+        // Not below 2^-512.
+        let product: f64 = products.iter().product();
+        let bits = count.div_ceil(32) + 6;
+        self.draw(bits, rng);
+        let zeroes = zeroes_before_one(self.words.get(..bits).unwrap_or_default(), count as u32);
+        let (g, w) = split(product);
+        f64::from(zeroes) * LN_2 + minus_ln(g, w)
     }
 
     /// `2·pairs` independent standard Gaussians, `pairs` at most half of [`BATCH`]. Draws `3·pairs` words.
@@ -118,7 +144,7 @@ fn fill_exponentials(words: &[u64], count: usize, out: &mut [f64]) {
 ///
 /// The smaller of v and 1 − v, called x, goes to double precision straight from the integer, so it keeps
 /// its relative precision at both ends. With v = 2^−g·(1 − w), where g = 0 and w = x in the upper half,
-/// and 1 − w is the significand of x in the lower: −ln v = g·ln 2 + 2·artanh(w/(2 − w)), all of it positive.
+/// and 1 − w the significand of x in the lower: −ln v = g·ln 2 + 2·artanh(w/(2 − w)), all of it positive.
 #[inline(always)]
 fn exponential(high: u64, low: u64) -> f64 {
     const TWO_TO_MINUS_64: f64 = 1.0 / (1u128 << 64) as f64;
@@ -126,24 +152,74 @@ fn exponential(high: u64, low: u64) -> f64 {
     let upper = (high >> 63).wrapping_neg();
     let (high, low) = ((high ^ upper) as f64, (low ^ upper) as f64);
     let x = TWO_TO_MINUS_64 * (high + TWO_TO_MINUS_64 * (low + 0.5));
-    let bits = x.to_bits();
-    let significand = f64::from_bits(bits & ((1 << 52) - 1) | 1022 << 52);
-    let g = 1022u64.wrapping_sub(bits >> 52) & !upper;
-    let w = f64::from_bits(x.to_bits() & upper | (1.0 - significand).to_bits() & !upper);
-    let s = w / (2.0 - w);
-    f64::from(g as i32) * LN_2 + s * twice_artanh_over(s * s)
+    let (g, w) = split(x);
+    let w = f64::from_bits(x.to_bits() & upper | w.to_bits() & !upper);
+    minus_ln(g & !(upper as i32), w)
 }
 
-/// 2·artanh(√t)/√t = 2·Σ tᵏ/(2k+1) for 0 ≤ t ≤ 1/9. What is left out is below 2⁻⁵⁵ of it.
+/// g and w with x = 2^−g·(1 − w), 0 < w ≤ ½, for a normal number x ≤ 1.
 #[inline(always)]
-fn twice_artanh_over(t: f64) -> f64 {
-    #[rustfmt::skip]
-    const TERMS: [f64; 16] = [
-        2.0 / 31.0, 2.0 / 29.0, 2.0 / 27.0, 2.0 / 25.0, 2.0 / 23.0, 2.0 / 21.0, 2.0 / 19.0, 2.0 / 17.0,
-        2.0 / 15.0, 2.0 / 13.0, 2.0 / 11.0, 2.0 / 9.0, 2.0 / 7.0, 2.0 / 5.0, 2.0 / 3.0, 2.0 / 1.0,
-    ];
-    TERMS.iter().fold(0.0, |sum, term| sum * t + term)
+fn split(x: f64) -> (i32, f64) {
+    let bits = x.to_bits();
+    let significand = f64::from_bits(bits & ((1 << 52) - 1) | 1022 << 52);
+    (1022 - (bits >> 52) as i32, 1.0 - significand)
 }
+
+/// −ln (2^−g·(1 − w)) for 0 ≤ w ≤ ½.
+#[inline(always)]
+fn minus_ln(g: i32, w: f64) -> f64 {
+    let s = w / (2.0 - w);
+    f64::from(g) * LN_2 + s * polynomial(&TWICE_ARTANH, s * s)
+}
+
+/// The number of zeroes before the `rank`-th one, in the order of the words and from their low bits up; all
+/// zeroes if there are fewer ones. The same steps for all bits.
+fn zeroes_before_one(words: &[u64], mut rank: u32) -> u32 {
+    let mask = |condition: bool| u32::from(condition).wrapping_neg();
+    let mut zeroes: u32 = 0;
+    let (mut last, mut last_rank) = (0, 0);
+    for word in words {
+        let ones = word.count_ones();
+        let passed = mask(ones < rank);
+        let here = mask(rank > 0) & !passed;
+        zeroes = zeroes.wrapping_add(passed & word.count_zeros());
+        last |= *word & (u64::from(here) | u64::from(here) << 32);
+        last_rank |= rank & here;
+        rank = rank.wrapping_sub(ones) & passed;
+    }
+    for bit in 0..u64::BITS {
+        let one = (last >> bit & 1) as u32;
+        let open = u32::from(last_rank > 0);
+        zeroes = zeroes.wrapping_add(open & !one & 1);
+        last_rank = last_rank.wrapping_sub(open & one);
+    }
+    zeroes
+}
+
+/// The polynomial with these coefficients, in pairs of an odd and an even power, highest first. Two chains of
+/// operations instead of one.
+#[inline(always)]
+fn polynomial<const N: usize>(pairs: &[[f64; 2]; N], x: f64) -> f64 {
+    let square = x * x;
+    let mut pairs = pairs.iter();
+    let [odd, even] = pairs.next().copied().unwrap_or_default();
+    let [odd, even] = pairs.fold([odd, even], |[odd, even], [next_odd, next_even]| {
+        [odd * square + next_odd, even * square + next_even]
+    });
+    odd * x + even
+}
+
+/// 2·artanh(√t)/√t = 2·Σ tᵏ/(2k+1). For t ≤ 1/9 what is left out is below 2⁻⁵⁵ of it.
+const TWICE_ARTANH: [[f64; 2]; 8] = [
+    [2.0 / 31.0, 2.0 / 29.0],
+    [2.0 / 27.0, 2.0 / 25.0],
+    [2.0 / 23.0, 2.0 / 21.0],
+    [2.0 / 19.0, 2.0 / 17.0],
+    [2.0 / 15.0, 2.0 / 13.0],
+    [2.0 / 11.0, 2.0 / 9.0],
+    [2.0 / 7.0, 2.0 / 5.0],
+    [2.0 / 3.0, 2.0],
+];
 
 /// A point of the unit circle, by angle. An angle in the first octant from 61 bits; whether it is mirrored
 /// at the diagonal and at the axes from the other three.
@@ -153,8 +229,8 @@ fn direction(word: u64) -> (f64, f64) {
     const SIGN: u64 = 1 << 63;
     let angle = STEP * ((word & ((1 << 61) - 1)) as f64 + 0.5);
     let q = angle * angle;
-    let cos = COS.iter().fold(0.0, |sum, term| sum * q + term);
-    let sin = angle * SIN.iter().fold(0.0, |sum, term| sum * q + term);
+    let cos = polynomial(&COS, q);
+    let sin = angle * polynomial(&SIN, q);
     let swapped = (word >> 61 & 1).wrapping_neg();
     let difference = (cos.to_bits() ^ sin.to_bits()) & swapped;
     (
@@ -163,31 +239,25 @@ fn direction(word: u64) -> (f64, f64) {
     )
 }
 
-/// The Taylor series of sin √q / √q, highest power first: 1/17! to 1/1!. For √q ≤ π/4 what is left out is
-/// below 2⁻⁶² of the sum.
-const SIN: [f64; 9] = [
-    1.0 / 355_687_428_096_000.0,
-    -1.0 / 1_307_674_368_000.0,
-    1.0 / 6_227_020_800.0,
-    -1.0 / 39_916_800.0,
-    1.0 / 362_880.0,
-    -1.0 / 5_040.0,
-    1.0 / 120.0,
-    -1.0 / 6.0,
-    1.0,
+/// The Taylor series of sin √q / √q: 1/19! to 1/1!. For √q ≤ π/4 what is left out is below 2⁻⁷² of the sum.
+const SIN: [[f64; 2]; 5] = [
+    [
+        -1.0 / 121_645_100_408_832_000.0,
+        1.0 / 355_687_428_096_000.0,
+    ],
+    [-1.0 / 1_307_674_368_000.0, 1.0 / 6_227_020_800.0],
+    [-1.0 / 39_916_800.0, 1.0 / 362_880.0],
+    [-1.0 / 5_040.0, 1.0 / 120.0],
+    [-1.0 / 6.0, 1.0],
 ];
 
-/// The Taylor series of cos √q, likewise: 1/16! to 1/0!, and 2⁻⁵⁸.
-const COS: [f64; 9] = [
-    1.0 / 20_922_789_888_000.0,
-    -1.0 / 87_178_291_200.0,
-    1.0 / 479_001_600.0,
-    -1.0 / 3_628_800.0,
-    1.0 / 40_320.0,
-    -1.0 / 720.0,
-    1.0 / 24.0,
-    -1.0 / 2.0,
-    1.0,
+/// The Taylor series of cos √q, likewise: 1/18! to 1/0!, and 2⁻⁶⁷.
+const COS: [[f64; 2]; 5] = [
+    [-1.0 / 6_402_373_705_728_000.0, 1.0 / 20_922_789_888_000.0],
+    [-1.0 / 87_178_291_200.0, 1.0 / 479_001_600.0],
+    [-1.0 / 3_628_800.0, 1.0 / 40_320.0],
+    [-1.0 / 720.0, 1.0 / 24.0],
+    [-1.0 / 2.0, 1.0],
 ];
 
 #[cfg(test)]
@@ -236,6 +306,38 @@ mod tests {
         assert!(
             (exponential(u64::MAX, u64::MAX) * (1u128 << 127) as f64 * 4.0 - 1.0).abs() < 4.0 * ULP
         );
+    }
+
+    #[test]
+    fn zeroes_are_counted_up_to_a_one() {
+        let mut rng = PublicRng::new(8);
+        for _ in 0..300 {
+            let density = rng.next_u32() % 4;
+            let words = [(); 5].map(|()| match density {
+                0 => 0,
+                1 => rng.next_u64() & rng.next_u64() & rng.next_u64(),
+                2 => rng.next_u64(),
+                _ => u64::MAX,
+            });
+            let bits = || {
+                words
+                    .iter()
+                    .flat_map(|word| (0..64).map(move |bit| word >> bit & 1))
+            };
+            for rank in 1..330 {
+                let mut ones = 0;
+                let before = bits().take_while(|bit| {
+                    ones += *bit;
+                    ones < u64::from(rank)
+                });
+                let zeroes = before.filter(|bit| *bit == 0).count();
+                assert_eq!(
+                    zeroes_before_one(&words, rank),
+                    zeroes as u32,
+                    "{words:x?} {rank}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -11,7 +11,8 @@
 //!
 //! z = (Δ/ε)·‖g'‖·g with independent standard Gaussians g ∈ ℝ^m, g' ∈ ℝ^{m+1}: the ideal density as a scale
 //! mixture of Gaussians, variance χ²_{m+1}. No Gamma sampler, no rejection, no division by a small norm.
-//! χ²_{m+1} is twice a sum of exponentials, and one squared Gaussian if m+1 is odd.
+//! χ²_{m+1} is twice a sum of exponentials, and one squared Gaussian if m+1 is odd; from 16 exponentials on their
+//! sum takes one logarithm.
 //!
 //! # The grid
 //!
@@ -29,9 +30,11 @@
 //! sensitivity Δ that is ε times the distance before it.)
 //!
 //! *Proof.* Write μ = 2⁻⁵³, and couple the computed noise with an ideal one whose uniform variables have the
-//! computed ones as leading bits. Let no v of [`gaussian`] be below 2⁻⁷², and ‖g'‖ ≤ √(m+1) + 10. There are at
-//! most 1025 of the former, and ‖g'‖ is a 1-Lipschitz function of Gaussians with mean below √(m+1), so
-//! all of this holds but with a probability of at most 1025·2⁻⁷² + e⁻⁵⁰ < 2⁻⁶⁰ = δ₀. Then:
+//! computed ones as leading bits. Let (1) no v of the sampler be below 2⁻⁷²; (2) ‖g'‖ ≤ √(m+1) + 10; and where
+//! exponentials are summed at once, (3) their bits suffice and (4) ‖g'‖ ≥ √(m+1)/8. There are at most 528 such v;
+//! ‖g'‖ is a 1-Lipschitz function of Gaussians with mean at most √(m+1); for (3) see the sampler; and
+//! (4) fails with at most (t·e^(1−t))^((m+1)/2) at t = 1/64, m+1 ≥ 32 (Chernoff). So all of this holds but with a
+//! probability of at most 528·2⁻⁷² + e⁻⁵⁰ + 2⁻⁷⁵ + 2⁻⁷³ < 2⁻⁶⁰ = δ₀. Then:
 //!
 //! - x, the smaller of v and 1 − v, errs by a factor within 1 ± 2μ from two conversions and a sum, and
 //!   by at most 2⁻¹²⁹ from the bits that v does not have. The latter moves √(2E) by less than 2⁻⁶³, since
@@ -43,13 +46,17 @@
 //! - √(2E): half of that and a rounding, 5.5μ. A coordinate of the direction: 3μ in the angle, at most as
 //!   much in sine or cosine, 2μ for the series, μ for the product, and 2⁻⁶² for the bits that the angle does
 //!   not have. So |g| ≤ 10 errs by at most 12.5μ of it, and 2⁻⁵⁸.
-//! - χ²: 9μ (or 26μ for the squared Gaussian, which is then one term of a sum of positive terms), at most 22
-//!   roundings of the sum: ‖g'‖ by 24.5μ of its bound √(m+1) + 10. Coarser than need be.
-//! - The factor of all coordinates, (Δ/ε)·2^F·‖g'‖, and its product with g: 5μ.
+//! - χ², exponential by exponential: 9μ, or 26μ for the squared Gaussian, one term of a sum of positive terms
+//!   with at most 16 roundings. ‖g'‖ errs by half of that and a rounding, at most 22μ of itself.
+//! - χ², n exponentials at once, 32 ≤ m+1 ≤ 2n+1: a factor u ≥ ½ errs by at most 2μ, their product with
+//!   n − 1 roundings by 3nμ, so the logarithm by 3nμ absolutely, and by 9μ of itself. χ² errs by at most
+//!   3(m+1)μ and 27μ of itself, and ‖g'‖ by half of that over ‖g'‖, 12μ·√(m+1) by (4), and 14.5μ of itself.
+//! - Either way by at most 26.5μ·(√(m+1) + 10). The factor of all coordinates, (Δ/ε)·2^F·‖g'‖, and its product with
+//!   g: 5μ.
 //! - n is z·2^F rounded: half a unit, 2^−F/2 ≤ 2⁻⁴⁷·s.
 //!
-//! In all a coordinate of the noise errs by at most η = 2⁻⁴⁴·(1 + 10/√(m+1))·s: 42μ of
-//! |z| ≤ 10·(√(m+1) + 10)·Δ/ε are 420·2⁻⁵³ < 0.83·2⁻⁴⁴ of (1 + 10/√(m+1))·s, the last an eighth of 2⁻⁴⁴·s.
+//! In all a coordinate of the noise errs by at most η = 2⁻⁴⁴·(1 + 10/√(m+1))·s: 44μ of
+//! 10·(√(m+1) + 10)·Δ/ε are 440·2⁻⁵³ < 0.86·2⁻⁴⁴ of (1 + 10/√(m+1))·s, the last an eighth of 2⁻⁴⁴·s.
 //!
 //! The ideal noise falls into the cube of y shrunk by η on each side only if the computed release is y, and
 //! into the cube grown by η if it is. The shift from X to X' costs
@@ -338,31 +345,46 @@ impl Laplace {
         let power = f64::from_bits(u64::from(self.fraction_bits() + 1023 - 32) << 52);
         let scale = self.sensitivity.0 as f64 * 1e6 / f64::from(self.epsilon.micro()) * power;
         let mut factor = scale * libm::sqrt(sampler.chi_squared(self.dimension + 1, rng));
+        let mut noise = [0; BATCH];
         for out in out.chunks_mut(BATCH) {
             let gaussians = sampler.pairs(out.len().div_ceil(2), rng);
-            for ((out, gaussian), x) in out.iter_mut().zip(gaussians).zip(&mut coordinates) {
-                // |noise| < 2^55 whatever is drawn: s·2^F < 2^47, ‖g'‖ < 11·√(m+1) and |g| < 13.4.
-                *out = round_to_grid(x.saturating_add(round(factor * gaussian)));
+            for (noise, gaussian) in noise.iter_mut().zip(gaussians) {
+                *noise = round(factor * gaussian);
+            }
+            for ((out, noise), x) in out.iter_mut().zip(&noise).zip(&mut coordinates) {
+                *out = round_to_grid(x.wrapping_add(*noise));
             }
         }
+        noise.zeroize();
         factor.zeroize();
     }
 }
 
-/// The nearest integer, up to a rounding of the sum; ties away from zero. Without a branch.
+/// The nearest integer for |x| < 2⁷⁰, ties to even in the low part. Additions only, so that a batch is
+/// rounded side by side.
 #[inline(always)]
 #[expect(
     clippy::float_arithmetic,
     reason = "noise is drawn independently of private data; its error is bounded"
 )]
 fn round(x: f64) -> i64 {
-    (x + 0.5f64.copysign(x)) as i64
+    const PART: f64 = (1 << 20) as f64;
+    // A sum with this is an integer, and its low bits say which.
+    const INTEGERS: f64 = 1.5 * (1u64 << 52) as f64;
+    let integer = |sum: f64| sum.to_bits().wrapping_sub(INTEGERS.to_bits()) as i64;
+    let high = x * (1.0 / PART) + INTEGERS;
+    // Exact: at most 2^19, and a multiple of the last place of x.
+    let rest = x - (high - INTEGERS) * PART;
+    (integer(high) << 20).wrapping_add(integer(rest + INTEGERS))
 }
 
-/// ⌊(x + 2³⁹)/2⁴⁰⌋; the sum saturates.
+/// ⌊(x + 2³⁹)/2⁴⁰⌋.
+///
+/// Nothing wraps: a coordinate is at most 2⁶¹ and its noise below 2⁵⁵ whatever is drawn, as s·2^F < 2⁴⁷,
+/// ‖g'‖ < 11·√(m+1) and |g| < 13.4.
 fn round_to_grid(x: i64) -> i32 {
     // 24 bits are left.
-    (x.saturating_add(1 << (BITS_BELOW_GRID - 1)) >> BITS_BELOW_GRID) as i32
+    (x.wrapping_add(1 << (BITS_BELOW_GRID - 1)) >> BITS_BELOW_GRID) as i32
 }
 
 /// The largest k with 2^k·2^`log2_steps` ≤ Δ·√`square`/ε, exactly. `square` is in 1..=2¹¹, `log2_steps` in
@@ -421,9 +443,10 @@ impl FixedPoint {
         let normal = u32::from(exponent != 0);
         let finite = u32::from(exponent != 0xff).wrapping_neg();
         let significand = u64::from((bits & 0x7f_ffff | normal << 23) & finite);
-        let shift = exponent.max(1) - 150 + self.fraction_bits;
-        // A number whose shift is cut to 38 is normal, so at least 2^61, which no limit exceeds.
-        let magnitude = (significand << shift.clamp(0, 38)) >> (-shift).clamp(0, 63);
+        // The significand counts 2^(exponent − 150). A number that is not shifted is normal, so at least
+        // 2^61, which no limit exceeds.
+        let shift = 38 + 150 - self.fraction_bits - exponent.max(1);
+        let magnitude = (significand << 38) >> shift.clamp(0, 63);
         let magnitude = magnitude.min(self.limit) as i64;
         let sign = -i64::from(bits >> 31);
         (magnitude ^ sign) - sign
@@ -636,16 +659,28 @@ mod tests {
     }
 
     #[test]
-    fn sums_saturate() {
-        assert_eq!(round_to_grid(i64::MAX), (1 << 23) - 1);
-        assert_eq!(round_to_grid(i64::MIN), -(1 << 23));
+    fn sums_are_rounded_to_the_grid() {
         assert_eq!(round_to_grid((1 << 39) - 1), 0);
         assert_eq!(round_to_grid(1 << 39), 1);
         assert_eq!(round_to_grid(-(1 << 39)), 0);
         assert_eq!(round_to_grid(-(1 << 39) - 1), -1);
-        assert_eq!(round(2.5), 3);
-        assert_eq!(round(-2.5), -3);
-        assert_eq!(round(0.49), 0);
+        let mut rng = PublicRng::new(3);
+        for _ in 0..100_000 {
+            let x = rng.next_u64() as i64 as f64 / 2f64.powi((rng.next_u32() % 80 + 8) as i32);
+            assert_eq!(round(x), x.round_ties_even() as i64, "{x}");
+        }
+        for x in [
+            0.0,
+            -0.0,
+            2.5,
+            -2.5,
+            524_288.5,
+            -1_572_864.0,
+            1e-300,
+            (1u64 << 62) as f64,
+        ] {
+            assert_eq!(round(x), x.round_ties_even() as i64, "{x}");
+        }
     }
 
     /// The radius of the noise follows the Gamma law, by Kolmogorov and Smirnov; the coordinates have

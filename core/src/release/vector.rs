@@ -96,9 +96,12 @@ impl<'a> VectorRelease<'a> {
         let grid = laplace.sensitivity().units().to_le_bytes();
         let fixed = head.to_bytes().into_iter().chain(grid);
         let fixed = fixed.chain(laplace.grid_exponent().to_le_bytes());
-        let steps = steps.iter().flat_map(|steps| steps.to_le_bytes());
-        for (to, from) in out.iter_mut().zip(fixed.chain(steps)) {
+        let (before, coordinates) = out.split_at_mut_checked(FIXED_BYTES).unwrap_or_default();
+        for (to, from) in before.iter_mut().zip(fixed) {
             *to = from;
+        }
+        for (to, from) in coordinates.as_chunks_mut().0.iter_mut().zip(steps) {
+            *to = from.to_le_bytes();
         }
     }
 
