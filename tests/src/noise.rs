@@ -61,13 +61,30 @@ pub fn gaussians(high: u64, low: u64, angle: u64) -> (Real, Real) {
     (&radius * x, radius * y)
 }
 
-/// How many words the noise in `dimension` coordinates takes.
-pub fn words(dimension: usize) -> usize {
-    let degrees = dimension + 1;
-    3 * (degrees % 2) + 2 * (degrees / 2) + 3 * dimension.div_ceil(2)
+/// How many words χ² takes.
+pub fn chi_squared_words(degrees: usize) -> usize {
+    let count = degrees / 2;
+    3 * (degrees % 2)
+        + if count < AT_ONCE {
+            2 * count
+        } else {
+            count + count.div_ceil(32) + 6
+        }
 }
 
+/// How many words the noise in `dimension` coordinates takes.
+pub fn words(dimension: usize) -> usize {
+    chi_squared_words(dimension + 1) + 3 * dimension.div_ceil(2)
+}
+
+/// This many exponentials or more are summed at once.
+pub const AT_ONCE: usize = 16;
+
 /// χ² with `degrees` of freedom from the next words.
+///
+/// Many exponentials at once: their uniform variables are 2^−g·u, u = 1 − word/2⁶⁵, and the sum of the g is the
+/// number of zeroes before as many ones in the bits of the words after these, low bits first (all zeroes if there
+/// are fewer).
 pub fn chi_squared<'a>(degrees: usize, next: &mut impl FnMut(usize) -> &'a [u64]) -> Real {
     let mut sum = real(0, 0);
     if degrees % 2 == 1 {
@@ -75,16 +92,28 @@ pub fn chi_squared<'a>(degrees: usize, next: &mut impl FnMut(usize) -> &'a [u64]
         let (g, _) = gaussians(words[0], words[1], words[2]);
         sum += &g * &g;
     }
-    let mut left = degrees / 2;
-    while left > 0 {
-        let count = left.min(32);
+    let count = degrees / 2;
+    if count < AT_ONCE {
         let words = next(2 * count);
         for i in 0..count {
             sum += exponential(words[i], words[count + i]) * real(2, 0);
         }
-        left -= count;
+        return sum;
     }
-    sum
+    let mut product = real(1, 0);
+    for word in next(count) {
+        product *= real((1u128 << 65) - u128::from(*word), -65);
+    }
+    let bits = next(count.div_ceil(32) + 6).iter();
+    let (mut ones, mut zeroes) = (0, 0u32);
+    for bit in bits.flat_map(|word| (0..64).map(move |bit| word >> bit & 1)) {
+        match bit {
+            _ if ones == count => break,
+            1 => ones += 1,
+            _ => zeroes += 1,
+        }
+    }
+    sum + (real(zeroes, 0) * real(2, 0).ln() - product.ln()) * real(2, 0)
 }
 
 /// The noise z·2^F that the words stand for: (Δ/ε)·2^F·‖g'‖·g, without any rounding.
