@@ -2,7 +2,7 @@
 //!
 //! A private document enters as one embedding per sentence; out comes a small release with a
 //! proved differential-privacy guarantee. No heap, no operating system, no panic, and no floating
-//! point between an embedding's fixed-point form and the release.
+//! point touches private data between an embedding's fixed-point form and the release.
 //!
 //! # Should I use this?
 //!
@@ -34,8 +34,9 @@
 //!
 //! [`pack`] reads the file that the public side built; [`lexicon`] turns text into vectors without
 //! a neural runtime; [`recode`] is an optional network behind the encoder; [`scores`] and [`depth`]
-//! reduce a document to integer levels; [`select`](mod@select) draws from levels; [`document`] is the one public way from private sentences to a [`release`]. [`epsilon`] and
-//! [`rng`] hold the parameters and the randomness they share. [`hazmat`] is for auditors.
+//! reduce a document to integer levels; [`select`](mod@select) draws from levels; [`document`] is the one public way
+//! from private sentences to a [`release`]. [`embedding`] releases a vector with the noise of [`laplace`].
+//! [`epsilon`] and [`rng`] hold the parameters and the randomness they share. [`hazmat`] is for auditors.
 //!
 //! # Errors
 //!

@@ -335,12 +335,15 @@ mod tests {
             let h = grid(dimension, epsilon, Sensitivity::ONE);
             let ratio = ratio(dimension, epsilon, Sensitivity::ONE, h);
             let mut rng = PublicRng::new(7);
-            let mut out = [0; 50_000];
+            let mut out = std::vec![0; 50_000];
             let x = (fraction * 2f64.powi(40)) as i64 - (3 << 40);
             add_noise(ratio, 5, core::iter::repeat(x), &mut rng, &mut out);
             let n = out.len() as f64;
             let rho = 2f64.powi(64) / ratio.constant() as f64;
-            let errors = out.map(|y| f64::from(y) - (fraction - 3.0));
+            let errors: std::vec::Vec<f64> = out
+                .iter()
+                .map(|y| f64::from(*y) - (fraction - 3.0))
+                .collect();
             let mean = errors.iter().sum::<f64>() / n;
             let variance = errors.iter().map(|e| e * e).sum::<f64>() / n;
             let expected = 2.0 * rho / (rho - 1.0).powi(2) + fraction * (1.0 - fraction);

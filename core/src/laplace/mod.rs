@@ -447,7 +447,9 @@ impl FixedPoint {
         // 2^61, which no limit exceeds.
         let shift = 38 + 150 - self.fraction_bits - exponent.max(1);
         let magnitude = (significand << 38) >> shift.clamp(0, 63);
-        let magnitude = magnitude.min(self.limit) as i64;
+        // The smaller of the two, without a comparison that could become a branch.
+        let over = ((self.limit.wrapping_sub(magnitude) as i64) >> 63) as u64;
+        let magnitude = (magnitude ^ ((magnitude ^ self.limit) & over)) as i64;
         let sign = -i64::from(bits >> 31);
         (magnitude ^ sign) - sign
     }
@@ -754,14 +756,32 @@ mod tests {
         }
     }
 
-    /// The same bits on every target.
+    /// The same bits on every target, with few exponentials and with many.
     #[test]
-    fn known_answer() {
-        let laplace = Laplace::new(7, epsilon("2"), Sensitivity::ONE).unwrap();
-        let mut out = [0; 7];
-        laplace
-            .perturb(&[0.25; 7], 0, &mut PublicRng::new(1), &mut out)
-            .unwrap();
-        assert_eq!(out, [-145, 108, 0, 3, 76, -114, -12]);
+    fn known_answers() {
+        let draw = |dimension: u32, noise| {
+            let laplace =
+                Laplace::with_noise(noise, dimension, epsilon("2"), Sensitivity::ONE).unwrap();
+            let (point, mut out) = (vec![0.25; dimension as usize], vec![0; dimension as usize]);
+            laplace
+                .perturb(&point, 0, &mut PublicRng::new(1), &mut out)
+                .unwrap();
+            let hash = out.iter().fold(0u32, |hash, y| {
+                hash.wrapping_mul(16_777_619).wrapping_add(*y as u32)
+            });
+            (out[..5].to_vec(), hash)
+        };
+        assert_eq!(
+            draw(7, Noise::Laplace),
+            (vec![-145, 108, 0, 3, 76], 1_968_213_958)
+        );
+        assert_eq!(
+            draw(500, Noise::Laplace),
+            (vec![-214, 153, 11, 43, -110], 3_437_413_119)
+        );
+        assert_eq!(
+            draw(500, Noise::DiscreteLaplace),
+            (vec![-16, 2, -9, 31, 7], 2_327_887_696)
+        );
     }
 }
