@@ -7,6 +7,7 @@ use dashu_float::FBig;
 use dashu_float::round::mode::HalfEven;
 use dashu_int::IBig;
 use undertone_core::laplace::Laplace;
+use undertone_core::rng::rand_core::Rng;
 
 /// A number with [`PRECISION`] significant bits.
 pub type Real = FBig<HalfEven, 2>;
@@ -147,6 +148,17 @@ pub fn noise(laplace: &Laplace, words: &[u64]) -> Vec<Real> {
     }
     assert!(rest.is_empty(), "{} words left", rest.len());
     coordinates
+}
+
+/// Uniform on 0..1, in floating point. For experiments.
+pub fn uniform(rng: &mut impl Rng) -> f64 {
+    ((rng.next_u64() >> 11) as f64 + 0.5) / 2f64.powi(53)
+}
+
+/// A standard Gaussian, in floating point. For experiments.
+pub fn normal(rng: &mut impl Rng) -> f64 {
+    let radius = (-2.0 * uniform(rng).ln()).sqrt();
+    radius * (std::f64::consts::TAU * uniform(rng)).cos()
 }
 
 #[cfg(test)]

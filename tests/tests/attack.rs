@@ -7,23 +7,14 @@ use undertone_core::embedding::{Embedding, Noise};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, Sensitivity};
 use undertone_core::rng::PublicRng;
-use undertone_core::rng::rand_core::Rng;
 use undertone_tests::fit::{g_test, lower_bound, upper_bound};
+use undertone_tests::noise::{normal, uniform};
 use undertone_tests::soak;
 
 const NOISES: [Noise; 2] = [Noise::Laplace, Noise::DiscreteLaplace];
 
 fn epsilon(micro: u32) -> Epsilon {
     Epsilon::from_micro(micro).expect("an epsilon")
-}
-
-fn uniform(rng: &mut PublicRng) -> f64 {
-    ((rng.next_u64() >> 11) as f64 + 0.5) / 2f64.powi(53)
-}
-
-fn normal(rng: &mut PublicRng) -> f64 {
-    let radius = (-2.0 * uniform(rng).ln()).sqrt();
-    radius * (std::f64::consts::TAU * uniform(rng)).cos()
 }
 
 /// A vector of norm 1, as an encoder gives it.

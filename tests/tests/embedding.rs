@@ -10,7 +10,7 @@ use undertone_core::release::VectorRelease;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_tests::exponential::{PRECISION, exp_of};
-use undertone_tests::noise::{self, real};
+use undertone_tests::noise::{self, normal, real};
 use undertone_tests::packs::ProjectionParts;
 use undertone_tests::{CountingRng, FixedEntropy, FixedWords, soak};
 
@@ -18,15 +18,6 @@ const NOISES: [Noise; 2] = [Noise::Laplace, Noise::DiscreteLaplace];
 
 fn epsilon(micro: u32) -> Epsilon {
     Epsilon::from_micro(micro).expect("an epsilon")
-}
-
-fn uniform(rng: &mut PublicRng) -> f64 {
-    ((rng.next_u64() >> 11) as f64 + 0.5) / 2f64.powi(53)
-}
-
-fn normal(rng: &mut PublicRng) -> f64 {
-    let radius = (-2.0 * uniform(rng).ln()).sqrt();
-    radius * (std::f64::consts::TAU * uniform(rng)).cos()
 }
 
 // --- Sensitivity
@@ -473,6 +464,10 @@ const LAST_STEP: usize = 704;
 
 impl Discrete {
     fn new(laplace: &Laplace, magnitudes: usize) -> Self {
+        Self::with_rate(Self::rate(laplace), magnitudes)
+    }
+
+    fn rate(laplace: &Laplace) -> u64 {
         // The largest A with A² ≤ (ε·h/(Δ√m))²·2⁶⁴, a unit less at most.
         let (micro, units) = (laplace.epsilon().micro(), laplace.sensitivity().units());
         let numerator =
@@ -482,7 +477,11 @@ impl Discrete {
                 << 80u32;
         let exact = (numerator / denominator).sqrt();
         let rate = exact.iter_u64_digits().next().expect("a rate");
-        assert!(rate < 1 << 30);
+        assert!(((1 << 28) - 1..=1 << 29).contains(&rate), "{rate}");
+        rate
+    }
+
+    fn with_rate(rate: u64, magnitudes: usize) -> Self {
         let divisor = (1u128 << 32) + u128::from(rate);
         let c = (1u128 << 96).div_ceil(divisor) + 4;
         let mut weights = vec![1u128 << 58];
@@ -594,6 +593,54 @@ fn discrete_noise_changes_at_the_exact_draw() {
             }
         }
     }
+}
+
+/// The same at a few magnitudes for many parameters: the rate, from which all weights follow, is the largest
+/// allowed or one unit less, never more.
+#[test]
+fn discrete_noise_has_the_rate_of_its_parameters() {
+    const R: usize = 1 << 12;
+    let mut rng = PublicRng::new(0x7e57_9007);
+    let (mut exact, mut less) = (0, 0);
+    for round in 0..if soak() { 500 } else { 12 } {
+        let m = 1 + below(&mut rng, 1024) as u32;
+        let shifts = [below(&mut rng, 13), below(&mut rng, 24)];
+        let micro = 100_000 + below(&mut rng, 999_900_001 >> shifts[0]) as u32;
+        let units = (1 << 20) + below(&mut rng, ((1 << 44) - (1 << 20)) >> shifts[1]);
+        let sensitivity = Sensitivity::from_units(units).expect("a sensitivity");
+        let laplace = Laplace::with_noise(Noise::DiscreteLaplace, m, epsilon(micro), sensitivity)
+            .expect("in range");
+        let largest = Discrete::rate(&laplace);
+        let fits = |rate| {
+            let law = Discrete::with_rate(rate, 2 * R);
+            let magnitudes = [1, 2 + round % 500, 704, 2 * R];
+            magnitudes.into_iter().all(|magnitude| {
+                let first = law.first_draw(magnitude);
+                let drawn = |draw: u128| {
+                    let one = [0, (draw >> 64) as u64, draw as u64];
+                    let words = one.repeat(m as usize);
+                    let mut out = vec![0; m as usize];
+                    let low = vec![-f32::MAX; m as usize];
+                    let bound = laplace.grid_exponent() + 12;
+                    laplace
+                        .perturb(&low, bound, &mut FixedWords(&words), &mut out)
+                        .expect("lengths");
+                    out[0] + R as i32
+                };
+                drawn(first) == magnitude as i32 && drawn(first - 1) == magnitude as i32 - 1
+            })
+        };
+        match fits(largest) {
+            true => exact += 1,
+            false => {
+                assert!(fits(largest - 1), "{laplace:?}");
+                less += 1;
+            }
+        }
+        // The check tells rates apart, a larger one above all.
+        assert!(!fits(largest + 1), "{laplace:?}");
+    }
+    println!("{exact} rates as large as allowed, {less} one unit less");
 }
 
 /// Rounding at random: up exactly for as many of the 40 bits as the fraction says; then the draw does not matter.

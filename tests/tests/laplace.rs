@@ -11,7 +11,7 @@ use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_tests::exponential::{PRECISION, exp};
 use undertone_tests::fit::{g_test, uniform_test};
-use undertone_tests::noise::{self, Real, real};
+use undertone_tests::noise::{self, Real, normal, real, uniform};
 use undertone_tests::{CountingRng, FixedWords, soak};
 
 /// The sampler itself, to look at single variables.
@@ -38,11 +38,6 @@ fn epsilon(micro: u32) -> Epsilon {
 fn laplace(dimension: u32, micro: u32, units: u64) -> Laplace {
     let sensitivity = Sensitivity::from_units(units).expect("a sensitivity");
     Laplace::new(dimension, epsilon(micro), sensitivity).expect("parameters in range")
-}
-
-/// Uniform on 0..1.
-fn uniform(rng: &mut PublicRng) -> f64 {
-    ((rng.next_u64() >> 11) as f64 + 0.5) / 2f64.powi(53)
 }
 
 // --- The law
@@ -212,11 +207,6 @@ impl Sample {
 
 fn norm(z: &[f64]) -> f64 {
     z.iter().map(|z| z * z).sum::<f64>().sqrt()
-}
-
-fn normal(rng: &mut PublicRng) -> f64 {
-    let radius = (-2.0 * uniform(rng).ln()).sqrt();
-    radius * (std::f64::consts::TAU * uniform(rng)).cos()
 }
 
 /// Gamma with a whole shape and scale 1.
@@ -544,8 +534,7 @@ fn delta_keeps_its_bound() {
     assert!(delta < &one >> 60u32);
     for m in 1..=1024usize {
         // One v for every pair of Gaussians, and for every exponential that is drawn by itself.
-        let count = m.div_ceil(2);
-        let (count, odd) = (count.min((m + 1) / 2), (m + 1) % 2);
+        let (count, odd) = (m.div_ceil(2), (m + 1) % 2);
         let single = if count < noise::AT_ONCE { count } else { 0 };
         assert!(m.div_ceil(2) + odd + single <= 528);
         if count >= noise::AT_ONCE {
