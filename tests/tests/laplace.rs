@@ -217,8 +217,8 @@ fn gamma(shape: usize, rng: &mut PublicRng) -> f64 {
 /// As many coordinates for each dimension, about.
 fn draws(dimension: usize) -> usize {
     match soak() {
-        true => (60_000_000 / dimension).clamp(100_000, 1_000_000),
-        false => (400_000 / dimension).clamp(1_000, 20_000),
+        true => (20_000_000 / dimension).clamp(1_000, 1_000_000),
+        false => (200_000 / dimension).clamp(500, 20_000),
     }
 }
 
@@ -595,7 +595,7 @@ fn exponentials_keep_their_error() {
     let mut rng = PublicRng::new(0x7e57_7001);
     let mut sampler = gaussian::Sampler::new();
     let lows = [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, 1 << 11, 1 << 10];
-    let random = if soak() { 200_000 } else { 1_000 };
+    let random = if soak() { 40_000 } else { 800 };
     let mut largest = (0.0f64, [0; 2]);
     for (index, high) in adversarial_words(random, 0x7e57_7002)
         .into_iter()
@@ -636,7 +636,7 @@ fn exponentials_keep_their_error() {
 fn gaussians_keep_their_error() {
     let mut rng = PublicRng::new(0x7e57_7004);
     let mut sampler = gaussian::Sampler::new();
-    let angles = adversarial_words(if soak() { 100_000 } else { 500 }, 0x7e57_7005);
+    let angles = adversarial_words(if soak() { 40_000 } else { 500 }, 0x7e57_7005);
     let highs = adversarial_words(200, 0x7e57_7006);
     let (mut largest, mut plain) = (0.0f64, 0.0f64);
     // A mirrored angle comes out mirrored; all octants for the smallest and largest angle in each.
