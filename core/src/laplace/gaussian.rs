@@ -26,7 +26,7 @@ const MANY: usize = 16;
 /// Factors multiplied side by side.
 const LANES: usize = 8;
 
-/// Working memory, 2.1 KiB; wiped when it goes.
+/// Working memory, 1.5 KiB; wiped when it goes.
 pub(super) struct Sampler {
     words: [u64; 3 * PAIRS],
     exponentials: [f64; PAIRS],

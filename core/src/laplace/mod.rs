@@ -24,7 +24,7 @@
 //! # Guarantee
 //!
 //! For all x, x' and every set S of releases,
-//! Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ)/Δ + κ)·Pr\[A(x') ∈ S\] + (1 + e^(ε‖x−x'‖/Δ + κ))·δ₀,
+//! Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ)/Δ + κ)·Pr\[A(x') ∈ S\] + (1 + e^(ε·(‖x−x'‖ + τ)/Δ + κ))·δ₀,
 //! with κ ≤ 2⁻²³, δ₀ ≤ 2⁻⁶⁰ and τ = √m·2^−F for the fixed point of the input, for every dimension m ≤ 1024 and
 //! 0.1 ≤ ε ≤ 1000. (Distances are in units of the point that gets the noise; behind a projection of
 //! sensitivity Δ that is ε times the distance before it.)
@@ -40,19 +40,20 @@
 //!   by at most 2⁻¹²⁹ from the bits that v does not have. The latter moves √(2E) by less than 2⁻⁶³, since
 //!   |√a − √b| ≤ √|a − b|, unless x = v ≥ 2⁻⁷², where it is a factor within 1 ± 2⁻⁵⁶.
 //! - E = −ln v: a factor within 1 ± 9μ. Upper half: 2μ in w are 8/3·μ in s = w/(2−w), and its two operations
-//!   2μ. Lower half: 2μ in v are at most 3μ of −ln v ≥ ln 2; 1 − significand is exact; s takes 2μ. The series, its
-//!   terms positive and its argument at most 1/9, adds 2μ with what it inherits, the product μ, the sum with
-//!   g·ln 2 (2μ itself) μ; nothing cancels.
-//! - √(2E): half of that and a rounding, 5.5μ. A coordinate of the direction: 3μ in the angle, at most as
-//!   much in sine or cosine, 2μ for the series, μ for the product, and 2⁻⁶² for the bits that the angle does
-//!   not have. So |g| ≤ 10 errs by at most 12.5μ of it, and 2⁻⁵⁸.
-//! - χ², exponential by exponential: 9μ, or 26μ for the squared Gaussian, one term of a sum of positive terms
-//!   with at most 16 roundings. ‖g'‖ errs by half of that and a rounding, at most 22μ of itself.
+//!   2μ; the series, its terms positive and its argument at most 1/9, adds 3μ with what it inherits and leaves
+//!   out, the product μ. Lower half: 2μ in v are at most 3μ of −ln v ≥ ln 2; 1 − significand is exact, so
+//!   the artanh, at most half of the whole, errs by 6μ, g·ln 2 by 2μ, the sum by μ; nothing cancels.
+//! - √(2E): half of that and a rounding, 5.5μ. A coordinate of the direction: 2.5μ in the angle, at most as
+//!   much in sine or cosine, 4μ for the series (two roundings of about its size, of terms with alternating signs)
+//!   and the product, and 2⁻⁶² for the bits that the angle does not have. So |g| ≤ 10 errs by at most
+//!   13μ of it, and 2⁻⁵⁸.
+//! - χ², exponential by exponential: 9μ, or 27μ for the squared Gaussian, one term of a sum of positive terms
+//!   with at most 16 roundings. ‖g'‖ errs by half of that and a rounding, at most 22.5μ of itself.
 //! - χ², n exponentials at once, 32 ≤ m+1 ≤ 2n+1: a factor u ≥ ½ errs by at most 2μ, their product with
 //!   n − 1 roundings by 3nμ, so the logarithm by 3nμ absolutely, and by 9μ of itself. χ² errs by at most
-//!   3(m+1)μ and 27μ of itself, and ‖g'‖ by half of that over ‖g'‖, 12μ·√(m+1) by (4), and 14.5μ of itself.
-//! - Either way by at most 26.5μ·(√(m+1) + 10). The factor of all coordinates, (Δ/ε)·2^F·‖g'‖, and its product with
-//!   g: 5μ.
+//!   3(m+1)μ and 28μ of itself, and ‖g'‖ by half of that over ‖g'‖, 12μ·√(m+1) by (4), and 15μ of itself.
+//! - Either way by at most 27μ·(√(m+1) + 10). The factor of all coordinates, (Δ/ε)·2^F·‖g'‖, and its product with
+//!   g: 4μ.
 //! - n is z·2^F rounded: half a unit, 2^−F/2 ≤ 2⁻⁴⁷·s.
 //!
 //! In all a coordinate of the noise errs by at most η = 2⁻⁴⁴·(1 + 10/√(m+1))·s: 44μ of
@@ -276,7 +277,7 @@ impl Laplace {
     /// above 2²¹·h or below 2⁻⁴⁰·h. Nothing is drawn or written.
     ///
     /// # Cost
-    /// 2.5 words a coordinate and 2.5 KiB of stack; discrete noise 3 words, 1400 operations a coordinate and
+    /// About 2 words a coordinate and 2.5 KiB of stack; discrete noise 3 words, 1400 operations a coordinate and
     /// 6 KiB.
     pub fn perturb<R: Rng + ?Sized>(
         &self,
