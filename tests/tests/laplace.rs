@@ -110,7 +110,7 @@ impl Sample {
     ) -> Self {
         let mut rng = PublicRng::new(seed);
         let mut all = Vec::new();
-        for _ in 0..draws(dimension) {
+        for _ in 0..draws(dimension, false) {
             let mut g: Vec<f64> = (0..dimension).map(|_| normal(&mut rng)).collect();
             let norm = norm(&g);
             let r = radius(&mut rng);
@@ -215,8 +215,8 @@ fn gamma(shape: usize, rng: &mut PublicRng) -> f64 {
 }
 
 /// As many coordinates for each dimension, about.
-fn draws(dimension: usize) -> usize {
-    match soak() {
+fn draws(dimension: usize, long: bool) -> usize {
+    match long {
         true => (20_000_000 / dimension).clamp(1_000, 1_000_000),
         false => (200_000 / dimension).clamp(500, 20_000),
     }
@@ -235,7 +235,7 @@ fn noise_has_the_laplace_law() {
     for (index, dimension) in DIMENSIONS.into_iter().enumerate() {
         let (micro, units) = scales[index % scales.len()];
         let laplace = laplace(dimension, micro, units);
-        let n = draws(dimension as usize);
+        let n = draws(dimension as usize, soak());
         let findings = Sample::of(&laplace, n, 0x7e57_5000 + u64::from(dimension)).findings();
         println!("m = {dimension}, {n} draws: {findings:.3?}");
         assert!(findings.fit(), "m = {dimension}: {findings:?}");
@@ -551,7 +551,7 @@ fn delta_keeps_its_bound() {
     assert!(exp(50, 1).lower >= &one << 72u32);
     // Whatever is drawn, |g| ≤ √(2·129·ln 2) < 13.4: 2¹²⁹ < e^(13.4²/2).
     assert!(exp(1_795_600, 20_000).lower > &one << 129u32);
-    // η: 12.5μ, 26.5μ and 5μ of |g| ≤ 10, 2⁻⁵⁸ and half a unit, in units of 2⁻⁵⁸ and of 2⁻⁴⁴ = 2¹⁴ of them.
+    // η: 13μ, 27μ and 4μ of |g| ≤ 10, 2⁻⁵⁸ and half a unit, in units of 2⁻⁵⁸ and of 2⁻⁴⁴ = 2¹⁴ of them.
     let parts = 44 * 10 * (1 << 5) + 1 + (1 << 11);
     assert!(parts <= 1 << 14);
 }
@@ -631,7 +631,7 @@ fn exponentials_keep_their_error() {
     assert!(largest.0 > 0.5, "the reference sees rounding");
 }
 
-/// Gaussians err by at most 12.5μ of their value and 2⁻⁵⁸.
+/// Gaussians err by at most 13μ of their value and 2⁻⁵⁸.
 #[test]
 fn gaussians_keep_their_error() {
     let mut rng = PublicRng::new(0x7e57_7004);
@@ -649,7 +649,7 @@ fn gaussians_keep_their_error() {
         for (found, expected) in found.into_iter().zip([x, y]) {
             let error = noise::error_in(found, &expected, &real(1, -53));
             let size = expected.to_f64().value().abs();
-            largest = largest.max(error / (12.5 * size + 2f64.powi(-5)));
+            largest = largest.max(error / (13.0 * size + 2f64.powi(-5)));
             plain = plain.max(error / size);
             assert_eq!(
                 found.is_sign_negative(),
@@ -662,7 +662,7 @@ fn gaussians_keep_their_error() {
     assert!(largest <= 1.0 && largest > 0.05);
 }
 
-/// ‖g'‖² errs by at most 42μ of itself, exponential by exponential, and by 3μ for each degree and 27μ of itself
+/// ‖g'‖² errs by at most 43μ of itself, exponential by exponential, and by 3μ for each degree and 28μ of itself
 /// if they are summed at once.
 #[test]
 fn sums_keep_their_error() {
@@ -689,8 +689,8 @@ fn sums_keep_their_error() {
             let error = noise::error_in(found, &expected, &real(1, -53));
             let (n, value) = (degrees as f64, expected.to_f64().value());
             let allowed = match degrees {
-                ..32 => 42.0 * value,
-                _ => 3.0 * n + 27.0 * value,
+                ..32 => 43.0 * value,
+                _ => 3.0 * n + 28.0 * value,
             };
             if error / allowed > largest.1 {
                 largest = (error / value, error / allowed, degrees);
@@ -733,7 +733,7 @@ fn extreme_sums_are_numbers() {
                 let error = noise::error_in(found, &chi_squared(degrees, &words), &real(1, -53));
                 assert!(found >= 0.0, "{degrees} {factor:x} {bits:x}: {found:e}");
                 assert!(
-                    error <= 3.0 * degrees as f64 + 27.0 * found,
+                    error <= 3.0 * degrees as f64 + 28.0 * found,
                     "{degrees} {factor:x} {bits:x}: {found:e}"
                 );
             }
