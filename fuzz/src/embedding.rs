@@ -89,15 +89,12 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     assert!((grid - 40..=grid + 21).contains(&bound));
     let expected = mechanism.dimension();
     let mut out = vec![7; mechanism.release_bytes() + 3];
-    let found = x.len() + 1;
-    assert_eq!(
-        mechanism.release(&vec![0.0; found], &mut Repeated(&key), &mut out),
-        if found == expected {
-            Ok(out.len() - 3)
-        } else {
+    for found in [0, expected - 1, expected + 1] {
+        assert_eq!(
+            mechanism.release(&vec![0.0; found], &mut Repeated(&key), &mut out),
             Err(EmbeddingError::Length { expected, found })
-        }
-    );
+        );
+    }
     let finite: Vec<f32> = x
         .iter()
         .map(|x| if x.is_finite() { *x } else { 0.0 })
