@@ -63,6 +63,18 @@ impl TryRng for FixedEntropy<'_> {
 impl TryCryptoRng for FixedEntropy<'_> {}
 impl Entropy for FixedEntropy<'_> {}
 
+/// Whole words, little-endian, as many as fit.
+fn fill_words<R: Rng>(rng: &mut R, out: &mut [u8]) -> Result<(), Infallible> {
+    assert!(
+        out.len().is_multiple_of(8),
+        "a mechanism draws whole words only"
+    );
+    for chunk in out.chunks_mut(8) {
+        chunk.copy_from_slice(&rng.next_u64().to_le_bytes());
+    }
+    Ok(())
+}
+
 /// NOT PRIVATE. Passes words through and counts them; anything but 64-bit words is a failure.
 #[derive(Clone, Debug)]
 pub struct CountingRng<R> {
@@ -86,7 +98,7 @@ impl<R: Rng> TryRng for CountingRng<R> {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        panic!("a selection draws whole words only")
+        panic!("a mechanism draws whole words only")
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
@@ -94,8 +106,8 @@ impl<R: Rng> TryRng for CountingRng<R> {
         Ok(self.inner.next_u64())
     }
 
-    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
-        panic!("a selection draws whole words only")
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        fill_words(self, out)
     }
 }
 
@@ -107,7 +119,7 @@ impl TryRng for FixedWords<'_> {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        panic!("a selection draws whole words only")
+        panic!("a mechanism draws whole words only")
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
@@ -116,7 +128,7 @@ impl TryRng for FixedWords<'_> {
         Ok(*first)
     }
 
-    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
-        panic!("a selection draws whole words only")
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        fill_words(self, out)
     }
 }

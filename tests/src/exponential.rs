@@ -21,13 +21,17 @@ pub struct Bounds {
 /// the last one counted twice more, an upper bound (from a term below 1/2 of its predecessor on,
 /// the rest of the series is less than the last term).
 pub fn exp(numerator: u64, denominator: u64) -> Bounds {
-    assert!(denominator > 0);
+    exp_of(numerator.into(), denominator.into())
+}
+
+/// The same for integers of any size.
+pub fn exp_of(x: BigUint, mut y: BigUint) -> Bounds {
+    assert!(y > BigUint::ZERO);
     let mut doublings = 0;
-    while u128::from(numerator) > u128::from(denominator) << doublings {
+    while x > y {
         doublings += 1;
+        y <<= 1u32;
     }
-    let x = BigUint::from(numerator);
-    let y = BigUint::from(denominator) << doublings;
     let one = BigUint::from(1u32) << PRECISION;
     let up = |a: BigUint, b: &BigUint| (a + b - 1u32) / b;
 

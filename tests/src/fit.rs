@@ -1,5 +1,7 @@
 //! Goodness of fit: does a sample come from this law?
 
+use statrs::function::beta::inv_beta_reg;
+
 /// The p-value of the G-test of `observed` counts against `expected` probabilities.
 ///
 /// Cells with fewer than 10 expected observations are pooled, so that the chi-square tail is
@@ -62,6 +64,45 @@ pub fn chi_square_tail(x: f64, freedom: usize) -> f64 {
     tail
 }
 
+/// The p-value of the test of Kolmogorov and Smirnov that `sample` is uniform on 0..=1: a sample of any
+/// continuous law after its distribution function. Sorts the sample.
+pub fn uniform_test(sample: &mut [f64]) -> f64 {
+    sample.sort_by(f64::total_cmp);
+    let n = sample.len() as f64;
+    let ranks = (0u32..).map(f64::from);
+    let distance = sample
+        .iter()
+        .zip(ranks)
+        .map(|(u, rank)| (u - rank / n).max((rank + 1.0) / n - u))
+        .fold(0.0, f64::max);
+    // Stephens 1970: the asymptotic law at this argument is good from a handful of observations on.
+    let x = distance * (n.sqrt() + 0.12 + 0.11 / n.sqrt());
+    let terms = (1..=100).map(|k| {
+        let sign = if k % 2 == 1 { 2.0 } else { -2.0 };
+        sign * (-2.0 * (f64::from(k) * x).powi(2)).exp()
+    });
+    if x < 0.2 {
+        1.0
+    } else {
+        terms.sum::<f64>().clamp(0.0, 1.0)
+    }
+}
+
+/// Clopper and Pearson's bound: the probability of which `hits` or more in `trials` are no likelier than
+/// `alpha`. The true one is smaller with probability at most `alpha`.
+pub fn lower_bound(hits: u64, trials: u64, alpha: f64) -> f64 {
+    assert!(hits <= trials && trials > 0);
+    if hits == 0 {
+        return 0.0;
+    }
+    inv_beta_reg(hits as f64, (trials - hits) as f64 + 1.0, alpha)
+}
+
+/// The same on the other side.
+pub fn upper_bound(hits: u64, trials: u64, alpha: f64) -> f64 {
+    1.0 - lower_bound(trials - hits, trials, alpha)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +130,32 @@ mod tests {
         assert_eq!(g_test(&[9_999, 1], &[1.0, 0.0]), 0.0);
         // An empty cell is evidence too.
         assert!(g_test(&[10_000, 0], &[0.99, 0.01]) < 1e-6);
+    }
+
+    #[test]
+    fn uniform_samples_are_told_from_others() {
+        let mut even: Vec<f64> = (0..1000).map(|i| (f64::from(i) + 0.5) / 1000.0).collect();
+        assert!(uniform_test(&mut even) > 0.999);
+        // D = 0.05 + 0.0005 of 1000: x = 1.6, p = 0.012.
+        let mut shifted: Vec<f64> = even.iter().map(|u| u * 0.95 + 0.05).collect();
+        let p = uniform_test(&mut shifted);
+        assert!((0.01..0.014).contains(&p), "{p}");
+        let mut squares: Vec<f64> = even.iter().map(|u| u * u).collect();
+        assert!(uniform_test(&mut squares) < 1e-40);
+    }
+
+    #[test]
+    fn confidence_bounds_match_closed_forms() {
+        // All of n: alpha^(1/n). One of n: 1 - (1 - alpha)^(1/n).
+        for n in [1u64, 10, 1000] {
+            let root = 1.0 / n as f64;
+            assert!((lower_bound(n, n, 0.001) - 0.001f64.powf(root)).abs() < 1e-9);
+            assert!((lower_bound(1, n, 0.001) - (1.0 - 0.999f64.powf(root))).abs() < 1e-9);
+            assert!((upper_bound(0, n, 0.001) - (1.0 - 0.001f64.powf(root))).abs() < 1e-9);
+            assert_eq!(
+                (lower_bound(0, n, 0.001), upper_bound(n, n, 0.001)),
+                (0.0, 1.0)
+            );
+        }
     }
 }

@@ -9,8 +9,9 @@
 //! | [`golden`] | the golden pack and its vectors, from an independent implementation |
 //! | [`law`] | the exact output distribution of a selection, random bits included |
 //! | [`exponential`] | rational bounds on e^x, to compare exact probabilities with |
+//! | [`noise`] | Laplace noise for given random words, from its definition, to 190 bits |
 //! | [`packs`] | small packs from plain arrays, and depth, scores and recoders from their definitions |
-//! | [`fit`] | a goodness-of-fit test with exact tail probabilities |
+//! | [`fit`] | goodness-of-fit tests and confidence bounds |
 
 pub mod documents;
 pub mod entropy;
@@ -18,6 +19,7 @@ pub mod exponential;
 pub mod fit;
 pub mod golden;
 pub mod law;
+pub mod noise;
 pub mod packs;
 
 pub use entropy::{CountingRng, FixedEntropy, FixedWords};

@@ -2,7 +2,8 @@
 
 use undertone_core::pack::digest;
 use undertone_core::pack::format::{
-    ALIGNMENT, DEPTH_TAG, Entry, Header, LEXICON_TAG, MAGIC, MAJOR, RECODER_TAG, SCORES_TAG,
+    ALIGNMENT, DEPTH_TAG, Entry, Header, LEXICON_TAG, MAGIC, MAJOR, PROJECTION_TAG, RECODER_TAG,
+    SCORES_TAG,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -91,6 +92,39 @@ impl DepthParts {
                     .count()
             })
             .collect()
+    }
+}
+
+/// A projection section as plain arrays.
+#[derive(Clone, Debug)]
+pub struct ProjectionParts {
+    /// `[m][d]`.
+    pub rows: Vec<Vec<i16>>,
+    /// An entry is its integer times 2^exponent.
+    pub exponent: i32,
+    /// Coordinates lie within ±2^bound_exponent.
+    pub bound_exponent: i32,
+}
+
+impl ProjectionParts {
+    /// A pack with this section only.
+    pub fn to_pack(&self) -> Vec<u8> {
+        pack(self.rows[0].len() as u32, &[self.to_section()])
+    }
+
+    /// The section.
+    pub fn to_section(&self) -> Section {
+        let mut section = Vec::new();
+        section.extend((self.rows.len() as u32).to_le_bytes());
+        section.extend(self.exponent.to_le_bytes());
+        section.extend(self.bound_exponent.to_le_bytes());
+        section.extend(0u32.to_le_bytes());
+        let entries = self.rows.iter().flatten();
+        append(
+            &mut section,
+            entries.flat_map(|v| v.to_le_bytes()).collect(),
+        );
+        (PROJECTION_TAG, section)
     }
 }
 

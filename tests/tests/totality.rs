@@ -6,19 +6,22 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use undertone_core::document::{Document, DocumentError};
+use undertone_core::embedding::{Embedding, EmbeddingError, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::laplace::LaplaceError;
 use undertone_core::pack::format::{
-    DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, RECODER_TAG, RecoderHead,
-    SCORES_TAG, ScoresHead,
+    DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, PROJECTION_TAG, ProjectionHead,
+    RECODER_TAG, RecoderHead, SCORES_TAG, ScoresHead,
 };
 use undertone_core::pack::{Pack, PackError};
-use undertone_core::release::{BagRelease, Release, ReleaseFormatError};
+use undertone_core::release::{BagRelease, Release, ReleaseFormatError, VectorRelease};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_tests::packs::{
-    DepthParts, LayerParts, LexiconParts, RecoderParts, ScoreParts, Scoring, pack, repair_digest,
+    DepthParts, LayerParts, LexiconParts, ProjectionParts, RecoderParts, ScoreParts, Scoring, pack,
+    repair_digest,
 };
 use undertone_tests::{FixedEntropy, golden};
 
@@ -96,6 +99,9 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
         assert!((1..=65_536).contains(&scores.candidates()));
         assert!(scores.largest_score() >= 1);
     }
+    if let Some(projection) = pack.projection() {
+        use_projection(projection, embedding);
+    }
     match Document::<'_, 7>::new(&pack) {
         Err(error) => assert!(matches!(
             error,
@@ -156,6 +162,30 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
         &mut rng,
     );
     assert!(matches!(noisy, Ok(_) | Err(WordsError::Laplace(_))));
+}
+
+/// Any projection is refused for its public parameters or gives releases that can be read.
+fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
+    assert!((1..=1024).contains(&projection.n_rows()));
+    assert!((1..=1024).contains(&projection.dimension()));
+    let bound = projection.bound_exponent();
+    for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
+        match Embedding::projected(projection, bound, noise, Epsilon::MAX) {
+            Err(error) => assert!(matches!(
+                error,
+                EmbeddingError::Sensitivity | EmbeddingError::Laplace(LaplaceError::Bound { .. })
+            )),
+            Ok(mechanism) => {
+                let mut out = vec![0; mechanism.release_bytes()];
+                let length =
+                    mechanism.release(embedding, &mut FixedEntropy::new(&[1; 32]), &mut out);
+                assert_eq!(length, Ok(out.len()));
+                let release = VectorRelease::from_bytes(&out).expect("a release");
+                assert_eq!(release.coordinates().len(), projection.n_rows());
+                assert_eq!(Some(release.sensitivity()), projection.sensitivity());
+            }
+        }
+    }
 }
 
 /// A pack of a few hundred bytes for what is too slow on the golden one.
@@ -222,9 +252,28 @@ fn tiny_scores_pack(scoring: Scoring) -> Vec<u8> {
     )
 }
 
-fn tiny_packs() -> [Vec<u8>; 3] {
+/// The same with a projection.
+fn tiny_projection_pack() -> Vec<u8> {
+    let depth = DepthParts {
+        dimension: 3,
+        exponent: 8,
+        shift: 1,
+        directions: vec![vec![3, -1, 2]],
+        boundaries: vec![(-127..=127).collect()],
+        codes: vec![vec![0, 100, 255]],
+    };
+    let projection = ProjectionParts {
+        rows: vec![vec![3, -4, 0], vec![i16::MIN, 1, i16::MAX]],
+        exponent: -7,
+        bound_exponent: 1,
+    };
+    pack(3, &[depth.to_section(), projection.to_section()])
+}
+
+fn tiny_packs() -> [Vec<u8>; 4] {
     [
         tiny_pack(),
+        tiny_projection_pack(),
         tiny_scores_pack(Scoring::Graded(vec![200, -700])),
         tiny_scores_pack(Scoring::Vote),
     ]
@@ -382,6 +431,11 @@ fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
                 // Some ends of words.
                 fields.extend((0..2).map(|i| (section + 64 + 4 * i, 4)));
             }
+            b"PROJ" => {
+                fields.extend((0..size_of::<ProjectionHead>() / 4).map(|i| (section + 4 * i, 4)));
+                // An entry.
+                fields.push((section + 64, 2));
+            }
             _ => {}
         }
     }
@@ -440,7 +494,13 @@ fn duplicate_and_empty_sections_are_handled() {
     let many: Vec<([u8; 4], Vec<u8>)> = (0..65u8).map(|i| ([i, b'a', 0, 255], vec![i])).collect();
     assert_eq!(parse_and_use(&pack(1, &many[..64])), Ok(()));
     assert!(parse_and_use(&pack(1, &many)).is_err());
-    for tag in [DEPTH_TAG, LEXICON_TAG, SCORES_TAG, RECODER_TAG] {
+    for tag in [
+        DEPTH_TAG,
+        LEXICON_TAG,
+        SCORES_TAG,
+        RECODER_TAG,
+        PROJECTION_TAG,
+    ] {
         for length in 0..50 {
             assert!(parse_and_use(&pack(1, &[(tag, vec![0; length])])).is_err());
         }
@@ -474,6 +534,40 @@ fn releases_are_read_from_any_bytes() {
         let mut bytes = good;
         bytes[8..12].copy_from_slice(&u32::to_le_bytes(micro));
         assert!(Release::from_bytes(&bytes).is_err());
+    }
+}
+
+#[test]
+fn vector_releases_are_read_from_any_bytes() {
+    let mechanism = Embedding::new(5, 0, Noise::Laplace, Epsilon::MAX).expect("in range");
+    let mut good = vec![0; mechanism.release_bytes()];
+    mechanism
+        .release(&[0.5; 5], &mut FixedEntropy::new(&[1; 32]), &mut good)
+        .expect("entropy");
+    let whole = VectorRelease::from_bytes(&good).expect("a release");
+    for bit in 0..good.len() * 8 {
+        let mut bytes = good.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        match VectorRelease::from_bytes(&bytes) {
+            Ok(release) => assert_ne!(release, whole, "bit {bit}"),
+            // Not the identifier, not the coordinates.
+            Err(_) => assert!(bit < 8 * 16 || (8 * 24..8 * 36).contains(&bit), "bit {bit}"),
+        }
+    }
+    let mut rng = PublicRng::new(0x7e57_0009);
+    for _ in 0..20_000 {
+        let mut bytes = good.clone();
+        bytes.resize(rng.next_u32() as usize % 80, 7);
+        let places = rng.next_u32() % 8;
+        for _ in 0..places {
+            if let Some(byte) = bytes.get_mut(rng.next_u32() as usize % 40) {
+                *byte = rng.next_u32() as u8;
+            }
+        }
+        if let Ok(release) = VectorRelease::from_bytes(&bytes) {
+            assert_eq!(bytes.len(), 36 + 4 * release.coordinates().len());
+            assert!(release.values().all(f64::is_finite));
+        }
     }
 }
 
@@ -679,6 +773,20 @@ fn documents_need_no_heap_whatever_the_candidates() {
             }
         });
         assert_eq!(count, 0, "{} bytes of pack", bytes.len());
+        let count = allocations(|| {
+            let pack = Pack::parse(&bytes).expect("a pack");
+            let Some(projection) = pack.projection() else {
+                return;
+            };
+            for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
+                let mut out = [0; VectorRelease::bytes(1024)];
+                let entropy = &mut FixedEntropy::new(&[7; 32]);
+                Embedding::projected(projection, 1, noise, Epsilon::MAX)
+                    .and_then(|mechanism| mechanism.release(&[0.25; 3], entropy, &mut out))
+                    .expect("a projection of the tests");
+            }
+        });
+        assert_eq!(count, 0, "a projection in {} bytes of pack", bytes.len());
     }
     // The counter counts.
     assert!(allocations(|| drop(std::hint::black_box(vec![1u8; 100]))) > 0);

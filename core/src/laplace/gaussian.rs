@@ -90,7 +90,8 @@ impl Sampler {
         self.draw(bits, rng);
         let zeroes = zeroes_before_one(self.words.get(..bits).unwrap_or_default(), count as u32);
         let (g, w) = split(product);
-        f64::from(zeroes) * LN_2 + minus_ln(g, w)
+        // A product of 1 is split into 2·½, and what cancels may leave less than nothing.
+        (f64::from(zeroes) * LN_2 + minus_ln(g, w)).max(0.0)
     }
 
     /// `2·pairs` independent standard Gaussians, `pairs` at most half of [`BATCH`]. Draws `3·pairs` words.

@@ -17,7 +17,7 @@
 //! # The grid
 //!
 //! With s = Δ√(m+1)/ε, the deviation of a coordinate, h = 2^⌊log₂(s/64)⌋, computed in exact integers:
-//! public, the same on all targets. Rounding to it adds less than 2·10⁻⁵ of the noise's variance.
+//! public, the same on all targets. Rounding to it adds less than 2.1·10⁻⁵ of the noise's variance.
 //! A coordinate x enters as X, that is x·2^F with F = 40 − log₂ h rounded towards zero, clamped to
 //! ±B·2^F; n is z·2^F rounded; out comes ⌊(X + n + 2³⁹)/2⁴⁰⌋, which counts steps of h.
 //!

@@ -1,0 +1,493 @@
+//! Attacks on released vectors: what floating point gives away, low bits, and a black-box audit. Every attack
+//! is shown to work on a mechanism that deserves it.
+
+use std::collections::BTreeMap;
+
+use undertone_core::embedding::{Embedding, Noise};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::laplace::{Laplace, Sensitivity};
+use undertone_core::rng::PublicRng;
+use undertone_tests::fit::{g_test, lower_bound, upper_bound};
+use undertone_tests::noise::{normal, uniform};
+use undertone_tests::soak;
+
+const NOISES: [Noise; 2] = [Noise::Laplace, Noise::DiscreteLaplace];
+
+fn epsilon(micro: u32) -> Epsilon {
+    Epsilon::from_micro(micro).expect("an epsilon")
+}
+
+/// A vector of norm 1, as an encoder gives it.
+fn embedding(dimension: usize, rng: &mut PublicRng) -> Vec<f64> {
+    let g: Vec<f64> = (0..dimension).map(|_| normal(rng)).collect();
+    let norm = g.iter().map(|g| g * g).sum::<f64>().sqrt();
+    g.iter().map(|g| g / norm).collect()
+}
+
+// --- Floating point
+
+/// Whether some float n has x ⊕ n = y: the float nearest to y − x is such a one if there is any, up to the
+/// uneven spacing at powers of two.
+macro_rules! reachable {
+    ($float:ty, $y:expr, $x:expr) => {{
+        let (y, x): ($float, $float) = ($y, $x);
+        let n = y - x;
+        [n, n.next_up(), n.next_down()].iter().any(|n| x + n == y)
+    }};
+}
+
+/// The attack: is every coordinate of the release `y` what noise in this precision can make of `x`? It knows
+/// nothing about the mechanism but that it adds floats.
+#[derive(Clone, Copy, Debug)]
+enum Precision {
+    Single,
+    Double,
+}
+
+impl Precision {
+    fn excludes(self, y: &[f64], x: &[f64]) -> bool {
+        let mut pairs = y.iter().zip(x);
+        !match self {
+            Self::Single => pairs.all(|(y, x)| reachable!(f32, *y as f32, *x as f32)),
+            Self::Double => pairs.all(|(y, x)| reachable!(f64, *y, *x)),
+        }
+    }
+
+    /// The textbook: x + r·u, r Gamma, u a normalised Gaussian, in this precision.
+    fn naive(self, x: &[f64], rate: f64, rng: &mut PublicRng) -> Vec<f64> {
+        let g: Vec<f64> = x.iter().map(|_| normal(rng)).collect();
+        let norm = g.iter().map(|g| g * g).sum::<f64>().sqrt();
+        let r = x.iter().map(|_| -uniform(rng).ln()).sum::<f64>() / rate;
+        let pairs = x.iter().zip(&g);
+        match self {
+            Self::Single => pairs
+                .map(|(x, g)| f64::from(*x as f32 + r as f32 * (g / norm) as f32))
+                .collect(),
+            Self::Double => pairs.map(|(x, g)| x + r * (g / norm)).collect(),
+        }
+    }
+}
+
+/// The attacker knows two candidates, one of which goes in by turns, and names the one that is not excluded. How
+/// often that is right and how often wrong; with both or none excluded it names nobody.
+fn guesses(
+    precision: Precision,
+    rounds: usize,
+    candidates: [&[f64]; 2],
+    mut release: impl FnMut(&[f64]) -> Vec<f64>,
+) -> (usize, usize) {
+    let (mut right, mut wrong) = (0, 0);
+    for round in 0..rounds {
+        let truth = candidates[round % 2];
+        let other = candidates[1 - round % 2];
+        let y = release(truth);
+        match (precision.excludes(&y, truth), precision.excludes(&y, other)) {
+            (false, true) => right += 1,
+            (true, false) => wrong += 1,
+            _ => {}
+        }
+    }
+    (right, wrong)
+}
+
+/// A vector as near as makes no difference to the promise: no coordinate moves by more than 2⁻¹⁰ of itself.
+fn neighbour(x: &[f64], rng: &mut PublicRng) -> Vec<f64> {
+    x.iter()
+        .map(|x| x * (1.0 + (uniform(rng) - 0.5) / 512.0))
+        .collect()
+}
+
+/// The vector in single precision.
+fn single(x: &[f64]) -> Vec<f64> {
+    x.iter().map(|x| f64::from(*x as f32)).collect()
+}
+
+/// Mironov 2012, Jin et al. 2022, Haney et al. 2022, in m dimensions.
+#[test]
+fn floating_point_noise_gives_the_input_away() {
+    let rounds = if soak() { 10_000 } else { 400 };
+    for micro in [1_000_000u32, 10_000_000, 100_000_000] {
+        let rate = f64::from(micro) / 1e6;
+        for precision in [Precision::Single, Precision::Double] {
+            let mut rng = PublicRng::new(0x7e57_8000 + u64::from(micro));
+            let x = embedding(384, &mut rng);
+            for other in [embedding(384, &mut rng), neighbour(&x, &mut rng)] {
+                let [x, other] = match precision {
+                    Precision::Single => [single(&x), single(&other)],
+                    Precision::Double => [x.clone(), other],
+                };
+                let naive = |x: &[f64]| precision.naive(x, rate, &mut rng);
+                let (right, wrong) = guesses(precision, rounds, [&x, &other], naive);
+                println!("ε = {rate} {precision:?}: {right} of {rounds} inputs named");
+                assert_eq!(wrong, 0, "what went in is reachable");
+                let share = right as f64 / rounds as f64;
+                assert!(share >= 0.9, "{precision:?} {rate}: {share}");
+            }
+        }
+    }
+}
+
+/// The same attack on as many releases of ours, 10⁴ or 10⁶ in the long run, as floats: it is wrong as often as it
+/// is right. (As floats some of our grid points cannot come from either candidate, so it does name some.)
+#[test]
+fn releases_give_nothing_to_floating_point() {
+    let total = if soak() { 1_000_000 } else { 10_000 };
+    let cases: Vec<(Noise, usize, u32)> = NOISES
+        .into_iter()
+        .flat_map(|noise| [1, 8, 384].map(|d| (noise, d)))
+        .flat_map(|(noise, d)| [1_000_000, 100_000_000].map(|micro| (noise, d, micro)))
+        .collect();
+    let (mut seen, mut named) = (0, 0);
+    for (index, (noise, d, micro)) in cases.iter().copied().enumerate() {
+        // Discrete noise in many coordinates is slow: fewer of them.
+        let rounds = match (noise, d) {
+            (Noise::DiscreteLaplace, 384) => total / 100,
+            _ => total / 9,
+        };
+        seen += rounds;
+        let mechanism = Embedding::new(d as u32, 0, noise, epsilon(micro)).expect("parameters");
+        let step = 2f64.powi(mechanism.laplace().grid_exponent());
+        let mut rng = PublicRng::new(0x7e57_8100 + index as u64);
+        let x: Vec<f64> = embedding(d, &mut rng).iter().map(|x| x * 0.7).collect();
+        let other = single(&neighbour(&x, &mut rng));
+        let x = single(&x);
+        let mut out = vec![0; d];
+        for precision in [Precision::Single, Precision::Double] {
+            let ours = |x: &[f64]| -> Vec<f64> {
+                let x: Vec<f32> = x.iter().map(|x| *x as f32).collect();
+                mechanism.draw(&x, &mut rng, &mut out).expect("lengths");
+                out.iter().map(|y| f64::from(*y) * step).collect()
+            };
+            let (right, wrong) = guesses(precision, rounds, [&x, &other], ours);
+            println!(
+                "{noise:?} d = {d} ε = {micro}e-6 {precision:?}: {right} right, {wrong} wrong of {rounds}"
+            );
+            named += right + wrong;
+            // What the promise allows: ε·‖x − x'‖ < ε/500.
+            let squares = x.iter().zip(&other).map(|(x, o)| (x - o).powi(2));
+            let loss = f64::from(micro) / 1e6 * squares.sum::<f64>().sqrt();
+            let allowed = loss.exp_m1() * (right + wrong) as f64;
+            let deviation = ((right + wrong) as f64).sqrt();
+            assert!(
+                right as f64 - wrong as f64 <= 5.0 * deviation + allowed,
+                "{right} {wrong}"
+            );
+        }
+    }
+    assert!(seen >= total / 10 * 9 && named > 100, "{seen} {named}");
+}
+
+// --- Low bits
+
+/// The p-value that two samples of residues have the same law, and how many of each there are.
+fn residues_agree(first: &[i64], second: &[i64], bits: u32) -> f64 {
+    let cells = 1 << bits;
+    let count = |sample: &[i64]| {
+        let mut counts = vec![0u64; cells];
+        sample
+            .iter()
+            .for_each(|y| counts[y.rem_euclid(cells as i64) as usize] += 1);
+        counts
+    };
+    let (first, second) = (count(first), count(second));
+    // Both against the mean of both: the sum of two G statistics would have 2^bits − 1 degrees; the larger
+    // one, with all its own, is careful.
+    let total: u64 = first.iter().chain(&second).sum();
+    let expected: Vec<f64> = first
+        .iter()
+        .zip(&second)
+        .map(|(a, b)| (a + b) as f64 / total as f64)
+        .collect();
+    g_test(&first, &expected).min(g_test(&second, &expected))
+}
+
+/// The low bits of what is released do not tell where between two grid points the input was. (Laplace noise has
+/// at least 64 steps of deviation, so they are uniform up to 10⁻³; discrete noise 8, so only the lowest are.)
+#[test]
+fn low_bits_do_not_depend_on_the_input() {
+    let draws = if soak() { 500_000 } else { 5_000 };
+    for (noise, bits, micro) in [
+        (Noise::Laplace, 1, 1_000_000),
+        (Noise::Laplace, 3, 1_000_000),
+        (Noise::Laplace, 3, 70_000_000),
+        (Noise::DiscreteLaplace, 1, 1_000_000),
+    ] {
+        for d in [1usize, 4] {
+            let mechanism = Embedding::new(d as u32, 1, noise, epsilon(micro)).expect("parameters");
+            let h = 2f32.powi(mechanism.laplace().grid_exponent());
+            let mut rng = PublicRng::new(0x7e57_8200 + d as u64);
+            let mut sample = |x: f32| -> Vec<i64> {
+                let mut out = vec![0; d];
+                let mut all = Vec::new();
+                for _ in 0..draws {
+                    mechanism
+                        .draw(&vec![x; d], &mut rng, &mut out)
+                        .expect("lengths");
+                    all.push(i64::from(out[d - 1]));
+                }
+                all
+            };
+            let origin = sample(0.0);
+            for x in [0.5, 1.0, -7.0 / 3.0] {
+                let p = residues_agree(&origin, &sample(x * h), bits);
+                assert!(
+                    p > 1e-6,
+                    "{noise:?} d = {d}, {bits} bits, x = {x}h: p = {p:e}"
+                );
+            }
+        }
+    }
+    // Of floats they do: in units of 2⁻³⁰, noise around 1/3 has no lowest bits, noise around 0 has.
+    let mut rng = PublicRng::new(0x7e57_8300);
+    let mut sample = |x: f64| -> Vec<i64> {
+        let naive = (0..draws).map(|_| Precision::Single.naive(&[x, x], 1.0, &mut rng)[0]);
+        naive.map(|y| (y * 2f64.powi(30)) as i64).collect()
+    };
+    let (origin, third) = (sample(0.0), sample(f64::from(1.0f32 / 3.0)));
+    assert!(residues_agree(&origin, &third, 3) < 1e-6);
+    assert!(residues_agree(&origin, &sample(0.0), 3) > 1e-6);
+}
+
+// --- Audit
+
+/// Numbers of a release that an auditor looks at: coordinates, their difference and sum.
+fn features(y: &[i32]) -> Vec<i64> {
+    let mut features: Vec<i64> = y.iter().map(|y| i64::from(*y)).collect();
+    if let [a, b] = features[..] {
+        features.extend([a - b, a + b]);
+    }
+    features
+}
+
+/// Sets of releases, by one feature: a cell of this width, everything below its end, everything from its
+/// start on.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Cell {
+        feature: usize,
+        width: i64,
+        cell: i64,
+    },
+    Below {
+        feature: usize,
+        end: i64,
+    },
+    From {
+        feature: usize,
+        start: i64,
+    },
+}
+
+impl Event {
+    fn contains(self, y: &[i64]) -> bool {
+        match self {
+            Self::Cell {
+                feature,
+                width,
+                cell,
+            } => y[feature].div_euclid(width) == cell,
+            Self::Below { feature, end } => y[feature] < end,
+            Self::From { feature, start } => y[feature] >= start,
+        }
+    }
+
+    /// Clopper and Pearson: with a confidence of 99.9 %, ln (Pr[x] / Pr[x']) is at least this.
+    fn loss(self, x: &[Vec<i64>], other: &[Vec<i64>]) -> f64 {
+        let hits = |sample: &[Vec<i64>]| sample.iter().filter(|y| self.contains(y)).count() as u64;
+        bound(hits(x), x.len(), hits(other), other.len())
+    }
+}
+
+fn bound(hits: u64, draws: usize, other: u64, other_draws: usize) -> f64 {
+    let p = lower_bound(hits, draws as u64, 0.0005);
+    let q = upper_bound(other, other_draws as u64, 0.0005);
+    (p / q).ln()
+}
+
+/// A lower bound on the privacy loss between two inputs, right with 99.9 %: an event is chosen on one half of the
+/// draws and judged on the other.
+fn audit(draws: usize, seed: u64, inputs: [&[f32]; 2], width: i64, mechanism: &Mechanism) -> f64 {
+    let mut rng = PublicRng::new(seed);
+    let mut sample = |x: &[f32]| -> Vec<Vec<i64>> {
+        (0..draws)
+            .map(|_| features(&mechanism(x, &mut rng)))
+            .collect()
+    };
+    let samples = inputs.map(&mut sample);
+    let half = draws / 2;
+    let mut best = (f64::NEG_INFINITY, None);
+    for sides in [[0, 1], [1, 0]] {
+        let [x, other] = sides.map(|side| &samples[side][..half]);
+        for feature in 0..x[0].len() {
+            for width in [1, width, 4 * width] {
+                let mut cells: BTreeMap<i64, [u64; 2]> = BTreeMap::new();
+                for (side, sample) in [x, other].into_iter().enumerate() {
+                    for y in sample {
+                        cells.entry(y[feature].div_euclid(width)).or_default()[side] += 1;
+                    }
+                }
+                let all = half as u64;
+                let mut below = [0; 2];
+                for (cell, counts) in &cells {
+                    // The bound, about; rare events would win by chance.
+                    let mut consider = |[a, b]: [u64; 2], event| {
+                        let [a, b] = [a, b].map(|count| count as f64);
+                        let loss = (a - 3.3 * a.sqrt()) / (b + 3.3 * b.sqrt() + 7.0);
+                        if a >= 100.0 && loss > best.0 {
+                            best = (loss, Some((event, sides)));
+                        }
+                    };
+                    consider(
+                        *counts,
+                        Event::Cell {
+                            feature,
+                            width,
+                            cell: *cell,
+                        },
+                    );
+                    if width > 1 {
+                        let start = cell * width;
+                        consider(
+                            [all - below[0], all - below[1]],
+                            Event::From { feature, start },
+                        );
+                        below = [below[0] + counts[0], below[1] + counts[1]];
+                        consider(
+                            below,
+                            Event::Below {
+                                feature,
+                                end: start + width,
+                            },
+                        );
+                    }
+                }
+            }
+        }
+    }
+    let (event, [x, other]) = best.1.expect("an event");
+    event.loss(&samples[x][half..], &samples[other][half..])
+}
+
+/// What takes a vector and gives a release.
+type Mechanism<'a> = dyn Fn(&[f32], &mut PublicRng) -> Vec<i32> + 'a;
+
+/// Inputs at distance 1 and less, on the grid and off it.
+fn pairs(m: usize, h: f32) -> Vec<[Vec<f32>; 2]> {
+    match m {
+        1 => vec![
+            [vec![0.0], vec![1.0]],
+            [vec![0.37 * h], vec![1.0 + 0.37 * h]],
+            [vec![-0.5], vec![0.499]],
+        ],
+        _ => vec![
+            [vec![0.0, 0.0], vec![1.0, 0.0]],
+            [vec![0.37 * h, 0.0], vec![0.6 + 0.37 * h, 0.8]],
+            [vec![0.25, 0.25], vec![0.25, 0.25 - 0.9]],
+        ],
+    }
+}
+
+fn distance([x, other]: &[Vec<f32>; 2]) -> f64 {
+    let squares = x
+        .iter()
+        .zip(other)
+        .map(|(x, o)| (f64::from(*x) - f64::from(*o)).powi(2));
+    squares.sum::<f64>().sqrt()
+}
+
+#[test]
+fn an_audit_finds_no_more_than_the_promise() {
+    for noise in NOISES {
+        // The table of discrete noise is made anew for every draw.
+        let draws = match (noise, soak()) {
+            (Noise::Laplace, false) => 20_000,
+            (Noise::DiscreteLaplace, false) => 6_000,
+            (Noise::Laplace, true) => 1_000_000,
+            (Noise::DiscreteLaplace, true) => 200_000,
+        };
+        for m in [1usize, 2] {
+            for micro in if soak() {
+                &[500_000, 1_000_000, 2_000_000][..]
+            } else {
+                &[1_000_000]
+            } {
+                let micro = *micro;
+                let mechanism =
+                    Embedding::new(m as u32, 3, noise, epsilon(micro)).expect("parameters");
+                let h = 2f32.powi(mechanism.laplace().grid_exponent());
+                let width = (0.25 * 1e6 / f64::from(micro) / f64::from(h)).max(2.0) as i64;
+                let draw = |x: &[f32], rng: &mut PublicRng| {
+                    let mut out = vec![0; m];
+                    mechanism.draw(x, rng, &mut out).expect("lengths");
+                    out
+                };
+                for (index, pair) in pairs(m, h).iter().enumerate() {
+                    let inputs = [&pair[0][..], &pair[1][..]];
+                    let loss = audit(draws, 0x7e57_8400 + index as u64, inputs, width, &draw);
+                    let tau = (m as f64).sqrt()
+                        * 2f64.powi(-(mechanism.laplace().fraction_bits() as i32));
+                    let kappa = if noise == Noise::Laplace {
+                        2f64.powi(-23)
+                    } else {
+                        0.0
+                    };
+                    let promise = f64::from(micro) / 1e6 * (distance(pair) + tau) + kappa;
+                    println!(
+                        "{noise:?} m = {m}: loss at least {loss:.4}, promised at most {promise:.4}"
+                    );
+                    assert!(
+                        loss <= promise,
+                        "{noise:?} {m} {micro} {pair:?}: {loss} {promise}"
+                    );
+                    // The audit sees most of it where the promise is tight.
+                    if m == 1 {
+                        assert!(
+                            loss > 0.6 * promise,
+                            "{noise:?} {micro} {pair:?}: {loss} {promise}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Bugs that the audit is there for.
+#[test]
+fn an_audit_notices_planted_bugs() {
+    let draws = 10_000;
+    let claimed = 1.0;
+    let laplace = |micro| Laplace::new(2, epsilon(micro), Sensitivity::ONE).expect("parameters");
+    let (right, loud) = (laplace(1_000_000), laplace(2_000_000));
+    let h = 2f32.powi(right.grid_exponent());
+    let draw = |laplace: &Laplace, x: &[f32], rng: &mut PublicRng| {
+        let mut out = vec![0; 2];
+        laplace.perturb(x, 3, rng, &mut out).expect("lengths");
+        out
+    };
+    let steps = |x: f32| (x / h).round() as i32;
+    // The noise of 2ε; one variable in both coordinates; none in the second; the same noise for all inputs,
+    // from a generator that starts anew.
+    let half = |x: &[f32], rng: &mut PublicRng| draw(&loud, x, rng);
+    let reused = |x: &[f32], rng: &mut PublicRng| {
+        let noise = draw(&right, &[0.0; 2], rng)[0];
+        vec![steps(x[0]) + noise, steps(x[1]) + noise]
+    };
+    let missing = |x: &[f32], rng: &mut PublicRng| vec![draw(&right, x, rng)[0], steps(x[1])];
+    let stuck = |x: &[f32], _: &mut PublicRng| draw(&right, x, &mut PublicRng::new(1));
+    let bugs: [(&str, &Mechanism); 4] = [
+        ("half the noise", &half),
+        ("noise reused", &reused),
+        ("no noise in one coordinate", &missing),
+        ("a seeded generator", &stuck),
+    ];
+    for (name, bug) in bugs {
+        let mut largest = f64::NEG_INFINITY;
+        for pair in pairs(2, h) {
+            let inputs = [&pair[0][..], &pair[1][..]];
+            largest = largest.max(audit(draws, 0x7e57_8500, inputs, 16, bug) / distance(&pair));
+        }
+        println!("{name}: a loss of at least {largest:.3} for a claimed {claimed}");
+        assert!(largest > 1.2 * claimed, "{name}: {largest}");
+    }
+}
