@@ -7,5 +7,6 @@
 pub mod columns;
 pub mod data;
 pub mod metrics;
+mod page;
 pub mod report;
 pub mod sentences;

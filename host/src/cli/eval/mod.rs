@@ -2,6 +2,8 @@
 
 mod sentences;
 
+use std::env;
+
 use clap::Subcommand;
 use undertone::error::Result;
 
@@ -15,4 +17,12 @@ pub(super) fn run(experiment: Experiment) -> Result<()> {
     match experiment {
         Experiment::Sentences(arguments) => sentences::run(arguments),
     }
+}
+
+/// How to repeat this run.
+fn command() -> String {
+    let arguments = ["undertone".to_owned()]
+        .into_iter()
+        .chain(env::args().skip(1));
+    arguments.collect::<Vec<String>>().join(" ")
 }

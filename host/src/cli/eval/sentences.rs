@@ -1,6 +1,5 @@
 //! `undertone eval sentences`.
 
-use std::env;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -96,11 +95,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
 
     let mut report = Report {
         options,
-        command: ["undertone".to_owned()]
-            .into_iter()
-            .chain(env::args().skip(1))
-            .collect::<Vec<String>>()
-            .join(" "),
+        command: super::command(),
         tasks: Vec::new(),
     };
     for task in &tasks {
