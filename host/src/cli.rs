@@ -21,6 +21,7 @@ use undertone::packer::{self, Built, Directions, LexiconData, Options, Selector,
 use undertone::progress::Progress;
 use undertone::resume::{CachedEncoder, PartialLines};
 use undertone::text::message_body;
+use undertone::vocabulary::Vectors;
 use undertone::{demo, mechanism};
 #[cfg(feature = "train")]
 use undertone::{
@@ -30,6 +31,7 @@ use undertone::{
 };
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
+use undertone_core::pack::format::MAX_WORDS;
 use undertone_core::release::Release;
 use undertone_core::select::Rule;
 
@@ -72,6 +74,22 @@ enum Command {
         /// Number of coordinates.
         #[arg(long)]
         dim: usize,
+        /// The lexicon, a pack file.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Make a lexicon out of word vectors: word2vec, GloVe, fastText.
+    Vocabulary {
+        /// The word vectors: .npy with its words in NAME.vocab.txt beside it, or a text file, .txt or
+        /// .vec, which may be gzipped.
+        #[arg(long, value_name = "FILE")]
+        vectors: PathBuf,
+        /// Number of words at most; the first ones are taken.
+        #[arg(long, value_name = "N", default_value_t = MAX_WORDS as usize)]
+        words: usize,
+        /// Public corpora that say which words are frequent: in sentence vectors those weigh less.
+        #[arg(long, num_args = 1.., value_name = "FILE")]
+        corpus: Vec<PathBuf>,
         /// The lexicon, a pack file.
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
@@ -329,12 +347,7 @@ pub(crate) fn run() -> Result<()> {
         } => {
             let encoder = OnnxEncoder::open(&encoder, runtime.onnxruntime.as_deref())?;
             AtomicFile::check(&out)?;
-            let mut counts = WordCounts::default();
-            for path in &corpus {
-                for document in Corpus::open_watched(path)? {
-                    counts.add(&document?);
-                }
-            }
+            let counts = count_words(&corpus)?;
             let start = Instant::now();
             let pack = distil(&encoder, &counts, words, dim)?;
             write(&out, &pack)?;
@@ -343,6 +356,37 @@ pub(crate) fn run() -> Result<()> {
                 counts.distinct(),
                 pack.len(),
                 start.elapsed().as_secs_f64()
+            );
+            Ok(())
+        }
+        Command::Vocabulary {
+            vectors,
+            words,
+            corpus,
+            out,
+        } => {
+            AtomicFile::check(&out)?;
+            let vectors = Vectors::open(&vectors)?;
+            let counts = count_words(&corpus)?;
+            let counts = Some(&counts).filter(|_| !corpus.is_empty());
+            let made = vectors.lexicon_pack(counts, words)?;
+            write(&out, &made.pack)?;
+            eprintln!(
+                "{} of {} words, {} coordinates, {} bytes\n\
+                 left out: {} that are not single lower-case words, {} twice, {} without a vector, {} behind \
+                 the first {words}\n\
+                 coordinates are multiples of 2^{}, {} clamped, relative error {:.2} %",
+                made.words,
+                vectors.words.len(),
+                vectors.dimension,
+                made.pack.len(),
+                made.unusable,
+                made.duplicates,
+                made.zero,
+                made.cut,
+                made.exponent,
+                made.clamped,
+                100.0 * made.relative_error
             );
             Ok(())
         }
@@ -383,6 +427,16 @@ pub(crate) fn run() -> Result<()> {
         Command::Eval { experiment } => eval::run(experiment),
         Command::Inspect { pack } => inspect(&pack),
     }
+}
+
+fn count_words(corpora: &[PathBuf]) -> Result<WordCounts> {
+    let mut counts = WordCounts::default();
+    for path in corpora {
+        for document in Corpus::open_watched(path)? {
+            counts.add(&document?);
+        }
+    }
+    Ok(counts)
 }
 
 fn run_demo(path: Option<&Path>, seed: u64, save: Option<&Path>) -> Result<()> {

@@ -8,14 +8,12 @@
 use std::collections::HashMap;
 
 use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Word, words};
-use undertone_core::pack::Pack;
 use undertone_core::pack::format::MAX_WORDS;
 
 use crate::corpus::CorpusDocument;
-use crate::encoder::lexicon::digest;
-use crate::encoder::{Encoder, EncoderIdentity, encode_all};
+use crate::encoder::{Encoder, encode_all};
 use crate::error::{Error, Result};
-use crate::packer::{LexiconData, PackContents, limit};
+use crate::packer::{LexiconData, lexicon_pack, limit};
 use crate::progress::Progress;
 use crate::vectors::principal;
 
@@ -45,6 +43,13 @@ impl WordCounts {
     /// The number of different words.
     pub fn distinct(&self) -> usize {
         self.counts.len()
+    }
+
+    /// How much a word counts in a sentence, in 65535ths: a/(a + frequency).
+    pub fn weight(&self, word: &str) -> u16 {
+        let count = Word::try_from(word).ok();
+        let count = count.and_then(|word| self.counts.get(&word)).copied();
+        weight(count.unwrap_or(0) as f64 / self.total.max(1) as f64)
     }
 
     /// The `n` most frequent words with their frequencies; equally frequent ones in byte order.
@@ -109,34 +114,23 @@ pub fn distil(
         .iter()
         .zip(projected.row_iter())
         .map(|((word, frequency), row)| {
-            let weight = WEIGHT_CONSTANT / (WEIGHT_CONSTANT + frequency);
-            let weight = (weight * f64::from(u16::MAX)).round().max(1.0) as u16;
-            (
-                (*word).to_owned(),
-                weight,
-                row.iter().map(quantise).collect(),
-            )
+            let row = row.iter().map(quantise).collect();
+            ((*word).to_owned(), weight(*frequency), row)
         })
         .collect();
     entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
 
-    let mut contents = PackContents {
-        dimension,
-        encoder: EncoderIdentity {
-            name: format!("lexicon:{}", encoder.identity().name),
-            digest: [0; 32],
-        },
-        recoder: None,
-        scores: None,
-        depth: None,
-        lexicon: Some(LexiconData {
-            // Vectors of about the encoder's own length; only powers of two are possible.
-            exponent: (step / 256.0).log2().round().clamp(-24.0, 24.0) as i32,
-            words: entries,
-        }),
+    let lexicon = LexiconData {
+        // Vectors of about the encoder's own length; only powers of two are possible.
+        exponent: (step / 256.0).log2().round().clamp(-24.0, 24.0) as i32,
+        words: entries,
     };
-    let draft = contents.to_bytes()?;
-    let lexicon = Pack::parse(&draft).map_err(Error::PackBytes)?.lexicon();
-    contents.encoder.digest = digest(&lexicon.expect("the draft has a lexicon"));
-    contents.to_bytes()
+    let name = format!("lexicon:{}", encoder.identity().name);
+    lexicon_pack(&name, dimension, lexicon)
+}
+
+/// What a word of this frequency weighs, in 65535ths.
+fn weight(frequency: f64) -> u16 {
+    let weight = WEIGHT_CONSTANT / (WEIGHT_CONSTANT + frequency);
+    (weight * f64::from(u16::MAX)).round().max(1.0) as u16
 }

@@ -301,6 +301,38 @@ pub enum Error {
         wanted: usize,
     },
 
+    /// A file that is not one of word vectors.
+    #[error("cannot take word vectors from `{}`: {problem}", path.display())]
+    Vectors {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        problem: String,
+    },
+
+    /// Word vectors of which nothing can be used.
+    #[error(
+        "none of the {read} words of `{name}` can be used; wanted are single words with vectors that \
+         are not zero"
+    )]
+    NoUsableWords {
+        /// The name of the vectors.
+        name: String,
+        /// Words read.
+        read: usize,
+    },
+
+    /// A coordinate that no pack can hold.
+    #[error(
+        "a word vector has a coordinate of {found:e}, the largest allowed is {most:e}; scale the vectors"
+    )]
+    LargeCoordinate {
+        /// The largest coordinate.
+        found: f32,
+        /// The largest allowed.
+        most: f32,
+    },
+
     /// A task file with the wrong content.
     #[error("`{}` is not a task file: {problem}", path.display())]
     Task {

@@ -25,5 +25,6 @@ pub mod text;
 pub mod train;
 pub mod trained;
 pub mod vectors;
+pub mod vocabulary;
 
 pub use error::{Error, Result};

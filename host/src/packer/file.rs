@@ -12,6 +12,7 @@ use zerocopy::little_endian::{I16, I32, I64, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::encoder::EncoderIdentity;
+use crate::encoder::lexicon::digest;
 use crate::error::{Error, Result};
 
 /// What the depth section holds; see `FORMAT.md` for the meaning of every field.
@@ -320,6 +321,25 @@ impl PackContents {
         section.array(text.bytes());
         Ok(section.0)
     }
+}
+
+/// A pack with nothing but a lexicon, which is its encoder.
+pub(crate) fn lexicon_pack(name: &str, dimension: usize, lexicon: LexiconData) -> Result<Vec<u8>> {
+    let mut contents = PackContents {
+        dimension,
+        encoder: EncoderIdentity {
+            name: name.to_owned(),
+            digest: [0; 32],
+        },
+        recoder: None,
+        scores: None,
+        depth: None,
+        lexicon: Some(lexicon),
+    };
+    let draft = contents.to_bytes()?;
+    let lexicon = Pack::parse(&draft).map_err(Error::PackBytes)?.lexicon();
+    contents.encoder.digest = digest(&lexicon.expect("the draft has a lexicon"));
+    contents.to_bytes()
 }
 
 /// The bytes of a section: its head, then arrays at multiples of 64 bytes.

@@ -30,8 +30,8 @@ use crate::trained::{Recoder, ScoreHeads};
 use crate::vectors::{DocumentVectors, mean};
 
 pub use depth::{Directions, depth_pack};
-pub(crate) use file::limit;
 pub use file::{DepthData, LayerData, LexiconData, PackContents, RecoderData, ScoresData};
+pub(crate) use file::{lexicon_pack, limit};
 pub use scores::scores_pack;
 
 /// Public choices that make a pack.
