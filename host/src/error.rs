@@ -358,6 +358,20 @@ pub enum Error {
         problem: String,
     },
 
+    /// Too few messages to tell authors apart.
+    #[error(
+        "{found} groups have two or more authors of at least {least_messages} messages each, but {groups} are \
+         wanted; give more messages, fewer --groups (at least 1) or fewer --least-messages"
+    )]
+    Authors {
+        /// Groups with such authors.
+        found: usize,
+        /// Groups that are wanted.
+        groups: usize,
+        /// Messages that an author needs.
+        least_messages: usize,
+    },
+
     /// A number of clusters that the points do not allow.
     #[error(
         "cannot make {clusters} clusters of {points} points; there must be at least one cluster, and a \
