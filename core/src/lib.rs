@@ -61,6 +61,7 @@ pub mod document;
 pub mod epsilon;
 mod fixed;
 pub mod hazmat;
+pub mod laplace;
 pub mod lexicon;
 pub mod pack;
 pub mod recode;
@@ -68,6 +69,7 @@ pub mod release;
 pub mod rng;
 pub mod scores;
 pub mod select;
+pub mod words;
 
 #[cfg(test)]
 extern crate std;

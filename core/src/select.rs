@@ -101,6 +101,19 @@ impl Ratio {
         Self::of_micro(epsilon.micro() / u32::from(steps.get()))
     }
 
+    /// The ratio for mechanisms whose levels count units of 2^`exponent`: that of ε·2^`exponent`, rounded
+    /// down to whole micro-units, at most [`Epsilon::MAX`].
+    ///
+    /// Below one micro-unit the weights are those of [`per_step`](Ratio::per_step): any two lists of levels
+    /// give probabilities within a factor e^(2⁻⁶⁰) of each other.
+    pub fn per_unit(epsilon: Epsilon, exponent: i32) -> Self {
+        let micro = u64::from(epsilon.micro());
+        // ε has 30 bits: shifts beyond 32 change nothing, and these do not overflow.
+        let scaled = (micro << exponent.clamp(0, 32)) >> exponent.saturating_neg().clamp(0, 32);
+        let most = u64::from(Epsilon::MAX.micro());
+        Self::of_micro(scaled.min(most) as u32)
+    }
+
     fn of_micro(micro: u32) -> Self {
         // Invariant: product ≥ 2^127·exp(−(the bits so far)/2 000 000), product ≤ 2^127.
         let mut product: u128 = 1 << 127;
