@@ -61,6 +61,7 @@ pub mod document;
 pub mod epsilon;
 mod fixed;
 pub mod hazmat;
+pub mod laplace;
 pub mod lexicon;
 pub mod pack;
 pub mod recode;

@@ -1,0 +1,317 @@
+//! Exponential and Gaussian variables in double precision, from a fixed number of words, without branches.
+//!
+//! Every operation is a correctly rounded one of IEEE 754 (no library function but the square root), so
+//! all targets agree to the bit. The error analysis stands in the documentation of [`super`].
+
+#![expect(
+    clippy::float_arithmetic,
+    reason = "noise is drawn independently of private data; its error is bounded"
+)]
+
+use core::f64::consts::{FRAC_PI_4, LN_2};
+
+use rand_core::Rng;
+use zerocopy::IntoBytes;
+use zeroize::Zeroize;
+
+/// Box–Muller pairs drawn at a time.
+const PAIRS: usize = 32;
+
+/// Gaussians drawn at a time.
+pub(super) const BATCH: usize = 2 * PAIRS;
+
+/// Working memory, 2.1 KiB; wiped when it goes.
+pub(super) struct Sampler {
+    words: [u64; 3 * PAIRS],
+    exponentials: [f64; PAIRS],
+    gaussians: [f64; BATCH],
+}
+
+impl Sampler {
+    pub(super) fn new() -> Self {
+        Self {
+            words: [0; 3 * PAIRS],
+            exponentials: [0.0; PAIRS],
+            gaussians: [0.0; BATCH],
+        }
+    }
+
+    /// χ² with `degrees` of freedom, at least 1: twice a sum of exponentials, and the square of one
+    /// Gaussian if `degrees` is odd. Draws `degrees` words, rounded up to the next number that is 0 or 3
+    /// modulo 2.
+    pub(super) fn chi_squared<R: Rng + ?Sized>(&mut self, degrees: u32, rng: &mut R) -> f64 {
+        let mut sum = 0.0;
+        if degrees % 2 == 1 {
+            let gaussian = self.pairs(1, rng).first().copied().unwrap_or(0.0);
+            sum = 0.5 * (gaussian * gaussian);
+        }
+        let mut left = degrees as usize / 2;
+        while left > 0 {
+            let count = left.min(PAIRS);
+            self.draw(2 * count, rng);
+            self.exponentials = [0.0; PAIRS];
+            fill_exponentials(&self.words, count, &mut self.exponentials);
+            // Pairwise, so that the error grows with the logarithm of the number of terms.
+            let mut half = PAIRS / 2;
+            while half > 0 {
+                if let Some((low, high)) = self.exponentials.split_at_mut_checked(half) {
+                    low.iter_mut()
+                        .zip(high)
+                        .for_each(|(low, high)| *low += *high);
+                }
+                half /= 2;
+            }
+            sum += self.exponentials.first().copied().unwrap_or(0.0);
+            left -= count;
+        }
+        2.0 * sum
+    }
+
+    /// `2·pairs` independent standard Gaussians, `pairs` at most half of [`BATCH`]. Draws `3·pairs` words.
+    pub(super) fn pairs<R: Rng + ?Sized>(&mut self, pairs: usize, rng: &mut R) -> &[f64] {
+        let pairs = pairs.clamp(1, PAIRS);
+        self.draw(3 * pairs, rng);
+        fill_exponentials(&self.words, pairs, &mut self.exponentials);
+        for exponential in self.exponentials.iter_mut().take(pairs) {
+            *exponential = libm::sqrt(2.0 * *exponential);
+        }
+        let angles = self.words.get(2 * pairs..3 * pairs).unwrap_or_default();
+        let (first, second) = self
+            .gaussians
+            .split_at_mut_checked(pairs)
+            .unwrap_or_default();
+        let radii = self.exponentials.iter().zip(angles);
+        for ((radius, angle), (first, second)) in radii.zip(first.iter_mut().zip(second)) {
+            let (x, y) = direction(*angle);
+            (*first, *second) = (radius * x, radius * y);
+        }
+        self.gaussians.get(..2 * pairs).unwrap_or_default()
+    }
+
+    /// The next words, little-endian in the stream.
+    fn draw<R: Rng + ?Sized>(&mut self, count: usize, rng: &mut R) {
+        let words = self.words.get_mut(..count).unwrap_or_default();
+        rng.fill_bytes(words.as_mut_bytes());
+        for word in words {
+            *word = u64::from_le(*word);
+        }
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.words.zeroize();
+        self.exponentials.zeroize();
+        self.gaussians.zeroize();
+    }
+}
+
+/// One exponential for each pair of words: high ones first, then as many low ones.
+fn fill_exponentials(words: &[u64], count: usize, out: &mut [f64]) {
+    let (high, low) = words.split_at_checked(count).unwrap_or_default();
+    for ((high, low), out) in high.iter().zip(low).zip(out) {
+        *out = exponential(*high, *low);
+    }
+}
+
+/// −ln v for v = (2⁶⁴·high + low + ½) / 2¹²⁸.
+///
+/// The smaller of v and 1 − v, called x, goes to double precision straight from the integer, so it keeps
+/// its relative precision at both ends. With v = 2^−g·(1 − w), where g = 0 and w = x in the upper half,
+/// and 1 − w is the significand of x in the lower: −ln v = g·ln 2 + 2·artanh(w/(2 − w)), all of it positive.
+#[inline(always)]
+fn exponential(high: u64, low: u64) -> f64 {
+    const TWO_TO_MINUS_64: f64 = 1.0 / (1u128 << 64) as f64;
+    // All ones for the upper half.
+    let upper = (high >> 63).wrapping_neg();
+    let (high, low) = ((high ^ upper) as f64, (low ^ upper) as f64);
+    let x = TWO_TO_MINUS_64 * (high + TWO_TO_MINUS_64 * (low + 0.5));
+    let bits = x.to_bits();
+    let significand = f64::from_bits(bits & ((1 << 52) - 1) | 1022 << 52);
+    let g = 1022u64.wrapping_sub(bits >> 52) & !upper;
+    let w = f64::from_bits(x.to_bits() & upper | (1.0 - significand).to_bits() & !upper);
+    let s = w / (2.0 - w);
+    f64::from(g as i32) * LN_2 + s * twice_artanh_over(s * s)
+}
+
+/// 2·artanh(√t)/√t = 2·Σ tᵏ/(2k+1) for 0 ≤ t ≤ 1/9. What is left out is below 2⁻⁵⁵ of it.
+#[inline(always)]
+fn twice_artanh_over(t: f64) -> f64 {
+    #[rustfmt::skip]
+    const TERMS: [f64; 16] = [
+        2.0 / 31.0, 2.0 / 29.0, 2.0 / 27.0, 2.0 / 25.0, 2.0 / 23.0, 2.0 / 21.0, 2.0 / 19.0, 2.0 / 17.0,
+        2.0 / 15.0, 2.0 / 13.0, 2.0 / 11.0, 2.0 / 9.0, 2.0 / 7.0, 2.0 / 5.0, 2.0 / 3.0, 2.0 / 1.0,
+    ];
+    TERMS.iter().fold(0.0, |sum, term| sum * t + term)
+}
+
+/// A point of the unit circle, by angle. An angle in the first octant from 61 bits; whether it is mirrored
+/// at the diagonal and at the axes from the other three.
+#[inline(always)]
+fn direction(word: u64) -> (f64, f64) {
+    const STEP: f64 = FRAC_PI_4 / (1u64 << 61) as f64;
+    const SIGN: u64 = 1 << 63;
+    let angle = STEP * ((word & ((1 << 61) - 1)) as f64 + 0.5);
+    let q = angle * angle;
+    let cos = COS.iter().fold(0.0, |sum, term| sum * q + term);
+    let sin = angle * SIN.iter().fold(0.0, |sum, term| sum * q + term);
+    let swapped = (word >> 61 & 1).wrapping_neg();
+    let difference = (cos.to_bits() ^ sin.to_bits()) & swapped;
+    (
+        f64::from_bits(cos.to_bits() ^ difference ^ word & SIGN),
+        f64::from_bits(sin.to_bits() ^ difference ^ word << 1 & SIGN),
+    )
+}
+
+/// The Taylor series of sin √q / √q, highest power first: 1/17! to 1/1!. For √q ≤ π/4 what is left out is
+/// below 2⁻⁶² of the sum.
+const SIN: [f64; 9] = [
+    1.0 / 355_687_428_096_000.0,
+    -1.0 / 1_307_674_368_000.0,
+    1.0 / 6_227_020_800.0,
+    -1.0 / 39_916_800.0,
+    1.0 / 362_880.0,
+    -1.0 / 5_040.0,
+    1.0 / 120.0,
+    -1.0 / 6.0,
+    1.0,
+];
+
+/// The Taylor series of cos √q, likewise: 1/16! to 1/0!, and 2⁻⁵⁸.
+const COS: [f64; 9] = [
+    1.0 / 20_922_789_888_000.0,
+    -1.0 / 87_178_291_200.0,
+    1.0 / 479_001_600.0,
+    -1.0 / 3_628_800.0,
+    1.0 / 40_320.0,
+    -1.0 / 720.0,
+    1.0 / 24.0,
+    -1.0 / 2.0,
+    1.0,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::PublicRng;
+
+    const ULP: f64 = f64::EPSILON / 2.0;
+
+    /// The documented error of an exponential is 9 units; the reference has its own.
+    #[test]
+    fn exponentials_are_accurate_at_both_ends() {
+        let mut rng = PublicRng::new(1);
+        let check = |high: u64, low: u64| {
+            let found = exponential(high, low);
+            let two_64 = (1u128 << 64) as f64;
+            let expected = if high >> 63 == 1 {
+                -(-(!high as f64 + (!low as f64 + 0.5) / two_64) / two_64).ln_1p()
+            } else {
+                -((high as f64 + (low as f64 + 0.5) / two_64) / two_64).ln()
+            };
+            let error = (found / expected - 1.0).abs();
+            assert!(error <= 12.0 * ULP, "{high:x} {low:x}: {found} {expected}");
+        };
+        for ends in [
+            0,
+            1,
+            u64::MAX,
+            u64::MAX - 1,
+            1 << 63,
+            (1 << 63) - 1,
+            1 << 62,
+        ] {
+            for low in [0, 1, u64::MAX, 1 << 63] {
+                check(ends, low);
+            }
+        }
+        for _ in 0..100_000 {
+            let (high, low) = (rng.next_u64(), rng.next_u64());
+            let shift = rng.next_u32() % 128;
+            let small = (u128::from(high) << 64 | u128::from(low)) >> shift;
+            check((small >> 64) as u64, small as u64);
+            check(!(small >> 64) as u64, !small as u64);
+        }
+        assert!((exponential(0, 0) / (129.0 * LN_2) - 1.0).abs() < 4.0 * ULP);
+        assert!(
+            (exponential(u64::MAX, u64::MAX) * (1u128 << 127) as f64 * 4.0 - 1.0).abs() < 4.0 * ULP
+        );
+    }
+
+    #[test]
+    fn directions_are_accurate_in_every_octant() {
+        let mut rng = PublicRng::new(2);
+        for _ in 0..100_000 {
+            let word = rng.next_u64() >> (rng.next_u32() % 61) ^ rng.next_u64() << 61;
+            let angle = FRAC_PI_4 * ((word << 3) as f64 / (1u128 << 64) as f64);
+            let (mut x, mut y) = (angle.cos(), angle.sin());
+            if word >> 61 & 1 == 1 {
+                (x, y) = (y, x);
+            }
+            let signs = [word >> 63, word >> 62 & 1].map(|bit| 1.0 - 2.0 * bit as f64);
+            let (found_x, found_y) = direction(word);
+            assert!(
+                (found_x - signs[0] * x).abs() <= 8.0 * ULP * x + 1e-18,
+                "{word:x}"
+            );
+            assert!(
+                (found_y - signs[1] * y).abs() <= 8.0 * ULP * y + 1e-18,
+                "{word:x}"
+            );
+        }
+        let (x, y) = direction(0);
+        assert!(x == 1.0 && y > 0.0 && y < 1e-18);
+    }
+
+    /// Means and variances of χ² and the Gaussians, and the words that they take.
+    #[test]
+    fn moments_are_those_of_the_law() {
+        let mut rng = PublicRng::new(3);
+        let mut sampler = Sampler::new();
+        for degrees in [2u32, 3, 32, 65, 130] {
+            let draws = 20_000;
+            let (mut mean, mut square) = (0.0, 0.0);
+            for _ in 0..draws {
+                let x = sampler.chi_squared(degrees, &mut rng);
+                mean += x / f64::from(draws);
+                square += x * x / f64::from(draws);
+            }
+            let k = f64::from(degrees);
+            // Seven standard deviations of the mean and, about, of the variance.
+            let spread = 7.0 / f64::from(draws).sqrt();
+            assert!(
+                (mean / k - 1.0).abs() < spread * (2.0 / k).sqrt(),
+                "{degrees}: {mean}"
+            );
+            let variance = square - mean * mean;
+            let kurtosis = (2.0 + 12.0 / k).sqrt();
+            assert!(
+                (variance / (2.0 * k) - 1.0).abs() < spread * kurtosis,
+                "{degrees}: {variance}"
+            );
+        }
+        let mut moments = [0.0; 5];
+        let mut draws = 0.0;
+        for _ in 0..10_000 {
+            for g in sampler.pairs(PAIRS, &mut rng) {
+                draws += 1.0;
+                for (power, moment) in (0i32..).zip(&mut moments) {
+                    *moment += g.powi(power);
+                }
+            }
+        }
+        for (moment, (expected, variance)) in moments.iter().zip([
+            (1.0, 0.0),
+            (0.0, 1.0),
+            (1.0, 2.0),
+            (0.0, 15.0),
+            (3.0, 96.0f64),
+        ]) {
+            let error: f64 = moment / draws - expected;
+            assert!(
+                error.abs() <= 6.0 * (variance / draws).sqrt(),
+                "{moments:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,642 @@
+//! n-dimensional Laplace noise on a public grid.
+//!
+//! The density of the noise is proportional to exp(−ε‖z‖/Δ) on ℝ^m: metric differential privacy for the
+//! Euclidean distance (Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021). Adding such
+//! noise in floating point and releasing the sum protects next to nothing: the low bits tell which input
+//! can have given them (Mironov 2012; Haney et al. 2022). Here the private vector enters as integers, the
+//! noise is drawn without looking at it, rounded to an integer and added, and what leaves is the sum
+//! rounded to a public grid.
+//!
+//! # The noise
+//!
+//! z = (Δ/ε)·‖g'‖·g with independent standard Gaussians g ∈ ℝ^m, g' ∈ ℝ^{m+1}: the ideal density as a scale
+//! mixture of Gaussians, variance χ²_{m+1}. No Gamma sampler, no rejection, no division by a small norm.
+//! χ²_{m+1} is twice a sum of exponentials, and one squared Gaussian if m+1 is odd.
+//!
+//! # The grid
+//!
+//! With s = Δ√(m+1)/ε, the deviation of a coordinate, h = 2^⌊log₂(s/64)⌋, computed in exact integers:
+//! public, the same on all targets. Rounding to it adds less than 2·10⁻⁵ of the noise's variance.
+//! A coordinate x enters as X, that is x·2^F with F = 40 − log₂ h rounded towards zero, clamped to
+//! ±B·2^F; n is z·2^F rounded; out comes ⌊(X + n + 2³⁹)/2⁴⁰⌋, which counts steps of h.
+//!
+//! # Guarantee
+//!
+//! For all x, x' and every set S of releases,
+//! Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ)/Δ + κ)·Pr\[A(x') ∈ S\] + (1 + e^(ε‖x−x'‖/Δ + κ))·δ₀,
+//! with κ ≤ 2⁻²³, δ₀ ≤ 2⁻⁶⁰ and τ = √m·2^−F for the fixed point of the input, for every dimension m ≤ 1024 and
+//! 0.1 ≤ ε ≤ 1000. (Distances are in units of the point that gets the noise; behind a projection of
+//! sensitivity Δ that is ε times the distance before it.)
+//!
+//! *Proof.* Write μ = 2⁻⁵³, and couple the computed noise with an ideal one whose uniform variables have the
+//! computed ones as leading bits. Let no v of [`gaussian`] be below 2⁻⁷², and ‖g'‖ ≤ √(m+1) + 10. There are at
+//! most 1025 of the former, and ‖g'‖ is a 1-Lipschitz function of Gaussians with mean below √(m+1), so
+//! all of this holds but with a probability of at most 1025·2⁻⁷² + e⁻⁵⁰ < 2⁻⁶⁰ = δ₀. Then:
+//!
+//! - x, the smaller of v and 1 − v, errs by a factor within 1 ± 2μ from two conversions and a sum, and
+//!   by at most 2⁻¹²⁹ from the bits that v does not have. The latter moves √(2E) by less than 2⁻⁶³, since
+//!   |√a − √b| ≤ √|a − b|, unless x = v ≥ 2⁻⁷², where it is a factor within 1 ± 2⁻⁵⁶.
+//! - E = −ln v: a factor within 1 ± 9μ. Upper half: 2μ in w are 8/3·μ in s = w/(2−w), and its two operations
+//!   2μ. Lower half: 2μ in v are at most 3μ of −ln v ≥ ln 2; 1 − significand is exact; s takes 2μ. The series, its
+//!   terms positive and its argument at most 1/9, adds 2μ with what it inherits, the product μ, the sum with
+//!   g·ln 2 (2μ itself) μ; nothing cancels.
+//! - √(2E): half of that and a rounding, 5.5μ. A coordinate of the direction: 3μ in the angle, at most as
+//!   much in sine or cosine, 2μ for the series, μ for the product, and 2⁻⁶² for the bits that the angle does
+//!   not have. So |g| ≤ 10 errs by at most 12.5μ of it, and 2⁻⁵⁸.
+//! - χ²: 9μ (or 26μ for the squared Gaussian, which is then one term of a sum of positive terms), at most 22
+//!   roundings of the sum: ‖g'‖ by 24.5μ of its bound √(m+1) + 10. Coarser than need be.
+//! - The factor of all coordinates, (Δ/ε)·2^F·‖g'‖, and its product with g: 5μ.
+//! - n is z·2^F rounded: half a unit, 2^−F/2 ≤ 2⁻⁴⁷·s.
+//!
+//! In all a coordinate of the noise errs by at most η = 2⁻⁴⁴·(1 + 10/√(m+1))·s: 42μ of
+//! |z| ≤ 10·(√(m+1) + 10)·Δ/ε are 420·2⁻⁵³ < 0.83·2⁻⁴⁴ of (1 + 10/√(m+1))·s, the last an eighth of 2⁻⁴⁴·s.
+//!
+//! The ideal noise falls into the cube of y shrunk by η on each side only if the computed release is y, and
+//! into the cube grown by η if it is. The shift from X to X' costs
+//! e^(ε‖X−X'‖2^−F/Δ) with ‖X − X'‖·2^−F ≤ ‖x − x'‖ + √m·2^−F (rounding towards zero and clamping are monotone and
+//! 1-Lipschitz, up to a unit). Scaling the shrunk cube onto the grown one costs
+//! ((h+2η)/(h−2η))^m in volume and e^(2ε√m·η/Δ) in density. So κ = m·ln((h+2η)/(h−2η)) + 2ε√m·η/Δ; with h > s/128 the
+//! first is below 5·m·2⁻³⁷·(1 + 10/√(m+1)) < 2⁻²³, and the second below 2⁻³⁰. ∎
+//!
+//! The sum is integer addition of a noise that does not depend on x: there is no floating-point attack
+//! surface.
+//!
+//! # Leaks
+//!
+//! A release takes the same words and the same operations whatever is drawn and whatever the vector: no branch,
+//! no table. Where floating point is emulated (Cortex-M without double precision), or division and square root
+//! have early exits, time still depends on the *noise*, and an observer of it learns about the vector:
+//! hide the time of a release there.
+
+mod gaussian;
+
+use core::fmt;
+
+use rand_core::Rng;
+use zeroize::Zeroize;
+
+use crate::epsilon::Epsilon;
+use gaussian::{BATCH, Sampler};
+
+/// The most coordinates of a vector that gets noise.
+pub const MAX_DIMENSION: usize = 1024;
+
+/// The fractional bits behind the grid: a step of it counts 2⁴⁰.
+const BITS_BELOW_GRID: u32 = 40;
+
+/// B/h is at most 2 to this.
+const MAX_GRID_BITS: i32 = 21;
+
+/// The smallest ε, in micro-units.
+const MIN_EPSILON: Epsilon = match Epsilon::from_micro(100_000) {
+    Ok(epsilon) => epsilon,
+    Err(_) => unreachable!(),
+};
+
+/// By what factor at most a public map stretches distances: in units of 2⁻³², rounded up, `2⁻¹²..=2¹²`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sensitivity(u64);
+
+impl Sensitivity {
+    /// 1: the vector itself gets the noise.
+    pub const ONE: Self = Self(1 << 32);
+    /// The smallest: 2⁻¹².
+    pub const MIN: Self = Self(1 << 20);
+    /// The largest: 2¹².
+    pub const MAX: Self = Self(1 << 44);
+
+    /// `units`·2⁻³², `None` outside 2⁻¹²..=2¹².
+    pub const fn from_units(units: u64) -> Option<Self> {
+        if Self::MIN.0 <= units && units <= Self::MAX.0 {
+            Some(Self(units))
+        } else {
+            None
+        }
+    }
+
+    /// In units of 2⁻³².
+    pub const fn units(self) -> u64 {
+        self.0
+    }
+}
+
+/// Writes six decimals, rounded up: `1.000000`.
+impl fmt::Display for Sensitivity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // At most 2^44 · 10^6 < 2^64.
+        let micro = (self.0 * 1_000_000).div_ceil(1 << 32);
+        write!(f, "{}.{:06}", micro / 1_000_000, micro % 1_000_000)
+    }
+}
+
+/// The public parameters of n-dimensional Laplace noise; see the [module](self) for what it promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Laplace {
+    dimension: u32,
+    epsilon: Epsilon,
+    sensitivity: Sensitivity,
+    grid_exponent: i32,
+}
+
+impl Laplace {
+    /// Noise for vectors of `dimension` coordinates: ε per unit of distance before a map of this
+    /// sensitivity.
+    ///
+    /// # Errors
+    /// [`LaplaceError::Dimension`] outside 1..=1024, [`LaplaceError::Epsilon`] outside 0.1..=1000.
+    pub fn new(
+        dimension: u32,
+        epsilon: Epsilon,
+        sensitivity: Sensitivity,
+    ) -> Result<Self, LaplaceError> {
+        if dimension == 0 || dimension as usize > MAX_DIMENSION {
+            return Err(LaplaceError::Dimension { found: dimension });
+        }
+        if epsilon < MIN_EPSILON {
+            return Err(LaplaceError::Epsilon { found: epsilon });
+        }
+        Ok(Self {
+            dimension,
+            epsilon,
+            sensitivity,
+            grid_exponent: grid_exponent(dimension + 1, 6, epsilon, sensitivity),
+        })
+    }
+
+    /// m, `1..=1024`.
+    pub fn dimension(&self) -> u32 {
+        self.dimension
+    }
+
+    /// ε, per unit of distance before a map of this sensitivity.
+    pub fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    /// Δ.
+    pub fn sensitivity(&self) -> Sensitivity {
+        self.sensitivity
+    }
+
+    /// log₂ h: a step of the grid is 2 to this, `-28..=14`.
+    pub fn grid_exponent(&self) -> i32 {
+        self.grid_exponent
+    }
+
+    /// F = 40 − log₂ h: the fractional bits that a coordinate enters with, `26..=68`.
+    pub fn fraction_bits(&self) -> u32 {
+        (BITS_BELOW_GRID as i32 - self.grid_exponent).unsigned_abs()
+    }
+
+    /// Adds noise to `point`; `out` counts steps of the grid.
+    ///
+    /// **An engine with randomness as an argument, for simulation, tests and experiments.** It gives no
+    /// release; [`Embedding::release`](crate::embedding::Embedding::release) does.
+    ///
+    /// # Guarantee
+    /// That of the [module](self), if the words of `rng` are independent and uniform.
+    ///
+    /// # Shapes
+    /// `point`: `[dimension]` f32, any bits; a coordinate that is not finite counts as 0, others are
+    /// clamped to ±2^`bound_exponent`. `out`: `[dimension]`.
+    ///
+    /// # Errors
+    /// [`LaplaceError::Length`] for other lengths; [`LaplaceError::Bound`] if B = 2^`bound_exponent` is
+    /// above 2²¹·h or below 2⁻⁴⁰·h. Nothing is drawn or written.
+    ///
+    /// # Cost
+    /// 2.5 words a coordinate; 2.5 KiB of stack.
+    pub fn perturb<R: Rng + ?Sized>(
+        &self,
+        point: &[f32],
+        bound_exponent: i32,
+        rng: &mut R,
+        out: &mut [i32],
+    ) -> Result<(), LaplaceError> {
+        self.check_length(point.len())?;
+        self.check_length(out.len())?;
+        let fixed = FixedPoint::new(self.fraction_bits(), self.grid_exponent, bound_exponent)?;
+        self.add_noise(point.iter().map(|x| fixed.of(*x)), rng, out);
+        Ok(())
+    }
+
+    fn check_length(&self, found: usize) -> Result<(), LaplaceError> {
+        let expected = self.dimension as usize;
+        if found == expected {
+            Ok(())
+        } else {
+            Err(LaplaceError::Length { expected, found })
+        }
+    }
+
+    /// Adds noise to coordinates with F fractional bits, at most 2⁶¹ in magnitude; one for each `out`.
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "noise is drawn independently of private data; its error is bounded"
+    )]
+    pub(crate) fn add_noise<R: Rng + ?Sized>(
+        &self,
+        mut coordinates: impl Iterator<Item = i64>,
+        rng: &mut R,
+        out: &mut [i32],
+    ) {
+        let mut sampler = Sampler::new();
+        // (Δ/ε)·2^F, exact but for two roundings: Δ is at most 2^44 units.
+        let power = f64::from_bits(u64::from(self.fraction_bits() + 1023 - 32) << 52);
+        let scale = self.sensitivity.0 as f64 * 1e6 / f64::from(self.epsilon.micro()) * power;
+        let mut factor = scale * libm::sqrt(sampler.chi_squared(self.dimension + 1, rng));
+        for out in out.chunks_mut(BATCH) {
+            let gaussians = sampler.pairs(out.len().div_ceil(2), rng);
+            for ((out, gaussian), x) in out.iter_mut().zip(gaussians).zip(&mut coordinates) {
+                // |noise| < 2^55 whatever is drawn: s·2^F < 2^47, ‖g'‖ < 11·√(m+1) and |g| < 13.4.
+                *out = round_to_grid(x.saturating_add(round(factor * gaussian)));
+            }
+        }
+        factor.zeroize();
+    }
+}
+
+/// The nearest integer, up to a rounding of the sum; ties away from zero. Without a branch.
+#[inline(always)]
+#[expect(
+    clippy::float_arithmetic,
+    reason = "noise is drawn independently of private data; its error is bounded"
+)]
+fn round(x: f64) -> i64 {
+    (x + 0.5f64.copysign(x)) as i64
+}
+
+/// ⌊(x + 2³⁹)/2⁴⁰⌋; the sum saturates.
+fn round_to_grid(x: i64) -> i32 {
+    // 24 bits are left.
+    (x.saturating_add(1 << (BITS_BELOW_GRID - 1)) >> BITS_BELOW_GRID) as i32
+}
+
+/// The largest k with 2^k·2^`log2_steps` ≤ Δ·√`square`/ε, exactly. `square` is in 1..=2¹¹, `log2_steps` in
+/// 3..=6.
+///
+/// With Δ = D·2⁻³² and ε = E·10⁻⁶: the largest k with 4^(k + log2_steps + 26)·E² ≤ D²·square·5¹².
+fn grid_exponent(square: u32, log2_steps: i32, epsilon: Epsilon, sensitivity: Sensitivity) -> i32 {
+    let units = u128::from(sensitivity.units());
+    let micro = u128::from(epsilon.micro());
+    // Between 2^67 and 2^127, and below 2^60: the exponent below starts low enough.
+    let right = units * units * u128::from(square) * 5u128.pow(12);
+    let left = micro * micro;
+    let mut exponent = -26 - log2_steps;
+    // left·4^j ≤ right exactly if left ≤ ⌊right/4^j⌋.
+    let mut rest = right >> 2;
+    while rest >= left {
+        exponent += 1;
+        rest >>= 2;
+    }
+    exponent
+}
+
+/// How a coordinate becomes an integer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FixedPoint {
+    fraction_bits: i32,
+    limit: u64,
+}
+
+impl FixedPoint {
+    /// F fractional bits, B = 2^`bound_exponent`; refused unless 2⁻⁴⁰ ≤ B/h ≤ 2²¹.
+    pub(crate) fn new(
+        fraction_bits: u32,
+        grid_exponent: i32,
+        bound_exponent: i32,
+    ) -> Result<Self, LaplaceError> {
+        let least = grid_exponent - BITS_BELOW_GRID as i32;
+        let most = grid_exponent + MAX_GRID_BITS;
+        if !(least..=most).contains(&bound_exponent) {
+            return Err(LaplaceError::Bound {
+                found: bound_exponent,
+                least,
+                most,
+            });
+        }
+        Ok(Self {
+            fraction_bits: fraction_bits as i32,
+            // In 0..=61.
+            limit: 1 << (bound_exponent - least).clamp(0, 61),
+        })
+    }
+
+    /// The coordinate times 2^F, rounded towards zero and clamped to ±B·2^F; 0 if it is not finite. At
+    /// most 2⁶¹ in magnitude. Straight from the bits, without a branch.
+    #[inline(always)]
+    pub(crate) fn of(self, coordinate: f32) -> i64 {
+        let bits = coordinate.to_bits();
+        let exponent = (bits >> 23 & 0xff) as i32;
+        let normal = u32::from(exponent != 0);
+        let finite = u32::from(exponent != 0xff).wrapping_neg();
+        let significand = u64::from((bits & 0x7f_ffff | normal << 23) & finite);
+        let shift = exponent.max(1) - 150 + self.fraction_bits;
+        // A number whose shift is cut to 38 is normal, so at least 2^61, which no limit exceeds.
+        let magnitude = (significand << shift.clamp(0, 38)) >> (-shift).clamp(0, 63);
+        let magnitude = magnitude.min(self.limit) as i64;
+        let sign = -i64::from(bits >> 31);
+        (magnitude ^ sign) - sign
+    }
+}
+
+/// Why parameters were refused. It depends on public facts only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LaplaceError {
+    /// A dimension outside 1..=1024.
+    Dimension {
+        /// The dimension.
+        found: u32,
+    },
+    /// ε below 0.1.
+    Epsilon {
+        /// The ε.
+        found: Epsilon,
+    },
+    /// A box too large or too small for the grid.
+    Bound {
+        /// log₂ of the bound.
+        found: i32,
+        /// The least value allowed.
+        least: i32,
+        /// The largest value allowed.
+        most: i32,
+    },
+    /// A vector of the wrong length.
+    Length {
+        /// The length needed.
+        expected: usize,
+        /// The length given.
+        found: usize,
+    },
+}
+
+impl fmt::Display for LaplaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dimension { found } => {
+                write!(
+                    f,
+                    "{found} coordinates; noise is drawn for 1 to {MAX_DIMENSION}"
+                )
+            }
+            Self::Epsilon { found } => {
+                write!(
+                    f,
+                    "epsilon {found} for a vector; it must lie in {MIN_EPSILON}..=1000"
+                )
+            }
+            Self::Bound { found, least, most } => write!(
+                f,
+                "bound 2^{found} on the coordinates; for this noise it must lie in 2^{least}..=2^{most}"
+            ),
+            Self::Length { expected, found } => {
+                write!(
+                    f,
+                    "a vector of {found} coordinates, but {expected} are needed"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for LaplaceError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::PublicRng;
+    use std::vec;
+    use std::vec::Vec;
+
+    fn epsilon(text: &str) -> Epsilon {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn parameters_are_refused_just_outside_their_limits() {
+        let new = |dimension, e| Laplace::new(dimension, epsilon(e), Sensitivity::ONE);
+        assert!(new(1, "0.1").is_ok() && new(1024, "1000").is_ok());
+        for dimension in [0, 1025, u32::MAX] {
+            let refused = Err(LaplaceError::Dimension { found: dimension });
+            assert_eq!(new(dimension, "1"), refused);
+        }
+        let found = epsilon("0.099999");
+        assert_eq!(new(3, "0.099999"), Err(LaplaceError::Epsilon { found }));
+        for (units, allowed) in [
+            (0, false),
+            ((1 << 20) - 1, false),
+            (1 << 20, true),
+            (1 << 44, true),
+            ((1 << 44) + 1, false),
+            (u64::MAX, false),
+        ] {
+            assert_eq!(Sensitivity::from_units(units).is_some(), allowed, "{units}");
+        }
+
+        let laplace = new(3, "1").unwrap();
+        let mut rng = PublicRng::new(1);
+        let untouched = PublicRng::new(1).next_u64();
+        let mut out = [7; 3];
+        // s = 2, h = 2^-5.
+        assert_eq!((laplace.grid_exponent(), laplace.fraction_bits()), (-5, 45));
+        for found in [-46, 17, i32::MIN, i32::MAX] {
+            let (least, most) = (-45, 16);
+            let refused = Err(LaplaceError::Bound { found, least, most });
+            assert_eq!(
+                laplace.perturb(&[0.0; 3], found, &mut rng, &mut out),
+                refused
+            );
+        }
+        for (input, output) in [(2, 3), (4, 3), (3, 2), (3, 4), (0, 0)] {
+            let result = laplace.perturb(&vec![0.0; input], 0, &mut rng, &mut vec![0; output]);
+            assert!(matches!(
+                result,
+                Err(LaplaceError::Length { expected: 3, .. })
+            ));
+        }
+        assert_eq!((rng.next_u64(), out), (untouched, [7; 3]));
+        for bound in [-45, 16] {
+            assert_eq!(
+                laplace.perturb(&[f32::MAX; 3], bound, &mut rng, &mut out),
+                Ok(())
+            );
+        }
+    }
+
+    #[test]
+    fn sensitivities_are_written_rounded_up() {
+        use std::string::ToString;
+        assert_eq!(Sensitivity::ONE.to_string(), "1.000000");
+        assert_eq!(Sensitivity((1 << 32) + 1).to_string(), "1.000001");
+        assert_eq!(Sensitivity::MAX.to_string(), "4096.000000");
+        assert_eq!(Sensitivity::MIN.to_string(), "0.000245");
+    }
+
+    /// h ≤ s/64 < 2h, in floating point away from the powers of two and exactly at one.
+    #[test]
+    fn the_grid_is_between_a_64th_and_a_128th_of_the_deviation() {
+        let mut extremes = (0, 0);
+        for dimension in [1, 2, 3, 50, 300, 768, 1023, 1024] {
+            for e in ["0.1", "0.3", "1", "9.999999", "10", "123.4", "1000"] {
+                for units in [1 << 20, 3 << 30, (1 << 32) - 1, 1 << 32, 1 << 40, 1 << 44] {
+                    let sensitivity = Sensitivity::from_units(units).unwrap();
+                    let laplace = Laplace::new(dimension, epsilon(e), sensitivity).unwrap();
+                    let s = units as f64 / 2f64.powi(32) * f64::from(dimension + 1).sqrt()
+                        / e.parse::<f64>().unwrap();
+                    let steps = s / 2f64.powi(laplace.grid_exponent());
+                    assert!(
+                        (64.0 - 1e-9..128.0 + 1e-9).contains(&steps),
+                        "{laplace:?}: {steps}"
+                    );
+                    extremes.0 = laplace.grid_exponent().min(extremes.0);
+                    extremes.1 = laplace.grid_exponent().max(extremes.1);
+                }
+            }
+        }
+        assert_eq!(extremes, (-28, 14));
+        // Δ·√(m+1)/ε = 64·2^-5 at m = 3, ε = 1; just below it with a smaller Δ.
+        let exponent =
+            |units| grid_exponent(4, 6, epsilon("1"), Sensitivity::from_units(units).unwrap());
+        assert_eq!((exponent((1 << 32) - 1), exponent(1 << 32)), (-6, -5));
+    }
+
+    #[test]
+    fn coordinates_become_integers_exactly() {
+        let mut rng = PublicRng::new(4);
+        for fraction_bits in [26u32, 40, 53, 68] {
+            let grid = 40 - fraction_bits as i32;
+            for bound in [grid - 40, grid - 7, grid, grid + 21] {
+                let fixed = FixedPoint::new(fraction_bits, grid, bound).unwrap();
+                let limit = 2f64.powi(bound + fraction_bits as i32);
+                let check = |x: f32| {
+                    let expected = match x.is_finite() {
+                        true => (f64::from(x) * 2f64.powi(fraction_bits as i32))
+                            .clamp(-limit, limit)
+                            .trunc(),
+                        false => 0.0,
+                    };
+                    // At most 24 bits of the float, or a power of two: exact.
+                    assert_eq!(
+                        fixed.of(x) as f64,
+                        expected,
+                        "{x:e} {fraction_bits} {bound}"
+                    );
+                };
+                for bits in [
+                    0,
+                    1,
+                    0x7f_ffff,
+                    0x80_0000,
+                    0x7f7f_ffff,
+                    0x7f80_0000,
+                    0x7fc0_0000,
+                    u32::MAX,
+                ] {
+                    check(f32::from_bits(bits));
+                    check(f32::from_bits(bits | 1 << 31));
+                }
+                for _ in 0..20_000 {
+                    check(f32::from_bits(rng.next_u32()));
+                    check((f64::from(rng.next_u32()) / 1e9 * 2f64.powi(bound)) as f32);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sums_saturate() {
+        assert_eq!(round_to_grid(i64::MAX), (1 << 23) - 1);
+        assert_eq!(round_to_grid(i64::MIN), -(1 << 23));
+        assert_eq!(round_to_grid((1 << 39) - 1), 0);
+        assert_eq!(round_to_grid(1 << 39), 1);
+        assert_eq!(round_to_grid(-(1 << 39)), 0);
+        assert_eq!(round_to_grid(-(1 << 39) - 1), -1);
+        assert_eq!(round(2.5), 3);
+        assert_eq!(round(-2.5), -3);
+        assert_eq!(round(0.49), 0);
+    }
+
+    /// The radius of the noise follows the Gamma law, by Kolmogorov and Smirnov; the coordinates have
+    /// mean 0 and variance (m+1)/ε².
+    #[test]
+    fn noise_follows_its_law() {
+        for (dimension, e, draws) in [
+            (1u32, "0.7", 20_000),
+            (2, "3", 20_000),
+            (5, "1", 20_000),
+            (64, "10", 5000),
+        ] {
+            let laplace = Laplace::new(dimension, epsilon(e), Sensitivity::ONE).unwrap();
+            let h = 2f64.powi(laplace.grid_exponent());
+            let rate: f64 = e.parse().unwrap();
+            let mut rng = PublicRng::new(u64::from(dimension));
+            let mut out = vec![0; dimension as usize];
+            let mut radii = Vec::new();
+            let (mut sum, mut square) = (0.0, 0.0);
+            for _ in 0..draws {
+                let point = vec![0.0; dimension as usize];
+                laplace.perturb(&point, 0, &mut rng, &mut out).unwrap();
+                let norm: f64 = out.iter().map(|y| (f64::from(*y) * h).powi(2)).sum();
+                sum += out.iter().map(|y| f64::from(*y) * h).sum::<f64>();
+                square += norm;
+                radii.push(rate * norm.sqrt());
+            }
+            radii.sort_by(f64::total_cmp);
+            let mut distance = 0.0f64;
+            for (rank, radius) in radii.iter().enumerate() {
+                // 1 − e^−r·Σ r^k/k! for an integer shape.
+                let mut term = (-radius).exp();
+                let mut tail = 0.0;
+                for k in 1..=dimension {
+                    tail += term;
+                    term *= radius / f64::from(k);
+                }
+                distance = distance.max((1.0 - tail - rank as f64 / f64::from(draws)).abs());
+            }
+            // p = 10^-6 lies at 2.69/√n; the grid adds half a step to a radius in one dimension.
+            let limit = 2.7 / f64::from(draws).sqrt() + if dimension == 1 { h * rate } else { 0.0 };
+            assert!(distance < limit, "{dimension}: {distance}");
+            let variance = f64::from(dimension + 1) / (rate * rate);
+            let n = f64::from(draws * dimension as i32);
+            assert!(
+                (sum / n).abs() < 6.0 * (variance / n).sqrt(),
+                "{dimension}: {sum}"
+            );
+            assert!(
+                (square / n / variance - 1.0).abs() < 0.1,
+                "{dimension}: {square}"
+            );
+        }
+    }
+
+    #[test]
+    fn noise_is_added_to_the_point() {
+        let laplace = Laplace::new(33, epsilon("100"), Sensitivity::ONE).unwrap();
+        let point: Vec<f32> = (0..33).map(|i| i as f32 / 4.0 - 4.0).collect();
+        let mut noise = [0; 33];
+        let mut sums = [0; 33];
+        laplace
+            .perturb(&[0.0; 33], 3, &mut PublicRng::new(9), &mut noise)
+            .unwrap();
+        laplace
+            .perturb(&point, 3, &mut PublicRng::new(9), &mut sums)
+            .unwrap();
+        let per_unit = 2f32.powi(-laplace.grid_exponent());
+        for ((noise, sum), x) in noise.iter().zip(&sums).zip(&point) {
+            assert_eq!(sum - noise, (x * per_unit) as i32);
+        }
+    }
+
+    /// The same bits on every target.
+    #[test]
+    fn known_answer() {
+        let laplace = Laplace::new(7, epsilon("2"), Sensitivity::ONE).unwrap();
+        let mut out = [0; 7];
+        laplace
+            .perturb(&[0.25; 7], 0, &mut PublicRng::new(1), &mut out)
+            .unwrap();
+        assert_eq!(out, [-145, 108, 0, 3, 76, -114, -12]);
+    }
+}
