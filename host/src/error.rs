@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use undertone_core::document::DocumentError;
 use undertone_core::pack::PackError;
+use undertone_core::words::WordsError;
 
 /// `Result` with the [`enum@Error`] of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -230,6 +231,10 @@ pub enum Error {
     /// The device side refused.
     #[error("{0}")]
     Document(DocumentError),
+
+    /// The vocabulary refused.
+    #[error("{0}")]
+    Words(WordsError),
 
     /// A candidates file with the wrong content.
     #[error("`{}` is not a candidates file: {problem}; `undertone pack` writes one", path.display())]

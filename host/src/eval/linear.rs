@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
-
 /// Rows of a sparse matrix.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {

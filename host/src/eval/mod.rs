@@ -4,8 +4,11 @@
 //! Only with the cargo feature `train`. Public corpora only: sentence vectors are written to a cache,
 //! randomness is seeded, levels are looked at.
 
+pub mod authorship;
 pub mod columns;
 pub mod data;
+pub mod linear;
+pub mod mailbox;
 pub mod metrics;
 mod page;
 pub mod report;
