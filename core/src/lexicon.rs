@@ -171,6 +171,11 @@ impl<'a> Lexicon<'a> {
         self.vectors.chunks_exact(self.dimension.max(1))
     }
 
+    /// What an integer of a word's vector stands for, exactly.
+    pub(crate) fn word_coordinate(&self, v: i8) -> f32 {
+        self.scale.coordinate(i16::from(v) << FRACTION_BITS)
+    }
+
     /// The vector of one sentence, written to `out`.
     ///
     /// # Leaks

@@ -38,6 +38,7 @@ use rand_core::Rng;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
+use crate::laplace::{Laplace, LaplaceError, Sensitivity};
 use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION};
 use crate::pack::Pack;
 use crate::release::BagRelease;
@@ -79,6 +80,14 @@ pub enum WordMechanism {
     /// Pr\[w | x\] ≤ exp(ε·(dist(x, x') + q))·Pr\[w | x'\], see [`words`](crate::words): a metric
     /// guarantee, ε per unit of distance. Say the distance along with it: for words far apart it is weak.
     Selection(Rule),
+    /// Noise on the word's vector, then the word nearest to the noisy point.
+    ///
+    /// For comparison: at equal ε selection keeps more of the word.
+    ///
+    /// # Guarantee
+    /// That of [`laplace`](crate::laplace) with sensitivity 1 and dist the distance of the words, δ included.
+    /// The nearest word is found from the noisy point alone: the private word is never looked at again.
+    LaplaceNearest,
 }
 
 impl<'a> Vocabulary<'a> {
@@ -175,10 +184,11 @@ impl<'a> Vocabulary<'a> {
     /// consumed depends on the vocabulary and the mechanism alone.
     ///
     /// # Errors
-    /// [`WordsError::Selection`] cannot occur with a parsed pack.
+    /// [`WordsError::Laplace`] if noise cannot be drawn for this ε and this vocabulary: ε outside 0.1..=1000, or
+    /// vectors too large for the grid of the noise. [`WordsError::Selection`] cannot occur with a parsed pack.
     ///
     /// # Cost
-    /// Selection: two passes over the vectors, 256 comparisons a word; 10 KiB of stack.
+    /// Selection: two passes over the vectors, 256 comparisons a word. Noise: one pass. 12 KiB of stack.
     ///
     /// # Source
     /// McSherry and Talwar 2007 and McKenna and Sheldon 2020 on distances; Carvalho, Vasiloudis, Feyisetan and
@@ -190,9 +200,38 @@ impl<'a> Vocabulary<'a> {
         epsilon: Epsilon,
         rng: &mut R,
     ) -> Result<u32, WordsError> {
-        let WordMechanism::Selection(rule) = mechanism;
-        let ratio = Ratio::per_unit(epsilon, self.unit_exponent());
-        select::<LEVELS, _>(&self.levels(word), rule, ratio, rng).map_err(WordsError::Selection)
+        match mechanism {
+            WordMechanism::Selection(rule) => {
+                let ratio = Ratio::per_unit(epsilon, self.unit_exponent());
+                select::<LEVELS, _>(&self.levels(word), rule, ratio, rng)
+                    .map_err(WordsError::Selection)
+            }
+            WordMechanism::LaplaceNearest => self.nearest_to_noisy(word, epsilon, rng),
+        }
+    }
+
+    /// [`WordMechanism::LaplaceNearest`].
+    fn nearest_to_noisy<R: Rng + ?Sized>(
+        &self,
+        word: u32,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<u32, WordsError> {
+        let dimension = self.lexicon.dimension();
+        let laplace = Laplace::new(dimension as u32, epsilon, Sensitivity::ONE)
+            .map_err(WordsError::Laplace)?;
+        let mut exact = [0f32; MAX_LEXICON_DIMENSION as usize];
+        let mut noisy = [0i32; MAX_LEXICON_DIMENSION as usize];
+        let exact = exact.get_mut(..dimension).unwrap_or_default();
+        let noisy = noisy.get_mut(..dimension).unwrap_or_default();
+        for (to, from) in exact.iter_mut().zip(self.vector(word)) {
+            *to = self.lexicon.word_coordinate(*from);
+        }
+        // No norm reaches 128 units.
+        let perturbed = laplace.perturb(exact, self.unit_exponent() + 7, rng, noisy);
+        exact.zeroize();
+        perturbed.map_err(WordsError::Laplace)?;
+        Ok(self.nearest(noisy, laplace.grid_exponent()))
     }
 
     /// The word nearest to a released point: least Euclidean distance, ties to the first word.
@@ -201,37 +240,64 @@ impl<'a> Vocabulary<'a> {
     ///
     /// # Shapes
     /// `point`: `[d]` i32, in steps of 2^`grid_exponent`; missing coordinates count as 0, more are not looked
-    /// at. If a coordinate needs more than 16 bits, all are first rounded to multiples of the least power of
-    /// two with which the largest takes 16 bits (to the nearest, ties up); from there on the result is exact.
+    /// at. Coordinates are first rounded to the grid of the words' own vectors (to the nearest, ties up; those
+    /// beyond 2⁴⁰ of its steps are clamped); from there on the result is exact.
+    ///
+    /// # Leaks
+    /// Points far outside the vocabulary take longer.
     ///
     /// # Cost
-    /// One pass over the vectors, 2·n·d multiplications; 1 KiB of stack.
+    /// One pass over the vectors, n·d squares of differences; 5 KiB of stack.
     pub fn nearest(&self, point: &[i32], grid_exponent: i32) -> u32 {
-        let largest = point.iter().fold(0, |most, x| most.max(x.unsigned_abs()));
-        let shift = (u32::BITS - largest.leading_zeros()).saturating_sub(15);
-        let mut rounded: Row = [0; MAX_LEXICON_DIMENSION as usize];
-        for (to, x) in rounded.iter_mut().zip(point) {
-            let half = (1i64 << shift) >> 1;
-            let limit = i64::from(i16::MAX);
-            *to = ((i64::from(*x) + half) >> shift).clamp(-limit, limit) as i16;
+        // In units of the vectors' integers.
+        let exponent = grid_exponent.saturating_sub(self.lexicon.vector_exponent());
+        let (up, down) = (
+            exponent.clamp(0, 31),
+            exponent.saturating_neg().clamp(0, 62),
+        );
+        let half = (1i64 << down) >> 1;
+        let most = 1i64 << 40;
+        let mut far = [0i64; MAX_LEXICON_DIMENSION as usize];
+        let mut near: Row = [0; MAX_LEXICON_DIMENSION as usize];
+        let (mut norm, mut largest) = (0i64, 0);
+        for ((far, near), x) in far.iter_mut().zip(&mut near).zip(point) {
+            // Below 2^62 either way. An exponent above 31 is clamped with all its coordinates but 0.
+            let rounded = ((i64::from(*x) << up) + half) >> down;
+            *far = rounded.clamp(-most, most);
+            *near = *far as i16;
+            // The clamp keeps the sum of 512 squares below 2^63.
+            norm += (*far).clamp(-(1 << 26), 1 << 26).pow(2);
+            largest = largest.max(far.unsigned_abs());
         }
-        // With the point 2^s·y in units of the vectors, ‖v − point‖² − ‖point‖² = ‖v‖² − 2^(s+1)·⟨v, y⟩,
-        // compared after a shift that makes both integers. ‖v‖² <= 2^23 and |⟨v, y⟩| < 2^31: beyond these
-        // limits the order is that of one number, then the other, and stays so.
-        let doubled = grid_exponent
-            .saturating_sub(self.lexicon.vector_exponent())
-            .saturating_add(shift as i32 + 1);
-        let norm_shift = doubled.saturating_neg().clamp(0, 32);
-        let product_shift = doubled.clamp(0, 24);
-        let mut best = (i64::MAX, 0);
+        // What is compared is ‖v − point‖² − ‖point‖² = ‖v‖² − 2·⟨v, point⟩. With ‖v‖ < 2^(7 + unit) and
+        // ‖point‖ ≤ 2^(22 − unit) it is below 2^31, so it may be computed modulo 2^32.
+        if largest <= 32_639 && norm <= 1i64 << (2 * (22 - self.unit)) {
+            let norm = norm as u32;
+            return self.least(|vector| {
+                let distance = squared_distance(&near, vector).wrapping_sub(norm);
+                i64::from(distance as i32)
+            });
+        }
+        // At most 512·2^7·(2^7 + 2^41).
+        self.least(|vector| {
+            let terms = vector.iter().zip(&far);
+            terms
+                .map(|(v, x)| i64::from(*v) * (i64::from(*v) - 2 * x))
+                .sum()
+        })
+    }
+
+    /// The first word whose vector has the least `distance`.
+    #[inline]
+    fn least(&self, distance: impl Fn(&[i8]) -> i64) -> u32 {
+        let mut least = (i64::MAX, 0);
         for (word, vector) in (0..).zip(self.lexicon.vectors()) {
-            let (norm, product) = norm_and_product(&rounded, vector);
-            let distance = (i64::from(norm) << norm_shift) - (i64::from(product) << product_shift);
-            if distance < best.0 {
-                best = (distance, word);
+            let distance = distance(vector);
+            if distance < least.0 {
+                least = (distance, word);
             }
         }
-        best.1
+        least.1
     }
 
     /// The vector of `word`.
@@ -258,25 +324,31 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// The squared distance of two vectors, at most 512·255².
+/// The squared distance of two vectors, modulo 2³²: that of two words is at most 512·255².
+/// Coordinates differ by less than 2¹⁵.
+#[inline]
 fn squared_distance(row: &Row, vector: &[i8]) -> u32 {
-    // In this form compilers find the multiply-and-add of pairs that most vector units have.
-    let squares = row.iter().zip(vector).map(|(a, b)| {
-        let difference = a.wrapping_sub(i16::from(*b));
-        i32::from(difference).wrapping_mul(difference.into())
-    });
-    squares.fold(0, i32::wrapping_add) as u32
+    // In this form compilers find the instruction that multiplies 16-bit numbers and adds the products in
+    // pairs: 1.5 times as fast as one loop over all, 2 times as fast in chunks of 16.
+    const CHUNK: usize = 64;
+    let (chunks, rest) = vector.as_chunks::<CHUNK>();
+    let (rows, _) = row.as_chunks::<CHUNK>();
+    let mut sum = 0u32;
+    for (row, chunk) in rows.iter().zip(chunks) {
+        sum = sum.wrapping_add(sum_of_squares(row, chunk));
+    }
+    let row_rest = row.get(chunks.len() * CHUNK..).unwrap_or_default();
+    sum.wrapping_add(sum_of_squares(row_rest, rest))
 }
 
-/// ‖v‖², at most 2²³, and ⟨v, y⟩, below 2³¹ for |y_i| ≤ 32767.
-fn norm_and_product(y: &Row, vector: &[i8]) -> (i32, i32) {
-    let (mut norm, mut product) = (0i32, 0i32);
-    for (y, v) in y.iter().zip(vector) {
-        let v = i32::from(*v);
-        norm = norm.wrapping_add(v.wrapping_mul(v));
-        product = product.wrapping_add(v.wrapping_mul(i32::from(*y)));
-    }
-    (norm, product)
+/// The sum of the squares of differences, modulo 2³².
+#[inline]
+fn sum_of_squares(a: &[i16], b: &[i8]) -> u32 {
+    let squares = a.iter().zip(b).map(|(a, b)| {
+        let difference = i32::from(a.wrapping_sub(i16::from(*b)));
+        difference.wrapping_mul(difference)
+    });
+    squares.fold(0, i32::wrapping_add) as u32
 }
 
 /// ⌊√x⌋ bit by bit: no branch, no table, eight at a time where there are vector units.
@@ -462,8 +534,8 @@ impl<'a, const N: usize> Bag<'a, N> {
     ///
     /// # Errors
     /// [`WordsError::Size`] for another `size`, [`WordsError::Space`] if `out` is too short,
-    /// [`WordsError::Entropy`] if the source failed or gave nothing but zeroes. Nothing is written, the words
-    /// are still there. [`WordsError::Selection`] cannot occur with a parsed pack.
+    /// [`WordsError::Entropy`] if the source failed or gave nothing but zeroes, and those of
+    /// [`Vocabulary::draw`]. Nothing is written, the words are still there.
     ///
     /// # Cost
     /// n times [`Vocabulary::draw`]; 32 bytes of entropy; 12 KiB of stack.
@@ -542,6 +614,8 @@ pub enum WordsError {
     Entropy,
     /// The words cannot be selected from.
     Selection(SelectError),
+    /// Noise cannot be drawn for these vectors and this ε.
+    Laplace(LaplaceError),
 }
 
 impl fmt::Display for WordsError {
@@ -566,6 +640,7 @@ impl fmt::Display for WordsError {
                 f.write_str("the entropy source failed; nothing was released, try again")
             }
             Self::Selection(error) => error.fmt(f),
+            Self::Laplace(error) => error.fmt(f),
         }
     }
 }
@@ -599,7 +674,5 @@ mod tests {
     fn sums_at_their_limits() {
         let vector = [i8::MIN; 512];
         assert_eq!(squared_distance(&[127; 512], &vector), 512 * 255 * 255);
-        let limits = norm_and_product(&[i16::MAX; 512], &vector);
-        assert_eq!(limits, (1 << 23, -512 * 128 * 32767));
     }
 }

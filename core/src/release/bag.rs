@@ -5,6 +5,7 @@ use crate::words::{MAX_BAG_SIZE, WordMechanism};
 
 /// The numbers of word mechanisms in releases.
 const BY_SELECTION: u8 = 5;
+const BY_LAPLACE_NEAREST: u8 = 6;
 
 /// A private bag of words: which words of the vocabulary were drawn, in ascending order, and the public facts
 /// needed to read them.
@@ -18,8 +19,8 @@ const BY_SELECTION: u8 = 5;
 /// | --- | --- | --- |
 /// | 0 | 3 | `UTR` |
 /// | 3 | 1 | version, 1 |
-/// | 4 | 1 | mechanism: 5 = words by selection |
-/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential |
+/// | 4 | 1 | mechanism: 5 = words by selection, 6 = words nearest to noisy vectors |
+/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential; 0 for mechanism 6 |
 /// | 6 | 2 | zero |
 /// | 8 | 4 | ε of a word in micro-units |
 /// | 12 | 4 | n, the number of words, 1 to 256 |
@@ -70,10 +71,13 @@ impl<'a> BagRelease<'a> {
         words: &[u32],
         out: &mut [u8],
     ) {
-        let WordMechanism::Selection(rule) = mechanism;
+        let (mechanism, rule) = match mechanism {
+            WordMechanism::Selection(rule) => (BY_SELECTION, rule as u8),
+            WordMechanism::LaplaceNearest => (BY_LAPLACE_NEAREST, 0),
+        };
         let head = Head {
-            mechanism: BY_SELECTION,
-            rule: rule as u8,
+            mechanism,
+            rule,
             epsilon,
             number: words.len() as u32,
             pack_id,
@@ -91,20 +95,17 @@ impl<'a> BagRelease<'a> {
     /// [`ReleaseFormatError`] names the first field that is wrong.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, ReleaseFormatError> {
         let (head, rest) = Head::read(bytes)?;
-        let rule = |rule| {
-            Rule::from_number(rule).ok_or(ReleaseFormatError::Field {
-                name: "rule",
-                found: rule.into(),
+        let refuse = |name, found: u8| {
+            Err(ReleaseFormatError::Field {
+                name,
+                found: found.into(),
             })
         };
-        let mechanism = match head.mechanism {
-            BY_SELECTION => WordMechanism::Selection(rule(head.rule)?),
-            other => {
-                return Err(ReleaseFormatError::Field {
-                    name: "mechanism",
-                    found: other.into(),
-                });
-            }
+        let mechanism = match (head.mechanism, Rule::from_number(head.rule), head.rule) {
+            (BY_SELECTION, Some(rule), _) => WordMechanism::Selection(rule),
+            (BY_LAPLACE_NEAREST, _, 0) => WordMechanism::LaplaceNearest,
+            (BY_SELECTION | BY_LAPLACE_NEAREST, _, other) => return refuse("rule", other),
+            (other, ..) => return refuse("mechanism", other),
         };
         if !(1..=u32::from(MAX_BAG_SIZE)).contains(&head.number) {
             return Err(ReleaseFormatError::Field {
