@@ -1,10 +1,10 @@
-"""Our k-means and our training beside scikit-learn's and PyTorch's, in one run.
+"""Our k-means, training and assignment beside scikit-learn's, PyTorch's and SciPy's, in one run.
 
-    python3 host/benches/peers.py [kmeans] [train]
+    python3 host/benches/peers.py [kmeans] [train] [wmd]
 
 Samples alternate, ours then theirs, so that a machine that is busy for a while is busy for both. For each pair it
-prints the medians and the ratio. It needs numpy, and scikit-learn for k-means, torch for training; both sides get
-as many threads as THREADS says (2 unless set). Not a test: nothing fails for being slow.
+prints the medians and the ratio. It needs numpy, and scikit-learn for k-means, torch for training, scipy for
+assignment; both sides get as many threads as THREADS says (2 unless set). Not a test: nothing fails for being slow.
 """
 
 import importlib.util
@@ -38,6 +38,18 @@ def executable(bench, *features):
     return next(m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == bench)
 
 
+def answering(command):
+    """Starts a bench that gives a sample for each line, and a function that asks for one."""
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask():
+        child.stdin.write("\n")
+        child.stdin.flush()
+        return json.loads(child.stdout.readline())
+
+    return child, ask
+
+
 def report(what, unit, ours, theirs, peer, ratio):
     ours, theirs = statistics.median(ours), statistics.median(theirs)
     print(f"{what}: undertone {ours:.4g} {unit}, {peer} {theirs:.4g} {unit}, {ratio} {ours / theirs:.2f}", flush=True)
@@ -67,12 +79,7 @@ def kmeans():
             points.astype("<f4").tofile(paths[0])
             start.astype("<f4").tofile(paths[1])
             command = [program, *paths, str(d), str(iterations)]
-            child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-            def ours():
-                child.stdin.write("\n")
-                child.stdin.flush()
-                return json.loads(child.stdout.readline())
+            child, ours = answering(command)
 
             def theirs():
                 model = KMeans(clusters, init=start, n_init=1, max_iter=iterations, tol=0, algorithm="lloyd")
@@ -135,10 +142,45 @@ def train():
     report(what, "documents/s", own, peer, f"PyTorch {torch.__version__}", "rate ratio")
 
 
+def wmd():
+    need("scipy", "scipy")
+    import numpy as np
+    import scipy
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    program = executable("wmd")
+    matrices = 32
+    for n in (20, 50, 100):
+        random = np.random.default_rng(0)
+        words = random.standard_normal((matrices, 2, n, 300), dtype=np.float32)
+        costs = np.array([cdist(*pair) for pair in words])
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "costs")
+            costs.astype("<f8").tofile(path)
+            child, ours = answering([program, path, str(n)])
+
+            def theirs():
+                begin = time.perf_counter()
+                pairings = [linear_sum_assignment(matrix) for matrix in costs]
+                seconds = time.perf_counter() - begin
+                total = sum(float(matrix[pairing].sum()) for matrix, pairing in zip(costs, pairings))
+                return {"seconds": seconds, "total": total}
+
+            ours(), theirs()
+            pairs = [(ours(), theirs()) for _ in range(SAMPLES)]
+            child.stdin.close()
+            child.wait()
+        own, peer = pairs[0]
+        assert abs(own["total"] / peer["total"] - 1) < 1e-12, pairs[0]
+        own, peer = ([sample["seconds"] * 1e6 / matrices for sample in side] for side in zip(*pairs))
+        report(f"assignment of {n} words, 1 thread", "us", own, peer, f"SciPy {scipy.__version__}", "time ratio")
+
+
 if __name__ == "__main__":
     need("numpy", "numpy")
-    wanted = sys.argv[1:] or ["kmeans", "train"]
-    for name in wanted:
-        if name not in ("kmeans", "train"):
-            sys.exit(f"peers.py knows kmeans and train, not {name}")
-        {"kmeans": kmeans, "train": train}[name]()
+    known = {"kmeans": kmeans, "train": train, "wmd": wmd}
+    for name in sys.argv[1:] or known:
+        if name not in known:
+            sys.exit(f"peers.py knows {', '.join(known)}, not {name}")
+        known[name]()

@@ -222,7 +222,7 @@ pub enum Error {
     },
 
     /// A pack without a lexicon where one is needed.
-    #[error("`{}` has no lexicon; make one with `undertone distil`", path.display())]
+    #[error("`{}` has no lexicon; make one with `undertone distil` or `undertone vocabulary`", path.display())]
     NoLexicon {
         /// The file.
         path: PathBuf,
@@ -232,9 +232,27 @@ pub enum Error {
     #[error("{0}")]
     Document(DocumentError),
 
-    /// The vocabulary refused.
+    /// The device side refused to release words.
     #[error("{0}")]
     Words(WordsError),
+
+    /// A list of words that cannot be used.
+    #[error("cannot use the words of `{}`: {problem}", path.display())]
+    WordList {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A corpus whose words cannot be ranked by what they tell about its labels.
+    #[error("cannot rank the words of `{}`: {problem}", path.display())]
+    Ranking {
+        /// The corpus.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
 
     /// A candidates file with the wrong content.
     #[error("`{}` is not a candidates file: {problem}; `undertone pack` writes one", path.display())]
@@ -336,6 +354,17 @@ pub enum Error {
         found: f32,
         /// The largest allowed.
         most: f32,
+    },
+
+    /// A bag without words.
+    #[error("a bag of words without words has no distance; leave it out")]
+    EmptyBag,
+
+    /// Costs that no cheapest transport was found for.
+    #[error("cannot solve a transport problem: {problem}")]
+    Costs {
+        /// What is wrong.
+        problem: String,
     },
 
     /// A task file with the wrong content.

@@ -14,6 +14,7 @@ pub mod error;
 #[cfg(feature = "train")]
 pub mod eval;
 pub mod heads;
+pub mod informative;
 pub mod kmeans;
 pub mod mechanism;
 pub mod output;
@@ -26,5 +27,7 @@ pub mod train;
 pub mod trained;
 pub mod vectors;
 pub mod vocabulary;
+pub mod wmd;
+pub mod words;
 
 pub use error::{Error, Result};

@@ -1,4 +1,12 @@
-//! Sentences of a text, and the text of a message.
+//! Sentences and words of a text, and the text of a message.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use undertone_core::lexicon::{Word, words};
+
+use crate::error::{Error, Result};
 
 /// The sentences of `text`, in order, each a trimmed part of it.
 ///
@@ -25,6 +33,72 @@ pub fn sentences(text: &str) -> Vec<&str> {
         .map(str::trim)
         .filter(|sentence| sentence.chars().any(char::is_alphanumeric))
         .collect()
+}
+
+/// Which words of a text count: a rule that looks at each word alone, and is public.
+#[derive(Clone, Debug)]
+pub struct WordFilter {
+    /// These do not.
+    pub stop: HashSet<Word>,
+    /// If there is such a list, nothing but these.
+    pub keep: Option<HashSet<Word>>,
+}
+
+impl Default for WordFilter {
+    /// All words but [`english_stop_words`].
+    fn default() -> Self {
+        Self {
+            stop: english_stop_words(),
+            keep: None,
+        }
+    }
+}
+
+impl WordFilter {
+    /// The words of `text` that count, in order, lower-cased.
+    ///
+    /// ```
+    /// let filter = undertone::text::WordFilter::default();
+    /// let words: Vec<_> = filter.words("The soup wasn't salted.").collect();
+    /// assert_eq!(words, ["soup", "salted"]);
+    /// ```
+    pub fn words(&self, text: &str) -> impl Iterator<Item = Word> {
+        let kept = |word: &Word| self.keep.as_ref().is_none_or(|keep| keep.contains(word));
+        words(text).filter(move |word| !self.stop.contains(word) && kept(word))
+    }
+}
+
+/// English words that say who writes rather than about what: pronouns, prepositions, auxiliary verbs and the
+/// like, NLTK's list of 198.
+pub fn english_stop_words() -> HashSet<Word> {
+    let list = stop_words::get(stop_words::Language::English);
+    list.iter().flat_map(|word| words(word)).collect()
+}
+
+/// The words of a list, one or more a line.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::WordList`] if the file is not UTF-8 or has no word.
+pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
+    let bytes = fs::read(path).map_err(Error::io("read", path))?;
+    let fail = |problem| Error::WordList {
+        path: path.to_owned(),
+        problem,
+    };
+    let text = str::from_utf8(&bytes).map_err(|error| {
+        let line = bytes[..error.valid_up_to()]
+            .iter()
+            .filter(|byte| **byte == b'\n');
+        fail(format!(
+            "line {} is not UTF-8; convert the file to UTF-8",
+            line.count() + 1
+        ))
+    })?;
+    let list: HashSet<Word> = words(text).collect();
+    if list.is_empty() {
+        return Err(fail("there is no word in it".into()));
+    }
+    Ok(list)
 }
 
 /// What the author of a mail or Usenet message wrote: the message without its header, its signature
@@ -91,7 +165,7 @@ fn quotes(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{message_body, quotes, sentences};
+    use super::{english_stop_words, message_body, quotes, read_word_list, sentences};
     use proptest::prelude::*;
 
     #[test]
@@ -110,6 +184,39 @@ mod tests {
         );
         assert!(sentences("").is_empty());
         assert!(sentences(" \u{0}\u{b}\u{2028}... ").is_empty());
+    }
+
+    #[test]
+    fn stop_words_are_found_as_a_text_has_them() {
+        let list = english_stop_words();
+        assert_eq!(list.len(), 198);
+        for word in ["the", "couldn't", "i", "yourselves"] {
+            assert!(list.iter().any(|own| own == word), "{word}");
+        }
+    }
+
+    #[test]
+    fn word_lists_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("list");
+        let read = |content: &[u8]| {
+            std::fs::write(&path, content).unwrap();
+            read_word_list(&path)
+        };
+        let mut list: Vec<_> = read(b"\xef\xbb\xbfOne\r\n\ntwo three\none\n")
+            .unwrap()
+            .into_iter()
+            .collect();
+        list.sort();
+        assert_eq!(list, ["one", "three", "two"]);
+        for (content, part) in [
+            (&b"one\ntw\xff"[..], "line 2"),
+            (b"", "no word"),
+            (b"--\n", "no word"),
+        ] {
+            let error = read(content).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
     }
 
     #[test]

@@ -13,23 +13,25 @@
 //!
 //! What a classifier leaves to be chosen is chosen on validation messages, for each mechanism and ε.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 
 use rayon::prelude::*;
-use stop_words::Language;
 use undertone_core::epsilon::Epsilon;
-use undertone_core::lexicon;
+use undertone_core::lexicon::{self, Word};
 use undertone_core::pack::Pack;
 use undertone_core::rng::below;
-use undertone_core::words::{Bag, Vocabulary, WordMechanism};
+use undertone_core::words::{Vocabulary, WordMechanism};
 
 use super::linear::{Ridge, Rows, TfIdf};
 use super::mailbox::{Part, Sample};
 use super::metrics::{MeanSd, accuracy, macro_f1};
 use super::sentences::Draw;
 use crate::error::{Error, Result};
+use crate::informative::WordsByLabel;
 use crate::progress::Progress;
+use crate::text::{WordFilter, english_stop_words};
 use crate::vocabulary::Vectors;
+use crate::words::HostBag;
 
 /// Ridges that are tried, in units of the total variance.
 const RIDGES: [f64; 3] = [3e-4, 3e-3, 3e-2];
@@ -346,60 +348,28 @@ pub struct Experiment<'a> {
     topic: Vec<Problem>,
 }
 
-/// The words of each message, without stop words.
-fn content_words(sample: &Sample) -> Vec<Vec<String>> {
-    let stop: HashSet<&str> = stop_words::get(Language::English).iter().copied().collect();
-    let texts = sample.messages.par_iter().map(|message| {
-        let words = lexicon::words(&message.text).filter(|word| !stop.contains(word.as_str()));
-        words.map(|word| word.as_str().to_owned()).collect()
-    });
-    texts.collect()
-}
-
-/// The `most` words that say most about the topic, by χ² of their presence in the training messages, out of those
-/// that `vectors` knows; as a pack.
+/// The `most` words that say most about the topic in the training messages, out of those that `vectors` knows and
+/// that are no stop words, as a pack.
 ///
 /// # Errors
 /// Those of [`Vectors::lexicon_pack`].
 pub fn informative_pack(sample: &Sample, vectors: &Vectors, most: usize) -> Result<Vec<u8>> {
-    let words = content_words(sample);
-    let groups = sample.groups.len();
-    let mut sizes = vec![0f64; groups];
-    let mut present: HashMap<&str, Vec<f64>> = HashMap::new();
-    for (message, words) in sample.messages.iter().zip(&words) {
-        if message.part == Part::Train {
-            sizes[message.group] += 1.0;
-            for word in words.iter().collect::<BTreeSet<_>>() {
-                let counts = present.entry(word).or_insert_with(|| vec![0.0; groups]);
-                counts[message.group] += 1.0;
-            }
-        }
+    let filter = WordFilter::default();
+    let mut counts = WordsByLabel::default();
+    for message in sample.messages.iter().filter(|message| message.part == Part::Train) {
+        counts.add(&sample.groups[message.group], filter.words(&message.text));
     }
-    let total: f64 = sizes.iter().sum();
-    let informative = |word: &str| -> Option<f64> {
-        let counts = present.get(word)?;
-        let all: f64 = counts.iter().sum();
-        let terms = counts.iter().zip(&sizes).map(|(count, size)| {
-            let expected = all * size / total;
-            (count - expected).powi(2) / expected
-        });
-        Some(terms.sum())
-    };
-    // A vector file may have a word with and without a capital.
-    let mut ranked: Vec<(f64, usize)> = (0..vectors.words.len())
-        .filter_map(|index| Some((informative(&vectors.words[index].to_lowercase())?, index)))
-        .collect();
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut best = Vectors {
+    let places = counts.ranked().into_iter().enumerate();
+    let places: HashMap<&str, usize> = places.map(|(place, (word, _))| (word, place)).collect();
+    let place = |index: usize| places.get(vectors.words[index].to_lowercase().as_str());
+    let mut ranked: Vec<usize> = (0..vectors.words.len()).filter(|index| place(*index).is_some()).collect();
+    ranked.sort_by_key(|index| (place(*index), *index));
+    let best = Vectors {
         name: vectors.name.clone(),
-        words: Vec::new(),
-        vectors: Vec::new(),
+        words: ranked.iter().map(|index| vectors.words[*index].clone()).collect(),
+        vectors: ranked.iter().flat_map(|index| vectors.vector(*index)).copied().collect(),
         dimension: vectors.dimension,
     };
-    for (_, index) in ranked {
-        best.words.push(vectors.words[index].clone());
-        best.vectors.extend_from_slice(vectors.vector(index));
-    }
     Ok(best.lexicon_pack(None, most)?.pack)
 }
 
@@ -410,9 +380,10 @@ impl<'a> Experiment<'a> {
     /// [`Error::Words`] if the pack has no lexicon, or for a bag size that core refuses.
     pub fn new(sample: &'a Sample, pack: &Pack<'a>, options: &'a Options) -> Result<Self> {
         let vocabulary = Vocabulary::new(pack).map_err(Error::Words)?;
-        let words = content_words(sample);
-        let kept = words.into_iter().map(|words| {
-            let known = words.iter().filter_map(|word| vocabulary.lexicon().find(word));
+        let filter = WordFilter::default();
+        let kept = sample.messages.iter().map(|message| {
+            let words = filter.words(&message.text);
+            let known = words.filter_map(|word| vocabulary.lexicon().find(&word));
             known.map(|word| word as u32).collect()
         });
         let of_group = |group: usize| {
@@ -453,7 +424,7 @@ impl<'a> Experiment<'a> {
 
     /// What can be had from the clear texts.
     pub fn clear(&self) -> Clear {
-        let mut numbers: HashMap<lexicon::Word, u64> = HashMap::new();
+        let mut numbers: HashMap<Word, u64> = HashMap::new();
         let all_words: Vec<Vec<Document>> = self.sample.messages.iter().map(|message| {
             let words = lexicon::words(&message.text).map(|word| {
                 let next = numbers.len() as u64;
@@ -461,8 +432,14 @@ impl<'a> Experiment<'a> {
             });
             vec![words.collect()]
         }).collect();
-        let grams: Vec<Vec<Document>> =
-            self.sample.messages.par_iter().map(|message| vec![grams(&message.text)]).collect();
+        let mut function_words: Vec<Word> = english_stop_words().into_iter().collect();
+        function_words.sort_unstable();
+        let grams: Vec<Vec<Document>> = self
+            .sample
+            .messages
+            .par_iter()
+            .map(|message| vec![grams(&message.text, &function_words)])
+            .collect();
         let views: [(&'static str, usize, Vec<Vec<Document>>); 2] = [
             ("character 3-grams and function words", 2, grams),
             ("all words", 1, all_words),
@@ -604,7 +581,7 @@ impl<'a> Experiment<'a> {
             }
             Way::Private(mechanism, epsilon) => {
                 let lexicon = self.vocabulary.lexicon();
-                let mut bag: Bag<'_> = Bag::new(&self.vocabulary);
+                let mut bag = HostBag::new(&self.vocabulary);
                 for word in kept {
                     bag.push(lexicon.word(*word as usize).unwrap_or_default());
                 }
@@ -617,14 +594,14 @@ impl<'a> Experiment<'a> {
 }
 
 /// Character 3-grams of a text in lower case with white space as one blank, and its function words.
-fn grams(text: &str) -> Document {
+fn grams(text: &str, function_words: &[Word]) -> Document {
     let words: Vec<&str> = text.split_whitespace().collect();
     let characters: Vec<char> = words.join(" ").to_lowercase().chars().collect();
     // A character has 21 bits.
-    let gram = |window: &[char]| window.iter().fold(0, |term, c| term << 21 | u64::from(u32::from(*c)));
-    let stop = stop_words::get(Language::English);
+    let gram =
+        |window: &[char]| window.iter().fold(0, |term, c| term << 21 | u64::from(u32::from(*c)));
     let function = lexicon::words(text).filter_map(|word| {
-        let place = stop.iter().position(|stop| *stop == word.as_str())?;
+        let place = function_words.binary_search(&word).ok()?;
         Some(1 << 63 | place as u64)
     });
     characters.windows(3).map(gram).chain(function).collect()

@@ -1,0 +1,109 @@
+//! Which words tell the labels of a public corpus apart.
+//!
+//! A word is ranked by the mutual information of a document's label and whether the word occurs in it.
+//! What is ranked is public, so a list of the first words can be a fixed rule for private texts.
+
+use std::collections::HashMap;
+
+use undertone_core::lexicon::Word;
+
+/// How many documents of each label there are, and how many of them have a word.
+#[derive(Clone, Debug, Default)]
+pub struct WordsByLabel {
+    labels: HashMap<String, usize>,
+    documents: Vec<u64>,
+    words: HashMap<Word, Vec<u64>>,
+}
+
+impl WordsByLabel {
+    /// Counts one document with these words.
+    pub fn add(&mut self, label: &str, words: impl Iterator<Item = Word>) {
+        let label = match self.labels.get(label) {
+            Some(number) => *number,
+            None => {
+                self.documents.push(0);
+                self.labels.insert(label.to_owned(), self.labels.len());
+                self.labels.len() - 1
+            }
+        };
+        self.documents[label] += 1;
+        let mut own: Vec<Word> = words.collect();
+        own.sort_unstable();
+        own.dedup();
+        for word in own {
+            let counts = self.words.entry(word).or_default();
+            if counts.len() <= label {
+                counts.resize(label + 1, 0);
+            }
+            counts[label] += 1;
+        }
+    }
+
+    /// The number of labels.
+    pub fn labels(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// All words with their information about the label, in bits, the most informative first and equally
+    /// informative ones in byte order.
+    pub fn ranked(&self) -> Vec<(&str, f64)> {
+        let mut ranked: Vec<(&str, f64)> = self
+            .words
+            .iter()
+            .map(|(word, counts)| (word.as_str(), self.information(counts)))
+            .collect();
+        ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+        ranked
+    }
+
+    /// Σ p(x, y)·log₂(p(x, y)/(p(x)·p(y))) over labels y and whether the word is there, x.
+    fn information(&self, with_word: &[u64]) -> f64 {
+        let all = self.documents.iter().sum::<u64>() as f64;
+        let with = with_word.iter().sum::<u64>() as f64;
+        let term = |joint: f64, word: f64, label: f64| match joint {
+            0.0 => 0.0,
+            _ => joint / all * (joint * all / (word * label)).log2(),
+        };
+        let present = with_word.iter().chain(std::iter::repeat(&0));
+        self.documents
+            .iter()
+            .zip(present)
+            .map(|(label, present)| {
+                let (label, present) = (*label as f64, *present as f64);
+                term(present, with, label) + term(label - present, all - with, label)
+            })
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WordsByLabel;
+    use undertone_core::lexicon::words;
+
+    #[test]
+    fn words_are_ranked_by_their_information() {
+        let mut counts = WordsByLabel::default();
+        for (label, text) in [
+            ("a", "all perfect perfect half one"),
+            ("a", "all perfect"),
+            ("b", "all half"),
+            ("b", "all"),
+        ] {
+            counts.add(label, words(text));
+        }
+        assert_eq!(counts.labels(), 2);
+        let ranked = counts.ranked();
+        // H(label) = 1 bit; "one" leaves 3/4·H(1/3).
+        let one = 1.0 - 0.75 * (3f64.log2() - 2.0 / 3.0);
+        for ((word, bits), (expected, value)) in
+            ranked
+                .iter()
+                .zip([("perfect", 1.0), ("one", one), ("all", 0.0), ("half", 0.0)])
+        {
+            assert_eq!(*word, expected);
+            assert!((bits - value).abs() < 1e-12, "{word}: {bits}");
+        }
+        assert_eq!(ranked.len(), 4);
+    }
+}

@@ -1,0 +1,139 @@
+//! The word mechanisms of `core`, run from the host, and what their guarantee amounts to in a vocabulary.
+
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+use rayon::prelude::*;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::release::BagRelease;
+use undertone_core::words::{Bag, Vocabulary, WordMechanism};
+
+use crate::error::{Error, Result};
+use crate::mechanism::OsEntropy;
+
+/// The most words of a text that enter its bag; those behind are left out.
+pub const MAX_WORDS: usize = 16_384;
+
+/// The bag of this crate.
+pub type HostBag<'a> = Bag<'a, MAX_WORDS>;
+
+/// Releases `size` words of a private text.
+///
+/// Guarantee, assumptions and leaks are those of [`Bag`]; a word that the vocabulary does not have is
+/// exchanged for the [fallback word](Vocabulary::fallback) before.
+///
+/// # Errors
+/// [`Error::Words`] for a size outside `1..=256` or if the operating system has no entropy.
+pub fn release(
+    vocabulary: &Vocabulary<'_>,
+    words: impl IntoIterator<Item = impl AsRef<str>>,
+    size: u16,
+    mechanism: WordMechanism,
+    epsilon: Epsilon,
+) -> Result<Vec<u8>> {
+    let mut bag = HostBag::new(vocabulary);
+    for word in words.into_iter().take(MAX_WORDS) {
+        bag.push(word.as_ref());
+    }
+    let mut bytes = vec![0; BagRelease::bytes(size)];
+    bag.release(size, mechanism, epsilon, &mut OsEntropy, &mut bytes)
+        .map_err(Error::Words)?;
+    Ok(bytes)
+}
+
+/// Distances between words of a vocabulary: medians over [`SAMPLED`](Self::SAMPLED) of its words, evenly
+/// spaced in the alphabet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TypicalDistances {
+    /// To the nearest other word.
+    pub nearest: f64,
+    /// To the tenth nearest other word, or the farthest if there are fewer.
+    pub tenth: f64,
+    /// To any other word.
+    pub any: f64,
+}
+
+impl TypicalDistances {
+    /// Words whose distances to all others are computed.
+    pub const SAMPLED: u32 = 100;
+
+    /// The distances in `vocabulary`, which is public; none in a vocabulary of one word.
+    pub fn of(vocabulary: &Vocabulary<'_>) -> Option<Self> {
+        let n = vocabulary.n_words();
+        if n < 2 {
+            return None;
+        }
+        let sampled = Self::SAMPLED.min(n);
+        let others: Vec<Vec<u64>> = (0..sampled)
+            .into_par_iter()
+            .map(|sample| {
+                let word = (u64::from(sample) * u64::from(n) / u64::from(sampled)) as u32;
+                let others = (0..n).filter(|other| *other != word);
+                let mut squares: Vec<u64> = others
+                    .map(|other| vocabulary.squared_distance(word, other))
+                    .collect();
+                squares.sort_unstable();
+                squares
+            })
+            .collect();
+        let step = 2f64.powi(vocabulary.lexicon().vector_exponent());
+        let median = |mut squares: Vec<u64>| {
+            let middle = squares.len() / 2;
+            let (_, median, _) = squares.select_nth_unstable(middle);
+            (*median as f64).sqrt() * step
+        };
+        let tenth = 9.min(n as usize - 2);
+        Some(Self {
+            nearest: median(others.iter().map(|squares| squares[0]).collect()),
+            tenth: median(others.iter().map(|squares| squares[tenth]).collect()),
+            any: median(others.into_iter().flatten().collect()),
+        })
+    }
+}
+
+/// Above this exponent a promise of e^exponent hardly limits anything.
+pub const WEAK: f64 = 20.0;
+
+/// What releases of `size` words promise in this vocabulary, for people, and a warning if that is weak.
+pub fn guarantee(
+    vocabulary: &Vocabulary<'_>,
+    size: u16,
+    epsilon: Epsilon,
+) -> (String, Option<String>) {
+    let q = 2f64.powi(vocabulary.unit_exponent());
+    let mut text = format!(
+        "guarantee   A release has {size} words, drawn from the text by frequency and exchanged with ε = {epsilon} per \
+         unit of distance each.\n            \
+         Let b and b' be what is drawn from two texts. No release is more than e^(ε·n·(WMD(b, b') + q)) times \
+         likelier\n            \
+         from one than from the other, with n = {size}, the word mover's distance WMD, and q = {q}, the step of \
+         levels.\n"
+    );
+    let Some(typical) = TypicalDistances::of(vocabulary) else {
+        return (text, None);
+    };
+    let epsilon = f64::from(epsilon.micro()) * 1e-6;
+    text += "one word    exchanged for      distance   ε·(distance + q)   factor\n";
+    let mut warning = None;
+    for (other, distance) in [
+        ("its nearest", typical.nearest),
+        ("its 10th nearest", typical.tenth),
+        ("any other", typical.any),
+    ] {
+        let exponent = epsilon * (distance + q);
+        let _ = writeln!(
+            text,
+            "            {other:16} {distance:>10.3} {exponent:>18.1}   {:.2e}",
+            exponent.exp()
+        );
+        if exponent.partial_cmp(&WEAK) == Some(Ordering::Greater) && warning.is_none() {
+            warning = Some(format!(
+                "warning: for a word and {other} the promise is a factor of e^{exponent:.1}, above e^{WEAK}: it \
+                 hardly limits what a release tells about which of them was drawn; at --epsilon {:.3} it is e^{WEAK}",
+                WEAK / (distance + q)
+            ));
+        }
+    }
+    text += "            (medians in this vocabulary; exponents of several words add up)\n";
+    (text, warning)
+}
