@@ -43,8 +43,6 @@ pub struct Options {
     pub epsilons: Vec<Epsilon>,
     /// n, the words of a bag.
     pub bag_size: u16,
-    /// The most informative words about the topic: the vocabulary.
-    pub vocabulary: usize,
     /// How often each test message is released.
     pub trials: usize,
     /// How often an adaptive attacker obfuscates each message it learns from.
@@ -110,7 +108,9 @@ impl<'a> Trained<'a> {
         let own = own.filter(|(message, _)| parts.contains(&sample.messages[**message].part));
         let (known, labels): (Vec<&[u64]>, Vec<usize>) = own
             .flat_map(|(message, label)| {
-                documents[*message].iter().map(|document| (document.as_slice(), *label))
+                documents[*message]
+                    .iter()
+                    .map(|document| (document.as_slice(), *label))
             })
             .unzip();
         let weights = match learner.features {
@@ -187,7 +187,11 @@ fn share_right(all: &[Guesses]) -> f64 {
 fn balanced(all: &[Guesses]) -> f64 {
     let of_problem = |one: &Guesses| {
         let of_class = |class: usize| {
-            let own = one.labels.iter().zip(&one.guesses).filter(|(label, _)| **label == class);
+            let own = one
+                .labels
+                .iter()
+                .zip(&one.guesses)
+                .filter(|(label, _)| **label == class);
             let (labels, guesses): (Vec<usize>, Vec<usize>) = own.unzip();
             accuracy(&labels, &guesses)
         };
@@ -287,7 +291,10 @@ impl Clear {
     /// # Panics
     /// If there is none.
     pub fn attack(&self) -> &ClearAttack {
-        let best = self.attacks.iter().max_by(|a, b| a.validated.total_cmp(&b.validated));
+        let best = self
+            .attacks
+            .iter()
+            .max_by(|a, b| a.validated.total_cmp(&b.validated));
         best.expect("there are attacks on clear texts")
     }
 
@@ -356,18 +363,31 @@ pub struct Experiment<'a> {
 pub fn informative_pack(sample: &Sample, vectors: &Vectors, most: usize) -> Result<Vec<u8>> {
     let filter = WordFilter::default();
     let mut counts = WordsByLabel::default();
-    for message in sample.messages.iter().filter(|message| message.part == Part::Train) {
+    for message in sample
+        .messages
+        .iter()
+        .filter(|message| message.part == Part::Train)
+    {
         counts.add(&sample.groups[message.group], filter.words(&message.text));
     }
     let places = counts.ranked().into_iter().enumerate();
     let places: HashMap<&str, usize> = places.map(|(place, (word, _))| (word, place)).collect();
     let place = |index: usize| places.get(vectors.words[index].to_lowercase().as_str());
-    let mut ranked: Vec<usize> = (0..vectors.words.len()).filter(|index| place(*index).is_some()).collect();
+    let mut ranked: Vec<usize> = (0..vectors.words.len())
+        .filter(|index| place(*index).is_some())
+        .collect();
     ranked.sort_by_key(|index| (place(*index), *index));
     let best = Vectors {
         name: vectors.name.clone(),
-        words: ranked.iter().map(|index| vectors.words[*index].clone()).collect(),
-        vectors: ranked.iter().flat_map(|index| vectors.vector(*index)).copied().collect(),
+        words: ranked
+            .iter()
+            .map(|index| vectors.words[*index].clone())
+            .collect(),
+        vectors: ranked
+            .iter()
+            .flat_map(|index| vectors.vector(*index))
+            .copied()
+            .collect(),
         dimension: vectors.dimension,
     };
     Ok(best.lexicon_pack(None, most)?.pack)
@@ -403,7 +423,11 @@ impl<'a> Experiment<'a> {
             authors: (0..sample.groups.len()).map(of_group).collect(),
             topic: vec![Problem {
                 messages: (0..sample.messages.len()).collect(),
-                labels: sample.messages.iter().map(|message| message.group).collect(),
+                labels: sample
+                    .messages
+                    .iter()
+                    .map(|message| message.group)
+                    .collect(),
                 classes: sample.groups.len(),
             }],
             sample,
@@ -412,9 +436,9 @@ impl<'a> Experiment<'a> {
         })
     }
 
-    /// The number of words that bags are made of.
-    pub fn vocabulary(&self) -> u32 {
-        self.vocabulary.n_words()
+    /// The vocabulary of the bags.
+    pub fn vocabulary(&self) -> &Vocabulary<'a> {
+        &self.vocabulary
     }
 
     /// Messages without a word that is kept: their bags are of the fallback word.
@@ -425,13 +449,18 @@ impl<'a> Experiment<'a> {
     /// What can be had from the clear texts.
     pub fn clear(&self) -> Clear {
         let mut numbers: HashMap<Word, u64> = HashMap::new();
-        let all_words: Vec<Vec<Document>> = self.sample.messages.iter().map(|message| {
-            let words = lexicon::words(&message.text).map(|word| {
-                let next = numbers.len() as u64;
-                *numbers.entry(word).or_insert(next)
-            });
-            vec![words.collect()]
-        }).collect();
+        let all_words: Vec<Vec<Document>> = self
+            .sample
+            .messages
+            .iter()
+            .map(|message| {
+                let words = lexicon::words(&message.text).map(|word| {
+                    let next = numbers.len() as u64;
+                    *numbers.entry(word).or_insert(next)
+                });
+                vec![words.collect()]
+            })
+            .collect();
         let mut function_words: Vec<Word> = english_stop_words().into_iter().collect();
         function_words.sort_unstable();
         let grams: Vec<Vec<Document>> = self
@@ -444,14 +473,29 @@ impl<'a> Experiment<'a> {
             ("character 3-grams and function words", 2, grams),
             ("all words", 1, all_words),
         ];
-        let learners = |least| RIDGES.map(|ridge| Learner { features: Features::Terms(least), ridge });
+        let learners = |least| {
+            RIDGES.map(|ridge| Learner {
+                features: Features::Terms(least),
+                ridge,
+            })
+        };
         let attacks = views.iter().map(|(name, least, documents)| {
             let seen: Vec<&Document> = documents.iter().map(|one| &one[0]).collect();
             let chosen = Chosen::new(
-                &self.authors, &learners(*least), self.sample, documents, &seen, share_right,
+                &self.authors,
+                &learners(*least),
+                self.sample,
+                documents,
+                &seen,
+                share_right,
             );
-            let guesses =
-                guess(&chosen.trained, &self.authors, self.sample, Part::Test, &seen);
+            let guesses = guess(
+                &chosen.trained,
+                &self.authors,
+                self.sample,
+                Part::Test,
+                &seen,
+            );
             ClearAttack {
                 name,
                 setting: chosen.setting,
@@ -464,7 +508,12 @@ impl<'a> Experiment<'a> {
         let [_, (_, least, documents)] = &views;
         let seen: Vec<&Document> = documents.iter().map(|one| &one[0]).collect();
         let chosen = Chosen::new(
-            &self.topic, &learners(*least), self.sample, documents, &seen, mean_f1,
+            &self.topic,
+            &learners(*least),
+            self.sample,
+            documents,
+            &seen,
+            mean_f1,
         );
         let guesses = guess(&chosen.trained, &self.topic, self.sample, Part::Test, &seen);
         // What an author wrote most in training is guessed; parts have the same shares.
@@ -479,7 +528,10 @@ impl<'a> Experiment<'a> {
             }
             right += counts.iter().max().map_or(0, |[_, test]| *test);
         }
-        let uniform = self.authors.iter().map(|problem| 1.0 / problem.classes as f64);
+        let uniform = self
+            .authors
+            .iter()
+            .map(|problem| 1.0 / problem.classes as f64);
         Clear {
             attacks,
             chance: right as f64 / tested.max(1) as f64,
@@ -496,41 +548,48 @@ impl<'a> Experiment<'a> {
     pub fn measure(&self, ways: &[Way]) -> Result<Vec<Measured>> {
         let messages = self.sample.messages.len();
         let progress = Progress::new("obfuscating messages", (ways.len() * messages) as u64);
-        ways.iter().map(|way| self.measure_one(*way, &progress)).collect()
+        ways.iter()
+            .map(|way| self.measure_one(*way, &progress))
+            .collect()
     }
 
     fn measure_one(&self, way: Way, progress: &Progress) -> Result<Measured> {
         let options = self.options;
         // Of a message to learn from the copies of the attacker, of a test message the trials.
-        let released = (0..self.sample.messages.len()).into_par_iter().map(|number| {
-            let message = &self.sample.messages[number];
-            let releases = match (message.part, message.author) {
-                (Part::Test, _) => options.trials,
-                (_, Some(_)) => options.copies,
-                (_, None) => 1,
-            };
-            let bags = (0..releases).map(|release| self.release(number, way, release));
-            let bags = bags.collect::<Result<Vec<Document>>>();
-            progress.advance(1);
-            bags
-        });
+        let released = (0..self.sample.messages.len())
+            .into_par_iter()
+            .map(|number| {
+                let message = &self.sample.messages[number];
+                let releases = match (message.part, message.author) {
+                    (Part::Test, _) => options.trials,
+                    (_, Some(_)) => options.copies,
+                    (_, None) => 1,
+                };
+                let bags = (0..releases).map(|release| self.release(number, way, release));
+                let bags = bags.collect::<Result<Vec<Document>>>();
+                progress.advance(1);
+                bags
+            });
         let released = released.collect::<Result<Vec<Vec<Document>>>>()?;
         let learners: Vec<Learner<'_>> = [Features::Terms(1), Features::Vectors(&self.vocabulary)]
             .into_iter()
             .flat_map(|features| RIDGES.map(|ridge| Learner { features, ridge }))
             .collect();
-        let clear: Vec<Vec<Document>> = self.kept.iter().map(|words| {
-            vec![words.iter().map(|word| u64::from(*word)).collect()]
-        }).collect();
+        let clear: Vec<Vec<Document>> = self
+            .kept
+            .iter()
+            .map(|words| vec![words.iter().map(|word| u64::from(*word)).collect()])
+            .collect();
 
         let shown = |trial: usize| -> Vec<&[u64]> {
             let one = |of: &Vec<Document>| trial.min(of.len() - 1);
             released.iter().map(|of| of[one(of)].as_slice()).collect()
         };
         let first = shown(0);
-        let choose = |problems: &[Problem], known: &[Vec<Document>], score: fn(&[Guesses]) -> f64| {
-            Chosen::new(problems, &learners, self.sample, known, &first, score)
-        };
+        let choose =
+            |problems: &[Problem], known: &[Vec<Document>], score: fn(&[Guesses]) -> f64| {
+                Chosen::new(problems, &learners, self.sample, known, &first, score)
+            };
         let adaptive = choose(&self.authors, &released, share_right);
         let fixed = choose(&self.authors, &clear, share_right);
         // Whoever wants the topic learns from one release a message.
@@ -556,7 +615,11 @@ impl<'a> Experiment<'a> {
             way,
             adaptive: by_adaptive,
             fixed: by_fixed,
-            balanced: if b_adaptive.mean >= b_fixed.mean { b_adaptive } else { b_fixed },
+            balanced: if b_adaptive.mean >= b_fixed.mean {
+                b_adaptive
+            } else {
+                b_fixed
+            },
             topic: topic_f1,
             settings: [adaptive.setting, fixed.setting, topic.setting],
         })
@@ -576,7 +639,10 @@ impl<'a> Experiment<'a> {
                 let rng = &mut draw(Epsilon::MAX).rng(number);
                 for word in &mut words {
                     let place = below(rng, kept.len().max(1) as u128) as usize;
-                    *word = kept.get(place).copied().unwrap_or(self.vocabulary.fallback());
+                    *word = kept
+                        .get(place)
+                        .copied()
+                        .unwrap_or(self.vocabulary.fallback());
                 }
             }
             Way::Private(mechanism, epsilon) => {
@@ -586,7 +652,8 @@ impl<'a> Experiment<'a> {
                     bag.push(lexicon.word(*word as usize).unwrap_or_default());
                 }
                 let rng = &mut draw(epsilon).rng(number);
-                bag.draw(mechanism, epsilon, rng, &mut words).map_err(Error::Words)?;
+                bag.draw(mechanism, epsilon, rng, &mut words)
+                    .map_err(Error::Words)?;
             }
         }
         Ok(words.into_iter().map(u64::from).collect())
@@ -598,8 +665,11 @@ fn grams(text: &str, function_words: &[Word]) -> Document {
     let words: Vec<&str> = text.split_whitespace().collect();
     let characters: Vec<char> = words.join(" ").to_lowercase().chars().collect();
     // A character has 21 bits.
-    let gram =
-        |window: &[char]| window.iter().fold(0, |term, c| term << 21 | u64::from(u32::from(*c)));
+    let gram = |window: &[char]| {
+        window
+            .iter()
+            .fold(0, |term, c| term << 21 | u64::from(u32::from(*c)))
+    };
     let function = lexicon::words(text).filter_map(|word| {
         let place = function_words.binary_search(&word).ok()?;
         Some(1 << 63 | place as u64)

@@ -28,7 +28,10 @@ impl Rows {
         let start = self.entries.len();
         self.entries.extend(row);
         let fits = |(column, _): &(u32, f32)| (*column as usize) < self.columns;
-        assert!(self.entries[start..].iter().all(fits), "columns are counted");
+        assert!(
+            self.entries[start..].iter().all(fits),
+            "columns are counted"
+        );
         self.ends.push(self.entries.len());
     }
 
@@ -151,7 +154,10 @@ impl Ridge {
         let shift = ridge * variance.max(f64::MIN_POSITIVE);
 
         // The mean of the targets 2·[class = label] − 1.
-        let target: Vec<f64> = sizes.iter().map(|size| 2.0 * size.sqrt() / total - 1.0).collect();
+        let target: Vec<f64> = sizes
+            .iter()
+            .map(|size| 2.0 * size.sqrt() / total - 1.0)
+            .collect();
         let mut residual = vec![0.0; rows.columns * classes];
         for (row, label) in rows.iter().zip(labels) {
             for (column, x) in row {
@@ -170,20 +176,31 @@ impl Ridge {
         let mut weights = vec![0.0; residual.len()];
         let mut direction = residual.clone();
         let mut norms = products(&residual, &residual, classes);
-        let ends: Vec<f64> = norms.iter().map(|norm| norm * TOLERANCE * TOLERANCE).collect();
+        let ends: Vec<f64> = norms
+            .iter()
+            .map(|norm| norm * TOLERANCE * TOLERANCE)
+            .collect();
         for _ in 0..STEPS {
             if norms.iter().zip(&ends).all(|(norm, end)| norm <= end) {
                 break;
             }
             let image = normal(rows, labels, &weight, &mean, shift, &direction, classes);
             let curvature = products(&direction, &image, classes);
-            let step: Vec<f64> = norms.iter().zip(&curvature).map(|(n, c)| quotient(*n, *c)).collect();
+            let step: Vec<f64> = norms
+                .iter()
+                .zip(&curvature)
+                .map(|(n, c)| quotient(*n, *c))
+                .collect();
             for (at, (direction, image)) in direction.iter().zip(&image).enumerate() {
                 weights[at] += step[at % classes] * direction;
                 residual[at] -= step[at % classes] * image;
             }
             let next = products(&residual, &residual, classes);
-            let turn: Vec<f64> = next.iter().zip(&norms).map(|(n, o)| quotient(*n, *o)).collect();
+            let turn: Vec<f64> = next
+                .iter()
+                .zip(&norms)
+                .map(|(n, o)| quotient(*n, *o))
+                .collect();
             for (at, (direction, residual)) in direction.iter_mut().zip(&residual).enumerate() {
                 *direction = residual + turn[at % classes] * *direction;
             }
@@ -206,7 +223,11 @@ impl Ridge {
     pub fn predict(&self, rows: &Rows) -> Vec<usize> {
         let class = |row: &[(u32, f32)]| {
             let values = values(&self.weights, &self.bias, row, self.classes);
-            let best = values.iter().enumerate().rev().max_by(|a, b| a.1.total_cmp(b.1));
+            let best = values
+                .iter()
+                .enumerate()
+                .rev()
+                .max_by(|a, b| a.1.total_cmp(b.1));
             best.map_or(0, |(class, _)| class)
         };
         rows.iter().map(class).collect()
@@ -271,4 +292,103 @@ fn products(a: &[f64], b: &[f64], classes: usize) -> Vec<f64> {
 /// A class that is solved exactly stays as it is.
 fn quotient(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::DMatrix;
+    use undertone_core::rng::{PublicRng, below};
+
+    #[test]
+    fn weights_are_those_by_hand() {
+        let documents: [&[u64]; 3] = [&[7, 9, 7], &[9], &[9, 5]];
+        let weights = TfIdf::fit(documents, 1);
+        let rows = weights.rows([&[7, 9, 7][..], &[8], &[9]]);
+        // Of three documents one has 7, all have 9: (1 + ln 2)·(1 + ln(4/2)), 1·(1 + ln(4/4)).
+        let (rare, common) = ((1.0 + 2f32.ln()) * (1.0 + 2f32.ln()), 1.0);
+        let norm = (rare * rare + common * common).sqrt();
+        let found: Vec<&[(u32, f32)]> = rows.iter().collect();
+        // Columns are in the order of terms: 5, 7, 9.
+        assert_eq!(found[0], [(1, rare / norm), (2, common / norm)]);
+        assert_eq!(found[1], []);
+        assert_eq!(found[2], [(2, 1.0)]);
+        // Terms of single documents left out.
+        assert_eq!(TfIdf::fit(documents, 2).columns.len(), 1);
+    }
+
+    /// 30 rows of 6 columns, some of them empty, in 3 classes of different sizes.
+    fn problem() -> (Rows, Vec<usize>) {
+        let mut rng = PublicRng::new(3);
+        let mut rows = Rows::new(6);
+        let labels: Vec<usize> = (0..30).map(|row| [0, 1, 1, 2, 2, 2][row % 6]).collect();
+        for label in &labels {
+            let entries: Vec<(u32, f32)> = (0..6)
+                .filter_map(|column| {
+                    let x = below(&mut rng, 100) as f32 / 50.0 + f32::from(column == *label as u32);
+                    (below(&mut rng, 3) > 0).then_some((column, x))
+                })
+                .collect();
+            rows.push(entries);
+        }
+        (rows, labels)
+    }
+
+    #[test]
+    fn conjugate_gradients_solve_the_normal_equations() {
+        let (rows, labels) = problem();
+        let found = Ridge::fit(&rows, &labels, 3, 0.05);
+        // The same with a dense matrix: columns, and one of ones that is not shrunk.
+        let sizes = [5f64, 10.0, 15.0].map(f64::sqrt);
+        let total: f64 = sizes.iter().sum();
+        let weight: Vec<f64> = labels.iter().map(|l| 1.0 / (sizes[*l] * total)).collect();
+        let mut x = DMatrix::<f64>::zeros(30, 6);
+        for (number, row) in rows.iter().enumerate() {
+            row.iter()
+                .for_each(|(column, value)| x[(number, *column as usize)] = f64::from(*value));
+        }
+        let mean: Vec<f64> = (0..6)
+            .map(|c| (0..30).map(|r| weight[r] * x[(r, c)]).sum::<f64>())
+            .collect();
+        let centred = DMatrix::from_fn(30, 6, |r, c| x[(r, c)] - mean[c]);
+        let weighted = DMatrix::from_fn(30, 6, |r, c| weight[r] * centred[(r, c)]);
+        let mut gram = centred.transpose() * &weighted;
+        let shift = 0.05 * gram.trace();
+        (0..6).for_each(|c| gram[(c, c)] += shift);
+        let y = DMatrix::from_fn(
+            30,
+            3,
+            |r, class| if labels[r] == class { 1.0 } else { -1.0 },
+        );
+        let solved = gram.cholesky().unwrap().solve(&(weighted.transpose() * &y));
+        for column in 0..6 {
+            for class in 0..3 {
+                let (a, b) = (found.weights[column * 3 + class], solved[(column, class)]);
+                assert!(
+                    (a - b).abs() < 5e-3 * solved.amax(),
+                    "{column} {class}: {a} {b}"
+                );
+            }
+        }
+        for class in 0..3 {
+            let target: f64 = (0..30).map(|r| weight[r] * y[(r, class)]).sum();
+            let bias = target - (0..6).map(|c| mean[c] * solved[(c, class)]).sum::<f64>();
+            assert!((found.bias[class] - bias).abs() < 0.02, "{class}");
+        }
+    }
+
+    #[test]
+    fn classes_are_learned_and_nothing_is_no_problem() {
+        let (rows, labels) = problem();
+        let right =
+            |guesses: Vec<usize>| guesses.iter().zip(&labels).filter(|(a, b)| a == b).count();
+        assert!(right(Ridge::fit(&rows, &labels, 3, 0.01).predict(&rows)) > 20);
+        // Rows without an entry: the class is drawn by nothing but the sizes.
+        let mut empty = Rows::new(4);
+        labels.iter().for_each(|_| empty.push([]));
+        assert_eq!(
+            right(Ridge::fit(&empty, &labels, 3, 0.01).predict(&empty)),
+            15
+        );
+    }
 }

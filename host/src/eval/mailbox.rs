@@ -37,14 +37,15 @@ impl Message {
     /// assert_eq!(message.text, "Salt, says .");
     /// ```
     pub fn parse(group: String, raw: &str) -> Option<Self> {
-        let mut lines = raw.lines();
-        let header = lines.by_ref().take_while(|line| !line.is_empty());
-        let from = header.filter_map(|line| line.split_once(':'));
-        let author = from
+        // Without an empty line there is no telling where the header ends.
+        let end = raw.lines().position(str::is_empty)?;
+        let header = raw
+            .lines()
+            .take(end)
+            .filter_map(|line| line.split_once(':'));
+        let author = header
             .filter(|(field, _)| field.eq_ignore_ascii_case("from"))
             .find_map(|(_, value)| words(value).find(|word| is_address(word)))?;
-        // Without an empty line there is no telling where the header ends.
-        lines.next()?;
         let body = text::message_body(raw);
         let mut text = String::with_capacity(body.len());
         for piece in body.split_inclusive(separates) {
@@ -263,10 +264,7 @@ mod tests {
         );
         let message = parse(raw).unwrap();
         assert_eq!(message.author, "ann@a.org");
-        assert_eq!(
-            message.text,
-            "Mail , or (). Not me @ home, nor a@ or @b."
-        );
+        assert_eq!(message.text, "Mail , or (). Not me @ home, nor a@ or @b.");
     }
 
     #[test]
@@ -308,7 +306,10 @@ mod tests {
         let sample = mailbox.sample(2, 10, 7, 1).unwrap();
         // The group with more authors first.
         assert_eq!(sample.groups, ["b", "a"]);
-        assert_eq!(sample.authors, [vec!["one", "three", "two"], vec!["one", "two"]]);
+        assert_eq!(
+            sample.authors,
+            [vec!["one", "three", "two"], vec!["one", "two"]]
+        );
         for (group, author, parts) in [
             (0, Some(0), [6, 2, 2]),
             (1, Some(1), [12, 4, 4]),
@@ -317,16 +318,25 @@ mod tests {
             (0, None, [4, 1, 1]),
         ] {
             let own = |part| {
-                let own = sample.messages.iter().filter(|item| {
-                    (item.group, item.author, item.part) == (group, author, part)
-                });
+                let own = sample
+                    .messages
+                    .iter()
+                    .filter(|item| (item.group, item.author, item.part) == (group, author, part));
                 own.count()
             };
             let found = [Part::Train, Part::Validation, Part::Test].map(own);
             assert_eq!(found, parts, "{group} {author:?}");
         }
-        assert!(sample.messages.iter().all(|item| !item.text.contains("alone")));
+        assert!(
+            sample
+                .messages
+                .iter()
+                .all(|item| !item.text.contains("alone"))
+        );
         let error = mailbox.sample(3, 10, 7, 1).unwrap_err().to_string();
-        assert!(error.contains("2 groups") && error.contains("3 are wanted"), "{error}");
+        assert!(
+            error.contains("2 groups") && error.contains("3 are wanted"),
+            "{error}"
+        );
     }
 }

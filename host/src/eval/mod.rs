@@ -5,8 +5,10 @@
 //! randomness is seeded, levels are looked at.
 
 pub mod authorship;
+pub mod authorship_report;
 pub mod columns;
 pub mod data;
+pub mod fidelity;
 pub mod linear;
 pub mod mailbox;
 pub mod metrics;
