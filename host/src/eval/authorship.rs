@@ -329,6 +329,8 @@ pub struct Measured {
     pub topic: MeanSd,
     /// What was chosen for the adaptive attack, the static attack and the topic.
     pub settings: [String; 3],
+    /// Their accuracies and F₁ on the validation messages, of which the settings are the best.
+    pub validated: [f64; 3],
 }
 
 impl Measured {
@@ -621,6 +623,7 @@ impl<'a> Experiment<'a> {
                 b_fixed
             },
             topic: topic_f1,
+            validated: [adaptive.validated, fixed.validated, topic.validated],
             settings: [adaptive.setting, fixed.setting, topic.setting],
         })
     }

@@ -159,7 +159,7 @@ impl Report {
     fn table(&self) -> String {
         let mut csv = "mechanism,epsilon,words,vocabulary,trials,adaptive_mean,adaptive_sd,static_mean,static_sd,\
                        attack_mean,attack_sd,balanced_mean,balanced_sd,way_to_chance,topic_f1_mean,topic_f1_sd,\
-                       topic_of_drawn,topic_of_clear,adaptive_setting,static_setting,topic_setting\n"
+                       topic_of_drawn,topic_of_clear,adaptive_validated,static_validated,topic_validated,adaptive_setting,static_setting,topic_setting\n"
             .to_owned();
         for measured in &self.measured {
             let (name, epsilon) = match measured.way {
@@ -174,16 +174,19 @@ impl Report {
             }
             let topic = measured.topic;
             let [adaptive, fixed, about] = &measured.settings;
-            let _ = writeln!(
+            let _ = write!(
                 csv,
-                ",{:.5},{:.5},{:.5},{:.5},{:.5},{}",
+                ",{:.5},{:.5},{:.5},{:.5},{:.5}",
                 self.clear.way_to_chance(attack.mean),
                 topic.mean,
                 topic.sd,
                 topic.mean / self.drawn_topic(),
                 topic.mean / self.clear.topic,
-                fields(&[adaptive, fixed, about])
             );
+            for validated in measured.validated {
+                let _ = write!(csv, ",{validated:.5}");
+            }
+            let _ = writeln!(csv, ",{}", fields(&[adaptive, fixed, about]));
         }
         csv
     }

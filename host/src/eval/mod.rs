@@ -15,3 +15,4 @@ pub mod metrics;
 mod page;
 pub mod report;
 pub mod sentences;
+pub mod word_columns;

@@ -155,7 +155,7 @@ impl Report {
         let _ = writeln!(
             row,
             ",{},{:.5},{:.5},{:.5},{:.5}",
-            self.options.trials, f1.mean, f1.sd, accuracy.mean, accuracy.sd
+            measured.releases.1, f1.mean, f1.sd, accuracy.mean, accuracy.sd
         );
         row
     }

@@ -44,7 +44,7 @@ pub(in crate::cli) struct Arguments {
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "0.5,1,1.5,2,2.5,3,4,6,10,20,30,40,60",
+        default_value = "1,2,2.5,3,4,6,10,15,20,30,40",
         value_name = "LIST"
     )]
     epsilons: Vec<Epsilon>,
@@ -52,7 +52,7 @@ pub(in crate::cli) struct Arguments {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     trials: u16,
     /// How often the attacker obfuscates each message it learns from.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..))]
     copies: u16,
     /// Words of the vectors for which curves against epsilon are measured.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..))]
@@ -74,10 +74,10 @@ const MECHANISMS: [WordMechanism; 2] = [
 /// How often Laplace + nearest is drawn from for a word of the curves.
 const CURVE_DRAWS: usize = 20;
 
-/// 1, √2, 2, … 128.
+/// From 1 to 64 in steps of a fourth root of 2.
 fn curve_epsilons() -> Vec<Epsilon> {
-    let micro = |step: i32| 2f64.powf(f64::from(step) / 2.0) * 1e6;
-    let epsilons = (0..=14).map(|step| Epsilon::from_micro(micro(step).round() as u32));
+    let micro = |step: i32| 2f64.powf(f64::from(step) / 4.0) * 1e6;
+    let epsilons = (0..=24).map(|step| Epsilon::from_micro(micro(step).round() as u32));
     epsilons
         .map(|epsilon| epsilon.expect("the constants are in range"))
         .collect()
