@@ -406,6 +406,16 @@ pub enum Error {
         least_messages: usize,
     },
 
+    /// Word vectors of another language, or of other words.
+    #[error(
+        "no word of the vectors `{vectors}` occurs in the training messages; take vectors of the words that they \
+         are written in"
+    )]
+    NoCommonWords {
+        /// The name of the vectors.
+        vectors: String,
+    },
+
     /// A number of clusters that the points do not allow.
     #[error(
         "cannot make {clusters} clusters of {points} points; there must be at least one cluster, and a \

@@ -36,41 +36,33 @@ const HABITS: [&[&str]; 3] = [
     &["hence", "whereas", "albeit"],
 ];
 
-/// 20 messages of each of three authors in both groups, and five messages of others. What every author
-/// writes is in the pattern of the numbers.
-fn write_mailbox(folder: &Path) {
+/// 20 messages of each of three authors in both groups, and five messages of others. Headers, addresses and
+/// signatures always tell the author, words do if `telling`.
+fn write_mailbox(folder: &Path, telling: bool) {
     let mut lines = String::new();
     for (group, words) in TOPICS {
-        for (author, habits) in HABITS.iter().enumerate() {
+        for author in 0..HABITS.len() {
+            let style = if telling { author } else { 0 };
             for message in 0..20 {
                 let mut text = String::new();
                 for place in 0..12 {
-                    let word = words[(message * 5 + place * 3 + author) % words.len()];
-                    let habit = habits[(message + place) % habits.len()];
+                    let word = words[(message * 5 + place * 3 + style) % words.len()];
+                    let habit = HABITS[style][(message + place) % HABITS[style].len()];
                     let _ = write!(text, "{word} {habit} the {word}. ");
                 }
                 let raw = format!(
                     "From: writer{author}@{group}.org (Writer)\nSubject: zzheader{author}\n\n{text}\n\
                      Mail writer{author}@{group}.org now.\n\n-- \nzzsignature{author}\n"
                 );
-                let _ = writeln!(
-                    lines,
-                    "{}",
-                    serde_json::json!({"label": group, "text": raw})
-                );
+                let line = serde_json::json!({"label": group, "text": raw});
+                let _ = writeln!(lines, "{line}");
             }
         }
         for other in 0..5 {
-            let raw = format!(
-                "From: other{other}@x.org\n\n{} and {}",
-                words[other],
-                words[other + 1]
-            );
-            let _ = writeln!(
-                lines,
-                "{}",
-                serde_json::json!({"label": group, "text": raw})
-            );
+            let text = format!("{} and {}", words[other], words[other + 1]);
+            let raw = format!("From: other{other}@x.org\n\n{text}");
+            let line = serde_json::json!({"label": group, "text": raw});
+            let _ = writeln!(lines, "{line}");
         }
     }
     fs::write(folder.join("mail.jsonl"), lines).unwrap();
@@ -147,7 +139,7 @@ fn numbers(table: &str, name: &str) -> Vec<f64> {
 #[test]
 fn a_run_hides_authors_and_keeps_topics_and_can_be_repeated() {
     let folder = tempfile::tempdir().unwrap();
-    write_mailbox(folder.path());
+    write_mailbox(folder.path(), true);
     write_vectors(folder.path());
     let mut tables = Vec::new();
     for out in ["first", "second"] {
@@ -219,9 +211,33 @@ fn a_run_hides_authors_and_keeps_topics_and_can_be_repeated() {
 }
 
 #[test]
+fn headers_addresses_and_signatures_tell_no_attacker_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    write_mailbox(folder.path(), false);
+    write_vectors(folder.path());
+    let output = eval(folder.path(), &[&SMALL[..], &["--out", "out"]].concat());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let read = |name: &str| fs::read_to_string(folder.path().join("out").join(name)).unwrap();
+    let clear = read("clear.csv");
+    let accuracy = column(&clear, "accuracy");
+    // A third is chance, of 24 guesses.
+    for attack in &accuracy[..2] {
+        assert!(attack.parse::<f64>().unwrap() < 0.6, "{clear}");
+    }
+    let table = read("authorship.csv");
+    assert!(
+        numbers(&table, "attack_mean")
+            .iter()
+            .all(|share| *share < 0.6),
+        "{table}"
+    );
+}
+
+#[test]
 fn errors_say_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
-    write_mailbox(folder.path());
+    write_mailbox(folder.path(), true);
     write_vectors(folder.path());
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     write(
@@ -238,7 +254,11 @@ fn errors_say_what_is_wrong() {
             &["`unlabelled.jsonl`", "has no label", "news group"],
         ),
         ("--word-vectors", "none.txt", &["`none.txt`"]),
-        ("--word-vectors", "foreign.txt", &["no word"]),
+        (
+            "--word-vectors",
+            "foreign.txt",
+            &["no word of the vectors `foreign`"],
+        ),
         (
             "--groups",
             "3",
@@ -248,6 +268,7 @@ fn errors_say_what_is_wrong() {
         ("--least-messages", "21", &["0 groups have", "21 messages"]),
         ("--size", "257", &["--size", "256"]),
         ("--epsilons", "0", &["epsilon"]),
+        ("--epsilons", "1,0.01", &["epsilon 0.01", "0.1..=1000"]),
         ("--out", "file", &["cannot create the folder `file`"]),
     ] {
         let mut arguments: Vec<&str> = SMALL.to_vec();

@@ -162,10 +162,10 @@ fn write_word_vectors(folder: &Path) {
         })
         .collect();
     let side = 1 + (words.len() as f64).sqrt() as usize;
-    let lines = words
-        .iter()
-        .enumerate()
-        .map(|(number, word)| format!("{word} {} {} 1\n", number % side, number / side));
+    let lines = words.iter().enumerate().map(|(number, word)| {
+        let (x, y) = (0.1 * (number % side) as f64, 0.1 * (number / side) as f64);
+        format!("{word} {x} {y} 1\n")
+    });
     fs::write(folder.join("toy.txt"), lines.collect::<String>()).unwrap();
 }
 
@@ -178,7 +178,7 @@ fn words_are_exchanged_where_there_are_vectors() {
         "--data",
         "demo.json",
         "--epsilons",
-        "0.01,60",
+        "0.1,1000",
         "--trials",
         "2",
         "--candidates",

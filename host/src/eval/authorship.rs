@@ -85,7 +85,7 @@ impl Learner<'_> {
             Features::Terms(_) => "tf-idf",
             Features::Vectors(_) => "mean vector",
         };
-        format!("{features}, ridge {}", self.ridge)
+        format!("{features} with ridge {}", self.ridge)
     }
 }
 
@@ -361,7 +361,7 @@ pub struct Experiment<'a> {
 /// that are no stop words, as a pack.
 ///
 /// # Errors
-/// Those of [`Vectors::lexicon_pack`].
+/// [`Error::NoCommonWords`] if there is none; those of [`Vectors::lexicon_pack`].
 pub fn informative_pack(sample: &Sample, vectors: &Vectors, most: usize) -> Result<Vec<u8>> {
     let filter = WordFilter::default();
     let mut counts = WordsByLabel::default();
@@ -379,6 +379,11 @@ pub fn informative_pack(sample: &Sample, vectors: &Vectors, most: usize) -> Resu
         .filter(|index| place(*index).is_some())
         .collect();
     ranked.sort_by_key(|index| (place(*index), *index));
+    if ranked.is_empty() {
+        return Err(Error::NoCommonWords {
+            vectors: vectors.name.clone(),
+        });
+    }
     let best = Vectors {
         name: vectors.name.clone(),
         words: ranked

@@ -58,7 +58,7 @@ pub fn left_out(mailbox: &Mailbox) -> [usize; 3] {
 fn name(mechanism: WordMechanism) -> &'static str {
     match mechanism {
         WordMechanism::Selection(Rule::PermuteAndFlip) => "selection",
-        WordMechanism::Selection(Rule::Exponential) => "selection, exponential",
+        WordMechanism::Selection(Rule::Exponential) => "selection (exponential)",
         _ => "Laplace + nearest",
     }
 }

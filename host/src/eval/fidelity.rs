@@ -35,6 +35,14 @@ pub struct Fidelity {
     pub distance: f64,
 }
 
+/// What was found for one word.
+struct OfWord {
+    /// The mean distance to all words.
+    any: f64,
+    /// The probability of the word itself and the distance to what comes out, `[mechanisms][epsilons]`.
+    found: Vec<(f64, f64)>,
+}
+
 /// The fidelity of a mechanism at each ε.
 #[derive(Clone, Debug)]
 pub struct Curve {
@@ -71,7 +79,7 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
     ];
     let steps = words.len() * options.epsilons.len() * mechanisms.len();
     let progress = Progress::new("measuring words", steps as u64);
-    let of_word = |(number, word): (usize, &u32)| -> Result<(f64, Vec<(f64, f64)>)> {
+    let of_word = |(number, word): (usize, &u32)| -> Result<OfWord> {
         let mut levels = Vec::new();
         vocabulary
             .levels(*word)
@@ -110,23 +118,21 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
                 progress.advance(1);
             }
         }
-        Ok((any, found))
+        Ok(OfWord { any, found })
     };
     let found = words
         .par_iter()
         .enumerate()
         .map(of_word)
         .collect::<Result<Vec<_>>>()?;
-    let mean = |of: &dyn Fn(&(f64, Vec<(f64, f64)>)) -> f64| {
-        found.iter().map(of).sum::<f64>() / found.len() as f64
-    };
+    let mean = |of: &dyn Fn(&OfWord) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
     let curve = |(number, mechanism): (usize, WordMechanism)| {
         let points = options.epsilons.iter().enumerate().map(|(place, epsilon)| {
             let at = number * options.epsilons.len() + place;
             Fidelity {
                 epsilon: *epsilon,
-                same: mean(&|(_, found)| found[at].0),
-                distance: mean(&|(_, found)| found[at].1),
+                same: mean(&|word| word.found[at].0),
+                distance: mean(&|word| word.found[at].1),
             }
         });
         Curve {
@@ -136,7 +142,7 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
     };
     Ok(Curves {
         curves: mechanisms.into_iter().enumerate().map(curve).collect(),
-        any: mean(&|(any, _)| *any),
+        any: mean(&|word| word.any),
     })
 }
 

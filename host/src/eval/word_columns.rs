@@ -8,9 +8,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use rayon::prelude::*;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::laplace::{Laplace, Sensitivity};
 use undertone_core::lexicon;
 use undertone_core::pack::Pack;
-use undertone_core::words::{Vocabulary, WordMechanism};
+use undertone_core::words::{Vocabulary, WordMechanism, WordsError};
 
 use super::sentences::{Classify, Draw, Mechanism};
 use crate::encoder::{Encoder, encode_all};
@@ -18,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::mechanism::sentences;
 use crate::progress::Progress;
 use crate::vectors::{DocumentVectors, mean};
+use crate::vocabulary::Vectors;
 
 /// What words are exchanged by.
 #[derive(Clone, Copy)]
@@ -28,6 +31,20 @@ pub struct Words<'a> {
     pub encoder: &'a dyn Encoder,
     /// Test documents that are measured, at most; they are drawn uniformly, and released once.
     pub documents: usize,
+}
+
+/// Says before anything is measured whether noise can be drawn for vectors of so many coordinates.
+///
+/// # Errors
+/// [`Error::Words`].
+pub fn check(vectors: &Vectors, epsilons: &[Epsilon]) -> Result<()> {
+    let dimension = u32::try_from(vectors.dimension).unwrap_or(u32::MAX);
+    epsilons.iter().try_for_each(|epsilon| {
+        let noise = Laplace::new(dimension, *epsilon, Sensitivity::ONE);
+        noise
+            .map(drop)
+            .map_err(|error| Error::Words(WordsError::Laplace(error)))
+    })
 }
 
 /// Every word exchanged, every sentence encoded, classified as without privacy.

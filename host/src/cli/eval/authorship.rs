@@ -9,6 +9,7 @@ use undertone::eval::authorship::{Experiment, Options, Way, informative_pack};
 use undertone::eval::authorship_report::{Report, left_out};
 use undertone::eval::fidelity;
 use undertone::eval::mailbox::Mailbox;
+use undertone::eval::word_columns;
 use undertone::vocabulary::Vectors;
 use undertone::words::TypicalDistances;
 use undertone_core::epsilon::Epsilon;
@@ -86,6 +87,7 @@ fn curve_epsilons() -> Vec<Epsilon> {
 pub(super) fn run(arguments: Arguments) -> Result<()> {
     Report::check(&arguments.out)?;
     let vectors = Vectors::open(&arguments.word_vectors)?;
+    word_columns::check(&vectors, &arguments.epsilons)?;
     let mailbox = Mailbox::read(&arguments.data)?;
     let start = Instant::now();
     let passed = || start.elapsed().as_secs_f64();

@@ -10,7 +10,7 @@ use undertone::eval::columns::{Extent, columns};
 use undertone::eval::data::{Data, Task};
 use undertone::eval::report::{Report, TaskReport};
 use undertone::eval::sentences::{Options, measure, perceptron};
-use undertone::eval::word_columns::Words;
+use undertone::eval::word_columns::{self, Words};
 use undertone::vocabulary::Vectors;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::format::MAX_WORDS;
@@ -84,6 +84,8 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
     let encoder = arguments.encoder.open(LexiconEncoder::embedded)?;
     let vocabulary = arguments.word_vectors.as_ref().map(|path| {
         let vectors = Vectors::open(path)?;
+        word_columns::check(&vectors, &arguments.epsilons)?;
+        word_columns::check(&vectors, &[arguments.cut_epsilon])?;
         Ok(vectors.lexicon_pack(None, MAX_WORDS as usize)?.pack)
     });
     let vocabulary = vocabulary.transpose()?;
