@@ -32,6 +32,8 @@ pub struct Report {
     pub vocabulary: u32,
     /// Distances between them; none if there is but one.
     pub distances: Option<TypicalDistances>,
+    /// q, the step of levels, in units of distance.
+    pub unit: f64,
     /// Messages whose bags are of the fallback word.
     pub without_words: usize,
     /// Messages left out: without an author, without a text, repeated.
@@ -317,13 +319,13 @@ impl Report {
                 "what ε means here",
                 &format!(
                     "Distances in {}, medians: {:.2} to the nearest other word, {:.2} to any other. At ε = 1 the \
-                     probabilities of what comes out for two words differ by a factor of up to e^{:.1} and e^{:.1}; \
-                     with ε the exponents grow in proportion, and those of the {n} words of a bag add up.",
+                     probabilities of what comes out for two words differ by a factor of up to e^(distance), of \
+                     selection e^(distance + {:.3}) for the step of levels; with ε the exponents grow in proportion, \
+                     and those of the {n} words of a bag add up.",
                     escape(&self.vectors),
                     distances.nearest,
                     distances.any,
-                    distances.nearest,
-                    distances.any,
+                    self.unit,
                 ),
             );
         }

@@ -149,6 +149,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         vectors: vectors.name,
         vocabulary: experiment.vocabulary().n_words(),
         distances: TypicalDistances::of(experiment.vocabulary()),
+        unit: 2f64.powi(experiment.vocabulary().unit_exponent()),
         without_words: experiment.without_words(),
         left_out: left_out(&mailbox),
         clear,
