@@ -59,19 +59,20 @@ impl Law {
                 let nodes =
                     NonZeroUsize::new(levels.len().div_ceil(2)).unwrap_or(NonZeroUsize::MIN);
                 let quadrature = GaussLegendre::new(nodes);
-                for (level, coin, _) in &occupied {
-                    // ∏ over everybody else, in logarithms: m factors may underflow.
-                    let others = |t: f64| -> f64 {
-                        let log: f64 = occupied
-                            .iter()
-                            .map(|(other, p, n)| {
-                                (n - f64::from(u8::from(other == level))) * (-t * p).ln_1p()
-                            })
-                            .filter(|term| !term.is_nan())
-                            .sum();
-                        log.exp()
-                    };
-                    probability[*level] = coin * quadrature.integrate(0.0, 1.0, others);
+                let mut logs = vec![0.0; occupied.len()];
+                for (node, weight) in quadrature.as_node_weight_pairs() {
+                    // From -1..1 to 0..1.
+                    let t = (node + 1.0) / 2.0;
+                    // ∏ over everybody, in logarithms: m factors may underflow. t < 1, so none is 0.
+                    let mut all = 0.0;
+                    for (log, (_, p, n)) in logs.iter_mut().zip(&occupied) {
+                        *log = (-t * p).ln_1p();
+                        all += n * *log;
+                    }
+                    // Over everybody else.
+                    for (log, (level, p, _)) in logs.iter().zip(&occupied) {
+                        probability[*level] += weight / 2.0 * p * (all - log).exp();
+                    }
                 }
             }
         }

@@ -397,6 +397,30 @@ pub enum Error {
         problem: String,
     },
 
+    /// Too few messages to tell authors apart.
+    #[error(
+        "{found} groups have two or more authors of at least {least_messages} messages each, but {groups} are \
+         wanted; give more messages, fewer --groups (at least 1) or fewer --least-messages"
+    )]
+    Authors {
+        /// Groups with such authors.
+        found: usize,
+        /// Groups that are wanted.
+        groups: usize,
+        /// Messages that an author needs.
+        least_messages: usize,
+    },
+
+    /// Word vectors of another language, or of other words.
+    #[error(
+        "no word of the vectors `{vectors}` occurs in the training messages; take vectors of the words that they \
+         are written in"
+    )]
+    NoCommonWords {
+        /// The name of the vectors.
+        vectors: String,
+    },
+
     /// A number of clusters that the points do not allow.
     #[error(
         "cannot make {clusters} clusters of {points} points; there must be at least one cluster, and a \

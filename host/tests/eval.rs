@@ -1,11 +1,13 @@
 //! `undertone eval`, run as a user runs it, on the demo corpus with the built-in lexicon.
 #![cfg(feature = "train")]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use undertone::demo;
+use undertone_core::lexicon::words;
 
 fn eval(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_undertone"))
@@ -147,4 +149,92 @@ fn errors_say_what_is_wrong() {
         let left = folder.path().join(out);
         assert!(!left.join("report.html").exists(), "{data} {out}");
     }
+}
+
+/// A vector for each word of the demo corpus, all far from each other.
+fn write_word_vectors(folder: &Path) {
+    let texts = demo::corpus(1).into_iter().map(|document| document.text);
+    let words: BTreeSet<String> = texts
+        .flat_map(|text| {
+            words(&text)
+                .map(|word| word.as_str().to_owned())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let side = 1 + (words.len() as f64).sqrt() as usize;
+    let lines = words.iter().enumerate().map(|(number, word)| {
+        let (x, y) = (0.1 * (number % side) as f64, 0.1 * (number / side) as f64);
+        format!("{word} {x} {y} 1\n")
+    });
+    fs::write(folder.join("toy.txt"), lines.collect::<String>()).unwrap();
+}
+
+#[test]
+fn words_are_exchanged_where_there_are_vectors() {
+    let folder = tempfile::tempdir().unwrap();
+    write_corpus(folder.path());
+    write_word_vectors(folder.path());
+    let arguments = [
+        "--data",
+        "demo.json",
+        "--epsilons",
+        "0.1,1000",
+        "--trials",
+        "2",
+        "--candidates",
+        "150",
+        "--word-vectors",
+        "toy.txt",
+        "--word-documents",
+        "40",
+        "--out",
+        "out",
+    ];
+    let output = eval(folder.path(), &arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let table = fs::read_to_string(folder.path().join("out/f1-vs-epsilon.csv")).unwrap();
+    assert_eq!(table.lines().count(), 1 + (MECHANISMS + 2) * 2, "{table}");
+    // Trials and F1 at both ε.
+    let row = |mechanism: &str| -> Vec<(String, f64)> {
+        let own = table.lines().filter(|line| line.contains(mechanism));
+        own.map(|line| {
+            let end: Vec<&str> = line.rsplit(',').take(5).collect();
+            (end[4].to_owned(), end[3].parse().unwrap())
+        })
+        .collect()
+    };
+    let plain = &row("non-private")[1];
+    assert_eq!(plain.0, "2");
+    for mechanism in ["each word: Laplace + nearest", "each word: selection"] {
+        let [none, all] = &row(mechanism)[..] else {
+            panic!("{table}");
+        };
+        assert_eq!((none.0.as_str(), all.0.as_str()), ("1", "1"));
+        // With next to no ε the words are any words; with much of it they stay.
+        assert!(none.1 < 0.4, "{mechanism}: {none:?}");
+        assert!(
+            (all.1 - plain.1).abs() < 0.15,
+            "{mechanism}: {all:?}, {plain:?}"
+        );
+    }
+    let page = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(page.contains("Another promise") && page.contains("40 test documents"));
+
+    let alone = eval(
+        folder.path(),
+        &[
+            "--data",
+            "demo.json",
+            "--word-documents",
+            "3",
+            "--out",
+            "out",
+        ],
+    );
+    let errors = String::from_utf8_lossy(&alone.stderr);
+    assert!(
+        !alone.status.success() && errors.contains("--word-vectors"),
+        "{errors}"
+    );
 }

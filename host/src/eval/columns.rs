@@ -1,13 +1,19 @@
 //! The mechanisms that are compared.
 
+use std::rc::Rc;
+
 use rayon::prelude::*;
 use undertone_core::document::DocumentError;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::{self, PublicRng};
 use undertone_core::select::{Rule, SelectError};
+use undertone_core::words::WordMechanism;
 
 use super::data::{Data, Labelled, shuffle};
-use super::sentences::{Classify, Column, Draw, Mechanism, Options, Role, Selection, Teacher};
+use super::sentences::{
+    Classify, Column, Draw, Mechanism, Options, Part, Role, Selection, Teacher,
+};
+use super::word_columns::{Exchanged, Words};
 use crate::baselines::{Truncation, randomised_response, two_stage};
 use crate::error::{Error, Result};
 use crate::heads::{self, Targets};
@@ -41,7 +47,7 @@ const FIRST_STAGE: u32 = 2;
 
 /// The classifier on the mean of the sentences.
 struct NonPrivate {
-    classifier: Box<dyn Classify>,
+    classifier: Rc<dyn Classify>,
 }
 
 impl Mechanism for NonPrivate {
@@ -210,14 +216,14 @@ struct Made<'a> {
     /// Their means.
     means: Vec<f32>,
     /// Of means.
-    classifier: Box<dyn Classify>,
+    classifier: Rc<dyn Classify>,
 }
 
 impl<'a> Made<'a> {
     fn new(data: &'a Data, teach: Teacher<'_>, options: &'a Options) -> Result<Self> {
         let train = data.learning.subset(&data.train);
         Ok(Self {
-            classifier: teach(data, &data.learning.documents.means())?,
+            classifier: teach(data, &data.learning.documents.means())?.into(),
             means: train.documents.means(),
             train,
             data,
@@ -442,14 +448,17 @@ pub enum Extent {
 ///
 /// Another mechanism is another [`Column`]: with a pack, a [`Selection`]; else a [`Mechanism`] of its own.
 ///
+/// With `words`, word-level mechanisms are among them.
+///
 /// # Errors
 /// Errors of `teach`, of training and of packing.
-pub fn columns(
-    data: &Data,
+pub fn columns<'a>(
+    data: &'a Data,
     extent: Extent,
+    words: Option<Words<'a>>,
     teach: Teacher<'_>,
     options: &Options,
-) -> Result<Vec<Column>> {
+) -> Result<Vec<Column<'a>>> {
     const SENTENCE: &str =
         "ε-DP when one sentence is replaced, (ε/2)-DP when one is added or removed";
     let made = Made::new(data, teach, options)?;
@@ -463,6 +472,7 @@ pub fn columns(
         promise,
         role,
         variants,
+        part: None,
     };
     let default_role = match extent {
         Extent::All => Role::Default,
@@ -644,6 +654,43 @@ pub fn columns(
         default_role,
         vec![Box::new(made.scores(String::new(), &label_heads, own)?)],
     ));
+    if let Some(words) = words {
+        let mut documents: Vec<usize> = (0..data.test.labels.len()).collect();
+        shuffle(&mut documents, &mut PublicRng::new(options.seed));
+        documents.truncate(words.documents);
+        for (name, mechanism, role, source) in [
+            (
+                "each word: Laplace + nearest",
+                WordMechanism::LaplaceNearest,
+                Role::Baseline,
+                "noise on its vector, then the nearest word (Feyisetan, Balle, Drake and Diethe 2020)",
+            ),
+            (
+                "each word: selection",
+                WordMechanism::Selection(Rule::PermuteAndFlip),
+                Role::Candidate,
+                "selection among all words by distance",
+            ),
+        ] {
+            let texts = documents
+                .iter()
+                .map(|number| data.test.texts[*number].as_str());
+            let exchanged = Exchanged::new(words, mechanism, made.classifier.clone(), texts);
+            columns.push(Column {
+                name: name.to_owned(),
+                promise: format!(
+                    "Another promise, metric and for each word: ε per unit of distance, which can be many units; the                      numbers of words and sentences and their places are public. Every word is exchanged by                      {source}, the sentences are encoded anew. {} test documents drawn at random, 1 trial.",
+                    documents.len()
+                ),
+                role,
+                variants: vec![Box::new(exchanged)],
+                part: Some(Part {
+                    documents: documents.clone(),
+                    trials: 1,
+                }),
+            });
+        }
+    }
     // Non-private last: curves that come later are drawn above earlier ones.
     columns.push(column(
         "non-private",

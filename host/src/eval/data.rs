@@ -115,6 +115,8 @@ pub struct Labelled {
     pub documents: DocumentVectors,
     /// `[documents]`, each a class.
     pub labels: Vec<usize>,
+    /// `[documents]`, what was encoded.
+    pub texts: Vec<String>,
 }
 
 impl Labelled {
@@ -126,6 +128,7 @@ impl Labelled {
         Self {
             documents: self.documents.subset(documents),
             labels: documents.iter().map(|d| self.labels[*d]).collect(),
+            texts: documents.iter().map(|d| self.texts[*d].clone()).collect(),
         }
     }
 }
@@ -313,15 +316,18 @@ impl Source {
             Some(folder) => self.cached(encoder, folder)?,
             None => self.embeddings(encoder)?.into_vectors(),
         };
-        // The texts are not needed any more.
-        self.documents = Vec::new();
         if let Some(position) = documents.rows().iter().position(|x| !x.is_finite()) {
             return Err(Error::NotFinite {
                 encoder: encoder.identity().name.clone(),
                 sentence: position / documents.dimension(),
             });
         }
-        Ok(Labelled { documents, labels })
+        let texts = std::mem::take(&mut self.documents).into_iter();
+        Ok(Labelled {
+            documents,
+            labels,
+            texts: texts.map(|document| document.text).collect(),
+        })
     }
 
     fn embeddings(&self, encoder: &dyn Encoder) -> Result<Embeddings<'_>> {

@@ -4,8 +4,15 @@
 //! Only with the cargo feature `train`. Public corpora only: sentence vectors are written to a cache,
 //! randomness is seeded, levels are looked at.
 
+pub mod authorship;
+pub mod authorship_report;
 pub mod columns;
 pub mod data;
+pub mod fidelity;
+pub mod linear;
+pub mod mailbox;
 pub mod metrics;
+mod page;
 pub mod report;
 pub mod sentences;
+pub mod word_columns;

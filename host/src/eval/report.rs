@@ -1,20 +1,19 @@
 //! The results of an evaluation as files: tables for programs, one page for people.
 
 use std::fmt::{Display, Write as _};
-use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 use undertone_core::epsilon::Epsilon;
 
 use super::data::Data;
+use super::page::{
+    self, COLOURS, Curve, GREYS, HIGHLIGHT, PAGE, Scale, Style, curves, escape, fields, figure,
+    head, svg,
+};
 use super::sentences::{Histogram, Measured, Options, Point, Role};
-use crate::error::{Error, Result};
-use crate::output::AtomicFile;
+use crate::error::Result;
 
 /// All results of a run.
 pub struct Report {
@@ -78,10 +77,9 @@ impl Report {
     /// Makes the folder `out`, if it is not there, and says now whether files can be written there.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::OutputPath`].
+    /// [`crate::Error::Io`] or [`crate::Error::OutputPath`].
     pub fn check(out: &Path) -> Result<()> {
-        fs::create_dir_all(out).map_err(Error::io("create the folder", out))?;
-        AtomicFile::check(out.join(PAGE))
+        page::check(out)
     }
 
     /// Writes `f1-vs-epsilon.csv`, `f1-vs-sentences.csv`, `histograms.csv`, `privacy-loss.csv`,
@@ -91,7 +89,7 @@ impl Report {
     /// Files of these names are replaced, others are left alone.
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::OutputPath`]; [`Error::Plot`].
+    /// [`crate::Error::Io`] or [`crate::Error::OutputPath`]; [`crate::Error::Plot`].
     pub fn write(&self, out: &Path) -> Result<()> {
         let files = [
             ("f1-vs-epsilon.csv", self.by_epsilon()),
@@ -101,14 +99,7 @@ impl Report {
             ("timings.csv", self.timings()),
             (PAGE, self.page()?),
         ];
-        for (name, text) in files {
-            let path = out.join(name);
-            let mut file = AtomicFile::create(&path)?;
-            file.write_all(text.as_bytes())
-                .map_err(Error::io("write", &path))?;
-            file.commit()?;
-        }
-        Ok(())
+        page::write(out, &files)
     }
 
     /// Each mechanism with its task.
@@ -164,7 +155,7 @@ impl Report {
         let _ = writeln!(
             row,
             ",{},{:.5},{:.5},{:.5},{:.5}",
-            self.options.trials, f1.mean, f1.sd, accuracy.mean, accuracy.sd
+            measured.releases.1, f1.mean, f1.sd, accuracy.mean, accuracy.sd
         );
         row
     }
@@ -226,34 +217,29 @@ impl Report {
     fn page(&self) -> Result<String> {
         let options = &self.options;
         let epsilons: Vec<String> = options.epsilons.iter().map(Epsilon::to_string).collect();
-        let mut page = format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <title>undertone: evaluation</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-             <h1>What is left of a document after its release</h1>\n\
-             <p>Each test document of a public, labelled corpus is released once for each ε and trial; a \
+        let mut body = format!(
+            "<p>Each test document of a public, labelled corpus is released once for each ε and trial; a \
              classifier, trained on the means of public sentence vectors, then guesses its class from the \
              release alone. Higher is better. {} trials each, mean ± standard deviation, in percent. \
              Settings of a mechanism (such as the number of directions p) are chosen for each ε on \
              validation documents that are neither trained nor tested on.</p>\n\
              <dl>\n<dt>ε</dt><dd>{}; documents cut at ε = {}</dd>\n\
              <dt>candidates</dt><dd>at most {} training documents of at least {} sentences</dd>\n\
-             <dt>seed</dt><dd>{}</dd>\n<dt>version</dt><dd>undertone {}</dd>\n\
-             <dt>to repeat it</dt><dd><code>{}</code></dd>\n</dl>\n",
+             {}</dl>\n",
             options.trials,
             epsilons.join(", "),
             options.fixed_epsilon,
             options.candidates,
             options.min_sentences,
-            options.seed,
-            env!("CARGO_PKG_VERSION"),
-            escape(&self.command),
+            page::repeat(options.seed, &self.command),
         );
         for task in &self.tasks {
-            page += &self.section(task)?;
+            body += &self.section(task)?;
         }
-        page += "</body>\n</html>\n";
-        Ok(page)
+        Ok(page::page(
+            "What is left of a document after its release",
+            &body,
+        ))
     }
 
     fn section(&self, task: &TaskReport) -> Result<String> {
@@ -274,7 +260,7 @@ impl Report {
         page += "<h3>Macro F1 against ε</h3>\n";
         page += &figure(
             "Macro F1 (%) against ε, test documents as they are.",
-            &curves(
+            &f1_curves(
                 &task.measured,
                 &styles,
                 "ε",
@@ -297,7 +283,7 @@ impl Report {
         );
         page += &figure(
             "Macro F1 (%) with each test document cut to its first k sentences; shorter ones are whole.",
-            &curves(
+            &f1_curves(
                 &task.measured,
                 &styles,
                 "k, first sentences of a document",
@@ -338,7 +324,7 @@ impl Report {
                 page,
                 "<tr{}>{}<td class=\"text\">{}</td><td>{:.1} µs</td></tr>",
                 highlight(measured),
-                style.name(measured),
+                style.name(&measured.name),
                 escape(&measured.promise),
                 measured.per_release.as_secs_f64() * 1e6
             );
@@ -370,66 +356,6 @@ impl Report {
             let _ = writeln!(html, "<td>{pairs}</td></tr>");
         }
         html + "</table></div>\n"
-    }
-}
-
-/// The name of the page.
-const PAGE: &str = "report.html";
-
-const STYLE: &str = "
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 60rem;
-  margin: 0 auto; padding: 1rem; }
-h1 { line-height: 1.2; } h2 { margin-top: 3rem; border-bottom: 1px solid #bbb; }
-dt { font-weight: 600; } dd { margin: 0 0 .4rem; } code { overflow-wrap: anywhere; }
-figure { margin: 1rem 0; } figcaption { color: #555; font-size: .9rem; }
-svg { width: 100%; height: auto; }
-.wide { overflow-x: auto; }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); gap: 1rem; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #ddd; }
-th:first-child, .text { text-align: left; } td { white-space: nowrap; } td.text { white-space: normal; }
-small { color: #666; display: block; }
-.dot { display: inline-block; width: .8em; height: .8em; border-radius: 50%; margin-right: .4em; }
-.default { background: #fff3e6; font-weight: 600; }
-@media print { body { max-width: none; font-size: 11px; } figure, tr { break-inside: avoid; }
-  .wide { overflow: visible; } .default, .dot { print-color-adjust: exact; } }
-";
-
-/// Colours that differ for colour-blind readers too (Okabe and Ito 2008); grey is for baselines, the
-/// first one for the default.
-const HIGHLIGHT: RGBColor = RGBColor(213, 94, 0);
-const COLOURS: [RGBColor; 6] = [
-    RGBColor(0, 114, 178),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 0, 0),
-];
-const GREYS: [RGBColor; 3] = [
-    RGBColor(110, 110, 110),
-    RGBColor(150, 150, 150),
-    RGBColor(185, 185, 185),
-];
-
-/// How a mechanism is drawn.
-#[derive(Clone, Copy)]
-struct Style {
-    colour: RGBColor,
-    width: u32,
-    /// Another encoder than the first mechanism's.
-    dashed: bool,
-}
-
-impl Style {
-    /// The first cell of a row: a mark in the colour of the curve, and the name.
-    fn name(self, measured: &Measured) -> String {
-        let RGBColor(red, green, blue) = self.colour;
-        format!(
-            "<th><span class=\"dot\" style=\"background:rgb({red},{green},{blue})\"></span>{}</th>",
-            escape(&measured.name)
-        )
     }
 }
 
@@ -467,35 +393,6 @@ fn highlight(measured: &Measured) -> &'static str {
     }
 }
 
-/// Fields of a line of CSV.
-fn fields(fields: &[&str]) -> String {
-    let quoted = fields.iter().map(|field| {
-        if field.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", field.replace('"', "\"\""))
-        } else {
-            (*field).to_owned()
-        }
-    });
-    quoted.collect::<Vec<String>>().join(",")
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
-fn figure(caption: &str, svg: &str) -> String {
-    let caption = escape(caption);
-    format!("<figure>\n{svg}\n<figcaption>{caption}</figcaption>\n</figure>\n")
-}
-
-fn head(x: &str, values: &[String], more: &str) -> String {
-    let cells: String = values.iter().map(|x| format!("<th>{x}</th>")).collect();
-    format!("<div class=\"wide\"><table>\n<tr><th>{x} =</th>{cells}{more}</tr>\n")
-}
-
 /// Mean ± standard deviation of macro F₁ in percent, and the setting.
 fn table<X: Display + PartialEq>(
     x: &str,
@@ -507,7 +404,12 @@ fn table<X: Display + PartialEq>(
     let heads: Vec<String> = values.iter().map(X::to_string).collect();
     let mut html = head(x, &heads, "");
     for (measured, style) in measured.iter().zip(styles) {
-        let _ = write!(html, "<tr{}>{}", highlight(measured), style.name(measured));
+        let _ = write!(
+            html,
+            "<tr{}>{}",
+            highlight(measured),
+            style.name(&measured.name)
+        );
         for value in values {
             match points(measured).iter().find(|point| point.x == *value) {
                 None => html += "<td>–</td>",
@@ -527,135 +429,26 @@ fn table<X: Display + PartialEq>(
     html + "</table></div>\n"
 }
 
-/// Room for the names at the right of a plot, in pixels.
-const NAMES: i32 = 210;
-
-/// Distance of two lines of text, in pixels.
-const LINE: i32 = 20;
-
-type Drawing<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
-/// Draws an SVG of this size.
-fn svg(
-    size: (u32, u32),
-    draw: impl FnOnce(&Drawing<'_>) -> Result<(), Box<dyn std::error::Error>>,
-) -> Result<String> {
-    let mut text = String::new();
-    {
-        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        draw(&root)
-            .and_then(|()| Ok(root.present()?))
-            .map_err(|error| Error::Plot {
-                problem: error.to_string(),
-            })?;
-    }
-    Ok(text)
-}
-
-/// Curves with error bars over a logarithmic axis, each with its name at its end.
-fn curves<X>(
+/// Curves of macro F₁ in per cent.
+fn f1_curves<X>(
     measured: &[Measured],
     styles: &[Style],
     x_name: &str,
     points: impl Fn(&Measured) -> &Vec<Point<X>>,
     value: impl Fn(&X) -> f64,
 ) -> Result<String> {
-    let curve = |measured: &Measured| -> Vec<(f64, f64, f64)> {
-        let points = points(measured).iter().map(|point| {
-            let f1 = point.score.macro_f1;
-            (value(&point.x), 100.0 * f1.mean, 100.0 * f1.sd)
-        });
-        points.collect()
-    };
-    let all: Vec<Vec<(f64, f64, f64)>> = measured.iter().map(curve).collect();
-    let mut ticks: Vec<f64> = all.iter().flatten().map(|(x, ..)| *x).collect();
-    ticks.sort_unstable_by(f64::total_cmp);
-    ticks.dedup();
-    let (Some(first), Some(last)) = (ticks.first(), ticks.last()) else {
-        return Ok(String::new());
-    };
-    // Room beside the first and the last point.
-    let (left, right) = (first.ln() - 0.1, last.ln() + 0.1);
-    svg((760, 440), |root| {
-        let mut chart = ChartBuilder::on(root)
-            .margin(10)
-            .margin_right(NAMES)
-            .x_label_area_size(50)
-            .y_label_area_size(50)
-            .build_cartesian_2d(left..right, 0.0..100.0)?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .x_labels(0)
-            .y_labels(6)
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(RGBColor(225, 225, 225))
-            .label_style(("sans-serif", 15))
-            .y_label_formatter(&|y| format!("{y:.0}"))
-            .draw()?;
-        let middle = |size: i32| ("sans-serif", size).into_text_style(root);
-        let below = Pos::new(HPos::Center, VPos::Top);
-        for tick in &ticks {
-            let (x, y) = chart.plotting_area().map_coordinate(&(tick.ln(), 0.0));
-            let text = Text::new(format!("{tick}"), (x, y + 7), middle(15).pos(below));
-            root.draw(&text)?;
-        }
-        let centre = ((left + right) / 2.0, 0.0);
-        let (x, y) = chart.plotting_area().map_coordinate(&centre);
-        root.draw(&Text::new(x_name, (x, y + 30), middle(15).pos(below)))?;
-
-        let mut ends = Vec::new();
-        for ((curve, measured), style) in all.iter().zip(measured).zip(styles) {
-            let line = style.colour.stroke_width(style.width);
-            let bars = curve
-                .iter()
-                .filter(|(.., sd)| *sd > 0.0)
-                .map(|(x, mean, sd)| {
-                    let ends = [mean - sd, mean + sd];
-                    PathElement::new(ends.map(|y| (x.ln(), y)).to_vec(), line)
-                });
-            chart.draw_series(bars)?;
-            let points: Vec<(f64, f64)> = curve.iter().map(|(x, y, _)| (x.ln(), *y)).collect();
-            if style.dashed {
-                chart.draw_series(DashedLineSeries::new(points.clone(), 6, 4, line))?;
-            } else {
-                chart.draw_series(LineSeries::new(points.clone(), line))?;
-            }
-            let mark = style.colour.filled();
-            let radius = style.width + 1;
-            chart.draw_series(points.iter().map(|at| Circle::new(*at, radius, mark)))?;
-            if let Some(end) = points.last() {
-                ends.push((chart.plotting_area().map_coordinate(end), measured, style));
-            }
-        }
-        // Names beside the ends of their curves, moved apart where they would overlap.
-        ends.sort_by_key(|((_, y), ..)| *y);
-        let mut next = i32::MIN;
-        let mut places: Vec<i32> = ends
+    let all = measured.iter().zip(styles).map(|(measured, style)| Curve {
+        name: &measured.name,
+        style: *style,
+        points: points(measured)
             .iter()
-            .map(|((_, y), ..)| {
-                let place = (*y).max(next);
-                next = place + LINE;
-                place
+            .map(|point| {
+                let f1 = point.score.macro_f1;
+                (value(&point.x), 100.0 * f1.mean, 100.0 * f1.sd)
             })
-            .collect();
-        let mut limit = chart.plotting_area().get_pixel_range().1.end;
-        for place in places.iter_mut().rev() {
-            *place = (*place).min(limit);
-            limit = *place - LINE;
-        }
-        for (((x, y), measured, style), place) in ends.into_iter().zip(places) {
-            let colour = style.colour;
-            root.draw(&PathElement::new(
-                [(x + 6, y), (x + 20, place)],
-                colour.stroke_width(1),
-            ))?;
-            let beside = Pos::new(HPos::Left, VPos::Center);
-            let text = middle(16).color(&colour).pos(beside);
-            root.draw(&Text::new(measured.name.clone(), (x + 24, place), text))?;
-        }
-        Ok(())
-    })
+            .collect(),
+    });
+    curves(&all.collect::<Vec<Curve<'_>>>(), x_name, Scale::Percent)
 }
 
 /// Shares of candidates by their level above the best.

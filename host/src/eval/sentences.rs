@@ -109,7 +109,7 @@ pub trait Mechanism {
 }
 
 /// One release of every document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Draw {
     /// The privacy parameter.
     pub epsilon: Epsilon,
@@ -121,13 +121,13 @@ pub struct Draw {
 
 impl Draw {
     /// All trials at one ε.
-    fn trials(epsilon: Epsilon, options: &Options) -> Vec<Self> {
+    fn trials(epsilon: Epsilon, trials: usize, seed: u64) -> Vec<Self> {
         let draw = |trial| Self {
             epsilon,
             trial,
-            seed: options.seed,
+            seed,
         };
-        (0..options.trials).map(draw).collect()
+        (0..trials).map(draw).collect()
     }
 
     /// Randomness for one document: of its own, so that results do not depend on threads or on what
@@ -146,7 +146,7 @@ impl Draw {
 }
 
 /// A mechanism with the settings from which the best is taken for each ε.
-pub struct Column {
+pub struct Column<'a> {
     /// Its name.
     pub name: String,
     /// What it promises, for which neighbours.
@@ -154,7 +154,18 @@ pub struct Column {
     /// What it is to the reader.
     pub role: Role,
     /// At least one.
-    pub variants: Vec<Box<dyn Mechanism>>,
+    pub variants: Vec<Box<dyn Mechanism + 'a>>,
+    /// If all test documents as often as others are too much.
+    pub part: Option<Part>,
+}
+
+/// Part of the test documents, fewer times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The numbers of the test documents that are released.
+    pub documents: Vec<usize>,
+    /// How often each is.
+    pub trials: usize,
 }
 
 /// Macro F₁ and accuracy over trials.
@@ -208,6 +219,8 @@ pub struct Measured {
     pub promise: String,
     /// What it is to the reader.
     pub role: Role,
+    /// Test documents that were released, and how often each was.
+    pub releases: (usize, usize),
     /// Test documents as they are.
     pub by_epsilon: Vec<Point<Epsilon>>,
     /// Test documents cut to their first sentences, at the fixed ε.
@@ -432,15 +445,11 @@ fn lengths(documents: &DocumentVectors) -> Vec<usize> {
 ///
 /// # Errors
 /// Errors of the mechanisms.
-pub fn measure(data: &Data, columns: &[Column], options: &Options) -> Result<Vec<Measured>> {
+pub fn measure(data: &Data, columns: &[Column<'_>], options: &Options) -> Result<Vec<Measured>> {
     let validation = data.learning.subset(&data.validation);
-    let cuts: Vec<(usize, DocumentVectors)> = lengths(&data.test.documents)
-        .into_iter()
-        .map(|length| (length, data.test.documents.cut(length)))
-        .collect();
+    let lengths = lengths(&data.test.documents);
     let classes = data.classes.len();
-    let score = |predictions: &[Vec<usize>]| {
-        let labels = &data.test.labels;
+    let score = |labels: &[usize], predictions: &[Vec<usize>]| {
         let f1s: Vec<f64> = predictions
             .iter()
             .map(|predicted| macro_f1(labels, predicted, classes))
@@ -456,6 +465,10 @@ pub fn measure(data: &Data, columns: &[Column], options: &Options) -> Result<Vec
     };
     let mut measured = Vec::new();
     for column in columns {
+        let part = column.part.as_ref();
+        let test = part.map(|part| data.test.subset(&part.documents));
+        let test = test.as_ref().unwrap_or(&data.test);
+        let trials = part.map_or(options.trials, |part| part.trials);
         let start = Instant::now();
         let mut epsilons = options.epsilons.clone();
         if !epsilons.contains(&options.fixed_epsilon) {
@@ -485,19 +498,19 @@ pub fn measure(data: &Data, columns: &[Column], options: &Options) -> Result<Vec
             }
             let draws: Vec<Draw> = own
                 .iter()
-                .flat_map(|epsilon| Draw::trials(*epsilon, options))
+                .flat_map(|epsilon| Draw::trials(*epsilon, trials, options.seed))
                 .collect();
-            let predictions = variant.predict(&data.test.documents, &draws)?;
-            for (epsilon, trials) in own.iter().zip(predictions.chunks(options.trials)) {
+            let predictions = variant.predict(&test.documents, &draws)?;
+            for (epsilon, predictions) in own.iter().zip(predictions.chunks(trials)) {
                 by_epsilon.push(Point {
                     x: *epsilon,
                     setting: variant.setting(),
-                    score: score(trials),
+                    score: score(&test.labels, predictions),
                 });
             }
         }
         by_epsilon.sort_by_key(|point| point.x.micro());
-        let releases = data.test.labels.len() * options.trials * options.epsilons.len();
+        let releases = test.labels.len() * trials * options.epsilons.len();
         let per_release = start.elapsed() / u32::try_from(releases.max(1)).unwrap_or(u32::MAX);
 
         let fixed = epsilons.iter().zip(&chosen);
@@ -508,16 +521,17 @@ pub fn measure(data: &Data, columns: &[Column], options: &Options) -> Result<Vec
         let mut histogram = None;
         let mut losses = Vec::new();
         if let Some(variant) = fixed {
-            let draws = Draw::trials(options.fixed_epsilon, options);
-            for (length, documents) in &cuts {
+            let draws = Draw::trials(options.fixed_epsilon, trials, options.seed);
+            for length in &lengths {
+                let predictions = variant.predict(&test.documents.cut(*length), &draws)?;
                 by_sentences.push(Point {
                     x: *length,
                     setting: variant.setting(),
-                    score: score(&variant.predict(documents, &draws)?),
+                    score: score(&test.labels, &predictions),
                 });
             }
             if let Some(selection) = variant.selection() {
-                let documents = &data.test.documents;
+                let documents = &test.documents;
                 histogram =
                     Some(selection.histogram(documents, &options.epsilons, options.seed)?);
                 losses = selection.losses(documents, &options.epsilons)?;
@@ -528,6 +542,7 @@ pub fn measure(data: &Data, columns: &[Column], options: &Options) -> Result<Vec
             encoder: data.encoder.name.clone(),
             promise: column.promise.clone(),
             role: column.role,
+            releases: (test.labels.len(), trials),
             by_epsilon,
             by_sentences,
             histogram,
@@ -541,7 +556,7 @@ pub fn measure(data: &Data, columns: &[Column], options: &Options) -> Result<Vec
 
 /// For each ε the variant with the best mean score on the validation documents; the first of equals.
 fn choose(
-    column: &Column,
+    column: &Column<'_>,
     validation: &DocumentVectors,
     epsilons: &[Epsilon],
     options: &Options,
@@ -551,7 +566,7 @@ fn choose(
     if column.variants.len() > 1 {
         let draws: Vec<Draw> = epsilons
             .iter()
-            .flat_map(|epsilon| Draw::trials(*epsilon, options))
+            .flat_map(|epsilon| Draw::trials(*epsilon, options.trials, options.seed))
             .collect();
         for (index, variant) in column.variants.iter().enumerate() {
             let predictions = variant.predict(validation, &draws)?;
@@ -678,7 +693,7 @@ mod tests {
     #[test]
     fn mechanisms_stand_where_they_should_on_the_demo_corpus() {
         let (data, options) = (demo_data(), small_options());
-        let columns = columns(&data, Extent::All, &nearest_mean, &options).unwrap();
+        let columns = columns(&data, Extent::All, None, &nearest_mean, &options).unwrap();
         let measured = measure(&data, &columns, &options).unwrap();
         let f1 = |name, epsilon| macro_f1_of(&measured, name, epsilon);
         assert!(f1("non-private", 0) > 0.9);
@@ -712,7 +727,7 @@ mod tests {
     fn what_is_measured_depends_on_the_seed_alone() {
         let (data, mut options) = (demo_data(), small_options());
         let scores = |options: &Options| {
-            let columns = columns(&data, Extent::All, &nearest_mean, options).unwrap();
+            let columns = columns(&data, Extent::All, None, &nearest_mean, options).unwrap();
             let measured = measure(&data, &columns, options).unwrap();
             let depth = measured
                 .into_iter()
@@ -757,6 +772,7 @@ mod tests {
             promise: String::new(),
             role: Role::Candidate,
             variants: vec![Box::new(From { micro: 2 }), Box::new(From { micro: 3 })],
+            part: None,
         };
         let documents = DocumentVectors::new(1, vec![0.0; 4], vec![0, 1, 2, 3, 4]);
         let epsilons = [1, 2, 3].map(|micro| Epsilon::from_micro(micro).unwrap());

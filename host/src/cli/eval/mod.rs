@@ -1,18 +1,32 @@
 //! `undertone eval`: experiments on public corpora, a file each.
 
+mod authorship;
 mod sentences;
+
+use std::env;
 
 use clap::Subcommand;
 use undertone::error::Result;
 
 #[derive(Subcommand)]
 pub(super) enum Experiment {
+    /// Whether bags of words hide their author and keep their topic, and what is left of a word, against epsilon.
+    Authorship(authorship::Arguments),
     /// How well released documents can be classified, against epsilon and the number of sentences.
     Sentences(sentences::Arguments),
 }
 
 pub(super) fn run(experiment: Experiment) -> Result<()> {
     match experiment {
+        Experiment::Authorship(arguments) => authorship::run(arguments),
         Experiment::Sentences(arguments) => sentences::run(arguments),
     }
+}
+
+/// How to repeat this run.
+fn command() -> String {
+    let arguments = ["undertone".to_owned()]
+        .into_iter()
+        .chain(env::args().skip(1));
+    arguments.collect::<Vec<String>>().join(" ")
 }

@@ -1,6 +1,5 @@
 //! `undertone eval sentences`.
 
-use std::env;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -11,7 +10,10 @@ use undertone::eval::columns::{Extent, columns};
 use undertone::eval::data::{Data, Task};
 use undertone::eval::report::{Report, TaskReport};
 use undertone::eval::sentences::{Options, measure, perceptron};
+use undertone::eval::word_columns::{self, Words};
+use undertone::vocabulary::Vectors;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::format::MAX_WORDS;
 
 use crate::cli::EncoderArgs;
 
@@ -52,6 +54,13 @@ pub(in crate::cli) struct Arguments {
     /// Seed of everything that is drawn.
     #[arg(long, default_value_t = Options::default().seed)]
     seed: u64,
+    /// Word vectors (.npy with NAME.vocab.txt beside it, or GloVe or word2vec text): compares with documents of which
+    /// each word was exchanged.
+    #[arg(long, value_name = "FILE")]
+    word_vectors: Option<PathBuf>,
+    /// Test documents of which each word is exchanged, at most.
+    #[arg(long, default_value_t = 300, requires = "word_vectors", value_parser = clap::value_parser!(u32).range(1..))]
+    word_documents: u32,
     /// The folder of the report.
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
@@ -73,6 +82,18 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         })?;
     }
     let encoder = arguments.encoder.open(LexiconEncoder::embedded)?;
+    let vocabulary = arguments.word_vectors.as_ref().map(|path| {
+        let vectors = Vectors::open(path)?;
+        word_columns::check(&vectors, &arguments.epsilons)?;
+        word_columns::check(&vectors, &[arguments.cut_epsilon])?;
+        Ok(vectors.lexicon_pack(None, MAX_WORDS as usize)?.pack)
+    });
+    let vocabulary = vocabulary.transpose()?;
+    let words = vocabulary.as_ref().map(|pack| Words {
+        pack,
+        encoder: encoder.encoder.as_ref(),
+        documents: arguments.word_documents as usize,
+    });
     let mut options = Options {
         epsilons: arguments.epsilons,
         fixed_epsilon: arguments.cut_epsilon,
@@ -96,11 +117,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
 
     let mut report = Report {
         options,
-        command: ["undertone".to_owned()]
-            .into_iter()
-            .chain(env::args().skip(1))
-            .collect::<Vec<String>>()
-            .join(" "),
+        command: super::command(),
         tasks: Vec::new(),
     };
     for task in &tasks {
@@ -120,15 +137,14 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
             encoding.as_secs_f64()
         );
         let start = Instant::now();
-        let columns_of = |data, extent| columns(data, extent, &perceptron, &report.options);
-        let columns = columns_of(&data, Extent::All)?;
+        let compared = columns(&data, Extent::All, words, &perceptron, &report.options)?;
         let preparing = start.elapsed();
-        let mut measured = measure(&data, &columns, &report.options)?;
+        let mut measured = measure(&data, &compared, &report.options)?;
         if encoder.lexicon.is_none() {
             // What a device without a neural runtime can do.
             let words = Data::load(task, &LexiconEncoder::embedded(), None, arguments.seed)?;
-            let columns = columns_of(&words, Extent::Encoder)?;
-            measured.extend(measure(&words, &columns, &report.options)?);
+            let compared = columns(&words, Extent::Encoder, None, &perceptron, &report.options)?;
+            measured.extend(measure(&words, &compared, &report.options)?);
         }
         eprintln!("  measured after {:.0} s", start.elapsed().as_secs_f64());
         let done = TaskReport::new(&data, encoding, preparing, measured);
