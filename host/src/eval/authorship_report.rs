@@ -65,6 +65,24 @@ fn name(mechanism: WordMechanism) -> &'static str {
     }
 }
 
+fn name_of(way: fidelity::Way) -> &'static str {
+    match way {
+        fidelity::Way::Mechanism(mechanism) => name(mechanism),
+        fidelity::Way::Certified => "selection (certified table)",
+    }
+}
+
+fn style_of(way: fidelity::Way) -> Style {
+    match way {
+        fidelity::Way::Mechanism(mechanism) => style(mechanism),
+        fidelity::Way::Certified => Style {
+            colour: HIGHLIGHT,
+            width: 2,
+            dashed: true,
+        },
+    }
+}
+
 fn style(mechanism: WordMechanism) -> Style {
     let (colour, width) = match mechanism {
         WordMechanism::Selection(Rule::PermuteAndFlip) => (HIGHLIGHT, 4),
@@ -109,11 +127,26 @@ fn exactly(value: f64) -> MeanSd {
     }
 }
 
-/// What of a word the two mechanisms are compared at.
+/// The ε of three ways to exchange a word that keep equally much of it.
 struct Comparison {
     what: String,
     selection: Option<f64>,
+    certified: Option<f64>,
     noise: Option<f64>,
+}
+
+impl Comparison {
+    /// The ε of selection, of a certified table and of noise, and what the last is of the first two.
+    fn values(&self) -> [Option<f64>; 5] {
+        let ratio = |to: Option<f64>| self.noise.zip(to).map(|(noise, to)| noise / to);
+        [
+            self.selection,
+            self.certified,
+            self.noise,
+            ratio(self.selection),
+            ratio(self.certified),
+        ]
+    }
 }
 
 impl Report {
@@ -243,7 +276,7 @@ impl Report {
         for curve in &self.fidelity.curves {
             for point in &curve.points {
                 let (epsilon, same, distance) = (point.epsilon, point.same, point.distance);
-                let start = fields(&[name(curve.mechanism)]);
+                let start = fields(&[name_of(curve.way)]);
                 let _ = writeln!(csv, "{start},{epsilon},{same:.6},{distance:.6}");
             }
         }
@@ -252,12 +285,13 @@ impl Report {
 
     /// The ε of selection and of noise with nearest word at equal fidelity.
     fn comparisons(&self) -> Vec<Comparison> {
-        let [selection, _, noise] = &self.fidelity.curves[..] else {
+        let [selection, _, noise, certified] = &self.fidelity.curves[..] else {
             return Vec::new();
         };
         let compare = |what: String, goal: f64, value: fn(&Fidelity) -> f64| Comparison {
             what,
             selection: selection.epsilon_at(goal, value),
+            certified: certified.epsilon_at(goal, value),
             noise: noise.epsilon_at(goal, value),
         };
         let same = [0.25, 0.5, 0.75].map(|goal| {
@@ -274,21 +308,16 @@ impl Report {
     }
 
     fn ratio_table(&self) -> String {
-        let mut csv = "at,epsilon_selection,epsilon_laplace,ratio\n".to_owned();
+        let mut csv = "at,epsilon_selection,epsilon_certified,epsilon_laplace,laplace_over_selection,laplace_over_certified\n"
+            .to_owned();
         for comparison in self.comparisons() {
             let text =
                 |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
-            let (selection, noise) = (comparison.selection, comparison.noise);
-            let ratio = selection
-                .zip(noise)
-                .map(|(selection, noise)| noise / selection);
-            let what = fields(&[&comparison.what]);
             let _ = writeln!(
                 csv,
-                "{what},{},{},{}",
-                text(selection),
-                text(noise),
-                text(ratio)
+                "{},{}",
+                fields(&[&comparison.what]),
+                comparison.values().map(text).join(",")
             );
         }
         csv
@@ -546,8 +575,8 @@ impl Report {
         );
         let curves = |value: &dyn Fn(&Fidelity) -> f64| -> Vec<Curve<'static>> {
             let of = |curve: &fidelity::Curve| Curve {
-                name: name(curve.mechanism),
-                style: style(curve.mechanism),
+                name: name_of(curve.way),
+                style: style_of(curve.way),
                 points: curve
                     .points
                     .iter()
@@ -575,21 +604,15 @@ impl Report {
                 Scale::Percent,
             )?,
         );
-        html += "<div class=\"wide\"><table>\n<tr><th>equal fidelity</th><th>ε of selection</th><th>ε of Laplace + \
-                 nearest</th><th>ratio</th></tr>\n";
+        html += "<div class=\"wide\"><table>\n<tr><th>equal fidelity</th><th>ε of selection</th><th>with a certified \
+                 table</th><th>ε of Laplace + nearest</th><th>ratio to selection</th><th>to certified</th></tr>\n";
         for comparison in self.comparisons() {
             let text = |value: Option<f64>| value.map_or("–".to_owned(), |x| format!("{x:.2}"));
-            let (selection, noise) = (comparison.selection, comparison.noise);
-            let ratio = selection
-                .zip(noise)
-                .map(|(selection, noise)| noise / selection);
             let _ = writeln!(
                 html,
-                "<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
+                "<tr><th>{}</th><td>{}</td></tr>",
                 comparison.what,
-                text(selection),
-                text(noise),
-                text(ratio)
+                comparison.values().map(text).join("</td><td>")
             );
         }
         Ok(html + "</table></div>\n</section>\n")

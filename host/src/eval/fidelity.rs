@@ -8,6 +8,7 @@ use undertone_core::words::{Vocabulary, WordMechanism};
 
 use super::sentences::Draw;
 use crate::audit::Law;
+use crate::certificate::certified_table;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 
@@ -16,6 +17,9 @@ use crate::progress::Progress;
 pub struct Options {
     /// The privacy parameters, per unit of distance, ascending.
     pub epsilons: Vec<Epsilon>,
+    /// The privacy parameters of selection by a certified table, ascending. Every one takes two passes over all
+    /// pairs of words.
+    pub certified: Vec<Epsilon>,
     /// Private words, drawn uniformly from the vocabulary.
     pub words: usize,
     /// How often a mechanism without a computable law is drawn from for each word.
@@ -35,19 +39,37 @@ pub struct Fidelity {
     pub distance: f64,
 }
 
+/// How a word is exchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As on a device.
+    Mechanism(WordMechanism),
+    /// By the exponential mechanism with the table that was [certified](certified_table) for the vocabulary.
+    Certified,
+}
+
+/// A way at one ε.
+#[derive(Clone, Copy)]
+struct Setting {
+    way: Way,
+    epsilon: Epsilon,
+    /// The weights of selection.
+    ratio: Ratio,
+}
+
 /// What was found for one word.
 struct OfWord {
     /// The mean distance to all words.
     any: f64,
-    /// The probability of the word itself and the distance to what comes out, `[mechanisms][epsilons]`.
+    /// The probability of the word itself and the distance to what comes out, one for each setting.
     found: Vec<(f64, f64)>,
 }
 
-/// The fidelity of a mechanism at each ε.
+/// The fidelity of a way at each ε.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// The mechanism.
-    pub mechanism: WordMechanism,
+    /// The way.
+    pub way: Way,
     /// By ascending ε.
     pub points: Vec<Fidelity>,
 }
@@ -55,7 +77,7 @@ pub struct Curve {
 /// The curves of a vocabulary.
 #[derive(Clone, Debug)]
 pub struct Curves {
-    /// Permute-and-flip, the exponential mechanism, Laplace and nearest word.
+    /// Permute-and-flip, the exponential mechanism, Laplace and nearest word, the certified table.
     pub curves: Vec<Curve>,
     /// The mean distance of the private words to all words.
     pub any: f64,
@@ -72,12 +94,26 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
     let words: Vec<u32> = (0..options.words).map(draw).collect();
     let step = 2f64.powi(vocabulary.lexicon().vector_exponent());
     let distance = |a: u32, b: u32| (vocabulary.squared_distance(a, b) as f64).sqrt() * step;
+    let everyone: Vec<u32> = (0..n).collect();
     let mechanisms = [
         WordMechanism::Selection(Rule::PermuteAndFlip),
         WordMechanism::Selection(Rule::Exponential),
         WordMechanism::LaplaceNearest,
     ];
-    let steps = words.len() * options.epsilons.len() * mechanisms.len();
+    let of_device = mechanisms.iter().flat_map(|mechanism| {
+        options.epsilons.iter().map(|epsilon| Setting {
+            way: Way::Mechanism(*mechanism),
+            epsilon: *epsilon,
+            ratio: Ratio::per_unit(*epsilon, vocabulary.unit_exponent()),
+        })
+    });
+    let certified = options.certified.iter().map(|epsilon| Setting {
+        way: Way::Certified,
+        epsilon: *epsilon,
+        ratio: certified_table(vocabulary, &everyone, *epsilon).ratio(vocabulary),
+    });
+    let settings: Vec<Setting> = of_device.chain(certified).collect();
+    let steps = words.len() * settings.len();
     let progress = Progress::new("measuring words", steps as u64);
     let of_word = |(number, word): (usize, &u32)| -> Result<OfWord> {
         let mut levels = Vec::new();
@@ -87,36 +123,40 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
         let distances: Vec<f64> = (0..n).map(|other| distance(*word, other)).collect();
         let any = distances.iter().sum::<f64>() / distances.len() as f64;
         let mut found = Vec::new();
-        for mechanism in mechanisms {
-            for epsilon in &options.epsilons {
-                found.push(match mechanism {
-                    WordMechanism::Selection(rule) => {
-                        let ratio = Ratio::per_unit(*epsilon, vocabulary.unit_exponent());
-                        let law = Law::new(levels.clone(), ratio, rule);
-                        let terms = distances.iter().enumerate();
-                        let mean = terms.map(|(other, distance)| law.probability(other) * distance);
-                        (law.probability(*word as usize), mean.sum::<f64>())
+        for Setting {
+            way,
+            epsilon,
+            ratio,
+        } in settings.iter().copied()
+        {
+            let selection = |rule| {
+                let law = Law::new(levels.clone(), ratio, rule);
+                let terms = distances.iter().enumerate();
+                let mean = terms.map(|(other, distance)| law.probability(other) * distance);
+                (law.probability(*word as usize), mean.sum::<f64>())
+            };
+            found.push(match way {
+                Way::Certified => selection(Rule::Exponential),
+                Way::Mechanism(WordMechanism::Selection(rule)) => selection(rule),
+                Way::Mechanism(mechanism) => {
+                    let draw = Draw {
+                        epsilon,
+                        trial: 0,
+                        seed: options.seed,
+                    };
+                    let rng = &mut draw.rng(number);
+                    let (mut same, mut sum) = (0usize, 0.0);
+                    for _ in 0..options.draws {
+                        let drawn = vocabulary.draw(*word, mechanism, epsilon, rng);
+                        let drawn = drawn.map_err(Error::Words)?;
+                        same += usize::from(drawn == *word);
+                        sum += distances[drawn as usize];
                     }
-                    _ => {
-                        let draw = Draw {
-                            epsilon: *epsilon,
-                            trial: 0,
-                            seed: options.seed,
-                        };
-                        let rng = &mut draw.rng(number);
-                        let (mut same, mut sum) = (0usize, 0.0);
-                        for _ in 0..options.draws {
-                            let drawn = vocabulary.draw(*word, mechanism, *epsilon, rng);
-                            let drawn = drawn.map_err(Error::Words)?;
-                            same += usize::from(drawn == *word);
-                            sum += distances[drawn as usize];
-                        }
-                        let draws = options.draws as f64;
-                        (same as f64 / draws, sum / draws)
-                    }
-                });
-                progress.advance(1);
-            }
+                    let draws = options.draws as f64;
+                    (same as f64 / draws, sum / draws)
+                }
+            });
+            progress.advance(1);
         }
         Ok(OfWord { any, found })
     };
@@ -126,22 +166,26 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
         .map(of_word)
         .collect::<Result<Vec<_>>>()?;
     let mean = |of: &dyn Fn(&OfWord) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
-    let curve = |(number, mechanism): (usize, WordMechanism)| {
-        let points = options.epsilons.iter().enumerate().map(|(place, epsilon)| {
-            let at = number * options.epsilons.len() + place;
-            Fidelity {
-                epsilon: *epsilon,
-                same: mean(&|word| word.found[at].0),
-                distance: mean(&|word| word.found[at].1),
-            }
+    let curve = |way: Way| {
+        let settings = settings.iter().enumerate();
+        let own = settings.filter(|(_, setting)| setting.way == way);
+        let points = own.map(|(at, setting)| Fidelity {
+            epsilon: setting.epsilon,
+            same: mean(&|word| word.found[at].0),
+            distance: mean(&|word| word.found[at].1),
         });
         Curve {
-            mechanism,
+            way,
             points: points.collect(),
         }
     };
+    let ways = mechanisms.map(Way::Mechanism);
     Ok(Curves {
-        curves: mechanisms.into_iter().enumerate().map(curve).collect(),
+        curves: ways
+            .into_iter()
+            .chain([Way::Certified])
+            .map(curve)
+            .collect(),
         any: mean(&|word| word.any),
     })
 }
@@ -186,13 +230,16 @@ mod tests {
             epsilons: [1, 2, 4, 8, 16, 32]
                 .map(|x| Epsilon::from_micro(x * 1_000_000).unwrap())
                 .to_vec(),
+            certified: [1, 2, 4]
+                .map(|x| Epsilon::from_micro(x * 1_000_000).unwrap())
+                .to_vec(),
             words: 20,
             draws: 40,
             seed: 1,
         };
         let found = curves(&vocabulary, &options).unwrap();
-        let [flip, exponential, noise] = &found.curves[..] else {
-            panic!("three mechanisms");
+        let [flip, exponential, noise, certified] = &found.curves[..] else {
+            panic!("four ways");
         };
         for curve in [flip, exponential] {
             // Exact laws are monotone: more of the word, less far away.
@@ -206,6 +253,13 @@ mod tests {
         for (flip, exponential) in flip.points.iter().zip(&exponential.points) {
             assert!(flip.same > exponential.same && flip.distance < exponential.distance);
         }
+        // A certified table is never flatter than that of ε.
+        assert_eq!(certified.points.len(), 3);
+        for (certified, exponential) in certified.points.iter().zip(&exponential.points) {
+            assert!(certified.epsilon == exponential.epsilon);
+            assert!(certified.same >= exponential.same);
+        }
+        assert!(certified.points[2].same > exponential.points[2].same);
         let half = |curve: &Curve| curve.epsilon_at(0.5, |point| point.same).unwrap();
         assert!(
             2.0 * half(flip) < half(noise),
@@ -224,7 +278,7 @@ mod tests {
             distance: 1.0 - same,
         };
         let curve = Curve {
-            mechanism: WordMechanism::LaplaceNearest,
+            way: Way::Certified,
             points: vec![
                 point(1_000_000, 0.0),
                 point(4_000_000, 0.5),

@@ -58,6 +58,15 @@ pub(in crate::cli) struct Arguments {
     /// Words of the vectors for which curves against epsilon are measured.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..))]
     curve_words: u16,
+    /// The privacy parameters at which a sharper table of selection is certified for the whole vocabulary, which takes
+    /// up to a minute each.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "2.5,3,3.5,4",
+        value_name = "LIST"
+    )]
+    certified: Vec<Epsilon>,
     /// Seed of everything that is drawn.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -135,8 +144,12 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
     let all = vectors.lexicon_pack(None, undertone_core::pack::format::MAX_WORDS as usize)?;
     let all = Pack::parse(&all.pack).map_err(Error::PackBytes)?;
     let all = Vocabulary::new(&all).map_err(Error::Words)?;
+    let mut certified = arguments.certified;
+    certified.sort_by_key(|epsilon| epsilon.micro());
+    certified.dedup();
     let fidelity_options = fidelity::Options {
         epsilons: curve_epsilons(),
+        certified,
         words: arguments.curve_words.into(),
         draws: CURVE_DRAWS,
         seed: arguments.seed,
