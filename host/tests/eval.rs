@@ -186,7 +186,9 @@ fn words_are_exchanged_where_there_are_vectors() {
         "--word-vectors",
         "toy.txt",
         "--word-documents",
-        "40",
+        "30",
+        "--cut-epsilon",
+        "1000",
         "--out",
         "out",
     ];
@@ -195,12 +197,12 @@ fn words_are_exchanged_where_there_are_vectors() {
     assert!(output.status.success(), "{errors}");
     let table = fs::read_to_string(folder.path().join("out/f1-vs-epsilon.csv")).unwrap();
     assert_eq!(table.lines().count(), 1 + (MECHANISMS + 2) * 2, "{table}");
-    // Trials and F1 at both ε.
+    // Trials and accuracy at both ε: some of the 12 topics are missing among so few documents.
     let row = |mechanism: &str| -> Vec<(String, f64)> {
         let own = table.lines().filter(|line| line.contains(mechanism));
         own.map(|line| {
             let end: Vec<&str> = line.rsplit(',').take(5).collect();
-            (end[4].to_owned(), end[3].parse().unwrap())
+            (end[4].to_owned(), end[1].parse().unwrap())
         })
         .collect()
     };
@@ -219,7 +221,7 @@ fn words_are_exchanged_where_there_are_vectors() {
         );
     }
     let page = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
-    assert!(page.contains("Another promise") && page.contains("40 test documents"));
+    assert!(page.contains("Another promise") && page.contains("30 test documents"));
 
     let alone = eval(
         folder.path(),
