@@ -157,9 +157,23 @@ impl<'a> Lexicon<'a> {
     /// The weight, `0..=65535` for 0..=1, and the vector of the word at `index`.
     pub fn entry(&self, index: usize) -> Option<(u16, &'a [i8])> {
         let weight = self.weights.get(index)?.get();
+        Some((weight, self.vectors().nth(index)?))
+    }
+
+    /// An integer `v` of a word's vector stands for `v` times 2^(this), in -16..=32.
+    pub fn vector_exponent(&self) -> i32 {
+        self.exponent + FRACTION_BITS as i32
+    }
+
+    /// The vectors of all words, in order.
+    pub(crate) fn vectors(&self) -> core::slice::ChunksExact<'a, i8> {
         // Parsing made sure of 1; said again, so that no panic is compiled in.
-        let mut vectors = self.vectors.chunks_exact(self.dimension.max(1));
-        Some((weight, vectors.nth(index)?))
+        self.vectors.chunks_exact(self.dimension.max(1))
+    }
+
+    /// What an integer of a word's vector stands for, exactly.
+    pub(crate) fn word_coordinate(&self, v: i8) -> f32 {
+        self.scale.coordinate(i16::from(v) << FRACTION_BITS)
     }
 
     /// The vector of one sentence, written to `out`.

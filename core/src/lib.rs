@@ -58,6 +58,7 @@
 
 pub mod depth;
 pub mod document;
+pub mod embedding;
 pub mod epsilon;
 mod fixed;
 pub mod hazmat;
@@ -69,6 +70,7 @@ pub mod release;
 pub mod rng;
 pub mod scores;
 pub mod select;
+pub mod words;
 
 #[cfg(test)]
 extern crate std;

@@ -15,6 +15,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 use zeroize::Zeroize;
 
 use crate::depth::CODES;
+use crate::embedding::Projection;
 use crate::fixed::{EXPONENTS, Scale};
 use crate::lexicon::Lexicon;
 use crate::recode::Recoder;
@@ -43,6 +44,8 @@ pub mod format {
     pub const MAX_DIRECTIONS: u32 = 1024;
     /// The most coordinates that a recoder or scores take or give.
     pub const MAX_WIDTH: u32 = 1024;
+    /// The most rows of a projection.
+    pub const MAX_ROWS: u32 = crate::laplace::MAX_DIMENSION as u32;
     /// The most layers of a recoder.
     pub const MAX_LAYERS: usize = 4;
     /// The most words in a lexicon.
@@ -61,6 +64,8 @@ pub mod format {
     pub const SCORES_VOTE: u16 = 2;
     /// The tag of the lexicon section.
     pub const LEXICON_TAG: [u8; 4] = *b"LEXI";
+    /// The tag of the projection section.
+    pub const PROJECTION_TAG: [u8; 4] = *b"PROJ";
 
     /// The first 128 bytes of a pack.
     #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
@@ -169,6 +174,22 @@ pub mod format {
         /// Zero.
         pub reserved: U32,
     }
+
+    /// The head of a projection section. Its rows `[rows][dimension]` i16 follow at a multiple of
+    /// [`ALIGNMENT`].
+    #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+    #[repr(C)]
+    pub struct ProjectionHead {
+        /// m, `1..=MAX_ROWS`.
+        pub rows: U32,
+        /// An entry of the matrix is its integer times 2^exponent; `-24..=0`.
+        pub exponent: I32,
+        /// The coordinates of the embeddings that the projection is for lie within ±2^bound_exponent;
+        /// `-24..=24`.
+        pub bound_exponent: I32,
+        /// Zero.
+        pub reserved: U32,
+    }
 }
 
 use format::{ALIGNMENT, BOUNDARIES, DepthHead, Entry, Header};
@@ -182,6 +203,7 @@ pub struct Pack<'a> {
     depth: Option<DepthSection<'a>>,
     scores: Option<ScoresSection<'a>>,
     lexicon: Option<Lexicon<'a>>,
+    projection: Option<Projection<'a>>,
 }
 
 impl<'a> Pack<'a> {
@@ -254,6 +276,7 @@ impl<'a> Pack<'a> {
             depth: None,
             scores: None,
             lexicon: None,
+            projection: None,
         };
         let mut end = size_of::<Header>() + size_of_val(entries);
         for (index, entry) in entries.iter().enumerate() {
@@ -287,6 +310,10 @@ impl<'a> Pack<'a> {
                 }
                 format::LEXICON_TAG => {
                     pack.lexicon = Some(Lexicon::parse(section.bytes, dimension)?)
+                }
+                format::PROJECTION_TAG => {
+                    let projection = Projection::parse(section.bytes, dimension, pack.id());
+                    pack.projection = Some(projection?)
                 }
                 _ => {}
             }
@@ -376,6 +403,11 @@ impl<'a> Pack<'a> {
     pub fn lexicon(&self) -> Option<Lexicon<'a>> {
         self.lexicon
     }
+
+    /// The projection for private vectors, if the pack has one.
+    pub fn projection(&self) -> Option<Projection<'a>> {
+        self.projection
+    }
 }
 
 /// SHA-256 of a pack, given its header and everything behind it, with the digest field taken as
@@ -455,6 +487,15 @@ pub(crate) fn scale(exponent: i32) -> Result<Scale, PackError> {
         least: *EXPONENTS.start(),
         most: *EXPONENTS.end(),
     })
+}
+
+/// `found` as it is, if it lies in `least..=most`.
+pub(crate) fn exponent_within(found: i32, least: i32, most: i32) -> Result<i32, PackError> {
+    if (least..=most).contains(&found) {
+        Ok(found)
+    } else {
+        Err(PackError::Exponent { found, least, most })
+    }
 }
 
 /// Reads the arrays of a section one after the other, each at a multiple of 64 bytes from the

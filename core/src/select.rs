@@ -101,6 +101,19 @@ impl Ratio {
         Self::of_micro(epsilon.micro() / u32::from(steps.get()))
     }
 
+    /// The ratio for mechanisms whose levels count units of 2^`exponent`: that of ε·2^`exponent`, rounded
+    /// down to whole micro-units, at most [`Epsilon::MAX`].
+    ///
+    /// Below one micro-unit the weights are those of [`per_step`](Ratio::per_step): any two lists of levels
+    /// give probabilities within a factor e^(2⁻⁶⁰) of each other.
+    pub fn per_unit(epsilon: Epsilon, exponent: i32) -> Self {
+        let micro = u64::from(epsilon.micro());
+        // ε has 30 bits: shifts beyond 32 change nothing, and these do not overflow.
+        let scaled = (micro << exponent.clamp(0, 32)) >> exponent.saturating_neg().clamp(0, 32);
+        let most = u64::from(Epsilon::MAX.micro());
+        Self::of_micro(scaled.min(most) as u32)
+    }
+
     fn of_micro(micro: u32) -> Self {
         // Invariant: product ≥ 2^127·exp(−(the bits so far)/2 000 000), product ≤ 2^127.
         let mut product: u128 = 1 << 127;
@@ -118,8 +131,13 @@ impl Ratio {
         self.0
     }
 
+    /// The ratio with this `C`. Whoever makes one proves what it promises.
+    pub(crate) const fn of_constant(constant: u64) -> Self {
+        Self(constant)
+    }
+
     /// The weight one level below `weight`: `max(1, ⌈weight·C / 2⁶⁴⌉)`. `weight` is at most 2⁶⁴.
-    fn step(self, weight: u128) -> u128 {
+    pub(crate) fn step(self, weight: u128) -> u128 {
         // weight·C ≤ 2^128 − 2^64, so adding 2^64 − 1 does not overflow.
         ((weight.min(1 << 64) * u128::from(self.0) + u128::from(u64::MAX)) >> 64).max(1)
     }

@@ -1,6 +1,6 @@
-"""Our k-means and our training beside scikit-learn's and PyTorch's, in one run.
+"""Our k-means, training and noise beside scikit-learn's, PyTorch's and numpy's, in one run.
 
-    python3 host/benches/peers.py [kmeans] [train]
+    python3 host/benches/peers.py [kmeans] [train] [noise]
 
 Samples alternate, ours then theirs, so that a machine that is busy for a while is busy for both. For each pair it
 prints the medians and the ratio. It needs numpy, and scikit-learn for k-means, torch for training; both sides get
@@ -135,10 +135,58 @@ def train():
     report(what, "documents/s", own, peer, f"PyTorch {torch.__version__}", "rate ratio")
 
 
+def noise():
+    import numpy as np
+
+    program = executable("noise")
+    epsilon, vectors = 10.0, 500
+    for d in (300, 768):
+        rng = np.random.default_rng(0)
+        x = rng.standard_normal(d, dtype=np.float32)
+
+        # The usual recipe: a radius, and a Gaussian for the direction. Neither the generator nor the sum is safe.
+        def single():
+            z = rng.standard_normal(d, dtype=np.float32)
+            radius = np.float32(rng.standard_gamma(d) / epsilon)
+            z *= radius / np.sqrt(np.dot(z, z))
+            return x + z
+
+        def double():
+            z = rng.standard_normal(d)
+            z *= rng.gamma(d, 1 / epsilon) / np.sqrt(np.dot(z, z))
+            return x + z
+
+        child = subprocess.Popen(
+            [program, str(d), str(epsilon)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+        def ours():
+            child.stdin.write(f"{vectors}\n")
+            child.stdin.flush()
+            return vectors / json.loads(child.stdout.readline())["seconds"]
+
+        def theirs(recipe):
+            begin = time.perf_counter()
+            for _ in range(vectors):
+                recipe()
+            return vectors / (time.perf_counter() - begin)
+
+        def sample():
+            return ours(), theirs(single), theirs(double)
+
+        sample()
+        own, *peers = zip(*(sample() for _ in range(SAMPLES)))
+        child.stdin.close()
+        child.wait()
+        for width, peer in zip(("float32", "float64"), peers):
+            what = f"noise, one vector of {d} at a time, epsilon {epsilon:g}"
+            report(what, "vectors/s", own, peer, f"numpy {np.__version__} in {width}", "rate ratio")
+
+
 if __name__ == "__main__":
     need("numpy", "numpy")
-    wanted = sys.argv[1:] or ["kmeans", "train"]
-    for name in wanted:
-        if name not in ("kmeans", "train"):
-            sys.exit(f"peers.py knows kmeans and train, not {name}")
-        {"kmeans": kmeans, "train": train}[name]()
+    benches = {"kmeans": kmeans, "train": train, "noise": noise}
+    for name in sys.argv[1:] or benches:
+        if name not in benches:
+            sys.exit(f"peers.py knows {', '.join(benches)}, not {name}")
+        benches[name]()

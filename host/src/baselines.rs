@@ -1,9 +1,10 @@
 //! Other ways to release a document, to compare with.
 //!
-//! [`Truncation`] is a simulation, for comparison only. [`randomised_response`] and [`two_stage`] draw
-//! through [`undertone_core::select`], as releases do; they give an index and no release.
+//! [`Truncation`] draws its noise through [`undertone_core::embedding`], [`randomised_response`] and
+//! [`two_stage`] draw through [`undertone_core::select`], as releases do; they give a vector or an index and no
+//! release.
 
-use rand_distr::{Distribution, Exp1};
+use undertone_core::embedding::{self, EmbeddingError};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::scores::LEVELS;
@@ -14,12 +15,9 @@ use crate::vectors::DocumentVectors;
 /// The mean of truncated sentence vectors plus Laplace noise (Li and Clifton 2021, as used by Meehan,
 /// Mrini and Chaudhuri 2022).
 ///
-/// **A simulation in floating point, for comparison only: never release what it gives.** The low bits
-/// of a noisy float tell apart inputs that the noise should hide (Mironov 2012).
-///
 /// # Guarantee
-/// Were the noise real-valued: ε-DP when one sentence is replaced, the number of sentences k public.
-/// A coordinate of the mean moves by at most width/k, and the d coordinates share ε.
+/// That of [`undertone_core::embedding::Truncation`]: ε-DP when one sentence is replaced, the number of
+/// sentences k public.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truncation {
     /// The box, by coordinate.
@@ -61,22 +59,20 @@ impl Truncation {
         DocumentVectors::new(dimension, clamped.collect(), documents.offsets().to_vec()).means()
     }
 
-    /// Adds Laplace noise of scale d·w_i / (k·ε) to the truncated mean of a document of k sentences, in
-    /// place. w_i is the width of the box.
-    pub fn add_noise<R: Rng + ?Sized>(
+    /// The truncated mean of a document's sentences, `[k][dimension]` row-major, with Laplace noise of scale
+    /// d·w_i / (k·ε); w_i is the width of the box. `out`: `[dimension]`.
+    ///
+    /// # Errors
+    /// [`EmbeddingError`] for an ε below 0.1, lengths that do not fit, or a box that does not fit its noise.
+    pub fn noisy_mean<R: Rng + ?Sized>(
         &self,
-        mean: &mut [f32],
-        sentences: usize,
+        sentences: &[f32],
         epsilon: Epsilon,
         rng: &mut R,
-    ) {
-        let epsilon = f64::from(epsilon.micro()) * 1e-6;
-        let per_width = mean.len() as f64 / (sentences.max(1) as f64 * epsilon);
-        for (x, (lower, upper)) in mean.iter_mut().zip(self.lower.iter().zip(&self.upper)) {
-            // The difference of two exponential variables is a Laplace variable.
-            let (a, b): (f64, f64) = (Exp1.sample(rng), Exp1.sample(rng));
-            *x += (per_width * f64::from(upper - lower) * (a - b)) as f32;
-        }
+        out: &mut [f32],
+    ) -> Result<(), EmbeddingError> {
+        let k = (sentences.len() / self.lower.len()) as u32;
+        embedding::Truncation::new(&self.lower, &self.upper, k, epsilon)?.draw(sentences, rng, out)
     }
 }
 
@@ -296,13 +292,16 @@ mod tests {
     #[test]
     fn noise_has_the_scale_of_the_sensitivity() {
         let truncation = Truncation {
-            lower: vec![-1.0; 20_000],
-            upper: vec![2.0; 20_000],
+            lower: vec![-1.0; 10_000],
+            upper: vec![2.0; 10_000],
         };
-        let mut noise = vec![0.0; 20_000];
-        truncation.add_noise(&mut noise, 10, epsilon("4"), &mut PublicRng::new(3));
-        // The mean absolute value of a Laplace variable is its scale, d·w/(k·ε) = 1500.
-        let mean = noise.iter().map(|x| f64::from(x.abs())).sum::<f64>() / 20_000.0;
-        assert!((mean / 1500.0 - 1.0).abs() < 0.05, "{mean}");
+        let mut noise = vec![0.0; 10_000];
+        let sentences = vec![0.0; 10 * 10_000];
+        truncation
+            .noisy_mean(&sentences, epsilon("4"), &mut PublicRng::new(3), &mut noise)
+            .unwrap();
+        // The mean absolute value of a Laplace variable is its scale, d·w/(k·ε) = 750.
+        let mean = noise.iter().map(|x| f64::from(x.abs())).sum::<f64>() / 10_000.0;
+        assert!((mean / 750.0 - 1.0).abs() < 0.05, "{mean}");
     }
 }

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use undertone_core::document::DocumentError;
+use undertone_core::embedding::EmbeddingError;
 use undertone_core::pack::PackError;
 
 /// `Result` with the [`enum@Error`] of this crate.
@@ -230,6 +231,10 @@ pub enum Error {
     /// The device side refused.
     #[error("{0}")]
     Document(DocumentError),
+
+    /// The device side refused a vector.
+    #[error("{0}")]
+    Embedding(EmbeddingError),
 
     /// A candidates file with the wrong content.
     #[error("`{}` is not a candidates file: {problem}; `undertone pack` writes one", path.display())]

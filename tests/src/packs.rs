@@ -2,7 +2,7 @@
 
 use undertone_core::pack::digest;
 use undertone_core::pack::format::{
-    ALIGNMENT, DEPTH_TAG, Entry, Header, MAGIC, MAJOR, RECODER_TAG, SCORES_TAG,
+    ALIGNMENT, DEPTH_TAG, Entry, Header, LEXICON_TAG, MAGIC, MAJOR, RECODER_TAG, SCORES_TAG,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -91,6 +91,57 @@ impl DepthParts {
                     .count()
             })
             .collect()
+    }
+}
+
+/// A lexicon section as plain arrays.
+#[derive(Clone, Debug)]
+pub struct LexiconParts {
+    /// The words, in strictly ascending order.
+    pub words: Vec<String>,
+    /// A word's weight, 65535 for 1.
+    pub weights: Vec<u16>,
+    /// `[words][d]`.
+    pub vectors: Vec<Vec<i8>>,
+    /// A coordinate of a sentence is an integer times 2^exponent, one of a word an integer times 2^(exponent + 8).
+    pub exponent: i32,
+}
+
+impl LexiconParts {
+    /// A lexicon of these vectors for the words `w00000`, `w00001`, ..., all of weight 1.
+    pub fn of_vectors(vectors: Vec<Vec<i8>>, exponent: i32) -> Self {
+        Self {
+            words: (0..vectors.len()).map(|i| format!("w{i:05}")).collect(),
+            weights: vec![u16::MAX; vectors.len()],
+            vectors,
+            exponent,
+        }
+    }
+
+    /// A pack with this section only.
+    pub fn to_pack(&self) -> Vec<u8> {
+        pack(self.vectors[0].len() as u32, &[self.to_section()])
+    }
+
+    /// The section.
+    pub fn to_section(&self) -> Section {
+        let text = self.words.concat();
+        let mut section = Vec::new();
+        section.extend((self.words.len() as u32).to_le_bytes());
+        section.extend((text.len() as u32).to_le_bytes());
+        section.extend(self.exponent.to_le_bytes());
+        section.extend(0u32.to_le_bytes());
+        let ends = self.words.iter().scan(0u32, |end, word| {
+            *end += word.len() as u32;
+            Some(*end)
+        });
+        append(&mut section, ends.flat_map(u32::to_le_bytes).collect());
+        let bytes = self.weights.iter().flat_map(|w| w.to_le_bytes());
+        append(&mut section, bytes.collect());
+        let bytes = self.vectors.iter().flatten().map(|v| *v as u8);
+        append(&mut section, bytes.collect());
+        append(&mut section, text.into_bytes());
+        (LEXICON_TAG, section)
     }
 }
 

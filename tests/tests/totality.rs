@@ -17,7 +17,7 @@ use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
 use undertone_tests::packs::{
-    DepthParts, LayerParts, RecoderParts, ScoreParts, Scoring, pack, repair_digest,
+    DepthParts, LayerParts, LexiconParts, RecoderParts, ScoreParts, Scoring, pack, repair_digest,
 };
 use undertone_tests::{FixedEntropy, golden};
 
@@ -117,19 +117,12 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
 
 /// A pack of a few hundred bytes for what is too slow on the golden one.
 fn tiny_pack() -> Vec<u8> {
-    let mut lexicon = Vec::new();
-    for number in [2u32, 6, (-8i32) as u32, 0] {
-        lexicon.extend(number.to_le_bytes());
-    }
-    for (at, bytes) in [
-        (64, &[3, 0, 0, 0, 6, 0, 0, 0][..]),
-        (128, &[255, 1, 1, 0]),
-        (192, &[127, 128]),
-        (256, b"dogthe"),
-    ] {
-        lexicon.resize(at, 0);
-        lexicon.extend(bytes);
-    }
+    let lexicon = LexiconParts {
+        words: vec!["dog".to_owned(), "the".to_owned()],
+        weights: vec![511, 1],
+        vectors: vec![vec![127], vec![-128]],
+        exponent: -8,
+    };
     let depth = DepthParts {
         dimension: 1,
         exponent: 8,
@@ -138,10 +131,7 @@ fn tiny_pack() -> Vec<u8> {
         boundaries: vec![(-127..=127).collect()],
         codes: vec![vec![0, 100, 255]],
     };
-    let depth_only = depth.to_pack();
-    let start = size_of::<Header>() + size_of::<Entry>();
-    let depth = depth_only[start.next_multiple_of(64)..].to_vec();
-    pack(1, &[(LEXICON_TAG, lexicon), (DEPTH_TAG, depth)])
+    pack(1, &[lexicon.to_section(), depth.to_section()])
 }
 
 /// The same for scores behind a recoder, and for depth behind it.
@@ -431,7 +421,10 @@ fn releases_are_read_from_any_bytes() {
         let bytes: Vec<u8> = good.iter().copied().cycle().take(length).collect();
         assert_eq!(
             Release::from_bytes(&bytes),
-            Err(ReleaseFormatError::Length { found: length })
+            Err(ReleaseFormatError::Length {
+                found: length,
+                expected: Release::BYTES
+            })
         );
     }
     for micro in [0, 1_000_000_001, u32::MAX] {

@@ -68,6 +68,7 @@
 //! have early exits, time still depends on the *noise*, and an observer of it learns about the vector:
 //! hide the time of a release there.
 
+mod discrete;
 mod gaussian;
 
 use core::fmt;
@@ -76,6 +77,7 @@ use rand_core::Rng;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
+use crate::select::Ratio;
 use gaussian::{BATCH, Sampler};
 
 /// The most coordinates of a vector that gets noise.
@@ -129,22 +131,64 @@ impl fmt::Display for Sensitivity {
     }
 }
 
-/// The public parameters of n-dimensional Laplace noise; see the [module](self) for what it promises.
+/// The law of the noise. The numbers are those of releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Noise {
+    /// Density proportional to exp(−ε‖z‖/Δ): the least noise, with κ and δ₀ of the [module](self).
+    Laplace = 3,
+    /// Independent discrete Laplace noise on each coordinate, with ε/√m: no δ, exact, integers only; its
+    /// deviation is about √2 times larger.
+    DiscreteLaplace = 4,
+}
+
+impl Noise {
+    /// The noise with this number.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            3 => Some(Self::Laplace),
+            4 => Some(Self::DiscreteLaplace),
+            _ => None,
+        }
+    }
+}
+
+/// The public parameters of Laplace noise for vectors; see the [module](self) for what it promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Laplace {
     dimension: u32,
     epsilon: Epsilon,
     sensitivity: Sensitivity,
     grid_exponent: i32,
+    law: Law,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Law {
+    Continuous,
+    /// With the ratio between the weights of neighbouring grid points.
+    Discrete(Ratio),
 }
 
 impl Laplace {
-    /// Noise for vectors of `dimension` coordinates: ε per unit of distance before a map of this
-    /// sensitivity.
+    /// n-dimensional Laplace noise for vectors of `dimension` coordinates: ε per unit of distance before
+    /// a map of this sensitivity.
     ///
     /// # Errors
     /// [`LaplaceError::Dimension`] outside 1..=1024, [`LaplaceError::Epsilon`] outside 0.1..=1000.
     pub fn new(
+        dimension: u32,
+        epsilon: Epsilon,
+        sensitivity: Sensitivity,
+    ) -> Result<Self, LaplaceError> {
+        Self::with_noise(Noise::Laplace, dimension, epsilon, sensitivity)
+    }
+
+    /// Noise of this law; otherwise as [`new`](Laplace::new).
+    ///
+    /// # Errors
+    /// Those of [`new`](Laplace::new).
+    pub fn with_noise(
+        noise: Noise,
         dimension: u32,
         epsilon: Epsilon,
         sensitivity: Sensitivity,
@@ -155,12 +199,32 @@ impl Laplace {
         if epsilon < MIN_EPSILON {
             return Err(LaplaceError::Epsilon { found: epsilon });
         }
+        let (grid_exponent, law) = match noise {
+            Noise::Laplace => (
+                grid_exponent(dimension + 1, 6, epsilon, sensitivity),
+                Law::Continuous,
+            ),
+            Noise::DiscreteLaplace => {
+                let grid_exponent = grid_exponent(dimension, 3, epsilon, sensitivity);
+                let ratio = discrete::ratio(dimension, epsilon, sensitivity, grid_exponent);
+                (grid_exponent, Law::Discrete(ratio))
+            }
+        };
         Ok(Self {
             dimension,
             epsilon,
             sensitivity,
-            grid_exponent: grid_exponent(dimension + 1, 6, epsilon, sensitivity),
+            grid_exponent,
+            law,
         })
+    }
+
+    /// The law of the noise.
+    pub fn noise(&self) -> Noise {
+        match self.law {
+            Law::Continuous => Noise::Laplace,
+            Law::Discrete(_) => Noise::DiscreteLaplace,
+        }
     }
 
     /// m, `1..=1024`.
@@ -178,12 +242,12 @@ impl Laplace {
         self.sensitivity
     }
 
-    /// log₂ h: a step of the grid is 2 to this, `-28..=14`.
+    /// log₂ h: a step of the grid is 2 to this, `-28..=17`.
     pub fn grid_exponent(&self) -> i32 {
         self.grid_exponent
     }
 
-    /// F = 40 − log₂ h: the fractional bits that a coordinate enters with, `26..=68`.
+    /// F = 40 − log₂ h: the fractional bits that a coordinate enters with, `23..=68`.
     pub fn fraction_bits(&self) -> u32 {
         (BITS_BELOW_GRID as i32 - self.grid_exponent).unsigned_abs()
     }
@@ -205,7 +269,8 @@ impl Laplace {
     /// above 2²¹·h or below 2⁻⁴⁰·h. Nothing is drawn or written.
     ///
     /// # Cost
-    /// 2.5 words a coordinate; 2.5 KiB of stack.
+    /// 2.5 words a coordinate and 2.5 KiB of stack; discrete noise 3 words, 1400 operations a coordinate and
+    /// 6 KiB.
     pub fn perturb<R: Rng + ?Sized>(
         &self,
         point: &[f32],
@@ -215,12 +280,23 @@ impl Laplace {
     ) -> Result<(), LaplaceError> {
         self.check_length(point.len())?;
         self.check_length(out.len())?;
-        let fixed = FixedPoint::new(self.fraction_bits(), self.grid_exponent, bound_exponent)?;
-        self.add_noise(point.iter().map(|x| fixed.of(*x)), rng, out);
+        let fixed = self.fixed_point(bound_exponent)?;
+        let coordinates = point.iter().map(|x| fixed.of(*x));
+        self.add_noise(coordinates, bound_exponent, rng, out);
         Ok(())
     }
 
-    fn check_length(&self, found: usize) -> Result<(), LaplaceError> {
+    /// How coordinates enter.
+    pub(crate) fn fixed_point(&self, bound_exponent: i32) -> Result<FixedPoint, LaplaceError> {
+        FixedPoint::new(self.grid_exponent, bound_exponent)
+    }
+
+    /// B is at most 2 to this.
+    pub(crate) fn largest_bound_exponent(&self) -> i32 {
+        self.grid_exponent + MAX_GRID_BITS
+    }
+
+    pub(crate) fn check_length(&self, found: usize) -> Result<(), LaplaceError> {
         let expected = self.dimension as usize;
         if found == expected {
             Ok(())
@@ -229,12 +305,29 @@ impl Laplace {
         }
     }
 
-    /// Adds noise to coordinates with F fractional bits, at most 2⁶¹ in magnitude; one for each `out`.
+    /// Adds noise to coordinates with F fractional bits, at most 2⁶¹ and 2^`bound_exponent` in magnitude;
+    /// one for each `out`.
+    pub(crate) fn add_noise<R: Rng + ?Sized>(
+        &self,
+        coordinates: impl Iterator<Item = i64>,
+        bound_exponent: i32,
+        rng: &mut R,
+        out: &mut [i32],
+    ) {
+        match self.law {
+            Law::Continuous => self.add_continuous(coordinates, rng, out),
+            Law::Discrete(ratio) => {
+                let bits = bound_exponent.saturating_sub(self.grid_exponent);
+                discrete::add_noise(ratio, bits, coordinates, rng, out);
+            }
+        }
+    }
+
     #[expect(
         clippy::float_arithmetic,
         reason = "noise is drawn independently of private data; its error is bounded"
     )]
-    pub(crate) fn add_noise<R: Rng + ?Sized>(
+    fn add_continuous<R: Rng + ?Sized>(
         &self,
         mut coordinates: impl Iterator<Item = i64>,
         rng: &mut R,
@@ -300,12 +393,9 @@ pub(crate) struct FixedPoint {
 }
 
 impl FixedPoint {
-    /// F fractional bits, B = 2^`bound_exponent`; refused unless 2⁻⁴⁰ ≤ B/h ≤ 2²¹.
-    pub(crate) fn new(
-        fraction_bits: u32,
-        grid_exponent: i32,
-        bound_exponent: i32,
-    ) -> Result<Self, LaplaceError> {
+    /// For a grid of steps 2^`grid_exponent` and coordinates within B = 2^`bound_exponent`; refused unless
+    /// 2⁻⁴⁰ ≤ B/h ≤ 2²¹.
+    fn new(grid_exponent: i32, bound_exponent: i32) -> Result<Self, LaplaceError> {
         let least = grid_exponent - BITS_BELOW_GRID as i32;
         let most = grid_exponent + MAX_GRID_BITS;
         if !(least..=most).contains(&bound_exponent) {
@@ -316,7 +406,7 @@ impl FixedPoint {
             });
         }
         Ok(Self {
-            fraction_bits: fraction_bits as i32,
+            fraction_bits: -least,
             // In 0..=61.
             limit: 1 << (bound_exponent - least).clamp(0, 61),
         })
@@ -508,7 +598,7 @@ mod tests {
         for fraction_bits in [26u32, 40, 53, 68] {
             let grid = 40 - fraction_bits as i32;
             for bound in [grid - 40, grid - 7, grid, grid + 21] {
-                let fixed = FixedPoint::new(fraction_bits, grid, bound).unwrap();
+                let fixed = FixedPoint::new(grid, bound).unwrap();
                 let limit = 2f64.powi(bound + fraction_bits as i32);
                 let check = |x: f32| {
                     let expected = match x.is_finite() {

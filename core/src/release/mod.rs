@@ -5,6 +5,12 @@ use core::fmt;
 use crate::epsilon::Epsilon;
 use crate::select::Rule;
 
+mod bag;
+mod vector;
+
+pub use bag::BagRelease;
+pub use vector::VectorRelease;
+
 /// One private release: which candidate was drawn, and the public facts needed to read it.
 ///
 /// Only [`Document::release`](crate::document::Document::release) makes one from private data;
@@ -58,7 +64,7 @@ impl Mechanism {
 
 impl Release {
     /// The length of the byte form.
-    pub const BYTES: usize = 24;
+    pub const BYTES: usize = Head::BYTES;
 
     /// The index of the candidate drawn. Its embedding is on the server. In a release that was read
     /// from bytes it may be any number.
@@ -88,12 +94,66 @@ impl Release {
 
     /// The byte form.
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let head = Head {
+            mechanism: self.mechanism as u8,
+            rule: self.rule as u8,
+            epsilon: self.epsilon,
+            number: self.candidate,
+            pack_id: self.pack_id,
+        };
+        head.to_bytes()
+    }
+
+    /// Reads the byte form. Total on any bytes.
+    ///
+    /// # Errors
+    /// [`ReleaseFormatError`] names the first field that is wrong.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ReleaseFormatError> {
+        if bytes.len() != Self::BYTES {
+            return Err(ReleaseFormatError::Length {
+                found: bytes.len(),
+                expected: Self::BYTES,
+            });
+        }
+        let (head, _) = Head::read(bytes)?;
+        let mechanism = Mechanism::from_number(head.mechanism);
+        let rule = Rule::from_number(head.rule);
+        Ok(Self {
+            mechanism: mechanism.ok_or(ReleaseFormatError::Field {
+                name: "mechanism",
+                found: head.mechanism.into(),
+            })?,
+            rule: rule.ok_or(ReleaseFormatError::Field {
+                name: "rule",
+                found: head.rule.into(),
+            })?,
+            epsilon: head.epsilon,
+            candidate: head.number,
+            pack_id: head.pack_id,
+        })
+    }
+}
+
+/// What the byte forms of all releases start with.
+struct Head {
+    mechanism: u8,
+    rule: u8,
+    epsilon: Epsilon,
+    /// The index of a candidate, or how much follows.
+    number: u32,
+    pack_id: [u8; 8],
+}
+
+impl Head {
+    const BYTES: usize = 24;
+
+    fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         let fields: [&[u8]; 5] = [
             &MAGIC,
-            &[VERSION, self.mechanism as u8, self.rule as u8, 0, 0],
+            &[VERSION, self.mechanism, self.rule, 0, 0],
             &self.epsilon.micro().to_le_bytes(),
-            &self.candidate.to_le_bytes(),
+            &self.number.to_le_bytes(),
             &self.pack_id,
         ];
         for (to, from) in bytes.iter_mut().zip(fields.into_iter().flatten()) {
@@ -102,11 +162,14 @@ impl Release {
         bytes
     }
 
-    /// Reads the byte form. Total on any bytes.
-    ///
-    /// # Errors
-    /// [`ReleaseFormatError`] names the first field that is wrong.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ReleaseFormatError> {
+    /// The head, its mechanism and rule not looked at, and what follows.
+    fn read(bytes: &[u8]) -> Result<(Self, &[u8]), ReleaseFormatError> {
+        let Some((head, rest)) = bytes.split_first_chunk::<{ Self::BYTES }>() else {
+            return Err(ReleaseFormatError::Length {
+                found: bytes.len(),
+                expected: Self::BYTES,
+            });
+        };
         let &[
             m0,
             m1,
@@ -116,40 +179,15 @@ impl Release {
             rule,
             zero0,
             zero1,
-            e0,
-            e1,
-            e2,
-            e3,
-            c0,
-            c1,
-            c2,
-            c3,
-            p0,
-            p1,
-            p2,
-            p3,
-            p4,
-            p5,
-            p6,
-            p7,
-        ] = bytes
-        else {
-            return Err(ReleaseFormatError::Length { found: bytes.len() });
-        };
+            ref numbers @ ..,
+        ] = head;
+        let &[e0, e1, e2, e3, n0, n1, n2, n3, ref pack_id @ ..] = numbers;
         if [m0, m1, m2] != MAGIC {
             return Err(ReleaseFormatError::NotARelease);
         }
         if version != VERSION {
             return Err(ReleaseFormatError::Version { found: version });
         }
-        let mechanism = Mechanism::from_number(mechanism).ok_or(ReleaseFormatError::Field {
-            name: "mechanism",
-            found: mechanism.into(),
-        })?;
-        let rule = Rule::from_number(rule).ok_or(ReleaseFormatError::Field {
-            name: "rule",
-            found: rule.into(),
-        })?;
         let reserved = u16::from_le_bytes([zero0, zero1]);
         if reserved != 0 {
             return Err(ReleaseFormatError::Field {
@@ -162,13 +200,14 @@ impl Release {
             name: "epsilon in micro-units",
             found: micro,
         })?;
-        Ok(Self {
+        let head = Self {
             mechanism,
             rule,
             epsilon,
-            candidate: u32::from_le_bytes([c0, c1, c2, c3]),
-            pack_id: [p0, p1, p2, p3, p4, p5, p6, p7],
-        })
+            number: u32::from_le_bytes([n0, n1, n2, n3]),
+            pack_id: *pack_id,
+        };
+        Ok((head, rest))
     }
 }
 
@@ -176,10 +215,12 @@ impl Release {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReleaseFormatError {
-    /// Not [`Release::BYTES`] bytes.
+    /// Not as many bytes as the release has.
     Length {
         /// Bytes given.
         found: usize,
+        /// Bytes that it has, as far as they tell.
+        expected: usize,
     },
     /// The first bytes are not those of a release.
     NotARelease,
@@ -200,8 +241,8 @@ pub enum ReleaseFormatError {
 impl fmt::Display for ReleaseFormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Length { found } => {
-                write!(f, "{found} bytes, but a release has {}", Release::BYTES)
+            Self::Length { found, expected } => {
+                write!(f, "{found} bytes, but a release has {expected}")
             }
             Self::NotARelease => {
                 f.write_str("not a release: the first three bytes are not \"UTR\"")

@@ -95,22 +95,20 @@ impl Mechanism for Truncated {
     }
 
     fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>> {
-        let truncation = &self.truncation;
-        let means = truncation.means(documents);
-        let dimension = documents.dimension();
-        let predictions = draws.iter().map(|draw| {
-            let mut noisy = means.clone();
+        let (dimension, truncation) = (documents.dimension(), &self.truncation);
+        let predict = |draw: &Draw| {
+            let mut noisy = vec![0.0; documents.len() * dimension];
             noisy
                 .par_chunks_exact_mut(dimension)
                 .enumerate()
-                .for_each(|(number, mean)| {
-                    let sentences = documents.range(number).len();
-                    let rng = &mut draw.rng(number);
-                    truncation.add_noise(mean, sentences, draw.epsilon, rng);
-                });
-            self.classifier.predict(&noisy)
-        });
-        Ok(predictions.collect())
+                .try_for_each(|(number, mean)| {
+                    let (sentences, rng) = (documents.document(number), &mut draw.rng(number));
+                    truncation.noisy_mean(sentences, draw.epsilon, rng, mean)
+                })
+                .map_err(Error::Embedding)?;
+            Ok(self.classifier.predict(&noisy))
+        };
+        draws.iter().map(predict).collect()
     }
 }
 
@@ -488,8 +486,7 @@ pub fn columns(
         let truncation = Truncation::fit(&made.means, dimension);
         columns.push(column(
             "truncation",
-            "ε-DP when one sentence is replaced, the number of sentences public, were its noise \
-             real-valued. A simulation in floating point (Li and Clifton 2021)."
+            "ε-DP when one sentence is replaced, the number of sentences public (Li and Clifton 2021)."
                 .to_owned(),
             Role::Baseline,
             vec![Box::new(Truncated {

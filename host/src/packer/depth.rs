@@ -46,6 +46,7 @@ pub fn depth_pack(
         scores: None,
         depth: Some(depth),
         lexicon: None,
+        projection: None,
     }
     .to_bytes()
 }
@@ -214,6 +215,7 @@ fn with_section<T>(
         scores: None,
         depth: Some(data.clone()),
         lexicon: None,
+        projection: None,
     };
     let bytes = draft.to_bytes()?;
     let pack = Pack::parse(&bytes).map_err(Error::PackBytes)?;

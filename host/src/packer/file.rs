@@ -3,8 +3,9 @@
 use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES};
 use undertone_core::pack::format::{
     ALIGNMENT, BOUNDARIES, DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, MAGIC,
-    MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_LAYERS, MAX_WIDTH, MAX_WORDS, MINOR, RECODER_TAG,
-    RecoderHead, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
+    MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_LAYERS, MAX_ROWS, MAX_WIDTH, MAX_WORDS, MINOR,
+    PROJECTION_TAG, ProjectionHead, RECODER_TAG, RecoderHead, SCORES_GRADED, SCORES_TAG,
+    SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
 use undertone_core::select::MAX_CANDIDATES;
@@ -99,6 +100,17 @@ impl LexiconData {
     }
 }
 
+/// What the projection section holds; see `FORMAT.md` for the meaning of every field.
+#[derive(Clone, Debug)]
+pub struct ProjectionData {
+    /// An entry of the matrix is its integer times 2^exponent.
+    pub exponent: i32,
+    /// The coordinates of the embeddings lie within ±2^bound_exponent.
+    pub bound_exponent: i32,
+    /// `[m][dimension]`.
+    pub rows: Vec<i16>,
+}
+
 /// A pack that is being put together.
 #[derive(Clone, Debug)]
 pub struct PackContents {
@@ -114,6 +126,8 @@ pub struct PackContents {
     pub depth: Option<DepthData>,
     /// Words to vectors.
     pub lexicon: Option<LexiconData>,
+    /// A projection for private vectors.
+    pub projection: Option<ProjectionData>,
 }
 
 impl PackContents {
@@ -135,6 +149,9 @@ impl PackContents {
         }
         if let Some(lexicon) = &self.lexicon {
             sections.push((LEXICON_TAG, self.lexicon_section(lexicon)?));
+        }
+        if let Some(projection) = &self.projection {
+            sections.push((PROJECTION_TAG, self.projection_section(projection)?));
         }
 
         let mut encoder_name = [0; 32];
@@ -278,6 +295,32 @@ impl PackContents {
         Ok(section.0)
     }
 
+    fn projection_section(&self, projection: &ProjectionData) -> Result<Vec<u8>> {
+        limit(
+            "projected coordinates",
+            self.dimension,
+            1,
+            MAX_WIDTH as usize,
+        )?;
+        let rows = projection.rows.len() / self.dimension;
+        limit("rows of a projection", rows, 1, MAX_ROWS as usize)?;
+        let entries = rows * self.dimension;
+        limit(
+            "entries of a projection",
+            projection.rows.len(),
+            entries,
+            entries,
+        )?;
+        let mut section = Section::new(ProjectionHead {
+            rows: (rows as u32).into(),
+            exponent: projection.exponent.into(),
+            bound_exponent: projection.bound_exponent.into(),
+            reserved: 0.into(),
+        });
+        section.array(projection.rows.iter().map(|x| I16::new(*x)));
+        Ok(section.0)
+    }
+
     fn lexicon_section(&self, lexicon: &LexiconData) -> Result<Vec<u8>> {
         limit("words", lexicon.words.len(), 1, MAX_WORDS as usize)?;
         limit(
@@ -335,6 +378,7 @@ pub(crate) fn lexicon_pack(name: &str, dimension: usize, lexicon: LexiconData) -
         scores: None,
         depth: None,
         lexicon: Some(lexicon),
+        projection: None,
     };
     let draft = contents.to_bytes()?;
     let lexicon = Pack::parse(&draft).map_err(Error::PackBytes)?.lexicon();

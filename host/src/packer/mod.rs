@@ -30,7 +30,9 @@ use crate::trained::{Recoder, ScoreHeads};
 use crate::vectors::{DocumentVectors, mean};
 
 pub use depth::{Directions, depth_pack};
-pub use file::{DepthData, LayerData, LexiconData, PackContents, RecoderData, ScoresData};
+pub use file::{
+    DepthData, LayerData, LexiconData, PackContents, ProjectionData, RecoderData, ScoresData,
+};
 pub(crate) use file::{lexicon_pack, limit};
 pub use scores::scores_pack;
 
@@ -202,6 +204,7 @@ pub fn build(
         scores: None,
         depth: None,
         lexicon,
+        projection: None,
     };
     let (entries, embeddings, candidates_are) = match &options.selector {
         Selector::Scores { targets, fit } => {

@@ -26,6 +26,7 @@ pub fn scores_pack(
         scores: Some(scores_data(sentences, heads)),
         depth: None,
         lexicon: None,
+        projection: None,
     }
     .to_bytes()
 }

@@ -1,0 +1,847 @@
+//! Private embedding vectors: clamp, project, add noise.
+//!
+//! [`Embedding`] releases one vector with metric differential privacy: the closer two embeddings, the
+//! harder they are to tell apart. A [`Projection`] from the pack makes the vector, and with it the noise,
+//! smaller; its sensitivity is computed on the device from the very integers that are used.
+//! [`Truncation`] is the mean of sentence vectors with noise on each coordinate, for comparison.
+
+use core::fmt;
+
+use rand_core::Rng;
+use zerocopy::little_endian::I16;
+use zeroize::Zeroize;
+
+use crate::epsilon::Epsilon;
+use crate::laplace::{FixedPoint, Laplace, LaplaceError, MAX_DIMENSION, Sensitivity};
+use crate::pack::format::{MAX_ROWS, MAX_WIDTH, PROJECTION_TAG, ProjectionHead};
+use crate::pack::{Arrays, PackError, exponent_within, within, zero};
+use crate::release::VectorRelease;
+use crate::rng::{Entropy, ReleaseStream};
+
+pub use crate::laplace::Noise;
+
+/// A public linear map Φ from d to m coordinates, a view into a pack.
+///
+/// Untrusted like the rest of a pack: whatever the numbers, the noise fits them.
+#[derive(Clone, Copy, Debug)]
+pub struct Projection<'a> {
+    dimension: usize,
+    exponent: i32,
+    bound_exponent: i32,
+    pack_id: [u8; 8],
+    /// `[m][dimension]`.
+    rows: &'a [I16],
+}
+
+impl<'a> Projection<'a> {
+    pub(crate) fn parse(
+        section: &'a [u8],
+        dimension: u32,
+        pack_id: [u8; 8],
+    ) -> Result<Self, PackError> {
+        let (head, mut arrays) = Arrays::open::<ProjectionHead>(PROJECTION_TAG, section)?;
+        let dimension = within("number of projected coordinates", dimension, 1, MAX_WIDTH)?;
+        let rows = within("rows of the projection", head.rows.get(), 1, MAX_ROWS)?;
+        zero("reserved projection field", head.reserved.get())?;
+        let parsed = Self {
+            dimension: dimension as usize,
+            exponent: exponent_within(head.exponent.get(), -24, 0)?,
+            bound_exponent: exponent_within(head.bound_exponent.get(), -24, 24)?,
+            pack_id,
+            rows: arrays.next(rows as usize, dimension as usize)?,
+        };
+        arrays.finish()?;
+        Ok(parsed)
+    }
+
+    /// d, the number of coordinates of an embedding, `1..=1024`.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// m, the number of coordinates behind the projection, `1..=1024`.
+    pub fn n_rows(&self) -> usize {
+        self.rows().len()
+    }
+
+    /// The rows, `[m]` of `[dimension]` integers.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [I16]> + use<'a> {
+        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        self.rows.chunks_exact(self.dimension.max(1))
+    }
+
+    /// An entry of Φ is its integer times 2^(this), `-24..=0`.
+    pub fn exponent(&self) -> i32 {
+        self.exponent
+    }
+
+    /// The coordinates of the embeddings that the projection is meant for lie within ±2^(this), `-24..=24`.
+    pub fn bound_exponent(&self) -> i32 {
+        self.bound_exponent
+    }
+
+    /// Δ with ‖Φx − Φx'‖ ≤ Δ·‖x − x'‖ for all x, x': √(max row sum of |ΦΦᵀ|), rounded up; at least the
+    /// smallest sensitivity, also for rows of zeroes. `None` if it is above the largest, 2¹².
+    ///
+    /// ‖Φ‖₂² is the largest eigenvalue of ΦΦᵀ, which no row sum of absolute values can be below for all
+    /// rows (Gershgorin 1931). For orthonormal rows it is 1 up to their rounding.
+    ///
+    /// # Cost
+    /// m²·d multiplications of 16 bits: 3 million for 64 × 768, a billion for 1024 × 1024.
+    pub fn sensitivity(&self) -> Option<Sensitivity> {
+        // |product| ≤ 2^30, at most 2^10 of them, at most 2^10 sums: below 2^50 + 1.
+        let dot = |a: &[I16], b: &[I16]| -> u64 {
+            let products = a.iter().zip(b);
+            products
+                .map(|(a, b)| i64::from(i32::from(a.get()) * i32::from(b.get())))
+                .sum::<i64>()
+                .unsigned_abs()
+        };
+        let row_sum = |row: &[I16]| self.rows().map(|other| dot(row, other)).sum::<u64>();
+        let largest = self.rows().map(row_sum).max().unwrap_or(0);
+        // Δ in units of 2^-32 is the root of 4^(32 + exponent) times that, below 2^115.
+        let shift = 2 * (32 + self.exponent.clamp(-24, 0)).unsigned_abs();
+        let square = u128::from(largest) << shift;
+        let root = square.isqrt();
+        let units = root + u128::from(root * root < square);
+        let units = u64::try_from(units).ok()?;
+        Sensitivity::from_units(units.max(Sensitivity::MIN.units()))
+    }
+
+    /// Φx rounded down, in the units of x: exactly ⌊row·x·2^exponent⌋, clamped to ±`limit`.
+    fn coordinate(&self, row: &[I16], x: &[i64], limit: i64) -> i64 {
+        // With x = 2^32·high + low, |high| ≤ 2^29 and 0 ≤ low < 2^32, sums of 2^10 products with 16-bit
+        // integers stay below 2^54 and 2^57.
+        let (high, low) = row
+            .iter()
+            .zip(x)
+            .fold((0i64, 0i64), |(high, low), (weight, x)| {
+                let weight = i64::from(weight.get());
+                (
+                    high.wrapping_add(weight.wrapping_mul(x >> 32)),
+                    low.wrapping_add(weight.wrapping_mul(x & 0xffff_ffff)),
+                )
+            });
+        let sum = (i128::from(high) << 32) + i128::from(low);
+        let shifted = sum >> self.exponent.clamp(-24, 0).unsigned_abs();
+        shifted.clamp(-i128::from(limit), limit.into()) as i64
+    }
+}
+
+/// The mechanism that releases a private embedding, with its public parameters.
+///
+/// # Guarantee
+/// Metric differential privacy for the Euclidean distance of embeddings: for all x, x' and every set S of
+/// releases, Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ) + κ)·Pr\[A(x') ∈ S\] + δ(x, x').
+/// - [`Noise::Laplace`]: κ ≤ 2⁻²³ and δ(x, x') = (1 + e^(ε·(‖x−x'‖ + τ) + κ))·2⁻⁶⁰, see
+///   [`laplace`](crate::laplace).
+/// - [`Noise::DiscreteLaplace`]: κ = 0, δ = 0.
+///
+/// τ is the step of the input's fixed point, √d·2^−F, and 2⁻⁴⁰ of the grid: with a projection
+/// √d·2^−F + √m·2^−F/Δ. ε is per unit of distance: over a distance of r, what is promised is ε·r, which for
+/// unrelated embeddings may well be above 20. Several releases of the same embedding add up.
+///
+/// x is the embedding with coordinates clamped to ±2^`bound_exponent`, those that are not finite 0. Clamping
+/// shortens distances, so the promise holds for the embeddings as they are.
+///
+/// # Assumptions
+/// - The projection, the bound, ε and the noise are chosen without looking at private embeddings.
+/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
+///
+/// # Leaks
+/// That there is a release, when, and its public parameters. Time as in [`laplace`](crate::laplace).
+///
+/// # Source
+/// Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021 (PRIVEMB). Deviations: a grid
+/// instead of floating point; a sensitivity that is certified for the matrix in use and for all vectors instead
+/// of one that holds with some probability over drawing the matrix.
+#[derive(Clone, Copy, Debug)]
+pub struct Embedding<'a> {
+    laplace: Laplace,
+    dimension: usize,
+    bound_exponent: i32,
+    fixed: FixedPoint,
+    projected: Option<Projected<'a>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Projected<'a> {
+    projection: Projection<'a>,
+    /// The coordinates behind the projection lie within ±2^(this).
+    bound_exponent: i32,
+}
+
+impl<'a> Embedding<'a> {
+    /// Noise on the embedding itself, of `dimension` coordinates within ±2^`bound_exponent`.
+    ///
+    /// # Errors
+    /// [`EmbeddingError::Laplace`] for a dimension outside 1..=1024, an ε below 0.1 or a bound that does
+    /// not fit the grid (above 2²¹ or below 2⁻⁴⁰ steps).
+    pub fn new(
+        dimension: u32,
+        bound_exponent: i32,
+        noise: Noise,
+        epsilon: Epsilon,
+    ) -> Result<Self, EmbeddingError> {
+        let laplace = Laplace::with_noise(noise, dimension, epsilon, Sensitivity::ONE)?;
+        Ok(Self {
+            laplace,
+            dimension: dimension as usize,
+            bound_exponent,
+            fixed: laplace.fixed_point(bound_exponent)?,
+            projected: None,
+        })
+    }
+
+    /// Noise on the projected embedding; the embedding's coordinates lie within ±2^`bound_exponent`, for
+    /// instance [`Projection::bound_exponent`].
+    ///
+    /// # Errors
+    /// Those of [`new`](Embedding::new); [`EmbeddingError::Sensitivity`] if the projection stretches
+    /// distances by more than 2¹².
+    ///
+    /// # Cost
+    /// That of [`Projection::sensitivity`].
+    pub fn projected(
+        projection: Projection<'a>,
+        bound_exponent: i32,
+        noise: Noise,
+        epsilon: Epsilon,
+    ) -> Result<Self, EmbeddingError> {
+        let sensitivity = projection
+            .sensitivity()
+            .ok_or(EmbeddingError::Sensitivity)?;
+        let laplace = Laplace::with_noise(noise, projection.n_rows() as u32, epsilon, sensitivity)?;
+        Ok(Self {
+            laplace,
+            dimension: projection.dimension,
+            bound_exponent,
+            fixed: laplace.fixed_point(bound_exponent)?,
+            projected: Some(Projected {
+                projection,
+                bound_exponent: projected_bound(&laplace, projection.dimension, bound_exponent),
+            }),
+        })
+    }
+
+    /// d, the number of coordinates of an embedding.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// The noise: m, ε, sensitivity and grid.
+    pub fn laplace(&self) -> &Laplace {
+        &self.laplace
+    }
+
+    /// The length of a release in bytes.
+    pub fn release_bytes(&self) -> usize {
+        VectorRelease::bytes(self.laplace.dimension())
+    }
+
+    /// Draws a release, a [`VectorRelease`], into `out`; returns its length,
+    /// [`release_bytes`](Embedding::release_bytes).
+    ///
+    /// The guarantee, what it assumes and what it leaks are those of [`Embedding`].
+    ///
+    /// # Shapes
+    /// `embedding`: `[dimension]` f32, any bits; `out`: at least `release_bytes` bytes.
+    ///
+    /// # Errors
+    /// [`EmbeddingError::Length`], [`EmbeddingError::Buffer`], [`EmbeddingError::Entropy`]: nothing was
+    /// drawn, nothing is written. None depends on a coordinate.
+    ///
+    /// # Cost
+    /// 32 bytes of entropy, and the words, operations and stack of [`Laplace::perturb`] with 4 KiB of stack
+    /// on top; a projection m·d multiplications and 8 KiB.
+    pub fn release<E: Entropy + ?Sized>(
+        &self,
+        embedding: &[f32],
+        entropy: &mut E,
+        out: &mut [u8],
+    ) -> Result<usize, EmbeddingError> {
+        self.check_length(embedding)?;
+        let (needed, found) = (self.release_bytes(), out.len());
+        let Some(out) = out.get_mut(..needed) else {
+            return Err(EmbeddingError::Buffer { needed, found });
+        };
+        let mut stream = ReleaseStream::open(entropy).map_err(|_| EmbeddingError::Entropy)?;
+        let mut buffer = [0; MAX_DIMENSION];
+        let steps = buffer
+            .get_mut(..self.laplace.dimension() as usize)
+            .unwrap_or_default();
+        self.draw(embedding, &mut stream, steps)?;
+        let projection = self.projected.map(|projected| projected.projection);
+        let pack_id = projection.map_or([0; 8], |projection| projection.pack_id);
+        VectorRelease::write(&self.laplace, pack_id, steps, out);
+        Ok(needed)
+    }
+
+    /// Draws the coordinates of a release, in steps of the grid.
+    ///
+    /// **The engine of [`release`](Embedding::release) with randomness as an argument**, for simulation, tests
+    /// and experiments. It gives no release.
+    ///
+    /// # Shapes
+    /// `embedding`: `[dimension]` f32, any bits; `out`: `[m]`.
+    ///
+    /// # Errors
+    /// [`EmbeddingError::Length`] for another length of the embedding; [`EmbeddingError::Laplace`] of `out`.
+    pub fn draw<R: Rng + ?Sized>(
+        &self,
+        embedding: &[f32],
+        rng: &mut R,
+        out: &mut [i32],
+    ) -> Result<(), EmbeddingError> {
+        self.check_length(embedding)?;
+        let Some(projected) = self.projected else {
+            let drawn = self
+                .laplace
+                .perturb(embedding, self.bound_exponent, rng, out);
+            return drawn.map_err(EmbeddingError::Laplace);
+        };
+        self.laplace.check_length(out.len())?;
+        let mut fixed = [0i64; MAX_WIDTH as usize];
+        for (fixed, x) in fixed.iter_mut().zip(embedding) {
+            *fixed = self.fixed.of(*x);
+        }
+        let Projected {
+            projection,
+            bound_exponent,
+        } = projected;
+        let bits = bound_exponent + self.laplace.fraction_bits() as i32;
+        let limit = 1i64 << bits.clamp(0, 61);
+        let coordinates = projection
+            .rows()
+            .map(|row| projection.coordinate(row, &fixed, limit));
+        self.laplace
+            .add_noise(coordinates, bound_exponent, rng, out);
+        fixed.zeroize();
+        Ok(())
+    }
+
+    fn check_length(&self, embedding: &[f32]) -> Result<(), EmbeddingError> {
+        if embedding.len() == self.dimension {
+            Ok(())
+        } else {
+            Err(EmbeddingError::Length {
+                expected: self.dimension,
+                found: embedding.len(),
+            })
+        }
+    }
+}
+
+/// The exponent of a bound on |Φx| ≤ Δ·B·√d, as far as the grid goes: beyond 2²¹ steps coordinates are
+/// clamped.
+fn projected_bound(laplace: &Laplace, dimension: usize, bound_exponent: i32) -> i32 {
+    let units = u128::from(laplace.sensitivity().units());
+    // Below 2^99.
+    let square = units * units * dimension as u128;
+    let mut bound = bound_exponent;
+    let mut limit = 1u128 << 64;
+    while limit < square && bound < laplace.largest_bound_exponent() {
+        bound += 1;
+        limit <<= 2;
+    }
+    bound
+}
+
+/// Why an embedding was refused. Depends on sizes, public parameters and the entropy source, never on a
+/// coordinate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EmbeddingError {
+    /// The parameters of the noise.
+    Laplace(LaplaceError),
+    /// The projection stretches distances by more than 2¹².
+    Sensitivity,
+    /// An embedding of the wrong length.
+    Length {
+        /// The length needed.
+        expected: usize,
+        /// The length given.
+        found: usize,
+    },
+    /// A side of a box that is not finite, upside down, too wide or too far from 0 for its noise.
+    Box {
+        /// Which coordinate.
+        coordinate: usize,
+    },
+    /// Less room than a release takes.
+    Buffer {
+        /// Bytes needed.
+        needed: usize,
+        /// Bytes given.
+        found: usize,
+    },
+    /// The entropy source failed or returned nothing but zeroes.
+    Entropy,
+}
+
+impl From<LaplaceError> for EmbeddingError {
+    fn from(error: LaplaceError) -> Self {
+        Self::Laplace(error)
+    }
+}
+
+impl fmt::Display for EmbeddingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Laplace(error) => error.fmt(f),
+            Self::Sensitivity => write!(
+                f,
+                "the projection stretches distances by more than {}; scale it down",
+                Sensitivity::MAX
+            ),
+            Self::Length { expected, found } => {
+                write!(
+                    f,
+                    "an embedding of {found} coordinates, but {expected} are needed"
+                )
+            }
+            Self::Box { coordinate } => write!(
+                f,
+                "the box of coordinate {coordinate} is not finite, upside down, too wide or too far from 0 for its noise"
+            ),
+            Self::Buffer { needed, found } => {
+                write!(f, "room for {found} bytes, but the release has {needed}")
+            }
+            Self::Entropy => {
+                f.write_str("the entropy source failed; nothing was released, try again")
+            }
+        }
+    }
+}
+
+impl core::error::Error for EmbeddingError {}
+
+/// The mean of truncated sentence vectors with noise on every coordinate (Li and Clifton 2021, as used by
+/// Meehan, Mrini and Chaudhuri 2022): a baseline, for comparison only.
+///
+/// # Guarantee
+/// (ε + d·κ)-differential privacy up to the fixed point (2·2^−F in a coordinate), with the δ₀ of [`laplace`](crate::laplace) for each coordinate, when one
+/// of the k sentences is replaced; k is public. A coordinate of the mean moves by at most w/k, where w is the
+/// width of the box there, and the d coordinates share ε.
+///
+/// # Source
+/// Deviation: the noise of [`laplace`](crate::laplace) in one dimension, for a sensitivity of d·w/k, so that
+/// ε/d is never rounded.
+#[derive(Clone, Copy, Debug)]
+pub struct Truncation<'a> {
+    lower: &'a [f32],
+    upper: &'a [f32],
+    sentences: u32,
+    epsilon: Epsilon,
+}
+
+impl<'a> Truncation<'a> {
+    /// For documents of `sentences` sentences and a public box: finite `lower` and `upper` ends of each
+    /// coordinate.
+    ///
+    /// # Errors
+    /// [`EmbeddingError::Length`] if the ends are not equally many; [`EmbeddingError::Box`] if an end is not
+    /// finite or above the other, the box too far from 0 for its noise (2²¹ steps of the grid), or d·w/k
+    /// above 2¹²; [`EmbeddingError::Laplace`] for ε below 0.1.
+    pub fn new(
+        lower: &'a [f32],
+        upper: &'a [f32],
+        sentences: u32,
+        epsilon: Epsilon,
+    ) -> Result<Self, EmbeddingError> {
+        if lower.len() != upper.len() {
+            return Err(EmbeddingError::Length {
+                expected: lower.len(),
+                found: upper.len(),
+            });
+        }
+        let truncation = Self {
+            lower,
+            upper,
+            sentences,
+            epsilon,
+        };
+        for (coordinate, (lower, upper)) in lower.iter().zip(upper).enumerate() {
+            let refused = EmbeddingError::Box { coordinate };
+            truncation.side(*lower, *upper)?.ok_or(refused)?;
+        }
+        Ok(truncation)
+    }
+
+    /// Draws the noisy mean. **A baseline with randomness as an argument**: it gives no release.
+    ///
+    /// # Shapes
+    /// `rows`: `[sentences][dimension]` f32 row-major, any bits; `out`: `[dimension]`, whole steps of the
+    /// coordinate's grid.
+    ///
+    /// # Errors
+    /// [`EmbeddingError::Length`] for other lengths.
+    pub fn draw<R: Rng + ?Sized>(
+        &self,
+        rows: &[f32],
+        rng: &mut R,
+        out: &mut [f32],
+    ) -> Result<(), EmbeddingError> {
+        let dimension = self.lower.len();
+        let expected = dimension.saturating_mul(self.sentences as usize);
+        for (expected, found) in [(expected, rows.len()), (dimension, out.len())] {
+            if expected != found {
+                return Err(EmbeddingError::Length { expected, found });
+            }
+        }
+        let ends = self.lower.iter().zip(self.upper);
+        for (coordinate, (out, (lower, upper))) in out.iter_mut().zip(ends).enumerate() {
+            // The constructor made sure of both.
+            if let Ok(Some(side)) = self.side(*lower, *upper) {
+                let values = rows.iter().skip(coordinate).step_by(dimension.max(1));
+                *out = side.draw(values, self.sentences, rng);
+            }
+        }
+        Ok(())
+    }
+
+    /// The noise of one coordinate; `None` for a box that is refused.
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "public parameters, rounded up by more than they can err"
+    )]
+    fn side(&self, lower: f32, upper: f32) -> Result<Option<Side>, EmbeddingError> {
+        let width = f64::from(upper) - f64::from(lower);
+        if !(width >= 0.0 && width.is_finite()) {
+            return Ok(None);
+        }
+        let dimension = self.lower.len() as f64;
+        let stretch = width * dimension / f64::from(self.sentences.max(1));
+        // The casts saturate; the sum is rounded up.
+        let units = (stretch * 4_294_967_296.0 * (1.0 + 1e-12)) as u64;
+        let units = units.saturating_add(1).max(Sensitivity::MIN.units());
+        let Some(sensitivity) = Sensitivity::from_units(units) else {
+            return Ok(None);
+        };
+        let laplace = Laplace::new(1, self.epsilon, sensitivity)?;
+        let most = laplace.largest_bound_exponent();
+        let fixed = laplace.fixed_point(most)?;
+        // The exponent lies in -7..=38.
+        let bound = f64::from_bits(u64::from((1023 + most).unsigned_abs()) << 52);
+        let fits = f64::from(lower).abs() <= bound && f64::from(upper).abs() <= bound;
+        Ok(fits.then_some(Side {
+            laplace,
+            fixed,
+            lower: fixed.of(lower),
+            upper: fixed.of(upper),
+        }))
+    }
+}
+
+/// One coordinate of a truncated mean.
+struct Side {
+    laplace: Laplace,
+    fixed: FixedPoint,
+    lower: i64,
+    upper: i64,
+}
+
+impl Side {
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "a product with a power of two, of what was drawn"
+    )]
+    fn draw<'v, R: Rng + ?Sized>(
+        &self,
+        values: impl Iterator<Item = &'v f32>,
+        sentences: u32,
+        rng: &mut R,
+    ) -> f32 {
+        // Below 2^32 values below 2^62.
+        let sum: i128 = values
+            .map(|x| i128::from(self.fixed.of(*x).max(self.lower).min(self.upper)))
+            .sum();
+        let mean = sum.div_euclid(i128::from(sentences.max(1))) as i64;
+        // Without sentences 0 may lie outside.
+        let mut mean = mean.max(self.lower).min(self.upper);
+        let mut steps = [0];
+        let most = self.laplace.largest_bound_exponent();
+        self.laplace
+            .add_noise(core::iter::once(mean), most, rng, &mut steps);
+        mean.zeroize();
+        let [steps] = steps;
+        // The exponent lies in -28..=17, and steps have 24 bits.
+        let step = f32::from_bits((127 + self.laplace.grid_exponent()).unsigned_abs() << 23);
+        steps as f32 * step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::PublicRng;
+    use crate::rng::rand_core::{TryCryptoRng, TryRng};
+    use std::vec;
+    use std::vec::Vec;
+
+    /// Not private: repeats one byte.
+    struct Constant(u8);
+
+    impl TryRng for Constant {
+        type Error = fmt::Error;
+        fn try_next_u32(&mut self) -> Result<u32, fmt::Error> {
+            unreachable!("a key is drawn at once")
+        }
+        fn try_next_u64(&mut self) -> Result<u64, fmt::Error> {
+            unreachable!("a key is drawn at once")
+        }
+        fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), fmt::Error> {
+            out.fill(self.0);
+            Ok(())
+        }
+    }
+    impl TryCryptoRng for Constant {}
+    impl Entropy for Constant {}
+
+    fn epsilon(text: &str) -> Epsilon {
+        text.parse().unwrap()
+    }
+
+    fn integers(rows: &[i16]) -> Vec<I16> {
+        rows.iter().map(|x| I16::new(*x)).collect()
+    }
+
+    fn projection(rows: &[I16], dimension: usize, exponent: i32) -> Projection<'_> {
+        Projection {
+            dimension,
+            exponent,
+            bound_exponent: 0,
+            pack_id: [9; 8],
+            rows,
+        }
+    }
+
+    #[test]
+    fn sensitivities_are_known_and_rounded_up() {
+        let units = |rows: &[i16], dimension, exponent| {
+            let rows = integers(rows);
+            let sensitivity = projection(&rows, dimension, exponent).sensitivity();
+            sensitivity.map(Sensitivity::units)
+        };
+        // Orthonormal rows, a row twice, rank one, zeroes, too large.
+        assert_eq!(units(&[1, 0, 0, 1], 2, 0), Some(1 << 32));
+        assert_eq!(
+            units(&[1 << 14, 0, 1 << 14, 0], 2, -14),
+            Some(6_074_001_000)
+        );
+        assert_eq!(units(&[3, 4], 2, 0), Some(5 << 32));
+        assert_eq!(units(&[3, 4], 2, -10), Some(5 << 22));
+        assert_eq!(units(&[0; 6], 3, 0), Some(1 << 20));
+        assert_eq!(units(&[1; 2], 2, -24), Some(1 << 20));
+        assert_eq!(units(&[i16::MIN; 4], 1, 0), None);
+        assert_eq!(units(&[4096, 0], 2, 0), Some(1 << 44));
+        assert_eq!(units(&[4096, 1], 2, 0), None);
+        // The largest sum there is does not overflow.
+        let most = vec![i16::MIN; 1024 * 1024];
+        assert_eq!(
+            units(&most[..1024 * 256], 1024, -24),
+            Some(1 << (32 - 24 + 15 + 5 + 4))
+        );
+    }
+
+    #[test]
+    fn projections_are_exact() {
+        let mut rng = PublicRng::new(5);
+        for exponent in [-24, -13, 0] {
+            for extreme in [false, true] {
+                let row: Vec<i16> = (0..1024)
+                    .map(|_| {
+                        if extreme {
+                            i16::MIN
+                        } else {
+                            rng.next_u32() as i16
+                        }
+                    })
+                    .collect();
+                let x: Vec<i64> = (0..1024)
+                    .map(|_| {
+                        if extreme {
+                            -(1 << 61)
+                        } else {
+                            rng.next_u64() as i64 >> 2
+                        }
+                    })
+                    .collect();
+                let exact: i128 = row
+                    .iter()
+                    .zip(&x)
+                    .map(|(a, b)| i128::from(*a) * i128::from(*b))
+                    .sum();
+                let rows = integers(&row);
+                let projection = projection(&rows, 1024, exponent);
+                let limit = 1 << 61;
+                let expected = (exact >> -exponent).clamp(-i128::from(limit), limit.into());
+                assert_eq!(
+                    i128::from(projection.coordinate(&rows, &x, limit)),
+                    expected
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_are_refused_and_nothing_is_written() {
+        let new = |m, bound, e| Embedding::new(m, bound, Noise::Laplace, epsilon(e)).map(|_| ());
+        assert_eq!(new(1024, 0, "0.1"), Ok(()));
+        for (m, bound, e) in [
+            (0, 0, "1"),
+            (1025, 0, "1"),
+            (3, 0, "0.09"),
+            (3, 40, "1"),
+            (3, -90, "1"),
+        ] {
+            assert!(matches!(new(m, bound, e), Err(EmbeddingError::Laplace(_))));
+        }
+        let large = integers(&[i16::MAX]);
+        let refused =
+            Embedding::projected(projection(&large, 1, 0), 0, Noise::Laplace, epsilon("1"));
+        assert_eq!(refused.map(|_| ()), Err(EmbeddingError::Sensitivity));
+
+        let mechanism = Embedding::new(3, 0, Noise::DiscreteLaplace, epsilon("1")).unwrap();
+        let mut out = [7; 48];
+        let mut release =
+            |x: &[f32], room, byte| mechanism.release(x, &mut Constant(byte), &mut out[..room]);
+        let length = |found| Err(EmbeddingError::Length { expected: 3, found });
+        assert_eq!(release(&[0.0; 2], 48, 1), length(2));
+        assert_eq!(release(&[0.0; 4], 48, 1), length(4));
+        let needed = 48;
+        assert_eq!(
+            release(&[0.0; 3], 47, 1),
+            Err(EmbeddingError::Buffer { needed, found: 47 })
+        );
+        assert_eq!(release(&[0.0; 3], 48, 0), Err(EmbeddingError::Entropy));
+        assert_eq!(out, [7; 48]);
+        let mut rng = PublicRng::new(1);
+        assert!(mechanism.draw(&[0.0; 3], &mut rng, &mut [0; 2]).is_err());
+        assert!(mechanism.draw(&[0.0; 2], &mut rng, &mut [0; 3]).is_err());
+    }
+
+    /// What is released is read back, and every field is checked.
+    #[test]
+    fn releases_are_read_back() {
+        let rows = integers(&[100, 0, -100, 50, 50, 50]);
+        let projected = projection(&rows, 3, -7);
+        for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
+            let mechanism = Embedding::projected(projected, 0, noise, epsilon("10")).unwrap();
+            let mut bytes = [0; 50];
+            let x = [f32::NAN, 0.5, -0.25];
+            assert_eq!(mechanism.release(&x, &mut Constant(3), &mut bytes), Ok(44));
+            let release = VectorRelease::from_bytes(&bytes[..44]).unwrap();
+            let mut steps = [0; 2];
+            let mut stream = ReleaseStream::open(&mut Constant(3)).unwrap();
+            mechanism.draw(&x, &mut stream, &mut steps).unwrap();
+            assert!(release.coordinates().eq(steps));
+            assert_eq!((release.noise(), release.epsilon()), (noise, epsilon("10")));
+            assert_eq!(release.pack_id(), [9; 8]);
+            assert_eq!(Some(release.sensitivity()), projected.sensitivity());
+            let step = 2f64.powi(release.grid_exponent());
+            assert!(release.values().eq(steps.map(|y| f64::from(y) * step)));
+            // A byte of the head that is changed is either an identifier or makes it another release.
+            for (place, bit) in (0..36).flat_map(|place| (0..8).map(move |bit| (place, bit))) {
+                let mut changed = bytes;
+                changed[place] ^= 1 << bit;
+                match VectorRelease::from_bytes(&changed[..44]) {
+                    Ok(other) => assert!(other != release, "{place}"),
+                    Err(error) => assert!(!(16..24).contains(&place), "{place}: {error}"),
+                }
+            }
+            for length in (0..50).filter(|length| *length != 44) {
+                assert!(VectorRelease::from_bytes(&bytes[..length]).is_err());
+            }
+        }
+    }
+
+    /// Noise on the projected vector: its mean and its deviation.
+    #[test]
+    fn projected_vectors_get_the_noise_of_their_sensitivity() {
+        let rows = integers(&[60, 80, 0, 0, 0, 0, 0, 200]);
+        let projection = projection(&rows, 4, -6);
+        let x = [0.5, -0.25, 0.125, 1.0];
+        let expected = [(30.0 - 20.0) / 64.0, 200.0 / 64.0];
+        for (noise, variance) in [(Noise::Laplace, 3.0), (Noise::DiscreteLaplace, 4.3)] {
+            let mechanism = Embedding::projected(projection, 0, noise, epsilon("5")).unwrap();
+            let delta = projection.sensitivity().unwrap().units() as f64 / 2f64.powi(32);
+            assert_eq!(delta, 3.125);
+            let step = 2f64.powi(mechanism.laplace().grid_exponent());
+            let variance = variance * (delta / 5.0).powi(2);
+            let mut rng = PublicRng::new(11);
+            let n = 20_000.0;
+            let mut sums = [[0.0; 2]; 2];
+            for _ in 0..20_000 {
+                let mut out = [0; 2];
+                mechanism.draw(&x, &mut rng, &mut out).unwrap();
+                for ((sum, y), expected) in sums.iter_mut().zip(out).zip(expected) {
+                    let error = f64::from(y) * step - expected;
+                    *sum = [sum[0] + error / n, sum[1] + error * error / n];
+                }
+            }
+            for [mean, square] in sums {
+                assert!(
+                    mean.abs() < 6.0 * (variance / n).sqrt(),
+                    "{noise:?}: {mean}"
+                );
+                assert!(
+                    (square / variance - 1.0).abs() < 0.1,
+                    "{noise:?}: {square} {variance}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn truncated_means_have_the_noise_of_their_box() {
+        let (lower, upper) = ([-1.0, 0.0, 0.25], [1.0, 3.0, 0.25]);
+        let rows = [-5.0, 1.0, f32::NAN, 0.5, 9.0, 1.0];
+        let expected = [-0.25, 2.0, 0.25];
+        let truncation = Truncation::new(&lower, &upper, 2, epsilon("6")).unwrap();
+        let mut rng = PublicRng::new(2);
+        let n = 20_000.0;
+        let mut sums = [[0.0; 2]; 3];
+        for _ in 0..20_000 {
+            let mut out = [0.0; 3];
+            truncation.draw(&rows, &mut rng, &mut out).unwrap();
+            for ((sum, y), expected) in sums.iter_mut().zip(out).zip(expected) {
+                let error = f64::from(y - expected);
+                *sum = [sum[0] + error / n, sum[1] + error.abs() / n];
+            }
+        }
+        // d·w/(k·ε), at least that of the smallest sensitivity.
+        for ([mean, absolute], scale) in sums.into_iter().zip([0.5f64, 0.75, 2f64.powi(-12) / 6.0])
+        {
+            assert!(
+                mean.abs() < 6.0 * scale * (2.0 / n).sqrt(),
+                "{scale}: {mean}"
+            );
+            assert!((absolute / scale - 1.0).abs() < 0.05, "{scale}: {absolute}");
+        }
+        let mut out = [0.0; 3];
+        assert!(truncation.draw(&rows[1..], &mut rng, &mut out).is_err());
+        assert!(truncation.draw(&rows, &mut rng, &mut out[1..]).is_err());
+        for (low, high) in [
+            (1.0, 0.5),
+            (f32::NAN, 1.0),
+            (0.0, f32::INFINITY),
+            (1e9, 1e9),
+            (-1e9, 1e9),
+        ] {
+            let refused = Truncation::new(&[0.0, low], &[1.0, high], 3, epsilon("1")).map(|_| ());
+            assert_eq!(
+                refused,
+                Err(EmbeddingError::Box { coordinate: 1 }),
+                "{low} {high}"
+            );
+        }
+        assert!(Truncation::new(&[0.0], &[], 1, epsilon("1")).is_err());
+        assert!(Truncation::new(&[0.0], &[1.0], 1, epsilon("0.01")).is_err());
+        // No sentences: noise around the end of the box that is nearest to 0.
+        let truncation = Truncation::new(&[0.5], &[1.0], 0, epsilon("1000")).unwrap();
+        let mut out = [0.0];
+        truncation.draw(&[], &mut rng, &mut out).unwrap();
+        assert!((out[0] - 0.5).abs() < 0.05, "{out:?}");
+    }
+}

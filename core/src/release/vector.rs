@@ -1,0 +1,153 @@
+use zerocopy::FromBytes;
+use zerocopy::little_endian::I32;
+
+use super::{Head, ReleaseFormatError};
+use crate::epsilon::Epsilon;
+use crate::laplace::{Laplace, LaplaceError, MAX_DIMENSION, Noise, Sensitivity};
+
+/// A private vector: integers that count steps of a public grid, and the public facts needed to read them.
+///
+/// Only [`Embedding::release`](crate::embedding::Embedding::release) writes one from a private embedding; this
+/// is the view of its bytes.
+///
+/// # Shapes
+/// 36 + 4m bytes, numbers little-endian:
+///
+/// | offset | bytes | content |
+/// | --- | --- | --- |
+/// | 0 | 3 | `UTR` |
+/// | 3 | 1 | version, 1 |
+/// | 4 | 1 | mechanism: 3 = n-dimensional Laplace, 4 = discrete Laplace |
+/// | 5 | 3 | zero |
+/// | 8 | 4 | ε in micro-units, per unit of distance of embeddings |
+/// | 12 | 4 | m, the number of coordinates, 1 to 1024 |
+/// | 16 | 8 | identifier of the pack with the projection; zero without one |
+/// | 24 | 8 | sensitivity of the projection in units of 2⁻³² |
+/// | 32 | 4 | log₂ of a step of the grid, which mechanism, ε, m and sensitivity determine |
+/// | 36 | 4m | the coordinates in steps, signed |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VectorRelease<'a> {
+    laplace: Laplace,
+    pack_id: [u8; 8],
+    coordinates: &'a [I32],
+}
+
+/// What precedes the coordinates.
+const FIXED_BYTES: usize = Head::BYTES + 12;
+
+impl<'a> VectorRelease<'a> {
+    /// The length of the byte form of a vector of `dimension` coordinates.
+    pub const fn bytes(dimension: u32) -> usize {
+        FIXED_BYTES + 4 * dimension as usize
+    }
+
+    /// The coordinates in steps of the grid.
+    pub fn coordinates(&self) -> impl ExactSizeIterator<Item = i32> + use<'a> {
+        self.coordinates.iter().map(|steps| steps.get())
+    }
+
+    /// The coordinates: steps times 2^[`grid_exponent`](VectorRelease::grid_exponent), exactly. Reading them
+    /// in floating point is post-processing, and costs no privacy.
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "a product with a power of two, of what is public"
+    )]
+    pub fn values(&self) -> impl ExactSizeIterator<Item = f64> + use<'a> {
+        // The exponent lies in -28..=17.
+        let step = f64::from_bits(((1023 + self.grid_exponent()).unsigned_abs() as u64) << 52);
+        self.coordinates().map(move |steps| f64::from(steps) * step)
+    }
+
+    /// The law of the noise.
+    pub fn noise(&self) -> Noise {
+        self.laplace.noise()
+    }
+
+    /// The ε that was spent, per unit of distance of embeddings.
+    pub fn epsilon(&self) -> Epsilon {
+        self.laplace.epsilon()
+    }
+
+    /// The sensitivity of the projection that the noise was made for; 1 without one.
+    pub fn sensitivity(&self) -> Sensitivity {
+        self.laplace.sensitivity()
+    }
+
+    /// log₂ of a step of the grid.
+    pub fn grid_exponent(&self) -> i32 {
+        self.laplace.grid_exponent()
+    }
+
+    /// The identifier of the pack with the projection, zero without one:
+    /// [`Pack::id`](crate::pack::Pack::id).
+    pub fn pack_id(&self) -> [u8; 8] {
+        self.pack_id
+    }
+
+    /// Writes the byte form, given as many `steps` as coordinates; `out` has [`VectorRelease::bytes`] bytes.
+    pub(crate) fn write(laplace: &Laplace, pack_id: [u8; 8], steps: &[i32], out: &mut [u8]) {
+        let head = Head {
+            mechanism: laplace.noise() as u8,
+            rule: 0,
+            epsilon: laplace.epsilon(),
+            number: laplace.dimension(),
+            pack_id,
+        };
+        let grid = laplace.sensitivity().units().to_le_bytes();
+        let fixed = head.to_bytes().into_iter().chain(grid);
+        let fixed = fixed.chain(laplace.grid_exponent().to_le_bytes());
+        let steps = steps.iter().flat_map(|steps| steps.to_le_bytes());
+        for (to, from) in out.iter_mut().zip(fixed.chain(steps)) {
+            *to = from;
+        }
+    }
+
+    /// Reads the byte form. Total on any bytes.
+    ///
+    /// # Errors
+    /// [`ReleaseFormatError`] names the first field that is wrong.
+    pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, ReleaseFormatError> {
+        let (head, rest) = Head::read(bytes)?;
+        let refuse = |name, found| Err(ReleaseFormatError::Field { name, found });
+        let Some(noise) = Noise::from_number(head.mechanism) else {
+            return refuse("mechanism", head.mechanism.into());
+        };
+        if head.rule != 0 {
+            return refuse("rule", head.rule.into());
+        }
+        if head.number == 0 || head.number as usize > MAX_DIMENSION {
+            return refuse("number of coordinates", head.number);
+        }
+        let length = ReleaseFormatError::Length {
+            found: bytes.len(),
+            expected: Self::bytes(head.number),
+        };
+        let (units, rest) = rest.split_first_chunk::<8>().ok_or(length)?;
+        let (grid, rest) = rest.split_first_chunk::<4>().ok_or(length)?;
+        let coordinates =
+            <[I32]>::ref_from_bytes_with_elems(rest, head.number as usize).map_err(|_| length)?;
+        let units = u64::from_le_bytes(*units);
+        let Some(sensitivity) = Sensitivity::from_units(units) else {
+            return refuse(
+                "sensitivity in units of 2^-12",
+                (units >> 20).min(u32::MAX.into()) as u32,
+            );
+        };
+        let laplace = match Laplace::with_noise(noise, head.number, head.epsilon, sensitivity) {
+            Ok(laplace) => laplace,
+            Err(LaplaceError::Epsilon { found }) => {
+                return refuse("epsilon in micro-units", found.micro());
+            }
+            Err(_) => return refuse("number of coordinates", head.number),
+        };
+        let grid = i32::from_le_bytes(*grid);
+        if grid != laplace.grid_exponent() {
+            return refuse("grid exponent, as a 32-bit number,", grid as u32);
+        }
+        Ok(Self {
+            laplace,
+            pack_id: head.pack_id,
+            coordinates,
+        })
+    }
+}

@@ -1,0 +1,678 @@
+//! Private words: one word of a public vocabulary exchanged for another, and bags of them.
+//!
+//! The vocabulary is the lexicon of a pack: its words and their small integer vectors. A private
+//! word x enters, a word w of the same vocabulary comes out, likelier the nearer w is to x.
+//!
+//! # Levels
+//!
+//! Let dist be the Euclidean distance of two words' vectors as they stand in the pack, and q the unit
+//! of the vocabulary, a power of two. The level of w for the private word x is ⌊dist(x, w)/q⌋:
+//! computed from the squared distance, an exact integer, by an integer square root (⌊√s/2ᵗ⌋ =
+//! ⌊√⌊s/4ᵗ⌋⌋), so it *is* that number and nothing is rounded. q is the least power of two for which
+//! twice the largest norm is below 256·q: no two words are further apart than that, so all
+//! levels lie in `0..`[`LEVELS`] and none has to be capped. q depends on the public vectors alone.
+//!
+//! # Why it is private
+//!
+//! Selecting by levels with the table for ε·q per level ([`Ratio::per_unit`]) promises, for all words x, x'
+//! and every outcome,
+//!
+//! Pr\[w | x\] ≤ exp(ε·(dist(x, x') + q))·Pr\[w | x'\],
+//!
+//! with no δ. *Proof.* By the triangle inequality dist(x, w)/q and dist(x', w)/q differ by at most
+//! dist(x, x')/q, so their floors differ by at most s = ⌈dist(x, x')/q⌉ ≤ dist(x, x')/q + 1. Going from
+//! one list of levels to the other through the larger of both takes s one-sided unit steps up and s
+//! down, ρ^(2s) ≤ e^(ε·q·s) by the theorem of [`select`](mod@crate::select), whose constant pays for the
+//! finite randomness. ∎ An ε·q below one micro-unit is rounded down to none: then any two words are within
+//! e^(2⁻⁶⁰), less than ε·q, which is at least 10⁻⁶·2⁻²².
+//!
+//! # Odd vocabularies
+//!
+//! Words with the same vector are at level 0 of each other, so each is as likely as the word itself; a
+//! zero vector is a point like others; if all vectors are zero every word is equally likely.
+
+use core::fmt;
+
+use heapless::Vec;
+use rand_core::Rng;
+use zeroize::Zeroize;
+
+use crate::epsilon::Epsilon;
+use crate::laplace::{Laplace, LaplaceError, Sensitivity};
+use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION};
+use crate::pack::Pack;
+use crate::release::BagRelease;
+use crate::rng::{Entropy, ReleaseStream, below};
+use crate::select::{Levels, Ratio, Rule, SelectError, select};
+
+/// All levels are below this.
+pub const LEVELS: usize = 256;
+
+/// The most words in a release of a bag.
+pub const MAX_BAG_SIZE: u16 = 256;
+
+/// Candidates whose levels are computed at a time.
+const BLOCK: usize = 128;
+
+/// The vector of a word, widened; zero behind its last coordinate.
+type Row = [i16; MAX_LEXICON_DIMENSION as usize];
+
+/// The public vocabulary of word mechanisms: the lexicon of a pack.
+///
+/// A word is a number, its index in the lexicon. A number behind the last word counts as the
+/// [`fallback`](Vocabulary::fallback): numbers may be private, so there is no error for them.
+#[derive(Clone, Copy, Debug)]
+pub struct Vocabulary<'a> {
+    lexicon: Lexicon<'a>,
+    pack_id: [u8; 8],
+    /// q is 2^(this) in units of the integers of the vectors, `-6..=5`.
+    unit: i32,
+    fallback: u32,
+}
+
+/// How a word is made private.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WordMechanism {
+    /// Selection among all words by their distance to the private word.
+    ///
+    /// # Guarantee
+    /// Pr\[w | x\] ≤ exp(ε·(dist(x, x') + q))·Pr\[w | x'\], see [`words`](crate::words): a metric
+    /// guarantee, ε per unit of distance. Say the distance along with it: for words far apart it is weak.
+    Selection(Rule),
+    /// Noise on the word's vector, then the word nearest to the noisy point.
+    ///
+    /// For comparison: at equal ε selection keeps more of the word.
+    ///
+    /// # Guarantee
+    /// That of [`laplace`](crate::laplace) with sensitivity 1 and dist the distance of the words, δ included.
+    /// The nearest word is found from the noisy point alone: the private word is never looked at again.
+    LaplaceNearest,
+}
+
+impl<'a> Vocabulary<'a> {
+    /// The vocabulary of `pack`.
+    ///
+    /// # Errors
+    /// [`WordsError::NoLexicon`] if the pack has no lexicon.
+    ///
+    /// # Cost
+    /// One pass over the vectors.
+    pub fn new(pack: &Pack<'a>) -> Result<Self, WordsError> {
+        let lexicon = pack.lexicon().ok_or(WordsError::NoLexicon)?;
+        let origin: Row = [0; MAX_LEXICON_DIMENSION as usize];
+        let (mut largest, mut least, mut fallback) = (1, u32::MAX, 0);
+        for (word, vector) in (0..).zip(lexicon.vectors()) {
+            let norm = squared_distance(&origin, vector);
+            largest = largest.max(norm);
+            if norm < least {
+                (least, fallback) = (norm, word);
+            }
+        }
+        // The least t with 4·largest < 2^(16 + 2t). 1 <= largest <= 2^23.
+        let bits = (u32::BITS - largest.leading_zeros()) as i32;
+        Ok(Self {
+            lexicon,
+            pack_id: pack.id(),
+            unit: (bits - 13).div_euclid(2),
+            fallback,
+        })
+    }
+
+    /// The lexicon with the words and their vectors.
+    pub fn lexicon(&self) -> Lexicon<'a> {
+        self.lexicon
+    }
+
+    /// The number of words, `1..=65536`.
+    pub fn n_words(&self) -> u32 {
+        self.lexicon.n_words() as u32
+    }
+
+    /// The unit of levels is q = 2^(this), in units of the words' real coordinates.
+    pub fn unit_exponent(&self) -> i32 {
+        self.unit + self.lexicon.vector_exponent()
+    }
+
+    /// The word that stands for words outside the vocabulary: the one of least norm (the first of those), which
+    /// is at most the largest norm from any other.
+    pub fn fallback(&self) -> u32 {
+        self.fallback
+    }
+
+    /// The squared Euclidean distance of two words, exactly, in units of 4^[`vector_exponent`].
+    ///
+    /// [`vector_exponent`]: Lexicon::vector_exponent
+    pub fn squared_distance(&self, a: u32, b: u32) -> u64 {
+        let mut row = self.row(a);
+        let squared = squared_distance(&row, self.vector(b));
+        row.zeroize();
+        squared.into()
+    }
+
+    /// The level of `word` for the private word `private`: ⌊dist/q⌋, below [`LEVELS`].
+    pub fn level(&self, private: u32, word: u32) -> u16 {
+        // At most 2^25.
+        self.level_of(self.squared_distance(private, word) as u32)
+    }
+
+    /// The levels of all words for the private word `private`, for [`select`](crate::select::select) with
+    /// [`LEVELS`] and [`Ratio::per_unit`]`(ε, unit_exponent)`.
+    ///
+    /// # Leaks
+    /// The row of the private word is read from where it stands; no other address and no branch depends
+    /// on it. The look-up of the word before has told an observer of single accesses as much.
+    ///
+    /// # Cost
+    /// A pass computes n·d squares of differences; 2 KiB of stack.
+    pub fn levels(&self, private: u32) -> impl Levels + use<'a> {
+        WordLevels {
+            vocabulary: *self,
+            private,
+        }
+    }
+
+    /// A word for the private word `word`, with randomness as an argument.
+    ///
+    /// This is the engine under a [`Bag`], for tests, simulation and experiments; it gives no release.
+    ///
+    /// # Guarantee
+    /// That of the [`WordMechanism`], if the words of `rng` are independent and uniform.
+    ///
+    /// # Leaks
+    /// See [`levels`](Vocabulary::levels) and [`select`](crate::select::select). How many words of `rng` are
+    /// consumed depends on the vocabulary and the mechanism alone.
+    ///
+    /// # Errors
+    /// [`WordsError::Laplace`] if noise cannot be drawn for this ε and this vocabulary: ε outside 0.1..=1000, or
+    /// vectors too large for the grid of the noise. [`WordsError::Selection`] cannot occur with a parsed pack.
+    ///
+    /// # Cost
+    /// Selection: two passes over the vectors, 256 comparisons a word. Noise: one pass. 12 KiB of stack.
+    ///
+    /// # Source
+    /// McSherry and Talwar 2007 and McKenna and Sheldon 2020 on distances; Carvalho, Vasiloudis, Feyisetan and
+    /// Wang 2023 select words this way, from those within a truncation distance.
+    pub fn draw<R: Rng + ?Sized>(
+        &self,
+        word: u32,
+        mechanism: WordMechanism,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<u32, WordsError> {
+        match mechanism {
+            WordMechanism::Selection(rule) => {
+                let ratio = Ratio::per_unit(epsilon, self.unit_exponent());
+                select::<LEVELS, _>(&self.levels(word), rule, ratio, rng)
+                    .map_err(WordsError::Selection)
+            }
+            WordMechanism::LaplaceNearest => self.nearest_to_noisy(word, epsilon, rng),
+        }
+    }
+
+    /// [`WordMechanism::LaplaceNearest`].
+    fn nearest_to_noisy<R: Rng + ?Sized>(
+        &self,
+        word: u32,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<u32, WordsError> {
+        let dimension = self.lexicon.dimension();
+        let laplace = Laplace::new(dimension as u32, epsilon, Sensitivity::ONE)
+            .map_err(WordsError::Laplace)?;
+        let mut exact = [0f32; MAX_LEXICON_DIMENSION as usize];
+        let mut noisy = [0i32; MAX_LEXICON_DIMENSION as usize];
+        let exact = exact.get_mut(..dimension).unwrap_or_default();
+        let noisy = noisy.get_mut(..dimension).unwrap_or_default();
+        for (to, from) in exact.iter_mut().zip(self.vector(word)) {
+            *to = self.lexicon.word_coordinate(*from);
+        }
+        // No norm reaches 128 units.
+        let perturbed = laplace.perturb(exact, self.unit_exponent() + 7, rng, noisy);
+        exact.zeroize();
+        perturbed.map_err(WordsError::Laplace)?;
+        Ok(self.nearest(noisy, laplace.grid_exponent()))
+    }
+
+    /// The word nearest to a released point: least Euclidean distance, ties to the first word.
+    ///
+    /// Post-processing: it sees the noisy point and public vectors, so it costs no privacy.
+    ///
+    /// # Shapes
+    /// `point`: `[d]` i32, in steps of 2^`grid_exponent`; missing coordinates count as 0, more are not looked
+    /// at. Coordinates are first rounded to the grid of the words' own vectors (to the nearest, ties up; those
+    /// beyond 2⁴⁰ of its steps are clamped); from there on the result is exact.
+    ///
+    /// # Leaks
+    /// Points far outside the vocabulary take longer.
+    ///
+    /// # Cost
+    /// One pass over the vectors, n·d squares of differences; 5 KiB of stack.
+    pub fn nearest(&self, point: &[i32], grid_exponent: i32) -> u32 {
+        // In units of the vectors' integers.
+        let exponent = grid_exponent.saturating_sub(self.lexicon.vector_exponent());
+        let (up, down) = (
+            exponent.clamp(0, 31),
+            exponent.saturating_neg().clamp(0, 62),
+        );
+        let half = (1i64 << down) >> 1;
+        let most = 1i64 << 40;
+        let mut far = [0i64; MAX_LEXICON_DIMENSION as usize];
+        let mut near: Row = [0; MAX_LEXICON_DIMENSION as usize];
+        let (mut norm, mut largest) = (0i64, 0);
+        for ((far, near), x) in far.iter_mut().zip(&mut near).zip(point) {
+            // Below 2^62 either way. An exponent above 31 is clamped with all its coordinates but 0.
+            let rounded = ((i64::from(*x) << up) + half) >> down;
+            *far = rounded.clamp(-most, most);
+            *near = *far as i16;
+            // The clamp keeps the sum of 512 squares below 2^63.
+            norm += (*far).clamp(-(1 << 26), 1 << 26).pow(2);
+            largest = largest.max(far.unsigned_abs());
+        }
+        // What is compared is ‖v − point‖² − ‖point‖² = ‖v‖² − 2·⟨v, point⟩. With ‖v‖ < 2^(7 + unit) and
+        // ‖point‖ ≤ 2^(22 − unit) it is below 2^31, so it may be computed modulo 2^32.
+        if largest <= 32_639 && norm <= 1i64 << (2 * (22 - self.unit)) {
+            let norm = norm as u32;
+            return self.least(|vector| {
+                let distance = squared_distance(&near, vector).wrapping_sub(norm);
+                i64::from(distance as i32)
+            });
+        }
+        // At most 512·2^7·(2^7 + 2^41).
+        self.least(|vector| {
+            let terms = vector.iter().zip(&far);
+            terms
+                .map(|(v, x)| i64::from(*v) * (i64::from(*v) - 2 * x))
+                .sum()
+        })
+    }
+
+    /// The first word whose vector has the least `distance`.
+    #[inline]
+    fn least(&self, distance: impl Fn(&[i8]) -> i64) -> u32 {
+        let mut least = (i64::MAX, 0);
+        for (word, vector) in (0..).zip(self.lexicon.vectors()) {
+            let distance = distance(vector);
+            if distance < least.0 {
+                least = (distance, word);
+            }
+        }
+        least.1
+    }
+
+    /// The vector of `word`.
+    fn vector(&self, word: u32) -> &'a [i8] {
+        let at = |word: u32| self.lexicon.vectors().nth(word as usize);
+        at(word).or_else(|| at(self.fallback)).unwrap_or_default()
+    }
+
+    /// The vector of `word`, widened.
+    fn row(&self, word: u32) -> Row {
+        let mut row: Row = [0; MAX_LEXICON_DIMENSION as usize];
+        for (to, from) in row.iter_mut().zip(self.vector(word)) {
+            *to = i16::from(*from);
+        }
+        row
+    }
+
+    /// ⌊√squared / 2^unit⌋.
+    fn level_of(&self, squared: u32) -> u16 {
+        // Below 2^16, since squared <= 4·largest. One of the shifts is by 0, both are below 32.
+        let (up, down) = (self.unit.saturating_neg().max(0), self.unit.max(0));
+        let scaled = (squared.wrapping_shl(2 * up as u32)).wrapping_shr(2 * down as u32);
+        square_root(scaled.min(u16::MAX.into()) as u16)
+    }
+}
+
+/// The squared distance of two vectors, modulo 2³²: that of two words is at most 512·255².
+/// Coordinates differ by less than 2¹⁵.
+#[inline]
+fn squared_distance(row: &Row, vector: &[i8]) -> u32 {
+    // In this form compilers find the instruction that multiplies 16-bit numbers and adds the products in
+    // pairs: 1.5 times as fast as one loop over all, 2 times as fast in chunks of 16.
+    const CHUNK: usize = 64;
+    let (chunks, rest) = vector.as_chunks::<CHUNK>();
+    let (rows, _) = row.as_chunks::<CHUNK>();
+    let mut sum = 0u32;
+    for (row, chunk) in rows.iter().zip(chunks) {
+        sum = sum.wrapping_add(sum_of_squares(row, chunk));
+    }
+    let row_rest = row.get(chunks.len() * CHUNK..).unwrap_or_default();
+    sum.wrapping_add(sum_of_squares(row_rest, rest))
+}
+
+/// The sum of the squares of differences, modulo 2³².
+#[inline]
+fn sum_of_squares(a: &[i16], b: &[i8]) -> u32 {
+    let squares = a.iter().zip(b).map(|(a, b)| {
+        let difference = i32::from(a.wrapping_sub(i16::from(*b)));
+        difference.wrapping_mul(difference)
+    });
+    squares.fold(0, i32::wrapping_add) as u32
+}
+
+/// ⌊√x⌋ bit by bit: no branch, no table, eight at a time where there are vector units.
+fn square_root(x: u16) -> u16 {
+    let mut root = 0u16;
+    for bit in [128, 64, 32, 16, 8, 4, 2, 1] {
+        let tried = root | bit;
+        // tried <= 255.
+        let fits = u16::from(tried.wrapping_mul(tried) <= x);
+        root |= fits.wrapping_neg() & bit;
+    }
+    root
+}
+
+/// The levels of all words for one private word.
+struct WordLevels<'a> {
+    vocabulary: Vocabulary<'a>,
+    private: u32,
+}
+
+impl Levels for WordLevels<'_> {
+    fn bound(&self) -> usize {
+        LEVELS
+    }
+
+    fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
+        let mut row = self.vocabulary.row(self.private);
+        let mut squared = [0u32; BLOCK];
+        let mut levels = [0u16; BLOCK];
+        let mut vectors = self.vocabulary.lexicon.vectors();
+        loop {
+            let mut len = 0;
+            for (to, vector) in squared.iter_mut().zip(&mut vectors) {
+                *to = squared_distance(&row, vector);
+                len += 1;
+            }
+            if len == 0 {
+                break;
+            }
+            for (level, squared) in levels.iter_mut().zip(&squared) {
+                *level = self.vocabulary.level_of(*squared);
+            }
+            visit(levels.get(..len).unwrap_or_default());
+        }
+        row.zeroize();
+        squared.zeroize();
+        levels.zeroize();
+    }
+}
+
+/// The words of one private text: words go in, one private [`BagRelease`] comes out, and the bag is empty
+/// again.
+///
+/// Up to `N` words are kept, 2 bytes each; more are left out, so what a release says is about the first
+/// `N`. Their order does not matter.
+///
+/// # Guarantee
+/// [`release`](Bag::release) draws n words with replacement (by frequency), makes each private on its own
+/// and sorts the result. n is public and the same for all texts. With the metric of the vocabulary, for
+/// selection with ε a word,
+/// - between two bags *as drawn*, b and b' of n words each, probabilities of every release differ by a factor
+///   of at most exp(ε·Σ(dist(bᵢ, b'ᵢ) + q)) for the best pairing of their words, that is exp(ε·n·(WMD(b, b') + q))
+///   with the word mover's distance WMD of weights 1/n (the published statement drops the factor n);
+/// - between two *texts* of the same number of words that are drawn from at the same positions, this holds for
+///   what was drawn; an unchanged word costs nothing, a changed one costs as often as it is drawn;
+/// - between any two texts, by at most exp(ε·n·(D + q)), if their words can be matched, by frequency, so that
+///   no matched words are further apart than D: for a match is a way to draw from both at once. The
+///   number of words in the text is thus protected like the words are. A text without words counts as the
+///   fallback word.
+///
+/// *Proof.* Given what is drawn, the release is a function of n independent outcomes that forgets their order, so
+/// any pairing may be used, and factors multiply. A mixture over draws has at most the largest factor. ∎
+///
+/// # Assumptions
+/// - The pack, n, ε and the mechanism are chosen without looking at the text.
+/// - Words are what [`lexicon::words`](crate::lexicon::words) yields, or another rule that is fixed before. Word
+///   order is not released, nor is the number of words.
+/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
+/// - Several releases of one text add up.
+///
+/// # Leaks
+/// - That there is a release, when, of how many words n, under which pack, with which mechanism and ε.
+/// - [`push`](Bag::push) takes time and reads addresses that depend on the word: it belongs to the device.
+///   [`release`](Bag::release) does the same work whatever the words and their number, up to the addresses of
+///   the words drawn.
+/// - A word drawn more than once is made private anew each time.
+///
+/// # Source
+/// Fernandes, Dras and McIver 2018 (bags under a metric); a fixed number of words drawn by frequency:
+/// Weggenmann and Kerschbaum 2018.
+pub struct Bag<'a, const N: usize = 1024> {
+    vocabulary: Vocabulary<'a>,
+    words: Vec<u16, N>,
+}
+
+impl<'a, const N: usize> Bag<'a, N> {
+    /// An empty bag of words of `vocabulary`.
+    pub fn new(vocabulary: &Vocabulary<'a>) -> Self {
+        const { assert!(N >= 1, "N must be at least 1") };
+        Self {
+            vocabulary: *vocabulary,
+            words: Vec::new(),
+        }
+    }
+
+    /// Adds one word.
+    ///
+    /// # Shapes
+    /// `word`: any text. If it is one word to [`lexicon::words`](crate::lexicon::words) and the vocabulary has
+    /// that, it is added; anything else (a word that is not known or too long, none, several) is added as the
+    /// [`fallback`](Vocabulary::fallback) word. Nothing happens if there are `N` words already.
+    pub fn push(&mut self, word: &str) {
+        let mut words = lexicon::words(word);
+        let index = match (words.next(), words.next()) {
+            (Some(mut only), None) => {
+                let index = self.vocabulary.lexicon.find(&only);
+                only.zeroize();
+                index
+            }
+            _ => None,
+        };
+        let index = index.unwrap_or(self.vocabulary.fallback as usize);
+        // A lexicon has at most 2^16 words. A full bag stays as it is.
+        let _ = self.words.push(index as u16);
+    }
+
+    /// [`push`](Bag::push) of bytes that may not be UTF-8: those that are not add the fallback word.
+    pub fn push_lossy(&mut self, word: &[u8]) {
+        self.push(core::str::from_utf8(word).unwrap_or_default());
+    }
+
+    /// The number of words kept so far, at most `N`. Private: it must not leave the device.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Whether there are no words. Private too.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Forgets all words and wipes them.
+    pub fn clear(&mut self) {
+        self.words.zeroize();
+    }
+
+    /// Draws `out.len()` words and makes them private, with randomness as an argument: in ascending order.
+    ///
+    /// This is the engine under [`release`](Bag::release), for tests, simulation and experiments; it gives no
+    /// release, and the words stay.
+    ///
+    /// # Errors
+    /// As for [`release`](Bag::release).
+    pub fn draw<R: Rng + ?Sized>(
+        &self,
+        mechanism: WordMechanism,
+        epsilon: Epsilon,
+        rng: &mut R,
+        out: &mut [u32],
+    ) -> Result<(), WordsError> {
+        if out.is_empty() || out.len() > usize::from(MAX_BAG_SIZE) {
+            return Err(WordsError::Size { found: out.len() });
+        }
+        // An empty bag is the fallback word: an error would depend on the text.
+        let kept = self.words.len().max(1) as u128;
+        for out in out.iter_mut() {
+            let position = below(rng, kept) as usize;
+            let word = self.words.get(position).copied().map(u32::from);
+            let word = word.unwrap_or(self.vocabulary.fallback);
+            *out = self.vocabulary.draw(word, mechanism, epsilon, rng)?;
+        }
+        sort(out);
+        Ok(())
+    }
+
+    /// Draws a release of `size` words into `out`, and forgets all words. Returns the number of bytes written,
+    /// [`BagRelease::bytes`]`(size)`.
+    ///
+    /// The guarantee, what it assumes and what it leaks are those of [`Bag`].
+    ///
+    /// # Shapes
+    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `out`: at least as many bytes as are written; the rest stays.
+    ///
+    /// # Errors
+    /// [`WordsError::Size`] for another `size`, [`WordsError::Space`] if `out` is too short,
+    /// [`WordsError::Entropy`] if the source failed or gave nothing but zeroes, and those of
+    /// [`Vocabulary::draw`]. Nothing is written, the words are still there.
+    ///
+    /// # Cost
+    /// n times [`Vocabulary::draw`]; 32 bytes of entropy; 12 KiB of stack.
+    pub fn release<E: Entropy + ?Sized>(
+        &mut self,
+        size: u16,
+        mechanism: WordMechanism,
+        epsilon: Epsilon,
+        entropy: &mut E,
+        out: &mut [u8],
+    ) -> Result<usize, WordsError> {
+        let mut buffer = [0u32; MAX_BAG_SIZE as usize];
+        let words = buffer.get_mut(..usize::from(size)).unwrap_or_default();
+        if words.is_empty() {
+            return Err(WordsError::Size { found: size.into() });
+        }
+        let (needed, found) = (BagRelease::bytes(size), out.len());
+        let space = WordsError::Space { needed, found };
+        let out = out.get_mut(..needed).ok_or(space)?;
+        let mut stream = ReleaseStream::open(entropy).map_err(|_| WordsError::Entropy)?;
+        self.draw(mechanism, epsilon, &mut stream, words)?;
+        self.clear();
+        BagRelease::write(mechanism, epsilon, self.vocabulary.pack_id, words, out);
+        Ok(out.len())
+    }
+}
+
+/// Ascending order, by a network of comparisons: the steps do not depend on the words.
+fn sort(words: &mut [u32]) {
+    for round in 0..words.len() {
+        for pair in words
+            .get_mut(round & 1..)
+            .unwrap_or_default()
+            .chunks_exact_mut(2)
+        {
+            if let [a, b] = pair {
+                (*a, *b) = ((*a).min(*b), (*a).max(*b));
+            }
+        }
+    }
+}
+
+/// The words are wiped.
+impl<const N: usize> Drop for Bag<'_, N> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Says nothing about the words.
+impl<const N: usize> fmt::Debug for Bag<'_, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bag").finish_non_exhaustive()
+    }
+}
+
+/// Why no word was drawn. Depends on sizes, the pack, the parameters and the entropy source, never on a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WordsError {
+    /// The pack has no lexicon.
+    NoLexicon,
+    /// A release of no words, or of more than [`MAX_BAG_SIZE`].
+    Size {
+        /// The number of words asked for.
+        found: usize,
+    },
+    /// The buffer is too short for the release.
+    Space {
+        /// Bytes needed.
+        needed: usize,
+        /// Bytes given.
+        found: usize,
+    },
+    /// The entropy source failed or returned nothing but zeroes.
+    Entropy,
+    /// The words cannot be selected from.
+    Selection(SelectError),
+    /// Noise cannot be drawn for these vectors and this ε.
+    Laplace(LaplaceError),
+}
+
+impl fmt::Display for WordsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoLexicon => f.write_str(
+                "the pack has no lexicon, so no vocabulary; build one with `undertone vocabulary`",
+            ),
+            Self::Size { found } => {
+                write!(
+                    f,
+                    "a release of {found} words; it must have 1 to {MAX_BAG_SIZE}"
+                )
+            }
+            Self::Space { needed, found } => {
+                write!(
+                    f,
+                    "a buffer of {found} bytes, but the release takes {needed}"
+                )
+            }
+            Self::Entropy => {
+                f.write_str("the entropy source failed; nothing was released, try again")
+            }
+            Self::Selection(error) => error.fmt(f),
+            Self::Laplace(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for WordsError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn square_roots_are_exact() {
+        for x in 0..=u16::MAX {
+            assert_eq!(square_root(x), x.isqrt(), "{x}");
+        }
+    }
+
+    #[test]
+    fn sorts_all_lengths() {
+        for len in 0..70u32 {
+            let mut words: std::vec::Vec<u32> = (0..len).map(|i| i * 37 % 41).collect();
+            let mut expected = words.clone();
+            expected.sort_unstable();
+            sort(&mut words);
+            assert_eq!(words, expected);
+        }
+    }
+
+    /// No sum overflows at the limits that the comments name.
+    #[test]
+    fn sums_at_their_limits() {
+        let vector = [i8::MIN; 512];
+        assert_eq!(squared_distance(&[127; 512], &vector), 512 * 255 * 255);
+    }
+}

@@ -1,0 +1,44 @@
+//! Times private vectors: `cargo bench -p undertone --bench noise -- DIMENSION EPSILON`. For each line on
+//! standard input, a number of vectors, it releases that many, one at a time, and prints one line of JSON.
+//! `peers.py` beside this file runs it against numpy.
+
+use std::env;
+use std::hint::black_box;
+use std::io;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use undertone::mechanism::OsEntropy;
+use undertone_core::embedding::{Embedding, Noise};
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+
+fn main() -> ExitCode {
+    // Cargo adds `--bench`.
+    let arguments: Vec<String> = env::args().skip(1).filter(|a| a != "--bench").collect();
+    let [dimension, epsilon] = &arguments[..] else {
+        eprintln!("wanted: DIMENSION EPSILON; peers.py gives them");
+        return ExitCode::SUCCESS;
+    };
+    let dimension = dimension.parse().expect("the dimension is a number");
+    let epsilon = epsilon.parse().expect("epsilon is a number");
+    let mechanism =
+        Embedding::new(dimension, 0, Noise::Laplace, epsilon).expect("usable parameters");
+    let mut rng = PublicRng::new(0);
+    let x: Vec<f32> = (0..dimension)
+        .map(|_| rng.next_u32() as f32 / u32::MAX as f32 - 0.5)
+        .collect();
+    let mut out = vec![0; mechanism.release_bytes()];
+    for line in io::stdin().lines() {
+        let line = line.expect("standard input can be read");
+        let vectors: u32 = line.parse().expect("a number of vectors");
+        let start = Instant::now();
+        for _ in 0..vectors {
+            mechanism
+                .release(black_box(&x), &mut OsEntropy, black_box(&mut out))
+                .expect("working entropy");
+        }
+        println!("{{\"seconds\": {}}}", start.elapsed().as_secs_f64());
+    }
+    ExitCode::SUCCESS
+}
