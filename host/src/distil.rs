@@ -120,28 +120,10 @@ pub fn distil(
         .collect();
     entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
 
-<<<<<<< HEAD
     let lexicon = LexiconData {
         // Vectors of about the encoder's own length; only powers of two are possible.
         exponent: (step / 256.0).log2().round().clamp(-24.0, 24.0) as i32,
         words: entries,
-=======
-    let mut contents = PackContents {
-        dimension,
-        encoder: EncoderIdentity {
-            name: format!("lexicon:{}", encoder.identity().name),
-            digest: [0; 32],
-        },
-        recoder: None,
-        scores: None,
-        depth: None,
-        projection: None,
-        lexicon: Some(LexiconData {
-            // Vectors of about the encoder's own length; only powers of two are possible.
-            exponent: (step / 256.0).log2().round().clamp(-24.0, 24.0) as i32,
-            words: entries,
-        }),
->>>>>>> laplace
     };
     let name = format!("lexicon:{}", encoder.identity().name);
     lexicon_pack(&name, dimension, lexicon)

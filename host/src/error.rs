@@ -416,6 +416,17 @@ pub enum Error {
         found: f64,
     },
 
+    /// A number that an experiment cannot be made with.
+    #[error("{what} is {found}; allowed is {allowed}")]
+    Setting {
+        /// What it is.
+        what: &'static str,
+        /// Its value.
+        found: f64,
+        /// The values allowed.
+        allowed: &'static str,
+    },
+
     /// Score heads tell classes apart, so there must be some.
     #[error(
         "score heads tell at least 2 classes apart, found {classes}; give a corpus with more labels, \

@@ -3,16 +3,18 @@
 //! A projection is drawn or computed in public, rounded to the integers of a pack, and from then on nothing
 //! but those integers counts: bounds hold for what a device multiplies with.
 
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, SymmetricEigen};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use undertone_core::laplace::{MAX_DIMENSION, Sensitivity};
+use undertone_core::pack::Pack;
 use undertone_core::rng::PublicRng;
 
+use crate::encoder::EncoderIdentity;
 use crate::error::{Error, Result};
-use crate::packer::limit;
+use crate::packer::{PackContents, ProjectionData, limit};
 use crate::progress::Progress;
-use crate::vectors::principal;
+use crate::vectors::{mean, principal};
 
 /// Exponents that a projection in a pack can have.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -24..=0;
@@ -54,19 +56,39 @@ pub fn orthonormal(n: usize, m: usize, seed: u64) -> Result<Projection> {
     quantise(columns.qr().q().as_slice(), n)
 }
 
-/// `[m][n]`: the first `m` principal directions of public `vectors`, `[words][n]` row-major.
-///
-/// # Errors
-/// [`Error::PackLimit`] if `m` is not 1 to `n`, 1024 at most; [`Error::NotFiniteRow`] if a vector is not
-/// finite.
-///
-/// # Panics
-/// If `vectors` is not a whole number of rows.
-pub fn pca(vectors: &[f32], n: usize, m: usize) -> Result<Projection> {
-    limit("dimensions of a projection", m, 1, n.min(MAX_DIMENSION))?;
-    finite(vectors, n)?;
-    let (_, columns) = principal(vectors, n, m);
-    quantise(columns.as_slice(), n)
+/// The principal directions of public vectors.
+pub struct Directions {
+    dimension: usize,
+    /// `[n][n]`, by descending variance.
+    rows: Vec<f64>,
+}
+
+impl Directions {
+    /// Those of `vectors`, `[words][n]` row-major.
+    ///
+    /// # Errors
+    /// [`Error::NotFiniteRow`] if a vector is not finite.
+    ///
+    /// # Panics
+    /// If `vectors` is not a whole number of rows.
+    pub fn of(vectors: &[f32], n: usize) -> Result<Self> {
+        finite(vectors, n)?;
+        let (_, columns) = principal(vectors, n, n);
+        Ok(Self {
+            dimension: n,
+            rows: columns.as_slice().to_vec(),
+        })
+    }
+
+    /// `[m][n]`: the first `m` of them, unit vectors at right angles.
+    ///
+    /// # Errors
+    /// [`Error::PackLimit`] if `m` is not 1 to `n`, 1024 at most.
+    pub fn first(&self, m: usize) -> Result<Projection> {
+        let n = self.dimension;
+        limit("dimensions of a projection", m, 1, n.min(MAX_DIMENSION))?;
+        quantise(&self.rows[..m * n], n)
+    }
 }
 
 /// `n` independent standard Gaussians.
@@ -141,6 +163,60 @@ impl Projection {
                 .map(move |row| sum(row, &vector, |x, y| x * y))
         });
         images.collect()
+    }
+
+    /// Δ for every vector, as a device computes it from the pack (Gershgorin).
+    ///
+    /// # Errors
+    /// [`Error::PackLimit`] for a size that a pack cannot hold; [`Error::StretchRange`] if Δ is above 2¹².
+    pub fn sensitivity(&self) -> Result<Sensitivity> {
+        let pack = self.pack("", 0)?;
+        let pack = Pack::parse(&pack).map_err(Error::PackBytes)?;
+        let section = pack.projection();
+        let section = section.expect("a pack with a projection has its section");
+        section
+            .sensitivity()
+            .ok_or(Error::StretchRange { found: self.norm() })
+    }
+
+    /// A pack with nothing but this projection, for embeddings that `encoder` names and whose coordinates
+    /// lie within ±2^`bound_exponent`.
+    ///
+    /// # Errors
+    /// [`Error::PackLimit`] and [`Error::PackBytes`] for a size or a bound that a pack cannot hold.
+    pub fn pack(&self, encoder: &str, bound_exponent: i32) -> Result<Vec<u8>> {
+        let contents = PackContents {
+            dimension: self.dimension,
+            encoder: EncoderIdentity {
+                name: encoder.to_owned(),
+                digest: [0; 32],
+            },
+            recoder: None,
+            scores: None,
+            depth: None,
+            lexicon: None,
+            projection: Some(ProjectionData {
+                exponent: self.exponent,
+                bound_exponent,
+                rows: self.rows.clone(),
+            }),
+        };
+        contents.to_bytes()
+    }
+
+    /// ‖Φ‖₂ in floating point: what Δ for every vector is, up to rounding.
+    pub fn norm(&self) -> f64 {
+        let rows = self.rows.iter().map(|x| f64::from(*x));
+        let matrix = DMatrix::from_row_iterator(self.outputs(), self.dimension, rows);
+        let gram = &matrix * matrix.transpose();
+        let largest = SymmetricEigen::new(gram).eigenvalues.max();
+        largest.max(0.0).sqrt() * 2f64.powi(self.exponent)
+    }
+
+    /// The share of all squared distances between `vectors`, `[words][n]` row-major, that is left between
+    /// their images.
+    pub fn share(&self, vectors: &[f32]) -> f64 {
+        spread(&self.apply(vectors), self.outputs()) / spread(vectors, self.dimension)
     }
 
     /// What `worst`, of all pairs of `vectors`, proves.
@@ -329,6 +405,18 @@ impl Worst {
     }
 }
 
+/// Σ‖v − mean‖², in proportion to the sum of all squared distances.
+fn spread(vectors: &[f32], dimension: usize) -> f64 {
+    let centre = mean(vectors, dimension);
+    let rows = vectors.chunks_exact(dimension);
+    let squares = rows.flat_map(|row| {
+        row.iter()
+            .zip(&centre)
+            .map(|(x, c)| f64::from(x - c).powi(2))
+    });
+    squares.sum()
+}
+
 fn squared_distance(a: &[f64], b: &[f64]) -> f64 {
     sum(a, b, |a, b| (a - b) * (a - b))
 }
@@ -362,6 +450,10 @@ mod tests {
     use super::*;
 
     const N: usize = 24;
+
+    fn pca(vectors: &[f32], n: usize, m: usize) -> Result<Projection> {
+        Directions::of(vectors, n)?.first(m)
+    }
 
     fn pair_certificate(vectors: &[f32], projection: &Projection) -> Result<Certificate> {
         Ok(pair_certificates(vectors, N, &[projection])?[0])
@@ -457,6 +549,26 @@ mod tests {
         assert_eq!(found.pair, (0, 1));
         let bound = found.sensitivity.units() as f64 * 2f64.powi(-32);
         assert!((1.0..1.0 + 1e-6).contains(&bound), "{bound}");
+    }
+
+    #[test]
+    fn bounds_for_every_vector_are_above_the_norm_and_tight_for_orthonormal_rows() {
+        let vectors = words(100);
+        for (projection, orthonormal) in [
+            (gaussian(N, 5, 1).unwrap(), false),
+            (orthonormal(N, 7, 2).unwrap(), true),
+            (pca(&vectors, N, 3).unwrap(), true),
+        ] {
+            let every = projection.sensitivity().unwrap().units() as f64 * 2f64.powi(-32);
+            let own = pair_certificate(&vectors, &projection).unwrap();
+            let own = own.sensitivity.units() as f64 * 2f64.powi(-32);
+            let norm = projection.norm();
+            assert!(own <= norm + 1e-9 && norm <= every, "{own} {norm} {every}");
+            assert_eq!(orthonormal, every < 1.001, "{every}");
+        }
+        let all = pca(&vectors, N, N).unwrap().share(&vectors);
+        let some = pca(&vectors, N, 5).unwrap().share(&vectors);
+        assert!((all - 1.0).abs() < 1e-3 && some < 0.9, "{all} {some}");
     }
 
     #[test]

@@ -10,3 +10,4 @@ pub mod metrics;
 mod page;
 pub mod report;
 pub mod sentences;
+pub mod vectors;

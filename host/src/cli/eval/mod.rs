@@ -1,6 +1,7 @@
 //! `undertone eval`: experiments on public corpora, a file each.
 
 mod sentences;
+mod vectors;
 
 use std::env;
 
@@ -11,11 +12,14 @@ use undertone::error::Result;
 pub(super) enum Experiment {
     /// How well released documents can be classified, against epsilon and the number of sentences.
     Sentences(sentences::Arguments),
+    /// How much private word vectors keep, beside published mechanisms at the same epsilon.
+    Vectors(vectors::Arguments),
 }
 
 pub(super) fn run(experiment: Experiment) -> Result<()> {
     match experiment {
         Experiment::Sentences(arguments) => sentences::run(arguments),
+        Experiment::Vectors(arguments) => vectors::run(arguments),
     }
 }
 

@@ -84,7 +84,11 @@ impl Classifier {
         }
         let variance = squares - centre.iter().map(|x| x * x).sum::<f64>();
         let deviation = (variance / sample.dimension as f64).sqrt();
-        let scale = if deviation > 0.0 { deviation.recip() } else { 1.0 };
+        let scale = if deviation > 0.0 {
+            deviation.recip()
+        } else {
+            1.0
+        };
         let training = |problem: String| Error::Training { problem };
         if sample.labels.windows(2).all(|pair| pair[0] == pair[1]) {
             return Err(training(format!("{n} examples, all of one class")));
@@ -189,7 +193,12 @@ mod tests {
         let chance = classifier.accuracy(&all.subset(300..600));
         assert!((0.2..0.5).contains(&chance), "{chance}");
         let (classifier, _) = Classifier::tuned(&sample(30, 0.0, 0.0)).unwrap();
-        assert!(classifier.probabilities(&all).iter().all(|p| (p - 1.0 / 3.0).abs() < 0.2));
+        assert!(
+            classifier
+                .probabilities(&all)
+                .iter()
+                .all(|p| (p - 1.0 / 3.0).abs() < 0.2)
+        );
         assert!(Classifier::tuned(&all.subset([0, 3, 6, 9, 12])).is_err());
     }
 }

@@ -168,7 +168,13 @@ impl Mechanism {
     }
 
     /// Draws a release of the image `point` into `out`.
-    fn draw<R: Rng>(&self, laplace: &Laplace, point: &[f32], rng: &mut R, out: &mut [f32]) -> Result<()> {
+    fn draw<R: Rng>(
+        &self,
+        laplace: &Laplace,
+        point: &[f32],
+        rng: &mut R,
+        out: &mut [f32],
+    ) -> Result<()> {
         let mut steps = vec![0; self.m];
         laplace
             .perturb(point, self.bound_exponent, rng, &mut steps)
@@ -277,23 +283,31 @@ impl<'a> Bench<'a> {
     }
 
     fn make(&mut self) {
-        let mut add = |name, scope, sensitivity, m, projection, images: &std::sync::Arc<Vec<f32>>| {
-            let largest = images.iter().fold(0f32, |most, x| most.max(x.abs()));
-            let bound = largest.max(f32::MIN_POSITIVE).log2().ceil() as i32;
-            self.mechanisms.push(Mechanism {
-                name,
-                scope,
-                sensitivity,
-                m,
-                projection,
-                images: images.clone(),
-                // A grid of coarse steps needs no finer bound.
-                bound_exponent: bound.max(0),
-            });
-        };
+        let mut add =
+            |name, scope, sensitivity, m, projection, images: &std::sync::Arc<Vec<f32>>| {
+                let largest = images.iter().fold(0f32, |most, x| most.max(x.abs()));
+                let bound = largest.max(f32::MIN_POSITIVE).log2().ceil() as i32;
+                self.mechanisms.push(Mechanism {
+                    name,
+                    scope,
+                    sensitivity,
+                    m,
+                    projection,
+                    images: images.clone(),
+                    // A grid of coarse steps needs no finer bound.
+                    bound_exponent: bound.max(0),
+                });
+            };
         let (d, rows) = (self.vectors.dimension, &self.vectors.vectors);
         let identity = rows.clone().into();
-        add("M1".to_owned(), Scope::Every, Sensitivity::ONE, d, None, &identity);
+        add(
+            "M1".to_owned(),
+            Scope::Every,
+            Sensitivity::ONE,
+            d,
+            None,
+            &identity,
+        );
         for (number, known) in self.known.iter().enumerate() {
             let m = known.projection.outputs();
             let images = known.projection.apply(rows).into();
@@ -519,7 +533,10 @@ pub fn measure(bench: &Bench<'_>, folder: &Path, options: &Options) -> Result<Me
     // A missing file is known before minutes of work.
     let opinions = words::Opinions::open(bench, folder)?;
     let frequencies = tasks::log_frequencies(bench, folder)?;
-    let tasks = options.tasks.iter().map(|name| tasks::Task::open(bench, *name, folder));
+    let tasks = options
+        .tasks
+        .iter()
+        .map(|name| tasks::Task::open(bench, *name, folder));
     let tasks = tasks.collect::<Result<Vec<tasks::Task>>>()?;
 
     let start = Instant::now();
@@ -555,13 +572,21 @@ mod tests {
     fn words_are_found_however_they_are_written() {
         let words = ["Paris", "in", "In", "USA"].map(str::to_owned);
         let index = index(&words);
-        assert_eq!([index["in"], index["In"], index["paris"], index["usa"]], [1, 2, 0, 3]);
+        assert_eq!(
+            [index["in"], index["In"], index["paris"], index["usa"]],
+            [1, 2, 0, 3]
+        );
     }
 
     #[test]
     fn streams_differ_by_everything_and_shuffles_keep_all() {
         let first = |seed, what, number| stream(seed, what, number).next_u64();
-        let all = [first(1, "a", 1), first(2, "a", 1), first(1, "b", 1), first(1, "a", 2)];
+        let all = [
+            first(1, "a", 1),
+            first(2, "a", 1),
+            first(1, "b", 1),
+            first(1, "a", 2),
+        ];
         for (place, one) in all.iter().enumerate() {
             assert!(!all[place + 1..].contains(one));
         }
