@@ -2,6 +2,7 @@
 
 #[cfg(feature = "train")]
 mod eval;
+mod project;
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
@@ -94,6 +95,8 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
+    /// Make a projection of word vectors for private releases, and certify how far it stretches distances.
+    Project(project::Arguments),
     /// Encode the sentences of a corpus into a safetensors file.
     Encode {
         #[command(flatten)]
@@ -359,6 +362,7 @@ pub(crate) fn run() -> Result<()> {
             );
             Ok(())
         }
+        Command::Project(arguments) => project::run(&arguments),
         Command::Vocabulary {
             vectors,
             words,

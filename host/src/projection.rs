@@ -170,7 +170,11 @@ impl Projection {
     /// # Errors
     /// [`Error::PackLimit`] for a size that a pack cannot hold; [`Error::StretchRange`] if Δ is above 2¹².
     pub fn sensitivity(&self) -> Result<Sensitivity> {
-        let pack = self.pack("", 0)?;
+        let nobody = EncoderIdentity {
+            name: String::new(),
+            digest: [0; 32],
+        };
+        let pack = self.pack(&nobody, 0)?;
         let pack = Pack::parse(&pack).map_err(Error::PackBytes)?;
         let section = pack.projection();
         let section = section.expect("a pack with a projection has its section");
@@ -179,18 +183,15 @@ impl Projection {
             .ok_or(Error::StretchRange { found: self.norm() })
     }
 
-    /// A pack with nothing but this projection, for embeddings that `encoder` names and whose coordinates
+    /// A pack with nothing but this projection, for the embeddings of `encoder`, whose coordinates
     /// lie within ±2^`bound_exponent`.
     ///
     /// # Errors
     /// [`Error::PackLimit`] and [`Error::PackBytes`] for a size or a bound that a pack cannot hold.
-    pub fn pack(&self, encoder: &str, bound_exponent: i32) -> Result<Vec<u8>> {
+    pub fn pack(&self, encoder: &EncoderIdentity, bound_exponent: i32) -> Result<Vec<u8>> {
         let contents = PackContents {
             dimension: self.dimension,
-            encoder: EncoderIdentity {
-                name: encoder.to_owned(),
-                digest: [0; 32],
-            },
+            encoder: encoder.clone(),
             recoder: None,
             scores: None,
             depth: None,
