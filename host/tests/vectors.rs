@@ -195,9 +195,9 @@ fn a_run_gives_tables_and_one_page_and_can_be_repeated() {
         );
     }
     let words = rows(words);
-    assert_eq!(words.len(), 10 * 2);
+    assert_eq!(words.len(), 9 * 2);
     let tasks = rows(tasks);
-    assert_eq!(tasks.len(), 9 * 2 * 2);
+    assert_eq!(tasks.len(), 7 * 2 * 2);
     let best = |rows: &[Vec<String>], name: &str, column: usize| {
         let of = rows
             .iter()
