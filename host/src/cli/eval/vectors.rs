@@ -45,10 +45,10 @@ pub(in crate::cli) struct Arguments {
     )]
     tasks: Vec<TaskName>,
     /// How often single words are released and a classifier of them is trained.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     trials: u16,
     /// Folds of a sentence task, or releases of one that has a test set.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(2..))]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(2..))]
     runs: u16,
     /// Seed of everything that is drawn.
     #[arg(long, default_value_t = Options::default().seed)]

@@ -340,8 +340,8 @@ impl Report<'_> {
             body,
             "<h2>Positive and negative words</h2>\n<p>{n} words of each class, a logistic regression on the \
              releases of four fifths of them, tested on the releases of the rest; {} trials. Penalty and number of \
-             directions are chosen on a fifth of the words learned from. “Posterior mean”: of the words' \
-             first {} principal coordinates, all words alike beforehand.</p>\n",
+             directions are chosen on a fifth of the words learned from. “Best reading”: coordinates or the posterior \
+             mean of the words' first {} principal coordinates, all words alike beforehand.</p>\n",
             self.options.trials,
             self.bench.features.len() / self.bench.vectors.words.len(),
         );
@@ -440,9 +440,9 @@ impl Report<'_> {
             "<h2>Sentences, ε = {}</h2>\n<p>A sentence is the mean of its words' private vectors; a logistic \
              regression learns from private sentences and is tested on private sentences. Accuracy in percent, test \
              (train), mean ± standard deviation over {} folds, or over as many releases where there is a test \
-             set. Penalty and number of directions are chosen on a fifth of what is learned from. “Posterior mean”: \
-             of the words' features, with frequencies of a public corpus (SUBJ). Words without a vector \
-             are left out.</p>\n",
+             set. Penalty and number of directions are chosen on a fifth of what is learned from. “Best \
+             reading”: coordinates, or the posterior mean of the words' features under frequencies of a public \
+             corpus (SUBJ). Words without a vector are left out.</p>\n",
             options.task_epsilon, options.runs
         );
         for protocol in Protocol::ALL {

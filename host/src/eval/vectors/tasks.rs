@@ -102,6 +102,7 @@ impl fmt::Display for Protocol {
 }
 
 /// How well a task is solved.
+#[derive(Clone)]
 pub struct TaskScore {
     /// The task.
     pub task: TaskName,
@@ -205,9 +206,17 @@ impl Task {
     ) -> Result<Vec<TaskScore>> {
         let mut scores = Vec::new();
         for column in bench.columns(false) {
-            for protocol in Protocol::ALL {
-                scores.push(self.column(bench, &column, protocol, log_prior, options)?);
-            }
+            let table = self.column(bench, &column, Protocol::Table, log_prior, options)?;
+            // Without noise there is but one way.
+            let fresh = if column.role == Role::Bound {
+                TaskScore {
+                    protocol: Protocol::Fresh,
+                    ..table.clone()
+                }
+            } else {
+                self.column(bench, &column, Protocol::Fresh, log_prior, options)?
+            };
+            scores.extend([table, fresh]);
         }
         Ok(scores)
     }
@@ -221,10 +230,10 @@ impl Task {
         options: &Options,
     ) -> Result<TaskScore> {
         let mut best: Vec<Option<Run>> = (0..options.runs).map(|_| None).collect();
-        for (place, setting) in column.settings.iter().enumerate() {
+        for (place, (setting, reading)) in column.settings.iter().enumerate() {
             let mechanism = setting.map(|number| &bench.mechanisms[number]);
             let epsilon = options.task_epsilon;
-            let reader = Reader::new(bench, mechanism, column.reading, log_prior, epsilon)?;
+            let reader = Reader::new(bench, mechanism, *reading, log_prior, epsilon)?;
             // Folds share their noise, a test set of its own gets new noise in each run.
             let draws = if self.test.is_some() { options.runs } else { 1 };
             let samples =

@@ -417,13 +417,13 @@ impl Opinions {
         let labels: Vec<usize> = words.iter().map(|(_, class)| *class).collect();
         let start = labels.len() - labels.len() / 5;
         let mut best: Option<(f64, Classifier, Sample, usize)> = None;
-        for (place, setting) in column.settings.iter().enumerate() {
+        for (place, (setting, reading)) in column.settings.iter().enumerate() {
             let mut sample = Sample {
                 labels: labels.clone(),
                 ..Sample::default()
             };
             let mechanism = setting.map(|number| &bench.mechanisms[number]);
-            let reader = Reader::new(bench, mechanism, column.reading, prior, epsilon)?;
+            let reader = Reader::new(bench, mechanism, *reading, prior, epsilon)?;
             sample.dimension = reader.outputs();
             sample.rows = vec![0.0; labels.len() * reader.outputs()];
             let mut work = Work::default();
@@ -464,7 +464,13 @@ pub(super) fn chosen(
 ) -> String {
     let mut counts = vec![0; column.settings.len()];
     choices.for_each(|place| counts[place] += 1);
-    let m = |setting: Option<usize>| setting.map(|number| bench.mechanisms[number].m);
+    let name = |(setting, reading): (Option<usize>, Reading)| {
+        let m = bench.mechanisms[setting?].m;
+        Some(match reading {
+            Reading::Coordinates => m.to_string(),
+            Reading::Posterior => format!("{m} posterior mean"),
+        })
+    };
     let times = |count: usize| match counts.iter().filter(|count| **count > 0).count() {
         1 => String::new(),
         _ => format!(" ({count}×)"),
@@ -474,7 +480,7 @@ pub(super) fn chosen(
         .zip(&column.settings)
         .filter(|(count, _)| **count > 0);
     let chosen =
-        chosen.filter_map(|(count, setting)| Some(format!("{}{}", m(*setting)?, times(*count))));
+        chosen.filter_map(|(count, setting)| Some(format!("{}{}", name(*setting)?, times(*count))));
     let chosen: Vec<String> = chosen.collect();
     if chosen.is_empty() {
         String::new()
