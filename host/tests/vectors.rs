@@ -57,7 +57,7 @@ fn write_data(folder: &Path) {
         let mut text = String::new();
         for line in 0..n {
             let class = line % classes;
-            let words: Vec<String> = (0..4).map(|word| name(class, 7 * line + word)).collect();
+            let words: Vec<String> = (0..4).map(|word| name(class, (7 * line + word) % 40)).collect();
             let _ = writeln!(
                 text,
                 "{class}\t{} unknown {}",
@@ -85,7 +85,7 @@ const SMALL: [&str; 14] = [
     "--epsilons",
     "1,30",
     "--betas",
-    "0.5,0.9",
+    "0.7,0.9",
     "--tasks",
     "CR,TREC6",
     "--trials",
@@ -216,7 +216,7 @@ fn errors_say_what_is_wrong_and_leave_nothing() {
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     write("nan.txt", "good 1 2\nbad nan 3\n");
     write("ragged.txt", "good 1 2\nbad 1 2 3\n");
-    write("few.txt", "good 1 2\nbad 1 3\n");
+    write("few.txt", "one 1 2\ntwo 1 3\n");
     write("file", "");
     fs::create_dir(folder.path().join("empty")).unwrap();
     let made_up = "made-up.txt";
@@ -228,7 +228,7 @@ fn errors_say_what_is_wrong_and_leave_nothing() {
             "out",
             &["cannot open `none.txt`"][..],
         ),
-        ("nan.txt", "data", &[], "out", &["`nan.txt`", "bad"]),
+        ("nan.txt", "data", &[], "out", &["`nan.txt`", "line 2", "finite"]),
         ("ragged.txt", "data", &[], "out", &["`ragged.txt`"]),
         (
             "few.txt",

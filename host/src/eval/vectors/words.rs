@@ -16,7 +16,7 @@ use crate::eval::metrics::{MeanSd, auc};
 use crate::eval::sentences::Role;
 
 /// Pairs of words, and of noise vectors, behind a ratio of signal to noise.
-const DRAWS: usize = 1000;
+const DRAWS: usize = 500;
 
 /// Signal to noise of one mechanism.
 pub struct Snr {
