@@ -57,7 +57,9 @@ fn write_data(folder: &Path) {
         let mut text = String::new();
         for line in 0..n {
             let class = line % classes;
-            let words: Vec<String> = (0..4).map(|word| name(class, (7 * line + word) % 40)).collect();
+            let words: Vec<String> = (0..4)
+                .map(|word| name(class, (7 * line + word) % 40))
+                .collect();
             let _ = writeln!(
                 text,
                 "{class}\t{} unknown {}",
@@ -228,7 +230,13 @@ fn errors_say_what_is_wrong_and_leave_nothing() {
             "out",
             &["cannot open `none.txt`"][..],
         ),
-        ("nan.txt", "data", &[], "out", &["`nan.txt`", "line 2", "finite"]),
+        (
+            "nan.txt",
+            "data",
+            &[],
+            "out",
+            &["`nan.txt`", "line 2", "finite"],
+        ),
         ("ragged.txt", "data", &[], "out", &["`ragged.txt`"]),
         (
             "few.txt",
