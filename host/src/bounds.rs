@@ -5,7 +5,7 @@
 //! probability 1 − δ, given that Φ distorts the lengths of all vectors and their differences by at most β.
 //!
 //! The paper's m = Ω((ω + √log(1/δ))²/β²) leaves a constant open, so whether Φ does so is a matter of
-//! measurement: [`crate::projection::pair_certificate`].
+//! measurement: [`crate::projection::pair_certificates`].
 
 /// ω = √log₂ d, the Gaussian width that the paper takes for any embedding model of d coordinates.
 ///
@@ -50,7 +50,12 @@ pub struct Setting {
 impl Setting {
     /// 2m·ln(2nm/δ)/ε: no noise vector of n is longer. It is [`noise_norm`] with 1 + β ≤ 2 and γ = δ/2n.
     fn longest_noise(&self) -> f64 {
-        noise_norm(self.m, self.delta / (2.0 * self.n as f64), 2.0, self.epsilon)
+        noise_norm(
+            self.m,
+            self.delta / (2.0 * self.n as f64),
+            2.0,
+            self.epsilon,
+        )
     }
 
     /// Proposition 7: for all pairs |‖wᵢ − wⱼ‖ − ‖xᵢ − xⱼ‖| ≤ 2βτ + 4m·ln(2nm/δ)/ε.
@@ -133,14 +138,18 @@ mod tests {
                     delta: 1e-3,
                 };
                 let scale = (1.0 + beta) / epsilon;
-                let ws: Vec<Vec<f64>> = xs.iter().map(|x| privemb(x, &phi, scale, &mut rng)).collect();
+                let ws: Vec<Vec<f64>> = xs
+                    .iter()
+                    .map(|x| privemb(x, &phi, scale, &mut rng))
+                    .collect();
                 for (i, (w, x)) in ws.iter().zip(&xs).enumerate() {
                     let px: Vec<f64> = phi.iter().map(|row| dot(row, x)).collect();
                     let kappa: Vec<f64> = w.iter().zip(&px).map(|(w, p)| w - p).collect();
                     assert!(norm(&kappa) <= noise_norm(m, 1e-6, 1.0 + beta, epsilon));
                     for (v, y) in ws.iter().zip(&xs).skip(i + 1) {
                         let apart = |a: &[f64], b: &[f64]| {
-                            let difference: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+                            let difference: Vec<f64> =
+                                a.iter().zip(b).map(|(a, b)| a - b).collect();
                             norm(&difference)
                         };
                         assert!((apart(w, v) - apart(x, y)).abs() <= setting.distance());
@@ -151,7 +160,10 @@ mod tests {
                 // the parameter Φθ shows what the least on the releases is at most.
                 let theta: Vec<f64> = normal(D, &mut rng);
                 let image: Vec<f64> = phi.iter().map(|row| dot(row, &theta)).collect();
-                let losses = ws.iter().zip(&xs).map(|(w, x)| (dot(w, &image) - dot(x, &theta)).abs());
+                let losses = ws
+                    .iter()
+                    .zip(&xs)
+                    .map(|(w, x)| (dot(w, &image) - dot(x, &theta)).abs());
                 let loss = losses.sum::<f64>() / N as f64;
                 assert!(loss <= setting.excess_loss(1.0, norm(&theta)), "{loss}");
             }
@@ -179,6 +191,9 @@ mod tests {
             setting.excess_loss(0.7, 5.0),
             4.0 * 0.7 * 10.0 * log * 5.0 / 2.0 + 0.7 * 0.5 * 3.0 * 5.0,
         );
-        close(noise_norm(10, 0.01, 1.5, 2.0), 10.0 * 1000f64.ln() * 1.5 / 2.0);
+        close(
+            noise_norm(10, 0.01, 1.5, 2.0),
+            10.0 * 1000f64.ln() * 1.5 / 2.0,
+        );
     }
 }

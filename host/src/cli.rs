@@ -2,6 +2,7 @@
 
 #[cfg(feature = "train")]
 mod eval;
+mod project;
 mod words;
 
 use std::fs;
@@ -79,6 +80,8 @@ enum Command {
     },
     /// Make a vocabulary out of word vectors: word2vec, GloVe, fastText.
     Vocabulary(words::VocabularyArgs),
+    /// Make a projection of word vectors for private releases, and certify how far it stretches distances.
+    Project(project::Arguments),
     /// Encode the sentences of a corpus into a safetensors file.
     Encode {
         #[command(flatten)]
@@ -349,6 +352,7 @@ pub(crate) fn run() -> Result<()> {
             Ok(())
         }
         Command::Vocabulary(args) => args.run(),
+        Command::Project(arguments) => project::run(&arguments),
         Command::Encode {
             encoder,
             corpus,

@@ -444,6 +444,47 @@ pub enum Error {
         row: usize,
     },
 
+    /// A projection whose entries do not fit the integers of a pack.
+    #[error(
+        "the largest entry of the projection is {largest:e}, a pack holds largest entries from {:e} to \
+         32767; scale it",
+        2f64.powi(-10)
+    )]
+    ProjectionScale {
+        /// The largest magnitude of an entry.
+        largest: f64,
+    },
+
+    /// Vectors without a distance between any two.
+    #[error(
+        "no two of {words} word vectors differ, so nothing bounds how a projection stretches distances"
+    )]
+    NoPairs {
+        /// The number of vectors.
+        words: usize,
+    },
+
+    /// A projection that stretches too little or too much.
+    #[error(
+        "the projection stretches distances by up to {found:e}; noise can be scaled to 2^-12 to 2^12; scale \
+         the projection"
+    )]
+    StretchRange {
+        /// The largest stretch.
+        found: f64,
+    },
+
+    /// A number that an experiment cannot be made with.
+    #[error("{what} is {found}; allowed is {allowed}")]
+    Setting {
+        /// What it is.
+        what: &'static str,
+        /// Its value.
+        found: f64,
+        /// The values allowed.
+        allowed: &'static str,
+    },
+
     /// Score heads tell classes apart, so there must be some.
     #[error(
         "score heads tell at least 2 classes apart, found {classes}; give a corpus with more labels, \

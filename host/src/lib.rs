@@ -4,6 +4,7 @@
 
 pub mod audit;
 pub mod baselines;
+pub mod bounds;
 pub mod candidates;
 pub mod certificate;
 pub mod corpus;
@@ -21,6 +22,7 @@ pub mod mechanism;
 pub mod output;
 pub mod packer;
 pub mod progress;
+pub mod projection;
 pub mod resume;
 pub mod text;
 #[cfg(feature = "train")]

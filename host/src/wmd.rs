@@ -126,11 +126,7 @@ pub fn transport(costs: Vec<f64>, a: usize, b: usize) -> Result<f64> {
         problem.add_constraint(terms, ComparisonOp::Eq, a as f64);
     }
     let failed = |problem: String| Error::Costs { problem };
-    let solution = problem
-        .solve()
-        .map_err(|error| failed(error.to_string()))?
-        .into_solution()
-        .map_err(|_| failed("the solver was interrupted".into()))?;
+    let solution = problem.solve().map_err(|error| failed(error.to_string()))?;
     Ok(solution.objective() * largest / (a * b) as f64)
 }
 

@@ -15,4 +15,5 @@ pub mod metrics;
 mod page;
 pub mod report;
 pub mod sentences;
+pub mod vectors;
 pub mod word_columns;

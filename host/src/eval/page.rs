@@ -155,8 +155,12 @@ pub(super) fn head(x: &str, values: &[String], more: &str) -> String {
     format!("<div class=\"wide\"><table>\n<tr><th>{x} =</th>{cells}{more}</tr>\n")
 }
 
-/// Room for the names at the right of a plot, in pixels.
-const NAMES: i32 = 210;
+/// Room for the names at the right of a plot, in pixels: at least, and for a letter.
+const NAMES: usize = 210;
+const LETTER: usize = 8;
+
+/// The width of a plot without its names, in pixels.
+const WIDTH: usize = 550;
 
 /// Distance of two lines of text, in pixels.
 const LINE: i32 = 20;
@@ -255,10 +259,12 @@ pub(super) fn curves(all: &[Curve<'_>], x_name: &str, scale: Scale) -> Result<St
     // Room beside the first and the last point.
     let (left, right) = (first.ln() - 0.1, last.ln() + 0.1);
     let vertical = scale.range(all);
-    svg((760, 440), |root| {
+    let longest = all.iter().map(|curve| curve.name.chars().count()).max();
+    let names = (30 + LETTER * longest.unwrap_or(0)).max(NAMES);
+    svg(((WIDTH + names) as u32, 440), |root| {
         let mut chart = ChartBuilder::on(root)
             .margin(10)
-            .margin_right(NAMES)
+            .margin_right(names as i32)
             .x_label_area_size(50)
             .y_label_area_size(50)
             .build_cartesian_2d(left..right, vertical.clone())?;

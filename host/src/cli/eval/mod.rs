@@ -2,6 +2,7 @@
 
 mod authorship;
 mod sentences;
+mod vectors;
 
 use std::env;
 
@@ -14,12 +15,15 @@ pub(super) enum Experiment {
     Authorship(authorship::Arguments),
     /// How well released documents can be classified, against epsilon and the number of sentences.
     Sentences(sentences::Arguments),
+    /// How much private word vectors keep, beside published mechanisms at the same epsilon.
+    Vectors(vectors::Arguments),
 }
 
 pub(super) fn run(experiment: Experiment) -> Result<()> {
     match experiment {
         Experiment::Authorship(arguments) => authorship::run(arguments),
         Experiment::Sentences(arguments) => sentences::run(arguments),
+        Experiment::Vectors(arguments) => vectors::run(arguments),
     }
 }
 
