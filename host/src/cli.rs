@@ -783,6 +783,15 @@ fn inspect(path: &Path) -> Result<()> {
             lexicon.exponent()
         );
     }
+    if let Some(projection) = pack.projection() {
+        text += &format!(
+            "projection  to {} coordinates, sensitivity {}\n",
+            projection.n_rows(),
+            projection
+                .sensitivity()
+                .map_or("above 4096".to_owned(), |delta| delta.to_string())
+        );
+    }
     print(&text)
 }
 

@@ -247,6 +247,23 @@ impl Vectors {
         &self.vectors[index * self.dimension..][..self.dimension]
     }
 
+    /// The rows with these numbers, in this order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn rows(&self, rows: &[usize]) -> Self {
+        Self {
+            name: self.name.clone(),
+            words: rows.iter().map(|row| self.words[*row].clone()).collect(),
+            vectors: rows
+                .iter()
+                .flat_map(|row| self.vector(*row))
+                .copied()
+                .collect(),
+            dimension: self.dimension,
+        }
+    }
+
     /// A pack with a lexicon of the first `most` usable words.
     ///
     /// A word is entered as the device looks it up: lower-cased, and only if

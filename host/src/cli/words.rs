@@ -14,6 +14,7 @@ use undertone::text::{WordFilter, read_word_list};
 use undertone::vocabulary::Vectors;
 use undertone::words;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::lexicon::Word;
 use undertone_core::pack::format::MAX_WORDS;
 use undertone_core::release::BagRelease;
 use undertone_core::select::Rule;
@@ -33,6 +34,9 @@ pub(super) struct VocabularyArgs {
     /// Number of words at most; the first usable ones are taken.
     #[arg(long, value_name = "N", default_value_t = MAX_WORDS as usize)]
     words: usize,
+    /// Nothing but these words, one a line; `keywords` finds some. Selection among few words needs less epsilon.
+    #[arg(long, value_name = "FILE")]
+    keep: Option<PathBuf>,
     /// Public corpora that say which words are frequent: in sentence vectors those weigh less.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     corpus: Vec<PathBuf>,
@@ -44,7 +48,16 @@ pub(super) struct VocabularyArgs {
 impl VocabularyArgs {
     pub(super) fn run(&self) -> Result<()> {
         AtomicFile::check(&self.out)?;
-        let vectors = Vectors::open(&self.vectors)?;
+        let mut vectors = Vectors::open(&self.vectors)?;
+        if let Some(path) = &self.keep {
+            let list = read_word_list(path)?;
+            let listed = |row: &usize| {
+                let word = vectors.words[*row].to_lowercase();
+                Word::try_from(word.as_str()).is_ok_and(|word| list.contains(&word))
+            };
+            let rows: Vec<usize> = (0..vectors.words.len()).filter(listed).collect();
+            vectors = vectors.rows(&rows);
+        }
         let counts = match self.corpus.is_empty() {
             true => None,
             false => Some(count_words(&self.corpus)?),

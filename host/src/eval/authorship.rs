@@ -384,20 +384,7 @@ pub fn informative_pack(sample: &Sample, vectors: &Vectors, most: usize) -> Resu
             vectors: vectors.name.clone(),
         });
     }
-    let best = Vectors {
-        name: vectors.name.clone(),
-        words: ranked
-            .iter()
-            .map(|index| vectors.words[*index].clone())
-            .collect(),
-        vectors: ranked
-            .iter()
-            .flat_map(|index| vectors.vector(*index))
-            .copied()
-            .collect(),
-        dimension: vectors.dimension,
-    };
-    Ok(best.lexicon_pack(None, most)?.pack)
+    Ok(vectors.rows(&ranked).lexicon_pack(None, most)?.pack)
 }
 
 impl<'a> Experiment<'a> {
