@@ -57,13 +57,13 @@ pub fn orthonormal(n: usize, m: usize, seed: u64) -> Result<Projection> {
 }
 
 /// The principal directions of public vectors.
-pub struct Directions {
+pub struct PrincipalDirections {
     dimension: usize,
     /// `[n][n]`, by descending variance.
     rows: Vec<f64>,
 }
 
-impl Directions {
+impl PrincipalDirections {
     /// Those of `vectors`, `[words][n]` row-major.
     ///
     /// # Errors
@@ -453,7 +453,7 @@ mod tests {
     const N: usize = 24;
 
     fn pca(vectors: &[f32], n: usize, m: usize) -> Result<Projection> {
-        Directions::of(vectors, n)?.first(m)
+        PrincipalDirections::of(vectors, n)?.first(m)
     }
 
     fn pair_certificate(vectors: &[f32], projection: &Projection) -> Result<Certificate> {

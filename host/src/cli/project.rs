@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use undertone::encoder::EncoderIdentity;
 use undertone::error::Result;
 use undertone::output::AtomicFile;
-use undertone::projection::{self, Directions};
+use undertone::projection::{self, PrincipalDirections};
 use undertone::vocabulary::Vectors;
 use undertone_core::laplace::Sensitivity;
 use undertone_core::pack::Pack;
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let (n, m) = (vectors.dimension, arguments.dimension);
     let rows = &vectors.vectors;
     let projection = match arguments.kind {
-        Kind::Pca => Directions::of(rows, n)?.first(m)?,
+        Kind::Pca => PrincipalDirections::of(rows, n)?.first(m)?,
         Kind::Orthonormal => projection::orthonormal(n, m, arguments.seed)?,
         Kind::Gaussian => projection::gaussian(n, m, arguments.seed)?,
     };
