@@ -431,7 +431,8 @@ impl Levels for WordLevels<'_> {
 ///   what was drawn; an unchanged word costs nothing, a changed one costs as often as it is drawn;
 /// - between any two texts, by at most exp(ε·n·(D + q)), if their words can be matched, by frequency, so that
 ///   no matched words are further apart than D: for a match is a way to draw from both at once. The
-///   number of words in the text is thus protected like the words are. A text without words counts as the
+///   number of words in the text is thus protected like the words are. (Positions are drawn from 128 bits, so
+///   for texts of different length there is another factor, within e^(n·2⁻¹¹⁰).) A text without words counts as the
 ///   fallback word.
 ///
 /// For [`WordMechanism::LaplaceNearest`] the loss of each word is that of [`laplace`](crate::laplace) instead of
