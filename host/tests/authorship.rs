@@ -1,18 +1,15 @@
 //! `undertone eval authorship`, run as a user runs it, on mailboxes that the test writes.
 #![cfg(feature = "train")]
 
+mod common;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn eval(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_undertone"))
-        .current_dir(folder)
-        .args(["eval", "authorship"])
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
+    common::undertone(folder, &[&["eval", "authorship"], arguments].concat())
 }
 
 /// Words about each topic, and words that one author of a group likes.
@@ -278,16 +275,7 @@ fn errors_say_what_is_wrong() {
             Some(place) => arguments[place + 1] = value,
             None => arguments.extend([option, value]),
         }
-        let output = eval(folder.path(), &arguments);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success(), "{option} {value} was accepted");
-        for part in parts {
-            assert!(
-                errors.contains(part),
-                "{option} {value}: no \"{part}\" in: {errors}"
-            );
-        }
-        assert!(!errors.contains("panicked"), "{errors}");
+        common::refused(&eval(folder.path(), &arguments), &arguments, parts);
         assert!(
             !folder.path().join("out/report.html").exists(),
             "{option} {value}"

@@ -1,21 +1,18 @@
 //! `undertone eval`, run as a user runs it, on the demo corpus with the built-in lexicon.
 #![cfg(feature = "train")]
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use undertone::demo;
 use undertone_core::lexicon::words;
 
 fn eval(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_undertone"))
-        .current_dir(folder)
-        .args(["eval", "sentences"])
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
+    common::undertone(folder, &[&["eval", "sentences"], arguments].concat())
 }
 
 /// The demo corpus, with its topics in the field `topic`.
@@ -136,16 +133,8 @@ fn errors_say_what_is_wrong() {
             &["cannot create the folder `file/out`"],
         ),
     ] {
-        let output = eval(folder.path(), &["--data", data, "--out", out]);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success(), "{data} {out} was accepted");
-        for part in parts {
-            assert!(
-                errors.contains(part),
-                "{data} {out}: no \"{part}\" in: {errors}"
-            );
-        }
-        assert!(!errors.contains("panicked"), "{errors}");
+        let arguments = ["--data", data, "--out", out];
+        common::refused(&eval(folder.path(), &arguments), &arguments, parts);
         let left = folder.path().join(out);
         assert!(!left.join("report.html").exists(), "{data} {out}");
     }

@@ -1,10 +1,12 @@
 //! `undertone eval vectors`, run as a user runs it, on made-up words.
 #![cfg(feature = "train")]
 
+mod common;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use rand_distr::{Distribution, StandardNormal};
 use undertone_core::rng::PublicRng;
@@ -13,12 +15,7 @@ use undertone_core::rng::PublicRng;
 const DIMENSION: usize = 64;
 
 fn eval(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_undertone"))
-        .current_dir(folder)
-        .args(["eval", "vectors"])
-        .args(arguments)
-        .output()
-        .expect("the binary runs")
+    common::undertone(folder, &[&["eval", "vectors"], arguments].concat())
 }
 
 fn name(class: usize, number: usize) -> String {
@@ -301,16 +298,7 @@ fn errors_say_what_is_wrong_and_leave_nothing() {
             more,
         ]
         .concat();
-        let output = eval(folder.path(), &arguments);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success(), "{arguments:?} was accepted");
-        for part in parts {
-            assert!(
-                errors.contains(part),
-                "{arguments:?}: no \"{part}\" in: {errors}"
-            );
-        }
-        assert!(!errors.contains("panicked"), "{errors}");
+        common::refused(&eval(folder.path(), &arguments), &arguments, parts);
         let left = fs::read_dir(folder.path().join(out)).map_or(0, Iterator::count);
         assert_eq!(left, 0, "{arguments:?}");
     }

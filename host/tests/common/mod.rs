@@ -30,8 +30,13 @@ pub(crate) fn succeed(folder: &Path, arguments: &[&str]) -> String {
 /// as it was.
 pub(crate) fn refuse(folder: &Path, arguments: &[&str], parts: &[&str]) {
     let before = names(folder);
-    let output = undertone(folder, arguments);
-    let errors = String::from_utf8(output.stderr).unwrap();
+    refused(&undertone(folder, arguments), arguments, parts);
+    assert_eq!(names(folder), before, "{arguments:?} left something behind");
+}
+
+/// Checks that a command failed, with a message that has all of `parts`.
+pub(crate) fn refused(output: &Output, arguments: &[&str], parts: &[&str]) {
+    let errors = str::from_utf8(&output.stderr).unwrap();
     assert!(!output.status.success(), "{arguments:?} was accepted");
     for part in parts {
         assert!(
@@ -40,7 +45,6 @@ pub(crate) fn refuse(folder: &Path, arguments: &[&str], parts: &[&str]) {
         );
     }
     assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
-    assert_eq!(names(folder), before, "{arguments:?} left something behind");
 }
 
 pub(crate) fn names(folder: &Path) -> Vec<PathBuf> {

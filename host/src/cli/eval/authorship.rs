@@ -106,15 +106,13 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         arguments.others.into(),
         arguments.seed,
     )?;
-    let mut options = Options {
-        epsilons: arguments.epsilons,
+    let options = Options {
+        epsilons: super::ascending(arguments.epsilons),
         bag_size: arguments.size,
         trials: arguments.trials.into(),
         copies: arguments.copies.into(),
         seed: arguments.seed,
     };
-    options.epsilons.sort_by_key(|epsilon| epsilon.micro());
-    options.epsilons.dedup();
 
     let pack = informative_pack(&sample, &vectors, arguments.vocabulary as usize)?;
     let experiment = Experiment::new(
@@ -144,12 +142,9 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
     let all = vectors.lexicon_pack(None, undertone_core::pack::format::MAX_WORDS as usize)?;
     let all = Pack::parse(&all.pack).map_err(Error::PackBytes)?;
     let all = Vocabulary::new(&all).map_err(Error::Words)?;
-    let mut certified = arguments.certified;
-    certified.sort_by_key(|epsilon| epsilon.micro());
-    certified.dedup();
     let fidelity_options = fidelity::Options {
         epsilons: curve_epsilons(),
-        certified,
+        certified: super::ascending(arguments.certified),
         words: arguments.curve_words.into(),
         draws: CURVE_DRAWS,
         seed: arguments.seed,

@@ -8,6 +8,7 @@ use std::env;
 
 use clap::Subcommand;
 use undertone::error::Result;
+use undertone_core::epsilon::Epsilon;
 
 #[derive(Subcommand)]
 pub(super) enum Experiment {
@@ -25,6 +26,13 @@ pub(super) fn run(experiment: Experiment) -> Result<()> {
         Experiment::Sentences(arguments) => sentences::run(arguments),
         Experiment::Vectors(arguments) => vectors::run(arguments),
     }
+}
+
+/// Each once, the smallest first.
+fn ascending(mut epsilons: Vec<Epsilon>) -> Vec<Epsilon> {
+    epsilons.sort_unstable();
+    epsilons.dedup();
+    epsilons
 }
 
 /// How to repeat this run.

@@ -94,16 +94,14 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         encoder: encoder.encoder.as_ref(),
         documents: arguments.word_documents as usize,
     });
-    let mut options = Options {
-        epsilons: arguments.epsilons,
+    let options = Options {
+        epsilons: super::ascending(arguments.epsilons),
         fixed_epsilon: arguments.cut_epsilon,
         trials: arguments.trials.into(),
         candidates: arguments.candidates,
         min_sentences: arguments.min_sentences,
         seed: arguments.seed,
     };
-    options.epsilons.sort_by_key(|epsilon| epsilon.micro());
-    options.epsilons.dedup();
     Report::check(&arguments.out)?;
     // A lexicon is faster than the cache would be.
     let cache = match encoder.lexicon {

@@ -60,7 +60,7 @@ pub(in crate::cli) struct Arguments {
 
 pub(super) fn run(arguments: Arguments) -> Result<()> {
     let mut options = Options {
-        epsilons: arguments.epsilons,
+        epsilons: super::ascending(arguments.epsilons),
         betas: arguments.betas,
         task_epsilon: arguments.task_epsilon,
         tasks: arguments.tasks,
@@ -69,8 +69,6 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         seed: arguments.seed,
         ..Options::default()
     };
-    options.epsilons.sort_by_key(|epsilon| epsilon.micro());
-    options.epsilons.dedup();
     options.betas.sort_by(f64::total_cmp);
     options.betas.dedup();
     options.check()?;

@@ -262,13 +262,14 @@ impl Report<'_> {
         html + "</table></div>\n"
     }
 
+    /// The heads of columns.
+    fn epsilons(&self) -> Vec<String> {
+        let epsilons = self.options.epsilons.iter();
+        epsilons.map(Epsilon::to_string).collect()
+    }
+
     fn snr_section(&self) -> String {
-        let epsilons: Vec<String> = self
-            .options
-            .epsilons
-            .iter()
-            .map(Epsilon::to_string)
-            .collect();
+        let epsilons = self.epsilons();
         let mut html = "<h2>Signal to noise</h2>\n<p>E‖Φ(x−x′)‖² / E‖κ−κ′‖² for words x, x′ drawn uniformly \
              and independent noise κ, κ′: how far two words stand apart in the release, in units of how \
              far two releases of one word do. More is better at equal m; fewer directions always have more \
@@ -416,12 +417,7 @@ impl Report<'_> {
             caption,
             &curves(&all.collect::<Vec<Curve<'_>>>(), "ε", scale)?,
         );
-        let epsilons: Vec<String> = self
-            .options
-            .epsilons
-            .iter()
-            .map(Epsilon::to_string)
-            .collect();
+        let epsilons = self.epsilons();
         *body += &head("ε", &epsilons, "");
         for (row, style) in rows.iter().zip(styles) {
             let _ = write!(body, "<tr{}>{}", highlight(row.role), style.name(row.name));
