@@ -2,7 +2,7 @@
 //! noise, the noise of a whole release to the last bit, and what comes in and goes out.
 
 use num_bigint::{BigInt, BigUint};
-use undertone_core::embedding::{Embedding, EmbeddingError, Noise};
+use undertone_core::embedding::{Embedding, EmbeddingError, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, Sensitivity};
 use undertone_core::pack::Pack;
@@ -29,10 +29,15 @@ fn sensitivity(rows: &[Vec<i16>], exponent: i32) -> Option<u64> {
         exponent,
         bound_exponent: 0,
     };
-    let bytes = parts.to_pack();
-    let pack = Pack::parse(&bytes).expect("a pack");
-    let projection = pack.projection().expect("a projection");
-    projection.sensitivity().map(Sensitivity::units)
+    projection_of(&parts.to_pack())
+        .sensitivity()
+        .map(Sensitivity::units)
+}
+
+/// The projection of a pack that has one.
+fn projection_of(pack: &[u8]) -> Projection<'_> {
+    let pack = Pack::parse(pack).expect("a pack");
+    pack.projection().expect("a projection")
 }
 
 /// ΦΦᵀ in integers of any size.
@@ -350,10 +355,7 @@ fn the_computed_noise_is_within_eta_of_the_ideal_one() {
             bound_exponent: 0,
         }
         .to_pack();
-        let projection = Pack::parse(&bytes)
-            .expect("a pack")
-            .projection()
-            .expect("a projection");
+        let projection = projection_of(&bytes);
         let delta = projection.sensitivity().expect("√2");
         let laplace = Laplace::new(m as u32, epsilon(micro), delta).expect("in range");
         let bound = laplace.grid_exponent() + 10;
@@ -828,10 +830,7 @@ fn any_bits_are_a_vector() {
         bound_exponent: 0,
     }
     .to_pack();
-    let projection = Pack::parse(&bytes)
-        .expect("a pack")
-        .projection()
-        .expect("a projection");
+    let projection = projection_of(&bytes);
     for noise in NOISES {
         let plain = Embedding::new(7, 0, noise, epsilon(1_000_000)).expect("in range");
         let projected =
@@ -892,10 +891,7 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
         bound_exponent: 0,
     }
     .to_pack();
-    let projection = Pack::parse(&bytes)
-        .expect("a pack")
-        .projection()
-        .expect("a projection");
+    let projection = projection_of(&bytes);
     for noise in NOISES {
         let plain = Embedding::new(3, 0, noise, epsilon(1_000_000)).expect("in range");
         let projected =
