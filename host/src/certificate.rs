@@ -19,6 +19,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::select::{Levels, Ratio, Rule};
 use undertone_core::words::{LEVELS, Vocabulary};
 
+use crate::mechanism::number;
 use crate::progress::Progress;
 
 /// Tables that are tried between that of ε and that of 2ε.
@@ -89,7 +90,7 @@ pub fn certified_table(
         .collect();
 
     let unit = 2f64.powi(vocabulary.unit_exponent());
-    let promised = f64::from(epsilon.micro()) * 1e-6 * unit;
+    let promised = number(epsilon) * unit;
     // What is left for the sums, a level.
     let left: Vec<f64> = ratios
         .iter()

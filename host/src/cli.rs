@@ -503,7 +503,7 @@ impl PackArgs {
         #[cfg(feature = "train")]
         match (self.train, self.recoder) {
             (Some(epsilon), _) => {
-                let epsilon = f64::from(epsilon.micro()) * 1e-6;
+                let epsilon = mechanism::number(epsilon);
                 return self.with_training(|training| {
                     let fit = |documents: &DocumentVectors, targets: &Targets| {
                         training.scores(documents, targets, epsilon)

@@ -30,6 +30,11 @@ pub fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
+/// ε as a floating-point number, for reports and estimates: no release is drawn by it.
+pub fn number(epsilon: Epsilon) -> f64 {
+    f64::from(epsilon.micro()) * 1e-6
+}
+
 /// The operating system's generator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OsEntropy;

@@ -9,7 +9,7 @@ use undertone_core::release::BagRelease;
 use undertone_core::words::{Bag, Vocabulary, WordMechanism};
 
 use crate::error::{Error, Result};
-use crate::mechanism::OsEntropy;
+use crate::mechanism::{OsEntropy, number};
 
 /// The most words of a text that enter its bag; those behind are left out.
 pub const MAX_WORDS: usize = 16_384;
@@ -124,7 +124,7 @@ pub fn guarantee(
     let Some(typical) = TypicalDistances::of(vocabulary) else {
         return (text, None);
     };
-    let epsilon = f64::from(epsilon.micro()) * 1e-6;
+    let epsilon = number(epsilon);
     text += "one word    exchanged for      distance   exponent   factor\n";
     let mut warning = None;
     for (other, distance) in [

@@ -15,6 +15,7 @@ use super::page::{
     self, COLOURS, Curve, GREYS, HIGHLIGHT, Scale, Style, escape, fields, figure, head,
 };
 use crate::error::Result;
+use crate::mechanism::number;
 use crate::words::TypicalDistances;
 
 /// The bar: this far from the clear text's accuracy to chance, with this much of the topic's F₁ left.
@@ -110,10 +111,6 @@ fn level<'a>(name: &'a str, shade: usize, epsilons: &[Epsilon], value: MeanSd) -
             .map(|epsilon| point(*epsilon, value))
             .collect(),
     }
-}
-
-fn number(epsilon: Epsilon) -> f64 {
-    f64::from(epsilon.micro()) * 1e-6
 }
 
 fn point(epsilon: Epsilon, value: MeanSd) -> (f64, f64, f64) {

@@ -10,6 +10,7 @@ use super::sentences::Draw;
 use crate::audit::Law;
 use crate::certificate::certified_table;
 use crate::error::{Error, Result};
+use crate::mechanism::number;
 use crate::progress::Progress;
 
 /// What is measured.
@@ -194,14 +195,13 @@ impl Curve {
     /// The ε at which `value` first reaches `goal`, rising or falling, between two measured ones by the logarithm of ε;
     /// none if the goal is not between measured values.
     pub fn epsilon_at(&self, goal: f64, value: impl Fn(&Fidelity) -> f64) -> Option<f64> {
-        let number = |point: &Fidelity| f64::from(point.epsilon.micro()) * 1e-6;
         self.points.windows(2).find_map(|pair| {
             let (before, after) = (value(&pair[0]) - goal, value(&pair[1]) - goal);
             if before * after > 0.0 || before == after {
                 return None;
             }
             let part = before / (before - after);
-            let (low, high) = (number(&pair[0]).ln(), number(&pair[1]).ln());
+            let (low, high) = (number(pair[0].epsilon).ln(), number(pair[1].epsilon).ln());
             Some((low + part * (high - low)).exp())
         })
     }

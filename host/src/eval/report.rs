@@ -14,6 +14,7 @@ use super::page::{
 };
 use super::sentences::{Histogram, Measured, Options, Point, Role};
 use crate::error::Result;
+use crate::mechanism::number;
 
 /// All results of a run.
 pub struct Report {
@@ -265,7 +266,7 @@ impl Report {
                 &styles,
                 "ε",
                 |measured| &measured.by_epsilon,
-                |epsilon| f64::from(epsilon.micro()) * 1e-6,
+                |epsilon| number(*epsilon),
             )?,
         );
         page += &table(

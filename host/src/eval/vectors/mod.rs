@@ -32,6 +32,7 @@ use undertone_core::rng::{PublicRng, below, rand_core::Rng};
 use super::sentences::Role;
 use crate::bounds::{gaussian_width, projected_dimension};
 use crate::error::{Error, Result};
+use crate::mechanism::number;
 use crate::projection::{self, Certificate, Projection};
 use crate::vocabulary::Vectors;
 
@@ -164,7 +165,7 @@ impl Mechanism {
 
     /// ε/Δ.
     fn rate(&self, epsilon: Epsilon) -> f64 {
-        f64::from(epsilon.micro()) * 1e-6 / value(self.sensitivity)
+        number(epsilon) / value(self.sensitivity)
     }
 
     /// Draws a release of the image `point` into `out`.

@@ -15,6 +15,7 @@ use crate::eval::page::{
     head,
 };
 use crate::eval::sentences::Role;
+use crate::mechanism::number;
 
 /// All results of a run.
 pub struct Report<'a> {
@@ -410,7 +411,7 @@ impl Report<'_> {
             points: row
                 .cells
                 .iter()
-                .map(|(epsilon, y, _)| (f64::from(epsilon.micro()) * 1e-6, y.mean, y.sd))
+                .map(|(epsilon, y, _)| (number(*epsilon), y.mean, y.sd))
                 .collect(),
         });
         *body += &figure(

@@ -14,6 +14,7 @@ use crate::bounds::Setting;
 use crate::error::{Error, Result};
 use crate::eval::metrics::{MeanSd, auc};
 use crate::eval::sentences::Role;
+use crate::mechanism::number;
 
 /// Pairs of words, and of noise vectors, behind a ratio of signal to noise.
 const DRAWS: usize = 500;
@@ -249,7 +250,7 @@ fn pair_score(
             n: lists.test.iter().map(Vec::len).sum(),
             tau: norms.fold(0.0, f64::max),
             beta: known.beta.filter(|_| mechanism.scope == Scope::Claimed)?,
-            epsilon: f64::from(epsilon.micro()) * 1e-6,
+            epsilon: number(epsilon),
             delta: super::DELTA,
         };
         Some((setting.distance(), setting.inner_product()))
