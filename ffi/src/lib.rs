@@ -26,6 +26,8 @@
 mod document;
 mod entropy;
 mod epsilon;
+#[cfg(feature = "jni")]
+mod jni;
 mod memory;
 mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
