@@ -26,6 +26,7 @@
 mod document;
 mod entropy;
 mod epsilon;
+mod grant;
 mod memory;
 mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
@@ -37,6 +38,7 @@ mod version;
 pub use document::*;
 pub use entropy::UndertoneEntropyFn;
 pub use epsilon::*;
+pub use grant::*;
 pub use pack::*;
 pub use release::*;
 pub use status::*;
