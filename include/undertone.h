@@ -7,10 +7,11 @@
  * UNDERTONE_RELEASE_BYTES bytes comes out, which carries a proved differential-privacy guarantee
  * and is all that leaves the device:
  *
- *     undertone_pack_init       check the pack, in place
- *     undertone_document_init   an empty document
- *     undertone_document_push   once for each sentence (or undertone_document_push_sentence)
- *     undertone_document_release
+ *     undertone_pack_init         check the pack, in place
+ *     undertone_document_init     an empty document
+ *     undertone_document_push     once for each sentence (or undertone_document_push_sentence)
+ *     undertone_grant_unrecorded  permission to spend an epsilon once
+ *     undertone_document_release  spends it
  *
  * What every function keeps to:
  *
@@ -212,6 +213,11 @@
 #define UNDERTONE_RELEASE_MALFORMED 67
 
 /**
+ * The grant was spent by an earlier release.
+ */
+#define UNDERTONE_GRANT_SPENT 80
+
+/**
  * A fault in the library.
  */
 #define UNDERTONE_INTERNAL 127
@@ -245,6 +251,11 @@
  * The largest length of an encoder's name, with its terminating zero.
  */
 #define UNDERTONE_ENCODER_NAME_BYTES 33
+
+/**
+ * Bytes that are enough for an `undertone_grant` on every target.
+ */
+#define UNDERTONE_GRANT_BYTES 32
 
 /**
  * The most sentences in a document.
@@ -287,6 +298,12 @@
  * and none of it holds a sentence.
  */
 typedef struct undertone_document undertone_document;
+
+/**
+ * Permission to spend an epsilon once: every release takes one. It lives in memory that the caller
+ * brings, which a later grant may use again.
+ */
+typedef struct undertone_grant undertone_grant;
 
 /**
  * A pack: what the public side built and every device reads. It lives in memory that the caller
@@ -482,6 +499,45 @@ int32_t undertone_pack_encoder_digest(const undertone_pack *pack,
 UNDERTONE_MUST_USE int32_t undertone_pack_encoder_name(const undertone_pack *pack, char *out_name);
 
 /**
+ * The bytes that a grant needs, at most `UNDERTONE_GRANT_BYTES`.
+ *
+ * Threads: any.
+ */
+size_t undertone_grant_size(void);
+
+/**
+ * The alignment that a grant needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ *
+ * Threads: any.
+ */
+size_t undertone_grant_align(void);
+
+/**
+ * Makes a grant that no ledger knows of, for apps that count what they spend elsewhere, and for public
+ * text. Releases of the same sentences add up.
+ *
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_grant_size()`, aligned to
+ * `undertone_grant_align()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in micro-units,
+ * 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the handle,
+ * which lies in `memory` and must not be moved or copied.
+ *
+ * There is nothing to free. If the call fails, `memory` may have been written to.
+ *
+ * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_SMALL`,
+ * `UNDERTONE_EPSILON_TOO_LARGE`.
+ *
+ * Threads: any, with `memory` of their own. A grant is used by one thread at a time.
+ *
+ * What the caller ensures:
+ * `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_grant_unrecorded(void *memory,
+                                   size_t memory_len,
+                                   uint32_t epsilon_micro,
+                                   undertone_grant **out_grant);
+
+/**
  * The bytes that `undertone_document_init` needs, at most `UNDERTONE_DOCUMENT_BYTES`.
  *
  * Threads: any.
@@ -587,28 +643,29 @@ int32_t undertone_document_reset(undertone_document *document);
  * and the rule must be chosen without looking at the document. A document without sentences
  * releases a uniformly random candidate.
  *
- * `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`
- * (`undertone_epsilon_parse` reads text). `rule`: `UNDERTONE_RULE_PERMUTE_AND_FLIP` or
- * `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with `context`, for 32 bytes, after all
- * arguments have been checked; it must not use the document. `out`: `out_capacity` bytes,
- * `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes written; with
- * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+ * `grant`: what may be spent, of a ledger or from `undertone_grant_unrecorded`. `rule`:
+ * `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
+ * `context`, for 32 bytes, after all arguments have been checked; it must not use the document.
+ * `out`: `out_capacity` bytes, `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes
+ * written; with `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Unless the status is `UNDERTONE_OK`, nothing was drawn and the sentences are still there.
+ * Unless the status is `UNDERTONE_OK`, nothing was drawn and the sentences are still there. The
+ * grant is spent once the entropy function is called, whatever it returns: with
+ * `UNDERTONE_ENTROPY_FAILED`, too, but with no other failure.
  *
- * Statuses: `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`,
- * `UNDERTONE_UNKNOWN_RULE`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`.
+ * Statuses: `UNDERTONE_UNKNOWN_RULE`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_SPENT`,
+ * `UNDERTONE_ENTROPY_FAILED`.
  *
- * Threads: no other call may use the document at the same time.
+ * Threads: no other call may use the document or the grant at the same time.
  *
  * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned; `entropy` is NULL or keeps the
- * promises of `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable
- * bytes; `out_written` is NULL or writable.
+ * `document` is NULL or what `undertone_document_init` returned; `grant` is NULL or what a function
+ * returned as `out_grant`; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with
+ * `context`; `out` is NULL or `out_capacity` writable bytes; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_release(undertone_document *document,
-                                   uint32_t epsilon_micro,
+                                   undertone_grant *grant,
                                    int32_t rule,
                                    undertone_entropy_fn entropy,
                                    void *context,

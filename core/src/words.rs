@@ -39,6 +39,7 @@ use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
 use crate::laplace::{Laplace, LaplaceError, Sensitivity};
+use crate::ledger::Grant;
 use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION};
 use crate::pack::Pack;
 use crate::release::BagRelease;
@@ -549,12 +550,12 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// The guarantee, what it assumes and what it leaks are those of [`Bag`].
     ///
     /// # Shapes
-    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `out`: at least as many bytes as are written; the rest stays.
+    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `grant`: its ε is that of each word. `out`: at least as many bytes as are written; the rest stays.
     ///
     /// # Errors
     /// [`WordsError::Size`] for another `size`, [`WordsError::Space`] if `out` is too short,
     /// [`WordsError::Entropy`] if the source failed or gave nothing but zeroes, and those of
-    /// [`Vocabulary::draw`]. Nothing is written, the words are still there.
+    /// [`Vocabulary::draw`]. Nothing is written, the words are still there, the grant is spent.
     ///
     /// # Cost
     /// n times [`Vocabulary::draw`]; 32 bytes of entropy; 12 KiB of stack.
@@ -562,7 +563,7 @@ impl<'a, const N: usize> Bag<'a, N> {
         &mut self,
         size: u16,
         mechanism: WordMechanism,
-        epsilon: Epsilon,
+        grant: Grant,
         entropy: &mut E,
         out: &mut [u8],
     ) -> Result<usize, WordsError> {
@@ -574,6 +575,7 @@ impl<'a, const N: usize> Bag<'a, N> {
         let (needed, found) = (BagRelease::bytes(size), out.len());
         let space = WordsError::Space { needed, found };
         let out = out.get_mut(..needed).ok_or(space)?;
+        let epsilon = grant.epsilon();
         let mut stream = ReleaseStream::open(entropy).map_err(|_| WordsError::Entropy)?;
         self.draw(mechanism, epsilon, &mut stream, words)?;
         self.clear();
@@ -655,9 +657,9 @@ impl fmt::Display for WordsError {
                     "a buffer of {found} bytes, but the release takes {needed}"
                 )
             }
-            Self::Entropy => {
-                f.write_str("the entropy source failed; nothing was released, try again")
-            }
+            Self::Entropy => f.write_str(
+                "the entropy source failed; nothing was released, try again with a new grant",
+            ),
             Self::Selection(error) => error.fmt(f),
             Self::Laplace(error) => error.fmt(f),
         }

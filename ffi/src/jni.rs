@@ -20,6 +20,7 @@ use crate::document::{
     undertone_document_size,
 };
 use crate::epsilon::undertone_epsilon_parse;
+use crate::grant::{UndertoneGrant, undertone_grant_size, undertone_grant_unrecorded};
 use crate::pack::{
     UNDERTONE_ENCODER_DIGEST_BYTES, UNDERTONE_ENCODER_NAME_BYTES, UNDERTONE_HANDLE_ALIGNMENT,
     UNDERTONE_PACK_ID_BYTES, UndertonePack, undertone_pack_candidates, undertone_pack_dimension,
@@ -112,6 +113,11 @@ impl Vm {
         // SAFETY: `self.0` is valid for the call that it came with; the text ends with a zero.
         unsafe { ((**self.0).v1_4.NewStringUTF)(self.0, text) }
     }
+}
+
+/// An epsilon in micro-units. What is no u32 is too small or too large, too.
+fn micro(epsilon: jlong) -> u32 {
+    u32::try_from(epsilon.max(0)).unwrap_or(u32::MAX)
 }
 
 /// Secret bytes from Java, given away once.
@@ -252,6 +258,26 @@ extern "system" fn pack_encoder_name(
     status
 }
 
+/// `Native.grantMemory`: the bytes that a buffer for a grant needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_grantMemory")]
+extern "system" fn grant_memory(_: *mut JNIEnv, _: jclass) -> jint {
+    (undertone_grant_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+}
+
+/// `Native.grantUnrecorded`
+#[unsafe(export_name = "Java_dev_undertone_Native_grantUnrecorded")]
+extern "system" fn grant_unrecorded(
+    env: *mut JNIEnv,
+    _: jclass,
+    memory: jobject,
+    epsilon_micro: jlong,
+) -> jint {
+    let (memory, memory_len) = Vm(env).memory(memory);
+    let mut grant = ptr::null_mut();
+    // SAFETY: the memory is as long as it says and held by the `Grant`; the output is a variable here.
+    unsafe { undertone_grant_unrecorded(memory, memory_len, micro(epsilon_micro), &raw mut grant) }
+}
+
 /// `Native.documentMemory`: the bytes that a buffer for a document needs, wherever it starts.
 #[unsafe(export_name = "Java_dev_undertone_Native_documentMemory")]
 extern "system" fn document_memory(_: *mut JNIEnv, _: jclass) -> jint {
@@ -329,15 +355,14 @@ extern "system" fn document_release(
     env: *mut JNIEnv,
     _: jclass,
     document: jobject,
-    epsilon_micro: jlong,
+    grant: jobject,
     rule: jint,
     entropy: jbyteArray,
     out: jbyteArray,
 ) -> jint {
     let vm = Vm(env);
     let document = vm.handle::<UndertoneDocument>(document);
-    // What is no u32 is too small or too large, too.
-    let micro = u32::try_from(epsilon_micro.max(0)).unwrap_or(u32::MAX);
+    let grant = vm.handle::<UndertoneGrant>(grant);
     let mut release = [0; UNDERTONE_RELEASE_BYTES];
     let mut written = 0;
     let status = vm.elements(entropy, |start, len| {
@@ -345,13 +370,13 @@ extern "system" fn document_release(
             start,
             left: Cell::new(len),
         };
-        // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the
-        // `Document` is held; `elements` gives readable bytes, from `SecureRandom` alone, and
-        // `give_secret` hands them out once; the outputs are variables here.
+        // SAFETY: buffers that a document and a grant were made in, and the monitors of both are
+        // held; `elements` gives readable bytes, from `SecureRandom` alone, and `give_secret` hands
+        // them out once; the outputs are variables here.
         unsafe {
             undertone_document_release(
                 document,
-                micro,
+                grant,
                 rule,
                 Some(give_secret),
                 (&raw mut secret).cast(),

@@ -26,6 +26,7 @@
 mod document;
 mod entropy;
 mod epsilon;
+mod grant;
 #[cfg(feature = "jni")]
 mod jni;
 mod memory;
@@ -39,6 +40,7 @@ mod version;
 pub use document::*;
 pub use entropy::UndertoneEntropyFn;
 pub use epsilon::*;
+pub use grant::*;
 pub use pack::*;
 pub use release::*;
 pub use status::*;

@@ -70,6 +70,9 @@ pub const UNDERTONE_RELEASE_VERSION: i32 = 66;
 /// A field of the release has a value that is not allowed.
 pub const UNDERTONE_RELEASE_MALFORMED: i32 = 67;
 
+/// The grant was spent by an earlier release.
+pub const UNDERTONE_GRANT_SPENT: i32 = 80;
+
 /// A fault in the library.
 pub const UNDERTONE_INTERNAL: i32 = 127;
 
@@ -139,7 +142,7 @@ fn message(status: i32) -> &'static CStr {
             c"the document has UNDERTONE_MAX_SENTENCES sentences; release it or leave the rest out"
         }
         UNDERTONE_ENTROPY_FAILED => {
-            c"the entropy function failed or gave nothing but zeroes; nothing was released, try again"
+            c"the entropy function failed or gave nothing but zeroes; nothing was released, try again with a new grant"
         }
         UNDERTONE_NOT_A_RELEASE => c"not a release: the first three bytes are not \"UTR\"",
         UNDERTONE_RELEASE_LENGTH => c"a release has UNDERTONE_RELEASE_BYTES bytes; is it whole?",
@@ -147,6 +150,7 @@ fn message(status: i32) -> &'static CStr {
             c"the release has a format that this library does not read; update the older of the two"
         }
         UNDERTONE_RELEASE_MALFORMED => c"a field of the release has a value that is not allowed; was it damaged on the way?",
+        UNDERTONE_GRANT_SPENT => c"the grant was spent by an earlier release; every release takes a grant of its own",
         UNDERTONE_INTERNAL => c"a fault in undertone; please report it with the call that returned it",
         _ => c"unknown status; it may come from a newer library than this one",
     }

@@ -10,12 +10,13 @@ use std::{env, fs};
 const WRITE: &str = "UNDERTONE_WRITE_HEADER";
 
 /// In the order of the header.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     "version.rs",
     "status.rs",
     "epsilon.rs",
     "pack.rs",
     "entropy.rs",
+    "grant.rs",
     "document.rs",
     "release.rs",
 ];

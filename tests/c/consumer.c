@@ -266,6 +266,18 @@ static const char *field(const char *line, const char *key)
     return line[len] == ' ' ? line + len + 1 : line + len;
 }
 
+/* A grant in memory that the next one uses again. */
+static undertone_grant *grant_of(unsigned long epsilon, const char *what)
+{
+    static union {
+        uint8_t bytes[UNDERTONE_GRANT_BYTES];
+        long double aligned;
+    } memory;
+    undertone_grant *grant;
+    check(undertone_grant_unrecorded(&memory, sizeof memory, (uint32_t)epsilon, &grant), what);
+    return grant;
+}
+
 static void check_release(undertone_document *document, const char *name, unsigned long epsilon,
                           long rule, struct prescribed *entropy, const uint8_t *expected,
                           size_t expected_len)
@@ -273,7 +285,7 @@ static void check_release(undertone_document *document, const char *name, unsign
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 0;
     entropy->calls = 0;
-    check(undertone_document_release(document, (uint32_t)epsilon, (int32_t)rule,
+    check(undertone_document_release(document, grant_of(epsilon, name), (int32_t)rule,
                                      prescribed_entropy, entropy, release, sizeof release,
                                      &written),
           name);
@@ -388,8 +400,9 @@ int main(int argc, char **argv)
         }
         uint8_t release[UNDERTONE_RELEASE_BYTES];
         size_t written;
-        check(undertone_document_release(document, epsilon, UNDERTONE_RULE_PERMUTE_AND_FLIP,
-                                         system_entropy, NULL, release, sizeof release, &written),
+        check(undertone_document_release(document, grant_of(epsilon, "epsilon"),
+                                         UNDERTONE_RULE_PERMUTE_AND_FLIP, system_entropy, NULL,
+                                         release, sizeof release, &written),
               "release");
         print_hex(release, written);
     }

@@ -24,6 +24,10 @@ static union {
     uint8_t bytes[UNDERTONE_DOCUMENT_BYTES];
     long double aligned;
 } document_memory;
+static union {
+    uint8_t bytes[UNDERTONE_GRANT_BYTES];
+    long double aligned;
+} grant_memory;
 static float embedding[4096];
 static const char *failed;
 
@@ -43,6 +47,7 @@ static void *every_call(void *argument)
 {
     undertone_pack *pack;
     undertone_document *document;
+    undertone_grant *grant;
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written;
     if (undertone_pack_init(&pack_memory, sizeof pack_memory, pack_bytes, pack_len, &pack)
@@ -56,7 +61,10 @@ static void *every_call(void *argument)
         failed = "push";
     } else if (undertone_document_push_sentence(document, "a few words", 11) != UNDERTONE_OK) {
         failed = "push_sentence";
-    } else if (undertone_document_release(document, 1000000, UNDERTONE_RULE_PERMUTE_AND_FLIP,
+    } else if (undertone_grant_unrecorded(&grant_memory, sizeof grant_memory, 1000000, &grant)
+               != UNDERTONE_OK) {
+        failed = "grant";
+    } else if (undertone_document_release(document, grant, UNDERTONE_RULE_PERMUTE_AND_FLIP,
                                           not_entropy, NULL, release, sizeof release, &written)
                != UNDERTONE_OK) {
         failed = "release";

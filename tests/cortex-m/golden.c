@@ -36,6 +36,8 @@ struct golden {
 static uint8_t pack_memory[UNDERTONE_PACK_BYTES] ALIGNED;
 static uint8_t document_memory[UNDERTONE_DOCUMENT_BYTES] ALIGNED;
 
+static uint8_t grant_memory[UNDERTONE_GRANT_BYTES] ALIGNED;
+
 static int32_t replay(void *context, uint8_t *out, size_t len)
 {
     const uint8_t *key = context;
@@ -69,7 +71,10 @@ static int passes(undertone_document *document, const struct test_case *test)
     }
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 0;
-    if (undertone_document_release(document, test->epsilon_micro, test->rule, replay, key, release,
+    undertone_grant *grant;
+    if (undertone_grant_unrecorded(grant_memory, sizeof grant_memory, test->epsilon_micro, &grant) !=
+            UNDERTONE_OK ||
+        undertone_document_release(document, grant, test->rule, replay, key, release,
                                    sizeof release, &written) != UNDERTONE_OK ||
         written != sizeof release) {
         return 0;

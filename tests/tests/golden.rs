@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use undertone_core::document::{Document, DocumentError};
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_tests::FixedEntropy;
@@ -33,7 +34,7 @@ fn releases_match_the_reference() {
             assert_eq!(document.sentences(), case.sentences.len(), "{}", case.name);
             let mut entropy = FixedEntropy::new(&case.entropy);
             let release = document
-                .release(case.epsilon, case.rule, &mut entropy)
+                .release(Grant::unrecorded(case.epsilon), case.rule, &mut entropy)
                 .expect("entropy");
             assert_eq!(release.to_bytes(), case.release, "{}", case.name);
             assert_eq!(Release::from_bytes(&case.release), Ok(release));
@@ -103,12 +104,16 @@ fn nothing_is_released_or_forgotten_without_entropy() {
         push(&mut document, sentence);
     }
     for broken in [&[][..], &[1; 31], &[0; 32]] {
-        let failed = document.release(case.epsilon, case.rule, &mut FixedEntropy::new(broken));
+        let failed = document.release(
+            Grant::unrecorded(case.epsilon),
+            case.rule,
+            &mut FixedEntropy::new(broken),
+        );
         assert_eq!(failed, Err(DocumentError::Entropy));
         assert_eq!(document.sentences(), case.sentences.len());
     }
     let release = document.release(
-        case.epsilon,
+        Grant::unrecorded(case.epsilon),
         case.rule,
         &mut FixedEntropy::new(&case.entropy),
     );

@@ -184,11 +184,14 @@ public final class Checks {
         refuses("WRONG_DIMENSION", () -> document.push(new float[0]));
         refuses("WRONG_DIMENSION", () -> document.push(new float[pack.dimension() - 1]));
         refuses("WRONG_DIMENSION", () -> document.push(new float[4 * pack.dimension()]));
-        refuses("EPSILON_TOO_SMALL", () -> document.release(Grant.unrecorded(0)));
-        refuses("EPSILON_TOO_SMALL", () -> document.release(Grant.unrecorded(-1)));
-        refuses("EPSILON_TOO_LARGE", () -> document.release(Grant.unrecorded(1_000_000_001)));
+        refuses("EPSILON_TOO_SMALL", () -> Grant.unrecorded(0));
+        refuses("EPSILON_TOO_SMALL", () -> Grant.unrecorded(-1));
+        refuses("EPSILON_TOO_LARGE", () -> Grant.unrecorded(1_000_000_001));
         // As an int it would be 1.
-        refuses("EPSILON_TOO_LARGE", () -> document.release(Grant.unrecorded((1L << 32) + 1)));
+        refuses("EPSILON_TOO_LARGE", () -> Grant.unrecorded((1L << 32) + 1));
+        Grant grant = Grant.unrecorded(TEN);
+        document.release(grant);
+        refuses("GRANT_SPENT", () -> document.release(grant));
         for (int i = 0; i < Document.MAX_SENTENCES; i++) {
             document.push(new float[pack.dimension()]);
         }

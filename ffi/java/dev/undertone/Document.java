@@ -92,6 +92,8 @@ public final class Document implements AutoCloseable {
      * more or less, for any pack. Releases of the same sentences add up. The pack, epsilon and the rule must be
      * chosen without looking at the document. A document without sentences releases a uniformly random
      * candidate.
+     *
+     * @throws UndertoneException if the grant was spent; the sentences are still there then
      */
     public synchronized Release release(Grant grant, Rule rule) {
         ByteBuffer document = open();
@@ -99,7 +101,9 @@ public final class Document implements AutoCloseable {
         byte[] release = new byte[Release.BYTES];
         try {
             RANDOM.nextBytes(entropy);
-            Native.check(Native.documentRelease(document, grant.spend(), rule.number, entropy, release));
+            synchronized (grant) {
+                Native.check(Native.documentRelease(document, grant.memory, rule.number, entropy, release));
+            }
         } finally {
             Arrays.fill(entropy, (byte) 0);
         }

@@ -1,25 +1,26 @@
 package dev.undertone;
 
-/** Permission to spend an epsilon once. */
-public final class Grant {
-    private long epsilonMicro;
+import java.nio.ByteBuffer;
 
-    private Grant(long epsilonMicro) {
-        this.epsilonMicro = epsilonMicro;
+/** Permission to spend an epsilon once: every release takes one. */
+public final class Grant {
+    /** Used under the monitor of this object. */
+    final ByteBuffer memory;
+
+    private Grant(ByteBuffer memory) {
+        this.memory = memory;
     }
 
     /**
-     * A permission that no ledger has recorded, for those who account for the budget elsewhere.
+     * A grant that no ledger knows of, for apps that count what they spend elsewhere, and for public text.
+     * Releases of the same sentences add up.
      *
      * @param epsilonMicro epsilon in micro-units, 1 to 1,000,000,000; {@link Undertone#epsilonMicro} reads text
+     * @throws UndertoneException if it is less or more
      */
     public static Grant unrecorded(long epsilonMicro) {
-        return new Grant(epsilonMicro);
-    }
-
-    synchronized long spend() {
-        long all = epsilonMicro;
-        epsilonMicro = 0;
-        return all;
+        ByteBuffer memory = ByteBuffer.allocateDirect(Native.grantMemory());
+        Native.check(Native.grantUnrecorded(memory, epsilonMicro));
+        return new Grant(memory);
     }
 }

@@ -48,6 +48,10 @@ final class Native {
 
     static native int packEncoderName(ByteBuffer pack, byte[] out);
 
+    static native int grantMemory();
+
+    static native int grantUnrecorded(ByteBuffer memory, long epsilonMicro);
+
     static native int documentMemory();
 
     static native int documentInit(ByteBuffer memory, ByteBuffer pack);
@@ -59,7 +63,7 @@ final class Native {
     static native int documentReset(ByteBuffer document);
 
     static native int documentRelease(
-            ByteBuffer document, long epsilonMicro, int rule, byte[] entropy, byte[] out);
+            ByteBuffer document, ByteBuffer grant, int rule, byte[] entropy, byte[] out);
 
     static native int releaseRead(byte[] bytes, long[] outFields, byte[] outPackId);
 }
