@@ -33,7 +33,7 @@ sed "s/@VERSION@/$version/" "$here/packaging/undertone-config-version.cmake.in" 
 
 if command -v javac >/dev/null; then
     mkdir -p "$stage/share/java"
-    "$here/java/build-jar.sh" "$stage/share/java/undertone.jar"
+    "$here/java/build-jar.sh" "$stage/share/java/undertone.jar" >&2
 else
     echo "no javac here, so no undertone.jar" >&2
 fi

@@ -5,8 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EXPORT __attribute__((used, visibility("default")))
-
 static uint8_t pack_bytes[4 << 20];
 static uint8_t text[256];
 static uint8_t release[UNDERTONE_RELEASE_BYTES];
@@ -69,23 +67,23 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
     return 0;
 }
 
-EXPORT uint8_t *pack_start(void)
+uint8_t *pack_start(void)
 {
     return pack_bytes;
 }
 
-EXPORT uint8_t *text_start(void)
+uint8_t *text_start(void)
 {
     return text;
 }
 
-EXPORT const uint8_t *release_start(void)
+const uint8_t *release_start(void)
 {
     return release;
 }
 
 /* A release of `text_len` bytes at text_start(), one sentence, by the pack at pack_start(). */
-EXPORT int32_t run(size_t pack_len, size_t text_len)
+int32_t run(size_t pack_len, size_t text_len)
 {
     undertone_pack *pack;
     undertone_document *document;

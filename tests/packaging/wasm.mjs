@@ -1,7 +1,6 @@
-// Runs link.c as WebAssembly: node wasm.js MODULE PACK prints one release.
-'use strict';
-const { randomFillSync } = require('crypto');
-const { readFileSync } = require('fs');
+// Runs link.c as WebAssembly: node wasm.mjs MODULE PACK prints one release.
+import { randomFillSync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 
 const [module, pack] = process.argv.slice(2).map((path) => readFileSync(path));
 const bytes = (start, length) => new Uint8Array(library.memory.buffer, start, length);
