@@ -27,6 +27,7 @@ mod document;
 mod entropy;
 mod epsilon;
 mod grant;
+mod ledger;
 mod memory;
 mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
@@ -39,6 +40,7 @@ pub use document::*;
 pub use entropy::UndertoneEntropyFn;
 pub use epsilon::*;
 pub use grant::*;
+pub use ledger::*;
 pub use pack::*;
 pub use release::*;
 pub use status::*;
