@@ -21,6 +21,11 @@ use crate::document::{
 };
 use crate::epsilon::undertone_epsilon_parse;
 use crate::grant::{UndertoneGrant, undertone_grant_size, undertone_grant_unrecorded};
+use crate::ledger::{
+    UNDERTONE_LEDGER_IMAGE_BYTES, UNDERTONE_LEDGER_RECORD_BYTES, UndertoneLedger,
+    undertone_ledger_create, undertone_ledger_grant, undertone_ledger_init,
+    undertone_ledger_remaining, undertone_ledger_reserve, undertone_ledger_size,
+};
 use crate::pack::{
     UNDERTONE_ENCODER_DIGEST_BYTES, UNDERTONE_ENCODER_NAME_BYTES, UNDERTONE_HANDLE_ALIGNMENT,
     UNDERTONE_PACK_ID_BYTES, UndertonePack, undertone_pack_candidates, undertone_pack_dimension,
@@ -105,6 +110,14 @@ impl Vm {
         // SAFETY: as in `elements`; the bytes are there, and the virtual machine checks the length.
         unsafe {
             ((**self.0).v1_4.SetByteArrayRegion)(self.0, out, 0, N as jsize, bytes.as_ptr().cast());
+        }
+    }
+
+    /// Copies numbers into an array that is at least as long, or throws an exception.
+    fn write_longs<const N: usize>(self, numbers: &[jlong; N], out: jlongArray) {
+        // SAFETY: as in `write`.
+        unsafe {
+            ((**self.0).v1_4.SetLongArrayRegion)(self.0, out, 0, N as jsize, numbers.as_ptr());
         }
     }
 
@@ -278,6 +291,151 @@ extern "system" fn grant_unrecorded(
     unsafe { undertone_grant_unrecorded(memory, memory_len, micro(epsilon_micro), &raw mut grant) }
 }
 
+/// `Native.ledgerCreate`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerCreate")]
+extern "system" fn ledger_create(
+    env: *mut JNIEnv,
+    _: jclass,
+    budget_micro: jlong,
+    entropy: jbyteArray,
+    out_image: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let mut image = [0; UNDERTONE_LEDGER_IMAGE_BYTES];
+    let mut written = 0;
+    let status = vm.elements(entropy, |start, len| {
+        let mut secret = Secret {
+            start,
+            left: Cell::new(len),
+        };
+        // SAFETY: `elements` gives readable bytes, from `SecureRandom` alone, and `give_secret` hands
+        // them out once; the outputs are variables here.
+        unsafe {
+            undertone_ledger_create(
+                budget_micro.max(0).cast_unsigned(),
+                Some(give_secret),
+                (&raw mut secret).cast(),
+                image.as_mut_ptr(),
+                image.len(),
+                &raw mut written,
+            )
+        }
+    });
+    if status == UNDERTONE_OK {
+        vm.write(&image, out_image);
+    }
+    status
+}
+
+/// `Native.ledgerMemory`: the bytes that a buffer for a ledger needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerMemory")]
+extern "system" fn ledger_memory(_: *mut JNIEnv, _: jclass) -> jint {
+    (undertone_ledger_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+}
+
+/// `Native.ledgerInit`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerInit")]
+extern "system" fn ledger_init(
+    env: *mut JNIEnv,
+    _: jclass,
+    memory: jobject,
+    image: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let (memory, memory_len) = vm.memory(memory);
+    let mut ledger = ptr::null_mut();
+    // SAFETY: the memory is as long as it says and held by the `Ledger`; `elements` gives readable
+    // bytes; the output is a variable here.
+    vm.elements(image, |image, len| unsafe {
+        undertone_ledger_init(memory, memory_len, image, len, &raw mut ledger)
+    })
+}
+
+/// `Native.ledgerRemaining`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerRemaining")]
+extern "system" fn ledger_remaining(
+    env: *mut JNIEnv,
+    _: jclass,
+    ledger: jobject,
+    window: jlong,
+    out_micro: jlongArray,
+) -> jint {
+    let vm = Vm(env);
+    let mut micro = 0;
+    // SAFETY: a buffer that `ledgerInit` made a ledger in, and the monitor of the `Ledger` is held; the
+    // output is a variable here.
+    let status = unsafe {
+        undertone_ledger_remaining(
+            vm.handle::<UndertoneLedger>(ledger),
+            window.cast_unsigned(),
+            &raw mut micro,
+        )
+    };
+    if status == UNDERTONE_OK {
+        vm.write_longs(&[jlong::try_from(micro).unwrap_or(jlong::MAX)], out_micro);
+    }
+    status
+}
+
+/// `Native.ledgerReserve`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerReserve")]
+extern "system" fn ledger_reserve(
+    env: *mut JNIEnv,
+    _: jclass,
+    ledger: jobject,
+    epsilon_micro: jlong,
+    window: jlong,
+    stored: jbyteArray,
+    out_record: jbyteArray,
+    out_offset: jlongArray,
+) -> jint {
+    let vm = Vm(env);
+    let ledger = vm.handle::<UndertoneLedger>(ledger);
+    let mut record = [0; UNDERTONE_LEDGER_RECORD_BYTES];
+    let (mut written, mut offset) = (0, 0);
+    // SAFETY: a buffer that `ledgerInit` made a ledger in, and the monitor of the `Ledger` is held;
+    // `elements` gives readable bytes; the outputs are variables here.
+    let status = vm.elements(stored, |stored, len| unsafe {
+        undertone_ledger_reserve(
+            ledger,
+            micro(epsilon_micro),
+            window.cast_unsigned(),
+            stored,
+            len,
+            record.as_mut_ptr(),
+            record.len(),
+            &raw mut written,
+            &raw mut offset,
+        )
+    });
+    if status == UNDERTONE_OK {
+        vm.write(&record, out_record);
+        vm.write_longs(&[offset as jlong], out_offset);
+    }
+    status
+}
+
+/// `Native.ledgerGrant`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerGrant")]
+extern "system" fn ledger_grant(
+    env: *mut JNIEnv,
+    _: jclass,
+    ledger: jobject,
+    read_back: jbyteArray,
+    memory: jobject,
+) -> jint {
+    let vm = Vm(env);
+    let ledger = vm.handle::<UndertoneLedger>(ledger);
+    let (memory, memory_len) = vm.memory(memory);
+    let mut grant = ptr::null_mut();
+    // SAFETY: a buffer that `ledgerInit` made a ledger in, and the monitor of the `Ledger` is held;
+    // `elements` gives readable bytes; the memory is as long as it says and held by the `Grant`; the
+    // output is a variable here.
+    vm.elements(read_back, |read_back, len| unsafe {
+        undertone_ledger_grant(ledger, read_back, len, memory, memory_len, &raw mut grant)
+    })
+}
+
 /// `Native.documentMemory`: the bytes that a buffer for a document needs, wherever it starts.
 #[unsafe(export_name = "Java_dev_undertone_Native_documentMemory")]
 extern "system" fn document_memory(_: *mut JNIEnv, _: jclass) -> jint {
@@ -416,21 +574,10 @@ extern "system" fn release_read(
         )
     });
     if status == UNDERTONE_OK {
-        let fields = [
-            jlong::from(candidate),
-            jlong::from(epsilon_micro),
-            jlong::from(rule),
-        ];
-        // SAFETY: as in `Vm::write`.
-        unsafe {
-            ((**env).v1_4.SetLongArrayRegion)(
-                env,
-                out_fields,
-                0,
-                fields.len() as jsize,
-                fields.as_ptr(),
-            );
-        }
+        vm.write_longs(
+            &[candidate.into(), epsilon_micro.into(), rule.into()],
+            out_fields,
+        );
         vm.write(&id, out_pack_id);
     }
     status

@@ -1,16 +1,21 @@
 import dev.undertone.Document;
 import dev.undertone.Grant;
+import dev.undertone.Ledger;
 import dev.undertone.Pack;
 import dev.undertone.Release;
 import dev.undertone.Rule;
 import dev.undertone.Undertone;
 import dev.undertone.UndertoneException;
 
+import java.io.File;
+import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Right and wrong uses of the Java classes: java Checks PACK HEADER, a pack with a lexicon and undertone.h. */
 public final class Checks {
@@ -205,6 +211,109 @@ public final class Checks {
         refuses(IllegalStateException.class, document::reset);
     }
 
+    private static void budgetsLast(Pack pack) throws Exception {
+        Path folder = Files.createTempDirectory("ledger");
+        Path file = folder.resolve("budget.ledger");
+        long day = Ledger.today();
+        check(day > 20_000, "today");
+
+        refuses(IOException.class, () -> Ledger.open(file));
+        refuses("LEDGER_NO_BUDGET", () -> Ledger.openOrCreate(file, 0));
+        refuses("LEDGER_NO_BUDGET", () -> Ledger.openOrCreate(file, -TEN));
+        refuses(NullPointerException.class, () -> Ledger.open(null));
+        check(!Files.exists(file), "a ledger that was refused leaves no file");
+
+        try (Ledger ledger = Ledger.openOrCreate(file, TEN); Document document = new Document(pack)) {
+            check(ledger.remaining(day) == TEN, "a fresh budget");
+            Grant grant = ledger.spend(7_000_000, day);
+            check(ledger.remaining(day) == 3_000_000, "what is left");
+            check(document.release(grant).epsilonMicro() == 7_000_000, "the epsilon of the grant");
+            refuses("GRANT_SPENT", () -> document.release(grant));
+            refuses("LEDGER_EXHAUSTED", () -> ledger.spend(3_000_001, day));
+            refuses("EPSILON_TOO_SMALL", () -> ledger.spend(0, day));
+            refuses("EPSILON_TOO_LARGE", () -> ledger.spend((1L << 32) + 1, day));
+            refuses(IllegalArgumentException.class, () -> ledger.spend(1, -1));
+            refuses(IOException.class, () -> Ledger.open(file));
+            refuses(IOException.class, () -> Ledger.openOrCreate(file, TEN));
+
+            List<String> elsewhere = Arrays.asList(
+                    System.getProperty("java.home") + "/bin/java",
+                    "-Djava.library.path=" + System.getProperty("java.library.path"),
+                    "-cp", System.getProperty("java.class.path"), "Checks", "--spend", file.toString());
+            check(runs(elsewhere) != 0, "another program opens a ledger that is in use");
+            ledger.close();
+            ledger.close();
+            refuses(IllegalStateException.class, () -> ledger.remaining(day));
+            refuses(IllegalStateException.class, () -> ledger.spend(1, day));
+            check(runs(elsewhere) == 0, "another program opens a ledger that is free");
+        }
+
+        // Threads want more than there is: what they get adds up to the rest.
+        AtomicInteger spent = new AtomicInteger();
+        AtomicInteger exhausted = new AtomicInteger();
+        try (Ledger ledger = Ledger.openOrCreate(file, 5 * TEN)) {
+            check(ledger.remaining(day) == 2_000_000, "what two programs left of the first budget");
+            List<Thread> threads = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                threads.add(new Thread(() -> {
+                    try {
+                        while (true) {
+                            ledger.spend(300_000, day);
+                            spent.incrementAndGet();
+                        }
+                    } catch (UndertoneException done) {
+                        exhausted.addAndGet(done.status() == constants.get("LEDGER_EXHAUSTED") ? 1 : 0);
+                    } catch (IOException failure) {
+                        throw new UncheckedIOException(failure);
+                    }
+                }));
+            }
+            for (Thread thread : threads) {
+                thread.start();
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            check(exhausted.get() == threads.size(), "all threads found the budget spent: " + exhausted);
+            check(spent.get() == 6 && ledger.remaining(day) == 200_000, "grants add up: " + spent);
+            check(ledger.remaining(day + 1) == TEN, "the next window");
+            ledger.spend(1, day + 1);
+            refuses("LEDGER_FROM_FUTURE", () -> ledger.remaining(day));
+            refuses("LEDGER_FROM_FUTURE", () -> ledger.spend(1, day));
+
+            byte[] image = Files.readAllBytes(file);
+            check(image.length == constants.get("LEDGER_IMAGE_BYTES"), "the length of a ledger");
+            ledger.spend(1, day + 1);
+            Files.write(file, image);
+            refuses("LEDGER_CHANGED", () -> ledger.spend(1, day + 1));
+
+            ledger.close();
+            Path other = folder.resolve("other.ledger");
+            Files.write(other, Arrays.copyOf(image, image.length - 1));
+            refuses("LEDGER_LENGTH", () -> Ledger.open(other));
+            Files.write(other, Arrays.copyOf(image, image.length + 1));
+            refuses("LEDGER_LENGTH", () -> Ledger.openOrCreate(other, TEN));
+            Files.write(other, new byte[0]);
+            refuses("LEDGER_LENGTH", () -> Ledger.openOrCreate(other, TEN));
+            Files.write(other, new byte[image.length]);
+            refuses("NOT_A_LEDGER", () -> Ledger.open(other));
+            // A refused ledger is not locked for ever.
+            Files.write(other, image);
+            Ledger.open(other).close();
+        }
+        try (Stream<Path> files = Files.list(folder)) {
+            check(files.noneMatch(path -> path.toString().endsWith(".partial")), "unfinished files");
+        }
+    }
+
+    /** The exit status of a program. */
+    private static int runs(List<String> command) throws Exception {
+        return new ProcessBuilder(command).redirectErrorStream(true)
+                .redirectOutput(new File("/dev/null"))
+                .start()
+                .waitFor();
+    }
+
     /** Documents of many threads over one pack, one document of them all, and a collector that is kept busy. */
     private static void threadsShareAPack(Pack pack) throws Exception {
         List<Throwable> failures = new ArrayList<>();
@@ -245,6 +354,12 @@ public final class Checks {
     }
 
     public static void main(String[] arguments) throws Exception {
+        if (arguments[0].equals("--spend")) {
+            try (Ledger ledger = Ledger.open(Paths.get(arguments[1]))) {
+                ledger.spend(1_000_000, Ledger.today());
+            }
+            return;
+        }
         byte[] bytes = Files.readAllBytes(Paths.get(arguments[0]));
         constants = constantsOf(arguments[1]);
         constantsAreThoseOfTheHeader();
@@ -260,6 +375,7 @@ public final class Checks {
         sentencesCountUntilTheyAreForgotten(pack);
         wrongUseIsRefused(pack);
         threadsShareAPack(pack);
+        budgetsLast(pack);
         System.out.println(CHECKS + " checks hold with undertone " + Undertone.version() + " on Java "
                 + System.getProperty("java.version"));
     }

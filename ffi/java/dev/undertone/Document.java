@@ -2,7 +2,6 @@ package dev.undertone;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.security.SecureRandom;
 import java.util.Arrays;
 
 /**
@@ -16,9 +15,6 @@ public final class Document implements AutoCloseable {
     public static final int MAX_SENTENCES = 128;
 
     private static final int ENTROPY_BYTES = 32;
-
-    /** The system's generator, seeded by the system: whoever knows its bytes can undo the privacy. */
-    private static final SecureRandom RANDOM = new SecureRandom();
 
     /** Whose bytes the document reads: held as long as the document is. */
     private final Pack pack;
@@ -97,10 +93,9 @@ public final class Document implements AutoCloseable {
      */
     public synchronized Release release(Grant grant, Rule rule) {
         ByteBuffer document = open();
-        byte[] entropy = new byte[ENTROPY_BYTES];
+        byte[] entropy = Native.entropy(ENTROPY_BYTES);
         byte[] release = new byte[Release.BYTES];
         try {
-            RANDOM.nextBytes(entropy);
             synchronized (grant) {
                 Native.check(Native.documentRelease(document, grant.memory, rule.number, entropy, release));
             }

@@ -2,12 +2,13 @@ package dev.undertone;
 
 import java.nio.ByteBuffer;
 
-/** Permission to spend an epsilon once: every release takes one. */
+/** Permission to spend an epsilon once: every release takes one, of a {@link Ledger} or unrecorded. */
 public final class Grant {
     /** Used under the monitor of this object. */
     final ByteBuffer memory;
 
-    private Grant(ByteBuffer memory) {
+    /** Made of memory that the native side made a grant in. */
+    Grant(ByteBuffer memory) {
         this.memory = memory;
     }
 

@@ -1,11 +1,15 @@
 package dev.undertone;
 
 import java.nio.ByteBuffer;
+import java.security.SecureRandom;
 
 /** The functions of the native library, in ffi/src/jni.rs. No argument may be null. */
 final class Native {
     /** The ABI version that these classes were written for. */
     private static final int ABI_VERSION = 1;
+
+    /** The system's generator, seeded by the system: whoever knows its bytes can undo the privacy. */
+    private static final SecureRandom RANDOM = new SecureRandom();
 
     static {
         System.loadLibrary("undertone");
@@ -22,6 +26,13 @@ final class Native {
         if (status != 0) {
             throw new UndertoneException(status, statusMessage(status));
         }
+    }
+
+    /** Secret bytes; who takes them wipes them. */
+    static byte[] entropy(int count) {
+        byte[] entropy = new byte[count];
+        RANDOM.nextBytes(entropy);
+        return entropy;
     }
 
     private static native int abiVersion();
@@ -51,6 +62,19 @@ final class Native {
     static native int grantMemory();
 
     static native int grantUnrecorded(ByteBuffer memory, long epsilonMicro);
+
+    static native int ledgerCreate(long budgetMicro, byte[] entropy, byte[] outImage);
+
+    static native int ledgerMemory();
+
+    static native int ledgerInit(ByteBuffer memory, byte[] image);
+
+    static native int ledgerRemaining(ByteBuffer ledger, long window, long[] outMicro);
+
+    static native int ledgerReserve(
+            ByteBuffer ledger, long epsilonMicro, long window, byte[] stored, byte[] outRecord, long[] outOffset);
+
+    static native int ledgerGrant(ByteBuffer ledger, byte[] readBack, ByteBuffer memory);
 
     static native int documentMemory();
 
