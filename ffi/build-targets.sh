@@ -68,7 +68,7 @@ android x86_64-linux-android x86_64 elf_x86_64
 
 if command -v javac >/dev/null; then
     mkdir "$stage/aar"
-    "$here/java/build-jar.sh" "$stage/aar/classes.jar" >&2
+    "$here/java/build-jar.sh" "$stage/aar/classes.jar" >/dev/null
     cp -r "$stage/android/jniLibs" "$stage/aar/jni"
     cp "$here/packaging/AndroidManifest.xml" "$here/packaging/proguard.txt" "$stage/aar"
     # No resources.

@@ -21,8 +21,8 @@ rm -rf "$stage"
 trap 'rm -rf "$stage"' EXIT
 mkdir -p "$stage/include" "$stage/lib/pkgconfig" "$stage/lib/cmake/undertone"
 
-"$here/build-lib.sh" "$stage/lib" static >&2
-"$here/build-lib.sh" "$stage/lib" shared --features jni >&2
+"$here/build-lib.sh" "$stage/lib" static >/dev/null
+"$here/build-lib.sh" "$stage/lib" shared --features jni >/dev/null
 
 cp "$here"/../include/* "$stage/include"
 version=$(sed -n 's/^#define UNDERTONE_VERSION "\(.*\)"$/\1/p' "$here/../include/undertone.h")
@@ -33,9 +33,9 @@ sed "s/@VERSION@/$version/" "$here/packaging/undertone-config-version.cmake.in" 
 
 if command -v javac >/dev/null; then
     mkdir -p "$stage/share/java"
-    "$here/java/build-jar.sh" "$stage/share/java/undertone.jar" >&2
+    "$here/java/build-jar.sh" "$stage/share/java/undertone.jar" >/dev/null
 else
-    echo "no javac here, so no undertone.jar" >&2
+    echo "no javac here, so no undertone.jar" >/dev/null
 fi
 
 cd "$stage"

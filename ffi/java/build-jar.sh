@@ -11,7 +11,7 @@ fi
 classes=$(mktemp -d)
 trap 'rm -rf "$classes"' EXIT
 # Newer compilers warn that they will drop Java 8 one day.
-javac --release 8 -Xlint:all,-options -Werror -encoding UTF-8 -d "$classes" "$(dirname "$0")"/dev/undertone/*.java
+javac --release 8 -Xlint:all,-options -Xdoclint:all,-missing -Werror -encoding UTF-8 -d "$classes" "$(dirname "$0")"/dev/undertone/*.java
 jar cf "$1.partial" -C "$classes" .
 mv "$1.partial" "$1"
 echo "$1"
