@@ -29,6 +29,7 @@ mod epsilon;
 mod grant;
 #[cfg(feature = "jni")]
 mod jni;
+mod ledger;
 mod memory;
 mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
@@ -41,6 +42,7 @@ pub use document::*;
 pub use entropy::UndertoneEntropyFn;
 pub use epsilon::*;
 pub use grant::*;
+pub use ledger::*;
 pub use pack::*;
 pub use release::*;
 pub use status::*;
