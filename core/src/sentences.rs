@@ -321,12 +321,12 @@ impl<'a> Scanner<'a> {
                     let word = self.text.get(token..at).unwrap_or_default();
                     dots == 1
                         && !closed
-                        && c.is_uppercase()
+                        && is_upper_case(c)
                         && matches!(word, [.., a, b] if a.is_ascii_lowercase() && b.is_ascii_lowercase())
                         && !word.contains(&b'.')
                         && self
                             .char(behind + length)
-                            .is_none_or(|(c, _)| c.is_lowercase())
+                            .is_none_or(|(c, _)| is_lower_case(c))
                 };
                 return (behind, between_words && !address && speaks);
             }
@@ -406,7 +406,7 @@ impl<'a> Scanner<'a> {
         let at = self.word_start(at);
         match self.char(at) {
             None => Follower::Nothing,
-            Some((c, _)) if c.is_lowercase() => Follower::LowerCase,
+            Some((c, _)) if is_lower_case(c) => Follower::LowerCase,
             Some((c, _)) if c.is_numeric() => Follower::Digit,
             Some(_) => Follower::Other,
         }
@@ -469,6 +469,20 @@ impl<'a> Scanner<'a> {
         let (next, _) = self.char(end).unwrap_or((' ', 1));
         (next.is_whitespace() || is_stop(next)).then_some(end)
     }
+}
+
+/// The methods of `char` look up tables with checked indices, and what is linked into a device must not be
+/// able to panic.
+fn is_upper_case(c: char) -> bool {
+    !c.to_lowercase().eq([c])
+}
+
+/// Letters without a lower case, in the blocks of the scripts that have one: Latin, Greek, Cyrillic and
+/// Armenian.
+fn is_lower_case(c: char) -> bool {
+    matches!(c, 'a'..='z' | '\u{b5}'..='\u{588}' | '\u{1e00}'..='\u{1fff}')
+        && c.is_alphabetic()
+        && !is_upper_case(c)
 }
 
 fn is_line_end(c: char) -> bool {
