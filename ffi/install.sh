@@ -35,7 +35,7 @@ if command -v javac >/dev/null; then
     mkdir -p "$stage/share/java"
     "$here/java/build-jar.sh" "$stage/share/java/undertone.jar" >/dev/null
 else
-    echo "no javac here, so no undertone.jar" >/dev/null
+    echo "no javac here, so no undertone.jar" >&2
 fi
 
 cd "$stage"
