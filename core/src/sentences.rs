@@ -102,11 +102,11 @@ const SHORTENED: [&str; 24] = [
 ];
 
 /// Capitalised, these start a sentence, seldom a name.
-const STARTERS: [&str; 42] = [
+const STARTERS: [&str; 43] = [
     "a", "after", "all", "also", "an", "and", "as", "at", "because", "but", "do", "for", "he",
-    "her", "his", "how", "i", "if", "in", "it", "its", "my", "no", "not", "on", "our", "she", "so",
-    "some", "that", "the", "then", "there", "these", "they", "this", "we", "what", "when", "why",
-    "yes", "you",
+    "her", "his", "how", "i", "if", "in", "it", "its", "my", "no", "not", "now", "on", "our",
+    "she", "so", "some", "that", "the", "then", "there", "these", "they", "this", "we", "what",
+    "when", "why", "yes", "you",
 ];
 
 /// No word of the lists above is longer.
@@ -319,14 +319,14 @@ impl<'a> Scanner<'a> {
                     !closed
                 } else {
                     let word = self.text.get(token..at).unwrap_or_default();
-                    dots == 1
-                        && !closed
+                    !closed
                         && is_upper_case(c)
-                        && matches!(word, [.., a, b] if a.is_ascii_lowercase() && b.is_ascii_lowercase())
-                        && !word.contains(&b'.')
+                        && (dots > 1
+                            || matches!(word, [.., a, b] if a.is_ascii_lowercase() && b.is_ascii_lowercase())
+                                && !word.contains(&b'.'))
                         && self
                             .char(behind + length)
-                            .is_none_or(|(c, _)| is_lower_case(c))
+                            .is_none_or(|(c, _)| is_lower_case(c) || c == ' ')
                 };
                 return (behind, between_words && !address && speaks);
             }
@@ -441,7 +441,7 @@ impl<'a> Scanner<'a> {
             return Some(end);
         }
         let (eyes, _) = self.char(at)?;
-        if !matches!(eyes, ':' | ';' | '=' | '<' | 'x' | 'X') {
+        if !matches!(eyes, ':' | ';' | '=' | '<' | 'x') {
             return None;
         }
         let alone = at == token;
@@ -452,7 +452,7 @@ impl<'a> Scanner<'a> {
         let (c, _) = self.char(mouth)?;
         let smiles = match eyes {
             '<' => alone && c == '3',
-            'x' | 'X' => alone && c == 'D',
+            'x' => alone && c == 'D',
             _ => {
                 matches!(c, '(' | ')')
                     || alone
