@@ -32,7 +32,9 @@ mod pack;
 mod panic_handler;
 mod release;
 mod status;
+mod vector;
 mod version;
+mod words;
 
 pub use document::*;
 pub use entropy::UndertoneEntropyFn;
@@ -40,4 +42,6 @@ pub use epsilon::*;
 pub use pack::*;
 pub use release::*;
 pub use status::*;
+pub use vector::*;
 pub use version::*;
+pub use words::*;
