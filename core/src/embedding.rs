@@ -124,7 +124,8 @@ impl<'a> Projection<'a> {
             });
         let sum = (i128::from(high) << 32) + i128::from(low);
         let shifted = sum >> self.exponent.clamp(-24, 0).unsigned_abs();
-        shifted.clamp(-i128::from(limit), limit.into()) as i64
+        // Not `clamp`, which could panic for a negative limit.
+        shifted.max((-limit).into()).min(limit.into()) as i64
     }
 }
 
@@ -314,9 +315,12 @@ impl<'a> Embedding<'a> {
         let bits = bound_exponent + self.laplace.fraction_bits() as i32;
         let limit = 1i64 << bits.clamp(0, 61);
         // Converted again for each row: all of them would take 8 KiB of stack.
-        let coordinates = projection
-            .rows()
-            .map(|row| projection.coordinate(row, fixed(), limit));
+        let mut rows = projection.rows();
+        // Hides how many there are, which would be computed by a division where it is used.
+        let coordinates = core::iter::from_fn(|| {
+            let row = rows.next()?;
+            Some(projection.coordinate(row, fixed(), limit))
+        });
         self.laplace
             .add_noise(coordinates, bound_exponent, rng, out);
         Ok(())

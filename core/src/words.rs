@@ -38,7 +38,7 @@ use rand_core::Rng;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
-use crate::laplace::{Laplace, LaplaceError, Sensitivity};
+use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
 use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION, Word};
 use crate::pack::Pack;
 use crate::release::BagRelease;
@@ -219,28 +219,24 @@ impl<'a> Vocabulary<'a> {
         epsilon: Epsilon,
         rng: &mut R,
     ) -> Result<u32, WordsError> {
-        let dimension = self.lexicon.dimension();
-        let laplace = self.laplace(epsilon)?;
-        let mut exact = [0f32; MAX_LEXICON_DIMENSION as usize];
+        let (laplace, fixed) = self.laplace(epsilon)?;
         let mut noisy = [0i32; MAX_LEXICON_DIMENSION as usize];
-        let exact = exact.get_mut(..dimension).unwrap_or_default();
-        let noisy = noisy.get_mut(..dimension).unwrap_or_default();
-        for (to, from) in exact.iter_mut().zip(self.vector(word)) {
-            *to = self.lexicon.word_coordinate(*from);
-        }
-        let perturbed = laplace.perturb(exact, self.bound_exponent(), rng, noisy);
-        exact.zeroize();
-        perturbed.map_err(WordsError::Laplace)?;
+        let noisy = noisy
+            .get_mut(..self.lexicon.dimension())
+            .unwrap_or_default();
+        let coordinates = self.vector(word).iter();
+        let coordinates = coordinates.map(|v| fixed.of(self.lexicon.word_coordinate(*v)));
+        laplace.add_noise(coordinates, self.bound_exponent(), rng, noisy);
         Ok(self.nearest(noisy, laplace.grid_exponent()))
     }
 
-    /// The noise of [`WordMechanism::LaplaceNearest`], refused if it cannot be drawn.
-    fn laplace(&self, epsilon: Epsilon) -> Result<Laplace, WordsError> {
+    /// The noise of [`WordMechanism::LaplaceNearest`], and how coordinates enter; refused if it cannot be drawn.
+    fn laplace(&self, epsilon: Epsilon) -> Result<(Laplace, FixedPoint), WordsError> {
         let dimension = self.lexicon.dimension() as u32;
         let laplace = Laplace::new(dimension, epsilon, Sensitivity::ONE);
         let laplace = laplace.map_err(WordsError::Laplace)?;
         let fixed = laplace.fixed_point(self.bound_exponent());
-        fixed.map(|_| laplace).map_err(WordsError::Laplace)
+        Ok((laplace, fixed.map_err(WordsError::Laplace)?))
     }
 
     /// Coordinates lie within ±2^(this): no norm reaches 128 units.
@@ -263,6 +259,8 @@ impl<'a> Vocabulary<'a> {
     ///
     /// # Cost
     /// One pass over the vectors, n·d squares of differences; 5 KiB of stack.
+    // A call: the noise was drawn with other buffers.
+    #[inline(never)]
     pub fn nearest(&self, point: &[i32], grid_exponent: i32) -> u32 {
         // In units of the vectors' integers.
         let exponent = grid_exponent.saturating_sub(self.lexicon.vector_exponent());
