@@ -39,6 +39,7 @@ use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
 use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
+use crate::ledger::Grant;
 use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION, Word};
 use crate::pack::Pack;
 use crate::release::BagRelease;
@@ -537,6 +538,18 @@ impl<'a, const N: usize> Bag<'a, N> {
         self.words.zeroize();
     }
 
+    /// Whether words can be made private with this ε: what [`release`](Bag::release) refuses, for those who want
+    /// to know before they spend a grant.
+    ///
+    /// # Errors
+    /// [`WordsError::Laplace`] as for [`Vocabulary::draw`].
+    pub fn check(&self, mechanism: WordMechanism, epsilon: Epsilon) -> Result<(), WordsError> {
+        match mechanism {
+            WordMechanism::Selection(_) => Ok(()),
+            WordMechanism::LaplaceNearest => self.vocabulary.laplace(epsilon).map(|_| ()),
+        }
+    }
+
     /// Draws `out.len()` words and makes them private, with randomness as an argument: in ascending order.
     ///
     /// This is the engine under [`release`](Bag::release), for tests, simulation and experiments; it gives no
@@ -572,12 +585,12 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// The guarantee, what it assumes and what it leaks are those of [`Bag`].
     ///
     /// # Shapes
-    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `out`: at least as many bytes as are written; the rest stays.
+    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `grant`: its ε is that of each word. `out`: at least as many bytes as are written; the rest stays.
     ///
     /// # Errors
     /// [`WordsError::Size`] for another `size`, [`WordsError::Space`] if `out` is too short,
     /// [`WordsError::Entropy`] if the source failed or gave nothing but zeroes, and those of
-    /// [`Vocabulary::draw`]. Nothing is written, the words are still there.
+    /// [`Vocabulary::draw`]. Nothing is written, the words are still there, the grant is spent.
     ///
     /// # Cost
     /// n times [`Vocabulary::draw`]; 32 bytes of entropy; 12 KiB of stack.
@@ -585,7 +598,7 @@ impl<'a, const N: usize> Bag<'a, N> {
         &mut self,
         size: u16,
         mechanism: WordMechanism,
-        epsilon: Epsilon,
+        grant: Grant,
         entropy: &mut E,
         out: &mut [u8],
     ) -> Result<usize, WordsError> {
@@ -597,10 +610,9 @@ impl<'a, const N: usize> Bag<'a, N> {
         let (needed, found) = (BagRelease::bytes(size), out.len());
         let space = WordsError::Space { needed, found };
         let out = out.get_mut(..needed).ok_or(space)?;
-        if mechanism == WordMechanism::LaplaceNearest {
-            // Before there is entropy that would be thrown away.
-            self.vocabulary.laplace(epsilon)?;
-        }
+        let epsilon = grant.epsilon();
+        // Before there is entropy that would be thrown away.
+        self.check(mechanism, epsilon)?;
         let mut stream = ReleaseStream::open(entropy).map_err(|_| WordsError::Entropy)?;
         self.draw(mechanism, epsilon, &mut stream, words)?;
         self.clear();
@@ -682,9 +694,9 @@ impl fmt::Display for WordsError {
                     "a buffer of {found} bytes, but the release takes {needed}"
                 )
             }
-            Self::Entropy => {
-                f.write_str("the entropy source failed; nothing was released, try again")
-            }
+            Self::Entropy => f.write_str(
+                "the entropy source failed; nothing was released, try again with a new grant",
+            ),
             Self::Selection(error) => error.fmt(f),
             Self::Laplace(error) => error.fmt(f),
         }

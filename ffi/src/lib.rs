@@ -26,6 +26,10 @@
 mod document;
 mod entropy;
 mod epsilon;
+mod grant;
+#[cfg(feature = "jni")]
+mod jni;
+mod ledger;
 mod memory;
 mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
@@ -39,6 +43,8 @@ mod words;
 pub use document::*;
 pub use entropy::UndertoneEntropyFn;
 pub use epsilon::*;
+pub use grant::*;
+pub use ledger::*;
 pub use pack::*;
 pub use release::*;
 pub use status::*;

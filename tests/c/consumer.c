@@ -273,6 +273,18 @@ static const char *field(const char *line, const char *key)
     return line[len] == ' ' ? line + len + 1 : line + len;
 }
 
+/* A grant in memory that the next one uses again. */
+static undertone_grant *grant_of(unsigned long epsilon, const char *what)
+{
+    static union {
+        uint8_t bytes[UNDERTONE_GRANT_BYTES];
+        long double aligned;
+    } memory;
+    undertone_grant *grant;
+    check(undertone_grant_unrecorded(&memory, sizeof memory, (uint32_t)epsilon, &grant), what);
+    return grant;
+}
+
 /* What the lines of a case have said so far. */
 struct test_case {
     char name[128];
@@ -309,7 +321,7 @@ static void check_document(const struct handles *handles, struct test_case *test
 {
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 0;
-    check(undertone_document_release(handles->document, (uint32_t)test->epsilon,
+    check(undertone_document_release(handles->document, grant_of(test->epsilon, test->name),
                                      (int32_t)test->rule, prescribed_entropy, &test->entropy,
                                      release, sizeof release, &written),
           test->name);
@@ -330,8 +342,8 @@ static void check_bag(const struct handles *handles, struct test_case *test,
     const size_t capacity = undertone_bag_release_bytes((uint32_t)test->size);
     uint8_t *release = allocate(capacity);
     size_t written = 0;
-    check(undertone_bag_release(handles->bag, (uint32_t)test->epsilon, (uint32_t)test->size,
-                                (int32_t)test->mechanism, prescribed_entropy, &test->entropy,
+    check(undertone_bag_release(handles->bag, grant_of(test->epsilon, test->name),
+                                (uint32_t)test->size, (int32_t)test->mechanism, prescribed_entropy, &test->entropy,
                                 release, capacity, &written),
           test->name);
     compare(test, release, written, expected, expected_len);
@@ -375,8 +387,8 @@ static void check_vector(const struct handles *handles, struct test_case *test,
     const size_t capacity = undertone_vector_release_bytes(vector);
     uint8_t *release = allocate(capacity);
     size_t written = 0;
-    check(undertone_vector_release(vector, test->vector, test->vector_len, prescribed_entropy,
-                                   &test->entropy, release, capacity, &written),
+    check(undertone_vector_release(vector, grant_of(test->epsilon, test->name), test->vector,
+                                   test->vector_len, prescribed_entropy, &test->entropy, release, capacity, &written),
           test->name);
     compare(test, release, written, expected, expected_len);
 
@@ -555,8 +567,9 @@ int main(int argc, char **argv)
         }
         uint8_t release[UNDERTONE_RELEASE_BYTES];
         size_t written;
-        check(undertone_document_release(document, epsilon, UNDERTONE_RULE_PERMUTE_AND_FLIP,
-                                         system_entropy, NULL, release, sizeof release, &written),
+        check(undertone_document_release(document, grant_of(epsilon, "epsilon"),
+                                         UNDERTONE_RULE_PERMUTE_AND_FLIP, system_entropy, NULL,
+                                         release, sizeof release, &written),
               "release");
         print_hex(release, written);
     }

@@ -70,11 +70,23 @@ struct fixture {
     undertone_pack *projection;
     void *document_memory;
     size_t document_size;
+    void *grant_memory;
+    size_t grant_size;
+    undertone_bag *bag;
     size_t dimension;
     float *embedding;
 };
 
 static void *const untouched = (void *)&failures;
+
+static undertone_grant *new_grant(const struct fixture *f, uint32_t epsilon_micro)
+{
+    undertone_grant *grant = NULL;
+    EXPECT(UNDERTONE_OK,
+           undertone_grant_unrecorded(f->grant_memory, f->grant_size, epsilon_micro, &grant));
+    HOLD(grant == f->grant_memory);
+    return grant;
+}
 
 /* --- Entropy --- */
 
@@ -107,13 +119,15 @@ static int32_t silent_entropy(void *context, uint8_t *out, size_t len)
 /* Breaks its promise not to use the document. */
 static int32_t reentrant_entropy(void *context, uint8_t *out, size_t len)
 {
-    undertone_document *document = context;
+    const struct fixture *f = context;
+    undertone_document *document = f->document_memory;
+    undertone_grant *grant = f->grant_memory;
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 99;
     EXPECT(UNDERTONE_BUSY, undertone_document_push_sentence(document, "word", 4));
     EXPECT(UNDERTONE_BUSY, undertone_document_reset(document));
     EXPECT(UNDERTONE_BUSY,
-           undertone_document_release(document, 1, 1, counting_entropy, NULL, release,
+           undertone_document_release(document, grant, 1, counting_entropy, NULL, release,
                                       sizeof release, &written));
     HOLD(written == 99);
     return counting_entropy(NULL, out, len);
@@ -130,7 +144,9 @@ static void versions_agree(void)
     HOLD(major * 10000 + minor * 100 + patch == UNDERTONE_VERSION_NUMBER);
     HOLD(undertone_pack_size() <= UNDERTONE_PACK_BYTES);
     HOLD(undertone_document_size() <= UNDERTONE_DOCUMENT_BYTES);
+    HOLD(undertone_grant_size() <= UNDERTONE_GRANT_BYTES);
     HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_pack_align() == 0);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_grant_align() == 0);
     HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_document_align() == 0);
     HOLD(undertone_vector_size() <= UNDERTONE_VECTOR_BYTES);
     HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_vector_align() == 0);
@@ -378,6 +394,7 @@ static void document_pointers_are_checked(const struct fixture *f)
     void *zeroes = calloc(1, size);
     HOLD(zeroes != NULL);
     document = new_document(f);
+    undertone_grant *grant = new_grant(f, 1);
     void *moved = copy_of(document, size);
     undertone_document *wrong[] = {NULL, zeroes, moved, f->pack_memory,
                                    (void *)((uint8_t *)document + 1)};
@@ -387,8 +404,8 @@ static void document_pointers_are_checked(const struct fixture *f)
         EXPECT(statuses[i], undertone_document_push(wrong[i], f->embedding, f->dimension));
         EXPECT(statuses[i], undertone_document_push_sentence(wrong[i], "word", 4));
         EXPECT(statuses[i], undertone_document_reset(wrong[i]));
-        EXPECT(statuses[i], undertone_document_release(wrong[i], 1, 1, counting_entropy, NULL,
-                                                       release, sizeof release, &written));
+        EXPECT(statuses[i], undertone_document_release(wrong[i], grant, 1, counting_entropy,
+                                                       NULL, release, sizeof release, &written));
     }
     HOLD(calls == 0 && written == 99);
     HOLD(undertone_pack_dimension((void *)document) == 0);
@@ -443,16 +460,17 @@ static void sentences_are_checked(const struct fixture *f)
 /* --- Release --- */
 
 /* Releases into a block of exactly the right size. */
-static int32_t release_with(undertone_document *document, undertone_entropy_fn entropy,
-                            void *context, uint8_t *release)
+static int32_t release_with(const struct fixture *f, undertone_document *document,
+                            undertone_entropy_fn entropy, void *context, uint8_t *release)
 {
+    undertone_grant *grant = new_grant(f, 5000000);
     uint8_t *out = allocate(UNDERTONE_RELEASE_BYTES);
     size_t written = 99;
     memset(out, 0xee, UNDERTONE_RELEASE_BYTES);
     memset(release, 0xee, UNDERTONE_RELEASE_BYTES);
     const int32_t status = undertone_document_release(
-        document, 5000000, UNDERTONE_RULE_EXPONENTIAL, entropy, context, out,
-        UNDERTONE_RELEASE_BYTES, &written);
+        document, grant, UNDERTONE_RULE_EXPONENTIAL, entropy, context, out, UNDERTONE_RELEASE_BYTES,
+        &written);
     HOLD(written == (status == UNDERTONE_OK ? (size_t)UNDERTONE_RELEASE_BYTES : 99));
     HOLD(status == UNDERTONE_OK || memcmp(out, release, UNDERTONE_RELEASE_BYTES) == 0);
     memcpy(release, out, UNDERTONE_RELEASE_BYTES);
@@ -467,43 +485,93 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     size_t written = 99;
     memset(out, 0xee, sizeof out);
     calls = 0;
-#define RELEASE(epsilon, rule, entropy, out, capacity, written)                                    \
-    undertone_document_release(document, epsilon, rule, entropy, NULL, out, capacity, written)
-    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, NULL, out, 24, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, counting_entropy, NULL, 24, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, counting_entropy, out, 24, NULL));
-    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, RELEASE(0, 1, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
-           RELEASE(1000000001, 1, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
-           RELEASE(UINT32_MAX, 1, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 0, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 3, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, INT32_MIN, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 257, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, RELEASE(1, 1, counting_entropy, out, SIZE_MAX, &written));
+    undertone_grant *grant = new_grant(f, 1);
+#define RELEASE(rule, entropy, out, capacity, written)                                             \
+    undertone_document_release(document, grant, rule, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_NULL, RELEASE(1, NULL, out, 24, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(1, counting_entropy, NULL, 24, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(1, counting_entropy, out, 24, NULL));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(0, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(3, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(INT32_MIN, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(257, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, RELEASE(1, counting_entropy, out, SIZE_MAX, &written));
     EXPECT(UNDERTONE_MISALIGNED,
-           RELEASE(1, 1, counting_entropy, out, 24, (void *)((uint8_t *)f->embedding + 1)));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, (void *)document, 24, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, (void *)&written, 24, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, out, 24, (void *)document));
+           RELEASE(1, counting_entropy, out, 24, (void *)((uint8_t *)f->embedding + 1)));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, counting_entropy, (void *)document, 24, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, counting_entropy, (void *)&written, 24, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, counting_entropy, out, 24, (void *)document));
     HOLD(written == 99);
     for (size_t capacity = 0; capacity < UNDERTONE_RELEASE_BYTES; capacity++) {
         uint8_t *exact = allocate(capacity);
         written = 99;
         EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
-               RELEASE(1, 1, counting_entropy, exact, capacity, &written));
+               RELEASE(1, counting_entropy, exact, capacity, &written));
         HOLD(written == UNDERTONE_RELEASE_BYTES);
         free(exact);
     }
-    EXPECT(UNDERTONE_BUFFER_TOO_SMALL, RELEASE(1, 1, counting_entropy, NULL, 0, &written));
+    EXPECT(UNDERTONE_BUFFER_TOO_SMALL, RELEASE(1, counting_entropy, NULL, 0, &written));
     HOLD(calls == 0);
     for (size_t i = 0; i < sizeof out; i++) {
         HOLD(out[i] == 0xee);
     }
-    EXPECT(UNDERTONE_OK, RELEASE(1, 1, counting_entropy, out, sizeof out, &written));
+    EXPECT(UNDERTONE_OK, RELEASE(1, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 1 && written == UNDERTONE_RELEASE_BYTES && out[written] == 0xee);
+
+    /* Once. Nothing is drawn for a grant that is spent. */
+    written = 99;
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
+    HOLD(calls == 1 && written == 99);
+    grant = new_grant(f, 1);
+    EXPECT(UNDERTONE_ENTROPY_FAILED, RELEASE(1, failing_entropy, out, sizeof out, &written));
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
+    HOLD(calls == 2 && written == 99);
 #undef RELEASE
+}
+
+static void grants_are_checked(const struct fixture *f)
+{
+    undertone_grant *grant = untouched;
+    const size_t size = f->grant_size;
+    uint8_t *memory = allocate(size + 1);
+#define GRANT(memory, len, micro, out) undertone_grant_unrecorded(memory, len, micro, out)
+    EXPECT(UNDERTONE_NULL, GRANT(NULL, size, 1, &grant));
+    EXPECT(UNDERTONE_NULL, GRANT(memory, size, 1, NULL));
+    EXPECT(UNDERTONE_MISALIGNED, GRANT(memory + 1, size, 1, &grant));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, GRANT(memory, size - 1, 1, &grant));
+    EXPECT(UNDERTONE_OVERLAP, GRANT(memory, size, 1, (void *)memory));
+    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, GRANT(memory, size, 0, &grant));
+    EXPECT(UNDERTONE_EPSILON_TOO_LARGE, GRANT(memory, size, 1000000001, &grant));
+    EXPECT(UNDERTONE_EPSILON_TOO_LARGE, GRANT(memory, size, UINT32_MAX, &grant));
+    HOLD(grant == untouched);
+#undef GRANT
+    free(memory);
+
+    undertone_document *document = new_document(f);
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    size_t written = 99;
+    grant = new_grant(f, 1);
+    void *zeroes = calloc(1, f->grant_size);
+    HOLD(zeroes != NULL);
+    void *moved = copy_of(grant, f->grant_size);
+    undertone_grant *wrong[] = {NULL, zeroes, moved, f->pack_memory, f->document_memory,
+                                (void *)((uint8_t *)grant + 1)};
+    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
+                                UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    calls = 0;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        EXPECT(statuses[i], undertone_document_release(document, wrong[i], 1, counting_entropy,
+                                                       NULL, release, sizeof release, &written));
+    }
+    EXPECT(UNDERTONE_OVERLAP,
+           undertone_document_release(document, grant, 1, counting_entropy, NULL,
+                                      (void *)grant, sizeof release, &written));
+    HOLD(calls == 0 && written == 99);
+    /* It is there still. */
+    EXPECT(UNDERTONE_OK, undertone_document_release(document, grant, 1, counting_entropy, NULL,
+                                                    release, sizeof release, &written));
+    free(zeroes);
+    free(moved);
 }
 
 /* 60 sentences on both sides of the candidates: a deep document, unlike an empty one. */
@@ -526,29 +594,29 @@ static void failed_entropy_releases_nothing_and_keeps_the_sentences(const struct
     uint8_t context = 0;
     do {
         context++;
-        EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, empty));
+        EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, empty));
         push_deep(f, document);
-        EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, expected));
+        EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, expected));
     } while (memcmp(expected, empty, sizeof empty) == 0 && context != 255);
     HOLD(memcmp(expected, empty, sizeof empty) != 0);
 
     push_deep(f, document);
     uint8_t zero = 0;
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(document, failing_entropy, NULL, release));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(document, silent_entropy, NULL, release));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(document, counting_entropy, &zero, release));
-    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(f, document, failing_entropy, NULL, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(f, document, silent_entropy, NULL, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(f, document, counting_entropy, &zero, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, expected, sizeof release) == 0);
 
     /* A release and a reset both leave an empty document. */
-    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, empty, sizeof release) == 0);
     EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
     EXPECT(UNDERTONE_OK, undertone_document_reset(document));
-    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, empty, sizeof release) == 0);
 
-    EXPECT(UNDERTONE_OK, release_with(document, reentrant_entropy, document, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, reentrant_entropy, (void *)f, release));
     EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
 }
 
@@ -567,7 +635,7 @@ static void wiped_documents_hold_no_trace(const struct fixture *f)
     memset(f->document_memory, 0, f->document_size);
     undertone_document *document = new_document(f);
     uint8_t release[UNDERTONE_RELEASE_BYTES];
-    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, NULL, release));
     compare_whatever_is_there(document, f->document_size);
     void *before = copy_of(document, f->document_size);
     for (int i = 0; i < 3; i++) {
@@ -577,7 +645,7 @@ static void wiped_documents_hold_no_trace(const struct fixture *f)
     EXPECT(UNDERTONE_OK, undertone_document_reset(document));
     HOLD(memcmp(before, document, f->document_size) == 0);
     EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
-    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, NULL, release));
     HOLD(memcmp(before, document, f->document_size) == 0);
     free(before);
 }
@@ -585,7 +653,7 @@ static void wiped_documents_hold_no_trace(const struct fixture *f)
 static void releases_are_read_back(const struct fixture *f)
 {
     uint8_t release[UNDERTONE_RELEASE_BYTES + 1];
-    EXPECT(UNDERTONE_OK, release_with(new_document(f), counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_OK, release_with(f, new_document(f), counting_entropy, NULL, release));
     release[UNDERTONE_RELEASE_BYTES] = 0;
     uint32_t candidate = 77, epsilon = 77;
     int32_t rule = 77;
@@ -621,7 +689,7 @@ static void releases_are_read_back(const struct fixture *f)
     EXPECT(UNDERTONE_RELEASE_MALFORMED, READ(release, 24));
     HOLD(candidate == 77 && epsilon == 77 && rule == 77);
 
-    EXPECT(UNDERTONE_OK, release_with(new_document(f), counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_OK, release_with(f, new_document(f), counting_entropy, NULL, release));
     EXPECT(UNDERTONE_OK, READ(release, 24));
     HOLD(candidate < undertone_pack_candidates(f->pack));
     HOLD(epsilon == 5000000 && rule == UNDERTONE_RULE_EXPONENTIAL);
@@ -746,8 +814,9 @@ static void vectors_are_checked(const struct fixture *f)
     memset(out, 0xee, needed);
     size_t written = 99;
     calls = 0;
+    undertone_grant *grant = new_grant(f, 2000000);
 #define RELEASE(point, len, entropy, out, capacity, written)                                       \
-    undertone_vector_release(vector, point, len, entropy, NULL, out, capacity, written)
+    undertone_vector_release(vector, grant, point, len, entropy, NULL, out, capacity, written)
     EXPECT(UNDERTONE_NULL, RELEASE(NULL, 3, counting_entropy, out, needed, &written));
     EXPECT(UNDERTONE_NULL, RELEASE(point, 3, NULL, out, needed, &written));
     EXPECT(UNDERTONE_NULL, RELEASE(point, 3, counting_entropy, NULL, needed, &written));
@@ -775,20 +844,42 @@ static void vectors_are_checked(const struct fixture *f)
         HOLD(written == needed);
         free(exact);
     }
-    HOLD(calls == 0);
     written = 99;
+    EXPECT(UNDERTONE_OVERLAP,
+           RELEASE(point, 3, counting_entropy, (void *)grant, f->grant_size, &written));
+    EXPECT(UNDERTONE_OVERLAP,
+           RELEASE((void *)grant, 3, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_NULL, undertone_vector_release(vector, NULL, point, 3, counting_entropy, NULL,
+                                                    out, needed, &written));
+    EXPECT(UNDERTONE_BAD_HANDLE,
+           undertone_vector_release(vector, (void *)f->pack, point, 3, counting_entropy, NULL, out,
+                                    needed, &written));
+    /* A grant of another epsilon is not spent. */
+    grant = new_grant(f, 2000001);
+    EXPECT(UNDERTONE_GRANT_OF_ANOTHER_EPSILON,
+           RELEASE(point, 3, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_GRANT_OF_ANOTHER_EPSILON,
+           RELEASE(point, 3, counting_entropy, out, needed, &written));
+    HOLD(calls == 0);
+    grant = new_grant(f, 2000000);
     EXPECT(UNDERTONE_ENTROPY_FAILED, RELEASE(point, 3, failing_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(point, 3, counting_entropy, out, needed, &written));
+    grant = new_grant(f, 2000000);
     EXPECT(UNDERTONE_ENTROPY_FAILED, RELEASE(point, 3, silent_entropy, out, needed, &written));
+    grant = new_grant(f, 2000000);
     uint8_t zero = 0;
     EXPECT(UNDERTONE_ENTROPY_FAILED,
-           undertone_vector_release(vector, point, 3, counting_entropy, &zero, out, needed,
+           undertone_vector_release(vector, grant, point, 3, counting_entropy, &zero, out, needed,
                                     &written));
+    grant = new_grant(f, 2000000);
     HOLD(written == 99 && calls == 3);
     for (size_t i = 0; i < needed; i++) {
         HOLD(out[i] == 0xee);
     }
     EXPECT(UNDERTONE_OK, RELEASE(point, 3, counting_entropy, out, needed, &written));
     HOLD(written == needed && calls == 4);
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(point, 3, counting_entropy, out, needed, &written));
+    grant = new_grant(f, 2000000);
 #undef RELEASE
 
     void *zeroes = calloc(1, size);
@@ -801,8 +892,8 @@ static void vectors_are_checked(const struct fixture *f)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         HOLD(undertone_vector_dimension(wrong[i]) == 0);
         HOLD(undertone_vector_release_bytes(wrong[i]) == 0);
-        EXPECT(statuses[i], undertone_vector_release(wrong[i], point, 3, counting_entropy, NULL,
-                                                     out, needed, &written));
+        EXPECT(statuses[i], undertone_vector_release(wrong[i], grant, point, 3, counting_entropy,
+                                                     NULL, out, needed, &written));
     }
     HOLD(calls == 4);
     free(zeroes);
@@ -889,15 +980,16 @@ static void vectors_are_checked(const struct fixture *f)
 /* Breaks its promise not to use the bag. */
 static int32_t entropy_using_the_bag(void *context, uint8_t *out, size_t len)
 {
-    undertone_bag *bag = context;
+    const struct fixture *f = context;
+    undertone_bag *bag = f->bag;
     uint8_t release[UNDERTONE_MAX_BAG_RELEASE_BYTES];
     size_t written = 99;
     EXPECT(UNDERTONE_BUSY, undertone_bag_push(bag, "word", 4));
     EXPECT(UNDERTONE_BUSY, undertone_bag_push_text(bag, "word", 4));
     EXPECT(UNDERTONE_BUSY, undertone_bag_reset(bag));
     EXPECT(UNDERTONE_BUSY,
-           undertone_bag_release(bag, 1, 1, UNDERTONE_WORDS_PERMUTE_AND_FLIP, counting_entropy,
-                                 NULL, release, sizeof release, &written));
+           undertone_bag_release(bag, f->grant_memory, 1, UNDERTONE_WORDS_PERMUTE_AND_FLIP,
+                                 counting_entropy, NULL, release, sizeof release, &written));
     HOLD(written == 99);
     return counting_entropy(NULL, out, len);
 }
@@ -968,8 +1060,8 @@ static void vocabularies_are_checked(const struct fixture *f)
     free(memory);
 }
 
-static int32_t release_bag(undertone_bag *bag, undertone_entropy_fn entropy, void *context,
-                           uint8_t *release)
+static int32_t release_bag(const struct fixture *f, undertone_bag *bag, undertone_entropy_fn entropy,
+                           void *context, uint8_t *release)
 {
     const size_t needed = undertone_bag_release_bytes(9);
     uint8_t *out = allocate(needed);
@@ -977,7 +1069,7 @@ static int32_t release_bag(undertone_bag *bag, undertone_entropy_fn entropy, voi
     memset(out, 0xee, needed);
     memset(release, 0xee, needed);
     const int32_t status =
-        undertone_bag_release(bag, 3000000, 9, UNDERTONE_WORDS_EXPONENTIAL, entropy, context, out,
+        undertone_bag_release(bag, new_grant(f, 3000000), 9, UNDERTONE_WORDS_EXPONENTIAL, entropy, context, out,
                               needed, &written);
     HOLD(written == (status == UNDERTONE_OK ? needed : 99));
     HOLD(status == UNDERTONE_OK || memcmp(out, release, needed) == 0);
@@ -1020,39 +1112,43 @@ static void bags_are_checked(const struct fixture *f)
     memset(out, 0xee, sizeof out);
     calls = 0;
     const int32_t pf = UNDERTONE_WORDS_PERMUTE_AND_FLIP;
-#define RELEASE(epsilon, size, mechanism, entropy, out, capacity, written)                         \
-    undertone_bag_release(bag, epsilon, size, mechanism, entropy, NULL, out, capacity, written)
-    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, pf, NULL, out, 26, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, pf, counting_entropy, NULL, 26, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, pf, counting_entropy, out, 26, NULL));
-    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, RELEASE(0, 1, pf, counting_entropy, out, 26, &written));
-    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
-           RELEASE(UINT32_MAX, 1, pf, counting_entropy, out, 26, &written));
+    undertone_grant *grant = new_grant(f, 1);
+#define RELEASE(size, mechanism, entropy, out, capacity, written)                                  \
+    undertone_bag_release(bag, grant, size, mechanism, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_NULL, RELEASE(1, pf, NULL, out, 26, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(1, pf, counting_entropy, NULL, 26, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(1, pf, counting_entropy, out, 26, NULL));
+    EXPECT(UNDERTONE_NULL, undertone_bag_release(bag, NULL, 1, pf, counting_entropy, NULL, out, 26,
+                                                 &written));
+    EXPECT(UNDERTONE_BAD_HANDLE, undertone_bag_release(bag, (void *)f->pack, 1, pf,
+                                                       counting_entropy, NULL, out, 26, &written));
+    EXPECT(UNDERTONE_OVERLAP,
+           RELEASE(1, pf, counting_entropy, (void *)grant, f->grant_size, &written));
     static const uint32_t no_size[] = {0, 257, 65537, 65536, UINT32_MAX};
     for (size_t i = 0; i < sizeof no_size / sizeof *no_size; i++) {
         HOLD(undertone_bag_release_bytes(no_size[i]) == 0);
         EXPECT(UNDERTONE_BAG_SIZE_OUT_OF_RANGE,
-               RELEASE(1, no_size[i], pf, counting_entropy, out, sizeof out, &written));
+               RELEASE(no_size[i], pf, counting_entropy, out, sizeof out, &written));
     }
     static const int32_t no_mechanism[] = {0, 4, 5, 6, -1, 257, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < sizeof no_mechanism / sizeof *no_mechanism; i++) {
         EXPECT(UNDERTONE_UNKNOWN_MECHANISM,
-               RELEASE(1, 1, no_mechanism[i], counting_entropy, out, 26, &written));
+               RELEASE(1, no_mechanism[i], counting_entropy, out, 26, &written));
     }
     EXPECT(UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
-           RELEASE(99999, 1, UNDERTONE_WORDS_LAPLACE_NEAREST, counting_entropy, out, 26, &written));
+           RELEASE(1, UNDERTONE_WORDS_LAPLACE_NEAREST, counting_entropy, out, 26, &written));
     EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
-           RELEASE(1, 1, pf, counting_entropy, out, SIZE_MAX, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, pf, counting_entropy, memory, 26, &written));
+           RELEASE(1, pf, counting_entropy, out, SIZE_MAX, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, pf, counting_entropy, memory, 26, &written));
     EXPECT(UNDERTONE_OVERLAP,
-           RELEASE(1, 1, pf, counting_entropy, (void *)&written, 26, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, pf, counting_entropy, out, 26, (void *)memory));
+           RELEASE(1, pf, counting_entropy, (void *)&written, 26, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, pf, counting_entropy, out, 26, (void *)memory));
     HOLD(written == 99);
     for (size_t capacity = 0; capacity < 26; capacity++) {
         uint8_t *exact = allocate(capacity);
         written = 99;
         EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
-               RELEASE(1, 1, pf, counting_entropy, exact, capacity, &written));
+               RELEASE(1, pf, counting_entropy, exact, capacity, &written));
         HOLD(written == 26);
         free(exact);
     }
@@ -1060,31 +1156,35 @@ static void bags_are_checked(const struct fixture *f)
     for (size_t i = 0; i < sizeof out; i++) {
         HOLD(out[i] == 0xee);
     }
-    EXPECT(UNDERTONE_OK, RELEASE(1, 256, pf, counting_entropy, out, sizeof out, &written));
+    EXPECT(UNDERTONE_OK, RELEASE(256, pf, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 1 && written == UNDERTONE_MAX_BAG_RELEASE_BYTES && out[written] == 0xee);
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(1, pf, counting_entropy, out, sizeof out, &written));
+    HOLD(calls == 1);
 #undef RELEASE
 
     /* Failed entropy releases nothing and keeps the words: 1024 of them, more are left out. */
     uint8_t empty[64], expected[64], release[64];
-    EXPECT(UNDERTONE_OK, release_bag(bag, counting_entropy, NULL, empty));
+    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, empty));
     for (int i = 0; i < 600; i++) {
         EXPECT(UNDERTONE_OK, undertone_bag_push(bag, "coffee", 6));
         EXPECT(UNDERTONE_OK, undertone_bag_push_text(bag, "\xff winter \xf0", 10));
     }
-    EXPECT(UNDERTONE_OK, release_bag(bag, counting_entropy, NULL, expected));
+    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, expected));
     HOLD(memcmp(expected, empty, undertone_bag_release_bytes(9)) != 0);
     for (int i = 0; i < 512; i++) {
         EXPECT(UNDERTONE_OK, undertone_bag_push_text(bag, "coffee winter", 13));
     }
     uint8_t zero = 0;
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(bag, failing_entropy, NULL, release));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(bag, silent_entropy, NULL, release));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(bag, counting_entropy, &zero, release));
-    EXPECT(UNDERTONE_OK, release_bag(bag, counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(f, bag, failing_entropy, NULL, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(f, bag, silent_entropy, NULL, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(f, bag, counting_entropy, &zero, release));
+    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, release));
     HOLD(memcmp(release, expected, undertone_bag_release_bytes(9)) == 0);
-    EXPECT(UNDERTONE_OK, release_bag(bag, counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, release));
     HOLD(memcmp(release, empty, undertone_bag_release_bytes(9)) == 0);
-    EXPECT(UNDERTONE_OK, release_bag(bag, entropy_using_the_bag, bag, release));
+    struct fixture with_bag = *f;
+    with_bag.bag = bag;
+    EXPECT(UNDERTONE_OK, release_bag(f, bag, entropy_using_the_bag, &with_bag, release));
 
     /* Reset twice; nothing is left of the words. */
     compare_whatever_is_there(memory, size);
@@ -1108,7 +1208,7 @@ static void bags_are_checked(const struct fixture *f)
         EXPECT(statuses[i], undertone_bag_push(wrong[i], "word", 4));
         EXPECT(statuses[i], undertone_bag_push_text(wrong[i], "word", 4));
         EXPECT(statuses[i], undertone_bag_reset(wrong[i]));
-        EXPECT(statuses[i], release_bag(wrong[i], counting_entropy, NULL, release));
+        EXPECT(statuses[i], release_bag(f, wrong[i], counting_entropy, NULL, release));
     }
     free(zeroes);
     free(moved);
@@ -1198,6 +1298,8 @@ int main(int argc, char **argv)
     f.pack_memory = allocate(f.pack_size);
     f.document_size = undertone_document_size();
     f.document_memory = allocate(f.document_size);
+    f.grant_size = undertone_grant_size();
+    f.grant_memory = allocate(f.grant_size);
 
     versions_agree();
     every_number_has_a_message();
@@ -1221,6 +1323,7 @@ int main(int argc, char **argv)
     document_pointers_are_checked(&f);
     sentences_are_checked(&f);
     release_arguments_are_checked_before_entropy(&f);
+    grants_are_checked(&f);
     failed_entropy_releases_nothing_and_keeps_the_sentences(&f);
     wiped_documents_hold_no_trace(&f);
     releases_are_read_back(&f);
@@ -1233,6 +1336,7 @@ int main(int argc, char **argv)
     free(f.projection_memory);
     free(f.projection_bytes);
     free(f.embedding);
+    free(f.grant_memory);
     free(f.document_memory);
     free(f.pack_memory);
     free(f.bytes);

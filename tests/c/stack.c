@@ -31,6 +31,7 @@ MEMORY(document_memory, UNDERTONE_DOCUMENT_BYTES);
 MEMORY(vocabulary_memory, UNDERTONE_VOCABULARY_BYTES);
 MEMORY(bag_memory, UNDERTONE_BAG_BYTES);
 MEMORY(vector_memory, UNDERTONE_VECTOR_BYTES);
+MEMORY(grant_memory, UNDERTONE_GRANT_BYTES);
 
 static uint8_t pack_bytes[LARGEST_PACK], projection_bytes[LARGEST_PACK];
 static size_t pack_len, projection_len;
@@ -39,6 +40,7 @@ static undertone_document *document;
 static undertone_vocabulary *vocabulary;
 static undertone_bag *bag;
 static undertone_vector *vector;
+static undertone_grant *grant;
 static float embedding[4096];
 static uint8_t release[UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
 static size_t written;
@@ -48,6 +50,12 @@ static int32_t not_entropy(void *context, uint8_t *out, size_t len)
     (void)context;
     memset(out, 1, len);
     return 0;
+}
+
+/* A grant is for once. */
+static int32_t new_grant(void)
+{
+    return undertone_grant_unrecorded(&grant_memory, sizeof grant_memory, 1000000, &grant);
 }
 
 static int32_t nothing(void)
@@ -88,7 +96,7 @@ static int32_t sentence_vector(void)
 
 static int32_t release_document(int32_t rule)
 {
-    return undertone_document_release(document, 1000000, rule, not_entropy, NULL, release,
+    return undertone_document_release(document, grant, rule, not_entropy, NULL, release,
                                       sizeof release, &written);
 }
 
@@ -120,7 +128,7 @@ static int32_t push_text(void)
 
 static int32_t release_words(int32_t mechanism)
 {
-    return undertone_bag_release(bag, 1000000, 30, mechanism, not_entropy, NULL, release,
+    return undertone_bag_release(bag, grant, 30, mechanism, not_entropy, NULL, release,
                                  sizeof release, &written);
 }
 
@@ -156,7 +164,7 @@ static int32_t init_projected(void)
 
 static int32_t release_vector(void)
 {
-    return undertone_vector_release(vector, embedding, undertone_vector_dimension(vector),
+    return undertone_vector_release(vector, grant, embedding, undertone_vector_dimension(vector),
                                     not_entropy, NULL, release, sizeof release, &written);
 }
 
@@ -177,6 +185,7 @@ static const struct call {
     {"document_init", init_document, MOST},
     {"document_push", push, MOST},
     {"document_push_sentence", push_sentence, MOST},
+    {"grant_unrecorded", new_grant, MOST},
     {"document_release, permute-and-flip", release_flips, MOST},
     {"document_release, exponential", release_exponential, MOST},
     {"pack_sentence_vector", sentence_vector, MOST},
@@ -249,6 +258,9 @@ int main(int argc, char **argv)
     const size_t base = stack_used(&no_call);
     int failed = 0;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (new_grant() != UNDERTONE_OK) {
+            return 1;
+        }
         const size_t used = stack_used(&calls[i]) - base;
         printf("%-36s %6lu bytes of stack\n", calls[i].name, (unsigned long)used);
         if (status != UNDERTONE_OK || used > calls[i].limit) {

@@ -54,12 +54,21 @@ static int32_t replay(void *context, uint8_t *out, size_t len)
     return 0;
 }
 
+/* A grant of 3, in memory of the thread's own. */
+static undertone_grant *new_grant(void *memory)
+{
+    undertone_grant *grant;
+    check(undertone_grant_unrecorded(memory, undertone_grant_size(), 3000000, &grant), "grant");
+    return grant;
+}
+
 static void one_round(undertone_document *document, undertone_bag *bag, int round,
                       struct results *results)
 {
     static const char *const texts[] = {
         "Good music, good food, good people", "morning tea great old river", "dog dog cat",
     };
+    void *memory = allocate(undertone_grant_size());
     size_t written;
     for (int i = 0; i <= round; i++) {
         const char *text = texts[i % 3];
@@ -69,18 +78,19 @@ static void one_round(undertone_document *document, undertone_bag *bag, int roun
                                              &written),
               "sentence");
     }
-    check(undertone_document_release(document, 3000000, UNDERTONE_RULE_PERMUTE_AND_FLIP, replay,
-                                     &round, results->document, sizeof results->document,
+    check(undertone_document_release(document, new_grant(memory),
+                                     UNDERTONE_RULE_PERMUTE_AND_FLIP, replay, &round, results->document, sizeof results->document,
                                      &written),
           "document");
     const int32_t mechanism = 1 + round % 3;
-    check(undertone_bag_release(bag, 2000000, 20, mechanism, replay, &round, results->bag,
-                                sizeof results->bag, &written),
+    check(undertone_bag_release(bag, new_grant(memory), 20, mechanism, replay, &round,
+                                results->bag, sizeof results->bag, &written),
           "bag");
-    check(undertone_vector_release(projected, results->sentence,
+    check(undertone_vector_release(projected, new_grant(memory), results->sentence,
                                    undertone_vector_dimension(projected), replay, &round,
                                    results->vector, sizeof results->vector, &written),
           "vector");
+    free(memory);
 }
 
 static void all_rounds(struct results *results)
@@ -152,7 +162,7 @@ int main(int argc, char **argv)
           "vocabulary");
     check(undertone_vector_init_projected(allocate(undertone_vector_size()),
                                           undertone_vector_size(), open_pack(argv[2]),
-                                          UNDERTONE_NOISE_LAPLACE, 5000000, &vector),
+                                          UNDERTONE_NOISE_LAPLACE, 3000000, &vector),
           "vector");
     vocabulary = words;
     projected = vector;

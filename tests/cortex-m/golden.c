@@ -52,6 +52,8 @@ static undertone_pack *pack;
 static undertone_document *document;
 static undertone_bag *bag;
 
+static uint8_t grant_memory[UNDERTONE_GRANT_BYTES] ALIGNED;
+
 static int32_t replay(void *context, uint8_t *out, size_t len)
 {
     const uint8_t *key = context;
@@ -79,7 +81,8 @@ static int32_t push(const struct input *input)
     return UNDERTONE_OK;
 }
 
-static int32_t release_vector(const struct test_case *test, uint8_t *key, size_t *written)
+static int32_t release_vector(const struct test_case *test, undertone_grant *grant, uint8_t *key,
+                              size_t *written)
 {
     const struct input *input = &inputs[test->first_input];
     const size_t len = input->len / sizeof(float);
@@ -95,8 +98,8 @@ static int32_t release_vector(const struct test_case *test, uint8_t *key, size_t
     if (status != UNDERTONE_OK) {
         return status;
     }
-    return undertone_vector_release(vector, floats, len, replay, key, release, sizeof release,
-                                    written);
+    return undertone_vector_release(vector, grant, floats, len, replay, key, release,
+                                    sizeof release, written);
 }
 
 /* Whether the release of a case is the one it must be. */
@@ -112,15 +115,20 @@ static int passes(const struct test_case *test)
         key[i] = test->entropy[i];
     }
     size_t written = 0;
-    int32_t status;
+    undertone_grant *grant;
+    int32_t status = undertone_grant_unrecorded(grant_memory, sizeof grant_memory,
+                                                test->epsilon_micro, &grant);
+    if (status != UNDERTONE_OK) {
+        return 0;
+    }
     if (test->noise != 0) {
-        status = release_vector(test, key, &written);
+        status = release_vector(test, grant, key, &written);
     } else if (test->mechanism != 0) {
-        status = undertone_bag_release(bag, test->epsilon_micro, test->size, test->mechanism,
-                                       replay, key, release, sizeof release, &written);
+        status = undertone_bag_release(bag, grant, test->size, test->mechanism, replay, key,
+                                       release, sizeof release, &written);
     } else {
-        status = undertone_document_release(document, test->epsilon_micro, test->rule, replay, key,
-                                            release, sizeof release, &written);
+        status = undertone_document_release(document, grant, test->rule, replay, key, release,
+                                            sizeof release, &written);
     }
     if (status != UNDERTONE_OK || written != test->release_len) {
         return 0;

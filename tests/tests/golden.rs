@@ -5,6 +5,7 @@ use std::process::Command;
 
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::embedding::Embedding;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{BagRelease, Release, VectorRelease};
 use undertone_core::words::{Bag, Vocabulary};
@@ -35,7 +36,7 @@ fn releases_match_the_reference() {
             assert_eq!(document.sentences(), case.sentences.len(), "{}", case.name);
             let mut entropy = FixedEntropy::new(&case.entropy);
             let release = document
-                .release(case.epsilon, case.rule, &mut entropy)
+                .release(Grant::unrecorded(case.epsilon), case.rule, &mut entropy)
                 .expect("entropy");
             assert_eq!(release.to_bytes(), case.release, "{}", case.name);
             assert_eq!(Release::from_bytes(&case.release), Ok(release));
@@ -141,7 +142,12 @@ fn private_vectors_match_the_reference() {
         let mechanism = mechanism.expect("parameters that are allowed");
         let mut entropy = FixedEntropy::new(&case.entropy);
         let mut out = vec![0; mechanism.release_bytes()];
-        let written = mechanism.release(&case.vector, &mut entropy, &mut out);
+        let written = mechanism.release(
+            Grant::unrecorded(case.epsilon),
+            &case.vector,
+            &mut entropy,
+            &mut out,
+        );
         assert_eq!(written, Ok(out.len()), "{}", case.name);
         assert_eq!(out, case.release, "{}", case.name);
         assert_eq!(entropy.left(), 0, "{}", case.name);
@@ -163,12 +169,16 @@ fn nothing_is_released_or_forgotten_without_entropy() {
         push(&mut document, sentence);
     }
     for broken in [&[][..], &[1; 31], &[0; 32]] {
-        let failed = document.release(case.epsilon, case.rule, &mut FixedEntropy::new(broken));
+        let failed = document.release(
+            Grant::unrecorded(case.epsilon),
+            case.rule,
+            &mut FixedEntropy::new(broken),
+        );
         assert_eq!(failed, Err(DocumentError::Entropy));
         assert_eq!(document.sentences(), case.sentences.len());
     }
     let release = document.release(
-        case.epsilon,
+        Grant::unrecorded(case.epsilon),
         case.rule,
         &mut FixedEntropy::new(&case.entropy),
     );
