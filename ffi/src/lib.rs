@@ -36,7 +36,9 @@ mod pack;
 mod panic_handler;
 mod release;
 mod status;
+mod vector;
 mod version;
+mod words;
 
 pub use document::*;
 pub use entropy::UndertoneEntropyFn;
@@ -46,4 +48,6 @@ pub use ledger::*;
 pub use pack::*;
 pub use release::*;
 pub use status::*;
+pub use vector::*;
 pub use version::*;
+pub use words::*;
