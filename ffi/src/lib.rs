@@ -35,6 +35,7 @@ mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
 mod panic_handler;
 mod release;
+mod sentences;
 mod status;
 mod vector;
 mod version;
@@ -47,6 +48,7 @@ pub use grant::*;
 pub use ledger::*;
 pub use pack::*;
 pub use release::*;
+pub use sentences::*;
 pub use status::*;
 pub use vector::*;
 pub use version::*;
