@@ -39,7 +39,7 @@ use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
 use crate::laplace::{Laplace, LaplaceError, Sensitivity};
-use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION};
+use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION, Word};
 use crate::pack::Pack;
 use crate::release::BagRelease;
 use crate::rng::{Entropy, ReleaseStream, below};
@@ -220,8 +220,7 @@ impl<'a> Vocabulary<'a> {
         rng: &mut R,
     ) -> Result<u32, WordsError> {
         let dimension = self.lexicon.dimension();
-        let laplace = Laplace::new(dimension as u32, epsilon, Sensitivity::ONE)
-            .map_err(WordsError::Laplace)?;
+        let laplace = self.laplace(epsilon)?;
         let mut exact = [0f32; MAX_LEXICON_DIMENSION as usize];
         let mut noisy = [0i32; MAX_LEXICON_DIMENSION as usize];
         let exact = exact.get_mut(..dimension).unwrap_or_default();
@@ -229,11 +228,24 @@ impl<'a> Vocabulary<'a> {
         for (to, from) in exact.iter_mut().zip(self.vector(word)) {
             *to = self.lexicon.word_coordinate(*from);
         }
-        // No norm reaches 128 units.
-        let perturbed = laplace.perturb(exact, self.unit_exponent() + 7, rng, noisy);
+        let perturbed = laplace.perturb(exact, self.bound_exponent(), rng, noisy);
         exact.zeroize();
         perturbed.map_err(WordsError::Laplace)?;
         Ok(self.nearest(noisy, laplace.grid_exponent()))
+    }
+
+    /// The noise of [`WordMechanism::LaplaceNearest`], refused if it cannot be drawn.
+    fn laplace(&self, epsilon: Epsilon) -> Result<Laplace, WordsError> {
+        let dimension = self.lexicon.dimension() as u32;
+        let laplace = Laplace::new(dimension, epsilon, Sensitivity::ONE);
+        let laplace = laplace.map_err(WordsError::Laplace)?;
+        let fixed = laplace.fixed_point(self.bound_exponent());
+        fixed.map(|_| laplace).map_err(WordsError::Laplace)
+    }
+
+    /// Coordinates lie within ±2^(this): no norm reaches 128 units.
+    fn bound_exponent(&self) -> i32 {
+        self.unit_exponent() + 7
     }
 
     /// The word nearest to a released point: least Euclidean distance, ties to the first word.
@@ -481,22 +493,35 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// [`fallback`](Vocabulary::fallback) word. Nothing happens if there are `N` words already.
     pub fn push(&mut self, word: &str) {
         let mut words = lexicon::words(word);
-        let index = match (words.next(), words.next()) {
-            (Some(mut only), None) => {
-                let index = self.vocabulary.lexicon.find(&only);
-                only.zeroize();
-                index
-            }
-            _ => None,
-        };
-        let index = index.unwrap_or(self.vocabulary.fallback as usize);
-        // A lexicon has at most 2^16 words. A full bag stays as it is.
-        let _ = self.words.push(index as u16);
+        match (words.next(), words.next()) {
+            (Some(only), None) => self.add(only),
+            _ => self.add_index(self.vocabulary.fallback),
+        }
     }
 
     /// [`push`](Bag::push) of bytes that may not be UTF-8: those that are not add the fallback word.
     pub fn push_lossy(&mut self, word: &[u8]) {
         self.push(core::str::from_utf8(word).unwrap_or_default());
+    }
+
+    /// Adds the words of a text, as [`lexicon::words`] has them: [`push`](Bag::push) for each. Nothing is
+    /// left out, stop words neither; bytes that are not UTF-8 separate words.
+    pub fn push_text(&mut self, text: &[u8]) {
+        for word in lexicon::words_lossy(text) {
+            self.add(word);
+        }
+    }
+
+    fn add(&mut self, mut word: Word) {
+        let index = self.vocabulary.lexicon.find(&word);
+        word.zeroize();
+        // A lexicon has at most 2^16 words.
+        self.add_index(index.map_or(self.vocabulary.fallback, |index| index as u32));
+    }
+
+    fn add_index(&mut self, index: u32) {
+        // A full bag stays as it is.
+        let _ = self.words.push(index as u16);
     }
 
     /// The number of words kept so far, at most `N`. Private: it must not leave the device.
@@ -574,6 +599,10 @@ impl<'a, const N: usize> Bag<'a, N> {
         let (needed, found) = (BagRelease::bytes(size), out.len());
         let space = WordsError::Space { needed, found };
         let out = out.get_mut(..needed).ok_or(space)?;
+        if mechanism == WordMechanism::LaplaceNearest {
+            // Before there is entropy that would be thrown away.
+            self.vocabulary.laplace(epsilon)?;
+        }
         let mut stream = ReleaseStream::open(entropy).map_err(|_| WordsError::Entropy)?;
         self.draw(mechanism, epsilon, &mut stream, words)?;
         self.clear();

@@ -37,7 +37,9 @@ mod pack;
 mod panic_handler;
 mod release;
 mod status;
+mod vector;
 mod version;
+mod words;
 
 pub use document::*;
 pub use entropy::UndertoneEntropyFn;
@@ -45,4 +47,6 @@ pub use epsilon::*;
 pub use pack::*;
 pub use release::*;
 pub use status::*;
+pub use vector::*;
 pub use version::*;
+pub use words::*;

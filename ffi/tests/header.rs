@@ -10,7 +10,7 @@ use std::{env, fs};
 const WRITE: &str = "UNDERTONE_WRITE_HEADER";
 
 /// In the order of the header.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 9] = [
     "version.rs",
     "status.rs",
     "epsilon.rs",
@@ -18,6 +18,8 @@ const SOURCES: [&str; 7] = [
     "entropy.rs",
     "document.rs",
     "release.rs",
+    "vector.rs",
+    "words.rs",
 ];
 
 fn crate_dir() -> &'static Path {

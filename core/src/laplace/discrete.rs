@@ -157,12 +157,12 @@ impl Weights {
 }
 
 /// Adds noise to coordinates with F fractional bits, at most 2^`bound_bits` steps of the grid in magnitude.
-pub(super) fn add_noise<R: Rng + ?Sized>(
+pub(super) fn add_noise<R: Rng + ?Sized, T: From<i32>>(
     ratio: Ratio,
     bound_bits: i32,
     coordinates: impl Iterator<Item = i64>,
     rng: &mut R,
-    out: &mut [i32],
+    out: &mut [T],
 ) {
     let bits = bound_bits.clamp(LEAST_BOX_BITS, MAX_GRID_BITS);
     let side = 1i64 << bits;
@@ -175,7 +175,7 @@ pub(super) fn add_noise<R: Rng + ?Sized>(
         let sign = -((word & 1) as i64);
         // At most 2^21 + 1 + 2^22.
         let y = (x >> BITS_BELOW_GRID) + up + ((magnitude ^ sign) - sign);
-        *out = y.clamp(-side, side) as i32;
+        *out = (y.clamp(-side, side) as i32).into();
         word.zeroize();
         magnitude.zeroize();
         x.zeroize();
