@@ -282,6 +282,9 @@ namespace detail {
 /// What a handle forgets before its memory is freed.
 inline void wipe(undertone_pack *) noexcept {}
 inline void wipe(undertone_document *document) noexcept { undertone_document_reset(document); }
+inline void wipe(undertone_vector *) noexcept {}
+inline void wipe(undertone_vocabulary *) noexcept {}
+inline void wipe(undertone_bag *bag) noexcept { undertone_bag_reset(bag); }
 
 /// The bytes of a pack, if undertone.hpp keeps them; shared by all that looks into them.
 using Owner = std::shared_ptr<const std::vector<std::uint8_t>>;
@@ -316,6 +319,18 @@ Result<Handle<T>> make(std::size_t size, Owner bytes, Init init) noexcept
         return status;
     }
     return Handle<T>(handle, Wiper<T>{std::move(bytes)});
+}
+
+/// An array of which `fill(out, capacity, out_written)`, which returns a status, says the length.
+template <class T, class Fill>
+Result<std::vector<T>> array(std::size_t capacity, Fill fill)
+{
+    std::vector<T> out(capacity);
+    std::size_t written = 0;
+    const Status status(fill(out.data(), out.size(), &written));
+    if (!status) return status;
+    out.resize(written);
+    return Result<std::vector<T>>(std::move(out));
 }
 
 struct CloseFile {
@@ -366,6 +381,21 @@ public:
     /// The number of words in the lexicon; 0 without one.
     std::uint32_t words() const noexcept { return undertone_pack_words(capi()); }
 
+    /// The number of coordinates of a released vector behind the pack's projection; 0 without one.
+    std::uint32_t projected_dimension() const noexcept { return undertone_pack_projected_dimension(capi()); }
+    /// UNDERTONE_SELECTOR_DEPTH, UNDERTONE_SELECTOR_SCORES, or 0 without candidates.
+    std::int32_t selector() const noexcept { return undertone_pack_selector(capi()); }
+    /// The largest score that one sentence can give a candidate; 0 without scores.
+    std::uint32_t largest_score() const noexcept { return undertone_pack_largest_score(capi()); }
+
+    /// The vector of one sentence by the lexicon of the pack. It is as private as the sentence.
+    Result<std::vector<float>> sentence_vector(std::string_view text) const
+    {
+        return detail::array<float>(dimension(), [&](float *out, std::size_t capacity, std::size_t *written) {
+            return undertone_pack_sentence_vector(capi(), text.data(), text.size(), out, capacity, written);
+        });
+    }
+
     using Id = std::array<std::uint8_t, UNDERTONE_PACK_ID_BYTES>;
     /// The identifier, which a release carries.
     Result<Id> id() const noexcept
@@ -395,6 +425,7 @@ public:
         return std::string(name);
     }
 
+    undertone_pack *capi() noexcept { return handle_.get(); }
     const undertone_pack *capi() const noexcept { return handle_.get(); }
 
 private:
@@ -412,6 +443,8 @@ private:
 
     const detail::Owner &bytes() const noexcept { return handle_.get_deleter().bytes; }
     friend class Document;
+    friend class Vector;
+    friend class Vocabulary;
 
     detail::Handle<undertone_pack> handle_;
 };
@@ -507,6 +540,297 @@ private:
 
     detail::Handle<undertone_document> handle_;
 };
+
+/// The noise on a released vector.
+enum class Noise : std::int32_t {
+    /// n-dimensional Laplace noise, the default: the least noise.
+    laplace = UNDERTONE_NOISE_LAPLACE,
+    /// Discrete Laplace noise on each coordinate: no delta, for about 1.5 times the noise.
+    discrete_laplace = UNDERTONE_NOISE_DISCRETE_LAPLACE,
+};
+
+/// The mechanism that releases private vectors, with its public parameters.
+class Vector {
+public:
+    Vector() noexcept = default;
+
+    /// Releases vectors as they are, clamped to plus or minus 2^`bound_exponent`; 0 is enough for norm 1.
+    static Result<Vector> create(std::uint32_t dimension, std::int32_t bound_exponent, Epsilon epsilon,
+                                 Noise noise = Noise::laplace) noexcept
+    {
+        return make(nullptr, [&](void *memory, std::size_t len, undertone_vector **out) {
+            return undertone_vector_init(memory, len, dimension, bound_exponent, static_cast<std::int32_t>(noise),
+                                         epsilon.micro(), out);
+        });
+    }
+
+    /// Releases vectors behind the projection of a pack.
+    static Result<Vector> projected(const Pack &pack, Epsilon epsilon, Noise noise = Noise::laplace) noexcept
+    {
+        return make(pack.bytes(), [&](void *memory, std::size_t len, undertone_vector **out) {
+            return undertone_vector_init_projected(memory, len, pack.capi(), static_cast<std::int32_t>(noise),
+                                                   epsilon.micro(), out);
+        });
+    }
+
+    /// The number of coordinates of a vector that goes in.
+    std::uint32_t dimension() const noexcept { return undertone_vector_dimension(capi()); }
+    /// The length of a release.
+    std::size_t release_bytes() const noexcept { return undertone_vector_release_bytes(capi()); }
+
+    /// Draws the release of one private vector.
+    Result<std::vector<std::uint8_t>> release(const float *embedding, std::size_t len, Entropy entropy) const
+    {
+        return detail::array<std::uint8_t>(
+            release_bytes(), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
+                return undertone_vector_release(capi(), embedding, len, entropy.function(), entropy.context(), out,
+                                                capacity, written);
+            });
+    }
+    Result<std::vector<std::uint8_t>> release(const std::vector<float> &embedding, Entropy entropy) const
+    {
+        return release(embedding.data(), embedding.size(), entropy);
+    }
+#if UNDERTONE_OS_ENTROPY
+    Result<std::vector<std::uint8_t>> release(const float *embedding, std::size_t len) const
+    {
+        return release(embedding, len, Entropy());
+    }
+    Result<std::vector<std::uint8_t>> release(const std::vector<float> &embedding) const
+    {
+        return release(embedding, Entropy());
+    }
+#endif
+
+    undertone_vector *capi() noexcept { return handle_.get(); }
+    const undertone_vector *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Vector(detail::Handle<undertone_vector> handle) noexcept : handle_(std::move(handle)) {}
+
+    template <class Init>
+    static Result<Vector> make(detail::Owner bytes, Init init) noexcept
+    {
+        auto handle = detail::make<undertone_vector>(undertone_vector_size(), std::move(bytes), init);
+        if (!handle) return handle.status();
+        return Vector(*std::move(handle));
+    }
+
+    detail::Handle<undertone_vector> handle_;
+};
+
+/// What stands in a released vector, beside its coordinates.
+struct VectorContent {
+    std::uint32_t dimension;
+    Noise noise;
+    /// Per unit of distance.
+    Epsilon epsilon;
+    /// A step of the coordinates is 2 to this.
+    std::int32_t grid_exponent;
+    /// Of the pack with the projection; zeroes without one.
+    Pack::Id pack_id;
+};
+
+/// Reads what a released vector says about itself.
+inline Result<VectorContent> read_vector(const std::uint8_t *bytes, std::size_t len) noexcept
+{
+    std::uint32_t dimension = 0;
+    std::int32_t noise = 0;
+    std::uint32_t micro = 0;
+    std::int32_t grid_exponent = 0;
+    Pack::Id id{};
+    const Status status(undertone_vector_read(bytes, len, &dimension, &noise, &micro, &grid_exponent, id.data()));
+    if (!status) return status;
+    return VectorContent{dimension, static_cast<Noise>(noise), Epsilon::from_micro(micro), grid_exponent, id};
+}
+inline Result<VectorContent> read_vector(const std::vector<std::uint8_t> &bytes) noexcept
+{
+    return read_vector(bytes.data(), bytes.size());
+}
+
+/// The coordinates of a released vector in steps of its grid.
+inline Result<std::vector<std::int32_t>> read_vector_steps(const std::uint8_t *bytes, std::size_t len)
+{
+    return detail::array<std::int32_t>(
+        UNDERTONE_MAX_VECTOR_DIMENSION, [&](std::int32_t *out, std::size_t capacity, std::size_t *written) {
+            return undertone_vector_read_steps(bytes, len, out, capacity, written);
+        });
+}
+inline Result<std::vector<std::int32_t>> read_vector_steps(const std::vector<std::uint8_t> &bytes)
+{
+    return read_vector_steps(bytes.data(), bytes.size());
+}
+
+/// The coordinates of a released vector.
+inline Result<std::vector<double>> read_vector_values(const std::uint8_t *bytes, std::size_t len)
+{
+    return detail::array<double>(
+        UNDERTONE_MAX_VECTOR_DIMENSION, [&](double *out, std::size_t capacity, std::size_t *written) {
+            return undertone_vector_read_values(bytes, len, out, capacity, written);
+        });
+}
+inline Result<std::vector<double>> read_vector_values(const std::vector<std::uint8_t> &bytes)
+{
+    return read_vector_values(bytes.data(), bytes.size());
+}
+
+/// The public vocabulary of private words: the words of a pack's lexicon, by number.
+class Vocabulary {
+public:
+    Vocabulary() noexcept = default;
+
+    static Result<Vocabulary> create(const Pack &pack) noexcept
+    {
+        auto handle = detail::make<undertone_vocabulary>(
+            undertone_vocabulary_size(), pack.bytes(), [&](void *memory, std::size_t len, undertone_vocabulary **out) {
+                return undertone_vocabulary_init(memory, len, pack.capi(), out);
+            });
+        if (!handle) return handle.status();
+        return Vocabulary(*std::move(handle));
+    }
+
+    /// The number of words.
+    std::uint32_t words() const noexcept { return undertone_vocabulary_words(capi()); }
+
+    struct Description {
+        /// The word that stands for all that are not in the vocabulary.
+        std::uint32_t fallback;
+        /// The step q of the promise is 2 to this.
+        std::int32_t unit_exponent;
+    };
+    Result<Description> describe() const noexcept
+    {
+        Description description{};
+        const Status status(
+            undertone_vocabulary_describe(capi(), &description.fallback, &description.unit_exponent));
+        if (!status) return status;
+        return description;
+    }
+
+    /// The text of a word; it lives as long as the bytes of the pack.
+    Result<std::string_view> word(std::uint32_t number) const noexcept
+    {
+        const char *text = nullptr;
+        std::size_t len = 0;
+        const Status status(undertone_vocabulary_word(capi(), number, &text, &len));
+        if (!status) return status;
+        return std::string_view(text, len);
+    }
+
+    undertone_vocabulary *capi() noexcept { return handle_.get(); }
+    const undertone_vocabulary *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Vocabulary(detail::Handle<undertone_vocabulary> handle) noexcept : handle_(std::move(handle)) {}
+
+    const detail::Owner &bytes() const noexcept { return handle_.get_deleter().bytes; }
+    friend class Bag;
+
+    detail::Handle<undertone_vocabulary> handle_;
+};
+
+/// How a word is made private.
+enum class WordMechanism : std::int32_t {
+    /// Selection by permute-and-flip, the default.
+    permute_and_flip = UNDERTONE_WORDS_PERMUTE_AND_FLIP,
+    /// Selection by the exponential mechanism.
+    exponential = UNDERTONE_WORDS_EXPONENTIAL,
+    /// Noise on a word's vector, then the nearest word; for comparison.
+    laplace_nearest = UNDERTONE_WORDS_LAPLACE_NEAREST,
+};
+
+/// The words of one private text: words go in, one private release comes out, and the bag is empty again.
+class Bag {
+public:
+    Bag() noexcept = default;
+
+    static Result<Bag> create(const Vocabulary &vocabulary) noexcept
+    {
+        auto handle = detail::make<undertone_bag>(
+            undertone_bag_size(), vocabulary.bytes(), [&](void *memory, std::size_t len, undertone_bag **out) {
+                return undertone_bag_init(memory, len, vocabulary.capi(), out);
+            });
+        if (!handle) return handle.status();
+        return Bag(*std::move(handle));
+    }
+
+    /// Adds one word.
+    Status push(std::string_view word) noexcept { return Status(undertone_bag_push(capi(), word.data(), word.size())); }
+
+    /// Adds every word of a text.
+    Status push_text(std::string_view text) noexcept
+    {
+        return Status(undertone_bag_push_text(capi(), text.data(), text.size()));
+    }
+
+    /// Draws `size` words, exchanges each for one of the vocabulary, and forgets all words. Unless it
+    /// succeeds, nothing was released and the words are still there.
+    Result<std::vector<std::uint8_t>> release(std::uint32_t size, Epsilon epsilon, WordMechanism mechanism,
+                                              Entropy entropy)
+    {
+        return detail::array<std::uint8_t>(
+            undertone_bag_release_bytes(size), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
+                return undertone_bag_release(capi(), epsilon.micro(), size, static_cast<std::int32_t>(mechanism),
+                                             entropy.function(), entropy.context(), out, capacity, written);
+            });
+    }
+#if UNDERTONE_OS_ENTROPY
+    Result<std::vector<std::uint8_t>> release(std::uint32_t size, Epsilon epsilon,
+                                              WordMechanism mechanism = WordMechanism::permute_and_flip)
+    {
+        return release(size, epsilon, mechanism, Entropy());
+    }
+#endif
+
+    /// Forgets all words.
+    Status reset() noexcept { return Status(undertone_bag_reset(capi())); }
+
+    undertone_bag *capi() noexcept { return handle_.get(); }
+    const undertone_bag *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Bag(detail::Handle<undertone_bag> handle) noexcept : handle_(std::move(handle)) {}
+
+    detail::Handle<undertone_bag> handle_;
+};
+
+/// What stands in a released bag, beside its words.
+struct BagContent {
+    std::uint32_t size;
+    WordMechanism mechanism;
+    /// Of each word, per unit of distance.
+    Epsilon epsilon;
+    Pack::Id pack_id;
+};
+
+/// Reads what a released bag says about itself.
+inline Result<BagContent> read_bag(const std::uint8_t *bytes, std::size_t len) noexcept
+{
+    std::uint32_t size = 0;
+    std::int32_t mechanism = 0;
+    std::uint32_t micro = 0;
+    Pack::Id id{};
+    const Status status(undertone_bag_read(bytes, len, &size, &mechanism, &micro, id.data()));
+    if (!status) return status;
+    return BagContent{size, static_cast<WordMechanism>(mechanism), Epsilon::from_micro(micro), id};
+}
+inline Result<BagContent> read_bag(const std::vector<std::uint8_t> &bytes) noexcept
+{
+    return read_bag(bytes.data(), bytes.size());
+}
+
+/// The words of a released bag, by number, ascending.
+inline Result<std::vector<std::uint32_t>> read_bag_words(const std::uint8_t *bytes, std::size_t len)
+{
+    return detail::array<std::uint32_t>(
+        UNDERTONE_MAX_BAG_SIZE, [&](std::uint32_t *out, std::size_t capacity, std::size_t *written) {
+            return undertone_bag_read_words(bytes, len, out, capacity, written);
+        });
+}
+inline Result<std::vector<std::uint32_t>> read_bag_words(const std::vector<std::uint8_t> &bytes)
+{
+    return read_bag_words(bytes.data(), bytes.size());
+}
 
 } // namespace undertone
 
