@@ -7,10 +7,11 @@
  * UNDERTONE_RELEASE_BYTES bytes comes out, which carries a proved differential-privacy guarantee
  * and is all that leaves the device:
  *
- *     undertone_pack_init       check the pack, in place
- *     undertone_document_init   an empty document
- *     undertone_document_push   once for each sentence (or undertone_document_push_sentence)
- *     undertone_document_release
+ *     undertone_pack_init         check the pack, in place
+ *     undertone_document_init     an empty document
+ *     undertone_document_push     once for each sentence (or undertone_document_push_sentence)
+ *     undertone_grant_unrecorded  permission to spend an epsilon once (or from an undertone_ledger)
+ *     undertone_document_release  spends it
  *
  * Single vectors and words can be released too, under another kind of promise that the functions
  * state: undertone_vector_init, undertone_vector_release; undertone_vocabulary_init,
@@ -31,8 +32,8 @@
  * - Memory. Nothing is allocated, so nothing is freed. The caller brings memory for each handle:
  *   from malloc with the _size function, or an array of the UNDERTONE_..._BYTES constant, which is
  *   enough on every target, aligned to UNDERTONE_HANDLE_ALIGNMENT. A handle is the address of its
- *   memory and must stay there. No call takes more than 8 KiB of stack, not counting what the
- *   entropy function takes.
+ *   memory and must stay there. No call takes more than 8 KiB of stack, those that release words or
+ *   vectors 16 KiB, not counting what the entropy function takes.
  * - Threads. There is no global state. Functions whose first argument is const may run at the same
  *   time on the same object; all others want the object for themselves.
  * - The library never prints, aborts, or sets errno.
@@ -262,6 +263,81 @@
 #define UNDERTONE_RELEASE_MALFORMED 67
 
 /**
+ * The grant was spent by an earlier release.
+ */
+#define UNDERTONE_GRANT_SPENT 80
+
+/**
+ * A budget of 0.
+ */
+#define UNDERTONE_LEDGER_NO_BUDGET 81
+
+/**
+ * Not `UNDERTONE_LEDGER_IMAGE_BYTES` bytes.
+ */
+#define UNDERTONE_LEDGER_LENGTH 82
+
+/**
+ * The bytes are not a ledger.
+ */
+#define UNDERTONE_NOT_A_LEDGER 83
+
+/**
+ * A ledger of a version that this library does not read.
+ */
+#define UNDERTONE_LEDGER_VERSION 84
+
+/**
+ * No record of the ledger is intact.
+ */
+#define UNDERTONE_LEDGER_DAMAGED 85
+
+/**
+ * The records are not of one ledger.
+ */
+#define UNDERTONE_LEDGER_MIXED 86
+
+/**
+ * The file is not as the ledger left it.
+ */
+#define UNDERTONE_LEDGER_CHANGED 87
+
+/**
+ * The newest record is of a later window.
+ */
+#define UNDERTONE_LEDGER_FROM_FUTURE 88
+
+/**
+ * Less is left in the window than is needed.
+ */
+#define UNDERTONE_LEDGER_EXHAUSTED 89
+
+/**
+ * The counter of the ledger has reached its end.
+ */
+#define UNDERTONE_LEDGER_WORN_OUT 90
+
+/**
+ * Nothing is reserved that a grant could be for.
+ */
+#define UNDERTONE_LEDGER_NOT_RESERVED 91
+
+/**
+ * What was read back is not the file with the record in its place.
+ */
+#define UNDERTONE_LEDGER_NOT_PERSISTED 92
+
+/**
+ * A record was lost; the rest of the window counts as spent.
+ */
+#define UNDERTONE_LEDGER_LOST 93
+
+/**
+ * The grant has another epsilon than the mechanism.
+ */
+#define UNDERTONE_GRANT_OF_ANOTHER_EPSILON 94
+
+/**
  * A fault in the library.
  */
 #define UNDERTONE_INTERNAL 127
@@ -305,6 +381,26 @@
  * Candidates are selected by bounded scores.
  */
 #define UNDERTONE_SELECTOR_SCORES 2
+
+/**
+ * Bytes that are enough for an `undertone_grant` on every target.
+ */
+#define UNDERTONE_GRANT_BYTES 32
+
+/**
+ * Bytes that are enough for an `undertone_ledger` on every target.
+ */
+#define UNDERTONE_LEDGER_BYTES 512
+
+/**
+ * The length of a ledger's file.
+ */
+#define UNDERTONE_LEDGER_IMAGE_BYTES 128
+
+/**
+ * The length of a record, which is what a reservation writes.
+ */
+#define UNDERTONE_LEDGER_RECORD_BYTES 64
 
 /**
  * The most sentences in a document.
@@ -419,6 +515,25 @@ typedef struct undertone_bag undertone_bag;
 typedef struct undertone_document undertone_document;
 
 /**
+ * Permission to spend an epsilon once: every release takes one. It lives in memory that the caller
+ * brings, which a later grant may use again.
+ */
+typedef struct undertone_grant undertone_grant;
+
+/**
+ * A privacy budget: so much epsilon in every window of time, kept in a file that survives a power cut.
+ *
+ * The app holds a lock on the file and spends like this: read the file, `undertone_ledger_reserve`, write
+ * the record where it says, sync, read the file again, `undertone_ledger_grant`. The grants of a window
+ * add up to its budget at most, over all runs of the app. One ledger for each kind of promise: what is
+ * spent on sentences and what is spent on words or vectors do not add up.
+ *
+ * Not covered: a file that is restored from a backup, a device that is cloned, a clock that is set
+ * forward.
+ */
+typedef struct undertone_ledger undertone_ledger;
+
+/**
  * A pack: what the public side built and every device reads. It lives in memory that the caller
  * brings and points into the bytes it was made from.
  */
@@ -440,7 +555,7 @@ typedef struct undertone_vocabulary undertone_vocabulary;
  *
  * It fills all `len` bytes at `out` and returns 0, or returns anything else if it cannot (a short
  * read is a failure). It returns normally: no `longjmp`, no exception. `context` is what
- * the caller of `undertone_document_release` gave.
+ * the caller of the function gave that takes it.
  */
 typedef int32_t (*undertone_entropy_fn)(void *context, uint8_t *out, size_t len);
 
@@ -679,6 +794,198 @@ int32_t undertone_pack_encoder_digest(const undertone_pack *pack,
 UNDERTONE_MUST_USE int32_t undertone_pack_encoder_name(const undertone_pack *pack, char *out_name);
 
 /**
+ * The bytes that a grant needs, at most `UNDERTONE_GRANT_BYTES`.
+ *
+ * Threads: any.
+ */
+size_t undertone_grant_size(void);
+
+/**
+ * The alignment that a grant needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ *
+ * Threads: any.
+ */
+size_t undertone_grant_align(void);
+
+/**
+ * Makes a grant that no ledger knows of, for apps that count what they spend elsewhere, and for public
+ * text. Releases of the same sentences add up.
+ *
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_grant_size()`, aligned to
+ * `undertone_grant_align()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in micro-units,
+ * 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the handle,
+ * which lies in `memory` and must not be moved or copied.
+ *
+ * There is nothing to free. If the call fails, `memory` may have been written to.
+ *
+ * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_SMALL`,
+ * `UNDERTONE_EPSILON_TOO_LARGE`.
+ *
+ * Threads: any, with `memory` of their own. A grant is used by one thread at a time.
+ *
+ * What the caller ensures:
+ * `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_grant_unrecorded(void *memory,
+                                   size_t memory_len,
+                                   uint32_t epsilon_micro,
+                                   undertone_grant **out_grant);
+
+/**
+ * Makes the file of a new ledger.
+ *
+ * The app writes it once, beside its place, and renames it when it is on storage. The budget of a ledger
+ * stays; another budget is another promise, and a ledger of its own.
+ *
+ * `budget_micro`: epsilon for every window in micro-units, at least 1. `entropy`: called once, with
+ * `context`, for 16 bytes that name the ledger. `out_image`: `out_capacity` bytes,
+ * `UNDERTONE_LEDGER_IMAGE_BYTES` are enough. `out_written`: the bytes written; with
+ * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+ *
+ * Statuses: `UNDERTONE_LEDGER_NO_BUDGET`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_image` is NULL or
+ * `out_capacity` writable bytes; `out_written` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_create(uint64_t budget_micro,
+                                undertone_entropy_fn entropy,
+                                void *context,
+                                uint8_t *out_image,
+                                size_t out_capacity,
+                                size_t *out_written);
+
+/**
+ * The bytes that `undertone_ledger_init` needs, at most `UNDERTONE_LEDGER_BYTES`.
+ *
+ * Threads: any.
+ */
+size_t undertone_ledger_size(void);
+
+/**
+ * The alignment that `undertone_ledger_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ *
+ * Threads: any.
+ */
+size_t undertone_ledger_align(void);
+
+/**
+ * Opens the ledger in a file.
+ *
+ * The app holds a lock on the file from before it reads it until it is done with the ledger: what two
+ * writers spend at once would be forgotten.
+ *
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_size()`, aligned to
+ * `undertone_ledger_align()`; what `malloc` returns is aligned. `image`: the `image_len` bytes of the
+ * file, which are copied. `out_ledger`: the handle, which lies in `memory` and must not be moved or
+ * copied.
+ *
+ * There is nothing to free. If the call fails, `memory` may have been written to. After any of these
+ * statuses what was spent is not known: the app makes a new ledger only for a window in which nothing
+ * was released.
+ *
+ * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_LEDGER_LENGTH`, `UNDERTONE_NOT_A_LEDGER`,
+ * `UNDERTONE_LEDGER_VERSION`, `UNDERTONE_LEDGER_DAMAGED`, `UNDERTONE_LEDGER_MIXED`.
+ *
+ * Threads: any, with `memory` of their own. A ledger is used by one thread at a time.
+ *
+ * What the caller ensures:
+ * `memory` is NULL or `memory_len` writable bytes; `image` is NULL or `image_len` readable bytes;
+ * `out_ledger` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_init(void *memory,
+                              size_t memory_len,
+                              const uint8_t *image,
+                              size_t image_len,
+                              undertone_ledger **out_ledger);
+
+/**
+ * What is left in a window.
+ *
+ * `window`: a public number that does not go backwards, such as the days since 1970. `out_micro`: what is
+ * left, in micro-units. It is private if an epsilon was chosen by looking at a text.
+ *
+ * Statuses: `UNDERTONE_LEDGER_FROM_FUTURE`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `ledger` is NULL or what `undertone_ledger_init` returned; `out_micro` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_remaining(const undertone_ledger *ledger,
+                                   uint64_t window,
+                                   uint64_t *out_micro);
+
+/**
+ * Reserves an epsilon in a window. It counts as spent from now on, whatever becomes of the reservation;
+ * if the call fails, nothing was reserved.
+ *
+ * `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `window`: as for
+ * `undertone_ledger_remaining`; one that is far in the future locks the ledger until then. `stored`: the
+ * `stored_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes,
+ * `UNDERTONE_LEDGER_RECORD_BYTES` are enough: what the app writes. `out_written`: the bytes written; with
+ * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: where the record goes in the file.
+ *
+ * The app writes the record there, syncs, reads the file and calls `undertone_ledger_grant`.
+ *
+ * Statuses: `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`, `UNDERTONE_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_LEDGER_LENGTH`, `UNDERTONE_LEDGER_CHANGED`, `UNDERTONE_LEDGER_FROM_FUTURE`,
+ * `UNDERTONE_LEDGER_EXHAUSTED`, `UNDERTONE_LEDGER_WORN_OUT`.
+ *
+ * Threads: no other call may use the ledger at the same time.
+ *
+ * What the caller ensures:
+ * `ledger` is NULL or what `undertone_ledger_init` returned; `stored` is NULL or `stored_len` readable
+ * bytes; `out_record` is NULL or `out_capacity` writable bytes; `out_written` and `out_offset` are NULL or
+ * writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_reserve(undertone_ledger *ledger,
+                                 uint32_t epsilon_micro,
+                                 uint64_t window,
+                                 const uint8_t *stored,
+                                 size_t stored_len,
+                                 uint8_t *out_record,
+                                 size_t out_capacity,
+                                 size_t *out_written,
+                                 size_t *out_offset);
+
+/**
+ * Makes the grant of the last reservation, once its record is on storage.
+ *
+ * `read_back`: the `len` bytes of the file, read after the record was written and synced: the proof that
+ * it is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_size()`, aligned to
+ * `undertone_grant_align()`. `out_grant`: the handle, which lies in `memory` and must not be moved or
+ * copied.
+ *
+ * With `UNDERTONE_LEDGER_NOT_PERSISTED` the record may be written again, and the file read again; what
+ * was reserved stays spent either way. `UNDERTONE_LEDGER_LOST` says that a record had been lost before,
+ * in a power cut for example, and that this reservation recorded the rest of its window as spent.
+ *
+ * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_LEDGER_NOT_RESERVED`, `UNDERTONE_LEDGER_LENGTH`,
+ * `UNDERTONE_LEDGER_NOT_PERSISTED`, `UNDERTONE_LEDGER_LOST`.
+ *
+ * Threads: no other call may use the ledger at the same time.
+ *
+ * What the caller ensures:
+ * `ledger` is NULL or what `undertone_ledger_init` returned; `read_back` is NULL or `len` readable bytes;
+ * `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_grant(undertone_ledger *ledger,
+                               const uint8_t *read_back,
+                               size_t len,
+                               void *memory,
+                               size_t memory_len,
+                               undertone_grant **out_grant);
+
+/**
  * The bytes that `undertone_document_init` needs, at most `UNDERTONE_DOCUMENT_BYTES`.
  *
  * Threads: any.
@@ -784,28 +1091,29 @@ int32_t undertone_document_reset(undertone_document *document);
  * and the rule must be chosen without looking at the document. A document without sentences
  * releases a uniformly random candidate.
  *
- * `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`
- * (`undertone_epsilon_parse` reads text). `rule`: `UNDERTONE_RULE_PERMUTE_AND_FLIP` or
- * `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with `context`, for 32 bytes, after all
- * arguments have been checked; it must not use the document. `out`: `out_capacity` bytes,
- * `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes written; with
- * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+ * `grant`: what may be spent, of a ledger or from `undertone_grant_unrecorded`. `rule`:
+ * `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
+ * `context`, for 32 bytes, after all arguments have been checked; it must not use the document.
+ * `out`: `out_capacity` bytes, `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes
+ * written; with `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Unless the status is `UNDERTONE_OK`, nothing was drawn and the sentences are still there.
+ * Unless the status is `UNDERTONE_OK`, nothing was drawn and the sentences are still there. The
+ * grant is spent once the entropy function is called, whatever it returns: with
+ * `UNDERTONE_ENTROPY_FAILED`, too, but with no other failure.
  *
- * Statuses: `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`,
- * `UNDERTONE_UNKNOWN_RULE`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`.
+ * Statuses: `UNDERTONE_UNKNOWN_RULE`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_SPENT`,
+ * `UNDERTONE_ENTROPY_FAILED`.
  *
- * Threads: no other call may use the document at the same time.
+ * Threads: no other call may use the document or the grant at the same time.
  *
  * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned; `entropy` is NULL or keeps the
- * promises of `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable
- * bytes; `out_written` is NULL or writable.
+ * `document` is NULL or what `undertone_document_init` returned; `grant` is NULL or what a function
+ * returned as `out_grant`; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with
+ * `context`; `out` is NULL or `out_capacity` writable bytes; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_release(undertone_document *document,
-                                   uint32_t epsilon_micro,
+                                   undertone_grant *grant,
                                    int32_t rule,
                                    undertone_entropy_fn entropy,
                                    void *context,
@@ -937,26 +1245,31 @@ size_t undertone_vector_release_bytes(const undertone_vector *vector);
  * for a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. For vectors
  * far apart that may limit nothing. Releases of the same vector add up.
  *
- * `embedding`: `len` floats, any; what is not finite counts as 0. `entropy`: called once, with `context`, for
+ * `grant`: of the epsilon that the mechanism was made for. `embedding`: `len` floats, any; what is not finite
+ * counts as 0. `entropy`: called once, with `context`, for
  * 32 bytes, after all arguments have been checked. `out`: `out_capacity` bytes;
  * `undertone_vector_release_bytes` are enough. `out_written`: the bytes written; with
  * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Unless the status is `UNDERTONE_OK`, nothing was drawn. No status depends on a coordinate. On processors
+ * Unless the status is `UNDERTONE_OK`, nothing was drawn. The grant is spent once the entropy function is
+ * called, whatever it returns. No status depends on a coordinate. On processors
  * that emulate double precision the time of the call depends on the noise of `UNDERTONE_NOISE_LAPLACE`:
  * hide it there.
  *
- * Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`.
+ * Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_OF_ANOTHER_EPSILON`,
+ * `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`.
  *
- * Threads: any.
+ * Threads: no other call may use the grant at the same time.
  *
  * What the caller ensures:
- * `vector` is NULL or what an `undertone_vector_init` function returned; `embedding` is NULL or `len` readable
+ * `vector` is NULL or what an `undertone_vector_init` function returned; `grant` is NULL or what a function
+ * returned as `out_grant`; `embedding` is NULL or `len` readable
  * floats; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out` is NULL or
  * `out_capacity` writable bytes; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_vector_release(const undertone_vector *vector,
+                                 undertone_grant *grant,
                                  const float *embedding,
                                  size_t len,
                                  undertone_entropy_fn entropy,
@@ -1217,29 +1530,31 @@ size_t undertone_bag_release_bytes(uint32_t size);
  * apart that may limit nothing. Releases of the same text add up. The pack, `size`, epsilon and the mechanism
  * must be chosen without looking at the text. A bag without words counts as the fallback word.
  *
- * `epsilon_micro`: epsilon of a word in micro-units per unit of distance. `size`: 1 to `UNDERTONE_MAX_BAG_SIZE`.
+ * `grant`: the epsilon of each word, per unit of distance. `size`: 1 to `UNDERTONE_MAX_BAG_SIZE`.
  * `mechanism`: one of the `UNDERTONE_WORDS_` numbers. `entropy`: called once, with `context`, for 32 bytes,
  * after all arguments have been checked; it must not use the bag. `out`: `out_capacity` bytes;
  * `undertone_bag_release_bytes` are enough. `out_written`: the bytes written; with
  * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Unless the status is `UNDERTONE_OK`, nothing was released and the words are still there.
+ * Unless the status is `UNDERTONE_OK`, nothing was released and the words are still there. The grant is spent
+ * once the entropy function is called, whatever it returns.
  *
- * Statuses: `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`, `UNDERTONE_BAG_SIZE_OUT_OF_RANGE`,
- * `UNDERTONE_UNKNOWN_MECHANISM`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`; for
+ * Statuses: `UNDERTONE_BAG_SIZE_OUT_OF_RANGE`, `UNDERTONE_UNKNOWN_MECHANISM`, `UNDERTONE_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`; for
  * `UNDERTONE_WORDS_LAPLACE_NEAREST` also `UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE` and
  * `UNDERTONE_BOUND_OUT_OF_RANGE`.
  *
- * Threads: no other call may use the bag at the same time.
+ * Threads: no other call may use the bag or the grant at the same time.
  *
  * What the caller ensures:
- * `bag` is NULL or what `undertone_bag_init` returned; `entropy` is NULL or keeps the promises of
+ * `bag` is NULL or what `undertone_bag_init` returned; `grant` is NULL or what a function returned as
+ * `out_grant`; `entropy` is NULL or keeps the promises of
  * `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable bytes; `out_written` is NULL or
  * writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_bag_release(undertone_bag *bag,
-                              uint32_t epsilon_micro,
+                              undertone_grant *grant,
                               uint32_t size,
                               int32_t mechanism,
                               undertone_entropy_fn entropy,

@@ -38,7 +38,8 @@ use rand_core::Rng;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
-use crate::laplace::{Laplace, LaplaceError, Sensitivity};
+use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
+use crate::ledger::Grant;
 use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION, Word};
 use crate::pack::Pack;
 use crate::release::BagRelease;
@@ -219,28 +220,24 @@ impl<'a> Vocabulary<'a> {
         epsilon: Epsilon,
         rng: &mut R,
     ) -> Result<u32, WordsError> {
-        let dimension = self.lexicon.dimension();
-        let laplace = self.laplace(epsilon)?;
-        let mut exact = [0f32; MAX_LEXICON_DIMENSION as usize];
+        let (laplace, fixed) = self.laplace(epsilon)?;
         let mut noisy = [0i32; MAX_LEXICON_DIMENSION as usize];
-        let exact = exact.get_mut(..dimension).unwrap_or_default();
-        let noisy = noisy.get_mut(..dimension).unwrap_or_default();
-        for (to, from) in exact.iter_mut().zip(self.vector(word)) {
-            *to = self.lexicon.word_coordinate(*from);
-        }
-        let perturbed = laplace.perturb(exact, self.bound_exponent(), rng, noisy);
-        exact.zeroize();
-        perturbed.map_err(WordsError::Laplace)?;
+        let noisy = noisy
+            .get_mut(..self.lexicon.dimension())
+            .unwrap_or_default();
+        let coordinates = self.vector(word).iter();
+        let coordinates = coordinates.map(|v| fixed.of(self.lexicon.word_coordinate(*v)));
+        laplace.add_noise(coordinates, self.bound_exponent(), rng, noisy);
         Ok(self.nearest(noisy, laplace.grid_exponent()))
     }
 
-    /// The noise of [`WordMechanism::LaplaceNearest`], refused if it cannot be drawn.
-    fn laplace(&self, epsilon: Epsilon) -> Result<Laplace, WordsError> {
+    /// The noise of [`WordMechanism::LaplaceNearest`], and how coordinates enter; refused if it cannot be drawn.
+    fn laplace(&self, epsilon: Epsilon) -> Result<(Laplace, FixedPoint), WordsError> {
         let dimension = self.lexicon.dimension() as u32;
         let laplace = Laplace::new(dimension, epsilon, Sensitivity::ONE);
         let laplace = laplace.map_err(WordsError::Laplace)?;
         let fixed = laplace.fixed_point(self.bound_exponent());
-        fixed.map(|_| laplace).map_err(WordsError::Laplace)
+        Ok((laplace, fixed.map_err(WordsError::Laplace)?))
     }
 
     /// Coordinates lie within ±2^(this): no norm reaches 128 units.
@@ -263,6 +260,8 @@ impl<'a> Vocabulary<'a> {
     ///
     /// # Cost
     /// One pass over the vectors, n·d squares of differences; 5 KiB of stack.
+    // A call: the noise was drawn with other buffers.
+    #[inline(never)]
     pub fn nearest(&self, point: &[i32], grid_exponent: i32) -> u32 {
         // In units of the vectors' integers.
         let exponent = grid_exponent.saturating_sub(self.lexicon.vector_exponent());
@@ -539,6 +538,18 @@ impl<'a, const N: usize> Bag<'a, N> {
         self.words.zeroize();
     }
 
+    /// Whether words can be made private with this ε: what [`release`](Bag::release) refuses, for those who want
+    /// to know before they spend a grant.
+    ///
+    /// # Errors
+    /// [`WordsError::Laplace`] as for [`Vocabulary::draw`].
+    pub fn check(&self, mechanism: WordMechanism, epsilon: Epsilon) -> Result<(), WordsError> {
+        match mechanism {
+            WordMechanism::Selection(_) => Ok(()),
+            WordMechanism::LaplaceNearest => self.vocabulary.laplace(epsilon).map(|_| ()),
+        }
+    }
+
     /// Draws `out.len()` words and makes them private, with randomness as an argument: in ascending order.
     ///
     /// This is the engine under [`release`](Bag::release), for tests, simulation and experiments; it gives no
@@ -574,12 +585,12 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// The guarantee, what it assumes and what it leaks are those of [`Bag`].
     ///
     /// # Shapes
-    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `out`: at least as many bytes as are written; the rest stays.
+    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `grant`: its ε is that of each word. `out`: at least as many bytes as are written; the rest stays.
     ///
     /// # Errors
     /// [`WordsError::Size`] for another `size`, [`WordsError::Space`] if `out` is too short,
     /// [`WordsError::Entropy`] if the source failed or gave nothing but zeroes, and those of
-    /// [`Vocabulary::draw`]. Nothing is written, the words are still there.
+    /// [`Vocabulary::draw`]. Nothing is written, the words are still there, the grant is spent.
     ///
     /// # Cost
     /// n times [`Vocabulary::draw`]; 32 bytes of entropy; 12 KiB of stack.
@@ -587,7 +598,7 @@ impl<'a, const N: usize> Bag<'a, N> {
         &mut self,
         size: u16,
         mechanism: WordMechanism,
-        epsilon: Epsilon,
+        grant: Grant,
         entropy: &mut E,
         out: &mut [u8],
     ) -> Result<usize, WordsError> {
@@ -599,10 +610,9 @@ impl<'a, const N: usize> Bag<'a, N> {
         let (needed, found) = (BagRelease::bytes(size), out.len());
         let space = WordsError::Space { needed, found };
         let out = out.get_mut(..needed).ok_or(space)?;
-        if mechanism == WordMechanism::LaplaceNearest {
-            // Before there is entropy that would be thrown away.
-            self.vocabulary.laplace(epsilon)?;
-        }
+        let epsilon = grant.epsilon();
+        // Before there is entropy that would be thrown away.
+        self.check(mechanism, epsilon)?;
         let mut stream = ReleaseStream::open(entropy).map_err(|_| WordsError::Entropy)?;
         self.draw(mechanism, epsilon, &mut stream, words)?;
         self.clear();
@@ -684,9 +694,9 @@ impl fmt::Display for WordsError {
                     "a buffer of {found} bytes, but the release takes {needed}"
                 )
             }
-            Self::Entropy => {
-                f.write_str("the entropy source failed; nothing was released, try again")
-            }
+            Self::Entropy => f.write_str(
+                "the entropy source failed; nothing was released, try again with a new grant",
+            ),
             Self::Selection(error) => error.fmt(f),
             Self::Laplace(error) => error.fmt(f),
         }

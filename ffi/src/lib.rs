@@ -31,6 +31,10 @@ mod bridge;
 mod document;
 mod entropy;
 mod epsilon;
+mod grant;
+#[cfg(feature = "jni")]
+mod jni;
+mod ledger;
 mod memory;
 mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
@@ -44,6 +48,8 @@ mod words;
 pub use document::*;
 pub use entropy::UndertoneEntropyFn;
 pub use epsilon::*;
+pub use grant::*;
+pub use ledger::*;
 pub use pack::*;
 pub use release::*;
 pub use status::*;

@@ -5,18 +5,21 @@ use core::ffi::c_void;
 use undertone_core::embedding::{Embedding, EmbeddingError, Noise};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{LaplaceError, MAX_DIMENSION};
+use undertone_core::ledger::Grant;
 use undertone_core::release::VectorRelease;
 
 use crate::entropy::{Callback, UndertoneEntropyFn};
 use crate::epsilon;
+use crate::grant::{self, UndertoneGrant, grant_at};
 use crate::memory::{self, Handle};
 use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UNDERTONE_PACK_ID_BYTES, UndertonePack, pack_at};
 use crate::release;
 use crate::status::{
     Refusal, UNDERTONE_BOUND_OUT_OF_RANGE, UNDERTONE_DIMENSION_OUT_OF_RANGE,
-    UNDERTONE_ENTROPY_FAILED, UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE, UNDERTONE_INTERNAL,
-    UNDERTONE_NO_PROJECTION, UNDERTONE_NULL, UNDERTONE_PROJECTION_TOO_STEEP,
-    UNDERTONE_UNKNOWN_NOISE, UNDERTONE_WRONG_DIMENSION, report,
+    UNDERTONE_ENTROPY_FAILED, UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
+    UNDERTONE_GRANT_OF_ANOTHER_EPSILON, UNDERTONE_INTERNAL, UNDERTONE_NO_PROJECTION,
+    UNDERTONE_NULL, UNDERTONE_PROJECTION_TOO_STEEP, UNDERTONE_UNKNOWN_NOISE,
+    UNDERTONE_WRONG_DIMENSION, report,
 };
 
 /// The most coordinates of a released vector.
@@ -246,27 +249,32 @@ pub unsafe extern "C" fn undertone_vector_release_bytes(vector: *const Undertone
 /// for a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. For vectors
 /// far apart that may limit nothing. Releases of the same vector add up.
 ///
-/// `embedding`: `len` floats, any; what is not finite counts as 0. `entropy`: called once, with `context`, for
+/// `grant`: of the epsilon that the mechanism was made for. `embedding`: `len` floats, any; what is not finite
+/// counts as 0. `entropy`: called once, with `context`, for
 /// 32 bytes, after all arguments have been checked. `out`: `out_capacity` bytes;
 /// `undertone_vector_release_bytes` are enough. `out_written`: the bytes written; with
 /// `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
 ///
-/// Unless the status is `UNDERTONE_OK`, nothing was drawn. No status depends on a coordinate. On processors
+/// Unless the status is `UNDERTONE_OK`, nothing was drawn. The grant is spent once the entropy function is
+/// called, whatever it returns. No status depends on a coordinate. On processors
 /// that emulate double precision the time of the call depends on the noise of `UNDERTONE_NOISE_LAPLACE`:
 /// hide it there.
 ///
-/// Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`.
+/// Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_OF_ANOTHER_EPSILON`,
+/// `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`.
 ///
-/// Threads: any.
+/// Threads: no other call may use the grant at the same time.
 ///
 /// # Safety
-/// `vector` is NULL or what an `undertone_vector_init` function returned; `embedding` is NULL or `len` readable
+/// `vector` is NULL or what an `undertone_vector_init` function returned; `grant` is NULL or what a function
+/// returned as `out_grant`; `embedding` is NULL or `len` readable
 /// floats; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out` is NULL or
 /// `out_capacity` writable bytes; `out_written` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_release(
     vector: *const UndertoneVector,
+    grant: *mut UndertoneGrant,
     embedding: *const f32,
     len: usize,
     entropy: UndertoneEntropyFn,
@@ -282,8 +290,14 @@ pub unsafe extern "C" fn undertone_vector_release(
         let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(vector) }?;
-        memory::disjoint(&buffer, &[extent.clone(), read.clone(), written.clone()])?;
-        memory::disjoint(&written, &[extent, read])?;
+        // SAFETY: the caller's promise is the one that `grant_at` asks for, but for what this call
+        // writes, and that does not overlap the grant or the call ends here.
+        let (grant, grant_extent) = unsafe { grant_at(grant) }?;
+        memory::disjoint(
+            &read,
+            &[grant_extent.clone(), buffer.clone(), written.clone()],
+        )?;
+        memory::all_disjoint(&[extent, grant_extent, buffer, written])?;
         // SAFETY: the tag says that a mechanism was put there; nobody writes to it.
         let mechanism = unsafe { &*value };
         if len != mechanism.dimension() {
@@ -291,6 +305,11 @@ pub unsafe extern "C" fn undertone_vector_release(
         }
         // SAFETY: `one` accepted the pointer; the caller says that it is writable.
         unsafe { memory::capacity(out_capacity, mechanism.release_bytes(), out_written) }?;
+        let found = grant.as_ref().map(Grant::epsilon);
+        if found.is_some_and(|found| found != mechanism.laplace().epsilon()) {
+            return Err(Refusal(UNDERTONE_GRANT_OF_ANOTHER_EPSILON));
+        }
+        let grant = grant::spend(grant)?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the floats are readable, and any bits are a float.
         let embedding = unsafe { memory::slice(embedding, len) };
@@ -298,7 +317,7 @@ pub unsafe extern "C" fn undertone_vector_release(
         let mut entropy = unsafe { Callback::new(function, context) };
         // The caller's memory may be uninitialised, and stays as it is if there is no entropy.
         let mut bytes = [0; UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
-        let drawn = mechanism.release(embedding, &mut entropy, &mut bytes);
+        let drawn = mechanism.release(grant, embedding, &mut entropy, &mut bytes);
         let length = drawn.map_err(refusal)?;
         let release = bytes.get(..length).unwrap_or_default();
         // SAFETY: `array` and `one` accepted the pointers, whose memory overlaps nothing, and the capacity

@@ -7,7 +7,7 @@ use undertone_core::select::Rule;
 use undertone_core::words::{Bag, MAX_BAG_SIZE, Vocabulary, WordMechanism, WordsError};
 
 use crate::entropy::{Callback, UndertoneEntropyFn};
-use crate::epsilon;
+use crate::grant::{self, UndertoneGrant, grant_at};
 use crate::memory::{self, Extent, Handle};
 use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UNDERTONE_PACK_ID_BYTES, UndertonePack, pack_at};
 use crate::release;
@@ -17,7 +17,6 @@ use crate::status::{
     UNDERTONE_NO_LEXICON, UNDERTONE_NO_SUCH_WORD, UNDERTONE_NULL, UNDERTONE_UNKNOWN_MECHANISM,
     report,
 };
-use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::LaplaceError;
 
 /// Bytes that are enough for an `undertone_vocabulary` on every target.
@@ -430,30 +429,32 @@ pub extern "C" fn undertone_bag_release_bytes(size: u32) -> usize {
 /// apart that may limit nothing. Releases of the same text add up. The pack, `size`, epsilon and the mechanism
 /// must be chosen without looking at the text. A bag without words counts as the fallback word.
 ///
-/// `epsilon_micro`: epsilon of a word in micro-units per unit of distance. `size`: 1 to `UNDERTONE_MAX_BAG_SIZE`.
+/// `grant`: the epsilon of each word, per unit of distance. `size`: 1 to `UNDERTONE_MAX_BAG_SIZE`.
 /// `mechanism`: one of the `UNDERTONE_WORDS_` numbers. `entropy`: called once, with `context`, for 32 bytes,
 /// after all arguments have been checked; it must not use the bag. `out`: `out_capacity` bytes;
 /// `undertone_bag_release_bytes` are enough. `out_written`: the bytes written; with
 /// `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
 ///
-/// Unless the status is `UNDERTONE_OK`, nothing was released and the words are still there.
+/// Unless the status is `UNDERTONE_OK`, nothing was released and the words are still there. The grant is spent
+/// once the entropy function is called, whatever it returns.
 ///
-/// Statuses: `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`, `UNDERTONE_BAG_SIZE_OUT_OF_RANGE`,
-/// `UNDERTONE_UNKNOWN_MECHANISM`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`; for
+/// Statuses: `UNDERTONE_BAG_SIZE_OUT_OF_RANGE`, `UNDERTONE_UNKNOWN_MECHANISM`, `UNDERTONE_BUFFER_TOO_SMALL`,
+/// `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`; for
 /// `UNDERTONE_WORDS_LAPLACE_NEAREST` also `UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE` and
 /// `UNDERTONE_BOUND_OUT_OF_RANGE`.
 ///
-/// Threads: no other call may use the bag at the same time.
+/// Threads: no other call may use the bag or the grant at the same time.
 ///
 /// # Safety
-/// `bag` is NULL or what `undertone_bag_init` returned; `entropy` is NULL or keeps the promises of
+/// `bag` is NULL or what `undertone_bag_init` returned; `grant` is NULL or what a function returned as
+/// `out_grant`; `entropy` is NULL or keeps the promises of
 /// `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable bytes; `out_written` is NULL or
 /// writable.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_release(
     bag: *mut UndertoneBag,
-    epsilon_micro: u32,
+    grant: *mut UndertoneGrant,
     size: u32,
     mechanism: i32,
     entropy: UndertoneEntropyFn,
@@ -468,8 +469,10 @@ pub unsafe extern "C" fn undertone_bag_release(
         let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(bag) }?;
-        memory::all_disjoint(&[extent, buffer, written])?;
-        let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
+        // SAFETY: the caller's promise is the one that `grant_at` asks for, but for what this call
+        // writes, and that does not overlap the grant or the call ends here.
+        let (grant, grant_extent) = unsafe { grant_at(grant) }?;
+        memory::all_disjoint(&[extent, grant_extent, buffer, written])?;
         let size = match u16::try_from(size) {
             Ok(size @ 1..=MAX_BAG_SIZE) => size,
             _ => return Err(Refusal(UNDERTONE_BAG_SIZE_OUT_OF_RANGE)),
@@ -477,6 +480,12 @@ pub unsafe extern "C" fn undertone_bag_release(
         let mechanism = mechanism_of(mechanism)?;
         // SAFETY: `one` accepted the pointer; the caller says that it is writable.
         unsafe { memory::capacity(out_capacity, BagRelease::bytes(size), out_written) }?;
+        if let Some(grant) = grant {
+            // SAFETY: the tag says that `undertone_bag_init` put a bag there, which no other call uses.
+            let bag = unsafe { &*value };
+            bag.check(mechanism, grant.epsilon()).map_err(refusal)?;
+        }
+        let grant = grant::spend(grant)?;
         // SAFETY: the caller says that the function keeps the promises of its type with `context`.
         let mut entropy = unsafe { Callback::new(function, context) };
         // The caller's memory may be uninitialised, and stays as it is if there is no entropy.
@@ -485,7 +494,7 @@ pub unsafe extern "C" fn undertone_bag_release(
         // entropy function breaks its promise, and then through `value`.
         let drawn = unsafe {
             memory::exclusively(bag, value, |bag| {
-                bag.release(size, mechanism, epsilon, &mut entropy, &mut bytes)
+                bag.release(size, mechanism, grant, &mut entropy, &mut bytes)
             })
         };
         let release = bytes.get(..drawn.map_err(refusal)?).unwrap_or_default();

@@ -10,12 +10,14 @@ use std::{env, fs};
 const WRITE: &str = "UNDERTONE_WRITE_HEADER";
 
 /// In the order of the header.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 11] = [
     "version.rs",
     "status.rs",
     "epsilon.rs",
     "pack.rs",
     "entropy.rs",
+    "grant.rs",
+    "ledger.rs",
     "document.rs",
     "release.rs",
     "vector.rs",

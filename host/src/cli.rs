@@ -31,6 +31,7 @@ use undertone::{
     vectors::DocumentVectors,
 };
 use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::select::Rule;
@@ -681,8 +682,13 @@ fn privatize(
         }
         let encoded = Embeddings::of(encoder.as_ref(), &batch, |_| Progress::hidden())?;
         for (source, _, rows) in encoded.by_document() {
-            let release =
-                mechanism::release(&mut document, rows, encoder.dimension(), epsilon, rule)?;
+            let release = mechanism::release(
+                &mut document,
+                rows,
+                encoder.dimension(),
+                Grant::unrecorded(epsilon),
+                rule,
+            )?;
             let line = ReleaseLine {
                 id: source.id.clone(),
                 release: hex::encode(release.to_bytes()),

@@ -15,6 +15,8 @@ static uint8_t pack_memory[UNDERTONE_PACK_BYTES] __attribute__((aligned(UNDERTON
 
 static uint8_t document_memory[UNDERTONE_DOCUMENT_BYTES] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
 
+static uint8_t grant_memory[UNDERTONE_GRANT_BYTES] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+
 static int32_t entropy(void *context, uint8_t *out, size_t len)
 {
     (void)context;
@@ -30,6 +32,7 @@ int main(void)
 {
     undertone_pack *pack;
     undertone_document *document;
+    undertone_grant *grant;
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written;
     int32_t status = undertone_pack_init(pack_memory, sizeof pack_memory, pack_bytes,
@@ -41,7 +44,10 @@ int main(void)
         status = undertone_document_push(document, embedding, 1);
     }
     if (status == UNDERTONE_OK) {
-        status = undertone_document_release(document, 10000000, UNDERTONE_RULE_PERMUTE_AND_FLIP,
+        status = undertone_grant_unrecorded(grant_memory, sizeof grant_memory, 10000000, &grant);
+    }
+    if (status == UNDERTONE_OK) {
+        status = undertone_document_release(document, grant, UNDERTONE_RULE_PERMUTE_AND_FLIP,
                                             entropy, NULL, release, sizeof release, &written);
     }
     for (size_t i = 0; status == UNDERTONE_OK && i < written; i++) {

@@ -26,9 +26,6 @@ const STRICT: [&str; 6] = [
     "-Werror",
 ];
 
-/// The promise of the header.
-const STACK_BYTES: &str = "8192";
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -139,12 +136,25 @@ fn compile<const N: usize>(
 }
 
 /// The golden packs and their vectors.
-const GOLDEN: [(&str, &str); 4] = [
+const GOLDEN: [(&str, &str); 6] = [
     ("golden.pack", "vectors.txt"),
     ("golden-scores.pack", "vectors-scores.txt"),
     ("golden-vote.pack", "vectors-vote.txt"),
     ("golden-recoded.pack", "vectors-recoded.txt"),
+    ("golden.pack", "words.txt"),
+    ("golden-vectors.pack", "private-vectors.txt"),
 ];
+
+/// The golden packs with candidates and a lexicon.
+const PACKS: [&str; 4] = [
+    "golden.pack",
+    "golden-scores.pack",
+    "golden-vote.pack",
+    "golden-recoded.pack",
+];
+
+/// The one with a projection.
+const VECTORS_PACK: &str = "golden-vectors.pack";
 
 /// The two programs that between them make every call, right and wrong.
 fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) {
@@ -155,9 +165,9 @@ fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) {
             .arg(golden(vectors)));
     }
     // It wants directions, too.
-    for (pack, _) in GOLDEN {
+    for pack in PACKS {
         if pack != "golden-scores.pack" {
-            run(misuse().arg(golden(pack)));
+            run(misuse().arg(golden(pack)).arg(golden(VECTORS_PACK)));
         }
     }
 }
@@ -239,11 +249,112 @@ fn header_compiles_as_cpp() {
 fn stack_stays_within_its_promise() {
     if have("gcc", "gcc") {
         let program = compile("gcc", "stack", "stack.c", static_library(), ["-pthread"]);
-        for (pack, _) in GOLDEN {
-            let output = run(Command::new(&program).arg(golden(pack)).arg(STACK_BYTES));
-            print!("{pack}: {}", String::from_utf8_lossy(&output.stdout));
+        for pack in PACKS {
+            let output = run(Command::new(&program)
+                .arg(golden(pack))
+                .arg(golden(VECTORS_PACK)));
+            println!("{pack}:\n{}", String::from_utf8_lossy(&output.stdout));
         }
     }
+}
+
+/// The runtime of the thread sanitizer that comes with nightly Rust, and what instruments Rust code with it;
+/// `None` if that is missing.
+fn thread_sanitizer() -> Option<PathBuf> {
+    let rustc = |argument| {
+        let mut command = Command::new("rustc");
+        command.arg("+nightly").args(["--print", argument]);
+        clean(&mut command).env_remove("RUSTUP_TOOLCHAIN");
+        let output = command.output().ok().filter(|o| o.status.success())?;
+        String::from_utf8(output.stdout).ok()
+    };
+    let sysroot = PathBuf::from(rustc("sysroot")?.trim());
+    let library =
+        sysroot.join("lib/rustlib/x86_64-unknown-linux-gnu/lib/librustc-nightly_rt.tsan.a");
+    let source = sysroot.join("lib/rustlib/src/rust/library/core/src/lib.rs");
+    let found = library.exists() && source.exists();
+    found.then_some(library)
+}
+
+#[test]
+fn threads_share_a_pack() {
+    if !have("gcc", "gcc") {
+        return;
+    }
+    let program = compile(
+        "gcc",
+        "threads",
+        "threads.c",
+        static_library(),
+        ["-pthread"],
+    );
+    for pack in PACKS {
+        run(Command::new(&program)
+            .arg(golden(pack))
+            .arg(golden(VECTORS_PACK)));
+    }
+}
+
+/// C and Rust side instrumented.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn threads_share_a_pack_under_a_sanitizer() {
+    if !have("clang", "clang") {
+        return;
+    }
+    let Some(runtime) = thread_sanitizer() else {
+        let message = "nightly Rust with rust-src is missing, so no thread sanitizer";
+        assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{message}");
+        eprintln!("skipped: {message}");
+        return;
+    };
+    let folder = output_dir().join("tsan");
+    {
+        let _alone = BUILD.lock();
+        let mut build = Command::new("sh");
+        build.arg(root().join("ffi/build-lib.sh")).arg(&folder);
+        build.args(["static", "--target", "x86_64-unknown-linux-gnu"]);
+        build.arg("-Zbuild-std=core");
+        run(clean(&mut build)
+            .env_remove("CARGO")
+            .env("RUSTUP_TOOLCHAIN", "nightly")
+            .env("RUSTFLAGS", "-Zsanitizer=thread"));
+    }
+    let object = folder.join("threads.o");
+    run(Command::new("clang")
+        .args(["-std=c99", "-g", "-fsanitize=thread", "-c"])
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(source("threads.c"))
+        .arg("-o")
+        .arg(&object));
+    let program = folder.join("threads");
+    run(Command::new("clang")
+        .arg(object)
+        .arg(folder.join("libundertone.a"))
+        .arg("-Wl,--whole-archive")
+        .arg(runtime)
+        .args(["-Wl,--no-whole-archive", "-Wl,--export-dynamic"])
+        .args(["-lpthread", "-ldl", "-lm", "-lrt", "-o"])
+        .arg(&program));
+    for pack in PACKS {
+        run(Command::new(&program)
+            .arg(golden(pack))
+            .arg(golden(VECTORS_PACK)));
+    }
+    // What it is there to find.
+    let race = Command::new(&program)
+        .arg(golden(PACKS[0]))
+        .arg(golden(VECTORS_PACK))
+        .arg("--race")
+        .output()
+        .expect("it ran before");
+    let report = String::from_utf8_lossy(&race.stderr);
+    assert!(!race.status.success(), "a race was not found");
+    assert!(
+        report.contains("data race") && report.contains("undertone_document_push_sentence"),
+        "{report}"
+    );
 }
 
 /// The release that a program printed, which must be one of this pack.
@@ -366,25 +477,50 @@ fn declared_functions() -> Vec<String> {
     functions
 }
 
+/// The functions that a library makes visible to others, in alphabetical order.
+fn exported_functions(library: &Path, table: &str) -> Vec<String> {
+    let output = run(Command::new("readelf").args([table, "--wide"]).arg(library));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut exported: Vec<String> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|fields| {
+            fields.len() == 8
+                && matches!(fields[4], "GLOBAL" | "WEAK")
+                && fields[5] == "DEFAULT"
+                && fields[6] != "UND"
+        })
+        .map(|fields| fields[7].to_owned())
+        .collect();
+    exported.sort();
+    exported
+}
+
+const WRITE_SYMBOLS: &str = "UNDERTONE_WRITE_SYMBOLS";
+
+/// The committed list says when a function is gone or another has come: programs that are linked to a shared
+/// library need the first to stay, and see nothing of the second.
 #[cfg(target_os = "linux")]
 #[test]
-fn shared_library_exports_the_header_and_nothing_else() {
+fn libraries_export_the_committed_list_and_nothing_else() {
     if !have("gcc", "gcc") || !have("readelf", "binutils") {
         return;
     }
+    let list = source("symbols.txt");
+    let declared = declared_functions();
+    if env::var_os(WRITE_SYMBOLS).is_some() {
+        fs::write(&list, declared.join("\n") + "\n").expect("tests/c can be written");
+    }
+    let committed = fs::read_to_string(&list).unwrap_or_default();
+    let committed: Vec<&str> = committed.lines().collect();
+    assert_eq!(
+        committed, declared,
+        "tests/c/symbols.txt and include/undertone.h differ; if that is meant, run this test with {WRITE_SYMBOLS}=1"
+    );
+    assert!(declared.iter().all(|name| name.starts_with("undertone_")));
     let library = build_library("shared");
-    let output = run(Command::new("readelf")
-        .args(["--dyn-syms", "--wide"])
-        .arg(&library));
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut exported: Vec<&str> = text
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>())
-        .filter(|fields| fields.len() == 8 && fields[6] != "UND" && fields[7] != "Name")
-        .map(|fields| fields[7])
-        .collect();
-    exported.sort_unstable();
-    assert_eq!(exported, declared_functions());
+    assert_eq!(exported_functions(&library, "--dyn-syms"), declared);
+    assert_eq!(exported_functions(static_library(), "--syms"), declared);
 
     let program = compile("gcc", "consumer-shared", "consumer.c", &library, []);
     let folder = library.parent().unwrap_or(Path::new("."));

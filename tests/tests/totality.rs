@@ -9,6 +9,7 @@ use undertone_core::document::{Document, DocumentError};
 use undertone_core::embedding::{Embedding, EmbeddingError, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::LaplaceError;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::format::{
     DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, PROJECTION_TAG, ProjectionHead,
     RECODER_TAG, RecoderHead, SCORES_TAG, ScoresHead,
@@ -19,6 +20,7 @@ use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
+use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{
     DepthParts, LayerParts, LexiconParts, ProjectionParts, RecoderParts, ScoreParts, Scoring, pack,
     repair_digest,
@@ -120,7 +122,11 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             let candidates = pack.candidates();
             for rule in RULES {
                 let release = document
-                    .release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[1; 32]))
+                    .release(
+                        Grant::unrecorded(Epsilon::MAX),
+                        rule,
+                        &mut FixedEntropy::new(&[1; 32]),
+                    )
                     .expect("entropy");
                 assert!(release.candidate() < candidates);
             }
@@ -141,7 +147,7 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
         let written = bag.release(
             1,
             mechanism,
-            Epsilon::MAX,
+            Grant::unrecorded(Epsilon::MAX),
             &mut FixedEntropy::new(&[1; 32]),
             &mut out,
         );
@@ -177,8 +183,12 @@ fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
             )),
             Ok(mechanism) => {
                 let mut out = vec![0; mechanism.release_bytes()];
-                let length =
-                    mechanism.release(embedding, &mut FixedEntropy::new(&[1; 32]), &mut out);
+                let length = mechanism.release(
+                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    embedding,
+                    &mut FixedEntropy::new(&[1; 32]),
+                    &mut out,
+                );
                 assert_eq!(length, Ok(out.len()));
                 let release = VectorRelease::from_bytes(&out).expect("a release");
                 assert_eq!(release.coordinates().len(), projection.n_rows());
@@ -542,7 +552,12 @@ fn vector_releases_are_read_from_any_bytes() {
     let mechanism = Embedding::new(5, 0, Noise::Laplace, Epsilon::MAX).expect("in range");
     let mut good = vec![0; mechanism.release_bytes()];
     mechanism
-        .release(&[0.5; 5], &mut FixedEntropy::new(&[1; 32]), &mut good)
+        .release(
+            Grant::unrecorded(Epsilon::MAX),
+            &[0.5; 5],
+            &mut FixedEntropy::new(&[1; 32]),
+            &mut good,
+        )
         .expect("entropy");
     let whole = VectorRelease::from_bytes(&good).expect("a release");
     for bit in 0..good.len() * 8 {
@@ -598,6 +613,31 @@ fn text_of_any_kind_is_one_sentence() {
     assert_eq!(vector, [0.0; 16]);
     assert!(lexicon.sentence_vector("dog", &mut vector[..15]).is_err());
     assert_eq!(vector, [0.0; 16]);
+}
+
+/// A text is its sentences, as far as there is room.
+#[test]
+fn text_is_pushed_sentence_by_sentence() {
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let mut whole: Document<'_, 3> = Document::new(&pack).expect("candidates");
+    let mut single: Document<'_, 3> = Document::new(&pack).expect("candidates");
+    assert_eq!(whole.push_text(b"The dog\xff sleeps. Tea? --- "), Ok(2));
+    single
+        .push_sentence_lossy(b"The dog\xff sleeps.")
+        .expect("room");
+    single.push_sentence("Tea?").expect("room");
+    assert_eq!(whole.sentences(), 2);
+    assert_eq!(levels_of(&whole), levels_of(&single));
+
+    whole.clear();
+    single.clear();
+    assert_eq!(whole.push_text(b""), Ok(0));
+    assert_eq!(whole.push_text("One. Two. Three. Four.".as_bytes()), Ok(3));
+    assert_eq!(whole.push_text(b"Five."), Ok(0));
+    for sentence in ["One.", "Two.", "Three."] {
+        single.push_sentence(sentence).expect("room");
+    }
+    assert_eq!(levels_of(&whole), levels_of(&single));
 }
 
 /// Coordinates are integers within ±32767 times 2^exponent, also for a word vector of −128.
@@ -765,7 +805,11 @@ fn documents_need_no_heap_whatever_the_candidates() {
                     let _ = document.push_sentence("She isn’t in the GARDEN");
                 }
                 document
-                    .release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[7; 32]))
+                    .release(
+                        Grant::unrecorded(Epsilon::MAX),
+                        rule,
+                        &mut FixedEntropy::new(&[7; 32]),
+                    )
                     .expect("entropy");
             }
             if let Ok(vocabulary) = Vocabulary::new(&pack) {
@@ -782,7 +826,14 @@ fn documents_need_no_heap_whatever_the_candidates() {
                 let mut out = [0; VectorRelease::bytes(1024)];
                 let entropy = &mut FixedEntropy::new(&[7; 32]);
                 Embedding::projected(projection, 1, noise, Epsilon::MAX)
-                    .and_then(|mechanism| mechanism.release(&[0.25; 3], entropy, &mut out))
+                    .and_then(|mechanism| {
+                        mechanism.release(
+                            Grant::unrecorded(mechanism.laplace().epsilon()),
+                            &[0.25; 3],
+                            entropy,
+                            &mut out,
+                        )
+                    })
                     .expect("a projection of the tests");
             }
         });

@@ -331,6 +331,8 @@ impl Laplace {
         }
     }
 
+    // A call: the other law does without its buffers.
+    #[inline(never)]
     #[expect(
         clippy::float_arithmetic,
         reason = "noise is drawn independently of private data; its error is bounded"
