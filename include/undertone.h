@@ -1073,6 +1073,40 @@ int32_t undertone_document_push_sentence(undertone_document *document,
                                          size_t len);
 
 /**
+ * Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack, as
+ * many as there is room for; those behind are left out.
+ *
+ * `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. `out_sentences`: how many
+ * were added. It must not leave the device: how many sentences a document has is private.
+ *
+ * No status depends on the text, but the time the call takes does.
+ *
+ * Statuses: `UNDERTONE_NO_LEXICON`.
+ *
+ * Threads: no other call may use the document at the same time.
+ *
+ * What the caller ensures:
+ * `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `len` readable
+ * bytes; `out_sentences` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_document_push_text(undertone_document *document,
+                                     const char *text,
+                                     size_t len,
+                                     size_t *out_sentences);
+
+/**
+ * The number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if `document` is not a valid handle.
+ * It must not leave the device: how many they are is private.
+ *
+ * Threads: any, but no other call that changes the document at the same time.
+ *
+ * What the caller ensures:
+ * `document` is NULL or what `undertone_document_init` returned.
+ */
+size_t undertone_document_sentences(const undertone_document *document);
+
+/**
  * Forgets all sentences and wipes what they left in the document: back to the state after
  * `undertone_document_init`. Also what is called before the memory of a document is freed.
  *
@@ -1120,6 +1154,41 @@ int32_t undertone_document_release(undertone_document *document,
                                    uint8_t *out,
                                    size_t out_capacity,
                                    size_t *out_written);
+
+/**
+ * Finds the next sentence of a text: what `undertone_document_push_text` pushes one after the other.
+ *
+ * `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
+ * before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around
+ * it left out; a length of 0 if there is none.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `text` is NULL or `len` readable bytes; each output is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_sentence_next(const char *text,
+                                size_t len,
+                                size_t start,
+                                size_t *out_start,
+                                size_t *out_len);
+
+/**
+ * Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but there is none
+ * as long as something typed behind it could change it.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `text` is NULL or `len` readable bytes; each output is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_sentence_next_finished(const char *text,
+                                         size_t len,
+                                         size_t start,
+                                         size_t *out_start,
+                                         size_t *out_len);
 
 /**
  * Reads a release that came from a device.

@@ -40,6 +40,7 @@ mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
 mod panic_handler;
 mod release;
+mod sentences;
 mod status;
 mod vector;
 mod version;
@@ -52,6 +53,7 @@ pub use grant::*;
 pub use ledger::*;
 pub use pack::*;
 pub use release::*;
+pub use sentences::*;
 pub use status::*;
 pub use vector::*;
 pub use version::*;

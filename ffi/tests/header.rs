@@ -10,7 +10,7 @@ use std::{env, fs};
 const WRITE: &str = "UNDERTONE_WRITE_HEADER";
 
 /// In the order of the header.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "version.rs",
     "status.rs",
     "epsilon.rs",
@@ -19,6 +19,7 @@ const SOURCES: [&str; 11] = [
     "grant.rs",
     "ledger.rs",
     "document.rs",
+    "sentences.rs",
     "release.rs",
     "vector.rs",
     "words.rs",

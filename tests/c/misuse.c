@@ -125,7 +125,9 @@ static int32_t reentrant_entropy(void *context, uint8_t *out, size_t len)
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 99;
     EXPECT(UNDERTONE_BUSY, undertone_document_push_sentence(document, "word", 4));
+    EXPECT(UNDERTONE_BUSY, undertone_document_push_text(document, "word", 4, &written));
     EXPECT(UNDERTONE_BUSY, undertone_document_reset(document));
+    HOLD(undertone_document_sentences(document) == 0);
     EXPECT(UNDERTONE_BUSY,
            undertone_document_release(document, grant, 1, counting_entropy, NULL, release,
                                       sizeof release, &written));
@@ -695,6 +697,77 @@ static void releases_are_read_back(const struct fixture *f)
     HOLD(epsilon == 5000000 && rule == UNDERTONE_RULE_EXPONENTIAL);
     HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
 #undef READ
+}
+
+/* --- Sentences of a text --- */
+
+static void sentences_are_found(const struct fixture *f)
+{
+    static const char text[] = "One. two! \xf0\x9f\x99\x82 Three (3.5)";
+    const size_t len = sizeof text - 1;
+    size_t start = 99, length = 99;
+    typedef int32_t next(const char *, size_t, size_t, size_t *, size_t *);
+    next *const functions[] = {undertone_sentence_next, undertone_sentence_next_finished};
+    for (size_t i = 0; i < 2; i++) {
+        EXPECT(UNDERTONE_NULL, functions[i](NULL, 1, 0, &start, &length));
+        EXPECT(UNDERTONE_NULL, functions[i](text, len, 0, NULL, &length));
+        EXPECT(UNDERTONE_NULL, functions[i](text, len, 0, &start, NULL));
+        EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, functions[i](text, SIZE_MAX, 0, &start, &length));
+        EXPECT(UNDERTONE_OVERLAP, functions[i](text, len, 0, &start, &start));
+        EXPECT(UNDERTONE_OVERLAP, functions[i]((void *)&start, 8, 0, &start, &length));
+        HOLD(start == 99 && length == 99);
+        static const size_t behind[] = {sizeof text - 1, sizeof text, SIZE_MAX / 2, SIZE_MAX};
+        for (size_t j = 0; j < sizeof behind / sizeof *behind; j++) {
+            EXPECT(UNDERTONE_OK, functions[i](text, len, behind[j], &start, &length));
+            HOLD(length == 0 && start == len);
+        }
+        EXPECT(UNDERTONE_OK, functions[i](NULL, 0, 0, &start, &length));
+        HOLD(length == 0 && start == 0);
+        /* Any start, also inside of a character, in a block that ends where the text does. */
+        char *copy = copy_of(text, len);
+        for (size_t from = 0; from < len; from++) {
+            EXPECT(UNDERTONE_OK, functions[i](copy, len, from, &start, &length));
+            HOLD(start <= len && length <= len - start);
+        }
+        free(copy);
+        start = 99, length = 99;
+    }
+    size_t count = 0, at = 0;
+    for (;; count++, at = start + length) {
+        EXPECT(UNDERTONE_OK, undertone_sentence_next(text, len, at, &start, &length));
+        if (length == 0) {
+            break;
+        }
+    }
+    HOLD(count == 3);
+    EXPECT(UNDERTONE_OK, undertone_sentence_next_finished(text, len, at, &start, &length));
+    HOLD(length == 0);
+
+    undertone_document *document = new_document(f);
+    size_t added = 99;
+    EXPECT(UNDERTONE_NULL, undertone_document_push_text(document, NULL, 1, &added));
+    EXPECT(UNDERTONE_NULL, undertone_document_push_text(document, text, len, NULL));
+    EXPECT(UNDERTONE_NULL, undertone_document_push_text(NULL, text, len, &added));
+    EXPECT(UNDERTONE_BAD_HANDLE,
+           undertone_document_push_text((void *)f->pack, text, len, &added));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+           undertone_document_push_text(document, text, SIZE_MAX, &added));
+    EXPECT(UNDERTONE_OVERLAP, undertone_document_push_text(document, (void *)document, 8, &added));
+    EXPECT(UNDERTONE_OVERLAP, undertone_document_push_text(document, text, len, (void *)document));
+    HOLD(added == 99 && undertone_document_sentences(document) == 0);
+    HOLD(undertone_document_sentences(NULL) == 0);
+    HOLD(undertone_document_sentences((void *)f->pack) == 0);
+    size_t sum = 0;
+    for (int i = 0; i < 50; i++) {
+        EXPECT(UNDERTONE_OK, undertone_document_push_text(document, text, len, &added));
+        sum += added;
+        HOLD(undertone_document_sentences(document) == sum);
+    }
+    /* Those that there was no room for are left out. */
+    HOLD(sum == UNDERTONE_MAX_SENTENCES && added == 0);
+    EXPECT(UNDERTONE_OK, undertone_document_push_text(document, NULL, 0, &added));
+    EXPECT(UNDERTONE_OK, undertone_document_reset(document));
+    HOLD(undertone_document_sentences(document) == 0);
 }
 
 /* --- Sentence vectors --- */
@@ -1327,6 +1400,7 @@ int main(int argc, char **argv)
     failed_entropy_releases_nothing_and_keeps_the_sentences(&f);
     wiped_documents_hold_no_trace(&f);
     releases_are_read_back(&f);
+    sentences_are_found(&f);
     sentence_vectors_are_checked(&f);
     vector_parameters_are_checked(&f);
     vectors_are_checked(&f);

@@ -89,6 +89,11 @@ static int32_t push_sentence(void)
     return undertone_document_push_sentence(document, "a few words", 11);
 }
 
+static int32_t push_sentences(void)
+{
+    return undertone_document_push_text(document, "A few words. And more!", 22, &written);
+}
+
 static int32_t sentence_vector(void)
 {
     return undertone_pack_sentence_vector(pack, "a few words", 11, embedding, 4096, &written);
@@ -185,6 +190,7 @@ static const struct call {
     {"document_init", init_document, MOST},
     {"document_push", push, MOST},
     {"document_push_sentence", push_sentence, MOST},
+    {"document_push_text", push_sentences, MOST},
     {"grant_unrecorded", new_grant, MOST},
     {"document_release, permute-and-flip", release_flips, MOST},
     {"document_release, exponential", release_exponential, MOST},
