@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the host for C++ programs on servers and desktops, libundertone_host.a with its header
-# undertone_host.h, into a folder.
+# Builds the host for C++ programs on servers and desktops, libundertone_host.a with its headers, first of
+# all undertone_host.h, into a folder.
 #
 #     ffi/build-host.sh FOLDER [arguments for cargo, such as --target T]
 #     c++ -std=c++17 -IFOLDER/include program.cpp FOLDER/libundertone_host.a -lpthread -ldl -lm
@@ -27,6 +27,7 @@ if [ ! -f "$built" ] || [ ! -d "$headers" ]; then
     echo "$0: cargo did not say where the library and its header are" >&2
     exit 1
 fi
+cp "$(dirname "$0")"/../include/undertone.h* "$folder/include"
 cp -L "$headers/undertone-ffi/src/bridge.rs.h" "$folder/include/undertone_host.h"
 cp -L "$headers/rust/cxx.h" "$folder/include/rust/cxx.h"
 # Beside, then renamed: a program that has the old library mapped keeps it.

@@ -7,6 +7,7 @@ fn main() {
         println!("cargo::rerun-if-changed=src/bridge.rs");
         cxx_build::bridge("src/bridge.rs")
             .std("c++17")
+            .include("../include")
             .compile("undertone_bridge");
     }
 }

@@ -88,6 +88,8 @@ namespace undertone {
 inline constexpr std::int32_t FILE_FAILED = -1;
 /// The system has no memory left.
 inline constexpr std::int32_t OUT_OF_MEMORY = -2;
+/// Another LedgerFile, in this program or another, has the file open.
+inline constexpr std::int32_t LEDGER_IN_USE = -3;
 
 /// Whether something was done, and if not, why.
 class [[nodiscard]] Status {
@@ -118,6 +120,8 @@ public:
             return "the system refused to read or write a file; system_error() says why";
         case OUT_OF_MEMORY:
             return "the system has no memory left";
+        case LEDGER_IN_USE:
+            return "the ledger is open already, here or in another program; one at a time can spend";
         default:
             return undertone_status_message(code_);
         }
@@ -281,6 +285,8 @@ namespace detail {
 
 /// What a handle forgets before its memory is freed.
 inline void wipe(undertone_pack *) noexcept {}
+inline void wipe(undertone_grant *) noexcept {}
+inline void wipe(undertone_ledger *) noexcept {}
 inline void wipe(undertone_document *document) noexcept { undertone_document_reset(document); }
 inline void wipe(undertone_vector *) noexcept {}
 inline void wipe(undertone_vocabulary *) noexcept {}
@@ -338,6 +344,313 @@ struct CloseFile {
 };
 
 } // namespace detail
+
+/// Permission to spend an epsilon once: what every release takes.
+class Grant {
+public:
+    Grant() noexcept = default;
+
+    /// A grant that no ledger knows of, for apps that count what they spend elsewhere, and for public text.
+    static Result<Grant> unrecorded(Epsilon epsilon) noexcept
+    {
+        auto handle = detail::make<undertone_grant>(
+            undertone_grant_size(), nullptr, [&](void *memory, std::size_t len, undertone_grant **out) {
+                return undertone_grant_unrecorded(memory, len, epsilon.micro(), out);
+            });
+        if (!handle) return handle.status();
+        return Grant(*std::move(handle));
+    }
+
+    undertone_grant *capi() noexcept { return handle_.get(); }
+    const undertone_grant *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Grant(detail::Handle<undertone_grant> handle) noexcept : handle_(std::move(handle)) {}
+    friend class Ledger;
+
+    detail::Handle<undertone_grant> handle_;
+};
+
+/// A privacy budget: so much epsilon in every window of time. For storage of your own; LedgerFile is one in a
+/// file. The app keeps UNDERTONE_LEDGER_IMAGE_BYTES bytes, which one ledger at a time may use.
+class Ledger {
+public:
+    using Image = std::array<std::uint8_t, UNDERTONE_LEDGER_IMAGE_BYTES>;
+
+    /// What a reservation writes, and where.
+    struct Record {
+        std::array<std::uint8_t, UNDERTONE_LEDGER_RECORD_BYTES> bytes;
+        std::size_t offset;
+    };
+
+    Ledger() noexcept = default;
+
+    /// What is stored of a new ledger.
+    static Result<Image> create(std::uint64_t budget_micro, Entropy entropy) noexcept
+    {
+        Image image{};
+        std::size_t written = 0;
+        const Status status(undertone_ledger_create(budget_micro, entropy.function(), entropy.context(), image.data(),
+                                                    image.size(), &written));
+        if (!status) return status;
+        return image;
+    }
+#if UNDERTONE_OS_ENTROPY
+    static Result<Image> create(std::uint64_t budget_micro) noexcept { return create(budget_micro, Entropy()); }
+#endif
+
+    /// Opens a ledger from what is stored.
+    static Result<Ledger> open(const std::uint8_t *stored, std::size_t len) noexcept
+    {
+        auto handle = detail::make<undertone_ledger>(
+            undertone_ledger_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
+                return undertone_ledger_init(memory, memory_len, stored, len, out);
+            });
+        if (!handle) return handle.status();
+        return Ledger(*std::move(handle));
+    }
+    static Result<Ledger> open(const Image &stored) noexcept { return open(stored.data(), stored.size()); }
+
+    /// What is left in a window, in micro-units. `window`: a public number that does not go backwards, such as
+    /// the days since 1970.
+    Result<std::uint64_t> remaining(std::uint64_t window) const noexcept
+    {
+        std::uint64_t micro = 0;
+        const Status status(undertone_ledger_remaining(capi(), window, &micro));
+        if (!status) return status;
+        return micro;
+    }
+
+    /// Reserves an epsilon, which is spent from now on. `stored`: what is stored now. Write the record, sync, and
+    /// read again for grant().
+    Result<Record> reserve(Epsilon epsilon, std::uint64_t window, const std::uint8_t *stored, std::size_t len) noexcept
+    {
+        Record record{};
+        std::size_t written = 0;
+        const Status status(undertone_ledger_reserve(capi(), epsilon.micro(), window, stored, len, record.bytes.data(),
+                                                     record.bytes.size(), &written, &record.offset));
+        if (!status) return status;
+        return record;
+    }
+
+    /// The grant of the last reservation, for what is stored now.
+    Result<Grant> grant(const std::uint8_t *stored, std::size_t len) noexcept
+    {
+        auto handle = detail::make<undertone_grant>(
+            undertone_grant_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
+                return undertone_ledger_grant(capi(), stored, len, memory, memory_len, out);
+            });
+        if (!handle) return handle.status();
+        return Grant(*std::move(handle));
+    }
+
+    undertone_ledger *capi() noexcept { return handle_.get(); }
+    const undertone_ledger *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Ledger(detail::Handle<undertone_ledger> handle) noexcept : handle_(std::move(handle)) {}
+
+    detail::Handle<undertone_ledger> handle_;
+};
+
+#if UNDERTONE_LEDGER_FILE
+namespace detail {
+
+/// A file of the system, which is closed, and with it unlocked, at the end.
+class File {
+public:
+    File() noexcept = default;
+    File(const char *path, int flags) noexcept
+    {
+        do fd_ = ::open(path, flags | O_CLOEXEC, S_IRUSR | S_IWUSR);
+        while (fd_ < 0 && errno == EINTR);
+    }
+    File(File &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    File &operator=(File &&other) noexcept
+    {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~File()
+    {
+        if (fd_ >= 0) ::close(fd_);
+    }
+
+    bool is_open() const noexcept { return fd_ >= 0; }
+
+    /// Locks the file for this object alone.
+    Status lock(bool wait) noexcept
+    {
+        int result;
+        do result = ::flock(fd_, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
+        while (result != 0 && errno == EINTR);
+#ifdef F_OFD_SETLK
+        // The kind of lock that Java takes, too: the two kinds do not see each other.
+        struct flock whole = {};
+        whole.l_type = F_WRLCK;
+        whole.l_whence = SEEK_SET;
+        if (result == 0) {
+            do result = ::fcntl(fd_, wait ? F_OFD_SETLKW : F_OFD_SETLK, &whole);
+            while (result != 0 && errno == EINTR);
+        }
+#endif
+        if (result == 0) return Status();
+        return errno == EWOULDBLOCK || errno == EACCES ? Status(LEDGER_IN_USE) : Status::system(errno);
+    }
+
+    /// Reads from the start, at most `capacity` bytes.
+    Result<std::size_t> read(std::uint8_t *out, std::size_t capacity) const noexcept
+    {
+        std::size_t len = 0;
+        while (len < capacity) {
+            const ssize_t got = ::pread(fd_, out + len, capacity - len, static_cast<off_t>(len));
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0) return Status::system(errno);
+            if (got == 0) break;
+            len += static_cast<std::size_t>(got);
+        }
+        return len;
+    }
+
+    /// Writes, and returns once storage has it.
+    Status write(const std::uint8_t *bytes, std::size_t len, std::size_t offset) noexcept
+    {
+        while (len > 0) {
+            const ssize_t put = ::pwrite(fd_, bytes, len, static_cast<off_t>(offset));
+            if (put < 0 && errno == EINTR) continue;
+            if (put < 0) return Status::system(errno);
+            bytes += put;
+            offset += static_cast<std::size_t>(put);
+            len -= static_cast<std::size_t>(put);
+        }
+        return sync();
+    }
+
+    Status sync() noexcept
+    {
+#ifdef F_FULLFSYNC
+        // Here fsync leaves the bytes in the cache of the drive. Not every file system has the better one.
+        if (::fcntl(fd_, F_FULLFSYNC) == 0) return Status();
+#endif
+        return ::fsync(fd_) == 0 ? Status() : Status::system(errno);
+    }
+
+private:
+    int fd_ = -1;
+};
+
+} // namespace detail
+
+/// A ledger in a file, for systems with POSIX files. It locks the file as long as it lives; a forked child
+/// inherits the lock. The file must not come back from a backup: what was spent since would be forgotten.
+class LedgerFile {
+public:
+    LedgerFile() noexcept = default;
+
+    /// Opens a ledger that exists. An app that released before uses this: a ledger that is gone must not
+    /// become a fresh budget.
+    static Result<LedgerFile> open(const std::string &path) noexcept
+    {
+        detail::File file(path.c_str(), O_RDWR);
+        if (!file.is_open()) return Status::system(errno);
+        return from(std::move(file));
+    }
+
+    /// Opens a ledger, or makes one with so much epsilon for every window if there is no file. The budget of
+    /// one that exists stays as it is.
+    static Result<LedgerFile> open_or_create(const std::string &path, std::uint64_t budget_micro, Entropy entropy)
+    {
+        detail::File file(path.c_str(), O_RDWR);
+        if (!file.is_open() && errno == ENOENT) {
+            const Status status = create(path, budget_micro, entropy);
+            if (!status) return status;
+            return open(path);
+        }
+        if (!file.is_open()) return Status::system(errno);
+        return from(std::move(file));
+    }
+#if UNDERTONE_OS_ENTROPY
+    static Result<LedgerFile> open_or_create(const std::string &path, std::uint64_t budget_micro)
+    {
+        return open_or_create(path, budget_micro, Entropy());
+    }
+#endif
+
+    /// What is left in a window, in micro-units. `window`: a public number that does not go backwards, such as
+    /// the days since 1970.
+    Result<std::uint64_t> remaining(std::uint64_t window) const noexcept { return ledger_.remaining(window); }
+
+    /// Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes
+    /// of the grant, and may be spent if this fails.
+    Result<Grant> spend(Epsilon epsilon, std::uint64_t window) noexcept
+    {
+        if (capi() == nullptr) return Status(UNDERTONE_NULL);
+        Buffer stored;
+        Result<std::size_t> len = file_.read(stored.data(), stored.size());
+        if (!len) return len.status();
+        const Result<Ledger::Record> record = ledger_.reserve(epsilon, window, stored.data(), *len);
+        if (!record) return record.status();
+        const Status written = file_.write(record->bytes.data(), record->bytes.size(), record->offset);
+        if (!written) return written;
+        len = file_.read(stored.data(), stored.size());
+        if (!len) return len.status();
+        return ledger_.grant(stored.data(), *len);
+    }
+
+    undertone_ledger *capi() noexcept { return ledger_.capi(); }
+    const undertone_ledger *capi() const noexcept { return ledger_.capi(); }
+
+private:
+    // One byte more than a ledger has: a file that is too long is seen to be.
+    using Buffer = std::array<std::uint8_t, UNDERTONE_LEDGER_IMAGE_BYTES + 1>;
+
+    LedgerFile(detail::File file, Ledger ledger) noexcept : file_(std::move(file)), ledger_(std::move(ledger)) {}
+
+    static Result<LedgerFile> from(detail::File file) noexcept
+    {
+        const Status locked = file.lock(false);
+        if (!locked) return locked;
+        Buffer stored;
+        const Result<std::size_t> len = file.read(stored.data(), stored.size());
+        if (!len) return len.status();
+        Result<Ledger> ledger = Ledger::open(stored.data(), *len);
+        if (!ledger) return ledger.status();
+        return LedgerFile(std::move(file), *std::move(ledger));
+    }
+
+    /// Makes the file of a new ledger, unless somebody else just did.
+    static Status create(const std::string &path, std::uint64_t budget_micro, Entropy entropy)
+    {
+        const Result<Ledger::Image> image = Ledger::create(budget_micro, entropy);
+        if (!image) return image.status();
+        // A rename replaces what is there, and could replace the ledger that another program has spent from.
+        detail::File alone((path + ".lock").c_str(), O_RDWR | O_CREAT);
+        if (!alone.is_open()) return Status::system(errno);
+        const Status locked = alone.lock(true);
+        if (!locked) return locked;
+        if (::access(path.c_str(), F_OK) == 0) return Status();
+        const std::size_t slash = path.rfind('/');
+        const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+        detail::File directory(folder.c_str(), O_RDONLY);
+        if (!directory.is_open()) return Status::system(errno);
+        // Beside, then renamed: a ledger is there as a whole or not at all.
+        const std::string partial = path + ".partial";
+        detail::File file(partial.c_str(), O_RDWR | O_CREAT | O_TRUNC);
+        if (!file.is_open()) return Status::system(errno);
+        const Status written = file.write(image->data(), image->size(), 0);
+        if (!written) return written;
+        if (std::rename(partial.c_str(), path.c_str()) != 0) {
+            const Status failed = Status::system(errno);
+            std::remove(partial.c_str());
+            return failed;
+        }
+        return directory.sync();
+    }
+
+    detail::File file_;
+    Ledger ledger_;
+};
+#endif
 
 /// A pack: what the public side built and every device reads.
 class Pack {
@@ -481,6 +794,32 @@ inline Result<ReleaseContent> read_release(const std::vector<std::uint8_t> &byte
     return read_release(bytes.data(), bytes.size());
 }
 
+namespace detail {
+
+template <class Next>
+std::optional<std::string_view> sentence(Next next, std::string_view text, std::size_t start) noexcept
+{
+    std::size_t found = 0;
+    std::size_t len = 0;
+    if (next(text.data(), text.size(), start, &found, &len) != UNDERTONE_OK || len == 0) return std::nullopt;
+    return text.substr(found, len);
+}
+
+} // namespace detail
+
+/// The first sentence of a text behind byte `start`, which is 0 or the end of the sentence before.
+inline std::optional<std::string_view> next_sentence(std::string_view text, std::size_t start = 0) noexcept
+{
+    return detail::sentence(undertone_sentence_next, text, start);
+}
+
+/// As next_sentence, for a text that is still being typed: none as long as something typed behind it could
+/// change the sentence.
+inline std::optional<std::string_view> next_finished_sentence(std::string_view text, std::size_t start = 0) noexcept
+{
+    return detail::sentence(undertone_sentence_next_finished, text, start);
+}
+
 /// A private document: sentences go in, one private release comes out, and the document is empty again.
 class Document {
 public:
@@ -510,22 +849,32 @@ public:
         return Status(undertone_document_push_sentence(capi(), text.data(), text.size()));
     }
 
+    /// Adds the sentences of a text, as next_sentence finds them, as many as there is room for. The number of
+    /// those added is private.
+    Result<std::size_t> push_text(std::string_view text) noexcept
+    {
+        std::size_t sentences = 0;
+        const Status status(undertone_document_push_text(capi(), text.data(), text.size(), &sentences));
+        if (!status) return status;
+        return sentences;
+    }
+
     /// Draws the release and forgets all sentences. Unless it succeeds, nothing was drawn and the sentences are
-    /// still there.
-    Result<Release> release(Epsilon epsilon, Rule rule, Entropy entropy) noexcept
+    /// still there; the grant is gone.
+    Result<Release> release(Grant grant, Rule rule, Entropy entropy) noexcept
     {
         Release out{};
         std::size_t written = 0;
-        const Status status(undertone_document_release(capi(), epsilon.micro(), static_cast<std::int32_t>(rule),
+        const Status status(undertone_document_release(capi(), grant.capi(), static_cast<std::int32_t>(rule),
                                                        entropy.function(), entropy.context(), out.data(), out.size(),
                                                        &written));
         if (!status) return status;
         return out;
     }
 #if UNDERTONE_OS_ENTROPY
-    Result<Release> release(Epsilon epsilon, Rule rule = Rule::permute_and_flip) noexcept
+    Result<Release> release(Grant grant, Rule rule = Rule::permute_and_flip) noexcept
     {
-        return release(epsilon, rule, Entropy());
+        return release(std::move(grant), rule, Entropy());
     }
 #endif
 
@@ -578,27 +927,28 @@ public:
     /// The length of a release.
     std::size_t release_bytes() const noexcept { return undertone_vector_release_bytes(capi()); }
 
-    /// Draws the release of one private vector.
-    Result<std::vector<std::uint8_t>> release(const float *embedding, std::size_t len, Entropy entropy) const
+    /// Draws the release of one private vector. The grant is one of the mechanism's epsilon.
+    Result<std::vector<std::uint8_t>> release(Grant grant, const float *embedding, std::size_t len,
+                                              Entropy entropy) const
     {
         return detail::array<std::uint8_t>(
             release_bytes(), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
-                return undertone_vector_release(capi(), embedding, len, entropy.function(), entropy.context(), out,
-                                                capacity, written);
+                return undertone_vector_release(capi(), grant.capi(), embedding, len, entropy.function(),
+                                                entropy.context(), out, capacity, written);
             });
     }
-    Result<std::vector<std::uint8_t>> release(const std::vector<float> &embedding, Entropy entropy) const
+    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &embedding, Entropy entropy) const
     {
-        return release(embedding.data(), embedding.size(), entropy);
+        return release(std::move(grant), embedding.data(), embedding.size(), entropy);
     }
 #if UNDERTONE_OS_ENTROPY
-    Result<std::vector<std::uint8_t>> release(const float *embedding, std::size_t len) const
+    Result<std::vector<std::uint8_t>> release(Grant grant, const float *embedding, std::size_t len) const
     {
-        return release(embedding, len, Entropy());
+        return release(std::move(grant), embedding, len, Entropy());
     }
-    Result<std::vector<std::uint8_t>> release(const std::vector<float> &embedding) const
+    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &embedding) const
     {
-        return release(embedding, Entropy());
+        return release(std::move(grant), embedding, Entropy());
     }
 #endif
 
@@ -763,22 +1113,23 @@ public:
         return Status(undertone_bag_push_text(capi(), text.data(), text.size()));
     }
 
-    /// Draws `size` words, exchanges each for one of the vocabulary, and forgets all words. Unless it
-    /// succeeds, nothing was released and the words are still there.
-    Result<std::vector<std::uint8_t>> release(std::uint32_t size, Epsilon epsilon, WordMechanism mechanism,
+    /// Draws `size` words, exchanges each for one of the vocabulary, and forgets all words. The grant is one of
+    /// the epsilon of a word. Unless it succeeds, nothing was released and the words are still there; the grant
+    /// is gone.
+    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t size, WordMechanism mechanism,
                                               Entropy entropy)
     {
         return detail::array<std::uint8_t>(
             undertone_bag_release_bytes(size), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
-                return undertone_bag_release(capi(), epsilon.micro(), size, static_cast<std::int32_t>(mechanism),
+                return undertone_bag_release(capi(), grant.capi(), size, static_cast<std::int32_t>(mechanism),
                                              entropy.function(), entropy.context(), out, capacity, written);
             });
     }
 #if UNDERTONE_OS_ENTROPY
-    Result<std::vector<std::uint8_t>> release(std::uint32_t size, Epsilon epsilon,
+    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t size,
                                               WordMechanism mechanism = WordMechanism::permute_and_flip)
     {
-        return release(size, epsilon, mechanism, Entropy());
+        return release(std::move(grant), size, mechanism, Entropy());
     }
 #endif
 

@@ -14,10 +14,12 @@ use self_cell::self_cell;
 use undertone::candidates::Candidates as HostCandidates;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
 use undertone::{Error, mechanism};
-use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::select::Rule as CoreRule;
+
+use crate::grant::{self, UndertoneGrant, grant_at};
+use crate::status::{Refusal, message};
 
 type Result<T> = std::result::Result<T, Problem>;
 
@@ -26,11 +28,8 @@ type Result<T> = std::result::Result<T, Problem>;
 enum Problem {
     #[error(transparent)]
     Host(#[from] Error),
-    #[error("the epsilon `{text}` cannot be used: {problem}")]
-    Epsilon {
-        text: String,
-        problem: undertone_core::epsilon::EpsilonError,
-    },
+    #[error("the grant cannot be spent: {}", message(.0.0).to_string_lossy())]
+    Grant(Refusal),
     #[error("{found} is not a rule; take Rule::PermuteAndFlip or Rule::Exponential")]
     Rule { found: u8 },
     #[error("cannot read the release: {0}")]
@@ -66,9 +65,13 @@ mod interface {
         epsilon: String,
     }
 
-    extern "C++" {
+    unsafe extern "C++" {
         // All of the types that C++ sees of Rust, rust::Error among them.
         include!("rust/cxx.h");
+        include!("undertone.h");
+
+        #[namespace = ""]
+        type undertone_grant = crate::grant::UndertoneGrant;
     }
 
     extern "Rust" {
@@ -99,8 +102,17 @@ mod interface {
         ///
         /// The release is epsilon-differentially private for one sentence exchanged, epsilon/2 for one
         /// sentence more or less (epsilon if the text has more than 128). Releases of the same text add up.
-        fn release(self: &Pipeline, text: &CxxString, epsilon: &str, rule: Rule)
-        -> Result<Vec<u8>>;
+        ///
+        /// `grant`: what may be spent, `undertone::Grant::capi()`. It is spent once all sentences are encoded.
+        ///
+        /// # Safety
+        /// `grant` is NULL or a grant of undertone.h, which nobody else uses.
+        unsafe fn release(
+            self: &Pipeline,
+            text: &CxxString,
+            grant: *mut undertone_grant,
+            rule: Rule,
+        ) -> Result<Vec<u8>>;
 
         /// The sentences of a text.
         fn sentences(text: &CxxString) -> Vec<String>;
@@ -121,6 +133,12 @@ mod interface {
 }
 
 use interface::{Decoded, Rule};
+
+// SAFETY: C++ knows it by this name, as a type that it has no definition of.
+unsafe impl cxx::ExternType for UndertoneGrant {
+    type Id = cxx::type_id!("undertone_grant");
+    type Kind = cxx::kind::Opaque;
+}
 
 struct View<'a> {
     pack: Pack<'a>,
@@ -191,11 +209,16 @@ impl Pipeline {
         Ok(vector)
     }
 
-    fn release(&self, text: &CxxString, epsilon: &str, rule: Rule) -> Result<Vec<u8>> {
-        let epsilon: Epsilon = epsilon.parse().map_err(|problem| Problem::Epsilon {
-            text: epsilon.to_owned(),
-            problem,
-        })?;
+    /// # Safety
+    /// `grant` is null or a grant that the C interface made, which nobody else uses.
+    unsafe fn release(
+        &self,
+        text: &CxxString,
+        grant: *mut UndertoneGrant,
+        rule: Rule,
+    ) -> Result<Vec<u8>> {
+        // SAFETY: the caller's promise is the one that `grant_at` asks for.
+        let (grant, _) = unsafe { grant_at(grant) }.map_err(Problem::Grant)?;
         let rule = CoreRule::from_number(rule.repr).ok_or(Problem::Rule { found: rule.repr })?;
         let dimension = self.dimension();
         let text = text.to_string_lossy();
@@ -205,7 +228,8 @@ impl Pipeline {
             self.encoder_dyn().encode(sentence, row)?;
         }
         let mut document = mechanism::document(&self.0.borrow_dependent().pack)?;
-        let release = mechanism::release(&mut document, &rows, dimension, epsilon, rule)?;
+        let grant = grant::spend(grant).map_err(Problem::Grant)?;
+        let release = mechanism::release(&mut document, &rows, dimension, grant, rule)?;
         Ok(release.to_bytes().to_vec())
     }
 }

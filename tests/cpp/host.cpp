@@ -11,6 +11,7 @@
 #include <iterator>
 #include <string>
 
+#include "undertone.hpp"
 #include "undertone_host.h"
 
 namespace host = undertone::host;
@@ -38,6 +39,11 @@ static void refuses(const char *fault, Call call)
     std::exit(1);
 }
 
+static undertone::Grant grant(const char *epsilon)
+{
+    return undertone::or_throw(undertone::Grant::unrecorded(undertone::or_throw(undertone::Epsilon::parse(epsilon))));
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4 || argc > 5) {
@@ -61,7 +67,8 @@ int main(int argc, char **argv)
     for (const float x : vector) std::printf("%a ", static_cast<double>(x));
     std::printf("\n");
 
-    const rust::Vec<std::uint8_t> release = pipeline->release(text, "1000", host::Rule::PermuteAndFlip);
+    const rust::Vec<std::uint8_t> release =
+        pipeline->release(text, grant("1000").capi(), host::Rule::PermuteAndFlip);
     const rust::Slice<const std::uint8_t> bytes(release.data(), release.size());
     const host::Decoded decoded = candidates->decode(bytes);
     expect(decoded.candidate < candidates->count(), "the candidate exists");
@@ -73,11 +80,15 @@ int main(int argc, char **argv)
     // No content of a text is refused: the status of a release must not depend on it.
     const std::string broken("\xff\xfe\0 broken \xc3", 12);
     for (const std::string &odd : {std::string(), broken, std::string(100000, 'x')})
-        expect(pipeline->release(odd, "0.5", host::Rule::Exponential).size() == release.size(), "any text is released");
+        expect(pipeline->release(odd, grant("0.5").capi(), host::Rule::Exponential).size() == release.size(),
+               "any text is released");
 
-    refuses("`much` cannot be used", [&] { pipeline->release(text, "much", host::Rule::PermuteAndFlip); });
-    refuses("`0` cannot be used", [&] { pipeline->release(text, "0", host::Rule::PermuteAndFlip); });
-    refuses("9 is not a rule", [&] { pipeline->release(text, "1", static_cast<host::Rule>(9)); });
+    undertone::Grant once = grant("1");
+    // A refusal that comes before the release leaves the grant.
+    refuses("9 is not a rule", [&] { pipeline->release(text, once.capi(), static_cast<host::Rule>(9)); });
+    pipeline->release(text, once.capi(), host::Rule::PermuteAndFlip);
+    refuses("spent by an earlier release", [&] { pipeline->release(text, once.capi(), host::Rule::PermuteAndFlip); });
+    refuses("NULL", [&] { pipeline->release(text, nullptr, host::Rule::PermuteAndFlip); });
     refuses("`/missing.pack`", [] { host::Pipeline::with_lexicon("/missing.pack"); });
     refuses("not a usable pack", [&] { host::Pipeline::with_lexicon(argv[2]); });
     refuses("/missing.model", [&] { host::Pipeline::with_model(argv[1], "/missing.model", ""); });
