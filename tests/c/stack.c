@@ -28,6 +28,11 @@ static union {
     uint8_t bytes[UNDERTONE_GRANT_BYTES];
     long double aligned;
 } grant_memory;
+static union {
+    uint8_t bytes[UNDERTONE_LEDGER_BYTES];
+    long double aligned;
+} ledger_memory;
+static uint8_t ledger_file[UNDERTONE_LEDGER_IMAGE_BYTES];
 static float embedding[4096];
 static const char *failed;
 
@@ -47,9 +52,11 @@ static void *every_call(void *argument)
 {
     undertone_pack *pack;
     undertone_document *document;
+    undertone_ledger *ledger;
     undertone_grant *grant;
     uint8_t release[UNDERTONE_RELEASE_BYTES];
-    size_t written;
+    uint8_t record[UNDERTONE_LEDGER_RECORD_BYTES];
+    size_t written, offset;
     if (undertone_pack_init(&pack_memory, sizeof pack_memory, pack_bytes, pack_len, &pack)
         != UNDERTONE_OK) {
         failed = "pack";
@@ -61,8 +68,20 @@ static void *every_call(void *argument)
         failed = "push";
     } else if (undertone_document_push_sentence(document, "a few words", 11) != UNDERTONE_OK) {
         failed = "push_sentence";
-    } else if (undertone_grant_unrecorded(&grant_memory, sizeof grant_memory, 1000000, &grant)
-               != UNDERTONE_OK) {
+    } else if (undertone_ledger_create(1000000, not_entropy, NULL, ledger_file, sizeof ledger_file,
+                                       &written)
+                   != UNDERTONE_OK
+               || undertone_ledger_init(&ledger_memory, sizeof ledger_memory, ledger_file,
+                                        sizeof ledger_file, not_entropy, NULL, &ledger)
+                      != UNDERTONE_OK
+               || undertone_ledger_reserve(ledger, 1000000, 1, ledger_file, sizeof ledger_file,
+                                           record, sizeof record, &written, &offset)
+                      != UNDERTONE_OK) {
+        failed = "ledger";
+    } else if (memcpy(ledger_file + offset, record, written),
+               undertone_ledger_grant(ledger, ledger_file, sizeof ledger_file, &grant_memory,
+                                      sizeof grant_memory, &grant)
+                   != UNDERTONE_OK) {
         failed = "grant";
     } else if (undertone_document_release(document, grant, UNDERTONE_RULE_PERMUTE_AND_FLIP,
                                           not_entropy, NULL, release, sizeof release, &written)
