@@ -859,6 +859,9 @@ public:
         return sentences;
     }
 
+    /// How many sentences there are. It is private.
+    std::size_t sentences() const noexcept { return undertone_document_sentences(capi()); }
+
     /// Draws the release and forgets all sentences. Unless it succeeds, nothing was drawn and the sentences are
     /// still there; the grant is gone.
     Result<Release> release(Grant grant, Rule rule, Entropy entropy) noexcept

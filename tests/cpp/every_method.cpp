@@ -237,14 +237,15 @@ static void documents(const char *path)
     EXPECT(why(Grant::unrecorded(Epsilon::from_micro(0))) == UNDERTONE_EPSILON_TOO_SMALL);
     moves(grant());
 
-    EXPECT(take(second.push_text("One. Two! Three")) == 3 && take(second.push_text("")) == 0 && second.reset());
+    EXPECT(take(second.push_text("One. Two! Three")) == 3 && take(second.push_text("")) == 0);
+    EXPECT(second.sentences() == 3 && second.reset() && second.sentences() == 0);
     for (int i = 0; i < UNDERTONE_MAX_SENTENCES; ++i) EXPECT(second.push_sentence("Another one."));
     EXPECT(second.push_sentence("One too many.").code() == UNDERTONE_DOCUMENT_FULL);
     moves(std::move(second));
 
     Document none;
     EXPECT(none.push(embedding).code() == UNDERTONE_NULL && none.push_sentence("").code() == UNDERTONE_NULL);
-    EXPECT(why(none.push_text("")) == UNDERTONE_NULL);
+    EXPECT(why(none.push_text("")) == UNDERTONE_NULL && none.sentences() == 0);
     EXPECT(none.reset().code() == UNDERTONE_NULL && why(none.release(grant())) == UNDERTONE_NULL);
     EXPECT(why(Document::create(Pack())) == UNDERTONE_NULL);
 }
