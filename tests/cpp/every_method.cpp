@@ -359,6 +359,10 @@ static void ledgers()
     EXPECT(take(Ledger::create(5000000, Entropy(source))) != stored && source.calls == 1);
     Ledger ledger = take(Ledger::open(stored));
     EXPECT(take(ledger.remaining(7)) == 5000000);
+    EXPECT(Ledger::open(stored.data(), stored.size()).ok() && Ledger::open(stored, Entropy(source)).ok());
+    KnownBytes broken;
+    broken.works = false;
+    EXPECT(why(Ledger::open(stored, Entropy(broken))) == UNDERTONE_ENTROPY_FAILED && broken.calls == 1);
 
     const Ledger::Record record = take(ledger.reserve(two, 7, stored.data(), stored.size()));
     // Not before it is stored.
@@ -405,6 +409,11 @@ static void ledger_files(const std::string &folder, const Pack &pack)
         EXPECT(document.release(take(file.spend(two, 7))).ok());
         EXPECT(take(file.remaining(7)) == 3000000);
         moves(std::move(file));
+    }
+    EXPECT(LedgerFile::open(path).ok());
+    {
+        KnownBytes source;
+        EXPECT(take(LedgerFile::open(path, Entropy(source))).remaining(7).ok() && source.calls == 1);
     }
     {
         // Its budget stays, what was spent, too.
