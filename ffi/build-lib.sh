@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the C library, libundertone.a or libundertone.so (.dylib), into a folder, and prints its path.
+# Builds the C library, libundertone.a or libundertone.so (.dylib, .wasm), into a folder, and prints its path.
 #
 #     ffi/build-lib.sh FOLDER static|shared [arguments for cargo, such as --target T]
 #
@@ -37,6 +37,10 @@ shared)
     case "$(uname -s) $*" in
     *apple* | Darwin*)
         set -- --crate-type cdylib "$@" -- -C link-arg=-Wl,-install_name,@rpath/libundertone.dylib
+        ;;
+    *wasm*)
+        # A module by itself. Its table takes the entropy function.
+        set -- --crate-type cdylib "$@" -- -C link-arg=--export-table -C link-arg=--growable-table
         ;;
     *)
         soname=libundertone.so
