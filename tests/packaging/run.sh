@@ -134,7 +134,7 @@ java_with() {
 java_with "$install/lib" Quickstart "$pack" >>"$releases"
 java_with "$install/lib" Checks "$pack" "$install/include/undertone.h" | tee "$work/checks.log"
 # What -Xcheck:jni finds does not end the program.
-! grep -q "WARNING in native method" "$work/checks.log" || fail "the virtual machine warns"
+! grep -qE "^(WARNING in native|Warning:)" "$work/checks.log" || fail "the virtual machine warns"
 refused java_with "$work" Quickstart "$pack"
 
 # --- Phones, firmware, browsers
