@@ -839,7 +839,7 @@ int32_t undertone_grant_unrecorded(void *memory,
  * stays; another budget is another promise, and a ledger of its own.
  *
  * `budget_micro`: epsilon for every window in micro-units, at least 1. `entropy`: called once, with
- * `context`, for 16 bytes that name the ledger. `out_image`: `out_capacity` bytes,
+ * `context`, for 8 bytes that name the ledger. `out_image`: `out_capacity` bytes,
  * `UNDERTONE_LEDGER_IMAGE_BYTES` are enough. `out_written`: the bytes written; with
  * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
  *
@@ -881,27 +881,31 @@ size_t undertone_ledger_align(void);
  *
  * `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_size()`, aligned to
  * `undertone_ledger_align()`; what `malloc` returns is aligned. `image`: the `image_len` bytes of the
- * file, which are copied. `out_ledger`: the handle, which lies in `memory` and must not be moved or
+ * file, which are copied. `entropy`: called once, with `context`, for 8 bytes that tell what this handle
+ * writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be moved or
  * copied.
  *
- * There is nothing to free. If the call fails, `memory` may have been written to. After any of these
- * statuses what was spent is not known: the app makes a new ledger only for a window in which nothing
- * was released.
+ * There is nothing to free. If the call fails, `memory` may have been written to. If the file is to blame,
+ * what was spent is not known: the app makes a new ledger only for a window in which nothing was
+ * released.
  *
  * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_LEDGER_LENGTH`, `UNDERTONE_NOT_A_LEDGER`,
- * `UNDERTONE_LEDGER_VERSION`, `UNDERTONE_LEDGER_DAMAGED`, `UNDERTONE_LEDGER_MIXED`.
+ * `UNDERTONE_LEDGER_VERSION`, `UNDERTONE_LEDGER_DAMAGED`, `UNDERTONE_LEDGER_MIXED`,
+ * `UNDERTONE_ENTROPY_FAILED`.
  *
  * Threads: any, with `memory` of their own. A ledger is used by one thread at a time.
  *
  * What the caller ensures:
  * `memory` is NULL or `memory_len` writable bytes; `image` is NULL or `image_len` readable bytes;
- * `out_ledger` is NULL or writable.
+ * `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_ledger` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_init(void *memory,
                               size_t memory_len,
                               const uint8_t *image,
                               size_t image_len,
+                              undertone_entropy_fn entropy,
+                              void *context,
                               undertone_ledger **out_ledger);
 
 /**

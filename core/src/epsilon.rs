@@ -127,9 +127,11 @@ impl fmt::Display for Epsilon {
     }
 }
 
-/// Micro-units that need not be an ε, for messages.
-pub(crate) struct Micro(pub(crate) u64);
+/// An amount of ε in micro-units, 0 or more than an ε may be: what is left of a budget, to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Micro(pub u64);
 
+/// As an [`Epsilon`].
 impl fmt::Display for Micro {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micro = u64::from(MICRO);

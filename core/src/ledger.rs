@@ -35,7 +35,7 @@
 //! # let entropy = &mut Source;
 //!
 //! let mut file = Ledger::create(10_000_000, entropy)?; // ε = 10 a day
-//! let mut ledger = Ledger::open(&file)?;
+//! let mut ledger = Ledger::open(&file, entropy)?;
 //! let grant = spend(&mut ledger, &mut file, "7".parse()?, 20_000)?;
 //! assert_eq!(grant.epsilon().micro(), 7_000_000);
 //! let refused = spend(&mut ledger, &mut file, "7".parse()?, 20_000);
@@ -71,11 +71,13 @@
 //!   together: an error.)
 //! - Nobody else writes the file between [`reserve`](Ledger::reserve) and
 //!   [`persisted`](Reservation::persisted). A ledger notices a file that changed since it last looked, and one
-//!   that changed under its hands, but only a lock keeps two writers apart.
+//!   that changed under its hands, but it cannot know that it has just written over the record of somebody who
+//!   has a grant for it already: only a lock keeps two writers apart.
 //! - The file is not set back: a backup that is restored, a device that is cloned, a virtual machine that
 //!   returns to a snapshot bring spent budget back. Whoever can write the file can do that on purpose.
 //! - The window is what the app says. A clock that is set forward opens a new one early, and a window far in
-//!   the future locks the ledger until then ([`LedgerError::FromFuture`]).
+//!   the future locks the ledger until then ([`LedgerError::FromFuture`]). A clock that is set back is noticed,
+//!   unless the record that would tell was lost.
 //! - One ledger for each kind of promise. The ε of sentences and the ε per distance of words and vectors
 //!   must not share one: a sum of the two promises nothing.
 //! - ε and the window are chosen without looking at the text. Otherwise what remains, and whether a release is
@@ -94,7 +96,8 @@
 //! | --- | --- | --- |
 //! | 0 | 6 | `UTLEDG` |
 //! | 6 | 2 | version, 1 |
-//! | 8 | 16 | identifier of the ledger, random |
+//! | 8 | 8 | identifier of the ledger, random |
+//! | 16 | 8 | what opened the ledger to write this, random; 0 at first |
 //! | 24 | 8 | counter: of two intact records the one with the larger is newer |
 //! | 32 | 8 | window |
 //! | 40 | 8 | budget of a window in micro-units |
@@ -203,7 +206,9 @@ impl Grant {
 struct Entry {
     magic: [u8; 6],
     version: U16,
-    id: [u8; 16],
+    id: [u8; 8],
+    /// Makes the records of two writers differ that reserve the same, so that only one finds its own.
+    session: [u8; 8],
     counter: U64,
     window: U64,
     budget: U64,
@@ -289,6 +294,15 @@ impl Slot {
     }
 }
 
+/// Bytes that nobody else has.
+fn random<E: Entropy + ?Sized>(entropy: &mut E) -> Result<[u8; 8], LedgerError> {
+    let mut bytes = [0; 8];
+    match entropy.try_fill_bytes(&mut bytes) {
+        Ok(()) if bytes != [0; 8] => Ok(bytes),
+        _ => Err(LedgerError::Entropy),
+    }
+}
+
 /// A budget for every window, and what was spent of it; see the [module](self).
 ///
 /// It holds what the file held when it was opened, and what was reserved since.
@@ -302,6 +316,7 @@ pub struct Ledger {
     slot: Slot,
     /// The newest entry, persisted or not.
     newest: Entry,
+    session: [u8; 8],
     /// The last reservation, as long as it is not known to be on storage.
     reserved: Option<Reserved>,
     /// Whether the record in `slot` was lost, and what it may have spent with it.
@@ -326,7 +341,7 @@ impl Ledger {
     /// failed or gave nothing but zeroes.
     ///
     /// # Cost
-    /// 16 bytes of entropy.
+    /// 8 bytes of entropy.
     pub fn create<E: Entropy + ?Sized>(
         budget: u64,
         entropy: &mut E,
@@ -334,16 +349,13 @@ impl Ledger {
         if budget == 0 {
             return Err(LedgerError::NoBudget);
         }
-        let mut id = [0; 16];
-        let drawn = entropy.try_fill_bytes(&mut id);
-        if drawn.is_err() || id == [0; 16] {
-            return Err(LedgerError::Entropy);
-        }
+        let id = random(entropy)?;
         let record = |counter: u64| {
             let entry = Entry {
                 magic: MAGIC,
                 version: VERSION.into(),
                 id,
+                session: [0; 8],
                 counter: counter.into(),
                 window: 0.into(),
                 budget: budget.into(),
@@ -363,11 +375,11 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::Length`], [`LedgerError::NotALedger`], [`LedgerError::Version`],
     /// [`LedgerError::Damaged`] if no record is intact, [`LedgerError::Mixed`] if the two do not belong
-    /// together.
+    /// together; [`LedgerError::Entropy`] if the source failed or gave nothing but zeroes.
     ///
     /// # Cost
-    /// Two blocks of SHA-256.
-    pub fn open(image: &[u8]) -> Result<Self, LedgerError> {
+    /// Two blocks of SHA-256; 8 bytes of entropy, which tell what this ledger writes from what others write.
+    pub fn open<E: Entropy + ?Sized>(image: &[u8], entropy: &mut E) -> Result<Self, LedgerError> {
         let (first, second) = Slot::First.split(image)?;
         let (slot, kept, newest, lost) = match (first.intact()?, second.intact()?) {
             (None, None) if first.is_ledger() || second.is_ledger() => {
@@ -385,6 +397,7 @@ impl Ledger {
             stale: if slot == Slot::First { first } else { second },
             slot,
             newest,
+            session: random(entropy)?,
             reserved: None,
             lost,
         })
@@ -461,6 +474,7 @@ impl Ledger {
         };
         let counter = self.newest.counter.get().checked_add(1);
         let newest = Entry {
+            session: self.session,
             counter: counter.ok_or(LedgerError::WornOut)?.into(),
             window: window.into(),
             spent: spent.into(),
@@ -589,7 +603,7 @@ impl fmt::Display for LedgerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoBudget => f.write_str("a budget of 0 grants nothing; give at least 0.000001"),
-            Self::Entropy => f.write_str("the entropy source failed; no ledger was made, try again"),
+            Self::Entropy => f.write_str("the entropy source failed; nothing was made, opened or spent, try again"),
             Self::Length { found } => {
                 write!(f, "a ledger has {LEDGER_BYTES} bytes, these are {found}; is it the right file?")
             }

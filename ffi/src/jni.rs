@@ -16,8 +16,8 @@ use jni_sys::{
 
 use crate::document::{
     UndertoneDocument, undertone_document_init, undertone_document_push,
-    undertone_document_push_sentence, undertone_document_release, undertone_document_reset,
-    undertone_document_size,
+    undertone_document_push_sentence, undertone_document_push_text, undertone_document_release,
+    undertone_document_reset, undertone_document_size,
 };
 use crate::epsilon::undertone_epsilon_parse;
 use crate::grant::{UndertoneGrant, undertone_grant_size, undertone_grant_unrecorded};
@@ -172,16 +172,16 @@ extern "system" fn status_message(env: *mut JNIEnv, _: jclass, status: jint) -> 
 
 /// `Native.epsilonParse`: the epsilon in micro-units, or a status with its sign changed.
 #[unsafe(export_name = "Java_dev_undertone_Native_epsilonParse")]
-extern "system" fn epsilon_parse(env: *mut JNIEnv, _: jclass, text: jbyteArray) -> jlong {
+extern "system" fn epsilon_parse(env: *mut JNIEnv, _: jclass, text: jbyteArray) -> jint {
     let mut micro = 0;
     // SAFETY: `elements` gives readable bytes; the output is a variable here.
     let status = Vm(env).elements(text, |text, len| unsafe {
         undertone_epsilon_parse(text, len, &raw mut micro)
     });
     if status == UNDERTONE_OK {
-        jlong::from(micro)
+        micro as jint
     } else {
-        -jlong::from(status)
+        -status
     }
 }
 
@@ -497,6 +497,29 @@ extern "system" fn document_push_sentence(
     vm.elements(text, |text, len| unsafe {
         undertone_document_push_sentence(document, text, len)
     })
+}
+
+/// `Native.documentPushText`: how many sentences were added, or a status with its sign changed.
+#[unsafe(export_name = "Java_dev_undertone_Native_documentPushText")]
+extern "system" fn document_push_text(
+    env: *mut JNIEnv,
+    _: jclass,
+    document: jobject,
+    text: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let document = vm.handle::<UndertoneDocument>(document);
+    let mut sentences = 0;
+    // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
+    // held; `elements` gives readable bytes; the output is a variable here.
+    let status = vm.elements(text, |text, len| unsafe {
+        undertone_document_push_text(document, text, len, &raw mut sentences)
+    });
+    if status == UNDERTONE_OK {
+        sentences as jint
+    } else {
+        -status
+    }
 }
 
 /// `Native.documentReset`

@@ -77,7 +77,7 @@ fn refusal(error: LedgerError) -> Refusal {
 /// stays; another budget is another promise, and a ledger of its own.
 ///
 /// `budget_micro`: epsilon for every window in micro-units, at least 1. `entropy`: called once, with
-/// `context`, for 16 bytes that name the ledger. `out_image`: `out_capacity` bytes,
+/// `context`, for 8 bytes that name the ledger. `out_image`: `out_capacity` bytes,
 /// `UNDERTONE_LEDGER_IMAGE_BYTES` are enough. `out_written`: the bytes written; with
 /// `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
 ///
@@ -147,21 +147,23 @@ pub extern "C" fn undertone_ledger_align() -> usize {
 ///
 /// `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_size()`, aligned to
 /// `undertone_ledger_align()`; what `malloc` returns is aligned. `image`: the `image_len` bytes of the
-/// file, which are copied. `out_ledger`: the handle, which lies in `memory` and must not be moved or
+/// file, which are copied. `entropy`: called once, with `context`, for 8 bytes that tell what this handle
+/// writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be moved or
 /// copied.
 ///
-/// There is nothing to free. If the call fails, `memory` may have been written to. After any of these
-/// statuses what was spent is not known: the app makes a new ledger only for a window in which nothing
-/// was released.
+/// There is nothing to free. If the call fails, `memory` may have been written to. If the file is to blame,
+/// what was spent is not known: the app makes a new ledger only for a window in which nothing was
+/// released.
 ///
 /// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_LEDGER_LENGTH`, `UNDERTONE_NOT_A_LEDGER`,
-/// `UNDERTONE_LEDGER_VERSION`, `UNDERTONE_LEDGER_DAMAGED`, `UNDERTONE_LEDGER_MIXED`.
+/// `UNDERTONE_LEDGER_VERSION`, `UNDERTONE_LEDGER_DAMAGED`, `UNDERTONE_LEDGER_MIXED`,
+/// `UNDERTONE_ENTROPY_FAILED`.
 ///
 /// Threads: any, with `memory` of their own. A ledger is used by one thread at a time.
 ///
 /// # Safety
 /// `memory` is NULL or `memory_len` writable bytes; `image` is NULL or `image_len` readable bytes;
-/// `out_ledger` is NULL or writable.
+/// `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_ledger` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_init(
@@ -169,6 +171,8 @@ pub unsafe extern "C" fn undertone_ledger_init(
     memory_len: usize,
     image: *const u8,
     image_len: usize,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
     out_ledger: *mut *mut UndertoneLedger,
 ) -> i32 {
     report(|| {
@@ -177,12 +181,15 @@ pub unsafe extern "C" fn undertone_ledger_init(
             memory::one(out_ledger)?,
             memory::room::<UndertoneLedger>(memory, memory_len)?,
         ];
+        let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;
         memory::all_disjoint(&extents)?;
+        // SAFETY: the caller says that the function keeps the promises of its type with `context`.
+        let mut entropy = unsafe { Callback::new(function, context) };
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable.
         let image = unsafe { memory::slice(image, image_len) };
         let make = |place: *mut Ledger| {
-            let ledger = Ledger::open(image).map_err(refusal)?;
+            let ledger = Ledger::open(image, &mut entropy).map_err(refusal)?;
             // SAFETY: `memory::place` gives a writable and aligned place.
             unsafe { place.write(ledger) };
             Ok(())

@@ -134,7 +134,7 @@ pub(crate) fn report(call: impl FnOnce() -> Result<(), Refusal>) -> i32 {
     }
 }
 
-fn message(status: i32) -> &'static CStr {
+pub(crate) fn message(status: i32) -> &'static CStr {
     match status {
         UNDERTONE_OK => c"done",
         UNDERTONE_NULL => c"a required pointer is NULL; an array may be NULL only if its length is 0",

@@ -652,6 +652,301 @@ static void wiped_documents_hold_no_trace(const struct fixture *f)
     free(before);
 }
 
+/* --- Ledger --- */
+
+enum { IMAGE = UNDERTONE_LEDGER_IMAGE_BYTES, RECORD = UNDERTONE_LEDGER_RECORD_BYTES };
+
+static void create_ledger(uint64_t budget, uint8_t *image)
+{
+    uint8_t *exact = allocate(IMAGE);
+    size_t written = 0;
+    EXPECT(UNDERTONE_OK, undertone_ledger_create(budget, counting_entropy, NULL, exact, IMAGE, &written));
+    HOLD(written == IMAGE);
+    memcpy(image, exact, IMAGE);
+    free(exact);
+}
+
+/* In memory of exactly the right size; the byte names the handle. */
+static undertone_ledger *open_ledger(const uint8_t *image, uint8_t name)
+{
+    undertone_ledger *ledger = NULL;
+    void *memory = allocate(undertone_ledger_size());
+    EXPECT(UNDERTONE_OK, undertone_ledger_init(memory, undertone_ledger_size(), image, IMAGE,
+                                               counting_entropy, &name, &ledger));
+    HOLD(ledger == memory);
+    return ledger;
+}
+
+/* Reserves and returns the status; the record is in place if there is one. */
+static int32_t reserve(undertone_ledger *ledger, uint32_t epsilon, uint64_t window, uint8_t *file)
+{
+    uint8_t *record = allocate(RECORD);
+    size_t written = 99, offset = 99;
+    const int32_t status =
+        undertone_ledger_reserve(ledger, epsilon, window, file, IMAGE, record, RECORD, &written, &offset);
+    HOLD((status == UNDERTONE_OK) == (written == RECORD));
+    HOLD((status == UNDERTONE_OK) == (offset == 0 || offset == RECORD));
+    if (status == UNDERTONE_OK) {
+        memcpy(file + offset, record, RECORD);
+    }
+    free(record);
+    return status;
+}
+
+static int32_t grant_of(const struct fixture *f, undertone_ledger *ledger, const uint8_t *file,
+                        undertone_grant **grant)
+{
+    *grant = untouched;
+    const int32_t status =
+        undertone_ledger_grant(ledger, file, IMAGE, f->grant_memory, f->grant_size, grant);
+    HOLD(*grant == (status == UNDERTONE_OK ? f->grant_memory : untouched));
+    return status;
+}
+
+static uint64_t remaining(const undertone_ledger *ledger, uint64_t window)
+{
+    uint64_t micro = 99;
+    EXPECT(UNDERTONE_OK, undertone_ledger_remaining(ledger, window, &micro));
+    return micro;
+}
+
+static void ledger_arguments_are_checked(const struct fixture *f)
+{
+    uint8_t file[IMAGE + 8], out[IMAGE + 8];
+    size_t written = 99, offset = 99;
+    uint64_t micro = 99;
+    HOLD(undertone_ledger_size() <= UNDERTONE_LEDGER_BYTES);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_ledger_align() == 0);
+
+    memset(file, 0, sizeof file);
+    memset(out, 0xee, sizeof out);
+    calls = 0;
+#define CREATE(budget, entropy, out, capacity, written)                                            \
+    undertone_ledger_create(budget, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_NULL, CREATE(1, NULL, out, IMAGE, &written));
+    EXPECT(UNDERTONE_NULL, CREATE(1, counting_entropy, NULL, IMAGE, &written));
+    EXPECT(UNDERTONE_NULL, CREATE(1, counting_entropy, out, IMAGE, NULL));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, CREATE(1, counting_entropy, out, SIZE_MAX, &written));
+    EXPECT(UNDERTONE_OVERLAP, CREATE(1, counting_entropy, (void *)&written, IMAGE, &written));
+    EXPECT(UNDERTONE_LEDGER_NO_BUDGET, CREATE(0, counting_entropy, out, IMAGE, &written));
+    HOLD(calls == 0 && written == 99);
+    EXPECT(UNDERTONE_ENTROPY_FAILED, CREATE(1, failing_entropy, out, IMAGE, &written));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, CREATE(1, silent_entropy, out, IMAGE, &written));
+    HOLD(written == 99);
+    for (size_t capacity = 0; capacity < IMAGE; capacity++) {
+        uint8_t *exact = allocate(capacity);
+        written = 99;
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL, CREATE(1, counting_entropy, exact, capacity, &written));
+        HOLD(written == IMAGE);
+        free(exact);
+    }
+    for (size_t i = 0; i < sizeof out; i++) {
+        HOLD(out[i] == 0xee);
+    }
+#undef CREATE
+
+    create_ledger(10, file);
+    const size_t size = undertone_ledger_size();
+    uint8_t *memory = allocate(size + 1);
+    undertone_ledger *ledger = untouched;
+#define INIT(memory, size, image, len, entropy, out)                                               \
+    undertone_ledger_init(memory, size, image, len, entropy, NULL, out)
+    EXPECT(UNDERTONE_NULL, INIT(NULL, size, file, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_NULL, INIT(memory, size, NULL, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_NULL, INIT(memory, size, file, IMAGE, NULL, &ledger));
+    EXPECT(UNDERTONE_NULL, INIT(memory, size, file, IMAGE, counting_entropy, NULL));
+    EXPECT(UNDERTONE_MISALIGNED, INIT(memory + 1, size, file, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, INIT(memory, size - 1, file, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, INIT(memory, size, file, SIZE_MAX, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_OVERLAP, INIT(memory, size, memory, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_OVERLAP, INIT(memory, size, file, IMAGE, counting_entropy, (void *)memory));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, INIT(memory, size, file, IMAGE, failing_entropy, &ledger));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, INIT(memory, size, file, IMAGE, silent_entropy, &ledger));
+    EXPECT(UNDERTONE_LEDGER_LENGTH, INIT(memory, size, NULL, 0, counting_entropy, &ledger));
+    for (size_t len = 0; len < sizeof file; len++) {
+        uint8_t *cut = copy_of(file, len);
+        EXPECT(len == IMAGE ? UNDERTONE_OK : UNDERTONE_LEDGER_LENGTH,
+               INIT(memory, size, cut, len, counting_entropy, &ledger));
+        HOLD((ledger == untouched) == (len < IMAGE));
+        free(cut);
+    }
+    /* A call that failed may have written to the memory. */
+    EXPECT(UNDERTONE_OK, INIT(memory, size, file, IMAGE, counting_entropy, &ledger));
+    HOLD(ledger == (void *)memory);
+#undef INIT
+
+    /* A handle that is none. */
+    undertone_grant *grant = untouched;
+    void *zeroes = calloc(1, size);
+    HOLD(zeroes != NULL);
+    void *moved = copy_of(memory, size);
+    undertone_ledger *wrong[] = {NULL, zeroes, moved, f->pack_memory, (void *)(memory + 1)};
+    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
+                                UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    written = 99;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        EXPECT(statuses[i], undertone_ledger_remaining(wrong[i], 1, &micro));
+        EXPECT(statuses[i], undertone_ledger_reserve(wrong[i], 1, 1, file, IMAGE, out, RECORD,
+                                                     &written, &offset));
+        EXPECT(statuses[i], undertone_ledger_grant(wrong[i], file, IMAGE, f->grant_memory,
+                                                   f->grant_size, &grant));
+    }
+    free(zeroes);
+    free(moved);
+
+    EXPECT(UNDERTONE_NULL, undertone_ledger_remaining(ledger, 1, NULL));
+    EXPECT(UNDERTONE_OVERLAP, undertone_ledger_remaining(ledger, 1, (void *)ledger));
+#define RESERVE(epsilon, stored, len, record, capacity, written, offset)                           \
+    undertone_ledger_reserve(ledger, epsilon, 1, stored, len, record, capacity, written, offset)
+    EXPECT(UNDERTONE_NULL, RESERVE(1, NULL, IMAGE, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_NULL, RESERVE(1, file, IMAGE, NULL, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_NULL, RESERVE(1, file, IMAGE, out, RECORD, NULL, &offset));
+    EXPECT(UNDERTONE_NULL, RESERVE(1, file, IMAGE, out, RECORD, &written, NULL));
+    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, RESERVE(0, file, IMAGE, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
+           RESERVE(UINT32_MAX, file, IMAGE, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_OVERLAP, RESERVE(1, file, IMAGE, file, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_OVERLAP, RESERVE(1, file, IMAGE, (void *)ledger, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_OVERLAP, RESERVE(1, file, IMAGE, out, RECORD, &written, &written));
+    EXPECT(UNDERTONE_LEDGER_LENGTH, RESERVE(1, NULL, 0, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_LEDGER_LENGTH, RESERVE(1, file, IMAGE + 1, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, RESERVE(1, file, SIZE_MAX, out, RECORD, &written, &offset));
+    HOLD(written == 99 && offset == 99 && micro == 99 && grant == untouched);
+    for (size_t capacity = 0; capacity < RECORD; capacity++) {
+        uint8_t *exact = allocate(capacity);
+        written = 99;
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+               RESERVE(1, file, IMAGE, exact, capacity, &written, &offset));
+        HOLD(written == RECORD && offset == 99);
+        free(exact);
+    }
+#undef RESERVE
+    /* None of that reserved anything. */
+    EXPECT(UNDERTONE_LEDGER_NOT_RESERVED, grant_of(f, ledger, file, &grant));
+    HOLD(remaining(ledger, 1) == 10);
+
+    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 1, file));
+    uint8_t *room = allocate(f->grant_size + 1);
+#define GRANT(read_back, len, memory, size, out)                                                   \
+    undertone_ledger_grant(ledger, read_back, len, memory, size, out)
+    EXPECT(UNDERTONE_NULL, GRANT(NULL, IMAGE, room, f->grant_size, &grant));
+    EXPECT(UNDERTONE_NULL, GRANT(file, IMAGE, NULL, f->grant_size, &grant));
+    EXPECT(UNDERTONE_NULL, GRANT(file, IMAGE, room, f->grant_size, NULL));
+    EXPECT(UNDERTONE_MISALIGNED, GRANT(file, IMAGE, room + 1, f->grant_size, &grant));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, GRANT(file, IMAGE, room, f->grant_size - 1, &grant));
+    EXPECT(UNDERTONE_OVERLAP, GRANT(file, IMAGE, (void *)ledger, size, &grant));
+    EXPECT(UNDERTONE_OVERLAP, GRANT((void *)ledger, IMAGE, room, f->grant_size, &grant));
+    EXPECT(UNDERTONE_OVERLAP, GRANT(file, IMAGE, room, f->grant_size, (void *)room));
+    EXPECT(UNDERTONE_LEDGER_LENGTH, GRANT(file, IMAGE - 1, room, f->grant_size, &grant));
+    EXPECT(UNDERTONE_LEDGER_LENGTH, GRANT(NULL, 0, room, f->grant_size, &grant));
+    HOLD(grant == untouched);
+    EXPECT(UNDERTONE_OK, GRANT(file, IMAGE, room, f->grant_size, &grant));
+    HOLD(grant == (void *)room);
+#undef GRANT
+    free(room);
+    free(memory);
+}
+
+static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
+{
+    uint8_t file[IMAGE], before[IMAGE], torn[IMAGE];
+    undertone_grant *grant;
+    undertone_document *document = new_document(f);
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    size_t written = 99;
+    create_ledger(10, file);
+    undertone_ledger *ledger = open_ledger(file, 1);
+    HOLD(remaining(ledger, 20000) == 10);
+
+    /* A grant for each reservation, a release for each grant. */
+    EXPECT(UNDERTONE_OK, reserve(ledger, 4, 20000, file));
+    HOLD(remaining(ledger, 20000) == 6);
+    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
+    undertone_grant *const first = grant;
+    EXPECT(UNDERTONE_LEDGER_NOT_RESERVED, grant_of(f, ledger, file, &grant));
+    calls = 0;
+#define RELEASE(grant)                                                                             \
+    undertone_document_release(document, grant, 1, counting_entropy, NULL, release, sizeof release, \
+                               &written)
+    EXPECT(UNDERTONE_OK, RELEASE(first));
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(first));
+    HOLD(calls == 1 && release[8] == 4);
+
+    /* What was read back is stale, torn, or of somebody else. */
+    memcpy(before, file, IMAGE);
+    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20000, file));
+    EXPECT(UNDERTONE_LEDGER_NOT_PERSISTED, grant_of(f, ledger, before, &grant));
+    for (size_t at = 0; at < IMAGE; at++) {
+        memcpy(torn, file, IMAGE);
+        torn[at] ^= 0x10;
+        EXPECT(UNDERTONE_LEDGER_NOT_PERSISTED, grant_of(f, ledger, torn, &grant));
+    }
+    /* The earlier grant stays what it was, and a reservation that failed stays spent. */
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(first));
+    HOLD(remaining(ledger, 20000) == 5);
+    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
+
+    /* Two handles over one file: the second is stale, or loses. */
+    undertone_ledger *other = open_ledger(file, 2);
+    EXPECT(UNDERTONE_OK, reserve(other, 1, 20000, file));
+    EXPECT(UNDERTONE_OK, grant_of(f, other, file, &grant));
+    EXPECT(UNDERTONE_LEDGER_CHANGED, reserve(ledger, 1, 20000, file));
+    free(ledger);
+    ledger = open_ledger(file, 1);
+    memcpy(before, file, IMAGE);
+    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20000, before));
+    EXPECT(UNDERTONE_OK, reserve(other, 1, 20000, file));
+    EXPECT(UNDERTONE_LEDGER_NOT_PERSISTED, grant_of(f, ledger, file, &grant));
+    EXPECT(UNDERTONE_OK, grant_of(f, other, file, &grant));
+    free(ledger);
+    free(other);
+
+    /* Empty, until the next window; a clock that goes back is noticed. */
+    ledger = open_ledger(file, 1);
+    HOLD(remaining(ledger, 20000) == 3);
+    EXPECT(UNDERTONE_LEDGER_EXHAUSTED, reserve(ledger, 4, 20000, file));
+    EXPECT(UNDERTONE_OK, reserve(ledger, 3, 20000, file));
+    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
+    EXPECT(UNDERTONE_LEDGER_EXHAUSTED, reserve(ledger, 1, 20000, file));
+    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20001, file));
+    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
+    uint64_t micro = 99;
+    EXPECT(UNDERTONE_LEDGER_FROM_FUTURE, undertone_ledger_remaining(ledger, 20000, &micro));
+    EXPECT(UNDERTONE_LEDGER_FROM_FUTURE, reserve(ledger, 1, 20000, file));
+    HOLD(micro == 99);
+    free(ledger);
+
+    /* A torn record costs the rest of its window. */
+    memcpy(torn, file, IMAGE);
+    torn[30] ^= 1;
+    ledger = open_ledger(torn, 1);
+    HOLD(remaining(ledger, 20001) == 0);
+    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20001, torn));
+    EXPECT(UNDERTONE_LEDGER_LOST, grant_of(f, ledger, torn, &grant));
+    EXPECT(UNDERTONE_LEDGER_EXHAUSTED, reserve(ledger, 1, 20001, torn));
+    HOLD(remaining(ledger, 20002) == 10);
+    free(ledger);
+
+    /* What is no ledger. */
+    void *memory = allocate(undertone_ledger_size());
+    undertone_ledger *none = untouched;
+#define INIT() \
+    undertone_ledger_init(memory, undertone_ledger_size(), torn, IMAGE, counting_entropy, NULL, &none)
+    memset(torn, 0, IMAGE);
+    EXPECT(UNDERTONE_NOT_A_LEDGER, INIT());
+    memcpy(torn, file, IMAGE);
+    torn[30] ^= 1;
+    torn[RECORD + 30] ^= 1;
+    EXPECT(UNDERTONE_LEDGER_DAMAGED, INIT());
+    memcpy(torn, file, RECORD);
+    memcpy(torn + RECORD, file, RECORD);
+    EXPECT(UNDERTONE_LEDGER_MIXED, INIT());
+    HOLD(none == untouched);
+#undef INIT
+#undef RELEASE
+    free(memory);
+}
+
 static void releases_are_read_back(const struct fixture *f)
 {
     uint8_t release[UNDERTONE_RELEASE_BYTES + 1];
@@ -1397,6 +1692,8 @@ int main(int argc, char **argv)
     sentences_are_checked(&f);
     release_arguments_are_checked_before_entropy(&f);
     grants_are_checked(&f);
+    ledger_arguments_are_checked(&f);
+    ledgers_grant_what_is_recorded_and_no_more(&f);
     failed_entropy_releases_nothing_and_keeps_the_sentences(&f);
     wiped_documents_hold_no_trace(&f);
     releases_are_read_back(&f);

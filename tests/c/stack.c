@@ -32,6 +32,7 @@ MEMORY(vocabulary_memory, UNDERTONE_VOCABULARY_BYTES);
 MEMORY(bag_memory, UNDERTONE_BAG_BYTES);
 MEMORY(vector_memory, UNDERTONE_VECTOR_BYTES);
 MEMORY(grant_memory, UNDERTONE_GRANT_BYTES);
+MEMORY(ledger_memory, UNDERTONE_LEDGER_BYTES);
 
 static uint8_t pack_bytes[LARGEST_PACK], projection_bytes[LARGEST_PACK];
 static size_t pack_len, projection_len;
@@ -41,6 +42,8 @@ static undertone_vocabulary *vocabulary;
 static undertone_bag *bag;
 static undertone_vector *vector;
 static undertone_grant *grant;
+static undertone_ledger *ledger;
+static uint8_t ledger_file[UNDERTONE_LEDGER_IMAGE_BYTES], record[UNDERTONE_LEDGER_RECORD_BYTES];
 static float embedding[4096];
 static uint8_t release[UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
 static size_t written;
@@ -181,6 +184,35 @@ static int32_t read_vector(void)
                                         &count);
 }
 
+static int32_t create_ledger(void)
+{
+    return undertone_ledger_create(1000000, not_entropy, NULL, ledger_file, sizeof ledger_file,
+                                   &written);
+}
+
+static int32_t init_ledger(void)
+{
+    return undertone_ledger_init(&ledger_memory, sizeof ledger_memory, ledger_file,
+                                 sizeof ledger_file, not_entropy, NULL, &ledger);
+}
+
+static int32_t reserve(void)
+{
+    size_t offset;
+    const int32_t reserved = undertone_ledger_reserve(
+        ledger, 1000000, 1, ledger_file, sizeof ledger_file, record, sizeof record, &written, &offset);
+    if (reserved == UNDERTONE_OK) {
+        memcpy(ledger_file + offset, record, sizeof record);
+    }
+    return reserved;
+}
+
+static int32_t ledger_grant(void)
+{
+    return undertone_ledger_grant(ledger, ledger_file, sizeof ledger_file, &grant_memory,
+                                  sizeof grant_memory, &grant);
+}
+
 static const struct call {
     const char *name;
     int32_t (*make)(void);
@@ -192,6 +224,10 @@ static const struct call {
     {"document_push_sentence", push_sentence, MOST},
     {"document_push_text", push_sentences, MOST},
     {"grant_unrecorded", new_grant, MOST},
+    {"ledger_create", create_ledger, MOST},
+    {"ledger_init", init_ledger, MOST},
+    {"ledger_reserve", reserve, MOST},
+    {"ledger_grant", ledger_grant, MOST},
     {"document_release, permute-and-flip", release_flips, MOST},
     {"document_release, exponential", release_exponential, MOST},
     {"pack_sentence_vector", sentence_vector, MOST},

@@ -49,6 +49,11 @@ void bzero(void *to, size_t len)
 {
     memset(to, 0, len);
 }
+
+void memset_pattern16(void *to, const void *pattern, size_t len)
+{
+    for (size_t i = 0; i < len; i++) ((volatile uint8_t *)to)[i] = ((const uint8_t *)pattern)[i % 16];
+}
 #endif
 
 #ifdef __ANDROID__

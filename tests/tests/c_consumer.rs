@@ -1,34 +1,25 @@
 //! The C interface as its users meet it: the library built by `ffi/build-lib.sh`, the programs in
 //! `tests/c` compiled against `include/undertone.h` and run plain, under sanitizers and under
 //! valgrind.
-//!
-//! A missing tool is a printed skip on a developer's machine and a failure where `CI` is `true`.
 
 #![cfg(unix)]
 
+mod common;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, OnceLock};
-use std::{env, fs, io};
+use std::process::{Command, Output};
+use std::{env, fs};
+
+use common::{
+    BUILD, STRICT, assert_sanitized, build_library, clean, have, output_dir, root, run,
+    static_library,
+};
 
 use undertone::encoder::{Encoder, LexiconEncoder};
 use undertone::{demo, mechanism};
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
-
-const STRICT: [&str; 6] = [
-    "-Wall",
-    "-Wextra",
-    "-Wpedantic",
-    "-Wconversion",
-    "-Wshadow",
-    "-Werror",
-];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 fn source(name: &str) -> PathBuf {
     root().join("tests/c").join(name)
@@ -36,89 +27,6 @@ fn source(name: &str) -> PathBuf {
 
 fn golden(name: &str) -> PathBuf {
     root().join("tests/golden").join(name)
-}
-
-fn output_dir() -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c_consumer");
-    fs::create_dir_all(&dir).expect("the target folder can be written");
-    dir
-}
-
-/// Whether a program can be started.
-fn have(program: &str, package: &str) -> bool {
-    let started = Command::new(program)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match started {
-        Ok(_) => true,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let message = format!("{program} is missing: install the package {package}");
-            assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{message}");
-            eprintln!("skipped: {message}");
-            false
-        }
-        Err(error) => panic!("{program} does not start: {error}"),
-    }
-}
-
-/// Runs a command that must succeed.
-fn run(command: &mut Command) -> Output {
-    let output = command
-        .output()
-        .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
-    assert!(
-        output.status.success(),
-        "{command:?} failed: {}\n{}\n{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    output
-}
-
-/// Builds as a user would, in a target folder of its own: the one in use is locked, and the flags
-/// of a coverage run do not fit a library without `std`.
-fn clean(command: &mut Command) -> &mut Command {
-    command
-        .env("CARGO_TARGET_DIR", output_dir().join("target"))
-        .env_remove("CARGO_BUILD_TARGET")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env_remove("RUSTFLAGS")
-}
-
-/// One build at a time: two that make the same kind of library would overwrite each other's file.
-static BUILD: Mutex<()> = Mutex::new(());
-
-fn build_library(kind: &str) -> PathBuf {
-    let _alone = BUILD.lock();
-    let output = run(clean(
-        Command::new("sh")
-            .arg(root().join("ffi/build-lib.sh"))
-            .arg(output_dir().join("lib"))
-            .arg(kind),
-    ));
-    let path = String::from_utf8(output.stdout).expect("a path that is text");
-    PathBuf::from(path.trim())
-}
-
-fn static_library() -> &'static Path {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| build_library("static"))
-}
-
-/// What was built with a sanitizer calls it.
-fn assert_contains(file: &Path, symbol: &str) {
-    let binary = fs::read(file).expect("it was just built");
-    let found = binary
-        .windows(symbol.len())
-        .any(|window| window == symbol.as_bytes());
-    assert!(
-        found,
-        "{} was built without its sanitizer: {symbol} is missing",
-        file.display()
-    );
 }
 
 /// Compiles a program of `tests/c`; `name` tells the results apart.
@@ -212,9 +120,7 @@ fn golden_vectors_and_misuse_hold_under_sanitizers() {
             "-fno-sanitize-recover=all",
         ];
         let program = compile("gcc", name, file, static_library(), flags);
-        for symbol in ["__asan_init", "__ubsan_handle_"] {
-            assert_contains(&program, symbol);
-        }
+        assert_sanitized(&program);
         program
     };
     let (consumer, misuse) = (
@@ -305,7 +211,14 @@ fn instrumented(sanitizer: &str, file: &str) -> Option<PathBuf> {
             .env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}")));
     }
     let library = folder.join("libundertone.a");
-    assert_contains(&library, &format!("__{short}_"));
+    let binary = fs::read(&library).expect("it was just built");
+    let symbol = format!("__{short}_");
+    assert!(
+        binary
+            .windows(symbol.len())
+            .any(|window| window == symbol.as_bytes()),
+        "the library was built without its sanitizer"
+    );
     let program = folder.join(file).with_extension("");
     let object = program.with_extension("o");
     run(Command::new("clang")

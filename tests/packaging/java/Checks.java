@@ -139,6 +139,8 @@ public final class Checks {
                 document.pushSentence(odd);
             }
             document.pushSentence(new String(new char[1 << 20]).replace('\0', 'x'));
+            check(document.pushText("Dr. Smith called. The test was fine! ") == 2, "the sentences of a text");
+            check(document.pushText("\ud800") <= 1 && document.pushText("") == 0, "the sentences of odd texts");
             float[] embedding = new float[pack.dimension()];
             Arrays.fill(embedding, Float.NaN);
             document.push(embedding);
@@ -185,6 +187,7 @@ public final class Checks {
         Document document = new Document(pack);
         refuses(NullPointerException.class, () -> document.push(null));
         refuses(NullPointerException.class, () -> document.pushSentence(null));
+        refuses(NullPointerException.class, () -> document.pushText(null));
         refuses(NullPointerException.class, () -> document.release(null));
         refuses(NullPointerException.class, () -> document.release(Grant.unrecorded(TEN), null));
         refuses("WRONG_DIMENSION", () -> document.push(new float[0]));
@@ -203,10 +206,12 @@ public final class Checks {
         }
         refuses("DOCUMENT_FULL", () -> document.push(new float[pack.dimension()]));
         refuses("DOCUMENT_FULL", () -> document.pushSentence("one more"));
+        check(document.pushText("One more. And another.") == 0, "no room for the sentences of a text");
         document.close();
         document.close();
         refuses(IllegalStateException.class, () -> document.push(new float[pack.dimension()]));
         refuses(IllegalStateException.class, () -> document.pushSentence("late"));
+        refuses(IllegalStateException.class, () -> document.pushText("late"));
         refuses(IllegalStateException.class, () -> document.release(Grant.unrecorded(TEN)));
         refuses(IllegalStateException.class, document::reset);
     }

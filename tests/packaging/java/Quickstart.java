@@ -11,9 +11,9 @@ public class Quickstart {
     public static void main(String[] arguments) throws Exception {
         Pack pack = Pack.copyOf(Files.readAllBytes(Paths.get(arguments[0])));
         try (Document document = new Document(pack)) {
-            document.pushSentence("My doctor wants to repeat the blood test on Monday.");
-            document.pushSentence("The clinic called about the swollen node under my arm.");
-            document.pushSentence("I am worried about the biopsy and the treatment.");
+            document.pushText("My doctor wants to repeat the blood test on Monday. "
+                    + "The clinic called about the swollen node under my arm. "
+                    + "I am worried about the biopsy and the treatment.");
             Release release = document.release(Grant.unrecorded(Undertone.epsilonMicro("10")));
             StringBuilder hex = new StringBuilder();
             for (byte b : release.toBytes()) {

@@ -71,6 +71,22 @@ public final class Document implements AutoCloseable {
         }
     }
 
+    /**
+     * Adds the sentences of a text, as many as there is room for, through the lexicon in the pack. Any text, as for
+     * {@link #pushSentence}.
+     *
+     * @return how many were added; it must not leave the device, because it is private
+     * @throws UndertoneException if the pack has no lexicon; the document is unchanged then
+     */
+    public synchronized int pushText(String text) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        try {
+            return Native.checked(Native.documentPushText(open(), bytes));
+        } finally {
+            Arrays.fill(bytes, (byte) 0);
+        }
+    }
+
     /** Forgets all sentences and wipes what they left. */
     public synchronized void reset() {
         Native.check(Native.documentReset(open()));

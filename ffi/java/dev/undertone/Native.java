@@ -21,6 +21,12 @@ final class Native {
 
     private Native() {}
 
+    /** The result of a call that returns a status with its sign changed if it fails. */
+    static int checked(int result) {
+        check(Math.max(-result, 0));
+        return result;
+    }
+
     /** Throws what a status says, unless it is OK. */
     static void check(int status) {
         if (status != 0) {
@@ -41,7 +47,7 @@ final class Native {
 
     static native String statusMessage(int status);
 
-    static native long epsilonParse(byte[] text);
+    static native int epsilonParse(byte[] text);
 
     static native int packMemory();
 
@@ -83,6 +89,8 @@ final class Native {
     static native int documentPush(ByteBuffer document, float[] embedding);
 
     static native int documentPushSentence(ByteBuffer document, byte[] text);
+
+    static native int documentPushText(ByteBuffer document, byte[] text);
 
     static native int documentReset(ByteBuffer document);
 

@@ -18,10 +18,6 @@ public final class Undertone {
      * @throws UndertoneException if it is not a number, or not between 0.000001 and 1000
      */
     public static long epsilonMicro(String text) {
-        long micro = Native.epsilonParse(text.getBytes(StandardCharsets.UTF_8));
-        if (micro < 0) {
-            Native.check((int) -micro);
-        }
-        return micro;
+        return Native.checked(Native.epsilonParse(text.getBytes(StandardCharsets.UTF_8)));
     }
 }
