@@ -17,6 +17,7 @@ use crate::release::{Mechanism, Release};
 use crate::rng::{Entropy, ReleaseStream};
 use crate::scores::{LEVELS, SUMS_PER_ROW, ScoreLevels, ScoresSection};
 use crate::select::{Levels, Ratio, Rule, SelectError, select};
+use crate::sentences::sentences;
 
 /// A private document: sentences go in, one private [`Release`] comes out, and the document is
 /// empty again.
@@ -218,6 +219,31 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             .and_then(|()| self.push(vector));
         buffer.zeroize();
         result
+    }
+
+    /// Adds the [`sentences`](sentences()) of a text and returns how many there were room for; those behind are left
+    /// out.
+    ///
+    /// Neighbours are lists of sentences: see [`sentences`](mod@sentences) for what a sentence is.
+    ///
+    /// # Shapes
+    /// `text`: any bytes.
+    ///
+    /// # Errors
+    /// [`DocumentError::NoLexicon`] if the pack has none. No error depends on the text.
+    pub fn push_text(&mut self, text: &[u8]) -> Result<usize, DocumentError> {
+        let before = self.sentences();
+        if self.lexicon.is_none() {
+            return Err(DocumentError::NoLexicon);
+        }
+        for sentence in sentences(text) {
+            match self.push_sentence_lossy(sentence) {
+                Ok(()) => {}
+                Err(DocumentError::Full { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.sentences().saturating_sub(before))
     }
 
     /// The number of coordinates in an embedding.

@@ -12,7 +12,7 @@ use zerocopy::little_endian::I16;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
-use crate::laplace::{FixedPoint, Laplace, LaplaceError, MAX_DIMENSION, Sensitivity};
+use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
 use crate::ledger::Grant;
 use crate::pack::format::{MAX_ROWS, MAX_WIDTH, PROJECTION_TAG, ProjectionHead};
 use crate::pack::{Arrays, PackError, exponent_within, within, zero};
@@ -110,7 +110,7 @@ impl<'a> Projection<'a> {
     }
 
     /// Φx rounded down, in the units of x: exactly ⌊row·x·2^exponent⌋, clamped to ±`limit`.
-    fn coordinate(&self, row: &[I16], x: &[i64], limit: i64) -> i64 {
+    fn coordinate(&self, row: &[I16], x: impl Iterator<Item = i64>, limit: i64) -> i64 {
         // With x = 2^32·high + low, |high| ≤ 2^29 and 0 ≤ low < 2^32, sums of 2^10 products with 16-bit
         // integers stay below 2^54 and 2^57.
         let (high, low) = row
@@ -125,7 +125,8 @@ impl<'a> Projection<'a> {
             });
         let sum = (i128::from(high) << 32) + i128::from(low);
         let shifted = sum >> self.exponent.clamp(-24, 0).unsigned_abs();
-        shifted.clamp(-i128::from(limit), limit.into()) as i64
+        // Not `clamp`, which could panic for a negative limit.
+        shifted.max((-limit).into()).min(limit.into()) as i64
     }
 }
 
@@ -254,8 +255,8 @@ impl<'a> Embedding<'a> {
     /// grant is spent. None depends on a coordinate.
     ///
     /// # Cost
-    /// 32 bytes of entropy, and the words, operations and stack of [`Laplace::perturb`] with 4 KiB of stack
-    /// on top; a projection m·d multiplications and 8 KiB.
+    /// 32 bytes of entropy, and the words, operations and stack of [`Laplace::perturb`]; a projection m·d
+    /// multiplications.
     pub fn release<E: Entropy + ?Sized>(
         &self,
         grant: Grant,
@@ -273,14 +274,10 @@ impl<'a> Embedding<'a> {
             return Err(EmbeddingError::Buffer { needed, found });
         };
         let mut stream = ReleaseStream::open(entropy).map_err(|_| EmbeddingError::Entropy)?;
-        let mut buffer = [0; MAX_DIMENSION];
-        let steps = buffer
-            .get_mut(..self.laplace.dimension() as usize)
-            .unwrap_or_default();
-        self.draw(embedding, &mut stream, steps)?;
         let projection = self.projected.map(|projected| projected.projection);
         let pack_id = projection.map_or([0; 8], |projection| projection.pack_id);
-        VectorRelease::write(&self.laplace, pack_id, steps, out);
+        let steps = VectorRelease::write_head(&self.laplace, pack_id, out);
+        self.draw_steps(embedding, &mut stream, steps)?;
         Ok(needed)
     }
 
@@ -300,30 +297,39 @@ impl<'a> Embedding<'a> {
         rng: &mut R,
         out: &mut [i32],
     ) -> Result<(), EmbeddingError> {
+        self.draw_steps(embedding, rng, out)
+    }
+
+    /// [`draw`](Embedding::draw) to where the steps stay: a buffer for them would take 4 KiB of stack.
+    fn draw_steps<R: Rng + ?Sized, T: From<i32>>(
+        &self,
+        embedding: &[f32],
+        rng: &mut R,
+        out: &mut [T],
+    ) -> Result<(), EmbeddingError> {
         self.check_length(embedding)?;
-        let Some(projected) = self.projected else {
-            let drawn = self
-                .laplace
-                .perturb(embedding, self.bound_exponent, rng, out);
-            return drawn.map_err(EmbeddingError::Laplace);
-        };
         self.laplace.check_length(out.len())?;
-        let mut fixed = [0i64; MAX_WIDTH as usize];
-        for (fixed, x) in fixed.iter_mut().zip(embedding) {
-            *fixed = self.fixed.of(*x);
-        }
+        let fixed = || embedding.iter().map(|x| self.fixed.of(*x));
+        let Some(projected) = self.projected else {
+            self.laplace
+                .add_noise(fixed(), self.bound_exponent, rng, out);
+            return Ok(());
+        };
         let Projected {
             projection,
             bound_exponent,
         } = projected;
         let bits = bound_exponent + self.laplace.fraction_bits() as i32;
         let limit = 1i64 << bits.clamp(0, 61);
-        let coordinates = projection
-            .rows()
-            .map(|row| projection.coordinate(row, &fixed, limit));
+        // Converted again for each row: all of them would take 8 KiB of stack.
+        let mut rows = projection.rows();
+        // Hides how many there are, which would be computed by a division where it is used.
+        let coordinates = core::iter::from_fn(|| {
+            let row = rows.next()?;
+            Some(projection.coordinate(row, fixed(), limit))
+        });
         self.laplace
             .add_noise(coordinates, bound_exponent, rng, out);
-        fixed.zeroize();
         Ok(())
     }
 
@@ -697,7 +703,7 @@ mod tests {
                 let limit = 1 << 61;
                 let expected = (exact >> -exponent).clamp(-i128::from(limit), limit.into());
                 assert_eq!(
-                    i128::from(projection.coordinate(&rows, &x, limit)),
+                    i128::from(projection.coordinate(&rows, x.iter().copied(), limit)),
                     expected
                 );
             }

@@ -34,8 +34,8 @@
 //!
 //! # Rooms
 //!
-//! [`pack`] reads the file that the public side built; [`lexicon`] turns text into vectors without
-//! a neural runtime; [`recode`] is an optional network behind the encoder; [`scores`] and [`depth`]
+//! [`pack`] reads the file that the public side built; [`sentences`](mod@sentences) splits what is typed,
+//! [`lexicon`] turns a sentence into a vector without a neural runtime; [`recode`] is an optional network behind the encoder; [`scores`] and [`depth`]
 //! reduce a document to integer levels; [`select`](mod@select) draws from levels; [`document`] is the one public way
 //! from private sentences to a [`release`]. [`embedding`] releases a vector with the noise of [`laplace`],
 //! [`words`] a bag of words. Each takes a grant of the [`ledger`], the privacy budget. [`epsilon`] and [`rng`] hold the parameters and the randomness they share.
@@ -75,6 +75,7 @@ pub mod release;
 pub mod rng;
 pub mod scores;
 pub mod select;
+pub mod sentences;
 pub mod words;
 
 #[cfg(test)]

@@ -219,6 +219,61 @@ pub unsafe extern "C" fn undertone_document_push_sentence(
     })
 }
 
+/// Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack, as
+/// many as there is room for; those behind are left out.
+///
+/// `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. `out_sentences`: how many
+/// were added. It must not leave the device: how many sentences a document has is private.
+///
+/// No status depends on the text, but the time the call takes does.
+///
+/// Statuses: `UNDERTONE_NO_LEXICON`.
+///
+/// Threads: no other call may use the document at the same time.
+///
+/// # Safety
+/// `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `len` readable
+/// bytes; `out_sentences` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_push_text(
+    document: *mut UndertoneDocument,
+    text: *const c_char,
+    len: usize,
+    out_sentences: *mut usize,
+) -> i32 {
+    report(|| {
+        let read = memory::array(text, len)?;
+        let written = memory::one(out_sentences)?;
+        // SAFETY: the caller's promise is the one that `value` asks for.
+        let (value, extent) = unsafe { memory::value(document) }?;
+        memory::all_disjoint(&[extent, read, written])?;
+        // SAFETY: the tag says that `undertone_document_init` put a document there, which no other
+        // call uses; the text lies elsewhere. `array` found its pointer aligned, not null unless empty and its
+        // length possible; the caller says that the bytes are readable.
+        let (value, text) = unsafe { (&mut *value, memory::slice(text.cast::<u8>(), len)) };
+        let added = value.push_text(text).map_err(refusal)?;
+        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
+        unsafe { out_sentences.write(added) };
+        Ok(())
+    })
+}
+
+/// The number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if `document` is not a valid handle.
+/// It must not leave the device: how many they are is private.
+///
+/// Threads: any, but no other call that changes the document at the same time.
+///
+/// # Safety
+/// `document` is NULL or what `undertone_document_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_sentences(document: *const UndertoneDocument) -> usize {
+    // SAFETY: the caller's promise is the one that `value` asks for.
+    let value = unsafe { memory::value(document) };
+    // SAFETY: the tag says that `undertone_document_init` put a document there; nobody writes to it.
+    value.map_or(0, |(value, _)| unsafe { &*value }.sentences())
+}
+
 /// Forgets all sentences and wipes what they left in the document: back to the state after
 /// `undertone_document_init`. Also what is called before the memory of a document is freed.
 ///

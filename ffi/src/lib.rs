@@ -23,18 +23,28 @@
     allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)
 )]
 
+#[cfg(feature = "cxx")]
+extern crate std;
+
+#[cfg(feature = "cxx")]
+mod bridge;
 mod document;
 mod entropy;
 mod epsilon;
 mod grant;
+#[cfg(feature = "jni")]
+mod jni;
 mod ledger;
 mod memory;
 mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
 mod panic_handler;
 mod release;
+mod sentences;
 mod status;
+mod vector;
 mod version;
+mod words;
 
 pub use document::*;
 pub use entropy::UndertoneEntropyFn;
@@ -43,5 +53,8 @@ pub use grant::*;
 pub use ledger::*;
 pub use pack::*;
 pub use release::*;
+pub use sentences::*;
 pub use status::*;
+pub use vector::*;
 pub use version::*;
+pub use words::*;

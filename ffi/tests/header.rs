@@ -10,7 +10,7 @@ use std::{env, fs};
 const WRITE: &str = "UNDERTONE_WRITE_HEADER";
 
 /// In the order of the header.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 12] = [
     "version.rs",
     "status.rs",
     "epsilon.rs",
@@ -19,7 +19,10 @@ const SOURCES: [&str; 9] = [
     "grant.rs",
     "ledger.rs",
     "document.rs",
+    "sentences.rs",
     "release.rs",
+    "vector.rs",
+    "words.rs",
 ];
 
 fn crate_dir() -> &'static Path {

@@ -138,6 +138,12 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
+    /// List what releases can name, for programs that read no safetensors: the pack's identifier, then number,
+    /// name and excerpt of each candidate, with tabs between.
+    Candidates {
+        /// The candidates that `pack` wrote.
+        candidates: PathBuf,
+    },
     /// Find the words that tell the labels of a public corpus apart.
     Keywords(words::KeywordsArgs),
     /// Release private texts as bags of words: other words of about the same meaning.
@@ -404,6 +410,7 @@ pub(crate) fn run() -> Result<()> {
             input,
             out,
         } => decode(&candidates, &input, &out),
+        Command::Candidates { candidates } => print(&Candidates::read(&candidates)?.list()),
         Command::Keywords(args) => args.run(),
         Command::Obfuscate(args) => args.run(),
         #[cfg(feature = "train")]

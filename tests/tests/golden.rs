@@ -4,11 +4,13 @@ use std::path::Path;
 use std::process::Command;
 
 use undertone_core::document::{Document, DocumentError};
+use undertone_core::embedding::Embedding;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::release::Release;
+use undertone_core::release::{BagRelease, Release, VectorRelease};
+use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::FixedEntropy;
-use undertone_tests::golden::{self, Sentence};
+use undertone_tests::golden::{self, Sentence, Words};
 
 fn push(document: &mut Document<'_>, sentence: &Sentence) {
     match sentence {
@@ -88,6 +90,69 @@ fn sentence_vectors_match_the_reference() {
             .sentence_vector_lossy(sentence.as_bytes(), &mut vector)
             .expect("16 coordinates");
         assert_eq!(bits(&vector), bits(&expected), "{sentence:?}");
+    }
+}
+
+#[test]
+fn bags_match_the_reference() {
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
+    let mut bag: Bag = Bag::new(&vocabulary);
+    let cases = golden::bags();
+    assert!(cases.len() >= 20, "{} cases", cases.len());
+    for case in cases {
+        for words in &case.words {
+            match words {
+                Words::One(word) => bag.push(word),
+                Words::Text(text) => bag.push_text(text.as_bytes()),
+            }
+        }
+        let mut entropy = FixedEntropy::new(&case.entropy);
+        let mut out = vec![0; BagRelease::bytes(case.size)];
+        let written = bag.release(
+            case.size,
+            case.mechanism,
+            Grant::unrecorded(case.epsilon),
+            &mut entropy,
+            &mut out,
+        );
+        assert_eq!(written, Ok(out.len()), "{}", case.name);
+        assert_eq!(out, case.release, "{}", case.name);
+        assert_eq!(entropy.left(), 0, "{}", case.name);
+        assert!(bag.is_empty(), "{}", case.name);
+    }
+}
+
+#[test]
+fn private_vectors_match_the_reference() {
+    let pack = Pack::parse(golden::VECTORS_PACK).expect("a golden pack");
+    let projection = pack.projection().expect("a projection");
+    let cases = golden::vectors();
+    assert!(cases.len() >= 20, "{} cases", cases.len());
+    for case in cases {
+        let mechanism = match case.bound_exponent {
+            Some(bound) => {
+                Embedding::new(case.vector.len() as u32, bound, case.noise, case.epsilon)
+            }
+            None => {
+                let bound = projection.bound_exponent();
+                Embedding::projected(projection, bound, case.noise, case.epsilon)
+            }
+        };
+        let mechanism = mechanism.expect("parameters that are allowed");
+        let mut entropy = FixedEntropy::new(&case.entropy);
+        let mut out = vec![0; mechanism.release_bytes()];
+        let written = mechanism.release(
+            Grant::unrecorded(case.epsilon),
+            &case.vector,
+            &mut entropy,
+            &mut out,
+        );
+        assert_eq!(written, Ok(out.len()), "{}", case.name);
+        assert_eq!(out, case.release, "{}", case.name);
+        assert_eq!(entropy.left(), 0, "{}", case.name);
+        let release = VectorRelease::from_bytes(&out).expect("a release");
+        assert_eq!(release.noise(), case.noise);
     }
 }
 

@@ -20,6 +20,7 @@ use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
+use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{
     DepthParts, LayerParts, LexiconParts, ProjectionParts, RecoderParts, ScoreParts, Scoring, pack,
     repair_digest,
@@ -612,6 +613,31 @@ fn text_of_any_kind_is_one_sentence() {
     assert_eq!(vector, [0.0; 16]);
     assert!(lexicon.sentence_vector("dog", &mut vector[..15]).is_err());
     assert_eq!(vector, [0.0; 16]);
+}
+
+/// A text is its sentences, as far as there is room.
+#[test]
+fn text_is_pushed_sentence_by_sentence() {
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let mut whole: Document<'_, 3> = Document::new(&pack).expect("candidates");
+    let mut single: Document<'_, 3> = Document::new(&pack).expect("candidates");
+    assert_eq!(whole.push_text(b"The dog\xff sleeps. Tea? --- "), Ok(2));
+    single
+        .push_sentence_lossy(b"The dog\xff sleeps.")
+        .expect("room");
+    single.push_sentence("Tea?").expect("room");
+    assert_eq!(whole.sentences(), 2);
+    assert_eq!(levels_of(&whole), levels_of(&single));
+
+    whole.clear();
+    single.clear();
+    assert_eq!(whole.push_text(b""), Ok(0));
+    assert_eq!(whole.push_text("One. Two. Three. Four.".as_bytes()), Ok(3));
+    assert_eq!(whole.push_text(b"Five."), Ok(0));
+    for sentence in ["One.", "Two.", "Three."] {
+        single.push_sentence(sentence).expect("room");
+    }
+    assert_eq!(levels_of(&whole), levels_of(&single));
 }
 
 /// Coordinates are integers within ±32767 times 2^exponent, also for a word vector of −128.
