@@ -224,7 +224,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// Adds the [`sentences`](sentences()) of a text and returns how many there were room for; those behind are left
     /// out.
     ///
-    /// Neighbours are lists of sentences: see [`sentences`](mod@sentences) for what a sentence is.
+    /// Neighbours are lists of sentences: see [`sentences`](mod@crate::sentences) for what a sentence is.
     ///
     /// # Shapes
     /// `text`: any bytes.
