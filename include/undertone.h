@@ -355,7 +355,7 @@
 /**
  * Bytes that are enough for an `undertone_pack` on every target.
  */
-#define UNDERTONE_PACK_BYTES 512
+#define UNDERTONE_PACK_BYTES 640
 
 /**
  * The length of a pack's identifier.

@@ -400,16 +400,26 @@ public:
 #endif
 
     /// Opens a ledger from what is stored.
-    static Result<Ledger> open(const std::uint8_t *stored, std::size_t len) noexcept
+    static Result<Ledger> open(const std::uint8_t *stored, std::size_t len, Entropy entropy) noexcept
     {
         auto handle = detail::make<undertone_ledger>(
             undertone_ledger_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
-                return undertone_ledger_init(memory, memory_len, stored, len, out);
+                return undertone_ledger_init(memory, memory_len, stored, len, entropy.function(), entropy.context(), out);
             });
         if (!handle) return handle.status();
         return Ledger(*std::move(handle));
     }
-    static Result<Ledger> open(const Image &stored) noexcept { return open(stored.data(), stored.size()); }
+    static Result<Ledger> open(const Image &stored, Entropy entropy) noexcept
+    {
+        return open(stored.data(), stored.size(), entropy);
+    }
+#if UNDERTONE_OS_ENTROPY
+    static Result<Ledger> open(const std::uint8_t *stored, std::size_t len) noexcept
+    {
+        return open(stored, len, Entropy());
+    }
+    static Result<Ledger> open(const Image &stored) noexcept { return open(stored, Entropy()); }
+#endif
 
     /// What is left in a window, in micro-units. `window`: a public number that does not go backwards, such as
     /// the days since 1970.
@@ -549,11 +559,11 @@ public:
 
     /// Opens a ledger that exists. An app that released before uses this: a ledger that is gone must not
     /// become a fresh budget.
-    static Result<LedgerFile> open(const std::string &path) noexcept
+    static Result<LedgerFile> open(const std::string &path, Entropy entropy) noexcept
     {
         detail::File file(path.c_str(), O_RDWR);
         if (!file.is_open()) return Status::system(errno);
-        return from(std::move(file));
+        return from(std::move(file), entropy);
     }
 
     /// Opens a ledger, or makes one with so much epsilon for every window if there is no file. The budget of
@@ -564,12 +574,13 @@ public:
         if (!file.is_open() && errno == ENOENT) {
             const Status status = create(path, budget_micro, entropy);
             if (!status) return status;
-            return open(path);
+            return open(path, entropy);
         }
         if (!file.is_open()) return Status::system(errno);
-        return from(std::move(file));
+        return from(std::move(file), entropy);
     }
 #if UNDERTONE_OS_ENTROPY
+    static Result<LedgerFile> open(const std::string &path) noexcept { return open(path, Entropy()); }
     static Result<LedgerFile> open_or_create(const std::string &path, std::uint64_t budget_micro)
     {
         return open_or_create(path, budget_micro, Entropy());
@@ -606,14 +617,14 @@ private:
 
     LedgerFile(detail::File file, Ledger ledger) noexcept : file_(std::move(file)), ledger_(std::move(ledger)) {}
 
-    static Result<LedgerFile> from(detail::File file) noexcept
+    static Result<LedgerFile> from(detail::File file, Entropy entropy) noexcept
     {
         const Status locked = file.lock(false);
         if (!locked) return locked;
         Buffer stored;
         const Result<std::size_t> len = file.read(stored.data(), stored.size());
         if (!len) return len.status();
-        Result<Ledger> ledger = Ledger::open(stored.data(), *len);
+        Result<Ledger> ledger = Ledger::open(stored.data(), *len, entropy);
         if (!ledger) return ledger.status();
         return LedgerFile(std::move(file), *std::move(ledger));
     }
@@ -639,11 +650,12 @@ private:
         if (!file.is_open()) return Status::system(errno);
         const Status written = file.write(image->data(), image->size(), 0);
         if (!written) return written;
-        if (std::rename(partial.c_str(), path.c_str()) != 0) {
-            const Status failed = Status::system(errno);
-            std::remove(partial.c_str());
-            return failed;
-        }
+        // A link replaces nothing, whoever else makes a ledger here; but some systems keep apps from making links.
+        const bool made = ::link(partial.c_str(), path.c_str()) == 0 || errno == EEXIST ||
+                          std::rename(partial.c_str(), path.c_str()) == 0;
+        const Status placed = made ? Status() : Status::system(errno);
+        ::unlink(partial.c_str());
+        if (!placed) return placed;
         return directory.sync();
     }
 
@@ -858,6 +870,9 @@ public:
         if (!status) return status;
         return sentences;
     }
+
+    /// How many sentences there are. It is private.
+    std::size_t sentences() const noexcept { return undertone_document_sentences(capi()); }
 
     /// Draws the release and forgets all sentences. Unless it succeeds, nothing was drawn and the sentences are
     /// still there; the grant is gone.

@@ -87,6 +87,19 @@ fn use_lexicon(lexicon: &Lexicon<'_>, input: &[u8]) {
         assert_eq!(lexicon.entry(index), None);
     }
     assert_eq!(lexicon.find(""), None);
+    for index in 0..lexicon.n_phrases() {
+        let words = lexicon.phrase(index).expect("an index below n_phrases");
+        assert!(words.iter().all(|word| *word < lexicon.n_words()));
+        assert_eq!(lexicon.find_phrase(words), Some(index));
+        let (_, vector) = lexicon
+            .phrase_entry(index)
+            .expect("an index below n_phrases");
+        assert_eq!(vector.len(), lexicon.dimension());
+    }
+    for index in [lexicon.n_phrases(), usize::MAX] {
+        assert_eq!(lexicon.phrase(index), None);
+        assert_eq!(lexicon.phrase_entry(index), None);
+    }
     let text = String::from_utf8_lossy(input);
     lexicon.find(&text);
     let mut vector = vec![f32::NAN; lexicon.dimension()];

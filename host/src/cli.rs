@@ -14,7 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use undertone::candidates::Candidates;
 use undertone::corpus::{Corpus, CorpusDocument};
-use undertone::distil::{WordCounts, distil};
+use undertone::distil::{self, WordCounts};
 use undertone::embeddings::Embeddings;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
 use undertone::error::{Error, Result};
@@ -67,12 +67,19 @@ enum Command {
         encoder: PathBuf,
         #[command(flatten)]
         runtime: RuntimeArgs,
-        /// Public corpora that say which words are frequent.
-        #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+        /// Public corpora whose sentences the lexicon is fitted to.
+        #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "message_corpus")]
         corpus: Vec<PathBuf>,
+        /// More of them, whose texts are mail or Usenet messages: their headers, quoted lines and
+        /// signatures are left out.
+        #[arg(long, num_args = 1.., value_name = "FILE")]
+        message_corpus: Vec<PathBuf>,
         /// Number of words.
         #[arg(long)]
         words: usize,
+        /// Number of pairs of words that mean something else than their words, at most.
+        #[arg(long, default_value_t = 0)]
+        phrases: usize,
         /// Number of coordinates.
         #[arg(long)]
         dim: usize,
@@ -352,19 +359,39 @@ pub(crate) fn run() -> Result<()> {
             encoder,
             runtime,
             corpus,
+            message_corpus,
             words,
+            phrases,
             dim,
             out,
         } => {
-            let encoder = OnnxEncoder::open(&encoder, runtime.onnxruntime.as_deref())?;
+            let encoder = OpenEncoder {
+                lexicon: None,
+                encoder: Box::new(OnnxEncoder::open(&encoder, runtime.onnxruntime.as_deref())?),
+            };
             AtomicFile::check(&out)?;
-            let counts = count_words(&corpus)?;
+            let mut documents = Vec::new();
+            for (paths, messages) in [(&corpus, false), (&message_corpus, true)] {
+                let texts = TextArgs { messages };
+                for path in paths {
+                    for document in texts.of(Corpus::open_watched(path)?) {
+                        documents.push(document?);
+                    }
+                }
+            }
+            let size = distil::Size {
+                words,
+                phrases,
+                dimension: dim,
+            };
             let start = Instant::now();
-            let pack = distil(&encoder, &counts, words, dim)?;
-            write(&out, &pack)?;
+            let pack = resumable(&encoder, &out, |encoder| {
+                let pack = distil::distil(encoder, &documents, &size)?;
+                write(&out, &pack)?;
+                Ok(pack)
+            })?;
             eprintln!(
-                "{words} of {} words, {dim} coordinates, {} bytes, in {:.0} s",
-                counts.distinct(),
+                "{words} words, up to {phrases} phrases, {dim} coordinates, {} bytes, in {:.0} s",
                 pack.len(),
                 start.elapsed().as_secs_f64()
             );
@@ -818,8 +845,9 @@ fn inspect(path: &Path) -> Result<()> {
     }
     if let Some(lexicon) = pack.lexicon() {
         text += &format!(
-            "lexicon     {} words, exponent {}\n",
+            "lexicon     {} words, {} phrases, exponent {}\n",
             lexicon.n_words(),
+            lexicon.n_phrases(),
             lexicon.exponent()
         );
     }

@@ -237,14 +237,15 @@ static void documents(const char *path)
     EXPECT(why(Grant::unrecorded(Epsilon::from_micro(0))) == UNDERTONE_EPSILON_TOO_SMALL);
     moves(grant());
 
-    EXPECT(take(second.push_text("One. Two! Three")) == 3 && take(second.push_text("")) == 0 && second.reset());
+    EXPECT(take(second.push_text("One. Two! Three")) == 3 && take(second.push_text("")) == 0);
+    EXPECT(second.sentences() == 3 && second.reset() && second.sentences() == 0);
     for (int i = 0; i < UNDERTONE_MAX_SENTENCES; ++i) EXPECT(second.push_sentence("Another one."));
     EXPECT(second.push_sentence("One too many.").code() == UNDERTONE_DOCUMENT_FULL);
     moves(std::move(second));
 
     Document none;
     EXPECT(none.push(embedding).code() == UNDERTONE_NULL && none.push_sentence("").code() == UNDERTONE_NULL);
-    EXPECT(why(none.push_text("")) == UNDERTONE_NULL);
+    EXPECT(why(none.push_text("")) == UNDERTONE_NULL && none.sentences() == 0);
     EXPECT(none.reset().code() == UNDERTONE_NULL && why(none.release(grant())) == UNDERTONE_NULL);
     EXPECT(why(Document::create(Pack())) == UNDERTONE_NULL);
 }
@@ -358,6 +359,10 @@ static void ledgers()
     EXPECT(take(Ledger::create(5000000, Entropy(source))) != stored && source.calls == 1);
     Ledger ledger = take(Ledger::open(stored));
     EXPECT(take(ledger.remaining(7)) == 5000000);
+    EXPECT(Ledger::open(stored.data(), stored.size()).ok() && Ledger::open(stored, Entropy(source)).ok());
+    KnownBytes broken;
+    broken.works = false;
+    EXPECT(why(Ledger::open(stored, Entropy(broken))) == UNDERTONE_ENTROPY_FAILED && broken.calls == 1);
 
     const Ledger::Record record = take(ledger.reserve(two, 7, stored.data(), stored.size()));
     // Not before it is stored.
@@ -404,6 +409,11 @@ static void ledger_files(const std::string &folder, const Pack &pack)
         EXPECT(document.release(take(file.spend(two, 7))).ok());
         EXPECT(take(file.remaining(7)) == 3000000);
         moves(std::move(file));
+    }
+    EXPECT(LedgerFile::open(path).ok());
+    {
+        KnownBytes source;
+        EXPECT(take(LedgerFile::open(path, Entropy(source))).remaining(7).ok() && source.calls == 1);
     }
     {
         // Its budget stays, what was spent, too.

@@ -11,7 +11,7 @@ pack, the sentences and the 32 bytes of entropy.
     golden.pack          vectors.txt           depth and a lexicon
     golden-scores.pack   vectors-scores.txt    a recoder, graded scores and a lexicon
     golden-vote.pack     vectors-vote.txt      votes, depth that is not used, and a lexicon
-    golden-recoded.pack  vectors-recoded.txt   a recoder, depth and a lexicon
+    golden-recoded.pack  vectors-recoded.txt   a recoder, depth and a lexicon with phrases
     golden.pack          words.txt             bags of private words
     golden-vectors.pack  private-vectors.txt   private vectors, as they are and projected
 
@@ -26,7 +26,8 @@ line, `#` lines at the top are comments:
     sentence HEX            a sentence by its text, UTF-8 (may be empty); any number of lines
     release HEX             the 24 bytes that must come out
 
-sentences.txt has the step before, text to vector, by the lexicon of golden.pack:
+sentences.txt has the step before, text to vector, by the lexicon of golden.pack, and
+sentences-phrases.txt by that of golden-recoded.pack:
 
     sentence HEX            UTF-8
     vector HEX              d little-endian f32
@@ -246,13 +247,19 @@ def words_of_text(text):
 
 def sentence_vector(lexicon, sentence):
     total, sums = 0, [0] * D
-    for word in words_of_text(sentence):
+    words = list(words_of_text(sentence))
+    for word in words:
         if word in lexicon["words"]:
             weight, vector = lexicon["words"][word]
             total += weight
             sums = [s + weight * v for s, v in zip(sums, vector)]
+    for pair in zip(words, words[1:]):
+        if pair in lexicon.get("phrases", {}):
+            weight, vector = lexicon["phrases"][pair]
+            sums = [s + weight * v for s, v in zip(sums, vector)]
     # Nearest integer, ties towards plus infinity: floor((2 a + b) / 2 b).
     means = [(2 * 256 * s + total) // (2 * total) if total else 0 for s in sums]
+    means = [max(-32767, min(32767, mean)) for mean in means]
     return [mean * 2.0 ** lexicon["exponent"] for mean in means]
 
 
@@ -574,6 +581,17 @@ def projection_section(projection):
     ]))
 
 
+def phrases_section(lexicon):
+    order = {word: i for i, word in enumerate(sorted(lexicon["words"], key=str.encode))}
+    phrases = sorted(([order[a], order[b]], entry) for (a, b), entry in lexicon["phrases"].items())
+    return (b"PHRS", section([
+        struct.pack("<4I", len(phrases), 0, 0, 0),
+        packed("H", [pair for pair, _ in phrases]),
+        packed("H", [[weight for _, (weight, _) in phrases]]),
+        packed("b", [vector for _, (_, vector) in phrases]),
+    ]))
+
+
 def write_pack(sections):
     table, body, end = b"", b"", 128 + 24 * len(sections)
     for tag, content in sections:
@@ -727,9 +745,28 @@ def vote_pack(lexicon, depth):
     }
 
 
+PHRASES = """
+    the dog, dog dog, isn't in, in the, good music, small garden, tea rock'n'roll, café naïve, москва οδοσ,
+    東京 i̇stanbul, great house, old river, a a, sea the
+""".replace("\n", " ").split(",")
+
+
+def lexicon_with_phrases(lexicon):
+    pattern = Pattern(29)
+    phrases = {}
+    for i, phrase in enumerate(PHRASES):
+        # The third as far out as phrases get, so that the clamp is reached.
+        size = 128 if i == 2 else 127
+        vector = [-size if i == 2 else pattern.between(-size, size) for _ in range(D)]
+        weight = [0, 1, 65535][i] if i < 3 else pattern.between(500, 65535)
+        phrases[tuple(phrase.split())] = (weight, vector)
+    return {**lexicon, "phrases": phrases}
+
+
 def recoded_pack(lexicon):
-    """Depth behind a recoder."""
+    """Depth behind a recoder; the lexicon has phrases."""
     pattern = Pattern(23)
+    lexicon = lexicon_with_phrases(lexicon)
     recoder, n, p, m = golden_recoder(), 8, 2, 60
     depth = {
         "exponent": 0,
@@ -745,7 +782,8 @@ def recoded_pack(lexicon):
         "depth": depth,
         "lexicon": lexicon,
         "file": write_pack([
-            lexicon_section(lexicon), recoder_section(recoder), depth_section(depth)]),
+            lexicon_section(lexicon), phrases_section(lexicon), recoder_section(recoder),
+            depth_section(depth)]),
     }
 
 
@@ -1013,7 +1051,9 @@ def generate():
     files = {
         "golden.pack": golden["file"],
         "vectors.txt": generate_vectors("golden.pack", golden, golden_cases()),
-        "sentences.txt": generate_sentences(lexicon),
+        "sentences.txt": generate_sentences(lexicon, "golden.pack"),
+        "sentences-phrases.txt": generate_sentences(
+            lexicon_with_phrases(lexicon), "golden-recoded.pack"),
         "words.txt": generate_words(golden),
     }
     projection = projection_pack()
@@ -1030,16 +1070,19 @@ def generate():
     return files
 
 
-def generate_sentences(lexicon):
+def generate_sentences(lexicon, pack):
     """Every word alone, every text of the cases, and mixtures of words."""
     sentences = sorted(lexicon["words"])
     for _, _, _, document in golden_cases():
         sentences += [s for s in document if isinstance(s, str) and s not in sentences]
+    if "phrases" in lexicon:
+        sentences += [" ".join(pair) for pair in sorted(lexicon["phrases"])]
+        sentences += ["the xyzzy dog", "the... DOG! Dog", "dog the", "in the dog", "don't a a a a"]
     pattern = Pattern(3)
     for length in (2, 3, 5, 8, 40):
         words = [WORDS[pattern.between(0, len(WORDS) - 1)] for _ in range(length)]
         sentences.append(" ".join(words).upper().replace("'", "’"))
-    lines = ["# Golden sentence vectors for golden.pack, written by golden.py."]
+    lines = [f"# Golden sentence vectors for {pack}, written by golden.py."]
     for sentence in sentences:
         vector = struct.pack(f"<{D}f", *sentence_vector(lexicon, sentence))
         lines += ["", f"sentence {sentence.encode().hex()}".rstrip(), f"vector {vector.hex()}"]

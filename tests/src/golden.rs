@@ -14,6 +14,9 @@ pub const PACK: &[u8] = include_bytes!("../golden/golden.pack");
 /// A recoder, graded scores and a lexicon.
 pub const SCORES_PACK: &[u8] = include_bytes!("../golden/golden-scores.pack");
 
+/// A recoder, depth and a lexicon with phrases.
+pub const RECODED_PACK: &[u8] = include_bytes!("../golden/golden-recoded.pack");
+
 /// A pack and the vectors for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Golden {
@@ -37,7 +40,7 @@ pub const ALL: [Golden; 4] = [
         vectors: include_str!("../golden/vectors-vote.txt"),
     },
     Golden {
-        pack: include_bytes!("../golden/golden-recoded.pack"),
+        pack: RECODED_PACK,
         vectors: include_str!("../golden/vectors-recoded.txt"),
     },
 ];
@@ -48,6 +51,7 @@ pub const VECTORS_PACK: &[u8] = include_bytes!("../golden/golden-vectors.pack");
 const SENTENCES: &str = include_str!("../golden/sentences.txt");
 const WORDS: &str = include_str!("../golden/words.txt");
 const PRIVATE_VECTORS: &str = include_str!("../golden/private-vectors.txt");
+const PHRASES: &str = include_str!("../golden/sentences-phrases.txt");
 
 /// One sentence of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,9 +100,18 @@ pub fn cases() -> Vec<Case> {
 /// Sentences and the vectors that the lexicon of the golden pack must give them.
 ///
 /// # Panics
-/// If the file is not as its generator explains.
+/// Sentences with their vectors by the lexicon of [`PACK`].
 pub fn sentences() -> Vec<(String, Vec<f32>)> {
-    blocks(SENTENCES)
+    sentences_of(SENTENCES)
+}
+
+/// Sentences with their vectors by the lexicon of [`RECODED_PACK`].
+pub fn sentences_with_phrases() -> Vec<(String, Vec<f32>)> {
+    sentences_of(PHRASES)
+}
+
+fn sentences_of(file: &'static str) -> Vec<(String, Vec<f32>)> {
+    blocks(file)
         .map(|fields| match fields[..] {
             [("sentence", text), ("vector", vector)] => (
                 String::from_utf8(from_hex(text)).expect("UTF-8"),

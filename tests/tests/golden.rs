@@ -76,20 +76,25 @@ fn golden_packs_cover_what_there_is() {
 
 #[test]
 fn sentence_vectors_match_the_reference() {
-    let pack = Pack::parse(golden::PACK).expect("the golden pack");
-    let lexicon = pack.lexicon().expect("a lexicon");
     let bits = |vector: &[f32]| -> Vec<u32> { vector.iter().map(|x| x.to_bits()).collect() };
-    for (sentence, expected) in golden::sentences() {
-        let mut vector = [f32::NAN; 16];
-        lexicon
-            .sentence_vector(&sentence, &mut vector)
-            .expect("16 coordinates");
-        assert_eq!(bits(&vector), bits(&expected), "{sentence:?}");
-        vector = [f32::NAN; 16];
-        lexicon
-            .sentence_vector_lossy(sentence.as_bytes(), &mut vector)
-            .expect("16 coordinates");
-        assert_eq!(bits(&vector), bits(&expected), "{sentence:?}");
+    for (pack, sentences) in [
+        (golden::PACK, golden::sentences()),
+        (golden::RECODED_PACK, golden::sentences_with_phrases()),
+    ] {
+        let pack = Pack::parse(pack).expect("a golden pack");
+        let lexicon = pack.lexicon().expect("a lexicon");
+        for (sentence, expected) in sentences {
+            let mut vector = [f32::NAN; 16];
+            lexicon
+                .sentence_vector(&sentence, &mut vector)
+                .expect("16 coordinates");
+            assert_eq!(bits(&vector), bits(&expected), "{sentence:?}");
+            vector = [f32::NAN; 16];
+            lexicon
+                .sentence_vector_lossy(sentence.as_bytes(), &mut vector)
+                .expect("16 coordinates");
+            assert_eq!(bits(&vector), bits(&expected), "{sentence:?}");
+        }
     }
 }
 

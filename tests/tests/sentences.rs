@@ -108,7 +108,7 @@ fn sentences_finish_while_they_are_typed() {
 
 #[test]
 fn time_is_linear() {
-    // Each would take hours if some rule looked over the rest of the text at every place.
+    // Each would take minutes if some rule looked over the rest of the text at every place.
     for unit in [
         ".",
         "!",
@@ -142,7 +142,7 @@ fn time_is_linear() {
         "-",
         "x",
     ] {
-        let text = unit.repeat((4 << 20) / unit.len());
+        let text = unit.repeat((1 << 20) / unit.len());
         let start = std::time::Instant::now();
         let bytes: usize = sentences(text.as_bytes()).map(<[u8]>::len).sum();
         assert!(bytes <= text.len());
