@@ -8,6 +8,7 @@ use zeroize::Zeroize;
 
 use crate::depth::{self, CODES, DepthLevels, MAX_SENTENCES};
 use crate::epsilon::Epsilon;
+use crate::ledger::Grant;
 use crate::lexicon::{Lexicon, MAX_LEXICON_DIMENSION};
 use crate::pack::format::MAX_WIDTH;
 use crate::pack::{DepthSection, Pack};
@@ -35,7 +36,8 @@ use crate::sentences::sentences;
 /// - (ε/2)-DP for **add/remove-one**: one sentence more or less, the number of sentences being
 ///   private, as long as neither document is cut at `K` sentences (if one is: ε).
 ///
-/// There is no δ. j changed sentences: j·ε. Several releases of the same sentences add up.
+/// There is no δ. j changed sentences: j·ε. Several releases of the same sentences add up: each takes a
+/// [`Grant`], which a [`ledger`](crate::ledger) gives as long as its budget lasts.
 ///
 /// # Assumptions
 /// - Each sentence is encoded **alone**: no context window over other sentences, no batch whose
@@ -294,7 +296,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ///
     /// # Errors
     /// [`DocumentError::Entropy`] if the source failed or gave nothing but zeroes: nothing was
-    /// drawn, the sentences are still there. [`DocumentError::Selection`] cannot occur with a
+    /// drawn, the sentences are still there, the grant is spent. [`DocumentError::Selection`] cannot occur with a
     /// parsed pack.
     ///
     /// # Cost
@@ -302,10 +304,11 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// [`Rule::words`]`(m)` words of ChaCha12.
     pub fn release<E: Entropy + ?Sized>(
         &mut self,
-        epsilon: Epsilon,
+        grant: Grant,
         rule: Rule,
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
+        let epsilon = grant.epsilon();
         let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
         // Without a sentence the rows are not there yet.
         self.fill();
@@ -427,7 +430,7 @@ impl fmt::Display for DocumentError {
             Self::Full { limit } => {
                 write!(f, "the document already has {limit} sentences, its limit; release it or leave the rest out")
             }
-            Self::Entropy => f.write_str("the entropy source failed; nothing was released, try again"),
+            Self::Entropy => f.write_str("the entropy source failed; nothing was released, try again with a new grant"),
             Self::Selection(error) => error.fmt(f),
         }
     }

@@ -59,7 +59,7 @@ pub fn words(text: &str) -> impl Iterator<Item = Word> + '_ {
 
 /// The words of the valid parts of a text; the same as the words of the text with every invalid
 /// part replaced by a character that belongs to no word.
-fn words_lossy(text: &[u8]) -> impl Iterator<Item = Word> + '_ {
+pub(crate) fn words_lossy(text: &[u8]) -> impl Iterator<Item = Word> + '_ {
     text.utf8_chunks().flat_map(|chunk| words(chunk.valid()))
 }
 

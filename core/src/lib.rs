@@ -13,7 +13,9 @@
 //! # Smallest example
 //!
 //! ```no_run
-//! use undertone_core::{document::Document, epsilon::Epsilon, pack::Pack, rng::Entropy, select::Rule};
+//! use undertone_core::{
+//!     document::Document, ledger::Grant, pack::Pack, rng::Entropy, select::Rule,
+//! };
 //!
 //! fn release(
 //!     pack_bytes: &[u8],
@@ -25,8 +27,8 @@
 //!     for embedding in embeddings {
 //!         document.push(embedding)?;
 //!     }
-//!     let epsilon: Epsilon = "10".parse()?;
-//!     Ok(document.release(epsilon, Rule::PermuteAndFlip, entropy)?.to_bytes())
+//!     let grant = Grant::unrecorded("10".parse()?);
+//!     Ok(document.release(grant, Rule::PermuteAndFlip, entropy)?.to_bytes())
 //! }
 //! ```
 //!
@@ -36,7 +38,7 @@
 //! [`lexicon`] turns a sentence into a vector without a neural runtime; [`recode`] is an optional network behind the encoder; [`scores`] and [`depth`]
 //! reduce a document to integer levels; [`select`](mod@select) draws from levels; [`document`] is the one public way
 //! from private sentences to a [`release`]. [`embedding`] releases a vector with the noise of [`laplace`],
-//! [`words`] a bag of words. [`epsilon`] and [`rng`] hold the parameters and the randomness they share.
+//! [`words`] a bag of words. Each takes a grant of the [`ledger`], the privacy budget. [`epsilon`] and [`rng`] hold the parameters and the randomness they share.
 //! [`hazmat`] is for auditors.
 //!
 //! # Errors
@@ -65,6 +67,7 @@ pub mod epsilon;
 mod fixed;
 pub mod hazmat;
 pub mod laplace;
+pub mod ledger;
 pub mod lexicon;
 pub mod pack;
 pub mod recode;

@@ -19,6 +19,7 @@ use crate::embedding::Projection;
 use crate::fixed::{EXPONENTS, Scale};
 use crate::lexicon::Lexicon;
 use crate::recode::Recoder;
+use crate::release::Mechanism;
 use crate::scores::ScoresSection;
 use crate::select::MAX_CANDIDATES;
 
@@ -405,6 +406,12 @@ impl<'a> Pack<'a> {
         let depth = self.depth.map(|depth| depth.candidates());
         let scores = self.scores.map(|scores| scores.candidates());
         scores.or(depth).unwrap_or(0)
+    }
+
+    /// How a release is selected: by scores, if the pack has any. `None` if it has no candidates.
+    pub fn mechanism(&self) -> Option<Mechanism> {
+        let scores = self.scores.map(|_| Mechanism::SentenceScores);
+        scores.or(self.depth.map(|_| Mechanism::SentenceDepth))
     }
 
     /// The network between encoder and selector, if the pack has one.

@@ -4,6 +4,7 @@ use undertone_core::document::{Document, DocumentError};
 use undertone_core::embedding::{Embedding, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
+use undertone_core::ledger::Grant;
 use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Mechanism, Release, VectorRelease};
@@ -126,7 +127,12 @@ fn use_projection(pack: &Pack<'_>, projection: &Projection<'_>, input: &[u8]) {
                     *x = f32::from_le_bytes(*bytes);
                 }
                 let mut out = vec![0; mechanism.release_bytes()];
-                let written = mechanism.release(&x, &mut Repeated(&[1]), &mut out);
+                let written = mechanism.release(
+                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    &x,
+                    &mut Repeated(&[1]),
+                    &mut out,
+                );
                 assert_eq!(written, Ok(out.len()));
                 let release = VectorRelease::from_bytes(&out).expect("what was written");
                 assert_eq!(release.pack_id(), pack.id());
@@ -216,11 +222,11 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     let epsilon = Epsilon::from_micro(micro).expect("in range");
     for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
         assert_eq!(
-            document.release(epsilon, rule, &mut Repeated(&[])),
+            document.release(Grant::unrecorded(epsilon), rule, &mut Repeated(&[])),
             Err(DocumentError::Entropy)
         );
         let mut entropy = Repeated(tail);
-        let released = document.release(epsilon, rule, &mut entropy);
+        let released = document.release(Grant::unrecorded(epsilon), rule, &mut entropy);
         if !entropy.works() {
             assert_eq!(released, Err(DocumentError::Entropy));
             assert_eq!(document.sentences(), pushed);

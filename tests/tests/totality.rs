@@ -9,6 +9,7 @@ use undertone_core::document::{Document, DocumentError};
 use undertone_core::embedding::{Embedding, EmbeddingError, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::LaplaceError;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::format::{
     DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, PHRASES_TAG, PROJECTION_TAG,
     PhrasesHead, ProjectionHead, RECODER_TAG, RecoderHead, SCORES_TAG, ScoresHead,
@@ -131,7 +132,11 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             let candidates = pack.candidates();
             for rule in RULES {
                 let release = document
-                    .release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[1; 32]))
+                    .release(
+                        Grant::unrecorded(Epsilon::MAX),
+                        rule,
+                        &mut FixedEntropy::new(&[1; 32]),
+                    )
                     .expect("entropy");
                 assert!(release.candidate() < candidates);
             }
@@ -152,7 +157,7 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
         let written = bag.release(
             1,
             mechanism,
-            Epsilon::MAX,
+            Grant::unrecorded(Epsilon::MAX),
             &mut FixedEntropy::new(&[1; 32]),
             &mut out,
         );
@@ -188,8 +193,12 @@ fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
             )),
             Ok(mechanism) => {
                 let mut out = vec![0; mechanism.release_bytes()];
-                let length =
-                    mechanism.release(embedding, &mut FixedEntropy::new(&[1; 32]), &mut out);
+                let length = mechanism.release(
+                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    embedding,
+                    &mut FixedEntropy::new(&[1; 32]),
+                    &mut out,
+                );
                 assert_eq!(length, Ok(out.len()));
                 let release = VectorRelease::from_bytes(&out).expect("a release");
                 assert_eq!(release.coordinates().len(), projection.n_rows());
@@ -575,7 +584,12 @@ fn vector_releases_are_read_from_any_bytes() {
     let mechanism = Embedding::new(5, 0, Noise::Laplace, Epsilon::MAX).expect("in range");
     let mut good = vec![0; mechanism.release_bytes()];
     mechanism
-        .release(&[0.5; 5], &mut FixedEntropy::new(&[1; 32]), &mut good)
+        .release(
+            Grant::unrecorded(Epsilon::MAX),
+            &[0.5; 5],
+            &mut FixedEntropy::new(&[1; 32]),
+            &mut good,
+        )
         .expect("entropy");
     let whole = VectorRelease::from_bytes(&good).expect("a release");
     for bit in 0..good.len() * 8 {
@@ -872,7 +886,11 @@ fn documents_need_no_heap_whatever_the_candidates() {
                     let _ = document.push_sentence("She isn’t in the GARDEN");
                 }
                 document
-                    .release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[7; 32]))
+                    .release(
+                        Grant::unrecorded(Epsilon::MAX),
+                        rule,
+                        &mut FixedEntropy::new(&[7; 32]),
+                    )
                     .expect("entropy");
             }
             if let Ok(vocabulary) = Vocabulary::new(&pack) {
@@ -889,7 +907,14 @@ fn documents_need_no_heap_whatever_the_candidates() {
                 let mut out = [0; VectorRelease::bytes(1024)];
                 let entropy = &mut FixedEntropy::new(&[7; 32]);
                 Embedding::projected(projection, 1, noise, Epsilon::MAX)
-                    .and_then(|mechanism| mechanism.release(&[0.25; 3], entropy, &mut out))
+                    .and_then(|mechanism| {
+                        mechanism.release(
+                            Grant::unrecorded(mechanism.laplace().epsilon()),
+                            &[0.25; 3],
+                            entropy,
+                            &mut out,
+                        )
+                    })
                     .expect("a projection of the tests");
             }
         });
