@@ -85,6 +85,15 @@ fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) {
             .arg("--vectors")
             .arg(golden(vectors)));
     }
+    for (pack, sentences) in [
+        ("golden.pack", "sentences.txt"),
+        ("golden-recoded.pack", "sentences-phrases.txt"),
+    ] {
+        run(consumer()
+            .arg(golden(pack))
+            .arg("--sentences")
+            .arg(golden(sentences)));
+    }
     // It wants directions, too.
     for pack in PACKS {
         if pack != "golden-scores.pack" {
