@@ -122,8 +122,7 @@ def counter(integer):
                     a, b, c, e = s[l, j], s[l + 1, j], s[l + 2, j], s[l + 3, j]
                     for i in range(n):
                         x = row[i]
-                        four = integer(a >= x) + integer(b >= x) + integer(c >= x) + integer(e >= x)
-                        h[i] += integer(four)
+                        h[i] += integer(integer(a >= x) + integer(b >= x) + integer(c >= x) + integer(e >= x))
                     l += 4
                 while l < k:
                     a = s[l, j]
@@ -181,8 +180,8 @@ def depth(program, d, m, p, k):
     f, s = candidates @ directions.T, sentences @ directions.T
     turned, columns = np.ascontiguousarray(directions.T), np.ascontiguousarray(f.T)
     f32, u8 = counter(np.int32), counter(np.uint8)
-    scale = np.float32(127 / (4 * f.std()))
-    quantise = lambda x: np.clip((x - f.mean()) * scale + 128, 0, 255).astype(np.uint8)
+    scale, mean = np.float32(127 / (4 * f.std())), f.mean()
+    quantise = lambda x: np.clip((x - mean) * scale + 128, 0, 255).astype(np.uint8)
     columns8 = quantise(columns)
     assert np.array_equal(f32(s, columns), naive_utility(s, f))
 
