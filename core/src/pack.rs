@@ -12,11 +12,10 @@ use core::fmt;
 
 use sha2::{Digest, Sha256};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
-use zeroize::Zeroize;
 
-use crate::depth::CODES;
 use crate::embedding::Projection;
 use crate::fixed::{EXPONENTS, Scale};
+use crate::kernels::{Backend, wipe};
 use crate::lexicon::Lexicon;
 use crate::recode::Recoder;
 use crate::scores::ScoresSection;
@@ -634,15 +633,20 @@ impl<'a> DepthSection<'a> {
         self.scale
     }
 
-    /// `[p]` rows of one weight per coordinate.
-    pub(crate) fn directions(&self) -> impl Iterator<Item = &'a [I16]> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
-        self.directions.chunks_exact(self.dimension.max(1))
+    /// Adds to the projections what the fixed-point coordinates from `start` on contribute.
+    pub(crate) fn add_projections(
+        &self,
+        backend: Backend,
+        start: usize,
+        fixed: &[i16],
+        sums: &mut [i64],
+    ) {
+        backend.add_products(self.directions, self.dimension, start, fixed, sums);
     }
 
     /// `[p]` rows of 255 bucket boundaries.
-    pub(crate) fn boundaries(&self) -> impl Iterator<Item = &'a [I32]> {
-        self.boundaries.chunks_exact(BOUNDARIES)
+    pub(crate) fn boundaries(&self) -> impl Iterator<Item = &'a [I32; BOUNDARIES]> {
+        self.boundaries.as_chunks().0.iter()
     }
 
     /// `[p]` rows of one code per candidate.
@@ -657,14 +661,24 @@ impl<'a> DepthSection<'a> {
     /// `embedding`: `[dimension]` f32, any bits; `out`: `[p]`. Coordinates and directions that one
     /// side lacks count as 0.
     pub fn projections(&self, recoder: Option<&Recoder<'_>>, embedding: &[f32], out: &mut [i64]) {
+        self.projections_on(Backend::best(), recoder, embedding, out);
+    }
+
+    pub(crate) fn projections_on(
+        &self,
+        backend: Backend,
+        recoder: Option<&Recoder<'_>>,
+        embedding: &[f32],
+        out: &mut [i64],
+    ) {
         match recoder {
-            None => crate::depth::project(self, embedding, out),
+            None => crate::depth::project(backend, self, embedding, out),
             Some(recoder) => {
                 let mut recoded = [0; format::MAX_WIDTH as usize];
-                recoder.recode(embedding, &mut recoded);
+                recoder.recode_on(backend, embedding, &mut recoded);
                 out.fill(0);
-                crate::depth::project_from(self, 0, &recoded, out);
-                recoded.zeroize();
+                self.add_projections(backend, 0, &recoded, out);
+                wipe(&mut recoded);
             }
         }
     }
@@ -677,13 +691,13 @@ impl<'a> DepthSection<'a> {
 
     /// The code of a projection: how many of a direction's boundaries it reaches. Monotone in the
     /// projection whatever the boundaries, and branch-free.
-    pub(crate) fn code(&self, projection: i64, boundaries: &[I32]) -> u8 {
-        const { assert!(CODES == 256) };
-        let input = self.bucket_input(projection);
-        boundaries
-            .iter()
-            .map(|boundary| u8::from(boundary.get() <= input))
-            .fold(0, u8::wrapping_add)
+    pub(crate) fn code(
+        &self,
+        backend: Backend,
+        projection: i64,
+        boundaries: &[I32; BOUNDARIES],
+    ) -> u8 {
+        backend.reached(boundaries, self.bucket_input(projection))
     }
 
     /// The codes of one embedding's projections: how the writer of a pack codes its candidates.
@@ -691,7 +705,7 @@ impl<'a> DepthSection<'a> {
     /// `projections`, `out`: `[p]`.
     pub fn codes_of(&self, projections: &[i64], out: &mut [u8]) {
         for ((code, projection), row) in out.iter_mut().zip(projections).zip(self.boundaries()) {
-            *code = self.code(*projection, row);
+            *code = self.code(Backend::best(), *projection, row);
         }
     }
 }
