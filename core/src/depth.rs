@@ -35,20 +35,6 @@ pub const CODES: usize = 256;
 /// The most sentences a document can count, because counts are bytes.
 pub const MAX_SENTENCES: usize = 255;
 
-/// What is kept of a document: for each direction and code, the number of sentences at or above it.
-///
-/// Adds the sentence with these projections. Beyond [`MAX_SENTENCES`] counts would stop at 255.
-pub(crate) fn add<const P: usize>(
-    backend: Backend,
-    section: &DepthSection<'_>,
-    projections: &[i64],
-    rows: &mut Rows<P>,
-) {
-    for ((sum, counts), boundaries) in projections.iter().zip(rows).zip(section.boundaries()) {
-        backend.count_up_to(counts, section.code(backend, *sum, boundaries));
-    }
-}
-
 /// The projections of one embedding, as exact integers.
 pub(crate) fn project(
     backend: Backend,
@@ -88,18 +74,14 @@ impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
     fn for_each_block(&self, mut visit: impl FnMut(&[u8])) {
         let candidates = self.section.candidates() as usize;
         let mut block = [0u8; BLOCK];
-        let mut table = [0u8; CODES];
         let mut start = 0;
         while start < candidates {
             let len = BLOCK.min(candidates - start);
             let depths = block.get_mut(..len).unwrap_or_default();
             depths.fill(u8::MAX);
             for (codes, at_least) in self.section.codes().zip(self.rows.iter()) {
-                for (depth, above) in table.iter_mut().zip(at_least) {
-                    *depth = (*above).min(self.sentences.saturating_sub(*above));
-                }
                 let codes = codes.get(start..start + len).unwrap_or_default();
-                self.backend.lower(depths, codes, &table);
+                self.backend.lower(depths, codes, at_least, self.sentences);
             }
             for depth in depths.iter_mut() {
                 *depth = (self.sentences / 2).saturating_sub(*depth);
@@ -108,6 +90,5 @@ impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
             start += len;
         }
         wipe(&mut block);
-        wipe(&mut table);
     }
 }

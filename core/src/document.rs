@@ -6,7 +6,7 @@ use core::num::NonZero;
 use heapless::Vec;
 use zeroize::Zeroize;
 
-use crate::depth::{self, CODES, DepthLevels, MAX_SENTENCES};
+use crate::depth::{CODES, DepthLevels, MAX_SENTENCES};
 use crate::epsilon::Epsilon;
 use crate::kernels::{Backend, wipe};
 use crate::lexicon::{Lexicon, MAX_LEXICON_DIMENSION};
@@ -167,7 +167,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 let mut projections = [0i64; P];
                 let recoder = self.recoder.as_ref();
                 section.projections_on(self.backend, recoder, embedding, &mut projections);
-                depth::add(self.backend, &section, &projections, &mut self.rows);
+                // A count stops at 255, which is as many sentences as there may be.
+                section.count(self.backend, &projections, &mut self.rows);
                 wipe(&mut projections);
             }
             Selector::Scores(section) => {

@@ -13,6 +13,7 @@ use core::fmt;
 use sha2::{Digest, Sha256};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
+use crate::depth::CODES;
 use crate::embedding::Projection;
 use crate::fixed::{EXPONENTS, Scale};
 use crate::kernels::{Backend, wipe};
@@ -644,9 +645,9 @@ impl<'a> DepthSection<'a> {
         backend.add_products(self.directions, self.dimension, start, fixed, sums);
     }
 
-    /// `[p]` rows of 255 bucket boundaries.
-    pub(crate) fn boundaries(&self) -> impl Iterator<Item = &'a [I32; BOUNDARIES]> {
-        self.boundaries.as_chunks().0.iter()
+    /// Adds the sentence with these projections to the rows of a document's state.
+    pub(crate) fn count(&self, backend: Backend, projections: &[i64], rows: &mut [[u8; CODES]]) {
+        backend.count(projections, self.shift, self.boundaries, rows);
     }
 
     /// `[p]` rows of one code per candidate.
@@ -686,28 +687,28 @@ impl<'a> DepthSection<'a> {
     /// The integer that is compared with the bucket boundaries: the projection shifted right and
     /// clamped.
     pub fn bucket_input(&self, projection: i64) -> i32 {
-        (projection >> self.shift).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+        bucket_input(projection, self.shift)
     }
 
-    /// The code of a projection: how many of a direction's boundaries it reaches. Monotone in the
-    /// projection whatever the boundaries, and branch-free.
-    pub(crate) fn code(
-        &self,
-        backend: Backend,
-        projection: i64,
-        boundaries: &[I32; BOUNDARIES],
-    ) -> u8 {
-        backend.reached(boundaries, self.bucket_input(projection))
-    }
-
-    /// The codes of one embedding's projections: how the writer of a pack codes its candidates.
+    /// The codes of one embedding's projections: how the writer of a pack codes its candidates. A code is the
+    /// number of a direction's boundaries that the projection reaches: monotone in the projection whatever the
+    /// boundaries, and branch-free.
     ///
     /// `projections`, `out`: `[p]`.
     pub fn codes_of(&self, projections: &[i64], out: &mut [u8]) {
-        for ((code, projection), row) in out.iter_mut().zip(projections).zip(self.boundaries()) {
-            *code = self.code(Backend::best(), *projection, row);
+        const { assert!(CODES == 256) };
+        let backend = Backend::best();
+        let boundaries = self.boundaries.as_chunks().0;
+        for ((code, projection), boundaries) in out.iter_mut().zip(projections).zip(boundaries) {
+            *code = backend.reached(boundaries, self.bucket_input(*projection));
         }
     }
+}
+
+/// [`DepthSection::bucket_input`]. The shift is below 32.
+#[inline(always)]
+pub(crate) fn bucket_input(projection: i64, shift: u32) -> i32 {
+    (projection >> (shift & 31)).clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
 /// Why bytes are not a pack that this version reads.

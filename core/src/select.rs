@@ -317,7 +317,7 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
     let drawn = if (1..=MAX_CANDIDATES).contains(&candidates) {
         weigh(used, rule, ratio);
         Ok(match rule {
-            Rule::PermuteAndFlip => permute_and_flip(used, candidates, rng),
+            Rule::PermuteAndFlip => permute_and_flip::<B, R>(used, candidates, rng),
             Rule::Exponential => exponential(used, rng),
         })
     } else {
@@ -384,35 +384,44 @@ const COINS: usize = 64;
 
 /// Tosses one coin per candidate, level by level, then draws a head. Returns its level and its
 /// rank among the candidates of that level.
-fn permute_and_flip<R: Rng + ?Sized>(bins: &mut [Bin], candidates: u32, rng: &mut R) -> (u8, u32) {
-    let last = bins.len().saturating_sub(1);
-    let candidates_of = |bins: &[Bin], index: usize| bins.get(index).map_or(0, |b| b.candidates);
+fn permute_and_flip<const B: usize, R: Rng + ?Sized>(
+    bins: &mut [Bin],
+    candidates: u32,
+    rng: &mut R,
+) -> (u8, u32) {
+    // The candidates of the level behind each.
+    let mut following = [0u32; B];
+    for (following, bin) in following.iter_mut().zip(bins.iter().skip(1)) {
+        *following = bin.candidates;
+    }
     let mut words = [[0u8; 8]; COINS];
     let mut cursor: usize = 0;
-    let mut left = candidates_of(bins, 0);
+    // Coins left to the level when this one is tossed.
+    let mut left = bins.first().map_or(0, |bin| bin.candidates as i32 - 1);
     let mut heads: u32 = 0;
     let mut to_toss = candidates as usize;
     while to_toss > 0 {
         let coins = words.get_mut(..to_toss.min(COINS)).unwrap_or_default();
         rng.fill_bytes(coins.as_flattened_mut());
         for coin in coins.iter() {
-            // Read before it is known whether this coin is the last of its level, which the next coin
-            // then need not wait for.
-            let following = candidates_of(bins, (cursor + 1).min(last));
+            // While there are coins, the cursor is at a level.
             if let Some(bin) = bins.get_mut(cursor) {
                 // Heads iff word < weight.
                 heads += u32::from(u64::from_le_bytes(*coin) <= bin.weight_minus_one);
                 bin.heads = heads;
             }
+            // All ones after the last coin of a level; as the sign of a number, since compilers make no
+            // branch of that. There are at most 2^16 coins.
+            let next = following.get(cursor).copied().unwrap_or(0);
             left = left.wrapping_sub(1);
-            let done = left.ct_eq(&0);
-            left.conditional_assign(&following, done);
-            heads.conditional_assign(&0, done);
-            // Behind the last level there is no coin.
-            cursor = (cursor + usize::from(done.unwrap_u8())).min(last);
+            let done = (left >> 31) as u32;
+            left = left.wrapping_add((next & done) as i32);
+            heads &= !done;
+            cursor += (done & 1) as usize;
         }
         to_toss -= coins.len();
     }
+    wipe(&mut following);
     wipe(words.as_flattened_mut());
     // The best level always shows heads, so there is one to draw.
     draw_level(bins, |bin| u128::from(bin.heads), rng)
@@ -450,7 +459,7 @@ fn draw_level<R: Rng + ?Sized>(
 }
 
 /// Levels looked at together.
-const CHUNK: usize = 64;
+const CHUNK: usize = 128;
 
 /// The index of the candidate with this rank among the candidates of a level. Visits all of them: keeps a
 /// copy of the chunk that has the candidate, and looks into that.

@@ -52,13 +52,13 @@ fn main() -> ExitCode {
     let matrix = |name, rows| floats(&Path::new(folder).join(name), rows, d);
     let (candidates, sentences) = (matrix("candidates", m), matrix("sentences", k));
 
-    let bytes = depth_pack(&candidates, &matrix("directions", p));
-    let pack = Pack::parse(&bytes).expect("a pack");
+    let bytes = mapped(&depth_pack(&candidates, &matrix("directions", p)));
+    let pack = Pack::parse(bytes).expect("a pack");
     let mut document = Doc::new(&pack).expect("few directions");
     let mut full = filled(&pack, &sentences);
 
-    let bytes = scores_pack(&candidates);
-    let scores = Pack::parse(&bytes).expect("a pack");
+    let bytes = mapped(&scores_pack(&candidates));
+    let scores = Pack::parse(bytes).expect("a pack");
     // More candidates than it holds have no scores measured.
     let mut scored = Doc::new(&scores).ok();
 
@@ -188,6 +188,15 @@ fn depth_pack(candidates: &[Vec<f32>], directions: &[Vec<f32>]) -> Vec<u8> {
         *codes = column.iter().map(reached).collect();
     }
     parts.to_pack()
+}
+
+/// The pack where a mapped file would be: at the start of a line of the cache.
+fn mapped(pack: &[u8]) -> &'static [u8] {
+    let room = vec![0; pack.len() + 64].leak();
+    let start = room.as_ptr().align_offset(64);
+    let place = &mut room[start..start + pack.len()];
+    place.copy_from_slice(pack);
+    place
 }
 
 /// The candidates themselves as heads, with scores from 0 to 8.

@@ -3,13 +3,11 @@
 
 use core::arch::aarch64::*;
 
-use zerocopy::little_endian::{I16, I32};
+use zerocopy::little_endian::I16;
 use zerocopy::transmute;
 
 use super::portable;
-use crate::pack::format::BOUNDARIES;
-
-pub(super) use portable::{count_equal, count_up_to, reached, scores};
+pub(super) use portable::{count, count_equal, reached, scores};
 
 #[target_feature(enable = "neon")]
 pub(super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
@@ -65,8 +63,9 @@ pub(super) fn add_products(
 
 /// `tbl` looks up 64 entries and gives 0 beyond them, `tbx` leaves what is there.
 #[target_feature(enable = "neon")]
-pub(super) fn lower(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
-    let [first, second, third, fourth]: [uint8x16x4_t; 4] = transmute!(*table);
+pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sentences: u8) {
+    let [first, second, third, fourth]: [uint8x16x4_t; 4] =
+        transmute!(portable::table(at_least, sentences));
     let (chunks, rest) = codes.as_chunks::<16>();
     let (depth_chunks, depth_rest) = depths
         .split_at_mut_checked(chunks.len() * 16)
@@ -81,7 +80,7 @@ pub(super) fn lower(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
         }
         *depths = transmute!(vminq_u8(transmute!(*depths), found));
     }
-    portable::lower(depth_rest, rest, table);
+    portable::lower(depth_rest, rest, at_least, sentences);
 }
 
 #[target_feature(enable = "neon")]

@@ -20,6 +20,8 @@
 #![allow(unsafe_code)]
 
 mod portable;
+#[cfg(test)]
+mod tests;
 
 #[cfg(all(
     target_arch = "aarch64",
@@ -46,8 +48,9 @@ use crate::pack::format::{BOUNDARIES, MAX_WIDTH};
 /// The most coordinates that a kernel takes at a time.
 pub(crate) const WIDTH: usize = MAX_WIDTH as usize;
 
-/// The most candidates that a kernel takes at a time.
-pub(crate) const BLOCK: usize = 1024;
+/// The most candidates that a kernel takes at a time. Small processors have little stack; large ones look up
+/// a table sooner than they set it up.
+pub(crate) const BLOCK: usize = if usize::BITS >= 64 { 4096 } else { 1024 };
 
 /// A set of kernels that this processor has the instructions for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,6 +225,8 @@ impl Backend {
     ) {
         let length = x.len().min(WIDTH).min(width.saturating_sub(start));
         let x = x.get(..length).unwrap_or_default();
+        let rows = sums.len().min(matrix.len() / width.max(1));
+        let sums = sums.get_mut(..rows).unwrap_or_default();
         run!(self, add_products(matrix, width, start, x, sums));
     }
 
@@ -231,16 +236,34 @@ impl Backend {
         run!(self, reached(boundaries, input))
     }
 
-    /// Adds 1 to the counts of 0 to `code`, up to 255.
+    /// Adds a sentence to a document's state, of a row of 256 counts for each direction. Its code on a
+    /// direction is the number of boundaries that are `sum` or less, once shifted right; the counts of 0 to
+    /// that code rise by 1, up to 255.
     #[inline]
-    pub(crate) fn count_up_to(self, counts: &mut [u8; 256], code: u8) {
-        run!(self, count_up_to(counts, code));
+    pub(crate) fn count(
+        self,
+        sums: &[i64],
+        shift: u32,
+        boundaries: &[I32],
+        rows: &mut [[u8; 256]],
+    ) {
+        run!(self, count(sums, shift, boundaries.as_chunks().0, rows));
     }
 
-    /// Lowers each of up to [`BLOCK`] depths to what the table says of the candidate's code.
+    /// Lowers each of up to [`BLOCK`] depths to min(h, k − h), with k the number of sentences and h how many
+    /// of them are at or above the candidate's code.
     #[inline]
-    pub(crate) fn lower(self, depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
-        run!(self, lower(depths, codes, table));
+    pub(crate) fn lower(
+        self,
+        depths: &mut [u8],
+        codes: &[u8],
+        at_least: &[u8; 256],
+        sentences: u8,
+    ) {
+        let both = depths.len().min(codes.len());
+        let depths = depths.get_mut(..both).unwrap_or_default();
+        let codes = codes.get(..both).unwrap_or_default();
+        run!(self, lower(depths, codes, at_least, sentences));
     }
 
     /// How many of the levels are this one.
@@ -254,6 +277,8 @@ impl Backend {
     #[inline]
     pub(crate) fn products(self, matrix: &[i8], x: &[i16], products: &mut [i64]) {
         let x = x.get(..x.len().min(WIDTH)).unwrap_or_default();
+        let rows = products.len().min(matrix.len() / x.len().max(1));
+        let products = products.get_mut(..rows).unwrap_or_default();
         run!(self, products(matrix, x, products));
     }
 

@@ -3,8 +3,9 @@
 
 use zerocopy::little_endian::{I16, I32};
 
-use super::WIDTH;
+use super::{WIDTH, wipe};
 use crate::fixed::to_fixed as one_to_fixed;
+use crate::pack::bucket_input;
 use crate::pack::format::BOUNDARIES;
 
 #[inline(always)]
@@ -46,6 +47,18 @@ pub(super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
         .sum::<i32>() as u8
 }
 
+#[inline(always)]
+pub(super) fn count(
+    sums: &[i64],
+    shift: u32,
+    boundaries: &[[I32; BOUNDARIES]],
+    rows: &mut [[u8; 256]],
+) {
+    for ((sum, boundaries), counts) in sums.iter().zip(boundaries).zip(rows) {
+        count_up_to(counts, reached(boundaries, bucket_input(*sum, shift)));
+    }
+}
+
 /// 0 to 255.
 const CODES: [u8; 256] = {
     let mut codes = [0; 256];
@@ -66,12 +79,24 @@ pub(super) fn count_up_to(counts: &mut [u8; 256], code: u8) {
 }
 
 #[inline(always)]
-pub(super) fn lower(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
+pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sentences: u8) {
+    let mut table = table(at_least, sentences);
     for (depth, code) in depths.iter_mut().zip(codes) {
         // The codes of candidates are public.
         let here = table.get(usize::from(*code)).copied().unwrap_or(0);
         *depth = (*depth).min(here);
     }
+    wipe(&mut table);
+}
+
+/// min(h, k − h) for each code.
+#[inline(always)]
+pub(super) fn table(at_least: &[u8; 256], sentences: u8) -> [u8; 256] {
+    let mut table = [0; 256];
+    for (depth, above) in table.iter_mut().zip(at_least) {
+        *depth = (*above).min(sentences.saturating_sub(*above));
+    }
+    table
 }
 
 #[inline(always)]

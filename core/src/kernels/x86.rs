@@ -7,6 +7,7 @@ use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
 use super::{WIDTH, portable, wipe};
+use crate::pack::bucket_input;
 use crate::pack::format::BOUNDARIES;
 
 cpufeatures::new!(cpu_avx2, "avx2");
@@ -112,17 +113,27 @@ pub(super) mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(in super::super) fn count_up_to(counts: &mut [u8; 256], code: u8) {
-        portable::count_up_to(counts, code);
+    pub(in super::super) fn count(
+        sums: &[i64],
+        shift: u32,
+        boundaries: &[[I32; BOUNDARIES]],
+        rows: &mut [[u8; 256]],
+    ) {
+        portable::count(sums, shift, boundaries, rows);
     }
 
     /// `vpshufb` looks up 16 entries, and gives 0 where the index is negative. Eight such tables, of the
     /// differences between one and the next, make 128 entries: the index falls by 16 from table to table, and
     /// once it is negative nothing is added any more. Codes from 128 on are negative from the start.
     #[target_feature(enable = "avx2")]
-    pub(in super::super) fn lower(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
+    pub(in super::super) fn lower(
+        depths: &mut [u8],
+        codes: &[u8],
+        at_least: &[u8; 256],
+        sentences: u8,
+    ) {
         const AT_A_TIME: usize = 4;
-        let tables: [__m128i; 16] = transmute!(*table);
+        let tables: [__m128i; 16] = transmute!(portable::table(at_least, sentences));
         let mut steps = [_mm256_setzero_si256(); 16];
         let mut before = _mm_setzero_si128();
         for (number, (step, table)) in steps.iter_mut().zip(tables).enumerate() {
@@ -171,7 +182,21 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn count_equal(levels: &[u8], level: u8) -> u32 {
-        portable::count_equal(levels, level)
+        let (chunks, rest) = levels.as_chunks::<32>();
+        let wanted = _mm256_set1_epi8(level as i8);
+        let mut total = _mm256_setzero_si256();
+        // So many that a byte can count.
+        for chunks in chunks.chunks(255) {
+            let mut counts = _mm256_setzero_si256();
+            for chunk in chunks {
+                let same = _mm256_cmpeq_epi8(transmute!(*chunk), wanted);
+                counts = _mm256_sub_epi8(counts, same);
+            }
+            let sums = _mm256_sad_epu8(counts, _mm256_setzero_si256());
+            total = _mm256_add_epi64(total, sums);
+        }
+        let [a, b, c, d]: [u64; 4] = transmute!(total);
+        (a + b + c + d) as u32 + portable::count_equal(rest, level)
     }
 
     #[target_feature(enable = "avx2")]
@@ -216,6 +241,10 @@ pub(super) mod avx2 {
 pub(super) mod avx512 {
     use super::*;
 
+    /// At the start of a line of the cache, so that no vector lies in two.
+    #[repr(align(64))]
+    struct Line<T>(T);
+
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
         avx2::to_fixed(coordinates, scale, fixed);
@@ -224,42 +253,91 @@ pub(super) mod avx512 {
     /// A coordinate is 256·high + low, with a signed and an unsigned byte, so that sums of products of each
     /// with weights fit 32 bits.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    pub(in super::super) fn add_products(
-        matrix: &[I16],
+    pub(in super::super) fn add_products<'m>(
+        matrix: &'m [I16],
         width: usize,
         start: usize,
         x: &[i16],
         sums: &mut [i64],
     ) {
-        let mut high = [0i16; WIDTH];
-        let mut low = [0i16; WIDTH];
-        for ((x, high), low) in x.iter().zip(&mut high).zip(&mut low) {
+        let (mut high, mut low) = (Line([0i16; WIDTH]), Line([0i16; WIDTH]));
+        for ((x, high), low) in x.iter().zip(&mut high.0).zip(&mut low.0) {
             *high = x >> 8;
             *low = x & 255;
         }
-        let end = start + x.len();
         let whole = x.len() / 32 * 32;
-        let x_rest = x.get(whole..).unwrap_or_default();
-        let (high_chunks, _) = high.get(..whole).unwrap_or_default().as_chunks::<32>();
-        let (low_chunks, _) = low.get(..whole).unwrap_or_default().as_chunks::<32>();
-        for (sum, row) in sums.iter_mut().zip(matrix.chunks_exact(width.max(1))) {
+        let (high_chunks, _) = high.0.get(..whole).unwrap_or_default().as_chunks();
+        let (low_chunks, _) = low.0.get(..whole).unwrap_or_default().as_chunks();
+        let halves = (high_chunks, low_chunks);
+        let end = start + x.len();
+        let row_of = |row: &'m [I16]| {
             let row = row.get(start..end).unwrap_or_default();
-            let (row, rest) = row.split_at_checked(whole).unwrap_or_default();
-            let mut highs = _mm512_setzero_si512();
-            let mut lows = _mm512_setzero_si512();
-            let chunks = row.as_chunks::<32>().0.iter();
-            for ((w, high), low) in chunks.zip(high_chunks).zip(low_chunks) {
+            row.split_at_checked(whole).unwrap_or_default()
+        };
+        let x_rest = x.get(whole..).unwrap_or_default();
+        // Four rows at a time: each load of x serves all, and no sum waits for another.
+        let mut rows = matrix.chunks_exact(width.max(1)).map(row_of);
+        let (fours, left) = sums.as_chunks_mut::<4>();
+        for sums in fours {
+            let (Some(a), Some(b), Some(c), Some(d)) =
+                (rows.next(), rows.next(), rows.next(), rows.next())
+            else {
+                break;
+            };
+            let products = four_products([a.0, b.0, c.0, d.0], halves, 4 * width);
+            for ((sum, product), row) in sums.iter_mut().zip(products).zip([a, b, c, d]) {
+                *sum += product + portable::dot(row.1, x_rest);
+            }
+        }
+        for (sum, row) in left.iter_mut().zip(rows) {
+            let [product, ..] = four_products([row.0; 4], halves, width);
+            *sum += product + portable::dot(row.1, x_rest);
+        }
+        wipe(&mut high.0);
+        wipe(&mut low.0);
+    }
+
+    /// The products of four rows with 256·high + low. What is so many entries `ahead` is wanted next; packs are
+    /// too large for the first level of the cache.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn four_products(
+        rows: [&[I16]; 4],
+        (high, low): (&[[i16; 32]], &[[i16; 32]]),
+        ahead: usize,
+    ) -> [i64; 4] {
+        let [a, b, c, d] = rows.map(|row| row.as_chunks::<32>().0);
+        let mut highs = [_mm512_setzero_si512(); 4];
+        let mut lows = [_mm512_setzero_si512(); 4];
+        let chunks = a.iter().zip(b).zip(c).zip(d).zip(high).zip(low);
+        for (((((a, b), c), d), high), low) in chunks {
+            for row in [a, b, c, d] {
+                _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().wrapping_add(ahead).cast());
+            }
+            let (x_high, x_low) = (transmute!(*high), transmute!(*low));
+            let sums = highs.iter_mut().zip(&mut lows);
+            for ((high, low), w) in sums.zip([a, b, c, d]) {
                 let w = transmute!(*w);
                 // |pairs| < 2^24, and 2^5 of them: no overflow.
-                highs = _mm512_dpwssd_epi32(highs, w, transmute!(*high));
-                lows = _mm512_dpwssd_epi32(lows, w, transmute!(*low));
+                *high = _mm512_dpwssd_epi32(*high, w, x_high);
+                *low = _mm512_dpwssd_epi32(*low, w, x_low);
             }
-            let highs = _mm512_slli_epi64::<8>(widened_sums(highs));
-            let both = _mm512_add_epi64(highs, widened_sums(lows));
-            *sum += _mm512_reduce_add_epi64(both) + portable::dot(rest, x_rest);
         }
-        wipe(&mut high);
-        wipe(&mut low);
+        let highs = _mm256_slli_epi64::<8>(sums_of_four(highs));
+        transmute!(_mm256_add_epi64(highs, sums_of_four(lows)))
+    }
+
+    /// The sum of each of four vectors. Four lanes of each are added in 32 bits: with 2^5 pairs in a lane that
+    /// is 2^5·2^2·2·2^15·255 at most, below 2^31.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn sums_of_four([a, b, c, d]: [__m512i; 4]) -> __m256i {
+        // Transposed as they are added.
+        let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+        let cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+        let abcd = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+        let [low, high]: [__m256i; 2] = transmute!(abcd);
+        let both = _mm512_add_epi64(_mm512_cvtepi32_epi64(low), _mm512_cvtepi32_epi64(high));
+        let [low, high]: [__m256i; 2] = transmute!(both);
+        _mm256_add_epi64(low, high)
     }
 
     /// Eight sums of 64 bits of sixteen of 32.
@@ -271,29 +349,47 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in super::super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
-        let (chunks, rest) = boundaries.as_chunks::<16>();
+        let (chunks, _) = boundaries.as_chunks::<16>();
         let input = _mm512_set1_epi32(input);
-        let mut reached = 0;
+        let one = _mm512_set1_epi32(1);
+        let mut reached = _mm512_setzero_si512();
         for chunk in chunks {
-            reached += _mm512_cmple_epi32_mask(transmute!(*chunk), input).count_ones();
+            // For the direction behind the next one.
+            _mm_prefetch::<_MM_HINT_T0>(chunk.as_ptr().wrapping_add(2 * BOUNDARIES).cast());
+            let here = _mm512_cmple_epi32_mask(transmute!(*chunk), input);
+            reached = _mm512_mask_add_epi32(reached, here, reached, one);
         }
-        let mut last = [I32::ZERO; 16];
-        for (to, from) in last.iter_mut().zip(rest) {
-            *to = *from;
+        // The last 15, behind one that has been counted.
+        const { assert!(BOUNDARIES % 16 == 15) };
+        if let Some(last) = boundaries.last_chunk::<16>() {
+            let here = _mm512_mask_cmple_epi32_mask(!1, transmute!(*last), input);
+            reached = _mm512_mask_add_epi32(reached, here, reached, one);
         }
-        let there = (1u16 << rest.len()) - 1;
-        reached += _mm512_mask_cmple_epi32_mask(there, transmute!(last), input).count_ones();
-        reached as u8
+        _mm512_reduce_add_epi32(reached) as u8
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(in super::super) fn count_up_to(counts: &mut [u8; 256], code: u8) {
-        portable::count_up_to(counts, code);
+    pub(in super::super) fn count(
+        sums: &[i64],
+        shift: u32,
+        boundaries: &[[I32; BOUNDARIES]],
+        rows: &mut [[u8; 256]],
+    ) {
+        for ((sum, boundaries), counts) in sums.iter().zip(boundaries).zip(rows) {
+            let code = reached(boundaries, bucket_input(*sum, shift));
+            portable::count_up_to(counts, code);
+        }
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-    pub(in super::super) fn lower(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
-        let [first, second, third, fourth]: [__m512i; 4] = transmute!(*table);
+    pub(in super::super) fn lower(
+        depths: &mut [u8],
+        codes: &[u8],
+        at_least: &[u8; 256],
+        sentences: u8,
+    ) {
+        let table = portable::table(at_least, sentences);
+        let [first, second, third, fourth]: [__m512i; 4] = transmute!(table);
         let look_up = |depths: &mut [u8; 64], codes: &[u8; 64]| {
             let codes: __m512i = transmute!(*codes);
             let below = _mm512_permutex2var_epi8(first, codes, second);
@@ -306,7 +402,21 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in super::super) fn count_equal(levels: &[u8], level: u8) -> u32 {
-        portable::count_equal(levels, level)
+        let (chunks, rest) = levels.as_chunks::<64>();
+        let wanted = _mm512_set1_epi8(level as i8);
+        let minus_one = _mm512_set1_epi8(-1);
+        let mut total = _mm512_setzero_si512();
+        // So many that a byte can count.
+        for chunks in chunks.chunks(255) {
+            let mut counts = _mm512_setzero_si512();
+            for chunk in chunks {
+                let same = _mm512_cmpeq_epi8_mask(transmute!(*chunk), wanted);
+                counts = _mm512_mask_sub_epi8(counts, same, counts, minus_one);
+            }
+            let sums = _mm512_sad_epu8(counts, _mm512_setzero_si512());
+            total = _mm512_add_epi64(total, sums);
+        }
+        _mm512_reduce_add_epi64(total) as u32 + portable::count_equal(rest, level)
     }
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
