@@ -228,7 +228,7 @@ impl<'a> ScoresSection<'a> {
     ) {
         let mut outputs = [0i64; BLOCK];
         // Parsing made sure of 1 and of the lengths; said again, so that no panic is compiled in.
-        let weights = self.weights.chunks(BLOCK * self.inputs.max(1));
+        let weights = self.weights.chunks((BLOCK * self.inputs).max(1));
         for (weights, bias) in weights.zip(self.bias.chunks(BLOCK)) {
             let outputs = outputs.get_mut(..bias.len()).unwrap_or_default();
             // |products| < 2^22, at most 2^10 of them; |bias·norm| < 2^31 · 2^20: no overflow.

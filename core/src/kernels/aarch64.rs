@@ -3,11 +3,11 @@
 
 use core::arch::aarch64::*;
 
-use zerocopy::little_endian::I16;
+use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
 use super::portable;
-pub(super) use portable::{count, count_equal, reached, scores};
+use crate::pack::format::BOUNDARIES;
 
 #[target_feature(enable = "neon")]
 pub(super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
@@ -99,4 +99,29 @@ pub(super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
         }
         *product = vaddlvq_s32(total) + portable::dot_bytes(rest, x_rest);
     }
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
+    portable::reached(boundaries, input)
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn count(
+    sums: &[i64],
+    shift: u32,
+    boundaries: &[[I32; BOUNDARIES]],
+    rows: &mut [[u8; 256]],
+) {
+    portable::count(sums, shift, boundaries, rows);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
+    portable::count_equal(levels, level)
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn scores(outputs: &[i64], thresholds: &[I32], norm: i64, scores: &mut [u64]) {
+    portable::scores(outputs, thresholds, norm, scores);
 }
