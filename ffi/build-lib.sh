@@ -1,10 +1,13 @@
 #!/bin/sh
-# Builds the C library, libundertone.a or libundertone.so (.dylib), into a folder.
+# Builds the C library, libundertone.a or libundertone.so (.dylib, .wasm), into a folder, and prints its path.
 #
 #     ffi/build-lib.sh FOLDER static|shared [arguments for cargo, such as --target T]
 #
 # A script and not `cargo build`, because link-time optimisation wants exactly one crate type, a
 # library without std needs a panic handler, and cargo would call the file libundertone_ffi.
+#
+# A shared library for Linux has the version of the interface in its soname and its own in the name of
+# the file; what the others have no names for is left out.
 #
 # Targets without a precompiled core: RUSTUP_TOOLCHAIN=nightly ffi/build-lib.sh FOLDER static
 # --target thumbv7em-none-eabihf -Zbuild-std=core
@@ -20,6 +23,12 @@ folder=$1
 kind=$2
 shift 2
 
+# What UNDERTONE_NAME is in the header.
+constant() {
+    sed -n "s/^#define UNDERTONE_$1 \"*\([^\"]*\)\"*\$/\1/p" "$(dirname "$0")/../include/undertone.h"
+}
+
+soname=
 case $kind in
 static)
     set -- --crate-type staticlib "$@"
@@ -29,9 +38,18 @@ shared)
     *apple* | Darwin*)
         set -- --crate-type cdylib "$@" -- -C link-arg=-Wl,-install_name,@rpath/libundertone.dylib
         ;;
+    *wasm*)
+        # A module by itself. Its table takes the entropy function.
+        set -- --crate-type cdylib "$@" -- -C link-arg=--export-table -C link-arg=--growable-table
+        ;;
     *)
+        soname=libundertone.so
+        case $* in
+        *android*) ;;
+        *) soname=$soname.$(constant ABI_VERSION) ;;
+        esac
         # Android loads libraries with 16 KiB pages. -lc names the library that memcpy comes from.
-        set -- --crate-type cdylib "$@" -- -C link-arg=-Wl,-soname,libundertone.so \
+        set -- --crate-type cdylib "$@" -- -C link-arg=-Wl,-soname,"$soname" \
             -C link-arg=-Wl,-z,max-page-size=16384 -C link-arg=-lc
         ;;
     esac
@@ -49,8 +67,14 @@ if [ ! -f "$built" ]; then
     echo "$0: cargo did not say where the library is" >&2
     exit 1
 fi
-library=$folder/libundertone.${built##*.}
+library=libundertone.${built##*.}
+file=$library
+[ "${soname:-$library}" = "$library" ] || file=$library.$(constant VERSION)
 # Beside, then renamed: a program that has the old library mapped keeps it.
-cp "$built" "$library.partial"
-mv "$library.partial" "$library"
-echo "$library"
+cp "$built" "$folder/$file.partial"
+mv "$folder/$file.partial" "$folder/$file"
+if [ "$file" != "$library" ]; then
+    ln -sf "$file" "$folder/$soname"
+    ln -sf "$soname" "$folder/$library"
+fi
+echo "$folder/$library"

@@ -7,17 +7,23 @@
  * UNDERTONE_RELEASE_BYTES bytes comes out, which carries a proved differential-privacy guarantee
  * and is all that leaves the device:
  *
- *     undertone_pack_init       check the pack, in place
- *     undertone_document_init   an empty document
- *     undertone_document_push   once for each sentence (or undertone_document_push_sentence)
- *     undertone_document_release
+ *     undertone_pack_init         check the pack, in place
+ *     undertone_document_init     an empty document
+ *     undertone_document_push     once for each sentence (or undertone_document_push_sentence)
+ *     undertone_grant_unrecorded  permission to spend an epsilon once (or from an undertone_ledger)
+ *     undertone_document_release  spends it
+ *
+ * Single vectors and words can be released too, under another kind of promise that the functions
+ * state: undertone_vector_init, undertone_vector_release; undertone_vocabulary_init,
+ * undertone_bag_init, undertone_bag_push, undertone_bag_release.
  *
  * What every function keeps to:
  *
  * - Status. Fallible functions return UNDERTONE_OK or another UNDERTONE_ number, for which
  *   undertone_status_message has a sentence that says what to do. Besides the statuses that a
  *   function lists it may return those numbered 1 to 8, which say what is wrong with a pointer or
- *   a length. Numbers keep their meaning for ever. No status depends on the content of a sentence.
+ *   a length. Numbers keep their meaning for ever. No status depends on the content of a sentence,
+ *   a word or a vector.
  * - Order of arguments. The object, then inputs, then outputs. An output is written only if the
  *   status is UNDERTONE_OK; the one exception is said where it is.
  * - Wrong arguments. NULL, misaligned memory, impossible lengths, memory that overlaps, a handle of
@@ -26,8 +32,8 @@
  * - Memory. Nothing is allocated, so nothing is freed. The caller brings memory for each handle:
  *   from malloc with the _size function, or an array of the UNDERTONE_..._BYTES constant, which is
  *   enough on every target, aligned to UNDERTONE_HANDLE_ALIGNMENT. A handle is the address of its
- *   memory and must stay there. No call takes more than 8 KiB of stack, not counting what the
- *   entropy function takes.
+ *   memory and must stay there. No call takes more than 8 KiB of stack, those that release words or
+ *   vectors 16 KiB, not counting what the entropy function takes.
  * - Threads. There is no global state. Functions whose first argument is const may run at the same
  *   time on the same object; all others want the object for themselves.
  * - The library never prints, aborts, or sets errno.
@@ -127,6 +133,41 @@
 #define UNDERTONE_UNKNOWN_RULE 19
 
 /**
+ * Not one of the `UNDERTONE_NOISE_` numbers.
+ */
+#define UNDERTONE_UNKNOWN_NOISE 20
+
+/**
+ * Not one of the `UNDERTONE_WORDS_` numbers.
+ */
+#define UNDERTONE_UNKNOWN_MECHANISM 21
+
+/**
+ * Epsilon is below 0.1, which Laplace noise for vectors is not drawn for.
+ */
+#define UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE 22
+
+/**
+ * A vector of no coordinates, or of more than `UNDERTONE_MAX_VECTOR_DIMENSION`.
+ */
+#define UNDERTONE_DIMENSION_OUT_OF_RANGE 23
+
+/**
+ * The bound on the coordinates is too large or too small for the noise.
+ */
+#define UNDERTONE_BOUND_OUT_OF_RANGE 24
+
+/**
+ * A release of no words, or of more than `UNDERTONE_MAX_BAG_SIZE`.
+ */
+#define UNDERTONE_BAG_SIZE_OUT_OF_RANGE 25
+
+/**
+ * The vocabulary has no word with this number.
+ */
+#define UNDERTONE_NO_SUCH_WORD 26
+
+/**
  * Fewer bytes than the header of a pack.
  */
 #define UNDERTONE_PACK_TOO_SHORT 32
@@ -192,6 +233,16 @@
 #define UNDERTONE_TOO_MANY_CANDIDATES 54
 
 /**
+ * The pack has no projection.
+ */
+#define UNDERTONE_NO_PROJECTION 55
+
+/**
+ * The projection of the pack stretches distances by more than 4096.
+ */
+#define UNDERTONE_PROJECTION_TOO_STEEP 56
+
+/**
  * The bytes are not a release.
  */
 #define UNDERTONE_NOT_A_RELEASE 64
@@ -212,6 +263,81 @@
 #define UNDERTONE_RELEASE_MALFORMED 67
 
 /**
+ * The grant was spent by an earlier release.
+ */
+#define UNDERTONE_GRANT_SPENT 80
+
+/**
+ * A budget of 0.
+ */
+#define UNDERTONE_LEDGER_NO_BUDGET 81
+
+/**
+ * Not `UNDERTONE_LEDGER_IMAGE_BYTES` bytes.
+ */
+#define UNDERTONE_LEDGER_LENGTH 82
+
+/**
+ * The bytes are not a ledger.
+ */
+#define UNDERTONE_NOT_A_LEDGER 83
+
+/**
+ * A ledger of a version that this library does not read.
+ */
+#define UNDERTONE_LEDGER_VERSION 84
+
+/**
+ * No record of the ledger is intact.
+ */
+#define UNDERTONE_LEDGER_DAMAGED 85
+
+/**
+ * The records are not of one ledger.
+ */
+#define UNDERTONE_LEDGER_MIXED 86
+
+/**
+ * The file is not as the ledger left it.
+ */
+#define UNDERTONE_LEDGER_CHANGED 87
+
+/**
+ * The newest record is of a later window.
+ */
+#define UNDERTONE_LEDGER_FROM_FUTURE 88
+
+/**
+ * Less is left in the window than is needed.
+ */
+#define UNDERTONE_LEDGER_EXHAUSTED 89
+
+/**
+ * The counter of the ledger has reached its end.
+ */
+#define UNDERTONE_LEDGER_WORN_OUT 90
+
+/**
+ * Nothing is reserved that a grant could be for.
+ */
+#define UNDERTONE_LEDGER_NOT_RESERVED 91
+
+/**
+ * What was read back is not the file with the record in its place.
+ */
+#define UNDERTONE_LEDGER_NOT_PERSISTED 92
+
+/**
+ * A record was lost; the rest of the window counts as spent.
+ */
+#define UNDERTONE_LEDGER_LOST 93
+
+/**
+ * The grant has another epsilon than the mechanism.
+ */
+#define UNDERTONE_GRANT_OF_ANOTHER_EPSILON 94
+
+/**
  * A fault in the library.
  */
 #define UNDERTONE_INTERNAL 127
@@ -229,7 +355,7 @@
 /**
  * Bytes that are enough for an `undertone_pack` on every target.
  */
-#define UNDERTONE_PACK_BYTES 512
+#define UNDERTONE_PACK_BYTES 640
 
 /**
  * The length of a pack's identifier.
@@ -245,6 +371,36 @@
  * The largest length of an encoder's name, with its terminating zero.
  */
 #define UNDERTONE_ENCODER_NAME_BYTES 33
+
+/**
+ * Candidates are selected by approximate Tukey depth.
+ */
+#define UNDERTONE_SELECTOR_DEPTH 1
+
+/**
+ * Candidates are selected by bounded scores.
+ */
+#define UNDERTONE_SELECTOR_SCORES 2
+
+/**
+ * Bytes that are enough for an `undertone_grant` on every target.
+ */
+#define UNDERTONE_GRANT_BYTES 32
+
+/**
+ * Bytes that are enough for an `undertone_ledger` on every target.
+ */
+#define UNDERTONE_LEDGER_BYTES 512
+
+/**
+ * The length of a ledger's file.
+ */
+#define UNDERTONE_LEDGER_IMAGE_BYTES 128
+
+/**
+ * The length of a record, which is what a reservation writes.
+ */
+#define UNDERTONE_LEDGER_RECORD_BYTES 64
 
 /**
  * The most sentences in a document.
@@ -282,11 +438,100 @@
 #define UNDERTONE_RELEASE_BYTES 24
 
 /**
+ * The most coordinates of a released vector.
+ */
+#define UNDERTONE_MAX_VECTOR_DIMENSION 1024
+
+/**
+ * Bytes that are enough for an `undertone_vector` on every target.
+ */
+#define UNDERTONE_VECTOR_BYTES 256
+
+/**
+ * The largest length of a released vector: 36 bytes, and 4 for each of 1024 coordinates.
+ */
+#define UNDERTONE_MAX_VECTOR_RELEASE_BYTES 4132
+
+/**
+ * n-dimensional Laplace noise, the default: the least noise.
+ */
+#define UNDERTONE_NOISE_LAPLACE 3
+
+/**
+ * Discrete Laplace noise on each coordinate: no delta and integers only, for about 1.5 times the noise.
+ */
+#define UNDERTONE_NOISE_DISCRETE_LAPLACE 4
+
+/**
+ * Bytes that are enough for an `undertone_vocabulary` on every target.
+ */
+#define UNDERTONE_VOCABULARY_BYTES 192
+
+/**
+ * Bytes that are enough for an `undertone_bag` on every target.
+ */
+#define UNDERTONE_BAG_BYTES 2304
+
+/**
+ * The words of a text that a bag keeps; those behind are left out.
+ */
+#define UNDERTONE_MAX_BAG_WORDS 1024
+
+/**
+ * The most words in a release of a bag.
+ */
+#define UNDERTONE_MAX_BAG_SIZE 256
+
+/**
+ * The largest length of a release of a bag: 24 bytes, and 2 for each of 256 words.
+ */
+#define UNDERTONE_MAX_BAG_RELEASE_BYTES 536
+
+/**
+ * Selection by permute-and-flip, the default.
+ */
+#define UNDERTONE_WORDS_PERMUTE_AND_FLIP 1
+
+/**
+ * Selection by the exponential mechanism.
+ */
+#define UNDERTONE_WORDS_EXPONENTIAL 2
+
+/**
+ * Noise on a word's vector, then the nearest word, as published; for comparison.
+ */
+#define UNDERTONE_WORDS_LAPLACE_NEAREST 3
+
+/**
+ * The words of one private text: words go in, one private release comes out, and the bag is empty again.
+ */
+typedef struct undertone_bag undertone_bag;
+
+/**
  * A private document: sentences go in, one private release comes out, and the document is empty
  * again. It lives in memory that the caller brings; most of it counts sentences or sums their scores,
  * and none of it holds a sentence.
  */
 typedef struct undertone_document undertone_document;
+
+/**
+ * Permission to spend an epsilon once: every release takes one. It lives in memory that the caller
+ * brings, which a later grant may use again.
+ */
+typedef struct undertone_grant undertone_grant;
+
+/**
+ * A privacy budget: so much epsilon in every window of time, kept in a file that survives a power cut.
+ *
+ * The app holds a lock on the file and spends like this: read the file, `undertone_ledger_reserve`, write
+ * the record where it says, sync, read the file again, `undertone_ledger_grant`. The grants of a window
+ * add up to its budget at most, over all runs of the app. One ledger for each kind of promise: what is
+ * spent on sentences and what is spent on words or vectors do not add up.
+ *
+ * Not covered: a file that is restored from a backup, a device that is cloned, a clock that is set
+ * forward.
+ */
+typedef struct undertone_ledger undertone_ledger;
 
 /**
  * A pack: what the public side built and every device reads. It lives in memory that the caller
@@ -295,12 +540,22 @@ typedef struct undertone_document undertone_document;
 typedef struct undertone_pack undertone_pack;
 
 /**
+ * The mechanism that releases private vectors, with its public parameters. It holds no vector.
+ */
+typedef struct undertone_vector undertone_vector;
+
+/**
+ * The public vocabulary of private words: the words of a pack's lexicon, by number.
+ */
+typedef struct undertone_vocabulary undertone_vocabulary;
+
+/**
  * A source of secret, unpredictable bytes: `getrandom`, `SecRandomCopyBytes`, `BCryptGenRandom`, a
  * hardware generator. Never a seeded generator: whoever knows the bytes can undo the privacy.
  *
  * It fills all `len` bytes at `out` and returns 0, or returns anything else if it cannot (a short
  * read is a failure). It returns normally: no `longjmp`, no exception. `context` is what
- * the caller of `undertone_document_release` gave.
+ * the caller of the function gave that takes it.
  */
 typedef int32_t (*undertone_entropy_fn)(void *context, uint8_t *out, size_t len);
 
@@ -324,6 +579,14 @@ uint32_t undertone_abi_version(void);
  * Threads: any.
  */
 const char *undertone_version(void);
+
+/**
+ * Which of its kernels the library uses on this processor, a static string: "avx512", "avx2", "neon" or
+ * "portable". It shows in time only.
+ *
+ * Threads: any.
+ */
+const char *undertone_backend(void);
 
 /**
  * A sentence for a status: what is wrong and what to do, in English.
@@ -419,6 +682,39 @@ uint32_t undertone_pack_dimension(const undertone_pack *pack);
 uint32_t undertone_pack_candidates(const undertone_pack *pack);
 
 /**
+ * How a release is selected, `UNDERTONE_SELECTOR_DEPTH` or `UNDERTONE_SELECTOR_SCORES`; 0 if the pack has no
+ * candidates or `pack` is not a valid handle.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `pack` is NULL or what `undertone_pack_init` returned.
+ */
+int32_t undertone_pack_selector(const undertone_pack *pack);
+
+/**
+ * The largest score that one sentence can give a candidate, 1 to 255; 0 if the pack has no scores or `pack`
+ * is not a valid handle.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `pack` is NULL or what `undertone_pack_init` returned.
+ */
+uint32_t undertone_pack_largest_score(const undertone_pack *pack);
+
+/**
+ * The number of coordinates of a released vector behind the projection of the pack
+ * (`undertone_vector_init_projected`); 0 if it has none or `pack` is not a valid handle.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `pack` is NULL or what `undertone_pack_init` returned.
+ */
+uint32_t undertone_pack_projected_dimension(const undertone_pack *pack);
+
+/**
  * The number of projection directions of a pack that selects by depth, which a document can hold if
  * it is at most `UNDERTONE_MAX_DIRECTIONS`; 0 for any other pack or if `pack` is not a valid handle.
  *
@@ -439,6 +735,30 @@ uint32_t undertone_pack_directions(const undertone_pack *pack);
  * `pack` is NULL or what `undertone_pack_init` returned.
  */
 uint32_t undertone_pack_words(const undertone_pack *pack);
+
+/**
+ * The vector of one sentence by the lexicon of the pack: what `undertone_document_push_sentence` adds, for
+ * those who want to look at it or use it themselves. **It is as private as the sentence.**
+ *
+ * `text`: `len` bytes of UTF-8, taken as one sentence. `out`: room for `out_capacity` floats;
+ * `undertone_pack_dimension` are enough. `out_written`: the floats written; with
+ * `UNDERTONE_BUFFER_TOO_SMALL` those needed.
+ *
+ * Statuses: `UNDERTONE_NO_LEXICON`, `UNDERTONE_BUFFER_TOO_SMALL`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `pack` is NULL or what `undertone_pack_init` returned; `text` is NULL or `len` readable bytes; `out` is NULL or
+ * writable for `out_capacity` floats; `out_written` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_pack_sentence_vector(const undertone_pack *pack,
+                                       const char *text,
+                                       size_t len,
+                                       float *out,
+                                       size_t out_capacity,
+                                       size_t *out_written);
 
 /**
  * The identifier of the pack, which a release carries.
@@ -480,6 +800,202 @@ int32_t undertone_pack_encoder_digest(const undertone_pack *pack,
  * `UNDERTONE_ENCODER_NAME_BYTES` writable bytes outside the pack.
  */
 UNDERTONE_MUST_USE int32_t undertone_pack_encoder_name(const undertone_pack *pack, char *out_name);
+
+/**
+ * The bytes that a grant needs, at most `UNDERTONE_GRANT_BYTES`.
+ *
+ * Threads: any.
+ */
+size_t undertone_grant_size(void);
+
+/**
+ * The alignment that a grant needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ *
+ * Threads: any.
+ */
+size_t undertone_grant_align(void);
+
+/**
+ * Makes a grant that no ledger knows of, for apps that count what they spend elsewhere, and for public
+ * text. Releases of the same sentences add up.
+ *
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_grant_size()`, aligned to
+ * `undertone_grant_align()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in micro-units,
+ * 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the handle,
+ * which lies in `memory` and must not be moved or copied.
+ *
+ * There is nothing to free. If the call fails, `memory` may have been written to.
+ *
+ * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_SMALL`,
+ * `UNDERTONE_EPSILON_TOO_LARGE`.
+ *
+ * Threads: any, with `memory` of their own. A grant is used by one thread at a time.
+ *
+ * What the caller ensures:
+ * `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_grant_unrecorded(void *memory,
+                                   size_t memory_len,
+                                   uint32_t epsilon_micro,
+                                   undertone_grant **out_grant);
+
+/**
+ * Makes the file of a new ledger.
+ *
+ * The app writes it once, beside its place, and renames it when it is on storage. The budget of a ledger
+ * stays; another budget is another promise, and a ledger of its own.
+ *
+ * `budget_micro`: epsilon for every window in micro-units, at least 1. `entropy`: called once, with
+ * `context`, for 8 bytes that name the ledger. `out_image`: `out_capacity` bytes,
+ * `UNDERTONE_LEDGER_IMAGE_BYTES` are enough. `out_written`: the bytes written; with
+ * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+ *
+ * Statuses: `UNDERTONE_LEDGER_NO_BUDGET`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_image` is NULL or
+ * `out_capacity` writable bytes; `out_written` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_create(uint64_t budget_micro,
+                                undertone_entropy_fn entropy,
+                                void *context,
+                                uint8_t *out_image,
+                                size_t out_capacity,
+                                size_t *out_written);
+
+/**
+ * The bytes that `undertone_ledger_init` needs, at most `UNDERTONE_LEDGER_BYTES`.
+ *
+ * Threads: any.
+ */
+size_t undertone_ledger_size(void);
+
+/**
+ * The alignment that `undertone_ledger_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ *
+ * Threads: any.
+ */
+size_t undertone_ledger_align(void);
+
+/**
+ * Opens the ledger in a file.
+ *
+ * The app holds a lock on the file from before it reads it until it is done with the ledger: what two
+ * writers spend at once would be forgotten.
+ *
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_size()`, aligned to
+ * `undertone_ledger_align()`; what `malloc` returns is aligned. `image`: the `image_len` bytes of the
+ * file, which are copied. `entropy`: called once, with `context`, for 8 bytes that tell what this handle
+ * writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be moved or
+ * copied.
+ *
+ * There is nothing to free. If the call fails, `memory` may have been written to. If the file is to blame,
+ * what was spent is not known: the app makes a new ledger only for a window in which nothing was
+ * released.
+ *
+ * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_LEDGER_LENGTH`, `UNDERTONE_NOT_A_LEDGER`,
+ * `UNDERTONE_LEDGER_VERSION`, `UNDERTONE_LEDGER_DAMAGED`, `UNDERTONE_LEDGER_MIXED`,
+ * `UNDERTONE_ENTROPY_FAILED`.
+ *
+ * Threads: any, with `memory` of their own. A ledger is used by one thread at a time.
+ *
+ * What the caller ensures:
+ * `memory` is NULL or `memory_len` writable bytes; `image` is NULL or `image_len` readable bytes;
+ * `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_ledger` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_init(void *memory,
+                              size_t memory_len,
+                              const uint8_t *image,
+                              size_t image_len,
+                              undertone_entropy_fn entropy,
+                              void *context,
+                              undertone_ledger **out_ledger);
+
+/**
+ * What is left in a window.
+ *
+ * `window`: a public number that does not go backwards, such as the days since 1970. `out_micro`: what is
+ * left, in micro-units. It is private if an epsilon was chosen by looking at a text.
+ *
+ * Statuses: `UNDERTONE_LEDGER_FROM_FUTURE`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `ledger` is NULL or what `undertone_ledger_init` returned; `out_micro` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_remaining(const undertone_ledger *ledger,
+                                   uint64_t window,
+                                   uint64_t *out_micro);
+
+/**
+ * Reserves an epsilon in a window. It counts as spent from now on, whatever becomes of the reservation;
+ * if the call fails, nothing was reserved.
+ *
+ * `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `window`: as for
+ * `undertone_ledger_remaining`; one that is far in the future locks the ledger until then. `stored`: the
+ * `stored_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes,
+ * `UNDERTONE_LEDGER_RECORD_BYTES` are enough: what the app writes. `out_written`: the bytes written; with
+ * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: where the record goes in the file.
+ *
+ * The app writes the record there, syncs, reads the file and calls `undertone_ledger_grant`.
+ *
+ * Statuses: `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`, `UNDERTONE_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_LEDGER_LENGTH`, `UNDERTONE_LEDGER_CHANGED`, `UNDERTONE_LEDGER_FROM_FUTURE`,
+ * `UNDERTONE_LEDGER_EXHAUSTED`, `UNDERTONE_LEDGER_WORN_OUT`.
+ *
+ * Threads: no other call may use the ledger at the same time.
+ *
+ * What the caller ensures:
+ * `ledger` is NULL or what `undertone_ledger_init` returned; `stored` is NULL or `stored_len` readable
+ * bytes; `out_record` is NULL or `out_capacity` writable bytes; `out_written` and `out_offset` are NULL or
+ * writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_reserve(undertone_ledger *ledger,
+                                 uint32_t epsilon_micro,
+                                 uint64_t window,
+                                 const uint8_t *stored,
+                                 size_t stored_len,
+                                 uint8_t *out_record,
+                                 size_t out_capacity,
+                                 size_t *out_written,
+                                 size_t *out_offset);
+
+/**
+ * Makes the grant of the last reservation, once its record is on storage.
+ *
+ * `read_back`: the `len` bytes of the file, read after the record was written and synced: the proof that
+ * it is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_size()`, aligned to
+ * `undertone_grant_align()`. `out_grant`: the handle, which lies in `memory` and must not be moved or
+ * copied.
+ *
+ * With `UNDERTONE_LEDGER_NOT_PERSISTED` the record may be written again, and the file read again; what
+ * was reserved stays spent either way. `UNDERTONE_LEDGER_LOST` says that a record had been lost before,
+ * in a power cut for example, and that this reservation recorded the rest of its window as spent.
+ *
+ * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_LEDGER_NOT_RESERVED`, `UNDERTONE_LEDGER_LENGTH`,
+ * `UNDERTONE_LEDGER_NOT_PERSISTED`, `UNDERTONE_LEDGER_LOST`.
+ *
+ * Threads: no other call may use the ledger at the same time.
+ *
+ * What the caller ensures:
+ * `ledger` is NULL or what `undertone_ledger_init` returned; `read_back` is NULL or `len` readable bytes;
+ * `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_grant(undertone_ledger *ledger,
+                               const uint8_t *read_back,
+                               size_t len,
+                               void *memory,
+                               size_t memory_len,
+                               undertone_grant **out_grant);
 
 /**
  * The bytes that `undertone_document_init` needs, at most `UNDERTONE_DOCUMENT_BYTES`.
@@ -569,6 +1085,40 @@ int32_t undertone_document_push_sentence(undertone_document *document,
                                          size_t len);
 
 /**
+ * Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack, as
+ * many as there is room for; those behind are left out.
+ *
+ * `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. `out_sentences`: how many
+ * were added. It must not leave the device: how many sentences a document has is private.
+ *
+ * No status depends on the text, but the time the call takes does.
+ *
+ * Statuses: `UNDERTONE_NO_LEXICON`.
+ *
+ * Threads: no other call may use the document at the same time.
+ *
+ * What the caller ensures:
+ * `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `len` readable
+ * bytes; `out_sentences` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_document_push_text(undertone_document *document,
+                                     const char *text,
+                                     size_t len,
+                                     size_t *out_sentences);
+
+/**
+ * The number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if `document` is not a valid handle.
+ * It must not leave the device: how many they are is private.
+ *
+ * Threads: any, but no other call that changes the document at the same time.
+ *
+ * What the caller ensures:
+ * `document` is NULL or what `undertone_document_init` returned.
+ */
+size_t undertone_document_sentences(const undertone_document *document);
+
+/**
  * Forgets all sentences and wipes what they left in the document: back to the state after
  * `undertone_document_init`. Also what is called before the memory of a document is freed.
  *
@@ -587,34 +1137,70 @@ int32_t undertone_document_reset(undertone_document *document);
  * and the rule must be chosen without looking at the document. A document without sentences
  * releases a uniformly random candidate.
  *
- * `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`
- * (`undertone_epsilon_parse` reads text). `rule`: `UNDERTONE_RULE_PERMUTE_AND_FLIP` or
- * `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with `context`, for 32 bytes, after all
- * arguments have been checked; it must not use the document. `out`: `out_capacity` bytes,
- * `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes written; with
- * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+ * `grant`: what may be spent, of a ledger or from `undertone_grant_unrecorded`. `rule`:
+ * `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
+ * `context`, for 32 bytes, after all arguments have been checked; it must not use the document.
+ * `out`: `out_capacity` bytes, `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes
+ * written; with `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Unless the status is `UNDERTONE_OK`, nothing was drawn and the sentences are still there.
+ * Unless the status is `UNDERTONE_OK`, nothing was drawn and the sentences are still there. The
+ * grant is spent once the entropy function is called, whatever it returns: with
+ * `UNDERTONE_ENTROPY_FAILED`, too, but with no other failure.
  *
- * Statuses: `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`,
- * `UNDERTONE_UNKNOWN_RULE`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`.
+ * Statuses: `UNDERTONE_UNKNOWN_RULE`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_SPENT`,
+ * `UNDERTONE_ENTROPY_FAILED`.
  *
- * Threads: no other call may use the document at the same time.
+ * Threads: no other call may use the document or the grant at the same time.
  *
  * What the caller ensures:
- * `document` is NULL or what `undertone_document_init` returned; `entropy` is NULL or keeps the
- * promises of `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable
- * bytes; `out_written` is NULL or writable.
+ * `document` is NULL or what `undertone_document_init` returned; `grant` is NULL or what a function
+ * returned as `out_grant`; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with
+ * `context`; `out` is NULL or `out_capacity` writable bytes; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_release(undertone_document *document,
-                                   uint32_t epsilon_micro,
+                                   undertone_grant *grant,
                                    int32_t rule,
                                    undertone_entropy_fn entropy,
                                    void *context,
                                    uint8_t *out,
                                    size_t out_capacity,
                                    size_t *out_written);
+
+/**
+ * Finds the next sentence of a text: what `undertone_document_push_text` pushes one after the other.
+ *
+ * `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
+ * before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around
+ * it left out; a length of 0 if there is none.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `text` is NULL or `len` readable bytes; each output is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_sentence_next(const char *text,
+                                size_t len,
+                                size_t start,
+                                size_t *out_start,
+                                size_t *out_len);
+
+/**
+ * Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but there is none
+ * as long as something typed behind it could change it.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `text` is NULL or `len` readable bytes; each output is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_sentence_next_finished(const char *text,
+                                         size_t len,
+                                         size_t start,
+                                         size_t *out_start,
+                                         size_t *out_len);
 
 /**
  * Reads a release that came from a device.
@@ -640,6 +1226,469 @@ int32_t undertone_release_read(const uint8_t *bytes,
                                uint32_t *out_epsilon_micro,
                                int32_t *out_rule,
                                uint8_t *out_pack_id);
+
+/**
+ * The bytes that `undertone_vector_init` needs, at most `UNDERTONE_VECTOR_BYTES`.
+ *
+ * Threads: any.
+ */
+size_t undertone_vector_size(void);
+
+/**
+ * The alignment that `undertone_vector_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ *
+ * Threads: any.
+ */
+size_t undertone_vector_align(void);
+
+/**
+ * Makes a mechanism that releases vectors as they are.
+ *
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_vector_size()`, aligned to
+ * `undertone_vector_align()`. `dimension`: the number of coordinates, 1 to
+ * `UNDERTONE_MAX_VECTOR_DIMENSION`. `bound_exponent`: coordinates are clamped to plus or minus
+ * 2^`bound_exponent`; 0 is enough for vectors of norm 1. `noise`: `UNDERTONE_NOISE_LAPLACE` or
+ * `UNDERTONE_NOISE_DISCRETE_LAPLACE`. `epsilon_micro`: epsilon in micro-units per unit of distance, 100000
+ * (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`. `out_vector`: the handle, which lies in `memory`.
+ *
+ * All parameters must be chosen without looking at private vectors. There is nothing to free and nothing
+ * private in the handle. If the call fails, `memory` may have been written to.
+ *
+ * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`,
+ * `UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE`, `UNDERTONE_UNKNOWN_NOISE`, `UNDERTONE_DIMENSION_OUT_OF_RANGE`,
+ * `UNDERTONE_BOUND_OUT_OF_RANGE` (outside about 2^-46 to 2^15 times the noise of a coordinate).
+ *
+ * Threads: any, with `memory` of their own. One mechanism may be used by many threads at once.
+ *
+ * What the caller ensures:
+ * `memory` is NULL or `memory_len` writable bytes; `out_vector` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_vector_init(void *memory,
+                              size_t memory_len,
+                              uint32_t dimension,
+                              int32_t bound_exponent,
+                              int32_t noise,
+                              uint32_t epsilon_micro,
+                              undertone_vector **out_vector);
+
+/**
+ * Makes a mechanism that projects vectors with the projection of a pack before it releases them.
+ *
+ * `pack`: not used after the call, but the bytes it was made from are, as long as the mechanism is used. The
+ * other arguments are those of `undertone_vector_init`; a vector has `undertone_pack_dimension` coordinates, its
+ * release `undertone_pack_projected_dimension`. The coordinates are clamped to the bound that the pack names.
+ *
+ * The noise fits the sensitivity of the projection, which this call computes from its entries: rows times
+ * rows times coordinates multiplications, a second or so for the largest on a phone. Keep the mechanism.
+ *
+ * Statuses: those of `undertone_vector_init`, `UNDERTONE_NO_PROJECTION`, `UNDERTONE_PROJECTION_TOO_STEEP`.
+ *
+ * Threads: any, with `memory` of their own. One mechanism may be used by many threads at once.
+ *
+ * What the caller ensures:
+ * `memory` is NULL or `memory_len` writable bytes; `pack` is NULL or what `undertone_pack_init` returned;
+ * `out_vector` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_vector_init_projected(void *memory,
+                                        size_t memory_len,
+                                        const undertone_pack *pack,
+                                        int32_t noise,
+                                        uint32_t epsilon_micro,
+                                        undertone_vector **out_vector);
+
+/**
+ * The number of coordinates of a vector that goes in; 0 if `vector` is not a valid handle.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `vector` is NULL or what an `undertone_vector_init` function returned.
+ */
+uint32_t undertone_vector_dimension(const undertone_vector *vector);
+
+/**
+ * The length of a release of this mechanism in bytes, at most `UNDERTONE_MAX_VECTOR_RELEASE_BYTES`; 0 if
+ * `vector` is not a valid handle.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `vector` is NULL or what an `undertone_vector_init` function returned.
+ */
+size_t undertone_vector_release_bytes(const undertone_vector *vector);
+
+/**
+ * Draws the release of one private vector.
+ *
+ * The promise is metric: two vectors at distance D are told apart by a factor of e^(epsilon*D) at most, but
+ * for a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. For vectors
+ * far apart that may limit nothing. Releases of the same vector add up.
+ *
+ * `grant`: of the epsilon that the mechanism was made for. `embedding`: `len` floats, any; what is not finite
+ * counts as 0. `entropy`: called once, with `context`, for
+ * 32 bytes, after all arguments have been checked. `out`: `out_capacity` bytes;
+ * `undertone_vector_release_bytes` are enough. `out_written`: the bytes written; with
+ * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+ *
+ * Unless the status is `UNDERTONE_OK`, nothing was drawn. The grant is spent once the entropy function is
+ * called, whatever it returns. No status depends on a coordinate. On processors
+ * that emulate double precision the time of the call depends on the noise of `UNDERTONE_NOISE_LAPLACE`:
+ * hide it there.
+ *
+ * Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_OF_ANOTHER_EPSILON`,
+ * `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`.
+ *
+ * Threads: no other call may use the grant at the same time.
+ *
+ * What the caller ensures:
+ * `vector` is NULL or what an `undertone_vector_init` function returned; `grant` is NULL or what a function
+ * returned as `out_grant`; `embedding` is NULL or `len` readable
+ * floats; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out` is NULL or
+ * `out_capacity` writable bytes; `out_written` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_vector_release(const undertone_vector *vector,
+                                 undertone_grant *grant,
+                                 const float *embedding,
+                                 size_t len,
+                                 undertone_entropy_fn entropy,
+                                 void *context,
+                                 uint8_t *out,
+                                 size_t out_capacity,
+                                 size_t *out_written);
+
+/**
+ * Reads what a released vector says about itself.
+ *
+ * `bytes`: `len` bytes, anything. `out_dimension`: the number of coordinates. `out_noise`: one of the
+ * `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per unit of
+ * distance. `out_grid_exponent`: a step of the coordinates is 2 to this. `out_pack_id`:
+ * `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection, zeroes without one.
+ *
+ * Statuses: `UNDERTONE_RELEASE_LENGTH`, `UNDERTONE_NOT_A_RELEASE`, `UNDERTONE_RELEASE_VERSION`,
+ * `UNDERTONE_RELEASE_MALFORMED`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `bytes` is NULL or `len` readable bytes; each output is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_vector_read(const uint8_t *bytes,
+                              size_t len,
+                              uint32_t *out_dimension,
+                              int32_t *out_noise,
+                              uint32_t *out_epsilon_micro,
+                              int32_t *out_grid_exponent,
+                              uint8_t *out_pack_id);
+
+/**
+ * Reads the coordinates of a released vector, in steps of its grid: exact integers.
+ *
+ * `bytes`: `len` bytes, anything. `out`: room for `out_capacity` integers;
+ * `UNDERTONE_MAX_VECTOR_DIMENSION` are enough. `out_written`: the integers written; with
+ * `UNDERTONE_BUFFER_TOO_SMALL` those needed.
+ *
+ * Statuses: those of `undertone_vector_read`, `UNDERTONE_BUFFER_TOO_SMALL`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `bytes` is NULL or `len` readable bytes; `out` is NULL or writable for `out_capacity` integers;
+ * `out_written` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_vector_read_steps(const uint8_t *bytes,
+                                    size_t len,
+                                    int32_t *out,
+                                    size_t out_capacity,
+                                    size_t *out_written);
+
+/**
+ * Reads the coordinates of a released vector: steps times the grid, exactly.
+ *
+ * `out`: room for `out_capacity` numbers; otherwise like `undertone_vector_read_steps`.
+ *
+ * Statuses: those of `undertone_vector_read_steps`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `bytes` is NULL or `len` readable bytes; `out` is NULL or writable for `out_capacity` numbers;
+ * `out_written` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_vector_read_values(const uint8_t *bytes,
+                                     size_t len,
+                                     double *out,
+                                     size_t out_capacity,
+                                     size_t *out_written);
+
+/**
+ * The bytes that `undertone_vocabulary_init` needs, at most `UNDERTONE_VOCABULARY_BYTES`.
+ *
+ * Threads: any.
+ */
+size_t undertone_vocabulary_size(void);
+
+/**
+ * The alignment that `undertone_vocabulary_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ *
+ * Threads: any.
+ */
+size_t undertone_vocabulary_align(void);
+
+/**
+ * Makes the vocabulary of a pack.
+ *
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_vocabulary_size()`, aligned to
+ * `undertone_vocabulary_align()`. `pack`: not used after the call, but the bytes it was made from are, as
+ * long as the vocabulary or a bag made from it is used. `out_vocabulary`: the handle, which lies in `memory`.
+ *
+ * One pass over the words' vectors. There is nothing to free and nothing private in the handle. If the
+ * call fails, `memory` may have been written to.
+ *
+ * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_NO_LEXICON`.
+ *
+ * Threads: any, with `memory` of their own. One vocabulary may be used by many threads at once.
+ *
+ * What the caller ensures:
+ * `memory` is NULL or `memory_len` writable bytes; `pack` is NULL or what `undertone_pack_init`
+ * returned; `out_vocabulary` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_vocabulary_init(void *memory,
+                                  size_t memory_len,
+                                  const undertone_pack *pack,
+                                  undertone_vocabulary **out_vocabulary);
+
+/**
+ * The number of words, 1 to 65536; 0 if `vocabulary` is not a valid handle.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `vocabulary` is NULL or what `undertone_vocabulary_init` returned.
+ */
+uint32_t undertone_vocabulary_words(const undertone_vocabulary *vocabulary);
+
+/**
+ * What describes the levels of words: the word that stands for all that are not in the vocabulary, and
+ * the step q of the promise, which is 2^`out_unit_exponent`.
+ *
+ * `out_fallback`: a word, by number. `out_unit_exponent`: see `undertone_bag_release`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `vocabulary` is NULL or what `undertone_vocabulary_init` returned; each output is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_vocabulary_describe(const undertone_vocabulary *vocabulary,
+                                      uint32_t *out_fallback,
+                                      int32_t *out_unit_exponent);
+
+/**
+ * The text of a word.
+ *
+ * `word`: its number, for instance from `undertone_bag_read_words`. `out_text`: where its UTF-8 starts, in
+ * the bytes of the pack; it ends after `out_len` bytes, without a zero.
+ *
+ * Statuses: `UNDERTONE_NO_SUCH_WORD`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `vocabulary` is NULL or what `undertone_vocabulary_init` returned; each output is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_vocabulary_word(const undertone_vocabulary *vocabulary,
+                                  uint32_t word,
+                                  const char **out_text,
+                                  size_t *out_len);
+
+/**
+ * The bytes that `undertone_bag_init` needs, at most `UNDERTONE_BAG_BYTES`.
+ *
+ * Threads: any.
+ */
+size_t undertone_bag_size(void);
+
+/**
+ * The alignment that `undertone_bag_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ *
+ * Threads: any.
+ */
+size_t undertone_bag_align(void);
+
+/**
+ * Makes an empty bag of words of a vocabulary.
+ *
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_bag_size()`, aligned to
+ * `undertone_bag_align()`. `vocabulary`: not used after the call, but the bytes of its pack are, as long as
+ * the bag is used. `out_bag`: the handle, which lies in `memory` and must not be moved or copied.
+ *
+ * There is nothing to free. A bag that may still hold words is wiped with `undertone_bag_reset` before its
+ * memory is reused. If the call fails, `memory` may have been written to.
+ *
+ * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`.
+ *
+ * Threads: any, with `memory` of their own. A bag is used by one thread at a time.
+ *
+ * What the caller ensures:
+ * `memory` is NULL or `memory_len` writable bytes; `vocabulary` is NULL or what
+ * `undertone_vocabulary_init` returned; `out_bag` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_bag_init(void *memory,
+                           size_t memory_len,
+                           const undertone_vocabulary *vocabulary,
+                           undertone_bag **out_bag);
+
+/**
+ * Adds one word.
+ *
+ * `word`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. A word that the
+ * vocabulary does not have counts as its fallback word, and so does what is not one word: letters and digits,
+ * with apostrophes inside. A bag with `UNDERTONE_MAX_BAG_WORDS` words stays as it is.
+ *
+ * No status depends on the word, but the time the call takes does.
+ *
+ * Threads: no other call may use the bag at the same time.
+ *
+ * What the caller ensures:
+ * `bag` is NULL or what `undertone_bag_init` returned; `word` is NULL or `len` readable bytes.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_bag_push(undertone_bag *bag,
+                           const char *word,
+                           size_t len);
+
+/**
+ * Adds every word of a text, stop words too: push those that matter one by one to leave them out.
+ *
+ * `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. Bytes that are not
+ * UTF-8 separate words; words of more than 48 bytes are left out. Otherwise like `undertone_bag_push`.
+ *
+ * Threads: no other call may use the bag at the same time.
+ *
+ * What the caller ensures:
+ * `bag` is NULL or what `undertone_bag_init` returned; `text` is NULL or `len` readable bytes.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_bag_push_text(undertone_bag *bag,
+                                const char *text,
+                                size_t len);
+
+/**
+ * Forgets all words and wipes them: back to the state after `undertone_bag_init`. Also what is called before
+ * the memory of a bag is freed.
+ *
+ * Threads: no other call may use the bag at the same time.
+ *
+ * What the caller ensures:
+ * `bag` is NULL or what `undertone_bag_init` returned.
+ */
+int32_t undertone_bag_reset(undertone_bag *bag);
+
+/**
+ * The length of a release of `size` words in bytes, at most `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if a release
+ * cannot have that many.
+ *
+ * Threads: any.
+ */
+size_t undertone_bag_release_bytes(uint32_t size);
+
+/**
+ * Draws `size` words of a bag by frequency, exchanges each for a word of the vocabulary, and forgets all words.
+ *
+ * The promise is metric. For bags b and b' of `size` words as drawn, no release is more than
+ * e^(epsilon*size*(WMD(b, b') + q)) times likelier from one than from the other, with the word mover's distance
+ * WMD of their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
+ * `UNDERTONE_WORDS_LAPLACE_NEAREST` the loss is that of `undertone_vector_release` for each word. For words far
+ * apart that may limit nothing. Releases of the same text add up. The pack, `size`, epsilon and the mechanism
+ * must be chosen without looking at the text. A bag without words counts as the fallback word.
+ *
+ * `grant`: the epsilon of each word, per unit of distance. `size`: 1 to `UNDERTONE_MAX_BAG_SIZE`.
+ * `mechanism`: one of the `UNDERTONE_WORDS_` numbers. `entropy`: called once, with `context`, for 32 bytes,
+ * after all arguments have been checked; it must not use the bag. `out`: `out_capacity` bytes;
+ * `undertone_bag_release_bytes` are enough. `out_written`: the bytes written; with
+ * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+ *
+ * Unless the status is `UNDERTONE_OK`, nothing was released and the words are still there. The grant is spent
+ * once the entropy function is called, whatever it returns.
+ *
+ * Statuses: `UNDERTONE_BAG_SIZE_OUT_OF_RANGE`, `UNDERTONE_UNKNOWN_MECHANISM`, `UNDERTONE_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`; for
+ * `UNDERTONE_WORDS_LAPLACE_NEAREST` also `UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE` and
+ * `UNDERTONE_BOUND_OUT_OF_RANGE`.
+ *
+ * Threads: no other call may use the bag or the grant at the same time.
+ *
+ * What the caller ensures:
+ * `bag` is NULL or what `undertone_bag_init` returned; `grant` is NULL or what a function returned as
+ * `out_grant`; `entropy` is NULL or keeps the promises of
+ * `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable bytes; `out_written` is NULL or
+ * writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_bag_release(undertone_bag *bag,
+                              undertone_grant *grant,
+                              uint32_t size,
+                              int32_t mechanism,
+                              undertone_entropy_fn entropy,
+                              void *context,
+                              uint8_t *out,
+                              size_t out_capacity,
+                              size_t *out_written);
+
+/**
+ * Reads what a released bag says about itself.
+ *
+ * `bytes`: `len` bytes, anything. `out_size`: the number of words. `out_mechanism`: one of the
+ * `UNDERTONE_WORDS_` numbers. `out_epsilon_micro`: the epsilon that the device spent on each word, in
+ * micro-units. `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose words are
+ * counted.
+ *
+ * Statuses: `UNDERTONE_RELEASE_LENGTH`, `UNDERTONE_NOT_A_RELEASE`, `UNDERTONE_RELEASE_VERSION`,
+ * `UNDERTONE_RELEASE_MALFORMED`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `bytes` is NULL or `len` readable bytes; each output is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_bag_read(const uint8_t *bytes,
+                           size_t len,
+                           uint32_t *out_size,
+                           int32_t *out_mechanism,
+                           uint32_t *out_epsilon_micro,
+                           uint8_t *out_pack_id);
+
+/**
+ * Reads the words of a released bag, by number, in ascending order; repeated words are repeated.
+ *
+ * `bytes`: `len` bytes, anything. `out`: room for `out_capacity` numbers; `UNDERTONE_MAX_BAG_SIZE` are enough.
+ * `out_written`: the numbers written; with `UNDERTONE_BUFFER_TOO_SMALL` those needed. Numbers in a release that
+ * was forged may be too large for the vocabulary; `undertone_vocabulary_word` refuses them.
+ *
+ * Statuses: those of `undertone_bag_read`, `UNDERTONE_BUFFER_TOO_SMALL`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `bytes` is NULL or `len` readable bytes; `out` is NULL or writable for `out_capacity` numbers;
+ * `out_written` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_bag_read_words(const uint8_t *bytes,
+                                 size_t len,
+                                 uint32_t *out,
+                                 size_t out_capacity,
+                                 size_t *out_written);
 
 #ifdef __cplusplus
 }  // extern "C"

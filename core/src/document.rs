@@ -9,6 +9,7 @@ use zeroize::Zeroize;
 use crate::depth::{CODES, DepthLevels, MAX_SENTENCES};
 use crate::epsilon::Epsilon;
 use crate::kernels::{Backend, wipe};
+use crate::ledger::Grant;
 use crate::lexicon::{Lexicon, MAX_LEXICON_DIMENSION};
 use crate::pack::format::MAX_WIDTH;
 use crate::pack::{DepthSection, Pack};
@@ -17,6 +18,7 @@ use crate::release::{Mechanism, Release};
 use crate::rng::{Entropy, ReleaseStream};
 use crate::scores::{LEVELS, SUMS_PER_ROW, ScoreLevels, ScoresSection};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
+use crate::sentences::sentences;
 
 /// A private document: sentences go in, one private [`Release`] comes out, and the document is
 /// empty again.
@@ -35,7 +37,8 @@ use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 /// - (ε/2)-DP for **add/remove-one**: one sentence more or less, the number of sentences being
 ///   private, as long as neither document is cut at `K` sentences (if one is: ε).
 ///
-/// There is no δ. j changed sentences: j·ε. Several releases of the same sentences add up.
+/// There is no δ. j changed sentences: j·ε. Several releases of the same sentences add up: each takes a
+/// [`Grant`], which a [`ledger`](crate::ledger) gives as long as its budget lasts.
 ///
 /// # Assumptions
 /// - Each sentence is encoded **alone**: no context window over other sentences, no batch whose
@@ -226,6 +229,31 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         result
     }
 
+    /// Adds the [`sentences`](sentences()) of a text and returns how many there were room for; those behind are left
+    /// out.
+    ///
+    /// Neighbours are lists of sentences: see [`sentences`](mod@crate::sentences) for what a sentence is.
+    ///
+    /// # Shapes
+    /// `text`: any bytes.
+    ///
+    /// # Errors
+    /// [`DocumentError::NoLexicon`] if the pack has none. No error depends on the text.
+    pub fn push_text(&mut self, text: &[u8]) -> Result<usize, DocumentError> {
+        let before = self.sentences();
+        if self.lexicon.is_none() {
+            return Err(DocumentError::NoLexicon);
+        }
+        for sentence in sentences(text) {
+            match self.push_sentence_lossy(sentence) {
+                Ok(()) => {}
+                Err(DocumentError::Full { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.sentences().saturating_sub(before))
+    }
+
     /// The number of coordinates in an embedding.
     pub fn dimension(&self) -> usize {
         self.dimension
@@ -281,7 +309,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ///
     /// # Errors
     /// [`DocumentError::Entropy`] if the source failed or gave nothing but zeroes: nothing was
-    /// drawn, the sentences are still there. [`DocumentError::Selection`] cannot occur with a
+    /// drawn, the sentences are still there, the grant is spent. [`DocumentError::Selection`] cannot occur with a
     /// parsed pack.
     ///
     /// # Cost
@@ -289,10 +317,11 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// [`Rule::words`]`(m)` words of ChaCha12.
     pub fn release<E: Entropy + ?Sized>(
         &mut self,
-        epsilon: Epsilon,
+        grant: Grant,
         rule: Rule,
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
+        let epsilon = grant.epsilon();
         let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
         // Without a sentence the rows are not there yet.
         self.fill();
@@ -415,7 +444,7 @@ impl fmt::Display for DocumentError {
             Self::Full { limit } => {
                 write!(f, "the document already has {limit} sentences, its limit; release it or leave the rest out")
             }
-            Self::Entropy => f.write_str("the entropy source failed; nothing was released, try again"),
+            Self::Entropy => f.write_str("the entropy source failed; nothing was released, try again with a new grant"),
             Self::Selection(error) => error.fmt(f),
         }
     }

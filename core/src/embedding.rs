@@ -12,7 +12,8 @@ use zerocopy::little_endian::I16;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
-use crate::laplace::{FixedPoint, Laplace, LaplaceError, MAX_DIMENSION, Sensitivity};
+use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
+use crate::ledger::Grant;
 use crate::pack::format::{MAX_ROWS, MAX_WIDTH, PROJECTION_TAG, ProjectionHead};
 use crate::pack::{Arrays, PackError, exponent_within, within, zero};
 use crate::release::VectorRelease;
@@ -109,7 +110,7 @@ impl<'a> Projection<'a> {
     }
 
     /// Φx rounded down, in the units of x: exactly ⌊row·x·2^exponent⌋, clamped to ±`limit`.
-    fn coordinate(&self, row: &[I16], x: &[i64], limit: i64) -> i64 {
+    fn coordinate(&self, row: &[I16], x: impl Iterator<Item = i64>, limit: i64) -> i64 {
         // With x = 2^32·high + low, |high| ≤ 2^29 and 0 ≤ low < 2^32, sums of 2^10 products with 16-bit
         // integers stay below 2^54 and 2^57.
         let (high, low) = row
@@ -124,7 +125,8 @@ impl<'a> Projection<'a> {
             });
         let sum = (i128::from(high) << 32) + i128::from(low);
         let shifted = sum >> self.exponent.clamp(-24, 0).unsigned_abs();
-        shifted.clamp(-i128::from(limit), limit.into()) as i64
+        // Not `clamp`, which could panic for a negative limit.
+        shifted.max((-limit).into()).min(limit.into()) as i64
     }
 }
 
@@ -240,7 +242,7 @@ impl<'a> Embedding<'a> {
     }
 
     /// Draws a release, a [`VectorRelease`], into `out`; returns its length,
-    /// [`release_bytes`](Embedding::release_bytes).
+    /// [`release_bytes`](Embedding::release_bytes). `grant` is one of the mechanism's ε.
     ///
     /// The guarantee, what it assumes and what it leaks are those of [`Embedding`].
     ///
@@ -248,32 +250,34 @@ impl<'a> Embedding<'a> {
     /// `embedding`: `[dimension]` f32, any bits; `out`: at least `release_bytes` bytes.
     ///
     /// # Errors
-    /// [`EmbeddingError::Length`], [`EmbeddingError::Buffer`], [`EmbeddingError::Entropy`]: nothing was
-    /// drawn, nothing is written. None depends on a coordinate.
+    /// [`EmbeddingError::Grant`] for a grant of another ε, [`EmbeddingError::Length`],
+    /// [`EmbeddingError::Buffer`], [`EmbeddingError::Entropy`]: nothing was drawn, nothing is written, the
+    /// grant is spent. None depends on a coordinate.
     ///
     /// # Cost
-    /// 32 bytes of entropy, and the words, operations and stack of [`Laplace::perturb`] with 4 KiB of stack
-    /// on top; a projection m·d multiplications and 8 KiB.
+    /// 32 bytes of entropy, and the words, operations and stack of [`Laplace::perturb`]; a projection m·d
+    /// multiplications.
     pub fn release<E: Entropy + ?Sized>(
         &self,
+        grant: Grant,
         embedding: &[f32],
         entropy: &mut E,
         out: &mut [u8],
     ) -> Result<usize, EmbeddingError> {
+        let (expected, found) = (self.laplace.epsilon(), grant.epsilon());
+        if expected != found {
+            return Err(EmbeddingError::Grant { expected, found });
+        }
         self.check_length(embedding)?;
         let (needed, found) = (self.release_bytes(), out.len());
         let Some(out) = out.get_mut(..needed) else {
             return Err(EmbeddingError::Buffer { needed, found });
         };
         let mut stream = ReleaseStream::open(entropy).map_err(|_| EmbeddingError::Entropy)?;
-        let mut buffer = [0; MAX_DIMENSION];
-        let steps = buffer
-            .get_mut(..self.laplace.dimension() as usize)
-            .unwrap_or_default();
-        self.draw(embedding, &mut stream, steps)?;
         let projection = self.projected.map(|projected| projected.projection);
         let pack_id = projection.map_or([0; 8], |projection| projection.pack_id);
-        VectorRelease::write(&self.laplace, pack_id, steps, out);
+        let steps = VectorRelease::write_head(&self.laplace, pack_id, out);
+        self.draw_steps(embedding, &mut stream, steps)?;
         Ok(needed)
     }
 
@@ -293,30 +297,39 @@ impl<'a> Embedding<'a> {
         rng: &mut R,
         out: &mut [i32],
     ) -> Result<(), EmbeddingError> {
+        self.draw_steps(embedding, rng, out)
+    }
+
+    /// [`draw`](Embedding::draw) to where the steps stay: a buffer for them would take 4 KiB of stack.
+    fn draw_steps<R: Rng + ?Sized, T: From<i32>>(
+        &self,
+        embedding: &[f32],
+        rng: &mut R,
+        out: &mut [T],
+    ) -> Result<(), EmbeddingError> {
         self.check_length(embedding)?;
-        let Some(projected) = self.projected else {
-            let drawn = self
-                .laplace
-                .perturb(embedding, self.bound_exponent, rng, out);
-            return drawn.map_err(EmbeddingError::Laplace);
-        };
         self.laplace.check_length(out.len())?;
-        let mut fixed = [0i64; MAX_WIDTH as usize];
-        for (fixed, x) in fixed.iter_mut().zip(embedding) {
-            *fixed = self.fixed.of(*x);
-        }
+        let fixed = || embedding.iter().map(|x| self.fixed.of(*x));
+        let Some(projected) = self.projected else {
+            self.laplace
+                .add_noise(fixed(), self.bound_exponent, rng, out);
+            return Ok(());
+        };
         let Projected {
             projection,
             bound_exponent,
         } = projected;
         let bits = bound_exponent + self.laplace.fraction_bits() as i32;
         let limit = 1i64 << bits.clamp(0, 61);
-        let coordinates = projection
-            .rows()
-            .map(|row| projection.coordinate(row, &fixed, limit));
+        // Converted again for each row: all of them would take 8 KiB of stack.
+        let mut rows = projection.rows();
+        // Hides how many there are, which would be computed by a division where it is used.
+        let coordinates = core::iter::from_fn(|| {
+            let row = rows.next()?;
+            Some(projection.coordinate(row, fixed(), limit))
+        });
         self.laplace
             .add_noise(coordinates, bound_exponent, rng, out);
-        fixed.zeroize();
         Ok(())
     }
 
@@ -356,6 +369,13 @@ pub enum EmbeddingError {
     Laplace(LaplaceError),
     /// The projection stretches distances by more than 2¹².
     Sensitivity,
+    /// A grant of another ε than the mechanism's.
+    Grant {
+        /// The ε of the mechanism.
+        expected: Epsilon,
+        /// The ε of the grant.
+        found: Epsilon,
+    },
     /// An embedding of the wrong length.
     Length {
         /// The length needed.
@@ -394,6 +414,12 @@ impl fmt::Display for EmbeddingError {
                 "the projection stretches distances by more than {}; scale it down",
                 Sensitivity::MAX
             ),
+            Self::Grant { expected, found } => {
+                write!(
+                    f,
+                    "a grant of epsilon {found}, but the mechanism spends {expected}"
+                )
+            }
             Self::Length { expected, found } => {
                 write!(
                     f,
@@ -407,9 +433,9 @@ impl fmt::Display for EmbeddingError {
             Self::Buffer { needed, found } => {
                 write!(f, "room for {found} bytes, but the release has {needed}")
             }
-            Self::Entropy => {
-                f.write_str("the entropy source failed; nothing was released, try again")
-            }
+            Self::Entropy => f.write_str(
+                "the entropy source failed; nothing was released, try again with a new grant",
+            ),
         }
     }
 }
@@ -677,7 +703,7 @@ mod tests {
                 let limit = 1 << 61;
                 let expected = (exact >> -exponent).clamp(-i128::from(limit), limit.into());
                 assert_eq!(
-                    i128::from(projection.coordinate(&rows, &x, limit)),
+                    i128::from(projection.coordinate(&rows, x.iter().copied(), limit)),
                     expected
                 );
             }
@@ -704,8 +730,10 @@ mod tests {
 
         let mechanism = Embedding::new(3, 0, Noise::DiscreteLaplace, epsilon("1")).unwrap();
         let mut out = [7; 48];
-        let mut release =
-            |x: &[f32], room, byte| mechanism.release(x, &mut Constant(byte), &mut out[..room]);
+        let mut release = |x: &[f32], room, byte| {
+            let grant = Grant::unrecorded(epsilon("1"));
+            mechanism.release(grant, x, &mut Constant(byte), &mut out[..room])
+        };
         let length = |found| Err(EmbeddingError::Length { expected: 3, found });
         assert_eq!(release(&[0.0; 2], 48, 1), length(2));
         assert_eq!(release(&[0.0; 4], 48, 1), length(4));
@@ -715,6 +743,14 @@ mod tests {
             Err(EmbeddingError::Buffer { needed, found: 47 })
         );
         assert_eq!(release(&[0.0; 3], 48, 0), Err(EmbeddingError::Entropy));
+        for found in [epsilon("0.999999"), epsilon("1.000001")] {
+            let grant = Grant::unrecorded(found);
+            let expected = epsilon("1");
+            assert_eq!(
+                mechanism.release(grant, &[0.0; 3], &mut Constant(1), &mut out),
+                Err(EmbeddingError::Grant { expected, found })
+            );
+        }
         assert_eq!(out, [7; 48]);
         let mut rng = PublicRng::new(1);
         assert!(mechanism.draw(&[0.0; 3], &mut rng, &mut [0; 2]).is_err());
@@ -730,7 +766,9 @@ mod tests {
             let mechanism = Embedding::projected(projected, 0, noise, epsilon("10")).unwrap();
             let mut bytes = [0; 50];
             let x = [f32::NAN, 0.5, -0.25];
-            assert_eq!(mechanism.release(&x, &mut Constant(3), &mut bytes), Ok(44));
+            let grant = Grant::unrecorded(epsilon("10"));
+            let written = mechanism.release(grant, &x, &mut Constant(3), &mut bytes);
+            assert_eq!(written, Ok(44));
             let release = VectorRelease::from_bytes(&bytes[..44]).unwrap();
             let mut steps = [0; 2];
             let mut stream = ReleaseStream::open(&mut Constant(3)).unwrap();

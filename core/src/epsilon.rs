@@ -123,7 +123,19 @@ fn parse_exponent(text: &str) -> Result<i64, EpsilonError> {
 /// Writes the exact decimal value without trailing zeros: `10`, `0.5`, `0.000001`.
 impl fmt::Display for Epsilon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (whole, mut rest) = (self.micro() / MICRO, self.micro() % MICRO);
+        Micro(self.micro().into()).fmt(f)
+    }
+}
+
+/// An amount of ε in micro-units, 0 or more than an ε may be: what is left of a budget, to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Micro(pub u64);
+
+/// As an [`Epsilon`].
+impl fmt::Display for Micro {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micro = u64::from(MICRO);
+        let (whole, mut rest) = (self.0 / micro, self.0 % micro);
         write!(f, "{whole}")?;
         if rest != 0 {
             let mut width = 6;

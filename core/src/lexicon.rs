@@ -1,11 +1,11 @@
 //! Sentence vectors without a neural runtime.
 //!
 //! A lexicon holds one small integer vector per frequent word, distilled on the host from a neural
-//! encoder. A sentence is the mean of the vectors of its known words, each weighted
-//! a/(a + frequency) with a = 10⁻³ (Arora, Liang and Ma 2017); a sentence without a known word is
-//! the zero vector. Lookup is a binary search in the mapped pack and the mean is integer
-//! arithmetic, so host and device agree to the bit and a sentence's vector depends on nothing but
-//! that sentence.
+//! encoder. A sentence is the mean of the vectors of its known words, each with a weight that falls with
+//! its frequency (Arora, Liang and Ma 2017); a sentence without a known word is the zero vector. Where a
+//! pair of neighbouring words means something else than its words, such as "not good", a *phrase* adds
+//! the difference. Lookup is a binary search in the mapped pack and the mean is integer arithmetic, so
+//! host and device agree to the bit and a sentence's vector depends on nothing but that sentence.
 
 use core::fmt;
 
@@ -14,7 +14,9 @@ use zerocopy::little_endian::{U16, U32};
 use zeroize::Zeroize;
 
 use crate::fixed::Scale;
-use crate::pack::format::{LEXICON_TAG, LexiconHead, MAX_WORDS};
+use crate::pack::format::{
+    LEXICON_TAG, LexiconHead, MAX_PHRASES, MAX_WORDS, PHRASES_TAG, PhrasesHead,
+};
 use crate::pack::{Arrays, PackError, scale, within, zero};
 
 /// The longest word in bytes of UTF-8; longer ones are not looked up.
@@ -57,7 +59,7 @@ pub fn words(text: &str) -> impl Iterator<Item = Word> + '_ {
 
 /// The words of the valid parts of a text; the same as the words of the text with every invalid
 /// part replaced by a character that belongs to no word.
-fn words_lossy(text: &[u8]) -> impl Iterator<Item = Word> + '_ {
+pub(crate) fn words_lossy(text: &[u8]) -> impl Iterator<Item = Word> + '_ {
     text.utf8_chunks().flat_map(|chunk| words(chunk.valid()))
 }
 
@@ -71,6 +73,15 @@ pub struct Lexicon<'a> {
     weights: &'a [U16],
     vectors: &'a [i8],
     text: &'a str,
+    phrases: Phrases<'a>,
+}
+
+/// What pairs of neighbouring words add, in ascending order of the pairs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Phrases<'a> {
+    pairs: &'a [[U16; 2]],
+    weights: &'a [U16],
+    vectors: &'a [i8],
 }
 
 impl<'a> Lexicon<'a> {
@@ -99,6 +110,7 @@ impl<'a> Lexicon<'a> {
             weights,
             vectors,
             text,
+            phrases: Phrases::default(),
         };
         // Sorted and exactly covering, or lookups would silently miss.
         let mut before = "";
@@ -112,6 +124,74 @@ impl<'a> Lexicon<'a> {
             return Err(fail("has text behind its last word"));
         }
         Ok(parsed)
+    }
+
+    /// The lexicon with the phrases of their section.
+    pub(crate) fn with_phrases(self, section: &'a [u8]) -> Result<Self, PackError> {
+        let fail = |reason| PackError::Section {
+            tag: PHRASES_TAG,
+            reason,
+        };
+        let (head, mut arrays) = Arrays::open::<PhrasesHead>(PHRASES_TAG, section)?;
+        let count = within("number of phrases", head.phrases.get(), 1, MAX_PHRASES)? as usize;
+        for reserved in head.reserved {
+            zero("reserved phrases field", reserved.get())?;
+        }
+        let pairs: &[[U16; 2]] = arrays.next(count, 1)?;
+        let weights = arrays.next(count, 1)?;
+        let vectors = arrays.next(count, self.dimension)?;
+        arrays.finish()?;
+        let mut before = None;
+        for pair in pairs {
+            let pair = Some(pair.map(|word| usize::from(word.get())));
+            if pair <= before {
+                return Err(fail("has phrases that are not in strictly ascending order"));
+            }
+            if pair.iter().flatten().any(|word| *word >= self.n_words()) {
+                return Err(fail("has phrases of words that the lexicon does not have"));
+            }
+            before = pair;
+        }
+        Ok(Self {
+            phrases: Phrases {
+                pairs,
+                weights,
+                vectors,
+            },
+            ..self
+        })
+    }
+
+    /// The number of phrases, `0..=65536`.
+    pub fn n_phrases(&self) -> usize {
+        self.phrases.pairs.len()
+    }
+
+    /// The indices of the two words of the phrase at `index`; phrases ascend by them.
+    pub fn phrase(&self, index: usize) -> Option<[usize; 2]> {
+        let pair = self.phrases.pairs.get(index)?;
+        Some(pair.map(|word| usize::from(word.get())))
+    }
+
+    /// The index of the phrase of two words, given by their indices.
+    pub fn find_phrase(&self, words: [usize; 2]) -> Option<usize> {
+        let (mut low, mut high) = (0, self.n_phrases());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.phrase(middle)?.cmp(&words) {
+                core::cmp::Ordering::Less => low = middle + 1,
+                core::cmp::Ordering::Greater => high = middle,
+                core::cmp::Ordering::Equal => return Some(middle),
+            }
+        }
+        None
+    }
+
+    /// The weight and the vector of the phrase at `index`.
+    pub fn phrase_entry(&self, index: usize) -> Option<(u16, &'a [i8])> {
+        let weight = self.phrases.weights.get(index)?.get();
+        let mut vectors = self.phrases.vectors.chunks_exact(self.dimension.max(1));
+        Some((weight, vectors.nth(index)?))
     }
 
     /// The number of words, `1..=65536`.
@@ -191,7 +271,7 @@ impl<'a> Lexicon<'a> {
     /// [`DimensionError`] if `out` has another length; nothing is written.
     ///
     /// # Cost
-    /// Time linear in the text, times log of the number of words; 4 KiB of stack; no heap.
+    /// Time linear in the text, times log of the number of words and phrases; 4 KiB of stack; no heap.
     ///
     /// # Source
     /// Arora, Liang and Ma 2017, without their removal of the first principal component (the host
@@ -216,20 +296,34 @@ impl<'a> Lexicon<'a> {
                 found: out.len(),
             });
         }
-        // A word adds at most 2^23 to a sum, which `rounded_quotient` takes times 2^9.
+        // A word and the phrase that it ends add at most 2^24 to a sum, which `rounded_quotient` takes times
+        // 2^9.
         let mut sums = [0i64; MAX_LEXICON_DIMENSION as usize];
-        let mut total: i64 = 0;
-        for mut word in words_lossy(sentence).take(MAX_WORDS_IN_SENTENCE) {
-            if let Some((weight, vector)) = self.find(&word).and_then(|index| self.entry(index)) {
-                for (sum, coordinate) in sums.iter_mut().zip(vector) {
-                    *sum += i64::from(weight) * i64::from(*coordinate);
-                }
-                total += i64::from(weight);
+        let mut add = |(weight, vector): (u16, &[i8])| {
+            for (sum, coordinate) in sums.iter_mut().zip(vector) {
+                *sum += i64::from(weight) * i64::from(*coordinate);
             }
+            i64::from(weight)
+        };
+        let mut total: i64 = 0;
+        let mut before = None;
+        for mut word in words_lossy(sentence).take(MAX_WORDS_IN_SENTENCE) {
+            let found = self.find(&word);
+            if let Some(entry) = found.and_then(|index| self.entry(index)) {
+                total += add(entry);
+            }
+            let phrase = before
+                .zip(found)
+                .and_then(|(a, b)| self.find_phrase([a, b]));
+            if let Some(entry) = phrase.and_then(|index| self.phrase_entry(index)) {
+                add(entry);
+            }
+            before = found;
             word.zeroize();
         }
+        before.zeroize();
         for (out, sum) in out.iter_mut().zip(&sums) {
-            // |sum| ≤ 128·total: only a vector of −128 throughout can reach the clamp.
+            // |sum| ≤ 128·total without phrases: then only a vector of −128 throughout reaches the clamp.
             let mean = rounded_quotient(sum << FRACTION_BITS, total);
             *out = self.scale.coordinate(mean);
         }

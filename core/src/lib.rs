@@ -13,7 +13,9 @@
 //! # Smallest example
 //!
 //! ```no_run
-//! use undertone_core::{document::Document, epsilon::Epsilon, pack::Pack, rng::Entropy, select::Rule};
+//! use undertone_core::{
+//!     document::Document, ledger::Grant, pack::Pack, rng::Entropy, select::Rule,
+//! };
 //!
 //! fn release(
 //!     pack_bytes: &[u8],
@@ -25,18 +27,18 @@
 //!     for embedding in embeddings {
 //!         document.push(embedding)?;
 //!     }
-//!     let epsilon: Epsilon = "10".parse()?;
-//!     Ok(document.release(epsilon, Rule::PermuteAndFlip, entropy)?.to_bytes())
+//!     let grant = Grant::unrecorded("10".parse()?);
+//!     Ok(document.release(grant, Rule::PermuteAndFlip, entropy)?.to_bytes())
 //! }
 //! ```
 //!
 //! # Rooms
 //!
-//! [`pack`] reads the file that the public side built; [`lexicon`] turns text into vectors without
-//! a neural runtime; [`recode`] is an optional network behind the encoder; [`scores`] and [`depth`]
+//! [`pack`] reads the file that the public side built; [`sentences`](mod@sentences) splits what is typed,
+//! [`lexicon`] turns a sentence into a vector without a neural runtime; [`recode`] is an optional network behind the encoder; [`scores`] and [`depth`]
 //! reduce a document to integer levels; [`select`](mod@select) draws from levels; [`document`] is the one public way
 //! from private sentences to a [`release`]. [`embedding`] releases a vector with the noise of [`laplace`],
-//! [`words`] a bag of words. [`epsilon`] and [`rng`] hold the parameters and the randomness they share,
+//! [`words`] a bag of words. Each takes a grant of the [`ledger`], the privacy budget. [`epsilon`] and [`rng`] hold the parameters and the randomness they share,
 //! [`kernels`] the loops for vector units.
 //! [`hazmat`] is for auditors.
 //!
@@ -68,6 +70,7 @@ mod fixed;
 pub mod hazmat;
 pub mod kernels;
 pub mod laplace;
+pub mod ledger;
 pub mod lexicon;
 pub mod pack;
 pub mod recode;
@@ -75,6 +78,7 @@ pub mod release;
 pub mod rng;
 pub mod scores;
 pub mod select;
+pub mod sentences;
 pub mod words;
 
 #[cfg(test)]

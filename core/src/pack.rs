@@ -19,6 +19,7 @@ use crate::fixed::{EXPONENTS, Scale};
 use crate::kernels::{Backend, wipe};
 use crate::lexicon::Lexicon;
 use crate::recode::Recoder;
+use crate::release::Mechanism;
 use crate::scores::ScoresSection;
 use crate::select::MAX_CANDIDATES;
 
@@ -32,8 +33,8 @@ pub mod format {
     pub const MAGIC: [u8; 8] = *b"UNDRTONE";
     /// Readers refuse any other major version.
     pub const MAJOR: u16 = 1;
-    /// Raised for additions that older readers may skip.
-    pub const MINOR: u16 = 0;
+    /// Raised for additions that older readers may skip; 1: phrases.
+    pub const MINOR: u16 = 1;
     /// Sections, and the arrays inside a section, start at multiples of this many bytes.
     pub const ALIGNMENT: usize = 64;
     /// The most sections in a pack.
@@ -50,6 +51,8 @@ pub mod format {
     pub const MAX_LAYERS: usize = 4;
     /// The most words in a lexicon.
     pub const MAX_WORDS: u32 = 65_536;
+    /// The most phrases beside a lexicon.
+    pub const MAX_PHRASES: u32 = 65_536;
     /// Bucket boundaries per direction.
     pub const BOUNDARIES: usize = crate::depth::CODES - 1;
     /// The tag of the depth section.
@@ -64,6 +67,8 @@ pub mod format {
     pub const SCORES_VOTE: u16 = 2;
     /// The tag of the lexicon section.
     pub const LEXICON_TAG: [u8; 4] = *b"LEXI";
+    /// The tag of the phrases section.
+    pub const PHRASES_TAG: [u8; 4] = *b"PHRS";
     /// The tag of the projection section.
     pub const PROJECTION_TAG: [u8; 4] = *b"PROJ";
 
@@ -173,6 +178,18 @@ pub mod format {
         pub exponent: I32,
         /// Zero.
         pub reserved: U32,
+    }
+
+    /// The head of a phrases section. The arrays follow in this order, each at a multiple of
+    /// [`ALIGNMENT`]: pairs of words `[phrases][2]` u16, weights `[phrases]` u16, vectors
+    /// `[phrases][dimension]` i8.
+    #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+    #[repr(C)]
+    pub struct PhrasesHead {
+        /// Number of phrases, `1..=MAX_PHRASES`.
+        pub phrases: U32,
+        /// Zero.
+        pub reserved: [U32; 3],
     }
 
     /// The head of a projection section. Its rows `[rows][dimension]` i16 follow at a multiple of
@@ -311,6 +328,13 @@ impl<'a> Pack<'a> {
                 format::LEXICON_TAG => {
                     pack.lexicon = Some(Lexicon::parse(section.bytes, dimension)?)
                 }
+                format::PHRASES_TAG => {
+                    let lexicon = pack.lexicon.ok_or(PackError::Section {
+                        tag: entry.tag,
+                        reason: "has no lexicon before it",
+                    })?;
+                    pack.lexicon = Some(lexicon.with_phrases(section.bytes)?)
+                }
                 format::PROJECTION_TAG => {
                     let projection = Projection::parse(section.bytes, dimension, pack.id());
                     pack.projection = Some(projection?)
@@ -382,6 +406,12 @@ impl<'a> Pack<'a> {
         let depth = self.depth.map(|depth| depth.candidates());
         let scores = self.scores.map(|scores| scores.candidates());
         scores.or(depth).unwrap_or(0)
+    }
+
+    /// How a release is selected: by scores, if the pack has any. `None` if it has no candidates.
+    pub fn mechanism(&self) -> Option<Mechanism> {
+        let scores = self.scores.map(|_| Mechanism::SentenceScores);
+        scores.or(self.depth.map(|_| Mechanism::SentenceDepth))
     }
 
     /// The network between encoder and selector, if the pack has one.

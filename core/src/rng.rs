@@ -10,27 +10,27 @@
 //! reproducible experiments. It is seeded, and a release with it does not compile:
 //!
 //! ```compile_fail,E0277
-//! # use undertone_core::{document::Document, epsilon::Epsilon, rng::{Entropy, PublicRng}, select::Rule};
-//! fn release<'p>(document: &mut Document<'p>, epsilon: Epsilon, mut source: PublicRng) {
-//!     let _ = document.release(epsilon, Rule::PermuteAndFlip, &mut source);
+//! # use undertone_core::{document::Document, ledger::Grant, rng::{Entropy, PublicRng}, select::Rule};
+//! fn release<'p>(document: &mut Document<'p>, grant: Grant, mut source: PublicRng) {
+//!     let _ = document.release(grant, Rule::PermuteAndFlip, &mut source);
 //! }
 //! ```
 //!
 //! Neither does one with a cryptographic generator that somebody seeded:
 //!
 //! ```compile_fail,E0277
-//! # use undertone_core::{document::Document, epsilon::Epsilon, rng::Entropy, select::Rule};
-//! fn release<'p>(document: &mut Document<'p>, epsilon: Epsilon, mut source: chacha20::ChaCha12Rng) {
-//!     let _ = document.release(epsilon, Rule::PermuteAndFlip, &mut source);
+//! # use undertone_core::{document::Document, ledger::Grant, rng::Entropy, select::Rule};
+//! fn release<'p>(document: &mut Document<'p>, grant: Grant, mut source: chacha20::ChaCha12Rng) {
+//!     let _ = document.release(grant, Rule::PermuteAndFlip, &mut source);
 //! }
 //! ```
 //!
 //! The same program with an [`Entropy`] source compiles:
 //!
 //! ```
-//! # use undertone_core::{document::Document, epsilon::Epsilon, rng::Entropy, select::Rule};
-//! fn release<'p>(document: &mut Document<'p>, epsilon: Epsilon, mut source: impl Entropy) {
-//!     let _ = document.release(epsilon, Rule::PermuteAndFlip, &mut source);
+//! # use undertone_core::{document::Document, ledger::Grant, rng::Entropy, select::Rule};
+//! fn release<'p>(document: &mut Document<'p>, grant: Grant, mut source: impl Entropy) {
+//!     let _ = document.release(grant, Rule::PermuteAndFlip, &mut source);
 //! }
 //! ```
 

@@ -39,8 +39,9 @@ use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
 use crate::kernels::wipe;
-use crate::laplace::{Laplace, LaplaceError, Sensitivity};
-use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION};
+use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
+use crate::ledger::Grant;
+use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION, Word};
 use crate::pack::Pack;
 use crate::release::BagRelease;
 use crate::rng::{Entropy, ReleaseStream, below};
@@ -220,21 +221,29 @@ impl<'a> Vocabulary<'a> {
         epsilon: Epsilon,
         rng: &mut R,
     ) -> Result<u32, WordsError> {
-        let dimension = self.lexicon.dimension();
-        let laplace = Laplace::new(dimension as u32, epsilon, Sensitivity::ONE)
-            .map_err(WordsError::Laplace)?;
-        let mut exact = [0f32; MAX_LEXICON_DIMENSION as usize];
+        let (laplace, fixed) = self.laplace(epsilon)?;
         let mut noisy = [0i32; MAX_LEXICON_DIMENSION as usize];
-        let exact = exact.get_mut(..dimension).unwrap_or_default();
-        let noisy = noisy.get_mut(..dimension).unwrap_or_default();
-        for (to, from) in exact.iter_mut().zip(self.vector(word)) {
-            *to = self.lexicon.word_coordinate(*from);
-        }
-        // No norm reaches 128 units.
-        let perturbed = laplace.perturb(exact, self.unit_exponent() + 7, rng, noisy);
-        exact.zeroize();
-        perturbed.map_err(WordsError::Laplace)?;
+        let noisy = noisy
+            .get_mut(..self.lexicon.dimension())
+            .unwrap_or_default();
+        let coordinates = self.vector(word).iter();
+        let coordinates = coordinates.map(|v| fixed.of(self.lexicon.word_coordinate(*v)));
+        laplace.add_noise(coordinates, self.bound_exponent(), rng, noisy);
         Ok(self.nearest(noisy, laplace.grid_exponent()))
+    }
+
+    /// The noise of [`WordMechanism::LaplaceNearest`], and how coordinates enter; refused if it cannot be drawn.
+    fn laplace(&self, epsilon: Epsilon) -> Result<(Laplace, FixedPoint), WordsError> {
+        let dimension = self.lexicon.dimension() as u32;
+        let laplace = Laplace::new(dimension, epsilon, Sensitivity::ONE);
+        let laplace = laplace.map_err(WordsError::Laplace)?;
+        let fixed = laplace.fixed_point(self.bound_exponent());
+        Ok((laplace, fixed.map_err(WordsError::Laplace)?))
+    }
+
+    /// Coordinates lie within ±2^(this): no norm reaches 128 units.
+    fn bound_exponent(&self) -> i32 {
+        self.unit_exponent() + 7
     }
 
     /// The word nearest to a released point: least Euclidean distance, ties to the first word.
@@ -252,6 +261,8 @@ impl<'a> Vocabulary<'a> {
     ///
     /// # Cost
     /// One pass over the vectors, n·d squares of differences; 5 KiB of stack.
+    // A call: the noise was drawn with other buffers.
+    #[inline(never)]
     pub fn nearest(&self, point: &[i32], grid_exponent: i32) -> u32 {
         // In units of the vectors' integers.
         let exponent = grid_exponent.saturating_sub(self.lexicon.vector_exponent());
@@ -482,22 +493,35 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// [`fallback`](Vocabulary::fallback) word. Nothing happens if there are `N` words already.
     pub fn push(&mut self, word: &str) {
         let mut words = lexicon::words(word);
-        let index = match (words.next(), words.next()) {
-            (Some(mut only), None) => {
-                let index = self.vocabulary.lexicon.find(&only);
-                only.zeroize();
-                index
-            }
-            _ => None,
-        };
-        let index = index.unwrap_or(self.vocabulary.fallback as usize);
-        // A lexicon has at most 2^16 words. A full bag stays as it is.
-        let _ = self.words.push(index as u16);
+        match (words.next(), words.next()) {
+            (Some(only), None) => self.add(only),
+            _ => self.add_index(self.vocabulary.fallback),
+        }
     }
 
     /// [`push`](Bag::push) of bytes that may not be UTF-8: those that are not add the fallback word.
     pub fn push_lossy(&mut self, word: &[u8]) {
         self.push(core::str::from_utf8(word).unwrap_or_default());
+    }
+
+    /// Adds the words of a text, as [`lexicon::words`] has them: [`push`](Bag::push) for each. Nothing is
+    /// left out, stop words neither; bytes that are not UTF-8 separate words.
+    pub fn push_text(&mut self, text: &[u8]) {
+        for word in lexicon::words_lossy(text) {
+            self.add(word);
+        }
+    }
+
+    fn add(&mut self, mut word: Word) {
+        let index = self.vocabulary.lexicon.find(&word);
+        word.zeroize();
+        // A lexicon has at most 2^16 words.
+        self.add_index(index.map_or(self.vocabulary.fallback, |index| index as u32));
+    }
+
+    fn add_index(&mut self, index: u32) {
+        // A full bag stays as it is.
+        let _ = self.words.push(index as u16);
     }
 
     /// The number of words kept so far, at most `N`. Private: it must not leave the device.
@@ -513,6 +537,18 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// Forgets all words and wipes them.
     pub fn clear(&mut self) {
         self.words.zeroize();
+    }
+
+    /// Whether words can be made private with this ε: what [`release`](Bag::release) refuses, for those who want
+    /// to know before they spend a grant.
+    ///
+    /// # Errors
+    /// [`WordsError::Laplace`] as for [`Vocabulary::draw`].
+    pub fn check(&self, mechanism: WordMechanism, epsilon: Epsilon) -> Result<(), WordsError> {
+        match mechanism {
+            WordMechanism::Selection(_) => Ok(()),
+            WordMechanism::LaplaceNearest => self.vocabulary.laplace(epsilon).map(|_| ()),
+        }
     }
 
     /// Draws `out.len()` words and makes them private, with randomness as an argument: in ascending order.
@@ -550,12 +586,12 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// The guarantee, what it assumes and what it leaks are those of [`Bag`].
     ///
     /// # Shapes
-    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `out`: at least as many bytes as are written; the rest stays.
+    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `grant`: its ε is that of each word. `out`: at least as many bytes as are written; the rest stays.
     ///
     /// # Errors
     /// [`WordsError::Size`] for another `size`, [`WordsError::Space`] if `out` is too short,
     /// [`WordsError::Entropy`] if the source failed or gave nothing but zeroes, and those of
-    /// [`Vocabulary::draw`]. Nothing is written, the words are still there.
+    /// [`Vocabulary::draw`]. Nothing is written, the words are still there, the grant is spent.
     ///
     /// # Cost
     /// n times [`Vocabulary::draw`]; 32 bytes of entropy; 12 KiB of stack.
@@ -563,7 +599,7 @@ impl<'a, const N: usize> Bag<'a, N> {
         &mut self,
         size: u16,
         mechanism: WordMechanism,
-        epsilon: Epsilon,
+        grant: Grant,
         entropy: &mut E,
         out: &mut [u8],
     ) -> Result<usize, WordsError> {
@@ -575,6 +611,9 @@ impl<'a, const N: usize> Bag<'a, N> {
         let (needed, found) = (BagRelease::bytes(size), out.len());
         let space = WordsError::Space { needed, found };
         let out = out.get_mut(..needed).ok_or(space)?;
+        let epsilon = grant.epsilon();
+        // Before there is entropy that would be thrown away.
+        self.check(mechanism, epsilon)?;
         let mut stream = ReleaseStream::open(entropy).map_err(|_| WordsError::Entropy)?;
         self.draw(mechanism, epsilon, &mut stream, words)?;
         self.clear();
@@ -656,9 +695,9 @@ impl fmt::Display for WordsError {
                     "a buffer of {found} bytes, but the release takes {needed}"
                 )
             }
-            Self::Entropy => {
-                f.write_str("the entropy source failed; nothing was released, try again")
-            }
+            Self::Entropy => f.write_str(
+                "the entropy source failed; nothing was released, try again with a new grant",
+            ),
             Self::Selection(error) => error.fmt(f),
             Self::Laplace(error) => error.fmt(f),
         }

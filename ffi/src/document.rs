@@ -3,12 +3,11 @@
 use core::ffi::{c_char, c_void};
 
 use undertone_core::document::{Document, DocumentError};
-use undertone_core::epsilon::Epsilon;
 use undertone_core::scores::SUMS_PER_ROW as SCORED_PER_ROW;
 use undertone_core::select::Rule;
 
 use crate::entropy::{Callback, UndertoneEntropyFn};
-use crate::epsilon;
+use crate::grant::{self, UndertoneGrant, grant_at};
 use crate::memory::{self, Handle};
 use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UndertonePack, pack_at};
 use crate::release::UNDERTONE_RELEASE_BYTES;
@@ -220,6 +219,61 @@ pub unsafe extern "C" fn undertone_document_push_sentence(
     })
 }
 
+/// Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack, as
+/// many as there is room for; those behind are left out.
+///
+/// `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. `out_sentences`: how many
+/// were added. It must not leave the device: how many sentences a document has is private.
+///
+/// No status depends on the text, but the time the call takes does.
+///
+/// Statuses: `UNDERTONE_NO_LEXICON`.
+///
+/// Threads: no other call may use the document at the same time.
+///
+/// # Safety
+/// `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `len` readable
+/// bytes; `out_sentences` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_push_text(
+    document: *mut UndertoneDocument,
+    text: *const c_char,
+    len: usize,
+    out_sentences: *mut usize,
+) -> i32 {
+    report(|| {
+        let read = memory::array(text, len)?;
+        let written = memory::one(out_sentences)?;
+        // SAFETY: the caller's promise is the one that `value` asks for.
+        let (value, extent) = unsafe { memory::value(document) }?;
+        memory::all_disjoint(&[extent, read, written])?;
+        // SAFETY: the tag says that `undertone_document_init` put a document there, which no other
+        // call uses; the text lies elsewhere. `array` found its pointer aligned, not null unless empty and its
+        // length possible; the caller says that the bytes are readable.
+        let (value, text) = unsafe { (&mut *value, memory::slice(text.cast::<u8>(), len)) };
+        let added = value.push_text(text).map_err(refusal)?;
+        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
+        unsafe { out_sentences.write(added) };
+        Ok(())
+    })
+}
+
+/// The number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if `document` is not a valid handle.
+/// It must not leave the device: how many they are is private.
+///
+/// Threads: any, but no other call that changes the document at the same time.
+///
+/// # Safety
+/// `document` is NULL or what `undertone_document_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_sentences(document: *const UndertoneDocument) -> usize {
+    // SAFETY: the caller's promise is the one that `value` asks for.
+    let value = unsafe { memory::value(document) };
+    // SAFETY: the tag says that `undertone_document_init` put a document there; nobody writes to it.
+    value.map_or(0, |(value, _)| unsafe { &*value }.sentences())
+}
+
 /// Forgets all sentences and wipes what they left in the document: back to the state after
 /// `undertone_document_init`. Also what is called before the memory of a document is freed.
 ///
@@ -246,29 +300,30 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 /// and the rule must be chosen without looking at the document. A document without sentences
 /// releases a uniformly random candidate.
 ///
-/// `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`
-/// (`undertone_epsilon_parse` reads text). `rule`: `UNDERTONE_RULE_PERMUTE_AND_FLIP` or
-/// `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with `context`, for 32 bytes, after all
-/// arguments have been checked; it must not use the document. `out`: `out_capacity` bytes,
-/// `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes written; with
-/// `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+/// `grant`: what may be spent, of a ledger or from `undertone_grant_unrecorded`. `rule`:
+/// `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
+/// `context`, for 32 bytes, after all arguments have been checked; it must not use the document.
+/// `out`: `out_capacity` bytes, `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes
+/// written; with `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
 ///
-/// Unless the status is `UNDERTONE_OK`, nothing was drawn and the sentences are still there.
+/// Unless the status is `UNDERTONE_OK`, nothing was drawn and the sentences are still there. The
+/// grant is spent once the entropy function is called, whatever it returns: with
+/// `UNDERTONE_ENTROPY_FAILED`, too, but with no other failure.
 ///
-/// Statuses: `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`,
-/// `UNDERTONE_UNKNOWN_RULE`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`.
+/// Statuses: `UNDERTONE_UNKNOWN_RULE`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_SPENT`,
+/// `UNDERTONE_ENTROPY_FAILED`.
 ///
-/// Threads: no other call may use the document at the same time.
+/// Threads: no other call may use the document or the grant at the same time.
 ///
 /// # Safety
-/// `document` is NULL or what `undertone_document_init` returned; `entropy` is NULL or keeps the
-/// promises of `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable
-/// bytes; `out_written` is NULL or writable.
+/// `document` is NULL or what `undertone_document_init` returned; `grant` is NULL or what a function
+/// returned as `out_grant`; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with
+/// `context`; `out` is NULL or `out_capacity` writable bytes; `out_written` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_release(
     document: *mut UndertoneDocument,
-    epsilon_micro: u32,
+    grant: *mut UndertoneGrant,
     rule: i32,
     entropy: UndertoneEntropyFn,
     context: *mut c_void,
@@ -282,8 +337,10 @@ pub unsafe extern "C" fn undertone_document_release(
         let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(document) }?;
-        memory::all_disjoint(&[extent, buffer, written])?;
-        let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
+        // SAFETY: the caller's promise is the one that `grant_at` asks for, but for what this call
+        // writes, and that does not overlap the grant or the call ends here.
+        let (grant, grant_extent) = unsafe { grant_at(grant) }?;
+        memory::all_disjoint(&[extent, grant_extent, buffer, written])?;
         let rule = u8::try_from(rule).ok().and_then(Rule::from_number);
         let rule = rule.ok_or(Refusal(UNDERTONE_UNKNOWN_RULE))?;
         if out_capacity < UNDERTONE_RELEASE_BYTES {
@@ -292,13 +349,14 @@ pub unsafe extern "C" fn undertone_document_release(
             unsafe { out_written.write(UNDERTONE_RELEASE_BYTES) };
             return Err(Refusal(UNDERTONE_BUFFER_TOO_SMALL));
         }
+        let grant = grant::spend(grant)?;
         // SAFETY: the caller says that the function keeps the promises of its type with `context`.
         let mut entropy = unsafe { Callback::new(function, context) };
         // SAFETY: `value` returned `value` for the document, which no other call uses, unless the
         // entropy function breaks its promise, and then through `value`.
         let release = unsafe {
             memory::exclusively(document, value, |value| {
-                value.release(epsilon, rule, &mut entropy)
+                value.release(grant, rule, &mut entropy)
             })
         }
         .map_err(refusal)?;

@@ -11,7 +11,7 @@ use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
 ///
 /// It fills all `len` bytes at `out` and returns 0, or returns anything else if it cannot (a short
 /// read is a failure). It returns normally: no `longjmp`, no exception. `context` is what
-/// the caller of `undertone_document_release` gave.
+/// the caller of the function gave that takes it.
 pub type UndertoneEntropyFn =
     Option<unsafe extern "C" fn(context: *mut c_void, out: *mut u8, len: usize) -> i32>;
 

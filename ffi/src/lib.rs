@@ -23,21 +23,38 @@
     allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)
 )]
 
+#[cfg(feature = "cxx")]
+extern crate std;
+
+#[cfg(feature = "cxx")]
+mod bridge;
 mod document;
 mod entropy;
 mod epsilon;
+mod grant;
+#[cfg(feature = "jni")]
+mod jni;
+mod ledger;
 mod memory;
 mod pack;
 #[cfg(all(feature = "panic-handler", panic = "abort", not(test)))]
 mod panic_handler;
 mod release;
+mod sentences;
 mod status;
+mod vector;
 mod version;
+mod words;
 
 pub use document::*;
 pub use entropy::UndertoneEntropyFn;
 pub use epsilon::*;
+pub use grant::*;
+pub use ledger::*;
 pub use pack::*;
 pub use release::*;
+pub use sentences::*;
 pub use status::*;
+pub use vector::*;
 pub use version::*;
+pub use words::*;

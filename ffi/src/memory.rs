@@ -8,8 +8,9 @@ use core::ops::Range;
 use core::slice;
 
 use crate::status::{
-    Refusal, UNDERTONE_BAD_HANDLE, UNDERTONE_BUSY, UNDERTONE_IMPOSSIBLE_LENGTH,
-    UNDERTONE_MEMORY_TOO_SMALL, UNDERTONE_MISALIGNED, UNDERTONE_NULL, UNDERTONE_OVERLAP,
+    Refusal, UNDERTONE_BAD_HANDLE, UNDERTONE_BUFFER_TOO_SMALL, UNDERTONE_BUSY,
+    UNDERTONE_IMPOSSIBLE_LENGTH, UNDERTONE_MEMORY_TOO_SMALL, UNDERTONE_MISALIGNED, UNDERTONE_NULL,
+    UNDERTONE_OVERLAP,
 };
 
 /// The addresses that an argument covers.
@@ -61,6 +62,44 @@ pub(crate) fn disjoint(written: &Extent, others: &[Extent]) -> Result<(), Refusa
         return Err(Refusal(UNDERTONE_OVERLAP));
     }
     Ok(())
+}
+
+/// Refuses a buffer for fewer values than `needed`, and says how many are.
+///
+/// # Safety
+/// [`one`] accepted `out_written`, which is writable.
+pub(crate) unsafe fn capacity(
+    found: usize,
+    needed: usize,
+    out_written: *mut usize,
+) -> Result<(), Refusal> {
+    if found < needed {
+        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
+        unsafe { out_written.write(needed) };
+        return Err(Refusal(UNDERTONE_BUFFER_TOO_SMALL));
+    }
+    Ok(())
+}
+
+/// Writes values to a caller's buffer, and how many they are.
+///
+/// # Safety
+/// [`array`] accepted `out` for at least as many values as there are, [`one`] accepted `out_written`, both are
+/// writable, and nothing else is read or written through other pointers to them during the call.
+pub(crate) unsafe fn write_all<T>(
+    values: impl ExactSizeIterator<Item = T>,
+    out: *mut T,
+    out_written: *mut usize,
+) {
+    let mut written = 0;
+    let count = values.len();
+    for value in values.take(count) {
+        // SAFETY: fewer than `count` values were written, for which there is room.
+        unsafe { out.add(written).write(value) };
+        written += 1;
+    }
+    // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
+    unsafe { out_written.write(written) };
 }
 
 /// The values that [`array`] found.

@@ -2,18 +2,22 @@
 
 use core::ffi::{c_char, c_void};
 
+use undertone_core::lexicon::MAX_LEXICON_DIMENSION;
 use undertone_core::pack::{Pack, PackError};
+use undertone_core::release::Mechanism;
+use zeroize::Zeroize;
 
 use crate::memory::{self, Extent, Handle};
 use crate::status::{
-    Refusal, UNDERTONE_NOT_A_PACK, UNDERTONE_PACK_DAMAGED, UNDERTONE_PACK_LENGTH,
-    UNDERTONE_PACK_MALFORMED, UNDERTONE_PACK_TOO_SHORT, UNDERTONE_PACK_VERSION, report,
+    Refusal, UNDERTONE_NO_LEXICON, UNDERTONE_NOT_A_PACK, UNDERTONE_PACK_DAMAGED,
+    UNDERTONE_PACK_LENGTH, UNDERTONE_PACK_MALFORMED, UNDERTONE_PACK_TOO_SHORT,
+    UNDERTONE_PACK_VERSION, report,
 };
 
 /// Alignment that is enough for every handle on every target.
 pub const UNDERTONE_HANDLE_ALIGNMENT: usize = 16;
 /// Bytes that are enough for an `undertone_pack` on every target.
-pub const UNDERTONE_PACK_BYTES: usize = 512;
+pub const UNDERTONE_PACK_BYTES: usize = 640;
 /// The length of a pack's identifier.
 pub const UNDERTONE_PACK_ID_BYTES: usize = 8;
 /// The length of the digest that identifies an encoder.
@@ -21,6 +25,15 @@ pub const UNDERTONE_ENCODER_DIGEST_BYTES: usize = 32;
 /// The largest length of an encoder's name, with its terminating zero.
 pub const UNDERTONE_ENCODER_NAME_BYTES: usize = 33;
 
+/// Candidates are selected by approximate Tukey depth.
+pub const UNDERTONE_SELECTOR_DEPTH: i32 = 1;
+/// Candidates are selected by bounded scores.
+pub const UNDERTONE_SELECTOR_SCORES: i32 = 2;
+
+const _: () = assert!(
+    UNDERTONE_SELECTOR_DEPTH == Mechanism::SentenceDepth as i32
+        && UNDERTONE_SELECTOR_SCORES == Mechanism::SentenceScores as i32
+);
 const _: () = assert!(
     memory::size::<UndertonePack>() <= UNDERTONE_PACK_BYTES
         && memory::alignment::<UndertonePack>() <= UNDERTONE_HANDLE_ALIGNMENT
@@ -166,6 +179,55 @@ pub unsafe extern "C" fn undertone_pack_candidates(pack: *const UndertonePack) -
     unsafe { number(pack, Pack::candidates) }
 }
 
+/// How a release is selected, `UNDERTONE_SELECTOR_DEPTH` or `UNDERTONE_SELECTOR_SCORES`; 0 if the pack has no
+/// candidates or `pack` is not a valid handle.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_selector(pack: *const UndertonePack) -> i32 {
+    // SAFETY: the caller's promise is the one that `pack_at` asks for.
+    unsafe { pack_at(pack) }.map_or(0, |(pack, _)| pack.mechanism().map_or(0, |m| m as i32))
+}
+
+/// The largest score that one sentence can give a candidate, 1 to 255; 0 if the pack has no scores or `pack`
+/// is not a valid handle.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_largest_score(pack: *const UndertonePack) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        number(pack, |pack| {
+            pack.scores()
+                .map_or(0, |scores| scores.largest_score().into())
+        })
+    }
+}
+
+/// The number of coordinates of a released vector behind the projection of the pack
+/// (`undertone_vector_init_projected`); 0 if it has none or `pack` is not a valid handle.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_projected_dimension(pack: *const UndertonePack) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        number(pack, |pack| {
+            pack.projection()
+                .map_or(0, |projection| projection.n_rows() as u32)
+        })
+    }
+}
+
 /// The number of projection directions of a pack that selects by depth, which a document can hold if
 /// it is at most `UNDERTONE_MAX_DIRECTIONS`; 0 for any other pack or if `pack` is not a valid handle.
 ///
@@ -200,6 +262,61 @@ pub unsafe extern "C" fn undertone_pack_words(pack: *const UndertonePack) -> u32
             u32::try_from(words).unwrap_or(0)
         })
     }
+}
+
+/// The vector of one sentence by the lexicon of the pack: what `undertone_document_push_sentence` adds, for
+/// those who want to look at it or use it themselves. **It is as private as the sentence.**
+///
+/// `text`: `len` bytes of UTF-8, taken as one sentence. `out`: room for `out_capacity` floats;
+/// `undertone_pack_dimension` are enough. `out_written`: the floats written; with
+/// `UNDERTONE_BUFFER_TOO_SMALL` those needed.
+///
+/// Statuses: `UNDERTONE_NO_LEXICON`, `UNDERTONE_BUFFER_TOO_SMALL`.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned; `text` is NULL or `len` readable bytes; `out` is NULL or
+/// writable for `out_capacity` floats; `out_written` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_sentence_vector(
+    pack: *const UndertonePack,
+    text: *const c_char,
+    len: usize,
+    out: *mut f32,
+    out_capacity: usize,
+    out_written: *mut usize,
+) -> i32 {
+    report(|| {
+        let extents = [
+            memory::array(text, len)?,
+            memory::array(out, out_capacity)?,
+            memory::one(out_written)?,
+        ];
+        memory::all_disjoint(&extents)?;
+        let [_, buffer, written] = extents;
+        // SAFETY: the caller's promise is the one that `pack_at` asks for; what is written does not overlap
+        // the pack or the call ends here.
+        let (pack, extent) = unsafe { pack_at(pack) }?;
+        memory::disjoint(&extent, &[buffer, written])?;
+        let lexicon = pack.lexicon().ok_or(Refusal(UNDERTONE_NO_LEXICON))?;
+        // SAFETY: `one` accepted the pointer; the caller says that it is writable.
+        unsafe { memory::capacity(out_capacity, lexicon.dimension(), out_written) }?;
+        // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
+        // the caller says that the bytes are readable.
+        let text = unsafe { memory::slice(text.cast::<u8>(), len) };
+        // The caller's memory may be uninitialised.
+        let mut vector = [0f32; MAX_LEXICON_DIMENSION as usize];
+        let coordinates = vector.get_mut(..lexicon.dimension()).unwrap_or_default();
+        // It has the lexicon's dimension.
+        let _ = lexicon.sentence_vector_lossy(text, coordinates);
+        // SAFETY: `array` and `one` accepted the pointers, whose memory overlaps nothing, and the capacity
+        // holds the vector; the caller says that they are writable.
+        unsafe { memory::write_all(coordinates.iter().copied(), out, out_written) };
+        vector.zeroize();
+        Ok(())
+    })
 }
 
 /// The identifier of the pack, which a release carries.

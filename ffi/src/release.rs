@@ -14,7 +14,7 @@ pub const UNDERTONE_RELEASE_BYTES: usize = 24;
 
 const _: () = assert!(UNDERTONE_RELEASE_BYTES == Release::BYTES);
 
-fn refusal(error: ReleaseFormatError) -> Refusal {
+pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
     Refusal(match error {
         ReleaseFormatError::Length { .. } => UNDERTONE_RELEASE_LENGTH,
         ReleaseFormatError::NotARelease => UNDERTONE_NOT_A_RELEASE,

@@ -10,14 +10,19 @@ use std::{env, fs};
 const WRITE: &str = "UNDERTONE_WRITE_HEADER";
 
 /// In the order of the header.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 12] = [
     "version.rs",
     "status.rs",
     "epsilon.rs",
     "pack.rs",
     "entropy.rs",
+    "grant.rs",
+    "ledger.rs",
     "document.rs",
+    "sentences.rs",
     "release.rs",
+    "vector.rs",
+    "words.rs",
 ];
 
 fn crate_dir() -> &'static Path {

@@ -162,6 +162,25 @@ pub fn lexicon_section(exponent: i32, entries: &[Entry]) -> Vec<u8> {
     out
 }
 
+/// The phrases section: indices of words, weight, vector; ascending by the indices.
+pub fn phrases_section(phrases: &[([u16; 2], u16, Vec<i8>)]) -> Vec<u8> {
+    let mut out = (phrases.len() as u32).to_le_bytes().to_vec();
+    align(&mut out);
+    let words = phrases.iter().flat_map(|(words, ..)| words);
+    out.extend(words.flat_map(|word| word.to_le_bytes()));
+    align(&mut out);
+    let weights = phrases.iter().map(|(_, weight, _)| weight);
+    out.extend(weights.flat_map(|weight| weight.to_le_bytes()));
+    align(&mut out);
+    out.extend(
+        phrases
+            .iter()
+            .flat_map(|(.., vector)| vector)
+            .map(|x| *x as u8),
+    );
+    out
+}
+
 /// The projection section; all rows of the same length.
 pub fn projection_section(exponent: i32, bound_exponent: i32, rows: &[Vec<i16>]) -> Vec<u8> {
     let mut out = Vec::new();

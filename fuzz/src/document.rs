@@ -4,6 +4,7 @@ use arbitrary::{Result, Unstructured};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
@@ -94,7 +95,7 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     assert_eq!(levels, expected);
     for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
         let draw = |mut document: Document<'_, SENTENCES, 4>| {
-            document.release(Epsilon::MAX, rule, &mut Repeated(&key))
+            document.release(Grant::unrecorded(Epsilon::MAX), rule, &mut Repeated(&key))
         };
         let forwards = draw(document(&mut embeddings.iter()));
         assert_eq!(forwards, draw(document(&mut embeddings.iter().rev())));

@@ -3,6 +3,7 @@
 use arbitrary::{Result, Unstructured};
 use undertone_core::embedding::{Embedding, EmbeddingError, Noise, Projection, Truncation};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::VectorRelease;
 use undertone_core::rng::PublicRng;
@@ -91,7 +92,12 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     let mut out = vec![7; mechanism.release_bytes() + 3];
     for found in [0, expected - 1, expected + 1] {
         assert_eq!(
-            mechanism.release(&vec![0.0; found], &mut Repeated(&key), &mut out),
+            mechanism.release(
+                Grant::unrecorded(mechanism.laplace().epsilon()),
+                &vec![0.0; found],
+                &mut Repeated(&key),
+                &mut out
+            ),
             Err(EmbeddingError::Length { expected, found })
         );
     }
@@ -103,7 +109,12 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
         out.fill(7);
         let mut padded = x.to_vec();
         padded.resize(expected, 0.0);
-        let drawn = mechanism.release(&padded, &mut Repeated(&key), &mut out);
+        let drawn = mechanism.release(
+            Grant::unrecorded(mechanism.laplace().epsilon()),
+            &padded,
+            &mut Repeated(&key),
+            &mut out,
+        );
         (drawn, out.clone())
     };
     let drawn = draw(&x);

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use undertone_core::lexicon::words;
 use undertone_core::pack::Pack;
 
-use crate::assemble::{Entry, lexicon_section, pack};
+use crate::assemble::{Entry, lexicon_section, pack, phrases_section};
 
 /// Splits the input into words and averages it over a small lexicon.
 ///
@@ -32,24 +32,39 @@ pub fn lexicon_words_are_total(data: &[u8]) {
         .expect("the right length");
     assert_eq!(lossy, vector, "{data:?}");
 
-    let known: Vec<Entry> = words(&text)
-        .filter_map(|word| {
-            entries()
-                .into_iter()
-                .find(|(known, _, _)| *known == word.as_str())
+    let entries = entries();
+    let indices: Vec<Option<usize>> = words(&text)
+        .map(|word| {
+            entries
+                .iter()
+                .position(|(known, ..)| *known == word.as_str())
+        })
+        .collect();
+    let known: Vec<&Entry> = indices.iter().flatten().map(|i| &entries[*i]).collect();
+    let phrases = phrases();
+    let said: Vec<&(u16, Vec<i8>)> = indices
+        .windows(2)
+        .filter_map(|pair| {
+            let pair = [pair[0]? as u16, pair[1]? as u16];
+            let phrase = phrases.iter().find(|(words, _)| *words == pair);
+            phrase.map(|(_, entry)| entry)
         })
         .collect();
     let total: i128 = known.iter().map(|(_, weight, _)| i128::from(*weight)).sum();
     for (axis, coordinate) in vector.iter().enumerate() {
         let sum: i128 = known
             .iter()
-            .map(|(_, weight, vector)| i128::from(*weight) * i128::from(vector[axis]))
+            .map(|(_, weight, vector)| (weight, vector))
+            .chain(said.iter().map(|(weight, vector)| (weight, vector)))
+            .map(|(weight, vector)| i128::from(*weight) * i128::from(vector[axis]))
             .sum();
         // ⌊256·sum/total + 1/2⌋
         let mean = if total == 0 {
             0
         } else {
-            (512 * sum + total).div_euclid(2 * total)
+            (512 * sum + total)
+                .div_euclid(2 * total)
+                .clamp(-32_767, 32_767)
         };
         assert_eq!(f64::from(*coordinate), mean as f64 / 8.0, "{text:?}");
     }
@@ -71,5 +86,27 @@ fn entries() -> Vec<Entry> {
     .into()
 }
 
-static PACK: LazyLock<Vec<u8>> =
-    LazyLock::new(|| pack(2, "fuzz", &[(*b"LEXI", lexicon_section(-3, &entries()))]));
+/// By the places of their words among the entries.
+fn phrases() -> Vec<([u16; 2], (u16, Vec<i8>))> {
+    [
+        ([1, 1], (1, [3, 4])),
+        ([1, 2], (65_535, [127, -128])),
+        ([4, 1], (9, [-5, 6])),
+        ([5, 6], (300, [77, -1])),
+        ([7, 6], (0, [127, 127])),
+    ]
+    .map(|(words, (weight, vector))| (words, (weight, vector.to_vec())))
+    .into()
+}
+
+static PACK: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let phrases: Vec<_> = phrases()
+        .into_iter()
+        .map(|(words, (weight, vector))| (words, weight, vector))
+        .collect();
+    let sections = [
+        (*b"LEXI", lexicon_section(-3, &entries())),
+        (*b"PHRS", phrases_section(&phrases)),
+    ];
+    pack(2, "fuzz", &sections)
+});

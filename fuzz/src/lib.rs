@@ -15,10 +15,12 @@
 mod document;
 mod embedding;
 mod epsilon;
+mod ledger;
 mod lexicon;
 mod pack;
 mod release;
 mod select;
+mod sentences;
 mod words;
 
 pub mod assemble;
@@ -27,23 +29,27 @@ mod double;
 pub use document::document_release_is_total;
 pub use embedding::embedding_is_total;
 pub use epsilon::epsilon_parse_is_total;
+pub use ledger::ledger_image_is_total;
 pub use lexicon::lexicon_words_are_total;
 pub use pack::pack_parse_then_use;
 pub use release::release_from_bytes_is_total;
 pub use select::select_is_total;
+pub use sentences::sentences_are_total;
 pub use words::words_are_total;
 
 /// The body of a target.
 pub type Body = fn(&[u8]);
 
 /// Every target by its name.
-pub const TARGETS: [(&str, Body); 8] = [
+pub const TARGETS: [(&str, Body); 10] = [
     ("pack_parse_then_use", pack_parse_then_use),
     ("document_release_is_total", document_release_is_total),
     ("embedding_is_total", embedding_is_total),
     ("release_from_bytes_is_total", release_from_bytes_is_total),
     ("epsilon_parse_is_total", epsilon_parse_is_total),
+    ("ledger_image_is_total", ledger_image_is_total),
     ("select_is_total", select_is_total),
     ("lexicon_words_are_total", lexicon_words_are_total),
     ("words_are_total", words_are_total),
+    ("sentences_are_total", sentences_are_total),
 ];

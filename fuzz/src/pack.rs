@@ -4,6 +4,7 @@ use undertone_core::document::{Document, DocumentError};
 use undertone_core::embedding::{Embedding, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
+use undertone_core::ledger::Grant;
 use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Mechanism, Release, VectorRelease};
@@ -86,6 +87,19 @@ fn use_lexicon(lexicon: &Lexicon<'_>, input: &[u8]) {
         assert_eq!(lexicon.entry(index), None);
     }
     assert_eq!(lexicon.find(""), None);
+    for index in 0..lexicon.n_phrases() {
+        let words = lexicon.phrase(index).expect("an index below n_phrases");
+        assert!(words.iter().all(|word| *word < lexicon.n_words()));
+        assert_eq!(lexicon.find_phrase(words), Some(index));
+        let (_, vector) = lexicon
+            .phrase_entry(index)
+            .expect("an index below n_phrases");
+        assert_eq!(vector.len(), lexicon.dimension());
+    }
+    for index in [lexicon.n_phrases(), usize::MAX] {
+        assert_eq!(lexicon.phrase(index), None);
+        assert_eq!(lexicon.phrase_entry(index), None);
+    }
     let text = String::from_utf8_lossy(input);
     lexicon.find(&text);
     let mut vector = vec![f32::NAN; lexicon.dimension()];
@@ -113,7 +127,12 @@ fn use_projection(pack: &Pack<'_>, projection: &Projection<'_>, input: &[u8]) {
                     *x = f32::from_le_bytes(*bytes);
                 }
                 let mut out = vec![0; mechanism.release_bytes()];
-                let written = mechanism.release(&x, &mut Repeated(&[1]), &mut out);
+                let written = mechanism.release(
+                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    &x,
+                    &mut Repeated(&[1]),
+                    &mut out,
+                );
                 assert_eq!(written, Ok(out.len()));
                 let release = VectorRelease::from_bytes(&out).expect("what was written");
                 assert_eq!(release.pack_id(), pack.id());
@@ -203,11 +222,11 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     let epsilon = Epsilon::from_micro(micro).expect("in range");
     for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
         assert_eq!(
-            document.release(epsilon, rule, &mut Repeated(&[])),
+            document.release(Grant::unrecorded(epsilon), rule, &mut Repeated(&[])),
             Err(DocumentError::Entropy)
         );
         let mut entropy = Repeated(tail);
-        let released = document.release(epsilon, rule, &mut entropy);
+        let released = document.release(Grant::unrecorded(epsilon), rule, &mut entropy);
         if !entropy.works() {
             assert_eq!(released, Err(DocumentError::Entropy));
             assert_eq!(document.sentences(), pushed);

@@ -2,6 +2,7 @@
 
 use arbitrary::{Result, Unstructured};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::lexicon::words;
 use undertone_core::pack::Pack;
 use undertone_core::release::BagRelease;
@@ -72,7 +73,13 @@ fn use_words(u: &mut Unstructured<'_>) -> Result<()> {
     }
 
     let mut out = vec![0xab; space];
-    match bag.release(size, mechanism, epsilon, &mut Repeated(&key), &mut out) {
+    match bag.release(
+        size,
+        mechanism,
+        Grant::unrecorded(epsilon),
+        &mut Repeated(&key),
+        &mut out,
+    ) {
         Ok(written) => {
             assert_eq!(written, BagRelease::bytes(size));
             assert!(out[written..].iter().all(|byte| *byte == 0xab) && bag.is_empty());

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use undertone::mechanism::OsEntropy;
 use undertone_core::embedding::{Embedding, Noise};
+use undertone_core::ledger::Grant;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 
@@ -34,8 +35,9 @@ fn main() -> ExitCode {
         let vectors: u32 = line.parse().expect("a number of vectors");
         let start = Instant::now();
         for _ in 0..vectors {
+            let grant = Grant::unrecorded(mechanism.laplace().epsilon());
             mechanism
-                .release(black_box(&x), &mut OsEntropy, black_box(&mut out))
+                .release(grant, black_box(&x), &mut OsEntropy, black_box(&mut out))
                 .expect("working entropy");
         }
         println!("{{\"seconds\": {}}}", start.elapsed().as_secs_f64());

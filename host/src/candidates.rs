@@ -74,6 +74,18 @@ impl Candidates {
         }
     }
 
+    /// The candidates as text, for programs that read no safetensors: a line `# pack` with the identifier that
+    /// releases carry, then for each candidate a line with number, name and excerpt, with tabs between.
+    pub fn list(&self) -> String {
+        let mut text = format!("# pack {}\n", hex::encode(&self.pack_digest[..8]));
+        for (index, candidate) in self.entries.iter().enumerate() {
+            let [name, excerpt] = [&candidate.id, &candidate.excerpt]
+                .map(|field| field.replace(|c: char| c.is_control(), " "));
+            text += &format!("{index}\t{name}\t{excerpt}\n");
+        }
+        text
+    }
+
     /// Writes the file: tensor `embeddings` f32 `[m, d]`, and the metadata entry `undertone`: a JSON
     /// object with `pack`, `encoder`, `encoder_digest` and `documents`, a list of [`Candidate`].
     ///

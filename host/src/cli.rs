@@ -14,10 +14,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use undertone::candidates::Candidates;
 use undertone::corpus::{Corpus, CorpusDocument};
-use undertone::distil::{WordCounts, distil};
+use undertone::distil::{self, WordCounts};
 use undertone::embeddings::Embeddings;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
 use undertone::error::{Error, Result};
+use undertone::ledger::{LedgerFile, utc_day};
 use undertone::output::AtomicFile;
 use undertone::packer::{self, Built, Directions, LexiconData, Options, Selector, TargetChoice};
 use undertone::progress::Progress;
@@ -31,6 +32,7 @@ use undertone::{
     vectors::DocumentVectors,
 };
 use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::select::Rule;
@@ -65,12 +67,19 @@ enum Command {
         encoder: PathBuf,
         #[command(flatten)]
         runtime: RuntimeArgs,
-        /// Public corpora that say which words are frequent.
-        #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+        /// Public corpora whose sentences the lexicon is fitted to.
+        #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "message_corpus")]
         corpus: Vec<PathBuf>,
+        /// More of them, whose texts are mail or Usenet messages: their headers, quoted lines and
+        /// signatures are left out.
+        #[arg(long, num_args = 1.., value_name = "FILE")]
+        message_corpus: Vec<PathBuf>,
         /// Number of words.
         #[arg(long)]
         words: usize,
+        /// Number of pairs of words that mean something else than their words, at most.
+        #[arg(long, default_value_t = 0)]
+        phrases: usize,
         /// Number of coordinates.
         #[arg(long)]
         dim: usize,
@@ -107,6 +116,17 @@ enum Command {
         /// How a candidate is drawn.
         #[arg(long, value_enum, default_value_t = RuleArg::PermuteAndFlip)]
         rule: RuleArg,
+        /// A ledger of what was spent, made if it is not there: documents are released as long as --budget lasts.
+        #[arg(long, value_name = "FILE", requires = "budget")]
+        ledger: Option<PathBuf>,
+        /// The epsilon that all documents of a day (UTC) may spend together.
+        #[arg(
+            long,
+            value_name = "EPSILON",
+            requires = "ledger",
+            allow_hyphen_values = true
+        )]
+        budget: Option<Epsilon>,
         #[command(flatten)]
         input: PrivateArgs,
         /// The releases.
@@ -124,6 +144,12 @@ enum Command {
         /// One line of JSON per release, with the candidate's embedding.
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
+    },
+    /// List what releases can name, for programs that read no safetensors: the pack's identifier, then number,
+    /// name and excerpt of each candidate, with tabs between.
+    Candidates {
+        /// The candidates that `pack` wrote.
+        candidates: PathBuf,
     },
     /// Find the words that tell the labels of a public corpus apart.
     Keywords(words::KeywordsArgs),
@@ -333,19 +359,39 @@ pub(crate) fn run() -> Result<()> {
             encoder,
             runtime,
             corpus,
+            message_corpus,
             words,
+            phrases,
             dim,
             out,
         } => {
-            let encoder = OnnxEncoder::open(&encoder, runtime.onnxruntime.as_deref())?;
+            let encoder = OpenEncoder {
+                lexicon: None,
+                encoder: Box::new(OnnxEncoder::open(&encoder, runtime.onnxruntime.as_deref())?),
+            };
             AtomicFile::check(&out)?;
-            let counts = count_words(&corpus)?;
+            let mut documents = Vec::new();
+            for (paths, messages) in [(&corpus, false), (&message_corpus, true)] {
+                let texts = TextArgs { messages };
+                for path in paths {
+                    for document in texts.of(Corpus::open_watched(path)?) {
+                        documents.push(document?);
+                    }
+                }
+            }
+            let size = distil::Size {
+                words,
+                phrases,
+                dimension: dim,
+            };
             let start = Instant::now();
-            let pack = distil(&encoder, &counts, words, dim)?;
-            write(&out, &pack)?;
+            let pack = resumable(&encoder, &out, |encoder| {
+                let pack = distil::distil(encoder, &documents, &size)?;
+                write(&out, &pack)?;
+                Ok(pack)
+            })?;
             eprintln!(
-                "{words} of {} words, {dim} coordinates, {} bytes, in {:.0} s",
-                counts.distinct(),
+                "{words} words, up to {phrases} phrases, {dim} coordinates, {} bytes, in {:.0} s",
                 pack.len(),
                 start.elapsed().as_secs_f64()
             );
@@ -378,14 +424,20 @@ pub(crate) fn run() -> Result<()> {
             pack,
             epsilon,
             rule,
+            ledger,
+            budget,
             input,
             out,
-        } => privatize(&encoder, &pack, epsilon, rule.into(), &input, &out),
+        } => {
+            let budget = ledger.zip(budget);
+            privatize(&encoder, &pack, epsilon, rule.into(), budget, &input, &out)
+        }
         Command::Decode {
             candidates,
             input,
             out,
         } => decode(&candidates, &input, &out),
+        Command::Candidates { candidates } => print(&Candidates::read(&candidates)?.list()),
         Command::Keywords(args) => args.run(),
         Command::Obfuscate(args) => args.run(),
         #[cfg(feature = "train")]
@@ -645,6 +697,7 @@ fn privatize(
     pack_path: &Path,
     epsilon: Epsilon,
     rule: Rule,
+    budget: Option<(PathBuf, Epsilon)>,
     input: &PrivateArgs,
     out: &Path,
 ) -> Result<()> {
@@ -656,6 +709,10 @@ fn privatize(
         encoder.open(|| LexiconEncoder::new(&pack).unwrap_or_else(LexiconEncoder::embedded))?;
     mechanism::check_encoder(&pack, encoder.as_ref())?;
     let mut document = mechanism::document(&pack)?;
+    let mut ledger = match budget {
+        Some((path, budget)) => Some(LedgerFile::open_or_create(path, budget)?),
+        None => None,
+    };
     let belongs = |line: &str, id: &str| {
         let line: Option<ReleaseLine> = serde_json::from_str(line).ok();
         line.is_some_and(|line| {
@@ -672,6 +729,7 @@ fn privatize(
     let progress = Progress::new("releasing documents", total as u64);
     progress.advance(fitting as u64);
     let mut rate = Rate::start();
+    let mut released = fitting;
     // Not watched: another bar is there.
     let mut rest = input.documents(|path| Corpus::open(path))?.skip(fitting);
     loop {
@@ -681,8 +739,17 @@ fn privatize(
         }
         let encoded = Embeddings::of(encoder.as_ref(), &batch, |_| Progress::hidden())?;
         for (source, _, rows) in encoded.by_document() {
+            let grant = match &mut ledger {
+                Some(ledger) => ledger.spend(epsilon, utc_day()).inspect_err(|_| {
+                    eprintln!(
+                        "{released} of {total} documents are released; the same command goes on with the others"
+                    );
+                })?,
+                None => Grant::unrecorded(epsilon),
+            };
             let release =
-                mechanism::release(&mut document, rows, encoder.dimension(), epsilon, rule)?;
+                mechanism::release(&mut document, rows, encoder.dimension(), grant, rule)?;
+            released += 1;
             let line = ReleaseLine {
                 id: source.id.clone(),
                 release: hex::encode(release.to_bytes()),
@@ -778,8 +845,9 @@ fn inspect(path: &Path) -> Result<()> {
     }
     if let Some(lexicon) = pack.lexicon() {
         text += &format!(
-            "lexicon     {} words, exponent {}\n",
+            "lexicon     {} words, {} phrases, exponent {}\n",
             lexicon.n_words(),
+            lexicon.n_phrases(),
             lexicon.exponent()
         );
     }

@@ -2,6 +2,7 @@
 //! the privacy loss is computed by enumeration.
 
 use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::rng::{self, PublicRng};
 use undertone_core::select::Rule;
@@ -109,7 +110,13 @@ pub fn run(built: &Built, text: &str) -> Result<String> {
     for text in EPSILONS {
         let epsilon: Epsilon = text.parse().expect("the constants are valid");
         let rule = Rule::PermuteAndFlip;
-        let release = mechanism::release(&mut document, &own, dimension, epsilon, rule)?;
+        let release = mechanism::release(
+            &mut document,
+            &own,
+            dimension,
+            Grant::unrecorded(epsilon),
+            rule,
+        )?;
         let (candidate, _) = built.candidates.decode(&release)?;
         let ratio = document.ratio(epsilon);
         let law = Law::new(levels.clone(), ratio, rule);

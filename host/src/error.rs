@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use undertone_core::document::DocumentError;
 use undertone_core::embedding::EmbeddingError;
+use undertone_core::epsilon::Micro;
+use undertone_core::ledger::LedgerError;
 use undertone_core::pack::PackError;
 use undertone_core::words::WordsError;
 
@@ -227,6 +229,38 @@ pub enum Error {
     NoLexicon {
         /// The file.
         path: PathBuf,
+    },
+
+    /// The privacy budget refused.
+    #[error("`{}`: {problem}", path.display())]
+    Ledger {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: LedgerError,
+    },
+
+    /// A ledger that somebody else has open.
+    #[error("the ledger `{}` is in use by another process; wait until it is done", path.display())]
+    LedgerInUse {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A ledger with another budget.
+    #[error(
+        "the ledger `{}` has a budget of epsilon {}, not {}; a budget stays, another one is a ledger of its own",
+        path.display(),
+        Micro(*found),
+        Micro(*wanted)
+    )]
+    LedgerBudget {
+        /// The file.
+        path: PathBuf,
+        /// Its budget in micro-units.
+        found: u64,
+        /// The budget wanted in micro-units.
+        wanted: u64,
     },
 
     /// The device side refused.
@@ -522,6 +556,12 @@ impl Error {
             path,
             cause,
         }
+    }
+
+    /// For `map_err`: whose ledger refused.
+    pub(crate) fn ledger(path: &Path) -> impl FnOnce(LedgerError) -> Self {
+        let path = path.to_owned();
+        move |problem| Self::Ledger { path, problem }
     }
 }
 

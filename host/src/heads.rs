@@ -242,7 +242,7 @@ fn means(documents: &DocumentVectors) -> Vec<f32> {
 }
 
 /// Adds Σ a·bᵀ over the rows a and b to `gram`. The order of the sums does not depend on the threads.
-fn add_gram(gram: &mut DMatrix<f64>, a: &[f64], b: &[f64]) {
+pub(crate) fn add_gram(gram: &mut DMatrix<f64>, a: &[f64], b: &[f64]) {
     let dimension = gram.nrows();
     let rows = a.len() / dimension;
     let a = DMatrixView::from_slice(a, dimension, rows);

@@ -18,6 +18,7 @@ pub mod eval;
 pub mod heads;
 pub mod informative;
 pub mod kmeans;
+pub mod ledger;
 pub mod mechanism;
 pub mod output;
 pub mod packer;

@@ -4,6 +4,7 @@
 use getrandom::SysRng;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::rng::Entropy;
@@ -93,7 +94,7 @@ pub fn release(
     document: &mut HostDocument<'_>,
     embeddings: &[f32],
     dimension: usize,
-    epsilon: Epsilon,
+    grant: Grant,
     rule: Rule,
 ) -> Result<Release> {
     document.clear();
@@ -106,6 +107,6 @@ pub fn release(
         }
     }
     document
-        .release(epsilon, rule, &mut OsEntropy)
+        .release(grant, rule, &mut OsEntropy)
         .map_err(Error::Document)
 }

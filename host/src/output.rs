@@ -110,6 +110,25 @@ impl AtomicFile {
         self.finish().map_err(Error::io("write", &self.target))
     }
 
+    /// [`commit`](Self::commit) where no file of that name is yet. If one has come in the meantime, it stays.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the target is then as it was, unless only the last step, writing its folder to
+    /// the disk, failed.
+    pub fn commit_new(mut self) -> Result<()> {
+        self.finish_new().map_err(Error::io("write", &self.target))
+    }
+
+    fn finish_new(&mut self) -> io::Result<()> {
+        self.writer.flush()?;
+        self.writer.get_ref().sync_all()?;
+        // Renaming would replace what is there. The first name goes with `self`.
+        match fs::hard_link(&self.beside, &self.target) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            linked => linked.and_then(|()| sync_folder(&self.target)),
+        }
+    }
+
     fn finish(&mut self) -> io::Result<()> {
         self.writer.flush()?;
         rename_durably(self.writer.get_ref(), &self.beside, &self.target)?;
@@ -122,11 +141,15 @@ impl AtomicFile {
 pub(crate) fn rename_durably(file: &File, from: &Path, to: &Path) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(from, to)?;
-    // The new name survives a power failure only when the folder is on the disk too. Other systems do
-    // not let a folder be opened as a file.
+    sync_folder(to)
+}
+
+/// Puts the folder of a file on the disk, without which a new name does not survive a power failure.
+fn sync_folder(file: &Path) -> io::Result<()> {
+    // Other systems do not let a folder be opened as a file.
     #[cfg(unix)]
     {
-        let folder = match to.parent() {
+        let folder = match file.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };

@@ -372,6 +372,7 @@ impl Vectors {
             // A sentence vector has 8 more bits than the words'.
             exponent: exponent - 8,
             words: entries,
+            phrases: Vec::new(),
         };
         made.pack = lexicon_pack(&self.name, self.dimension, lexicon)?;
         Ok(made)

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use rayon::prelude::*;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::release::BagRelease;
 use undertone_core::words::{Bag, Vocabulary, WordMechanism};
 
@@ -29,14 +30,14 @@ pub fn release(
     words: impl IntoIterator<Item = impl AsRef<str>>,
     size: u16,
     mechanism: WordMechanism,
-    epsilon: Epsilon,
+    grant: Grant,
 ) -> Result<Vec<u8>> {
     let mut bag = HostBag::new(vocabulary);
     for word in words.into_iter().take(MAX_WORDS) {
         bag.push(word.as_ref());
     }
     let mut bytes = vec![0; BagRelease::bytes(size)];
-    bag.release(size, mechanism, epsilon, &mut OsEntropy, &mut bytes)
+    bag.release(size, mechanism, grant, &mut OsEntropy, &mut bytes)
         .map_err(Error::Words)?;
     Ok(bytes)
 }

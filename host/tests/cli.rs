@@ -125,6 +125,23 @@ fn text_becomes_releases_that_the_server_reads() {
         "{right} of 30 releases name the document's own topic"
     );
 
+    let listed = succeed(folder, &["candidates", "a.candidates.safetensors"]);
+    let listed: Vec<Vec<&str>> = listed
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert!(listed[0][0].starts_with("# pack ") && listed[0][0].len() == 23);
+    for (index, candidate) in listed[1..].iter().enumerate() {
+        assert_eq!(candidate[..2], [index.to_string(), index.to_string()]);
+        assert!(candidate[2].ends_with('.'), "{candidate:?}");
+    }
+    assert_eq!(listed.len(), 4);
+    refuse(
+        folder,
+        &["candidates", "a.pack"],
+        &["a.pack", "not a candidates file"],
+    );
+
     // Releases of a run are drawn anew: the same run twice does not give the same 30 releases.
     let private = privatize("a.pack", "0.01", "private.tsv", "r.jsonl");
     succeed(folder, &private);

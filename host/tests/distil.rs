@@ -1,7 +1,7 @@
 //! Distillation and packing with an encoder small enough to reason about.
 
 use undertone::corpus::CorpusDocument;
-use undertone::distil::{WordCounts, distil};
+use undertone::distil::{Size, distil};
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder};
 use undertone::error::{Error, Result};
 use undertone::packer::{self, Options, Selector};
@@ -37,24 +37,35 @@ impl Encoder for Letters {
     }
 }
 
-fn counts() -> WordCounts {
-    let mut counts = WordCounts::default();
-    let text =
-        "the cat sat on the mat while the dog ate the hat and a bat flew over the vat ".repeat(3);
-    counts.add(&CorpusDocument {
+fn document(text: &str) -> CorpusDocument {
+    CorpusDocument {
         id: "1".to_owned(),
         label: None,
-        text: text + "rare",
-    });
-    counts
+        text: text.to_owned(),
+    }
+}
+
+fn corpus() -> [CorpusDocument; 1] {
+    let text =
+        "the cat sat on the mat while the dog ate the hat and a bat flew over the vat ".repeat(3);
+    [document(&(text + "rare"))]
+}
+
+fn size(words: usize, phrases: usize, dimension: usize) -> Size {
+    Size {
+        words,
+        phrases,
+        dimension,
+    }
 }
 
 #[test]
 fn lexicon_keeps_the_most_frequent_words_and_weighs_rare_ones_more() {
-    let bytes = distil(&Letters::new(), &counts(), 15, 26).unwrap();
+    let bytes = distil(&Letters::new(), &corpus(), &size(15, 0, 26)).unwrap();
     let pack = Pack::parse(&bytes).unwrap();
     let lexicon = pack.lexicon().unwrap();
     assert_eq!((lexicon.n_words(), lexicon.dimension()), (15, 26));
+    assert_eq!(lexicon.n_phrases(), 0);
     assert_eq!(lexicon.find("rare"), None, "the 16th word");
     let weight = |word: &str| lexicon.entry(lexicon.find(word).unwrap()).unwrap().0;
     assert!(weight("the") < weight("cat"));
@@ -67,57 +78,99 @@ fn lexicon_keeps_the_most_frequent_words_and_weighs_rare_ones_more() {
     );
 }
 
+/// Likes food or not: "good" and "not good" are opposites, and "not" alone says nothing.
+struct Taste(EncoderIdentity);
+
+/// What there is to eat, each with a direction of its own.
+const FOOD: [&str; 6] = ["soup", "bread", "cake", "tea", "rice", "salad"];
+
+impl Encoder for Taste {
+    fn identity(&self) -> &EncoderIdentity {
+        &self.0
+    }
+
+    fn dimension(&self) -> usize {
+        1 + FOOD.len()
+    }
+
+    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+        let good = sentence.matches("good").count() as f32;
+        out[0] = good - 2.0 * sentence.matches("not good").count() as f32;
+        for (out, food) in out[1..].iter_mut().zip(FOOD) {
+            *out = if sentence.contains(food) { 1.0 } else { 0.0 };
+        }
+        Ok(())
+    }
+}
+
 #[test]
-fn lexicon_vectors_keep_the_geometry_of_the_encoder() {
-    let encoder = Letters::new();
-    // All directions: distances survive but for rounding to bytes.
-    let bytes = distil(&encoder, &counts(), 15, 26).unwrap();
-    let lexicon = Pack::parse(&bytes).unwrap().lexicon().unwrap();
-    let words: Vec<&str> = (0..15).map(|index| lexicon.word(index).unwrap()).collect();
-    let own = |word: &str| {
-        let mut vector = [0f32; 26];
-        encoder.encode(word, &mut vector).unwrap();
+fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
+    let encoder = Taste(EncoderIdentity {
+        name: "taste".to_owned(),
+        digest: [1; 32],
+    });
+    // Each document is about one food, by someone who likes it or not.
+    let documents: Vec<CorpusDocument> = (0..240)
+        .map(|number| {
+            let food = FOOD[number % FOOD.len()];
+            let taste = ["good", "not good", "there and not sold"][number / FOOD.len() % 3];
+            document(&format!(
+                "The {food} is {taste}. We ate {food}. My {food} was {taste}."
+            ))
+        })
+        .collect();
+    let bytes = distil(&encoder, &documents, &size(16, 40, 7)).unwrap();
+    let pack = Pack::parse(&bytes).unwrap();
+    let lexicon = pack.lexicon().unwrap();
+    let words = ["not", "good"].map(|word| lexicon.find(word).unwrap());
+    assert!(lexicon.find_phrase(words).is_some());
+    assert!((1..=40).contains(&lexicon.n_phrases()));
+
+    let vector = |sentence: &str| {
+        let mut vector = [0f32; 7];
+        lexicon.sentence_vector(sentence, &mut vector).unwrap();
         vector.map(f64::from)
     };
-    let kept = |word: &str| {
-        let entry = lexicon.entry(lexicon.find(word).unwrap()).unwrap();
-        let vector: Vec<f64> = entry.1.iter().map(|x| f64::from(*x)).collect();
-        <[f64; 26]>::try_from(vector).unwrap()
+    let minus = |a: [f64; 7], b: [f64; 7]| -> [f64; 7] { std::array::from_fn(|i| a[i] - b[i]) };
+    let cosine = |a: [f64; 7], b: [f64; 7]| {
+        let dot = |a: [f64; 7], b: [f64; 7]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
     };
-    let distance = |a: [f64; 26], b: [f64; 26]| {
-        a.iter()
-            .zip(b)
-            .map(|(a, b)| (a - b).powi(2))
-            .sum::<f64>()
-            .sqrt()
-    };
-    let pairs: Vec<(f64, f64)> = words
-        .iter()
-        .flat_map(|a| words.iter().map(move |b| (*a, *b)))
-        .map(|(a, b)| (distance(own(a), own(b)), distance(kept(a), kept(b))))
-        .collect();
-    let (all_own, all_kept) = pairs
-        .iter()
-        .fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
-    for (own, kept) in pairs {
-        let kept = kept * all_own / all_kept;
-        // One coordinate in a thousand is clamped, which shortens a few distances.
-        assert!((own - kept).abs() < 0.15, "{own} became {kept}");
+    for (one, other) in [("soup", "tea"), ("cake", "rice")] {
+        let [liked, plain, disliked] = ["good", "there and not sold", "not good"]
+            .map(|taste| vector(&format!("The {one} is {taste}")));
+        let opposite = cosine(minus(liked, plain), minus(disliked, plain));
+        assert!(opposite < -0.2, "{one}: {opposite}");
+        let same = cosine(liked, vector(&format!("My {one} was good")));
+        assert!(same > 0.95, "{one}: {same}");
+        let unlike = cosine(liked, vector(&format!("My {other} was good")));
+        assert!(unlike < 0.7, "{one}: {unlike}");
     }
+    // The same again, to the bit.
+    assert_eq!(
+        distil(&encoder, &documents, &size(16, 40, 7)).unwrap(),
+        bytes
+    );
 }
 
 #[test]
 fn impossible_sizes_are_refused() {
     let encoder = Letters::new();
     assert!(matches!(
-        distil(&encoder, &counts(), 17, 5),
+        distil(&encoder, &corpus(), &size(17, 0, 5)),
         Err(Error::TooFewWords {
             found: 16,
             wanted: 17
         })
     ));
-    for (words, dimension) in [(15, 27), (15, 0), (1, 5), (70_000, 5)] {
-        let error = distil(&encoder, &counts(), words, dimension).unwrap_err();
+    for (words, phrases, dimension) in [
+        (15, 0, 27),
+        (15, 0, 0),
+        (1, 0, 5),
+        (70_000, 0, 5),
+        (15, 70_000, 5),
+    ] {
+        let error = distil(&encoder, &corpus(), &size(words, phrases, dimension)).unwrap_err();
         assert!(matches!(error, Error::PackLimit { .. }), "{error}");
     }
 }
@@ -142,7 +195,7 @@ fn encoders_that_give_no_numbers_are_refused() {
     }
     let broken = Broken(Letters::new());
     assert!(matches!(
-        distil(&broken, &counts(), 15, 5),
+        distil(&broken, &corpus(), &size(15, 0, 5)),
         Err(Error::NotFinite { .. })
     ));
     let corpus = || {

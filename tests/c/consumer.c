@@ -163,13 +163,20 @@ static float little_endian_float(const uint8_t *bytes)
     return number;
 }
 
+/* `len` floats from their little-endian bytes. The caller frees them. */
+static float *floats_of(const uint8_t *bytes, size_t len)
+{
+    float *floats = allocate(len * sizeof *floats);
+    for (size_t i = 0; i < len; i++) {
+        floats[i] = little_endian_float(bytes + 4 * i);
+    }
+    return floats;
+}
+
 /* Pushes one embedding of `len` little-endian floats. */
 static int32_t push_bytes(undertone_document *document, const uint8_t *bytes, size_t len)
 {
-    float *embedding = allocate(len * sizeof *embedding);
-    for (size_t i = 0; i < len; i++) {
-        embedding[i] = little_endian_float(bytes + 4 * i);
-    }
+    float *embedding = floats_of(bytes, len);
     const int32_t status = undertone_document_push(document, embedding, len);
     free(embedding);
     return status;
@@ -266,45 +273,178 @@ static const char *field(const char *line, const char *key)
     return line[len] == ' ' ? line + len + 1 : line + len;
 }
 
-static void check_release(undertone_document *document, const char *name, unsigned long epsilon,
-                          long rule, struct prescribed *entropy, const uint8_t *expected,
-                          size_t expected_len)
+/* A grant in memory that the next one uses again. */
+static undertone_grant *grant_of(unsigned long epsilon, const char *what)
 {
-    uint8_t release[UNDERTONE_RELEASE_BYTES];
-    size_t written = 0;
-    entropy->calls = 0;
-    check(undertone_document_release(document, (uint32_t)epsilon, (int32_t)rule,
-                                     prescribed_entropy, entropy, release, sizeof release,
-                                     &written),
-          name);
-    if (entropy->calls != 1) {
-        fail("%s: the entropy function was called %d times", name, entropy->calls);
+    static union {
+        uint8_t bytes[UNDERTONE_GRANT_BYTES];
+        long double aligned;
+    } memory;
+    undertone_grant *grant;
+    check(undertone_grant_unrecorded(&memory, sizeof memory, (uint32_t)epsilon, &grant), what);
+    return grant;
+}
+
+/* What the lines of a case have said so far. */
+struct test_case {
+    char name[128];
+    unsigned long epsilon, size;
+    long rule, mechanism, noise, bound_exponent;
+    int projected;
+    struct prescribed entropy;
+    float *vector;
+    size_t vector_len;
+};
+
+/* What a pack offers; what it does not is NULL. */
+struct handles {
+    undertone_pack *pack;
+    undertone_document *document;
+    undertone_bag *bag;
+    undertone_vocabulary *vocabulary;
+};
+
+static void compare(struct test_case *test, const uint8_t *release, size_t written,
+                    const uint8_t *expected, size_t expected_len)
+{
+    if (test->entropy.calls != 1) {
+        fail("%s: the entropy function was called %d times", test->name, test->entropy.calls);
     }
     if (written != expected_len || memcmp(release, expected, expected_len) != 0) {
         print_hex(release, written);
-        fail("%s: released the bytes above, not those in the file", name);
+        fail("%s: released the bytes above, not those in the file", test->name);
     }
+}
+
+static void check_document(const struct handles *handles, struct test_case *test,
+                           const uint8_t *expected, size_t expected_len)
+{
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    size_t written = 0;
+    check(undertone_document_release(handles->document, grant_of(test->epsilon, test->name),
+                                     (int32_t)test->rule, prescribed_entropy, &test->entropy,
+                                     release, sizeof release, &written),
+          test->name);
+    compare(test, release, written, expected, expected_len);
     uint32_t candidate, epsilon_read;
     int32_t rule_read;
     uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
     check(undertone_release_read(release, written, &candidate, &epsilon_read, &rule_read, pack_id),
-          name);
-    if (epsilon_read != epsilon || rule_read != rule) {
-        fail("%s: epsilon or rule read back differ", name);
+          test->name);
+    if (epsilon_read != test->epsilon || rule_read != test->rule) {
+        fail("%s: epsilon or rule read back differ", test->name);
     }
 }
 
-static unsigned long check_vectors(undertone_document *document, const char *path)
+static void check_bag(const struct handles *handles, struct test_case *test,
+                      const uint8_t *expected, size_t expected_len)
+{
+    const size_t capacity = undertone_bag_release_bytes((uint32_t)test->size);
+    uint8_t *release = allocate(capacity);
+    size_t written = 0;
+    check(undertone_bag_release(handles->bag, grant_of(test->epsilon, test->name),
+                                (uint32_t)test->size, (int32_t)test->mechanism, prescribed_entropy, &test->entropy,
+                                release, capacity, &written),
+          test->name);
+    compare(test, release, written, expected, expected_len);
+
+    uint32_t size, epsilon_read;
+    int32_t mechanism;
+    uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
+    check(undertone_bag_read(release, written, &size, &mechanism, &epsilon_read, pack_id),
+          test->name);
+    if (size != test->size || epsilon_read != test->epsilon || mechanism != test->mechanism) {
+        fail("%s: size, epsilon or mechanism read back differ", test->name);
+    }
+    uint32_t words[UNDERTONE_MAX_BAG_SIZE];
+    check(undertone_bag_read_words(release, written, words, UNDERTONE_MAX_BAG_SIZE, &written),
+          test->name);
+    for (size_t i = 0; i < written; i++) {
+        const char *text;
+        size_t len;
+        check(undertone_vocabulary_word(handles->vocabulary, words[i], &text, &len), test->name);
+        if (words[i] != (uint32_t)expected[24 + 2 * i] + 256u * expected[25 + 2 * i] || len == 0) {
+            fail("%s: word %lu read back differs", test->name, (unsigned long)i);
+        }
+    }
+    free(release);
+}
+
+static void check_vector(const struct handles *handles, struct test_case *test,
+                         const uint8_t *expected, size_t expected_len)
+{
+    void *memory = allocate(undertone_vector_size());
+    undertone_vector *vector;
+    const int32_t noise = (int32_t)test->noise;
+    const uint32_t epsilon = (uint32_t)test->epsilon;
+    const int32_t status =
+        test->projected
+            ? undertone_vector_init_projected(memory, undertone_vector_size(), handles->pack,
+                                              noise, epsilon, &vector)
+            : undertone_vector_init(memory, undertone_vector_size(), (uint32_t)test->vector_len,
+                                    (int32_t)test->bound_exponent, noise, epsilon, &vector);
+    check(status, test->name);
+    const size_t capacity = undertone_vector_release_bytes(vector);
+    uint8_t *release = allocate(capacity);
+    size_t written = 0;
+    check(undertone_vector_release(vector, grant_of(test->epsilon, test->name), test->vector,
+                                   test->vector_len, prescribed_entropy, &test->entropy, release, capacity, &written),
+          test->name);
+    compare(test, release, written, expected, expected_len);
+
+    uint32_t dimension, epsilon_read;
+    int32_t noise_read, grid_exponent;
+    uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
+    check(undertone_vector_read(release, written, &dimension, &noise_read, &epsilon_read,
+                                &grid_exponent, pack_id),
+          test->name);
+    if (noise_read != noise || epsilon_read != epsilon || written != 36 + 4 * (size_t)dimension) {
+        fail("%s: noise, epsilon or dimension read back differ", test->name);
+    }
+    int32_t *steps = allocate(dimension * sizeof *steps);
+    double *values = allocate(dimension * sizeof *values);
+    size_t count;
+    check(undertone_vector_read_steps(release, written, steps, dimension, &count), test->name);
+    check(undertone_vector_read_values(release, written, values, dimension, &count), test->name);
+    double step = 1;
+    for (int32_t i = grid_exponent; i != 0; i += i < 0 ? 1 : -1) {
+        step = i < 0 ? step / 2 : step * 2;
+    }
+    for (size_t i = 0; i < count; i++) {
+        /* Both are exact. */
+        if (values[i] < steps[i] * step || values[i] > steps[i] * step) {
+            fail("%s: coordinate %lu read back differs", test->name, (unsigned long)i);
+        }
+    }
+    free(values);
+    free(steps);
+    free(release);
+    free(memory);
+}
+
+static void check_release(const struct handles *handles, struct test_case *test,
+                          const uint8_t *expected, size_t expected_len)
+{
+    test->entropy.calls = 0;
+    if (test->noise != 0) {
+        check_vector(handles, test, expected, expected_len);
+    } else if (test->mechanism != 0) {
+        check_bag(handles, test, expected, expected_len);
+    } else {
+        check_document(handles, test, expected, expected_len);
+    }
+}
+
+static unsigned long check_vectors(const struct handles *handles, const char *path)
 {
     FILE *file = fopen(path, "r");
     if (file == NULL) {
         fail("cannot open %s", path);
         return 0;
     }
-    char name[128] = "";
-    unsigned long epsilon = 0, cases = 0;
-    long rule = 0;
-    struct prescribed entropy = {{0}, 0};
+    static const struct test_case no_case;
+    struct test_case test = no_case;
+    unsigned long cases = 0;
     size_t len;
     char *line;
     while ((line = read_line(file, &len)) != NULL) {
@@ -314,26 +454,51 @@ static unsigned long check_vectors(undertone_document *document, const char *pat
         if (len == 0 || line[0] == '#') {
             /* Between cases. */
         } else if ((value = field(line, "case")) != NULL) {
-            snprintf(name, sizeof name, "%s", value);
+            free(test.vector);
+            test = no_case;
+            test.projected = 1;
+            snprintf(test.name, sizeof test.name, "%s", value);
         } else if ((value = field(line, "epsilon_micro")) != NULL) {
-            epsilon = strtoul(value, NULL, 10);
+            test.epsilon = strtoul(value, NULL, 10);
         } else if ((value = field(line, "rule")) != NULL) {
-            rule = strtol(value, NULL, 10);
+            test.rule = strtol(value, NULL, 10);
+        } else if ((value = field(line, "mechanism")) != NULL) {
+            test.mechanism = strtol(value, NULL, 10);
+        } else if ((value = field(line, "size")) != NULL) {
+            test.size = strtoul(value, NULL, 10);
+        } else if ((value = field(line, "noise")) != NULL) {
+            test.noise = strtol(value, NULL, 10);
+        } else if ((value = field(line, "bound_exponent")) != NULL) {
+            test.bound_exponent = strtol(value, NULL, 10);
+            test.projected = 0;
         } else if ((value = field(line, "entropy")) != NULL) {
             bytes = from_hex(value, &bytes_len);
-            if (bytes_len != sizeof entropy.bytes) {
-                fail("%s: %lu bytes of entropy", name, (unsigned long)bytes_len);
+            if (bytes_len != sizeof test.entropy.bytes) {
+                fail("%s: %lu bytes of entropy", test.name, (unsigned long)bytes_len);
             }
-            memcpy(entropy.bytes, bytes, bytes_len);
+            memcpy(test.entropy.bytes, bytes, bytes_len);
+        } else if ((value = field(line, "vector")) != NULL) {
+            bytes = from_hex(value, &bytes_len);
+            test.vector = floats_of(bytes, bytes_len / 4);
+            test.vector_len = bytes_len / 4;
         } else if ((value = field(line, "embedding")) != NULL) {
             bytes = from_hex(value, &bytes_len);
-            check(push_bytes(document, bytes, bytes_len / 4), name);
+            check(push_bytes(handles->document, bytes, bytes_len / 4), test.name);
         } else if ((value = field(line, "sentence")) != NULL) {
             bytes = from_hex(value, &bytes_len);
-            check(undertone_document_push_sentence(document, (const char *)bytes, bytes_len), name);
+            check(undertone_document_push_sentence(handles->document, (const char *)bytes,
+                                                   bytes_len),
+                  test.name);
+        } else if ((value = field(line, "word")) != NULL) {
+            bytes = from_hex(value, &bytes_len);
+            check(undertone_bag_push(handles->bag, (const char *)bytes, bytes_len), test.name);
+        } else if ((value = field(line, "text")) != NULL) {
+            bytes = from_hex(value, &bytes_len);
+            check(undertone_bag_push_text(handles->bag, (const char *)bytes, bytes_len),
+                  test.name);
         } else if ((value = field(line, "release")) != NULL) {
             bytes = from_hex(value, &bytes_len);
-            check_release(document, name, epsilon, rule, &entropy, bytes, bytes_len);
+            check_release(handles, &test, bytes, bytes_len);
             cases++;
         } else {
             fail("unknown line: %s", line);
@@ -341,6 +506,7 @@ static unsigned long check_vectors(undertone_document *document, const char *pat
         free(bytes);
         free(line);
     }
+    free(test.vector);
     fclose(file);
     return cases;
 }
@@ -369,13 +535,26 @@ int main(int argc, char **argv)
     void *pack_memory = allocate(undertone_pack_size());
     check(undertone_pack_init(pack_memory, undertone_pack_size(), bytes, len, &pack), argv[1]);
 
-    undertone_document *document;
+    undertone_document *document = NULL;
     void *document_memory = allocate(undertone_document_size());
-    check(undertone_document_init(document_memory, undertone_document_size(), pack, &document),
-          argv[1]);
+    if (undertone_pack_candidates(pack) != 0) {
+        check(undertone_document_init(document_memory, undertone_document_size(), pack, &document),
+              argv[1]);
+    }
+    undertone_vocabulary *vocabulary = NULL;
+    undertone_bag *bag = NULL;
+    void *vocabulary_memory = allocate(undertone_vocabulary_size());
+    void *bag_memory = allocate(undertone_bag_size());
+    if (undertone_pack_words(pack) != 0) {
+        check(undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_size(), pack,
+                                        &vocabulary),
+              argv[1]);
+        check(undertone_bag_init(bag_memory, undertone_bag_size(), vocabulary, &bag), argv[1]);
+    }
 
     if (strcmp(mode, "--vectors") == 0) {
-        const unsigned long cases = check_vectors(document, argv[3]);
+        const struct handles handles = {pack, document, bag, vocabulary};
+        const unsigned long cases = check_vectors(&handles, argv[3]);
         if (cases == 0) {
             fail("%s holds no case", argv[3]);
         }
@@ -388,12 +567,20 @@ int main(int argc, char **argv)
         }
         uint8_t release[UNDERTONE_RELEASE_BYTES];
         size_t written;
-        check(undertone_document_release(document, epsilon, UNDERTONE_RULE_PERMUTE_AND_FLIP,
-                                         system_entropy, NULL, release, sizeof release, &written),
+        check(undertone_document_release(document, grant_of(epsilon, "epsilon"),
+                                         UNDERTONE_RULE_PERMUTE_AND_FLIP, system_entropy, NULL,
+                                         release, sizeof release, &written),
               "release");
         print_hex(release, written);
     }
-    undertone_document_reset(document);
+    if (document != NULL) {
+        check(undertone_document_reset(document), "reset");
+    }
+    if (bag != NULL) {
+        check(undertone_bag_reset(bag), "reset");
+    }
+    free(bag_memory);
+    free(vocabulary_memory);
     free(document_memory);
     free(pack_memory);
     release_file(bytes, len);

@@ -1,7 +1,7 @@
 /*
  * Every way to use the library wrongly that a program survives, with the status it must give.
  *
- *     misuse PACK     a valid pack with depth and a lexicon
+ *     misuse PACK VECTORS     a valid pack with depth and a lexicon, another with a projection
  *
  * Run it under a memory checker too: blocks have exactly the size that a call is told.
  */
@@ -65,13 +65,28 @@ struct fixture {
     void *pack_memory;
     size_t pack_size;
     undertone_pack *pack;
+    uint8_t *projection_bytes;
+    void *projection_memory;
+    undertone_pack *projection;
     void *document_memory;
     size_t document_size;
+    void *grant_memory;
+    size_t grant_size;
+    undertone_bag *bag;
     size_t dimension;
     float *embedding;
 };
 
 static void *const untouched = (void *)&failures;
+
+static undertone_grant *new_grant(const struct fixture *f, uint32_t epsilon_micro)
+{
+    undertone_grant *grant = NULL;
+    EXPECT(UNDERTONE_OK,
+           undertone_grant_unrecorded(f->grant_memory, f->grant_size, epsilon_micro, &grant));
+    HOLD(grant == f->grant_memory);
+    return grant;
+}
 
 /* --- Entropy --- */
 
@@ -104,13 +119,17 @@ static int32_t silent_entropy(void *context, uint8_t *out, size_t len)
 /* Breaks its promise not to use the document. */
 static int32_t reentrant_entropy(void *context, uint8_t *out, size_t len)
 {
-    undertone_document *document = context;
+    const struct fixture *f = context;
+    undertone_document *document = f->document_memory;
+    undertone_grant *grant = f->grant_memory;
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 99;
     EXPECT(UNDERTONE_BUSY, undertone_document_push_sentence(document, "word", 4));
+    EXPECT(UNDERTONE_BUSY, undertone_document_push_text(document, "word", 4, &written));
     EXPECT(UNDERTONE_BUSY, undertone_document_reset(document));
+    HOLD(undertone_document_sentences(document) == 0);
     EXPECT(UNDERTONE_BUSY,
-           undertone_document_release(document, 1, 1, counting_entropy, NULL, release,
+           undertone_document_release(document, grant, 1, counting_entropy, NULL, release,
                                       sizeof release, &written));
     HOLD(written == 99);
     return counting_entropy(NULL, out, len);
@@ -121,14 +140,23 @@ static int32_t reentrant_entropy(void *context, uint8_t *out, size_t len)
 static void versions_agree(void)
 {
     HOLD(undertone_abi_version() == UNDERTONE_ABI_VERSION);
+    HOLD(undertone_backend() && strlen(undertone_backend()) > 3);
     HOLD(strcmp(undertone_version(), UNDERTONE_VERSION) == 0);
     unsigned major, minor, patch;
     HOLD(sscanf(undertone_version(), "%u.%u.%u", &major, &minor, &patch) == 3);
     HOLD(major * 10000 + minor * 100 + patch == UNDERTONE_VERSION_NUMBER);
     HOLD(undertone_pack_size() <= UNDERTONE_PACK_BYTES);
     HOLD(undertone_document_size() <= UNDERTONE_DOCUMENT_BYTES);
+    HOLD(undertone_grant_size() <= UNDERTONE_GRANT_BYTES);
     HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_pack_align() == 0);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_grant_align() == 0);
     HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_document_align() == 0);
+    HOLD(undertone_vector_size() <= UNDERTONE_VECTOR_BYTES);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_vector_align() == 0);
+    HOLD(undertone_vocabulary_size() <= UNDERTONE_VOCABULARY_BYTES);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_vocabulary_align() == 0);
+    HOLD(undertone_bag_size() <= UNDERTONE_BAG_BYTES);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_bag_align() == 0);
 }
 
 static void every_number_has_a_message(void)
@@ -281,6 +309,14 @@ static void pack_handles_are_checked(const struct fixture *f)
     HOLD(undertone_pack_candidates(f->pack) > 0);
     HOLD(undertone_pack_directions(f->pack) > 0);
     HOLD(undertone_pack_words(f->pack) > 0);
+    HOLD(undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_DEPTH
+         || undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES);
+    HOLD((undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES)
+         == (undertone_pack_largest_score(f->pack) > 0));
+    HOLD(undertone_pack_projected_dimension(f->pack) == 0);
+    HOLD(undertone_pack_projected_dimension(f->projection) > 0);
+    HOLD(undertone_pack_selector(f->projection) == 0);
+    HOLD(undertone_pack_candidates(f->projection) == 0);
     EXPECT(UNDERTONE_OK, undertone_pack_id(f->pack, id));
     EXPECT(UNDERTONE_OK, undertone_pack_encoder_digest(f->pack, digest));
     EXPECT(UNDERTONE_OK, undertone_pack_encoder_name(f->pack, name));
@@ -300,6 +336,21 @@ static void pack_handles_are_checked(const struct fixture *f)
                                 UNDERTONE_MISALIGNED};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         undertone_document *document = untouched;
+        undertone_vocabulary *vocabulary = untouched;
+        undertone_vector *vector = untouched;
+        float coordinates[4096];
+        size_t written = 99;
+        HOLD(undertone_pack_selector(wrong[i]) == 0);
+        HOLD(undertone_pack_largest_score(wrong[i]) == 0);
+        HOLD(undertone_pack_projected_dimension(wrong[i]) == 0);
+        EXPECT(statuses[i], undertone_vocabulary_init(f->document_memory, f->document_size,
+                                                      wrong[i], &vocabulary));
+        EXPECT(statuses[i],
+               undertone_vector_init_projected(f->document_memory, f->document_size, wrong[i],
+                                               UNDERTONE_NOISE_LAPLACE, 1000000, &vector));
+        EXPECT(statuses[i],
+               undertone_pack_sentence_vector(wrong[i], "word", 4, coordinates, 4096, &written));
+        HOLD(vocabulary == untouched && vector == untouched && written == 99);
         HOLD(undertone_pack_dimension(wrong[i]) == 0);
         HOLD(undertone_pack_candidates(wrong[i]) == 0);
         HOLD(undertone_pack_directions(wrong[i]) == 0);
@@ -346,6 +397,7 @@ static void document_pointers_are_checked(const struct fixture *f)
     void *zeroes = calloc(1, size);
     HOLD(zeroes != NULL);
     document = new_document(f);
+    undertone_grant *grant = new_grant(f, 1);
     void *moved = copy_of(document, size);
     undertone_document *wrong[] = {NULL, zeroes, moved, f->pack_memory,
                                    (void *)((uint8_t *)document + 1)};
@@ -355,8 +407,8 @@ static void document_pointers_are_checked(const struct fixture *f)
         EXPECT(statuses[i], undertone_document_push(wrong[i], f->embedding, f->dimension));
         EXPECT(statuses[i], undertone_document_push_sentence(wrong[i], "word", 4));
         EXPECT(statuses[i], undertone_document_reset(wrong[i]));
-        EXPECT(statuses[i], undertone_document_release(wrong[i], 1, 1, counting_entropy, NULL,
-                                                       release, sizeof release, &written));
+        EXPECT(statuses[i], undertone_document_release(wrong[i], grant, 1, counting_entropy,
+                                                       NULL, release, sizeof release, &written));
     }
     HOLD(calls == 0 && written == 99);
     HOLD(undertone_pack_dimension((void *)document) == 0);
@@ -411,16 +463,17 @@ static void sentences_are_checked(const struct fixture *f)
 /* --- Release --- */
 
 /* Releases into a block of exactly the right size. */
-static int32_t release_with(undertone_document *document, undertone_entropy_fn entropy,
-                            void *context, uint8_t *release)
+static int32_t release_with(const struct fixture *f, undertone_document *document,
+                            undertone_entropy_fn entropy, void *context, uint8_t *release)
 {
+    undertone_grant *grant = new_grant(f, 5000000);
     uint8_t *out = allocate(UNDERTONE_RELEASE_BYTES);
     size_t written = 99;
     memset(out, 0xee, UNDERTONE_RELEASE_BYTES);
     memset(release, 0xee, UNDERTONE_RELEASE_BYTES);
     const int32_t status = undertone_document_release(
-        document, 5000000, UNDERTONE_RULE_EXPONENTIAL, entropy, context, out,
-        UNDERTONE_RELEASE_BYTES, &written);
+        document, grant, UNDERTONE_RULE_EXPONENTIAL, entropy, context, out, UNDERTONE_RELEASE_BYTES,
+        &written);
     HOLD(written == (status == UNDERTONE_OK ? (size_t)UNDERTONE_RELEASE_BYTES : 99));
     HOLD(status == UNDERTONE_OK || memcmp(out, release, UNDERTONE_RELEASE_BYTES) == 0);
     memcpy(release, out, UNDERTONE_RELEASE_BYTES);
@@ -435,43 +488,93 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     size_t written = 99;
     memset(out, 0xee, sizeof out);
     calls = 0;
-#define RELEASE(epsilon, rule, entropy, out, capacity, written)                                    \
-    undertone_document_release(document, epsilon, rule, entropy, NULL, out, capacity, written)
-    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, NULL, out, 24, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, counting_entropy, NULL, 24, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(1, 1, counting_entropy, out, 24, NULL));
-    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, RELEASE(0, 1, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
-           RELEASE(1000000001, 1, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
-           RELEASE(UINT32_MAX, 1, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 0, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 3, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, INT32_MIN, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(1, 257, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, RELEASE(1, 1, counting_entropy, out, SIZE_MAX, &written));
+    undertone_grant *grant = new_grant(f, 1);
+#define RELEASE(rule, entropy, out, capacity, written)                                             \
+    undertone_document_release(document, grant, rule, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_NULL, RELEASE(1, NULL, out, 24, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(1, counting_entropy, NULL, 24, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(1, counting_entropy, out, 24, NULL));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(0, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(3, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(INT32_MIN, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(257, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, RELEASE(1, counting_entropy, out, SIZE_MAX, &written));
     EXPECT(UNDERTONE_MISALIGNED,
-           RELEASE(1, 1, counting_entropy, out, 24, (void *)((uint8_t *)f->embedding + 1)));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, (void *)document, 24, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, (void *)&written, 24, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, 1, counting_entropy, out, 24, (void *)document));
+           RELEASE(1, counting_entropy, out, 24, (void *)((uint8_t *)f->embedding + 1)));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, counting_entropy, (void *)document, 24, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, counting_entropy, (void *)&written, 24, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, counting_entropy, out, 24, (void *)document));
     HOLD(written == 99);
     for (size_t capacity = 0; capacity < UNDERTONE_RELEASE_BYTES; capacity++) {
         uint8_t *exact = allocate(capacity);
         written = 99;
         EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
-               RELEASE(1, 1, counting_entropy, exact, capacity, &written));
+               RELEASE(1, counting_entropy, exact, capacity, &written));
         HOLD(written == UNDERTONE_RELEASE_BYTES);
         free(exact);
     }
-    EXPECT(UNDERTONE_BUFFER_TOO_SMALL, RELEASE(1, 1, counting_entropy, NULL, 0, &written));
+    EXPECT(UNDERTONE_BUFFER_TOO_SMALL, RELEASE(1, counting_entropy, NULL, 0, &written));
     HOLD(calls == 0);
     for (size_t i = 0; i < sizeof out; i++) {
         HOLD(out[i] == 0xee);
     }
-    EXPECT(UNDERTONE_OK, RELEASE(1, 1, counting_entropy, out, sizeof out, &written));
+    EXPECT(UNDERTONE_OK, RELEASE(1, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 1 && written == UNDERTONE_RELEASE_BYTES && out[written] == 0xee);
+
+    /* Once. Nothing is drawn for a grant that is spent. */
+    written = 99;
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
+    HOLD(calls == 1 && written == 99);
+    grant = new_grant(f, 1);
+    EXPECT(UNDERTONE_ENTROPY_FAILED, RELEASE(1, failing_entropy, out, sizeof out, &written));
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
+    HOLD(calls == 2 && written == 99);
 #undef RELEASE
+}
+
+static void grants_are_checked(const struct fixture *f)
+{
+    undertone_grant *grant = untouched;
+    const size_t size = f->grant_size;
+    uint8_t *memory = allocate(size + 1);
+#define GRANT(memory, len, micro, out) undertone_grant_unrecorded(memory, len, micro, out)
+    EXPECT(UNDERTONE_NULL, GRANT(NULL, size, 1, &grant));
+    EXPECT(UNDERTONE_NULL, GRANT(memory, size, 1, NULL));
+    EXPECT(UNDERTONE_MISALIGNED, GRANT(memory + 1, size, 1, &grant));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, GRANT(memory, size - 1, 1, &grant));
+    EXPECT(UNDERTONE_OVERLAP, GRANT(memory, size, 1, (void *)memory));
+    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, GRANT(memory, size, 0, &grant));
+    EXPECT(UNDERTONE_EPSILON_TOO_LARGE, GRANT(memory, size, 1000000001, &grant));
+    EXPECT(UNDERTONE_EPSILON_TOO_LARGE, GRANT(memory, size, UINT32_MAX, &grant));
+    HOLD(grant == untouched);
+#undef GRANT
+    free(memory);
+
+    undertone_document *document = new_document(f);
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    size_t written = 99;
+    grant = new_grant(f, 1);
+    void *zeroes = calloc(1, f->grant_size);
+    HOLD(zeroes != NULL);
+    void *moved = copy_of(grant, f->grant_size);
+    undertone_grant *wrong[] = {NULL, zeroes, moved, f->pack_memory, f->document_memory,
+                                (void *)((uint8_t *)grant + 1)};
+    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
+                                UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    calls = 0;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        EXPECT(statuses[i], undertone_document_release(document, wrong[i], 1, counting_entropy,
+                                                       NULL, release, sizeof release, &written));
+    }
+    EXPECT(UNDERTONE_OVERLAP,
+           undertone_document_release(document, grant, 1, counting_entropy, NULL,
+                                      (void *)grant, sizeof release, &written));
+    HOLD(calls == 0 && written == 99);
+    /* It is there still. */
+    EXPECT(UNDERTONE_OK, undertone_document_release(document, grant, 1, counting_entropy, NULL,
+                                                    release, sizeof release, &written));
+    free(zeroes);
+    free(moved);
 }
 
 /* 60 sentences on both sides of the candidates: a deep document, unlike an empty one. */
@@ -494,29 +597,29 @@ static void failed_entropy_releases_nothing_and_keeps_the_sentences(const struct
     uint8_t context = 0;
     do {
         context++;
-        EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, empty));
+        EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, empty));
         push_deep(f, document);
-        EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, expected));
+        EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, expected));
     } while (memcmp(expected, empty, sizeof empty) == 0 && context != 255);
     HOLD(memcmp(expected, empty, sizeof empty) != 0);
 
     push_deep(f, document);
     uint8_t zero = 0;
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(document, failing_entropy, NULL, release));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(document, silent_entropy, NULL, release));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(document, counting_entropy, &zero, release));
-    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(f, document, failing_entropy, NULL, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(f, document, silent_entropy, NULL, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(f, document, counting_entropy, &zero, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, expected, sizeof release) == 0);
 
     /* A release and a reset both leave an empty document. */
-    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, empty, sizeof release) == 0);
     EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
     EXPECT(UNDERTONE_OK, undertone_document_reset(document));
-    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, &context, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, empty, sizeof release) == 0);
 
-    EXPECT(UNDERTONE_OK, release_with(document, reentrant_entropy, document, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, reentrant_entropy, (void *)f, release));
     EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
 }
 
@@ -535,7 +638,7 @@ static void wiped_documents_hold_no_trace(const struct fixture *f)
     memset(f->document_memory, 0, f->document_size);
     undertone_document *document = new_document(f);
     uint8_t release[UNDERTONE_RELEASE_BYTES];
-    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, NULL, release));
     compare_whatever_is_there(document, f->document_size);
     void *before = copy_of(document, f->document_size);
     for (int i = 0; i < 3; i++) {
@@ -545,15 +648,310 @@ static void wiped_documents_hold_no_trace(const struct fixture *f)
     EXPECT(UNDERTONE_OK, undertone_document_reset(document));
     HOLD(memcmp(before, document, f->document_size) == 0);
     EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
-    EXPECT(UNDERTONE_OK, release_with(document, counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, NULL, release));
     HOLD(memcmp(before, document, f->document_size) == 0);
     free(before);
+}
+
+/* --- Ledger --- */
+
+enum { IMAGE = UNDERTONE_LEDGER_IMAGE_BYTES, RECORD = UNDERTONE_LEDGER_RECORD_BYTES };
+
+static void create_ledger(uint64_t budget, uint8_t *image)
+{
+    uint8_t *exact = allocate(IMAGE);
+    size_t written = 0;
+    EXPECT(UNDERTONE_OK, undertone_ledger_create(budget, counting_entropy, NULL, exact, IMAGE, &written));
+    HOLD(written == IMAGE);
+    memcpy(image, exact, IMAGE);
+    free(exact);
+}
+
+/* In memory of exactly the right size; the byte names the handle. */
+static undertone_ledger *open_ledger(const uint8_t *image, uint8_t name)
+{
+    undertone_ledger *ledger = NULL;
+    void *memory = allocate(undertone_ledger_size());
+    EXPECT(UNDERTONE_OK, undertone_ledger_init(memory, undertone_ledger_size(), image, IMAGE,
+                                               counting_entropy, &name, &ledger));
+    HOLD(ledger == memory);
+    return ledger;
+}
+
+/* Reserves and returns the status; the record is in place if there is one. */
+static int32_t reserve(undertone_ledger *ledger, uint32_t epsilon, uint64_t window, uint8_t *file)
+{
+    uint8_t *record = allocate(RECORD);
+    size_t written = 99, offset = 99;
+    const int32_t status =
+        undertone_ledger_reserve(ledger, epsilon, window, file, IMAGE, record, RECORD, &written, &offset);
+    HOLD((status == UNDERTONE_OK) == (written == RECORD));
+    HOLD((status == UNDERTONE_OK) == (offset == 0 || offset == RECORD));
+    if (status == UNDERTONE_OK) {
+        memcpy(file + offset, record, RECORD);
+    }
+    free(record);
+    return status;
+}
+
+static int32_t grant_of(const struct fixture *f, undertone_ledger *ledger, const uint8_t *file,
+                        undertone_grant **grant)
+{
+    *grant = untouched;
+    const int32_t status =
+        undertone_ledger_grant(ledger, file, IMAGE, f->grant_memory, f->grant_size, grant);
+    HOLD(*grant == (status == UNDERTONE_OK ? f->grant_memory : untouched));
+    return status;
+}
+
+static uint64_t remaining(const undertone_ledger *ledger, uint64_t window)
+{
+    uint64_t micro = 99;
+    EXPECT(UNDERTONE_OK, undertone_ledger_remaining(ledger, window, &micro));
+    return micro;
+}
+
+static void ledger_arguments_are_checked(const struct fixture *f)
+{
+    uint8_t file[IMAGE + 8], out[IMAGE + 8];
+    size_t written = 99, offset = 99;
+    uint64_t micro = 99;
+    HOLD(undertone_ledger_size() <= UNDERTONE_LEDGER_BYTES);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_ledger_align() == 0);
+
+    memset(file, 0, sizeof file);
+    memset(out, 0xee, sizeof out);
+    calls = 0;
+#define CREATE(budget, entropy, out, capacity, written)                                            \
+    undertone_ledger_create(budget, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_NULL, CREATE(1, NULL, out, IMAGE, &written));
+    EXPECT(UNDERTONE_NULL, CREATE(1, counting_entropy, NULL, IMAGE, &written));
+    EXPECT(UNDERTONE_NULL, CREATE(1, counting_entropy, out, IMAGE, NULL));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, CREATE(1, counting_entropy, out, SIZE_MAX, &written));
+    EXPECT(UNDERTONE_OVERLAP, CREATE(1, counting_entropy, (void *)&written, IMAGE, &written));
+    EXPECT(UNDERTONE_LEDGER_NO_BUDGET, CREATE(0, counting_entropy, out, IMAGE, &written));
+    HOLD(calls == 0 && written == 99);
+    EXPECT(UNDERTONE_ENTROPY_FAILED, CREATE(1, failing_entropy, out, IMAGE, &written));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, CREATE(1, silent_entropy, out, IMAGE, &written));
+    HOLD(written == 99);
+    for (size_t capacity = 0; capacity < IMAGE; capacity++) {
+        uint8_t *exact = allocate(capacity);
+        written = 99;
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL, CREATE(1, counting_entropy, exact, capacity, &written));
+        HOLD(written == IMAGE);
+        free(exact);
+    }
+    for (size_t i = 0; i < sizeof out; i++) {
+        HOLD(out[i] == 0xee);
+    }
+#undef CREATE
+
+    create_ledger(10, file);
+    const size_t size = undertone_ledger_size();
+    uint8_t *memory = allocate(size + 1);
+    undertone_ledger *ledger = untouched;
+#define INIT(memory, size, image, len, entropy, out)                                               \
+    undertone_ledger_init(memory, size, image, len, entropy, NULL, out)
+    EXPECT(UNDERTONE_NULL, INIT(NULL, size, file, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_NULL, INIT(memory, size, NULL, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_NULL, INIT(memory, size, file, IMAGE, NULL, &ledger));
+    EXPECT(UNDERTONE_NULL, INIT(memory, size, file, IMAGE, counting_entropy, NULL));
+    EXPECT(UNDERTONE_MISALIGNED, INIT(memory + 1, size, file, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, INIT(memory, size - 1, file, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, INIT(memory, size, file, SIZE_MAX, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_OVERLAP, INIT(memory, size, memory, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_OVERLAP, INIT(memory, size, file, IMAGE, counting_entropy, (void *)memory));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, INIT(memory, size, file, IMAGE, failing_entropy, &ledger));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, INIT(memory, size, file, IMAGE, silent_entropy, &ledger));
+    EXPECT(UNDERTONE_LEDGER_LENGTH, INIT(memory, size, NULL, 0, counting_entropy, &ledger));
+    for (size_t len = 0; len < sizeof file; len++) {
+        uint8_t *cut = copy_of(file, len);
+        EXPECT(len == IMAGE ? UNDERTONE_OK : UNDERTONE_LEDGER_LENGTH,
+               INIT(memory, size, cut, len, counting_entropy, &ledger));
+        HOLD((ledger == untouched) == (len < IMAGE));
+        free(cut);
+    }
+    /* A call that failed may have written to the memory. */
+    EXPECT(UNDERTONE_OK, INIT(memory, size, file, IMAGE, counting_entropy, &ledger));
+    HOLD(ledger == (void *)memory);
+#undef INIT
+
+    /* A handle that is none. */
+    undertone_grant *grant = untouched;
+    void *zeroes = calloc(1, size);
+    HOLD(zeroes != NULL);
+    void *moved = copy_of(memory, size);
+    undertone_ledger *wrong[] = {NULL, zeroes, moved, f->pack_memory, (void *)(memory + 1)};
+    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
+                                UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    written = 99;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        EXPECT(statuses[i], undertone_ledger_remaining(wrong[i], 1, &micro));
+        EXPECT(statuses[i], undertone_ledger_reserve(wrong[i], 1, 1, file, IMAGE, out, RECORD,
+                                                     &written, &offset));
+        EXPECT(statuses[i], undertone_ledger_grant(wrong[i], file, IMAGE, f->grant_memory,
+                                                   f->grant_size, &grant));
+    }
+    free(zeroes);
+    free(moved);
+
+    EXPECT(UNDERTONE_NULL, undertone_ledger_remaining(ledger, 1, NULL));
+    EXPECT(UNDERTONE_OVERLAP, undertone_ledger_remaining(ledger, 1, (void *)ledger));
+#define RESERVE(epsilon, stored, len, record, capacity, written, offset)                           \
+    undertone_ledger_reserve(ledger, epsilon, 1, stored, len, record, capacity, written, offset)
+    EXPECT(UNDERTONE_NULL, RESERVE(1, NULL, IMAGE, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_NULL, RESERVE(1, file, IMAGE, NULL, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_NULL, RESERVE(1, file, IMAGE, out, RECORD, NULL, &offset));
+    EXPECT(UNDERTONE_NULL, RESERVE(1, file, IMAGE, out, RECORD, &written, NULL));
+    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, RESERVE(0, file, IMAGE, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
+           RESERVE(UINT32_MAX, file, IMAGE, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_OVERLAP, RESERVE(1, file, IMAGE, file, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_OVERLAP, RESERVE(1, file, IMAGE, (void *)ledger, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_OVERLAP, RESERVE(1, file, IMAGE, out, RECORD, &written, &written));
+    EXPECT(UNDERTONE_LEDGER_LENGTH, RESERVE(1, NULL, 0, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_LEDGER_LENGTH, RESERVE(1, file, IMAGE + 1, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, RESERVE(1, file, SIZE_MAX, out, RECORD, &written, &offset));
+    HOLD(written == 99 && offset == 99 && micro == 99 && grant == untouched);
+    for (size_t capacity = 0; capacity < RECORD; capacity++) {
+        uint8_t *exact = allocate(capacity);
+        written = 99;
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+               RESERVE(1, file, IMAGE, exact, capacity, &written, &offset));
+        HOLD(written == RECORD && offset == 99);
+        free(exact);
+    }
+#undef RESERVE
+    /* None of that reserved anything. */
+    EXPECT(UNDERTONE_LEDGER_NOT_RESERVED, grant_of(f, ledger, file, &grant));
+    HOLD(remaining(ledger, 1) == 10);
+
+    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 1, file));
+    uint8_t *room = allocate(f->grant_size + 1);
+#define GRANT(read_back, len, memory, size, out)                                                   \
+    undertone_ledger_grant(ledger, read_back, len, memory, size, out)
+    EXPECT(UNDERTONE_NULL, GRANT(NULL, IMAGE, room, f->grant_size, &grant));
+    EXPECT(UNDERTONE_NULL, GRANT(file, IMAGE, NULL, f->grant_size, &grant));
+    EXPECT(UNDERTONE_NULL, GRANT(file, IMAGE, room, f->grant_size, NULL));
+    EXPECT(UNDERTONE_MISALIGNED, GRANT(file, IMAGE, room + 1, f->grant_size, &grant));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, GRANT(file, IMAGE, room, f->grant_size - 1, &grant));
+    EXPECT(UNDERTONE_OVERLAP, GRANT(file, IMAGE, (void *)ledger, size, &grant));
+    EXPECT(UNDERTONE_OVERLAP, GRANT((void *)ledger, IMAGE, room, f->grant_size, &grant));
+    EXPECT(UNDERTONE_OVERLAP, GRANT(file, IMAGE, room, f->grant_size, (void *)room));
+    EXPECT(UNDERTONE_LEDGER_LENGTH, GRANT(file, IMAGE - 1, room, f->grant_size, &grant));
+    EXPECT(UNDERTONE_LEDGER_LENGTH, GRANT(NULL, 0, room, f->grant_size, &grant));
+    HOLD(grant == untouched);
+    EXPECT(UNDERTONE_OK, GRANT(file, IMAGE, room, f->grant_size, &grant));
+    HOLD(grant == (void *)room);
+#undef GRANT
+    free(room);
+    free(memory);
+}
+
+static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
+{
+    uint8_t file[IMAGE], before[IMAGE], torn[IMAGE];
+    undertone_grant *grant;
+    undertone_document *document = new_document(f);
+    uint8_t release[UNDERTONE_RELEASE_BYTES];
+    size_t written = 99;
+    create_ledger(10, file);
+    undertone_ledger *ledger = open_ledger(file, 1);
+    HOLD(remaining(ledger, 20000) == 10);
+
+    /* A grant for each reservation, a release for each grant. */
+    EXPECT(UNDERTONE_OK, reserve(ledger, 4, 20000, file));
+    HOLD(remaining(ledger, 20000) == 6);
+    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
+    undertone_grant *const first = grant;
+    EXPECT(UNDERTONE_LEDGER_NOT_RESERVED, grant_of(f, ledger, file, &grant));
+    calls = 0;
+#define RELEASE(grant)                                                                             \
+    undertone_document_release(document, grant, 1, counting_entropy, NULL, release, sizeof release, \
+                               &written)
+    EXPECT(UNDERTONE_OK, RELEASE(first));
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(first));
+    HOLD(calls == 1 && release[8] == 4);
+
+    /* What was read back is stale, torn, or of somebody else. */
+    memcpy(before, file, IMAGE);
+    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20000, file));
+    EXPECT(UNDERTONE_LEDGER_NOT_PERSISTED, grant_of(f, ledger, before, &grant));
+    for (size_t at = 0; at < IMAGE; at++) {
+        memcpy(torn, file, IMAGE);
+        torn[at] ^= 0x10;
+        EXPECT(UNDERTONE_LEDGER_NOT_PERSISTED, grant_of(f, ledger, torn, &grant));
+    }
+    /* The earlier grant stays what it was, and a reservation that failed stays spent. */
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(first));
+    HOLD(remaining(ledger, 20000) == 5);
+    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
+
+    /* Two handles over one file: the second is stale, or loses. */
+    undertone_ledger *other = open_ledger(file, 2);
+    EXPECT(UNDERTONE_OK, reserve(other, 1, 20000, file));
+    EXPECT(UNDERTONE_OK, grant_of(f, other, file, &grant));
+    EXPECT(UNDERTONE_LEDGER_CHANGED, reserve(ledger, 1, 20000, file));
+    free(ledger);
+    ledger = open_ledger(file, 1);
+    memcpy(before, file, IMAGE);
+    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20000, before));
+    EXPECT(UNDERTONE_OK, reserve(other, 1, 20000, file));
+    EXPECT(UNDERTONE_LEDGER_NOT_PERSISTED, grant_of(f, ledger, file, &grant));
+    EXPECT(UNDERTONE_OK, grant_of(f, other, file, &grant));
+    free(ledger);
+    free(other);
+
+    /* Empty, until the next window; a clock that goes back is noticed. */
+    ledger = open_ledger(file, 1);
+    HOLD(remaining(ledger, 20000) == 3);
+    EXPECT(UNDERTONE_LEDGER_EXHAUSTED, reserve(ledger, 4, 20000, file));
+    EXPECT(UNDERTONE_OK, reserve(ledger, 3, 20000, file));
+    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
+    EXPECT(UNDERTONE_LEDGER_EXHAUSTED, reserve(ledger, 1, 20000, file));
+    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20001, file));
+    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
+    uint64_t micro = 99;
+    EXPECT(UNDERTONE_LEDGER_FROM_FUTURE, undertone_ledger_remaining(ledger, 20000, &micro));
+    EXPECT(UNDERTONE_LEDGER_FROM_FUTURE, reserve(ledger, 1, 20000, file));
+    HOLD(micro == 99);
+    free(ledger);
+
+    /* A torn record costs the rest of its window. */
+    memcpy(torn, file, IMAGE);
+    torn[30] ^= 1;
+    ledger = open_ledger(torn, 1);
+    HOLD(remaining(ledger, 20001) == 0);
+    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20001, torn));
+    EXPECT(UNDERTONE_LEDGER_LOST, grant_of(f, ledger, torn, &grant));
+    EXPECT(UNDERTONE_LEDGER_EXHAUSTED, reserve(ledger, 1, 20001, torn));
+    HOLD(remaining(ledger, 20002) == 10);
+    free(ledger);
+
+    /* What is no ledger. */
+    void *memory = allocate(undertone_ledger_size());
+    undertone_ledger *none = untouched;
+#define INIT() \
+    undertone_ledger_init(memory, undertone_ledger_size(), torn, IMAGE, counting_entropy, NULL, &none)
+    memset(torn, 0, IMAGE);
+    EXPECT(UNDERTONE_NOT_A_LEDGER, INIT());
+    memcpy(torn, file, IMAGE);
+    torn[30] ^= 1;
+    torn[RECORD + 30] ^= 1;
+    EXPECT(UNDERTONE_LEDGER_DAMAGED, INIT());
+    memcpy(torn, file, RECORD);
+    memcpy(torn + RECORD, file, RECORD);
+    EXPECT(UNDERTONE_LEDGER_MIXED, INIT());
+    HOLD(none == untouched);
+#undef INIT
+#undef RELEASE
+    free(memory);
 }
 
 static void releases_are_read_back(const struct fixture *f)
 {
     uint8_t release[UNDERTONE_RELEASE_BYTES + 1];
-    EXPECT(UNDERTONE_OK, release_with(new_document(f), counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_OK, release_with(f, new_document(f), counting_entropy, NULL, release));
     release[UNDERTONE_RELEASE_BYTES] = 0;
     uint32_t candidate = 77, epsilon = 77;
     int32_t rule = 77;
@@ -589,12 +987,653 @@ static void releases_are_read_back(const struct fixture *f)
     EXPECT(UNDERTONE_RELEASE_MALFORMED, READ(release, 24));
     HOLD(candidate == 77 && epsilon == 77 && rule == 77);
 
-    EXPECT(UNDERTONE_OK, release_with(new_document(f), counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_OK, release_with(f, new_document(f), counting_entropy, NULL, release));
     EXPECT(UNDERTONE_OK, READ(release, 24));
     HOLD(candidate < undertone_pack_candidates(f->pack));
     HOLD(epsilon == 5000000 && rule == UNDERTONE_RULE_EXPONENTIAL);
     HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
 #undef READ
+}
+
+/* --- Sentences of a text --- */
+
+static void sentences_are_found(const struct fixture *f)
+{
+    static const char text[] = "One. two! \xf0\x9f\x99\x82 Three (3.5)";
+    const size_t len = sizeof text - 1;
+    size_t start = 99, length = 99;
+    typedef int32_t next(const char *, size_t, size_t, size_t *, size_t *);
+    next *const functions[] = {undertone_sentence_next, undertone_sentence_next_finished};
+    for (size_t i = 0; i < 2; i++) {
+        EXPECT(UNDERTONE_NULL, functions[i](NULL, 1, 0, &start, &length));
+        EXPECT(UNDERTONE_NULL, functions[i](text, len, 0, NULL, &length));
+        EXPECT(UNDERTONE_NULL, functions[i](text, len, 0, &start, NULL));
+        EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, functions[i](text, SIZE_MAX, 0, &start, &length));
+        EXPECT(UNDERTONE_OVERLAP, functions[i](text, len, 0, &start, &start));
+        EXPECT(UNDERTONE_OVERLAP, functions[i]((void *)&start, 8, 0, &start, &length));
+        HOLD(start == 99 && length == 99);
+        static const size_t behind[] = {sizeof text - 1, sizeof text, SIZE_MAX / 2, SIZE_MAX};
+        for (size_t j = 0; j < sizeof behind / sizeof *behind; j++) {
+            EXPECT(UNDERTONE_OK, functions[i](text, len, behind[j], &start, &length));
+            HOLD(length == 0 && start == len);
+        }
+        EXPECT(UNDERTONE_OK, functions[i](NULL, 0, 0, &start, &length));
+        HOLD(length == 0 && start == 0);
+        /* Any start, also inside of a character, in a block that ends where the text does. */
+        char *copy = copy_of(text, len);
+        for (size_t from = 0; from < len; from++) {
+            EXPECT(UNDERTONE_OK, functions[i](copy, len, from, &start, &length));
+            HOLD(start <= len && length <= len - start);
+        }
+        free(copy);
+        start = 99, length = 99;
+    }
+    size_t count = 0, at = 0;
+    for (;; count++, at = start + length) {
+        EXPECT(UNDERTONE_OK, undertone_sentence_next(text, len, at, &start, &length));
+        if (length == 0) {
+            break;
+        }
+    }
+    HOLD(count == 3);
+    EXPECT(UNDERTONE_OK, undertone_sentence_next_finished(text, len, at, &start, &length));
+    HOLD(length == 0);
+
+    undertone_document *document = new_document(f);
+    size_t added = 99;
+    EXPECT(UNDERTONE_NULL, undertone_document_push_text(document, NULL, 1, &added));
+    EXPECT(UNDERTONE_NULL, undertone_document_push_text(document, text, len, NULL));
+    EXPECT(UNDERTONE_NULL, undertone_document_push_text(NULL, text, len, &added));
+    EXPECT(UNDERTONE_BAD_HANDLE,
+           undertone_document_push_text((void *)f->pack, text, len, &added));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+           undertone_document_push_text(document, text, SIZE_MAX, &added));
+    EXPECT(UNDERTONE_OVERLAP, undertone_document_push_text(document, (void *)document, 8, &added));
+    EXPECT(UNDERTONE_OVERLAP, undertone_document_push_text(document, text, len, (void *)document));
+    HOLD(added == 99 && undertone_document_sentences(document) == 0);
+    HOLD(undertone_document_sentences(NULL) == 0);
+    HOLD(undertone_document_sentences((void *)f->pack) == 0);
+    size_t sum = 0;
+    for (int i = 0; i < 50; i++) {
+        EXPECT(UNDERTONE_OK, undertone_document_push_text(document, text, len, &added));
+        sum += added;
+        HOLD(undertone_document_sentences(document) == sum);
+    }
+    /* Those that there was no room for are left out. */
+    HOLD(sum == UNDERTONE_MAX_SENTENCES && added == 0);
+    EXPECT(UNDERTONE_OK, undertone_document_push_text(document, NULL, 0, &added));
+    EXPECT(UNDERTONE_OK, undertone_document_reset(document));
+    HOLD(undertone_document_sentences(document) == 0);
+}
+
+/* --- Sentence vectors --- */
+
+static void sentence_vectors_are_checked(const struct fixture *f)
+{
+    float *out = allocate(f->dimension * sizeof *out);
+    size_t written = 99;
+#define VECTOR(text, len, out, capacity, written)                                                  \
+    undertone_pack_sentence_vector(f->pack, text, len, out, capacity, written)
+    EXPECT(UNDERTONE_NULL, VECTOR(NULL, 1, out, f->dimension, &written));
+    EXPECT(UNDERTONE_NULL, VECTOR("word", 4, NULL, f->dimension, &written));
+    EXPECT(UNDERTONE_NULL, VECTOR("word", 4, out, f->dimension, NULL));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, VECTOR("word", SIZE_MAX, out, f->dimension, &written));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, VECTOR("word", 4, out, SIZE_MAX, &written));
+    EXPECT(UNDERTONE_MISALIGNED,
+           VECTOR("word", 4, (void *)((uint8_t *)out + 1), f->dimension - 1, &written));
+    EXPECT(UNDERTONE_OVERLAP, VECTOR((void *)out, 4, out, f->dimension, &written));
+    EXPECT(UNDERTONE_OVERLAP, VECTOR("word", 4, (void *)f->pack, 4, &written));
+    EXPECT(UNDERTONE_OVERLAP, VECTOR("word", 4, (void *)&written, 1, &written));
+    EXPECT(UNDERTONE_NO_LEXICON,
+           undertone_pack_sentence_vector(f->projection, "word", 4, out, f->dimension, &written));
+    HOLD(written == 99);
+    for (size_t capacity = 0; capacity < f->dimension; capacity++) {
+        float *exact = allocate(capacity * sizeof *exact);
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL, VECTOR("word", 4, exact, capacity, &written));
+        HOLD(written == f->dimension);
+        free(exact);
+    }
+    static const char bytes[] = "\xff the good \xf0\x9f dog";
+    EXPECT(UNDERTONE_OK, VECTOR(bytes, sizeof bytes - 1, out, f->dimension, &written));
+    HOLD(written == f->dimension);
+    int any = 0;
+    for (size_t i = 0; i < f->dimension; i++) {
+        any |= out[i] > 0 || out[i] < 0;
+    }
+    HOLD(any);
+    EXPECT(UNDERTONE_OK, VECTOR(NULL, 0, out, f->dimension, &written));
+    for (size_t i = 0; i < f->dimension; i++) {
+        HOLD(!(out[i] > 0 || out[i] < 0));
+    }
+#undef VECTOR
+    free(out);
+}
+
+/* --- Vectors --- */
+
+static void vector_parameters_are_checked(const struct fixture *f)
+{
+    const size_t size = undertone_vector_size();
+    uint8_t *memory = allocate(size + 1);
+    undertone_vector *vector = untouched;
+    const uint32_t micro = 1000000;
+#define INIT(memory, size, dimension, bound, noise, epsilon)                                       \
+    undertone_vector_init(memory, size, dimension, bound, noise, epsilon, &vector)
+    EXPECT(UNDERTONE_NULL, INIT(NULL, size, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
+    EXPECT(UNDERTONE_NULL, undertone_vector_init(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE,
+                                                 micro, NULL));
+    EXPECT(UNDERTONE_MISALIGNED, INIT(memory + 1, size, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
+    for (size_t len = 0; len < size; len++) {
+        EXPECT(UNDERTONE_MEMORY_TOO_SMALL, INIT(memory, len, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
+    }
+    EXPECT(UNDERTONE_OVERLAP, undertone_vector_init(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE,
+                                                    micro, (void *)memory));
+    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, INIT(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE, 0));
+    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
+           INIT(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE, UINT32_MAX));
+    EXPECT(UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
+           INIT(memory, size, 3, 0, UNDERTONE_NOISE_DISCRETE_LAPLACE, 99999));
+    static const int32_t no_noise[] = {0, 1, 2, 5, -3, 259, INT32_MIN, INT32_MAX};
+    for (size_t i = 0; i < sizeof no_noise / sizeof *no_noise; i++) {
+        EXPECT(UNDERTONE_UNKNOWN_NOISE, INIT(memory, size, 3, 0, no_noise[i], micro));
+    }
+    EXPECT(UNDERTONE_DIMENSION_OUT_OF_RANGE,
+           INIT(memory, size, 0, 0, UNDERTONE_NOISE_LAPLACE, micro));
+    EXPECT(UNDERTONE_DIMENSION_OUT_OF_RANGE,
+           INIT(memory, size, UNDERTONE_MAX_VECTOR_DIMENSION + 1, 0, UNDERTONE_NOISE_LAPLACE,
+                micro));
+    EXPECT(UNDERTONE_DIMENSION_OUT_OF_RANGE,
+           INIT(memory, size, UINT32_MAX, 0, UNDERTONE_NOISE_LAPLACE, micro));
+    static const int32_t no_bound[] = {40, -90, INT32_MIN, INT32_MAX};
+    for (size_t i = 0; i < sizeof no_bound / sizeof *no_bound; i++) {
+        EXPECT(UNDERTONE_BOUND_OUT_OF_RANGE,
+               INIT(memory, size, 3, no_bound[i], UNDERTONE_NOISE_LAPLACE, micro));
+    }
+#undef INIT
+#define INIT(memory, size, pack)                                                                   \
+    undertone_vector_init_projected(memory, size, pack, UNDERTONE_NOISE_LAPLACE, micro, &vector)
+    EXPECT(UNDERTONE_NULL, INIT(NULL, size, f->projection));
+    EXPECT(UNDERTONE_MISALIGNED, INIT(memory + 1, size, f->projection));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, INIT(memory, size - 1, f->projection));
+    EXPECT(UNDERTONE_NO_PROJECTION, INIT(memory, size, f->pack));
+    EXPECT(UNDERTONE_OVERLAP, INIT((void *)f->projection, undertone_pack_size(), f->projection));
+    EXPECT(UNDERTONE_UNKNOWN_NOISE, undertone_vector_init_projected(memory, size, f->projection, 0,
+                                                                    micro, &vector));
+    EXPECT(UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
+           undertone_vector_init_projected(memory, size, f->projection, UNDERTONE_NOISE_LAPLACE, 1,
+                                           &vector));
+#undef INIT
+    HOLD(vector == untouched);
+    free(memory);
+}
+
+static void vectors_are_checked(const struct fixture *f)
+{
+    const size_t size = undertone_vector_size();
+    void *memory = allocate(size);
+    undertone_vector *vector = NULL;
+    EXPECT(UNDERTONE_OK, undertone_vector_init(memory, size, 3, 0, UNDERTONE_NOISE_DISCRETE_LAPLACE,
+                                               2000000, &vector));
+    HOLD((void *)vector == memory);
+    HOLD(undertone_vector_dimension(vector) == 3);
+    const size_t needed = undertone_vector_release_bytes(vector);
+    HOLD(needed == 48);
+    const float point[3] = {NAN, -INFINITY, 0.5f};
+    uint8_t *out = allocate(needed);
+    memset(out, 0xee, needed);
+    size_t written = 99;
+    calls = 0;
+    undertone_grant *grant = new_grant(f, 2000000);
+#define RELEASE(point, len, entropy, out, capacity, written)                                       \
+    undertone_vector_release(vector, grant, point, len, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_NULL, RELEASE(NULL, 3, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(point, 3, NULL, out, needed, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(point, 3, counting_entropy, NULL, needed, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(point, 3, counting_entropy, out, needed, NULL));
+    EXPECT(UNDERTONE_WRONG_DIMENSION, RELEASE(point, 2, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_WRONG_DIMENSION, RELEASE(NULL, 0, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_WRONG_DIMENSION,
+           RELEASE(f->embedding, 4, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+           RELEASE(point, SIZE_MAX, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+           RELEASE(point, 3, counting_entropy, out, SIZE_MAX, &written));
+    EXPECT(UNDERTONE_MISALIGNED, RELEASE((void *)((uint8_t *)f->embedding + 1), 3,
+                                         counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(point, 3, counting_entropy, (void *)point, 12, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(point, 3, counting_entropy, memory, size, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(point, 3, counting_entropy, (void *)&written, 8, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(point, 3, counting_entropy, out, needed, memory));
+    HOLD(written == 99);
+    for (size_t capacity = 0; capacity < needed; capacity++) {
+        uint8_t *exact = allocate(capacity);
+        written = 99;
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+               RELEASE(point, 3, counting_entropy, exact, capacity, &written));
+        HOLD(written == needed);
+        free(exact);
+    }
+    written = 99;
+    EXPECT(UNDERTONE_OVERLAP,
+           RELEASE(point, 3, counting_entropy, (void *)grant, f->grant_size, &written));
+    EXPECT(UNDERTONE_OVERLAP,
+           RELEASE((void *)grant, 3, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_NULL, undertone_vector_release(vector, NULL, point, 3, counting_entropy, NULL,
+                                                    out, needed, &written));
+    EXPECT(UNDERTONE_BAD_HANDLE,
+           undertone_vector_release(vector, (void *)f->pack, point, 3, counting_entropy, NULL, out,
+                                    needed, &written));
+    /* A grant of another epsilon is not spent. */
+    grant = new_grant(f, 2000001);
+    EXPECT(UNDERTONE_GRANT_OF_ANOTHER_EPSILON,
+           RELEASE(point, 3, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_GRANT_OF_ANOTHER_EPSILON,
+           RELEASE(point, 3, counting_entropy, out, needed, &written));
+    HOLD(calls == 0);
+    grant = new_grant(f, 2000000);
+    EXPECT(UNDERTONE_ENTROPY_FAILED, RELEASE(point, 3, failing_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(point, 3, counting_entropy, out, needed, &written));
+    grant = new_grant(f, 2000000);
+    EXPECT(UNDERTONE_ENTROPY_FAILED, RELEASE(point, 3, silent_entropy, out, needed, &written));
+    grant = new_grant(f, 2000000);
+    uint8_t zero = 0;
+    EXPECT(UNDERTONE_ENTROPY_FAILED,
+           undertone_vector_release(vector, grant, point, 3, counting_entropy, &zero, out, needed,
+                                    &written));
+    grant = new_grant(f, 2000000);
+    HOLD(written == 99 && calls == 3);
+    for (size_t i = 0; i < needed; i++) {
+        HOLD(out[i] == 0xee);
+    }
+    EXPECT(UNDERTONE_OK, RELEASE(point, 3, counting_entropy, out, needed, &written));
+    HOLD(written == needed && calls == 4);
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(point, 3, counting_entropy, out, needed, &written));
+    grant = new_grant(f, 2000000);
+#undef RELEASE
+
+    void *zeroes = calloc(1, size);
+    void *moved = copy_of(memory, size);
+    HOLD(zeroes != NULL);
+    const undertone_vector *wrong[] = {NULL, zeroes, moved, (void *)f->pack,
+                                       (void *)((uint8_t *)memory + 1)};
+    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
+                                UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        HOLD(undertone_vector_dimension(wrong[i]) == 0);
+        HOLD(undertone_vector_release_bytes(wrong[i]) == 0);
+        EXPECT(statuses[i], undertone_vector_release(wrong[i], grant, point, 3, counting_entropy,
+                                                     NULL, out, needed, &written));
+    }
+    HOLD(calls == 4);
+    free(zeroes);
+    free(moved);
+
+    uint32_t dimension = 77, epsilon = 77;
+    int32_t noise = 77, grid = 77, steps[3] = {77, 77, 77};
+    double values[3] = {77, 77, 77};
+    uint8_t id[UNDERTONE_PACK_ID_BYTES] = {0};
+#define READ(bytes, len)                                                                           \
+    undertone_vector_read(bytes, len, &dimension, &noise, &epsilon, &grid, id)
+#define STEPS(bytes, len) undertone_vector_read_steps(bytes, len, steps, 3, &written)
+#define VALUES(bytes, len) undertone_vector_read_values(bytes, len, values, 3, &written)
+    written = 99;
+    EXPECT(UNDERTONE_NULL, READ(NULL, needed));
+    EXPECT(UNDERTONE_NULL, STEPS(NULL, needed));
+    EXPECT(UNDERTONE_NULL, VALUES(NULL, needed));
+    EXPECT(UNDERTONE_NULL,
+           undertone_vector_read(out, needed, NULL, &noise, &epsilon, &grid, id));
+    EXPECT(UNDERTONE_NULL,
+           undertone_vector_read(out, needed, &dimension, NULL, &epsilon, &grid, id));
+    EXPECT(UNDERTONE_NULL,
+           undertone_vector_read(out, needed, &dimension, &noise, NULL, &grid, id));
+    EXPECT(UNDERTONE_NULL,
+           undertone_vector_read(out, needed, &dimension, &noise, &epsilon, NULL, id));
+    EXPECT(UNDERTONE_NULL,
+           undertone_vector_read(out, needed, &dimension, &noise, &epsilon, &grid, NULL));
+    EXPECT(UNDERTONE_OVERLAP,
+           undertone_vector_read(out, needed, &dimension, &noise, &dimension, &grid, id));
+    EXPECT(UNDERTONE_NULL, undertone_vector_read_steps(out, needed, NULL, 3, &written));
+    EXPECT(UNDERTONE_NULL, undertone_vector_read_steps(out, needed, steps, 3, NULL));
+    EXPECT(UNDERTONE_NULL, undertone_vector_read_values(out, needed, NULL, 3, &written));
+    EXPECT(UNDERTONE_OVERLAP,
+           undertone_vector_read_steps(out, needed, (void *)out, 3, &written));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+           undertone_vector_read_values(out, needed, values, SIZE_MAX / 4, &written));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, READ(out, SIZE_MAX));
+    for (size_t len = 0; len < needed; len++) {
+        uint8_t *cut = copy_of(out, len);
+        EXPECT(UNDERTONE_RELEASE_LENGTH, READ(cut, len));
+        EXPECT(UNDERTONE_RELEASE_LENGTH, STEPS(cut, len));
+        EXPECT(UNDERTONE_RELEASE_LENGTH, VALUES(cut, len));
+        free(cut);
+    }
+    for (size_t at = 0; at < 8; at++) {
+        uint8_t *changed = copy_of(out, needed);
+        changed[at] ^= 0x80;
+        EXPECT(at < 3    ? UNDERTONE_NOT_A_RELEASE
+               : at == 3 ? UNDERTONE_RELEASE_VERSION
+                         : UNDERTONE_RELEASE_MALFORMED,
+               READ(changed, needed));
+        free(changed);
+    }
+    HOLD(dimension == 77 && epsilon == 77 && noise == 77 && grid == 77);
+    for (size_t capacity = 0; capacity < 3; capacity++) {
+        written = 99;
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+               undertone_vector_read_steps(out, needed, steps, capacity, &written));
+        HOLD(written == 3);
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+               undertone_vector_read_values(out, needed, values, capacity, &written));
+    }
+    HOLD(steps[0] == 77);
+    EXPECT(UNDERTONE_OK, READ(out, needed));
+    HOLD(dimension == 3 && epsilon == 2000000 && noise == UNDERTONE_NOISE_DISCRETE_LAPLACE);
+    EXPECT(UNDERTONE_OK, STEPS(out, needed));
+    EXPECT(UNDERTONE_OK, VALUES(out, needed));
+    HOLD(written == 3);
+    /* One kind of release is not another. */
+    uint32_t number;
+    EXPECT(UNDERTONE_RELEASE_LENGTH,
+           undertone_release_read(out, needed, &number, &epsilon, &noise, id));
+    EXPECT(UNDERTONE_RELEASE_MALFORMED,
+           undertone_bag_read(out, needed, &number, &noise, &epsilon, id));
+#undef READ
+#undef STEPS
+#undef VALUES
+    free(out);
+    free(memory);
+}
+
+/* --- Words --- */
+
+/* Breaks its promise not to use the bag. */
+static int32_t entropy_using_the_bag(void *context, uint8_t *out, size_t len)
+{
+    const struct fixture *f = context;
+    undertone_bag *bag = f->bag;
+    uint8_t release[UNDERTONE_MAX_BAG_RELEASE_BYTES];
+    size_t written = 99;
+    EXPECT(UNDERTONE_BUSY, undertone_bag_push(bag, "word", 4));
+    EXPECT(UNDERTONE_BUSY, undertone_bag_push_text(bag, "word", 4));
+    EXPECT(UNDERTONE_BUSY, undertone_bag_reset(bag));
+    EXPECT(UNDERTONE_BUSY,
+           undertone_bag_release(bag, f->grant_memory, 1, UNDERTONE_WORDS_PERMUTE_AND_FLIP,
+                                 counting_entropy, NULL, release, sizeof release, &written));
+    HOLD(written == 99);
+    return counting_entropy(NULL, out, len);
+}
+
+static void vocabularies_are_checked(const struct fixture *f)
+{
+    const size_t size = undertone_vocabulary_size();
+    uint8_t *memory = allocate(size + 1);
+    undertone_vocabulary *vocabulary = untouched;
+    EXPECT(UNDERTONE_NULL, undertone_vocabulary_init(NULL, size, f->pack, &vocabulary));
+    EXPECT(UNDERTONE_NULL, undertone_vocabulary_init(memory, size, f->pack, NULL));
+    EXPECT(UNDERTONE_MISALIGNED,
+           undertone_vocabulary_init(memory + 1, size, f->pack, &vocabulary));
+    for (size_t len = 0; len < size; len++) {
+        EXPECT(UNDERTONE_MEMORY_TOO_SMALL,
+               undertone_vocabulary_init(memory, len, f->pack, &vocabulary));
+    }
+    EXPECT(UNDERTONE_OVERLAP, undertone_vocabulary_init(memory, size, f->pack, (void *)memory));
+    EXPECT(UNDERTONE_OVERLAP, undertone_vocabulary_init((void *)f->pack, undertone_pack_size(),
+                                                        f->pack, &vocabulary));
+    EXPECT(UNDERTONE_NO_LEXICON,
+           undertone_vocabulary_init(memory, size, f->projection, &vocabulary));
+    HOLD(vocabulary == untouched);
+    EXPECT(UNDERTONE_OK, undertone_vocabulary_init(memory, size, f->pack, &vocabulary));
+    const uint32_t words = undertone_vocabulary_words(vocabulary);
+    HOLD(words == undertone_pack_words(f->pack));
+
+    const char *text = untouched;
+    size_t len = 99;
+    uint32_t fallback = 77;
+    int32_t unit = 77;
+    EXPECT(UNDERTONE_NULL, undertone_vocabulary_word(vocabulary, 0, NULL, &len));
+    EXPECT(UNDERTONE_NULL, undertone_vocabulary_word(vocabulary, 0, &text, NULL));
+    EXPECT(UNDERTONE_OVERLAP, undertone_vocabulary_word(vocabulary, 0, (void *)memory, &len));
+    EXPECT(UNDERTONE_NO_SUCH_WORD, undertone_vocabulary_word(vocabulary, words, &text, &len));
+    EXPECT(UNDERTONE_NO_SUCH_WORD, undertone_vocabulary_word(vocabulary, UINT32_MAX, &text, &len));
+    EXPECT(UNDERTONE_NULL, undertone_vocabulary_describe(vocabulary, NULL, &unit));
+    EXPECT(UNDERTONE_NULL, undertone_vocabulary_describe(vocabulary, &fallback, NULL));
+    EXPECT(UNDERTONE_OVERLAP,
+           undertone_vocabulary_describe(vocabulary, &fallback, (void *)&fallback));
+
+    void *zeroes = calloc(1, size);
+    void *moved = copy_of(memory, size);
+    HOLD(zeroes != NULL);
+    const undertone_vocabulary *wrong[] = {NULL, zeroes, moved, (void *)f->pack,
+                                           (void *)(memory + 1)};
+    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
+                                UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        undertone_bag *bag = untouched;
+        HOLD(undertone_vocabulary_words(wrong[i]) == 0);
+        EXPECT(statuses[i], undertone_vocabulary_word(wrong[i], 0, &text, &len));
+        EXPECT(statuses[i], undertone_vocabulary_describe(wrong[i], &fallback, &unit));
+        EXPECT(statuses[i], undertone_bag_init(f->document_memory, f->document_size, wrong[i],
+                                               &bag));
+        HOLD(bag == untouched);
+    }
+    free(zeroes);
+    free(moved);
+    HOLD(text == untouched && len == 99 && fallback == 77 && unit == 77);
+    EXPECT(UNDERTONE_OK, undertone_vocabulary_describe(vocabulary, &fallback, &unit));
+    HOLD(fallback < words);
+    for (uint32_t word = 0; word < words; word++) {
+        EXPECT(UNDERTONE_OK, undertone_vocabulary_word(vocabulary, word, &text, &len));
+        HOLD(len > 0 && (const uint8_t *)text > f->bytes
+             && (const uint8_t *)text + len <= f->bytes + f->len);
+    }
+    free(memory);
+}
+
+static int32_t release_bag(const struct fixture *f, undertone_bag *bag, undertone_entropy_fn entropy,
+                           void *context, uint8_t *release)
+{
+    const size_t needed = undertone_bag_release_bytes(9);
+    uint8_t *out = allocate(needed);
+    size_t written = 99;
+    memset(out, 0xee, needed);
+    memset(release, 0xee, needed);
+    const int32_t status =
+        undertone_bag_release(bag, new_grant(f, 3000000), 9, UNDERTONE_WORDS_EXPONENTIAL, entropy, context, out,
+                              needed, &written);
+    HOLD(written == (status == UNDERTONE_OK ? needed : 99));
+    HOLD(status == UNDERTONE_OK || memcmp(out, release, needed) == 0);
+    memcpy(release, out, needed);
+    free(out);
+    return status;
+}
+
+static void bags_are_checked(const struct fixture *f)
+{
+    void *vocabulary_memory = allocate(undertone_vocabulary_size());
+    undertone_vocabulary *vocabulary;
+    EXPECT(UNDERTONE_OK, undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_size(),
+                                                   f->pack, &vocabulary));
+    const size_t size = undertone_bag_size();
+    uint8_t *memory = allocate(size + 1);
+    undertone_bag *bag = untouched;
+    EXPECT(UNDERTONE_NULL, undertone_bag_init(NULL, size, vocabulary, &bag));
+    EXPECT(UNDERTONE_NULL, undertone_bag_init(memory, size, vocabulary, NULL));
+    EXPECT(UNDERTONE_MISALIGNED, undertone_bag_init(memory + 1, size, vocabulary, &bag));
+    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, undertone_bag_init(memory, size - 1, vocabulary, &bag));
+    EXPECT(UNDERTONE_OVERLAP, undertone_bag_init(memory, size, vocabulary, (void *)memory));
+    EXPECT(UNDERTONE_OVERLAP, undertone_bag_init(vocabulary_memory, size, vocabulary, &bag));
+    HOLD(bag == untouched);
+    memset(memory, 0, size);
+    EXPECT(UNDERTONE_OK, undertone_bag_init(memory, size, vocabulary, &bag));
+    HOLD((void *)bag == memory);
+    /* It does not need the vocabulary's handle any more. */
+    memset(vocabulary_memory, 0xff, undertone_vocabulary_size());
+
+    EXPECT(UNDERTONE_NULL, undertone_bag_push(bag, NULL, 1));
+    EXPECT(UNDERTONE_NULL, undertone_bag_push_text(bag, NULL, 1));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_bag_push(bag, "word", SIZE_MAX));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_bag_push_text(bag, "word", SIZE_MAX));
+    EXPECT(UNDERTONE_OVERLAP, undertone_bag_push(bag, (void *)memory, 8));
+    EXPECT(UNDERTONE_OVERLAP, undertone_bag_push_text(bag, (void *)memory, 8));
+
+    uint8_t out[UNDERTONE_MAX_BAG_RELEASE_BYTES + 1];
+    size_t written = 99;
+    memset(out, 0xee, sizeof out);
+    calls = 0;
+    const int32_t pf = UNDERTONE_WORDS_PERMUTE_AND_FLIP;
+    undertone_grant *grant = new_grant(f, 1);
+#define RELEASE(size, mechanism, entropy, out, capacity, written)                                  \
+    undertone_bag_release(bag, grant, size, mechanism, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_NULL, RELEASE(1, pf, NULL, out, 26, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(1, pf, counting_entropy, NULL, 26, &written));
+    EXPECT(UNDERTONE_NULL, RELEASE(1, pf, counting_entropy, out, 26, NULL));
+    EXPECT(UNDERTONE_NULL, undertone_bag_release(bag, NULL, 1, pf, counting_entropy, NULL, out, 26,
+                                                 &written));
+    EXPECT(UNDERTONE_BAD_HANDLE, undertone_bag_release(bag, (void *)f->pack, 1, pf,
+                                                       counting_entropy, NULL, out, 26, &written));
+    EXPECT(UNDERTONE_OVERLAP,
+           RELEASE(1, pf, counting_entropy, (void *)grant, f->grant_size, &written));
+    static const uint32_t no_size[] = {0, 257, 65537, 65536, UINT32_MAX};
+    for (size_t i = 0; i < sizeof no_size / sizeof *no_size; i++) {
+        HOLD(undertone_bag_release_bytes(no_size[i]) == 0);
+        EXPECT(UNDERTONE_BAG_SIZE_OUT_OF_RANGE,
+               RELEASE(no_size[i], pf, counting_entropy, out, sizeof out, &written));
+    }
+    static const int32_t no_mechanism[] = {0, 4, 5, 6, -1, 257, INT32_MIN, INT32_MAX};
+    for (size_t i = 0; i < sizeof no_mechanism / sizeof *no_mechanism; i++) {
+        EXPECT(UNDERTONE_UNKNOWN_MECHANISM,
+               RELEASE(1, no_mechanism[i], counting_entropy, out, 26, &written));
+    }
+    EXPECT(UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
+           RELEASE(1, UNDERTONE_WORDS_LAPLACE_NEAREST, counting_entropy, out, 26, &written));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+           RELEASE(1, pf, counting_entropy, out, SIZE_MAX, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, pf, counting_entropy, memory, 26, &written));
+    EXPECT(UNDERTONE_OVERLAP,
+           RELEASE(1, pf, counting_entropy, (void *)&written, 26, &written));
+    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, pf, counting_entropy, out, 26, (void *)memory));
+    HOLD(written == 99);
+    for (size_t capacity = 0; capacity < 26; capacity++) {
+        uint8_t *exact = allocate(capacity);
+        written = 99;
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+               RELEASE(1, pf, counting_entropy, exact, capacity, &written));
+        HOLD(written == 26);
+        free(exact);
+    }
+    HOLD(calls == 0);
+    for (size_t i = 0; i < sizeof out; i++) {
+        HOLD(out[i] == 0xee);
+    }
+    EXPECT(UNDERTONE_OK, RELEASE(256, pf, counting_entropy, out, sizeof out, &written));
+    HOLD(calls == 1 && written == UNDERTONE_MAX_BAG_RELEASE_BYTES && out[written] == 0xee);
+    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(1, pf, counting_entropy, out, sizeof out, &written));
+    HOLD(calls == 1);
+#undef RELEASE
+
+    /* Failed entropy releases nothing and keeps the words: 1024 of them, more are left out. */
+    uint8_t empty[64], expected[64], release[64];
+    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, empty));
+    for (int i = 0; i < 600; i++) {
+        EXPECT(UNDERTONE_OK, undertone_bag_push(bag, "coffee", 6));
+        EXPECT(UNDERTONE_OK, undertone_bag_push_text(bag, "\xff winter \xf0", 10));
+    }
+    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, expected));
+    HOLD(memcmp(expected, empty, undertone_bag_release_bytes(9)) != 0);
+    for (int i = 0; i < 512; i++) {
+        EXPECT(UNDERTONE_OK, undertone_bag_push_text(bag, "coffee winter", 13));
+    }
+    uint8_t zero = 0;
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(f, bag, failing_entropy, NULL, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(f, bag, silent_entropy, NULL, release));
+    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(f, bag, counting_entropy, &zero, release));
+    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, release));
+    HOLD(memcmp(release, expected, undertone_bag_release_bytes(9)) == 0);
+    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, release));
+    HOLD(memcmp(release, empty, undertone_bag_release_bytes(9)) == 0);
+    struct fixture with_bag = *f;
+    with_bag.bag = bag;
+    EXPECT(UNDERTONE_OK, release_bag(f, bag, entropy_using_the_bag, &with_bag, release));
+
+    /* Reset twice; nothing is left of the words. */
+    compare_whatever_is_there(memory, size);
+    uint8_t *before = copy_of(memory, size);
+    EXPECT(UNDERTONE_OK, undertone_bag_push_text(bag, "coffee winter summer", 20));
+    HOLD(memcmp(before, memory, size) != 0);
+    EXPECT(UNDERTONE_OK, undertone_bag_reset(bag));
+    EXPECT(UNDERTONE_OK, undertone_bag_reset(bag));
+    HOLD(memcmp(before, memory, size) == 0);
+    free(before);
+
+    void *zeroes = calloc(1, size);
+    void *moved = copy_of(memory, size);
+    HOLD(zeroes != NULL);
+    undertone_bag *wrong[] = {NULL, zeroes, moved, (void *)f->document_memory,
+                              (void *)(memory + 1)};
+    (void)new_document(f);
+    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
+                                UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        EXPECT(statuses[i], undertone_bag_push(wrong[i], "word", 4));
+        EXPECT(statuses[i], undertone_bag_push_text(wrong[i], "word", 4));
+        EXPECT(statuses[i], undertone_bag_reset(wrong[i]));
+        EXPECT(statuses[i], release_bag(f, wrong[i], counting_entropy, NULL, release));
+    }
+    free(zeroes);
+    free(moved);
+
+    /* Reading. */
+    const size_t needed = undertone_bag_release_bytes(9);
+    uint32_t number = 77, epsilon = 77, words[9] = {77};
+    int32_t mechanism = 77;
+    uint8_t id[UNDERTONE_PACK_ID_BYTES] = {0};
+#define READ(bytes, len) undertone_bag_read(bytes, len, &number, &mechanism, &epsilon, id)
+#define WORDS(bytes, len) undertone_bag_read_words(bytes, len, words, 9, &written)
+    EXPECT(UNDERTONE_NULL, READ(NULL, needed));
+    EXPECT(UNDERTONE_NULL, WORDS(NULL, needed));
+    EXPECT(UNDERTONE_NULL, undertone_bag_read(expected, needed, NULL, &mechanism, &epsilon, id));
+    EXPECT(UNDERTONE_NULL, undertone_bag_read(expected, needed, &number, NULL, &epsilon, id));
+    EXPECT(UNDERTONE_NULL, undertone_bag_read(expected, needed, &number, &mechanism, NULL, id));
+    EXPECT(UNDERTONE_NULL,
+           undertone_bag_read(expected, needed, &number, &mechanism, &epsilon, NULL));
+    EXPECT(UNDERTONE_OVERLAP,
+           undertone_bag_read(expected, needed, &number, &mechanism, &number, id));
+    EXPECT(UNDERTONE_NULL, undertone_bag_read_words(expected, needed, NULL, 9, &written));
+    EXPECT(UNDERTONE_NULL, undertone_bag_read_words(expected, needed, words, 9, NULL));
+    EXPECT(UNDERTONE_OVERLAP,
+           undertone_bag_read_words((void *)words, sizeof words, words, 9, &written));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, READ(expected, SIZE_MAX));
+    for (size_t len = 0; len < needed; len++) {
+        uint8_t *cut = copy_of(expected, len);
+        EXPECT(UNDERTONE_RELEASE_LENGTH, READ(cut, len));
+        EXPECT(UNDERTONE_RELEASE_LENGTH, WORDS(cut, len));
+        free(cut);
+    }
+    for (size_t at = 0; at < 8; at++) {
+        uint8_t *changed = copy_of(expected, needed);
+        changed[at] ^= 0x80;
+        EXPECT(at < 3    ? UNDERTONE_NOT_A_RELEASE
+               : at == 3 ? UNDERTONE_RELEASE_VERSION
+                         : UNDERTONE_RELEASE_MALFORMED,
+               READ(changed, needed));
+        free(changed);
+    }
+    for (size_t capacity = 0; capacity < 9; capacity++) {
+        written = 99;
+        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+               undertone_bag_read_words(expected, needed, words, capacity, &written));
+        HOLD(written == 9);
+    }
+    HOLD(number == 77 && epsilon == 77 && mechanism == 77 && words[0] == 77);
+    EXPECT(UNDERTONE_OK, READ(expected, needed));
+    HOLD(number == 9 && epsilon == 3000000 && mechanism == UNDERTONE_WORDS_EXPONENTIAL);
+    HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
+    EXPECT(UNDERTONE_OK, WORDS(expected, needed));
+    HOLD(written == 9);
+#undef READ
+#undef WORDS
+    free(memory);
+    free(vocabulary_memory);
 }
 
 static uint8_t *read_file(const char *path, size_t *len)
@@ -618,8 +1657,8 @@ static uint8_t *read_file(const char *path, size_t *len)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2) {
-        fputs("usage: misuse PACK\n", stderr);
+    if (argc != 3) {
+        fputs("usage: misuse PACK VECTORS\n", stderr);
         return 2;
     }
     struct fixture f;
@@ -628,6 +1667,8 @@ int main(int argc, char **argv)
     f.pack_memory = allocate(f.pack_size);
     f.document_size = undertone_document_size();
     f.document_memory = allocate(f.document_size);
+    f.grant_size = undertone_grant_size();
+    f.grant_memory = allocate(f.grant_size);
 
     versions_agree();
     every_number_has_a_message();
@@ -642,15 +1683,32 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < f.dimension; i++) {
         f.embedding[i] = i % 2 == 0 ? 0.5f : -0.25f;
     }
+    size_t projection_len;
+    f.projection_bytes = read_file(argv[2], &projection_len);
+    f.projection_memory = allocate(f.pack_size);
+    EXPECT(UNDERTONE_OK, undertone_pack_init(f.projection_memory, f.pack_size, f.projection_bytes,
+                                             projection_len, &f.projection));
     pack_handles_are_checked(&f);
     document_pointers_are_checked(&f);
     sentences_are_checked(&f);
     release_arguments_are_checked_before_entropy(&f);
+    grants_are_checked(&f);
+    ledger_arguments_are_checked(&f);
+    ledgers_grant_what_is_recorded_and_no_more(&f);
     failed_entropy_releases_nothing_and_keeps_the_sentences(&f);
     wiped_documents_hold_no_trace(&f);
     releases_are_read_back(&f);
+    sentences_are_found(&f);
+    sentence_vectors_are_checked(&f);
+    vector_parameters_are_checked(&f);
+    vectors_are_checked(&f);
+    vocabularies_are_checked(&f);
+    bags_are_checked(&f);
 
+    free(f.projection_memory);
+    free(f.projection_bytes);
     free(f.embedding);
+    free(f.grant_memory);
     free(f.document_memory);
     free(f.pack_memory);
     free(f.bytes);

@@ -1,7 +1,9 @@
 /*
- * How much stack the library takes: a thread runs every call on a stack that was painted before.
+ * How much stack the library takes: a thread makes each call on a stack that was painted before.
  *
- *     stack PACK BYTES     fails if more than BYTES are used; POSIX
+ *     stack PACK VECTORS     fails if a call takes more than the header promises; POSIX
+ *
+ * PACK has candidates and a lexicon, VECTORS a projection.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -11,21 +13,40 @@
 
 #include "undertone.h"
 
-enum { STACK = 256 * 1024, PAINT = 0xa5 };
+enum { STACK = 256 * 1024, PAINT = 0xa5, LARGEST_PACK = 1 << 20 };
 
-static uint8_t *pack_bytes;
-static size_t pack_len;
+/* What the header promises. */
+enum { MOST = 8 * 1024, MOST_OF_WORDS_AND_VECTORS = 16 * 1024 };
+
+#define MEMORY(name, bytes)                                                                        \
+    static union {                                                                                 \
+        uint8_t memory[bytes];                                                                     \
+        long double aligned;                                                                       \
+    } name
+
 /* As on a device without an allocator. */
-static union {
-    uint8_t bytes[UNDERTONE_PACK_BYTES];
-    long double aligned;
-} pack_memory;
-static union {
-    uint8_t bytes[UNDERTONE_DOCUMENT_BYTES];
-    long double aligned;
-} document_memory;
+MEMORY(pack_memory, UNDERTONE_PACK_BYTES);
+MEMORY(projection_memory, UNDERTONE_PACK_BYTES);
+MEMORY(document_memory, UNDERTONE_DOCUMENT_BYTES);
+MEMORY(vocabulary_memory, UNDERTONE_VOCABULARY_BYTES);
+MEMORY(bag_memory, UNDERTONE_BAG_BYTES);
+MEMORY(vector_memory, UNDERTONE_VECTOR_BYTES);
+MEMORY(grant_memory, UNDERTONE_GRANT_BYTES);
+MEMORY(ledger_memory, UNDERTONE_LEDGER_BYTES);
+
+static uint8_t pack_bytes[LARGEST_PACK], projection_bytes[LARGEST_PACK];
+static size_t pack_len, projection_len;
+static undertone_pack *pack, *projection;
+static undertone_document *document;
+static undertone_vocabulary *vocabulary;
+static undertone_bag *bag;
+static undertone_vector *vector;
+static undertone_grant *grant;
+static undertone_ledger *ledger;
+static uint8_t ledger_file[UNDERTONE_LEDGER_IMAGE_BYTES], record[UNDERTONE_LEDGER_RECORD_BYTES];
 static float embedding[4096];
-static const char *failed;
+static uint8_t release[UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
+static size_t written;
 
 static int32_t not_entropy(void *context, uint8_t *out, size_t len)
 {
@@ -34,37 +55,207 @@ static int32_t not_entropy(void *context, uint8_t *out, size_t len)
     return 0;
 }
 
-static void *nothing(void *argument)
+/* A grant is for once. */
+static int32_t new_grant(void)
 {
-    return argument;
+    return undertone_grant_unrecorded(&grant_memory, sizeof grant_memory, 1000000, &grant);
 }
 
-static void *every_call(void *argument)
+static int32_t nothing(void)
 {
-    undertone_pack *pack;
-    undertone_document *document;
-    uint8_t release[UNDERTONE_RELEASE_BYTES];
-    size_t written;
-    if (undertone_pack_init(&pack_memory, sizeof pack_memory, pack_bytes, pack_len, &pack)
-        != UNDERTONE_OK) {
-        failed = "pack";
-    } else if (undertone_document_init(&document_memory, sizeof document_memory, pack, &document)
-               != UNDERTONE_OK) {
-        failed = "document";
-    } else if (undertone_document_push(document, embedding, undertone_pack_dimension(pack))
-               != UNDERTONE_OK) {
-        failed = "push";
-    } else if (undertone_document_push_sentence(document, "a few words", 11) != UNDERTONE_OK) {
-        failed = "push_sentence";
-    } else if (undertone_document_release(document, 1000000, UNDERTONE_RULE_PERMUTE_AND_FLIP,
-                                          not_entropy, NULL, release, sizeof release, &written)
-               != UNDERTONE_OK) {
-        failed = "release";
+    return UNDERTONE_OK;
+}
+
+static int32_t init_pack(void)
+{
+    return undertone_pack_init(&pack_memory, sizeof pack_memory, pack_bytes, pack_len, &pack);
+}
+
+static int32_t init_projection(void)
+{
+    return undertone_pack_init(&projection_memory, sizeof projection_memory, projection_bytes,
+                               projection_len, &projection);
+}
+
+static int32_t init_document(void)
+{
+    return undertone_document_init(&document_memory, sizeof document_memory, pack, &document);
+}
+
+static int32_t push(void)
+{
+    return undertone_document_push(document, embedding, undertone_pack_dimension(pack));
+}
+
+static int32_t push_sentence(void)
+{
+    return undertone_document_push_sentence(document, "a few words", 11);
+}
+
+static int32_t push_sentences(void)
+{
+    return undertone_document_push_text(document, "A few words. And more!", 22, &written);
+}
+
+static int32_t sentence_vector(void)
+{
+    return undertone_pack_sentence_vector(pack, "a few words", 11, embedding, 4096, &written);
+}
+
+static int32_t release_document(int32_t rule)
+{
+    return undertone_document_release(document, grant, rule, not_entropy, NULL, release,
+                                      sizeof release, &written);
+}
+
+static int32_t release_flips(void)
+{
+    return release_document(UNDERTONE_RULE_PERMUTE_AND_FLIP);
+}
+
+static int32_t release_exponential(void)
+{
+    return release_document(UNDERTONE_RULE_EXPONENTIAL);
+}
+
+static int32_t init_vocabulary(void)
+{
+    return undertone_vocabulary_init(&vocabulary_memory, sizeof vocabulary_memory, pack,
+                                     &vocabulary);
+}
+
+static int32_t init_bag(void)
+{
+    return undertone_bag_init(&bag_memory, sizeof bag_memory, vocabulary, &bag);
+}
+
+static int32_t push_text(void)
+{
+    return undertone_bag_push_text(bag, "coffee and tea", 14);
+}
+
+static int32_t release_words(int32_t mechanism)
+{
+    return undertone_bag_release(bag, grant, 30, mechanism, not_entropy, NULL, release,
+                                 sizeof release, &written);
+}
+
+static int32_t select_words(void)
+{
+    return release_words(UNDERTONE_WORDS_PERMUTE_AND_FLIP);
+}
+
+static int32_t nearest_words(void)
+{
+    return release_words(UNDERTONE_WORDS_LAPLACE_NEAREST);
+}
+
+static int32_t init_vector(void)
+{
+    return undertone_vector_init(&vector_memory, sizeof vector_memory,
+                                 UNDERTONE_MAX_VECTOR_DIMENSION, 0, UNDERTONE_NOISE_LAPLACE,
+                                 1000000, &vector);
+}
+
+static int32_t init_discrete(void)
+{
+    return undertone_vector_init(&vector_memory, sizeof vector_memory,
+                                 UNDERTONE_MAX_VECTOR_DIMENSION, 0,
+                                 UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
+}
+
+static int32_t init_projected(void)
+{
+    return undertone_vector_init_projected(&vector_memory, sizeof vector_memory, projection,
+                                           UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
+}
+
+static int32_t release_vector(void)
+{
+    return undertone_vector_release(vector, grant, embedding, undertone_vector_dimension(vector),
+                                    not_entropy, NULL, release, sizeof release, &written);
+}
+
+static int32_t read_vector(void)
+{
+    static double values[UNDERTONE_MAX_VECTOR_DIMENSION];
+    size_t count;
+    return undertone_vector_read_values(release, written, values, UNDERTONE_MAX_VECTOR_DIMENSION,
+                                        &count);
+}
+
+static int32_t create_ledger(void)
+{
+    return undertone_ledger_create(1000000, not_entropy, NULL, ledger_file, sizeof ledger_file,
+                                   &written);
+}
+
+static int32_t init_ledger(void)
+{
+    return undertone_ledger_init(&ledger_memory, sizeof ledger_memory, ledger_file,
+                                 sizeof ledger_file, not_entropy, NULL, &ledger);
+}
+
+static int32_t reserve(void)
+{
+    size_t offset;
+    const int32_t reserved = undertone_ledger_reserve(
+        ledger, 1000000, 1, ledger_file, sizeof ledger_file, record, sizeof record, &written, &offset);
+    if (reserved == UNDERTONE_OK) {
+        memcpy(ledger_file + offset, record, sizeof record);
     }
-    return argument;
+    return reserved;
 }
 
-static size_t stack_used(void *(*run)(void *))
+static int32_t ledger_grant(void)
+{
+    return undertone_ledger_grant(ledger, ledger_file, sizeof ledger_file, &grant_memory,
+                                  sizeof grant_memory, &grant);
+}
+
+static const struct call {
+    const char *name;
+    int32_t (*make)(void);
+    size_t limit;
+} calls[] = {
+    {"pack_init", init_pack, MOST},
+    {"document_init", init_document, MOST},
+    {"document_push", push, MOST},
+    {"document_push_sentence", push_sentence, MOST},
+    {"document_push_text", push_sentences, MOST},
+    {"grant_unrecorded", new_grant, MOST},
+    {"ledger_create", create_ledger, MOST},
+    {"ledger_init", init_ledger, MOST},
+    {"ledger_reserve", reserve, MOST},
+    {"ledger_grant", ledger_grant, MOST},
+    {"document_release, permute-and-flip", release_flips, MOST},
+    {"document_release, exponential", release_exponential, MOST},
+    {"pack_sentence_vector", sentence_vector, MOST},
+    {"vocabulary_init", init_vocabulary, MOST},
+    {"bag_init", init_bag, MOST},
+    {"bag_push_text", push_text, MOST},
+    {"bag_release, selection", select_words, MOST_OF_WORDS_AND_VECTORS},
+    {"bag_release, nearest", nearest_words, MOST_OF_WORDS_AND_VECTORS},
+    {"vector_init", init_vector, MOST},
+    {"vector_release, Laplace", release_vector, MOST_OF_WORDS_AND_VECTORS},
+    {"vector_read_values", read_vector, MOST},
+    {"vector_init", init_discrete, MOST},
+    {"vector_release, discrete", release_vector, MOST_OF_WORDS_AND_VECTORS},
+    {"pack_init", init_projection, MOST},
+    {"vector_init_projected", init_projected, MOST},
+    {"vector_release, projected", release_vector, MOST_OF_WORDS_AND_VECTORS},
+};
+
+static int32_t status;
+
+static void *make(void *argument)
+{
+    const struct call *call = argument;
+    status = call->make();
+    return NULL;
+}
+
+static size_t stack_used(const struct call *call)
 {
     void *stack;
     pthread_attr_t attributes;
@@ -75,7 +266,7 @@ static size_t stack_used(void *(*run)(void *))
     memset(stack, PAINT, STACK);
     size_t left = 0;
     if (pthread_attr_init(&attributes) == 0 && pthread_attr_setstack(&attributes, stack, STACK) == 0
-        && pthread_create(&thread, &attributes, run, NULL) == 0
+        && pthread_create(&thread, &attributes, make, (void *)call) == 0
         && pthread_join(thread, NULL) == 0) {
         while (left < STACK && ((const uint8_t *)stack)[left] == PAINT) {
             left++;
@@ -85,27 +276,40 @@ static size_t stack_used(void *(*run)(void *))
     return STACK - left;
 }
 
+static size_t read_pack(const char *path, uint8_t *bytes)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        fprintf(stderr, "stack: cannot open %s\n", path);
+        exit(1);
+    }
+    const size_t len = fread(bytes, 1, LARGEST_PACK, file);
+    fclose(file);
+    return len;
+}
+
 int main(int argc, char **argv)
 {
+    static const struct call no_call = {"nothing", nothing, MOST};
     if (argc != 3) {
-        fputs("usage: stack PACK BYTES\n", stderr);
+        fputs("usage: stack PACK VECTORS\n", stderr);
         return 2;
     }
-    FILE *file = fopen(argv[1], "rb");
-    pack_bytes = malloc(1 << 20);
-    if (file == NULL || pack_bytes == NULL) {
-        fputs("stack: cannot read the pack\n", stderr);
-        return 1;
+    pack_len = read_pack(argv[1], pack_bytes);
+    projection_len = read_pack(argv[2], projection_bytes);
+    const size_t base = stack_used(&no_call);
+    int failed = 0;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (new_grant() != UNDERTONE_OK) {
+            return 1;
+        }
+        const size_t used = stack_used(&calls[i]) - base;
+        printf("%-36s %6lu bytes of stack\n", calls[i].name, (unsigned long)used);
+        if (status != UNDERTONE_OK || used > calls[i].limit) {
+            printf("    not so: done, within %lu bytes (%s)\n", (unsigned long)calls[i].limit,
+                   undertone_status_message(status));
+            failed = 1;
+        }
     }
-    pack_len = fread(pack_bytes, 1, 1 << 20, file);
-    fclose(file);
-    const size_t base = stack_used(nothing);
-    const size_t used = stack_used(every_call) - base;
-    free(pack_bytes);
-    if (failed != NULL) {
-        fprintf(stderr, "stack: %s failed\n", failed);
-        return 1;
-    }
-    printf("%lu bytes of stack\n", (unsigned long)used);
-    return used > strtoul(argv[2], NULL, 10);
+    return failed;
 }

@@ -8,42 +8,59 @@ import pathlib
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
 
+# A pack and the cases for it.
+FILES = [
+    ("golden.pack", "vectors.txt"),
+    ("golden-scores.pack", "vectors-scores.txt"),
+    ("golden-vote.pack", "vectors-vote.txt"),
+    ("golden-recoded.pack", "vectors-recoded.txt"),
+    ("golden.pack", "words.txt"),
+    ("golden-vectors.pack", "private-vectors.txt"),
+]
+
+INPUTS = ["sentence", "embedding", "word", "text", "vector"]
+
 
 def array(data):
     return "{" + ",".join(str(byte) for byte in data) + "}"
 
 
 def main():
-    packs, sentences, cases = [], [], []
-    for kind in ("", "-scores", "-vote", "-recoded"):
-        pack = (GOLDEN / f"golden{kind}.pack").read_bytes()
-        print(f"static const uint8_t pack_{len(packs)}[] = {array(pack)};")
+    packs, inputs, cases = [], [], []
+    for pack, vectors in FILES:
+        data = (GOLDEN / pack).read_bytes()
+        print(f"static const uint8_t pack_{len(packs)}[] = {array(data)};")
         first_case = len(cases)
-        add_cases(GOLDEN / f"vectors{kind}.txt", sentences, cases)
-        packs.append(f"{{pack_{len(packs)}, {len(pack)}, {first_case}, {len(cases)}}}")
+        add_cases(GOLDEN / vectors, inputs, cases)
+        packs.append(f"{{pack_{len(packs)}, {len(data)}, {first_case}, {len(cases)}}}")
     print("static const struct golden packs[] = {" + ",\n".join(packs) + "};")
-    print("static const struct sentence sentences[] = {" + ",\n".join(sentences) + "};")
+    print("static const struct input inputs[] = {" + ",\n".join(inputs) + "};")
     print("static const struct test_case cases[] = {" + ",\n".join(cases) + "};")
 
 
-def add_cases(vectors, sentences, cases):
+def add_cases(vectors, inputs, cases):
     blocks = vectors.read_text(encoding="ascii").split("\n\n")
     for block in blocks:
         lines = [line.partition(" ") for line in block.splitlines() if line[0] != "#"]
         if not lines:
             continue
         case = {key: value for key, _, value in lines}
-        first = len(sentences)
+        first = len(inputs)
         for key, _, value in lines:
-            if key in ("embedding", "sentence"):
+            if key in INPUTS:
                 data = bytes.fromhex(value)
                 # Aligned, because an embedding is an array of floats.
-                print(f"static const uint8_t sentence_{len(sentences)}[] ALIGNED = {array(data + bytes(1))};")
-                sentences.append(f"{{{int(key == 'embedding')}, sentence_{len(sentences)}, {len(data)}}}")
+                print(f"static const uint8_t input_{len(inputs)}[] ALIGNED = {array(data + bytes(1))};")
+                inputs.append(f"{{INPUT_{key.upper()}, input_{len(inputs)}, {len(data)}}}")
+        release = bytes.fromhex(case["release"])
+        print(f"static const uint8_t release_{len(cases)}[] = {array(release)};")
+        numbers = [case["epsilon_micro"], case.get("rule", 0), case.get("mechanism", 0),
+                   case.get("size", 0), case.get("noise", 0), case.get("bound_exponent", 0),
+                   int("bound_exponent" not in case)]
         cases.append(
-            f'{{"{case["case"]}\\n", {case["epsilon_micro"]}, {case["rule"]}, '
-            f"{array(bytes.fromhex(case['entropy']))}, {array(bytes.fromhex(case['release']))}, "
-            f"{first}, {len(sentences)}}}"
+            f'{{"{case["case"]}\\n", {", ".join(map(str, numbers))}, '
+            f"{array(bytes.fromhex(case['entropy']))}, release_{len(cases)}, {len(release)}, "
+            f"{first}, {len(inputs)}}}"
         )
 
 

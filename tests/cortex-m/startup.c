@@ -20,6 +20,18 @@ void print(const char *text)
     semihosting(0x04, text); /* SYS_WRITE0 */
 }
 
+void print_number(uint32_t number)
+{
+    char digits[11];
+    char *first = digits + sizeof digits - 1;
+    *first = '\0';
+    do {
+        *--first = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    print(first);
+}
+
 static void leave(uint32_t status)
 {
     const uint32_t argument[2] = {0x20026 /* ADP_Stopped_ApplicationExit */, status};

@@ -10,4 +10,7 @@ void reset(void);
 /* Writes a string to the debugger or emulator. */
 void print(const char *text);
 
+/* Writes a number in decimal. */
+void print_number(uint32_t number);
+
 #endif

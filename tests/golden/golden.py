@@ -11,7 +11,9 @@ pack, the sentences and the 32 bytes of entropy.
     golden.pack          vectors.txt           depth and a lexicon
     golden-scores.pack   vectors-scores.txt    a recoder, graded scores and a lexicon
     golden-vote.pack     vectors-vote.txt      votes, depth that is not used, and a lexicon
-    golden-recoded.pack  vectors-recoded.txt   a recoder, depth and a lexicon
+    golden-recoded.pack  vectors-recoded.txt   a recoder, depth and a lexicon with phrases
+    golden.pack          words.txt             bags of private words
+    golden-vectors.pack  private-vectors.txt   private vectors, as they are and projected
 
 The packs follow core/src/FORMAT.md. Vectors have one block per case, blocks separated by a blank
 line, `#` lines at the top are comments:
@@ -24,13 +26,32 @@ line, `#` lines at the top are comments:
     sentence HEX            a sentence by its text, UTF-8 (may be empty); any number of lines
     release HEX             the 24 bytes that must come out
 
-sentences.txt has the step before, text to vector, by the lexicon of golden.pack:
+sentences.txt has the step before, text to vector, by the lexicon of golden.pack, and
+sentences-phrases.txt by that of golden-recoded.pack:
 
     sentence HEX            UTF-8
     vector HEX              d little-endian f32
+
+words.txt, besides `case`, `epsilon_micro`, `entropy` and `release`:
+
+    mechanism 1|2|3         1 permute-and-flip, 2 exponential, 3 noise and the nearest word
+    size N                  the words drawn
+    word HEX                one word, UTF-8 (may be empty); any number of lines
+    text HEX                a text that is split into words, UTF-8; any number of lines
+
+private-vectors.txt, besides `case`, `epsilon_micro`, `entropy` and `release`:
+
+    noise 3|4               3 n-dimensional Laplace, 4 discrete Laplace
+    bound_exponent N        coordinates are clamped to 2^N; without it the vector is projected
+    vector HEX              little-endian f32
+
+Laplace noise is computed in floating point. Every operation of it is one that IEEE 754 rounds correctly and
+its order is specified, so Python's floats give the same bits as any processor.
 """
 
+import bisect
 import decimal
+import functools
 import hashlib
 import math
 import pathlib
@@ -93,6 +114,7 @@ def below(words, n):
 # --- The selection engine (mechanisms: section 2)
 
 
+@functools.cache
 def ratio_constant(epsilon_micro):
     """C = ceil(2^64 exp(-epsilon/2)) + 4 by the specified computation: a product over the set bits
     b of epsilon, in micro-units, of ceil(2^127 exp(-2^b / 2000000)), each product rounded up."""
@@ -225,14 +247,265 @@ def words_of_text(text):
 
 def sentence_vector(lexicon, sentence):
     total, sums = 0, [0] * D
-    for word in words_of_text(sentence):
+    words = list(words_of_text(sentence))
+    for word in words:
         if word in lexicon["words"]:
             weight, vector = lexicon["words"][word]
             total += weight
             sums = [s + weight * v for s, v in zip(sums, vector)]
+    for pair in zip(words, words[1:]):
+        if pair in lexicon.get("phrases", {}):
+            weight, vector = lexicon["phrases"][pair]
+            sums = [s + weight * v for s, v in zip(sums, vector)]
     # Nearest integer, ties towards plus infinity: floor((2 a + b) / 2 b).
     means = [(2 * 256 * s + total) // (2 * total) if total else 0 for s in sums]
+    means = [max(-32767, min(32767, mean)) for mean in means]
     return [mean * 2.0 ** lexicon["exponent"] for mean in means]
+
+
+# --- Laplace noise on a public grid (core/src/laplace)
+
+LAPLACE, DISCRETE_LAPLACE = 3, 4
+
+
+def grid_exponent(square, log2_steps, epsilon_micro, units):
+    """The largest k with 2^k 2^log2_steps <= Delta sqrt(square)/epsilon, Delta in units of 2^-32."""
+    k = -60
+    while 4 ** (k + 1 + log2_steps + 60) * epsilon_micro**2 <= (
+            units**2 * square * 10**12 * 4**60 // 4**32):
+        k += 1
+    return k
+
+
+def to_grid_fixed(x, grid, bound_exponent):
+    """x 2^(40 - grid) rounded towards zero and clamped; 0 if x is not finite. Exact integers."""
+    if not math.isfinite(x):
+        return 0
+    numerator, denominator = x.as_integer_ratio()
+    fraction_bits = 40 - grid
+    if fraction_bits >= 0:
+        numerator <<= fraction_bits
+    else:
+        denominator <<= -fraction_bits
+    magnitude = abs(numerator) // denominator
+    magnitude = min(magnitude, 2 ** (bound_exponent + fraction_bits))
+    return magnitude if numerator > 0 else -magnitude
+
+
+def polynomial(coefficients, x):
+    """Odd and even powers in chains of their own, highest first: the specified order."""
+    square = x * x
+    odd, even = coefficients[0], coefficients[1]
+    for i in range(2, len(coefficients), 2):
+        odd = odd * square + coefficients[i]
+        even = even * square + coefficients[i + 1]
+    return odd * x + even
+
+
+TWICE_ARTANH = [2.0 / (2 * k + 1) for k in range(15, -1, -1)]
+SIN = [(-1.0) ** k / float(math.factorial(2 * k + 1)) for k in range(9, -1, -1)]
+COS = [(-1.0) ** k / float(math.factorial(2 * k)) for k in range(9, -1, -1)]
+
+
+def split(x):
+    """g and w with x = 2^-g (1 - w), 0 < w <= 1/2."""
+    significand, exponent = math.frexp(x)
+    return -exponent, 1.0 - significand
+
+
+def minus_ln(g, w):
+    s = w / (2.0 - w)
+    return float(g) * math.log(2) + s * polynomial(TWICE_ARTANH, s * s)
+
+
+def exponential(high, low):
+    upper = high >> 63 == 1
+    if upper:
+        high, low = high ^ MASK64, low ^ MASK64
+    x = 2.0**-64 * (float(high) + 2.0**-64 * (float(low) + 0.5))
+    return minus_ln(0, x) if upper else minus_ln(*split(x))
+
+
+def direction(word):
+    angle = math.pi / 4 / 2.0**61 * (float(word & (2**61 - 1)) + 0.5)
+    x, y = polynomial(COS, angle * angle), angle * polynomial(SIN, angle * angle)
+    if word >> 61 & 1:
+        x, y = y, x
+    return (-x if word >> 63 else x), (-y if word >> 62 & 1 else y)
+
+
+def take(words, count):
+    return [next(words) for _ in range(count)]
+
+
+def gaussians(words, pairs):
+    """2 pairs of Gaussians: the first of every pair, then the second."""
+    high, low, angles = (take(words, pairs) for _ in range(3))
+    radii = [math.sqrt(2.0 * exponential(h, l)) for h, l in zip(high, low)]
+    points = [direction(angle) for angle in angles]
+    return ([r * x for r, (x, _) in zip(radii, points)]
+            + [r * y for r, (_, y) in zip(radii, points)])
+
+
+def chi_squared(words, degrees):
+    square = 0.0
+    if degrees % 2 == 1:
+        gaussian = gaussians(words, 1)[0]
+        square = gaussian * gaussian
+    count = degrees // 2
+    if count < 16:
+        high, low = take(words, count), take(words, count)
+        total = 0.0
+        for h, l in zip(high, low):
+            total += exponential(h, l)
+    else:
+        total = sum_of_exponentials(words, count)
+    return 2.0 * total + square
+
+
+def sum_of_exponentials(words, count):
+    """2^-g u for each: the u multiplied in eight lanes, the g as zeroes before the count-th one."""
+    lanes = [1.0] * 8
+    for i, word in enumerate(take(words, count)):
+        # Lanes start again with each 96 words, a multiple of 8.
+        lanes[i % 8] *= 1.0 - float(word) * 2.0**-65
+    product = 1.0
+    for lane in lanes:
+        product *= lane
+    ones = zeroes = 0
+    for word in take(words, -(-count // 32) + 6):
+        for bit in range(64):
+            if ones < count:
+                ones += word >> bit & 1
+                zeroes += 1 - (word >> bit & 1)
+    return max(float(zeroes) * math.log(2) + minus_ln(*split(product)), 0.0)
+
+
+def continuous_steps(fixed, epsilon_micro, units, grid, words):
+    scale = float(units) * 1e6 / float(epsilon_micro) * 2.0 ** (40 - grid - 32)
+    factor = scale * math.sqrt(chi_squared(words, len(fixed) + 1))
+    steps = []
+    for start in range(0, len(fixed), 64):
+        batch = fixed[start:start + 64]
+        for x, gaussian in zip(batch, gaussians(words, -(-len(batch) // 2))):
+            # To the nearest integer in two parts, ties to even in the low one.
+            noise = factor * gaussian
+            high = round(noise / 2.0**20)
+            noise = high * 2**20 + round(noise - high * 2.0**20)
+            steps.append((x + noise + 2**39) >> 40)
+    return steps
+
+
+def discrete_weights(m, epsilon_micro, units, grid, side):
+    """The sums of weights up to each magnitude 0..N, both signs together."""
+    # A: the largest integer up to 2^29 with A 2^-32 <= epsilon h / (Delta sqrt m), bit by bit, of a bound
+    # that is cut to 64 bits first.
+    left, power = units**2 * m * 5**12, grid + 58
+    while left >= 2**64:
+        left, power = ceiling_quotient(left, 4), power - 1
+    rate = 0
+    for bit in range(29, -1, -1):
+        larger = rate | 1 << bit
+        product = larger**2 * left
+        if (ceiling_quotient(product, 4**power) <= epsilon_micro**2 if power >= 0
+                else product <= epsilon_micro**2 // 4**-power):
+            rate = larger
+    c = min(2**64 - 1, ceiling_quotient(2**96, 2**32 + rate) + 4)
+    n, weight, sums, total = 2 * side, 2**58, [], 0
+    for magnitude in range(n):
+        total += weight * (2 if magnitude else 1)
+        sums.append(total)
+        if magnitude < 704:
+            weight = max(1, ceiling_quotient(weight * c, 2**64))
+    sums.append(total + 2 * ceiling_quotient(weight * c, 2**64 - c))
+    return sums
+
+
+def discrete_steps(fixed, epsilon_micro, units, grid, bound_exponent, words):
+    side = 2 ** max(12, min(21, bound_exponent - grid))
+    sums = discrete_weights(len(fixed), epsilon_micro, units, grid, side)
+    steps = []
+    for x in fixed:
+        word = next(words)
+        drawn = below(words, sums[-1])
+        magnitude = bisect.bisect_right(sums, drawn)
+        up = (word >> 24) < x & (2**40 - 1)
+        y = (x >> 40) + up + (-magnitude if word & 1 else magnitude)
+        steps.append(max(-side, min(side, y)))
+    return steps
+
+
+def noisy(noise, point, bound_exponent, epsilon_micro, units, words, projection=None):
+    """The grid and the steps of a private vector."""
+    m = len(projection["rows"]) if projection else len(point)
+    grid = (grid_exponent(m + 1, 6, epsilon_micro, units) if noise == LAPLACE
+            else grid_exponent(m, 3, epsilon_micro, units))
+    fixed = [to_grid_fixed(x, grid, bound_exponent) for x in point]
+    if projection:
+        # A bound on what comes out: |Phi x| <= Delta B sqrt(d), as far as the grid goes.
+        while 4 ** (bound_exponent - projection["bound_exponent"]) * 2**64 < units**2 * len(point) \
+                and bound_exponent < grid + 21:
+            bound_exponent += 1
+        limit = 2 ** (bound_exponent + 40 - grid)
+        fixed = [sum(w * x for w, x in zip(row, fixed)) >> -projection["exponent"]
+                 for row in projection["rows"]]
+        fixed = [max(-limit, min(limit, x)) for x in fixed]
+    if noise == LAPLACE:
+        return grid, continuous_steps(fixed, epsilon_micro, units, grid, words)
+    return grid, discrete_steps(fixed, epsilon_micro, units, grid, bound_exponent, words)
+
+
+def sensitivity(projection):
+    """sqrt(max row sum of |Phi Phi^T|) in units of 2^-32, rounded up."""
+    rows = projection["rows"]
+    square = max(sum(abs(sum(a * b for a, b in zip(row, other))) for other in rows) for row in rows)
+    square *= 4 ** (32 + projection["exponent"])
+    root = math.isqrt(square)
+    return max(2**20, root + (root * root < square))
+
+
+# --- Private words (core/src/words.rs)
+
+LAPLACE_NEAREST = 3
+
+
+class Vocabulary:
+    def __init__(self, lexicon):
+        entries = sorted((word.encode(), vector) for word, (_, vector) in lexicon["words"].items())
+        self.index = {word: i for i, (word, _) in enumerate(entries)}
+        self.vectors = [vector for _, vector in entries]
+        norms = [sum(v * v for v in vector) for vector in self.vectors]
+        self.fallback = norms.index(min(norms))
+        self.vector_exponent = lexicon["exponent"] + 8
+        # The least power of two q with 2 (largest norm) < 256 q, in units of the integers.
+        self.unit = -20
+        while 4 * max(max(norms), 1) * 4**20 >= 2**16 * 4 ** (self.unit + 20):
+            self.unit += 1
+
+    def number(self, word):
+        return self.index.get(word.encode(), self.fallback)
+
+    def level(self, a, b):
+        squared = sum((x - y) ** 2 for x, y in zip(self.vectors[a], self.vectors[b]))
+        return math.isqrt(squared * 4**20 // 4 ** (self.unit + 20))
+
+    def draw(self, word, mechanism, epsilon_micro, words):
+        exponent = self.unit + self.vector_exponent
+        if mechanism != LAPLACE_NEAREST:
+            share = min(10**9, epsilon_micro * 2**32 // 2 ** (32 - exponent))
+            levels = [self.level(word, other) for other in range(len(self.vectors))]
+            return select(levels, mechanism, share, words)
+        exact = [v * 2.0**self.vector_exponent for v in self.vectors[word]]
+        grid, steps = noisy(LAPLACE, exact, exponent + 7, epsilon_micro, 2**32, words)
+        return self.nearest(steps, grid)
+
+    def nearest(self, steps, grid):
+        shift = grid - self.vector_exponent
+        up, down = max(0, min(31, shift)), max(0, min(62, -shift))
+        point = [((x << up) + ((1 << down) >> 1)) >> down for x in steps]
+        distances = [sum(v * (v - 2 * x) for v, x in zip(vector, point))
+                     for vector in self.vectors]
+        return distances.index(min(distances))
 
 
 # --- The pack file
@@ -297,6 +570,25 @@ def lexicon_section(lexicon):
         packed("H", [[weight for _, (weight, _) in ordered]]),
         packed("b", [vector for _, (_, vector) in ordered]),
         text,
+    ]))
+
+
+def projection_section(projection):
+    return (b"PROJ", section([
+        struct.pack("<IiiI", len(projection["rows"]), projection["exponent"],
+                    projection["bound_exponent"], 0),
+        packed("h", projection["rows"]),
+    ]))
+
+
+def phrases_section(lexicon):
+    order = {word: i for i, word in enumerate(sorted(lexicon["words"], key=str.encode))}
+    phrases = sorted(([order[a], order[b]], entry) for (a, b), entry in lexicon["phrases"].items())
+    return (b"PHRS", section([
+        struct.pack("<4I", len(phrases), 0, 0, 0),
+        packed("H", [pair for pair, _ in phrases]),
+        packed("H", [[weight for _, (weight, _) in phrases]]),
+        packed("b", [vector for _, (_, vector) in phrases]),
     ]))
 
 
@@ -453,9 +745,28 @@ def vote_pack(lexicon, depth):
     }
 
 
+PHRASES = """
+    the dog, dog dog, isn't in, in the, good music, small garden, tea rock'n'roll, café naïve, москва οδοσ,
+    東京 i̇stanbul, great house, old river, a a, sea the
+""".replace("\n", " ").split(",")
+
+
+def lexicon_with_phrases(lexicon):
+    pattern = Pattern(29)
+    phrases = {}
+    for i, phrase in enumerate(PHRASES):
+        # The third as far out as phrases get, so that the clamp is reached.
+        size = 128 if i == 2 else 127
+        vector = [-size if i == 2 else pattern.between(-size, size) for _ in range(D)]
+        weight = [0, 1, 65535][i] if i < 3 else pattern.between(500, 65535)
+        phrases[tuple(phrase.split())] = (weight, vector)
+    return {**lexicon, "phrases": phrases}
+
+
 def recoded_pack(lexicon):
-    """Depth behind a recoder."""
+    """Depth behind a recoder; the lexicon has phrases."""
     pattern = Pattern(23)
+    lexicon = lexicon_with_phrases(lexicon)
     recoder, n, p, m = golden_recoder(), 8, 2, 60
     depth = {
         "exponent": 0,
@@ -471,10 +782,16 @@ def recoded_pack(lexicon):
         "depth": depth,
         "lexicon": lexicon,
         "file": write_pack([
-            lexicon_section(lexicon), recoder_section(recoder), depth_section(depth)]),
+            lexicon_section(lexicon), phrases_section(lexicon), recoder_section(recoder),
+            depth_section(depth)]),
     }
 
 
+def projection_pack():
+    pattern = Pattern(24)
+    projection = {"exponent": -13, "bound_exponent": 1,
+                  "rows": pattern_rows(pattern, 6, D, 4000)}
+    return {"projection": projection, "file": write_pack([projection_section(projection)])}
 
 
 # --- The cases
@@ -609,6 +926,109 @@ def release(pack, epsilon_micro, rule, entropy, sentences):
                        pack["file"][32:40])
 
 
+def word_cases():
+    """(name, epsilon_micro, mechanism, size, pushes); a push is ("word" or "text", str)."""
+    micro = 1_000_000
+    letter = [("text", "Dear Zoë, it isn't the coffee: the river in winter is QUIET."),
+              ("word", "Sea"), ("word", "unheard-of"), ("word", "''summer''"), ("word", ""),
+              ("word", "xyzzy"), ("word", "good dog"), ("text", "МОСКВА 東京 42 and 43 \0 o’clock")]
+    cases = []
+    for mechanism, kind in [(PERMUTE_AND_FLIP, "pf"), (EXPONENTIAL, "em"),
+                            (LAPLACE_NEAREST, "nearest")]:
+        for epsilon, size in [(micro, 5), (3 * micro, 1), (10 * micro, 20), (2_345_678, 7),
+                              (100 * micro, 8)]:
+            cases.append((f"letter_{kind}_{epsilon}", epsilon, mechanism, size, letter))
+        cases.append((f"nothing_{kind}", 5 * micro, mechanism, 3, []))
+        cases.append((f"one_word_{kind}", 5 * micro, mechanism, 12, [("word", "coffee")]))
+        long = [("text", " ".join(WORDS[:-1]))] * 30
+        cases.append((f"long_{kind}", 20 * micro, mechanism, 30, long))
+    for mechanism, kind in [(PERMUTE_AND_FLIP, "pf"), (EXPONENTIAL, "em")]:
+        # A share of epsilon that is none, and more than there is.
+        cases.append((f"hardly_{kind}", 1, mechanism, 4, letter))
+        cases.append((f"certainly_{kind}", 1000 * micro, mechanism, 256, letter))
+    return cases
+
+
+def release_bag(pack, epsilon_micro, mechanism, size, entropy, pushes):
+    vocabulary = Vocabulary(pack["lexicon"])
+    bag = []
+    for kind, text in pushes:
+        found = list(words_of_text(text))
+        if kind == "text":
+            bag += [vocabulary.number(word) for word in found]
+        else:
+            bag.append(vocabulary.number(found[0]) if len(found) == 1 else vocabulary.fallback)
+    bag = bag[:1024] or [vocabulary.fallback]
+    words = words_of_key(entropy)
+    drawn = sorted(
+        vocabulary.draw(bag[below(words, len(bag))], mechanism, epsilon_micro, words)
+        for _ in range(size))
+    head = (6, 0) if mechanism == LAPLACE_NEAREST else (5, mechanism)
+    return struct.pack(f"<3sBBBHII8s{size}H", b"UTR", 1, *head, 0, epsilon_micro, size,
+                       pack["file"][32:40], *drawn)
+
+
+def generate_words(pack):
+    lines = ["# Golden bags of private words for golden.pack, written by golden.py."]
+    for name, epsilon_micro, mechanism, size, pushes in word_cases():
+        entropy = hashlib.sha256(f"words {name}".encode()).digest()
+        lines += ["", f"case {name}", f"epsilon_micro {epsilon_micro}", f"mechanism {mechanism}",
+                  f"size {size}", f"entropy {entropy.hex()}"]
+        lines += [f"{kind} {text.encode().hex()}".rstrip() for kind, text in pushes]
+        result = release_bag(pack, epsilon_micro, mechanism, size, entropy, pushes)
+        lines.append(f"release {result.hex()}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def vector_cases():
+    """(name, epsilon_micro, noise, bound_exponent or None, vector)."""
+    micro = 1_000_000
+    inf, nan = math.inf, math.nan
+    odd = [nan, inf, -inf, 2.0**-149, -(2.0**-126), -0.0, (2 - 2.0**-23) * 2.0**127, -(2.0**99),
+           0.25, -0.75, 1.0, -1.0, 2.0, 3.0, -2.5, 2.0**-24]
+    cases = []
+    for noise, kind in [(LAPLACE, "laplace"), (DISCRETE_LAPLACE, "discrete")]:
+        for d, epsilon, bound in [(1, micro, 0), (2, micro // 10, 3), (3, 10 * micro, 0),
+                                  (16, 3_456_789, -2), (30, 5 * micro, 0), (31, 5 * micro, 1),
+                                  (33, 100 * micro, 0), (64, micro, 4), (65, 1000 * micro, 0),
+                                  (300, 20 * micro, 0)]:
+            pattern = Pattern(7000 + d)
+            vector = [pattern.coordinate(1) for _ in range(d)]
+            cases.append((f"{kind}_{d}_{epsilon}", epsilon, noise, bound, vector))
+        cases.append((f"{kind}_odd", 2 * micro, noise, 1, odd))
+        for epsilon in (micro // 10, micro, 12_345_678, 1000 * micro):
+            pattern = Pattern(8000)
+            vector = [pattern.coordinate(2) for _ in range(D)]
+            cases.append((f"{kind}_projected_{epsilon}", epsilon, noise, None, vector))
+        cases.append((f"{kind}_projected_odd", 7 * micro, noise, None, odd))
+    return cases
+
+
+def release_vector(pack, epsilon_micro, noise, bound_exponent, entropy, vector):
+    units, projection, pack_id = 2**32, None, bytes(8)
+    if bound_exponent is None:
+        projection, pack_id = pack["projection"], pack["file"][32:40]
+        units, bound_exponent = sensitivity(projection), projection["bound_exponent"]
+    words = words_of_key(entropy)
+    grid, steps = noisy(noise, vector, bound_exponent, epsilon_micro, units, words, projection)
+    return struct.pack(f"<3sBB3xII8sQi{len(steps)}i", b"UTR", 1, noise, epsilon_micro, len(steps),
+                       pack_id, units, grid, *steps)
+
+
+def generate_private_vectors(pack):
+    lines = ["# Golden private vectors for golden-vectors.pack, written by golden.py."]
+    for name, epsilon_micro, noise, bound_exponent, vector in vector_cases():
+        entropy = hashlib.sha256(f"vector {name}".encode()).digest()
+        lines += ["", f"case {name}", f"epsilon_micro {epsilon_micro}", f"noise {noise}"]
+        if bound_exponent is not None:
+            lines.append(f"bound_exponent {bound_exponent}")
+        lines.append(f"entropy {entropy.hex()}")
+        lines.append(f"vector {struct.pack(f'<{len(vector)}f', *vector).hex()}")
+        result = release_vector(pack, epsilon_micro, noise, bound_exponent, entropy, vector)
+        lines.append(f"release {result.hex()}")
+    return ("\n".join(lines) + "\n").encode()
+
+
 def generate_vectors(name, pack, cases):
     lines = [f"# Golden vectors for {name}, written by golden.py, which explains the format."]
     for name, epsilon_micro, rule, sentences in cases:
@@ -631,8 +1051,14 @@ def generate():
     files = {
         "golden.pack": golden["file"],
         "vectors.txt": generate_vectors("golden.pack", golden, golden_cases()),
-        "sentences.txt": generate_sentences(lexicon),
+        "sentences.txt": generate_sentences(lexicon, "golden.pack"),
+        "sentences-phrases.txt": generate_sentences(
+            lexicon_with_phrases(lexicon), "golden-recoded.pack"),
+        "words.txt": generate_words(golden),
     }
+    projection = projection_pack()
+    files["golden-vectors.pack"] = projection["file"]
+    files["private-vectors.txt"] = generate_private_vectors(projection)
     for seed, kind, pack in [
         (3000, "scores", scores_pack(lexicon)),
         (4000, "vote", vote_pack(lexicon, golden["depth"])),
@@ -644,16 +1070,19 @@ def generate():
     return files
 
 
-def generate_sentences(lexicon):
+def generate_sentences(lexicon, pack):
     """Every word alone, every text of the cases, and mixtures of words."""
     sentences = sorted(lexicon["words"])
     for _, _, _, document in golden_cases():
         sentences += [s for s in document if isinstance(s, str) and s not in sentences]
+    if "phrases" in lexicon:
+        sentences += [" ".join(pair) for pair in sorted(lexicon["phrases"])]
+        sentences += ["the xyzzy dog", "the... DOG! Dog", "dog the", "in the dog", "don't a a a a"]
     pattern = Pattern(3)
     for length in (2, 3, 5, 8, 40):
         words = [WORDS[pattern.between(0, len(WORDS) - 1)] for _ in range(length)]
         sentences.append(" ".join(words).upper().replace("'", "’"))
-    lines = ["# Golden sentence vectors for golden.pack, written by golden.py."]
+    lines = [f"# Golden sentence vectors for {pack}, written by golden.py."]
     for sentence in sentences:
         vector = struct.pack(f"<{D}f", *sentence_vector(lexicon, sentence))
         lines += ["", f"sentence {sentence.encode().hex()}".rstrip(), f"vector {vector.hex()}"]

@@ -2,15 +2,20 @@
 //!
 //! `golden/golden.py` wrote them and explains the format.
 
+use undertone_core::embedding::Noise;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::release::Release;
 use undertone_core::select::Rule;
+use undertone_core::words::WordMechanism;
 
 /// The golden pack: depth and a lexicon.
 pub const PACK: &[u8] = include_bytes!("../golden/golden.pack");
 
 /// A recoder, graded scores and a lexicon.
 pub const SCORES_PACK: &[u8] = include_bytes!("../golden/golden-scores.pack");
+
+/// A recoder, depth and a lexicon with phrases.
+pub const RECODED_PACK: &[u8] = include_bytes!("../golden/golden-recoded.pack");
 
 /// A pack and the vectors for it.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +40,18 @@ pub const ALL: [Golden; 4] = [
         vectors: include_str!("../golden/vectors-vote.txt"),
     },
     Golden {
-        pack: include_bytes!("../golden/golden-recoded.pack"),
+        pack: RECODED_PACK,
         vectors: include_str!("../golden/vectors-recoded.txt"),
     },
 ];
 
+/// A projection for private vectors.
+pub const VECTORS_PACK: &[u8] = include_bytes!("../golden/golden-vectors.pack");
+
 const SENTENCES: &str = include_str!("../golden/sentences.txt");
+const WORDS: &str = include_str!("../golden/words.txt");
+const PRIVATE_VECTORS: &str = include_str!("../golden/private-vectors.txt");
+const PHRASES: &str = include_str!("../golden/sentences-phrases.txt");
 
 /// One sentence of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,9 +100,18 @@ pub fn cases() -> Vec<Case> {
 /// Sentences and the vectors that the lexicon of the golden pack must give them.
 ///
 /// # Panics
-/// If the file is not as its generator explains.
+/// Sentences with their vectors by the lexicon of [`PACK`].
 pub fn sentences() -> Vec<(String, Vec<f32>)> {
-    blocks(SENTENCES)
+    sentences_of(SENTENCES)
+}
+
+/// Sentences with their vectors by the lexicon of [`RECODED_PACK`].
+pub fn sentences_with_phrases() -> Vec<(String, Vec<f32>)> {
+    sentences_of(PHRASES)
+}
+
+fn sentences_of(file: &'static str) -> Vec<(String, Vec<f32>)> {
+    blocks(file)
         .map(|fields| match fields[..] {
             [("sentence", text), ("vector", vector)] => (
                 String::from_utf8(from_hex(text)).expect("UTF-8"),
@@ -100,6 +120,104 @@ pub fn sentences() -> Vec<(String, Vec<f32>)> {
             _ => panic!("not a sentence and its vector: {fields:?}"),
         })
         .collect()
+}
+
+/// Words of one case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Words {
+    /// One word.
+    One(String),
+    /// A text to be split.
+    Text(String),
+}
+
+/// A bag of private words under the golden pack.
+#[derive(Clone, Debug)]
+pub struct BagCase {
+    /// A name for messages.
+    pub name: &'static str,
+    /// The ε of a word.
+    pub epsilon: Epsilon,
+    /// How words are made private.
+    pub mechanism: WordMechanism,
+    /// The words drawn.
+    pub size: u16,
+    /// What the entropy source returns.
+    pub entropy: Vec<u8>,
+    /// The bag.
+    pub words: Vec<Words>,
+    /// What must come out.
+    pub release: Vec<u8>,
+}
+
+/// All bags.
+///
+/// # Panics
+/// If the file is not as its generator explains.
+pub fn bags() -> Vec<BagCase> {
+    let text = |value| String::from_utf8(from_hex(value)).expect("UTF-8");
+    let case = |fields: Fields| BagCase {
+        name: one(&fields, "case"),
+        epsilon: epsilon(&fields),
+        mechanism: match one(&fields, "mechanism") {
+            "1" => WordMechanism::Selection(Rule::PermuteAndFlip),
+            "2" => WordMechanism::Selection(Rule::Exponential),
+            "3" => WordMechanism::LaplaceNearest,
+            other => panic!("mechanism {other}"),
+        },
+        size: one(&fields, "size").parse().expect("a size"),
+        entropy: from_hex(one(&fields, "entropy")),
+        words: fields
+            .iter()
+            .filter_map(|(key, value)| match *key {
+                "word" => Some(Words::One(text(value))),
+                "text" => Some(Words::Text(text(value))),
+                _ => None,
+            })
+            .collect(),
+        release: from_hex(one(&fields, "release")),
+    };
+    blocks(WORDS).map(case).collect()
+}
+
+/// A private vector, as it is or by the projection of [`VECTORS_PACK`].
+#[derive(Clone, Debug)]
+pub struct VectorCase {
+    /// A name for messages.
+    pub name: &'static str,
+    /// The ε per unit of distance.
+    pub epsilon: Epsilon,
+    /// The law of the noise.
+    pub noise: Noise,
+    /// `None` for a vector that is projected.
+    pub bound_exponent: Option<i32>,
+    /// What the entropy source returns.
+    pub entropy: Vec<u8>,
+    /// The vector.
+    pub vector: Vec<f32>,
+    /// What must come out.
+    pub release: Vec<u8>,
+}
+
+/// All private vectors.
+///
+/// # Panics
+/// If the file is not as its generator explains.
+pub fn vectors() -> Vec<VectorCase> {
+    let case = |fields: Fields| VectorCase {
+        name: one(&fields, "case"),
+        epsilon: epsilon(&fields),
+        noise: Noise::from_number(one(&fields, "noise").parse().expect("a number"))
+            .expect("a noise"),
+        bound_exponent: fields
+            .iter()
+            .find(|(key, _)| *key == "bound_exponent")
+            .map(|(_, value)| value.parse().expect("an exponent")),
+        entropy: from_hex(one(&fields, "entropy")),
+        vector: floats(one(&fields, "vector")),
+        release: from_hex(one(&fields, "release")),
+    };
+    blocks(PRIVATE_VECTORS).map(case).collect()
 }
 
 type Fields = Vec<(&'static str, &'static str)>;
@@ -115,29 +233,37 @@ fn blocks(file: &'static str) -> impl Iterator<Item = Fields> {
     blocks.filter(|fields| !fields.is_empty())
 }
 
+/// The value of a key that is there once.
+fn one(fields: &[(&'static str, &'static str)], wanted: &str) -> &'static str {
+    let mut values = fields.iter().filter(|(key, _)| *key == wanted);
+    match (values.next(), values.next()) {
+        (Some((_, value)), None) => value,
+        _ => panic!("not exactly one `{wanted}` in {fields:?}"),
+    }
+}
+
+fn epsilon(fields: &[(&'static str, &'static str)]) -> Epsilon {
+    let micro = one(fields, "epsilon_micro").parse().expect("a number");
+    Epsilon::from_micro(micro).expect("an epsilon")
+}
+
 fn case(fields: &[(&'static str, &'static str)]) -> Case {
-    let one = |wanted| {
-        let mut values = fields.iter().filter(|(key, _)| *key == wanted);
-        match (values.next(), values.next()) {
-            (Some((_, value)), None) => *value,
-            _ => panic!("not exactly one `{wanted}` in {fields:?}"),
-        }
-    };
-    let micro = one("epsilon_micro").parse().expect("a number");
     Case {
-        name: one("case"),
-        epsilon: Epsilon::from_micro(micro).expect("an epsilon"),
-        rule: match one("rule") {
+        name: one(fields, "case"),
+        epsilon: epsilon(fields),
+        rule: match one(fields, "rule") {
             "1" => Rule::PermuteAndFlip,
             "2" => Rule::Exponential,
             other => panic!("rule {other}"),
         },
-        entropy: from_hex(one("entropy")),
+        entropy: from_hex(one(fields, "entropy")),
         sentences: fields
             .iter()
             .filter_map(|(key, value)| sentence(key, value))
             .collect(),
-        release: from_hex(one("release")).try_into().expect("24 bytes"),
+        release: from_hex(one(fields, "release"))
+            .try_into()
+            .expect("24 bytes"),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use undertone_core::pack::digest;
 use undertone_core::pack::format::{
-    ALIGNMENT, DEPTH_TAG, Entry, Header, LEXICON_TAG, MAGIC, MAJOR, PROJECTION_TAG, RECODER_TAG,
-    SCORES_TAG,
+    ALIGNMENT, DEPTH_TAG, Entry, Header, LEXICON_TAG, MAGIC, MAJOR, PHRASES_TAG, PROJECTION_TAG,
+    RECODER_TAG, SCORES_TAG,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -176,6 +176,32 @@ impl LexiconParts {
         append(&mut section, bytes.collect());
         append(&mut section, text.into_bytes());
         (LEXICON_TAG, section)
+    }
+}
+
+/// A phrases section as plain arrays, in strictly ascending order.
+#[derive(Clone, Debug)]
+pub struct PhrasesParts {
+    /// The indices of the words.
+    pub pairs: Vec<[u16; 2]>,
+    /// A phrase's weight.
+    pub weights: Vec<u16>,
+    /// `[phrases][d]`.
+    pub vectors: Vec<Vec<i8>>,
+}
+
+impl PhrasesParts {
+    /// The section.
+    pub fn to_section(&self) -> Section {
+        let mut section = (self.pairs.len() as u32).to_le_bytes().to_vec();
+        section.extend([0; 12]);
+        let bytes = self.pairs.iter().flatten().flat_map(|w| w.to_le_bytes());
+        append(&mut section, bytes.collect());
+        let bytes = self.weights.iter().flat_map(|w| w.to_le_bytes());
+        append(&mut section, bytes.collect());
+        let bytes = self.vectors.iter().flatten().map(|v| *v as u8);
+        append(&mut section, bytes.collect());
+        (PHRASES_TAG, section)
     }
 }
 

@@ -1,37 +1,25 @@
 //! The C interface as its users meet it: the library built by `ffi/build-lib.sh`, the programs in
 //! `tests/c` compiled against `include/undertone.h` and run plain, under sanitizers and under
 //! valgrind.
-//!
-//! A missing tool is a printed skip on a developer's machine and a failure where `CI` is `true`.
 
 #![cfg(unix)]
 
+mod common;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, OnceLock};
-use std::{env, fs, io};
+use std::process::{Command, Output};
+use std::{env, fs};
+
+use common::{
+    BUILD, STRICT, assert_sanitized, build_library, clean, have, output_dir, root, run,
+    static_library,
+};
 
 use undertone::encoder::{Encoder, LexiconEncoder};
 use undertone::{demo, mechanism};
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
-
-const STRICT: [&str; 6] = [
-    "-Wall",
-    "-Wextra",
-    "-Wpedantic",
-    "-Wconversion",
-    "-Wshadow",
-    "-Werror",
-];
-
-/// The promise of the header.
-const STACK_BYTES: &str = "8192";
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
 
 fn source(name: &str) -> PathBuf {
     root().join("tests/c").join(name)
@@ -39,76 +27,6 @@ fn source(name: &str) -> PathBuf {
 
 fn golden(name: &str) -> PathBuf {
     root().join("tests/golden").join(name)
-}
-
-fn output_dir() -> PathBuf {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c_consumer");
-    fs::create_dir_all(&dir).expect("the target folder can be written");
-    dir
-}
-
-/// Whether a program can be started.
-fn have(program: &str, package: &str) -> bool {
-    let started = Command::new(program)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match started {
-        Ok(_) => true,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let message = format!("{program} is missing: install the package {package}");
-            assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{message}");
-            eprintln!("skipped: {message}");
-            false
-        }
-        Err(error) => panic!("{program} does not start: {error}"),
-    }
-}
-
-/// Runs a command that must succeed.
-fn run(command: &mut Command) -> Output {
-    let output = command
-        .output()
-        .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
-    assert!(
-        output.status.success(),
-        "{command:?} failed: {}\n{}\n{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    output
-}
-
-/// Builds as a user would, in a target folder of its own: the one in use is locked, and the flags
-/// of a coverage run do not fit a library without `std`.
-fn clean(command: &mut Command) -> &mut Command {
-    command
-        .env("CARGO_TARGET_DIR", output_dir().join("target"))
-        .env_remove("CARGO_BUILD_TARGET")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env_remove("RUSTFLAGS")
-}
-
-/// One build at a time: two that make the same kind of library would overwrite each other's file.
-static BUILD: Mutex<()> = Mutex::new(());
-
-fn build_library(kind: &str) -> PathBuf {
-    let _alone = BUILD.lock();
-    let output = run(clean(
-        Command::new("sh")
-            .arg(root().join("ffi/build-lib.sh"))
-            .arg(output_dir().join("lib"))
-            .arg(kind),
-    ));
-    let path = String::from_utf8(output.stdout).expect("a path that is text");
-    PathBuf::from(path.trim())
-}
-
-fn static_library() -> &'static Path {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| build_library("static"))
 }
 
 /// Compiles a program of `tests/c`; `name` tells the results apart.
@@ -139,12 +57,25 @@ fn compile<const N: usize>(
 }
 
 /// The golden packs and their vectors.
-const GOLDEN: [(&str, &str); 4] = [
+const GOLDEN: [(&str, &str); 6] = [
     ("golden.pack", "vectors.txt"),
     ("golden-scores.pack", "vectors-scores.txt"),
     ("golden-vote.pack", "vectors-vote.txt"),
     ("golden-recoded.pack", "vectors-recoded.txt"),
+    ("golden.pack", "words.txt"),
+    ("golden-vectors.pack", "private-vectors.txt"),
 ];
+
+/// The golden packs with candidates and a lexicon.
+const PACKS: [&str; 4] = [
+    "golden.pack",
+    "golden-scores.pack",
+    "golden-vote.pack",
+    "golden-recoded.pack",
+];
+
+/// The one with a projection.
+const VECTORS_PACK: &str = "golden-vectors.pack";
 
 /// The two programs that between them make every call, right and wrong.
 fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) {
@@ -155,9 +86,9 @@ fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) {
             .arg(golden(vectors)));
     }
     // It wants directions, too.
-    for (pack, _) in GOLDEN {
+    for pack in PACKS {
         if pack != "golden-scores.pack" {
-            run(misuse().arg(golden(pack)));
+            run(misuse().arg(golden(pack)).arg(golden(VECTORS_PACK)));
         }
     }
 }
@@ -189,15 +120,7 @@ fn golden_vectors_and_misuse_hold_under_sanitizers() {
             "-fno-sanitize-recover=all",
         ];
         let program = compile("gcc", name, file, static_library(), flags);
-        let binary = fs::read(&program).expect("the program was just built");
-        for symbol in ["__asan_init", "__ubsan_handle_"] {
-            assert!(
-                binary
-                    .windows(symbol.len())
-                    .any(|window| window == symbol.as_bytes()),
-                "{name} was built without its sanitizers: {symbol} is missing"
-            );
-        }
+        assert_sanitized(&program);
         program
     };
     let (consumer, misuse) = (
@@ -239,11 +162,138 @@ fn header_compiles_as_cpp() {
 fn stack_stays_within_its_promise() {
     if have("gcc", "gcc") {
         let program = compile("gcc", "stack", "stack.c", static_library(), ["-pthread"]);
-        for (pack, _) in GOLDEN {
-            let output = run(Command::new(&program).arg(golden(pack)).arg(STACK_BYTES));
-            print!("{pack}: {}", String::from_utf8_lossy(&output.stdout));
+        for pack in PACKS {
+            let output = run(Command::new(&program)
+                .arg(golden(pack))
+                .arg(golden(VECTORS_PACK)));
+            println!("{pack}:\n{}", String::from_utf8_lossy(&output.stdout));
         }
     }
+}
+
+/// A program of `tests/c` with a sanitizer, the Rust side instrumented, too: the runtime is the one of nightly Rust.
+/// `None` if that is missing.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn instrumented(sanitizer: &str, file: &str) -> Option<PathBuf> {
+    let print_sysroot = ["+nightly", "--print", "sysroot"];
+    let mut rustc = Command::new("rustc");
+    clean(rustc.args(print_sysroot)).env_remove("RUSTUP_TOOLCHAIN");
+    let sysroot = rustc.output().ok().filter(|output| output.status.success());
+    let sysroot = sysroot.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let libraries = PathBuf::from(sysroot.unwrap_or_default()).join("lib/rustlib");
+    let short = if sanitizer == "thread" {
+        "tsan"
+    } else {
+        "asan"
+    };
+    let runtime = libraries.join(format!(
+        "x86_64-unknown-linux-gnu/lib/librustc-nightly_rt.{short}.a"
+    ));
+    let rust_src = libraries.join("src/rust/library/core/src/lib.rs");
+    if !have("clang", "clang") || !runtime.exists() || !rust_src.exists() {
+        let message = "clang or nightly Rust with rust-src is missing, so no instrumented library";
+        assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{message}");
+        eprintln!("skipped: {message}");
+        return None;
+    }
+    let folder = output_dir().join(short);
+    {
+        let _alone = BUILD.lock();
+        let mut build = Command::new("sh");
+        build
+            .arg(root().join("ffi/build-lib.sh"))
+            .arg(&folder)
+            .args(["static", "--target", "x86_64-unknown-linux-gnu"])
+            .arg("-Zbuild-std=core");
+        run(clean(&mut build)
+            .env_remove("CARGO")
+            .env("RUSTUP_TOOLCHAIN", "nightly")
+            .env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}")));
+    }
+    let library = folder.join("libundertone.a");
+    let binary = fs::read(&library).expect("it was just built");
+    let symbol = format!("__{short}_");
+    assert!(
+        binary
+            .windows(symbol.len())
+            .any(|window| window == symbol.as_bytes()),
+        "the library was built without its sanitizer"
+    );
+    let program = folder.join(file).with_extension("");
+    let object = program.with_extension("o");
+    run(Command::new("clang")
+        .args(["-std=c99", "-g", "-c"])
+        .arg(format!("-fsanitize={sanitizer}"))
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(source(file))
+        .arg("-o")
+        .arg(&object));
+    run(Command::new("clang")
+        .arg(object)
+        .arg(library)
+        .arg("-Wl,--whole-archive")
+        .arg(runtime)
+        .args(["-Wl,--no-whole-archive", "-Wl,--export-dynamic"])
+        .args(["-lpthread", "-ldl", "-lm", "-lrt", "-o"])
+        .arg(&program));
+    Some(program)
+}
+
+/// Every access of the library to a caller's memory is watched.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn golden_vectors_and_misuse_hold_with_the_library_instrumented() {
+    let build = |file| instrumented("address", file);
+    let (Some(consumer), Some(misuse)) = (build("consumer.c"), build("misuse.c")) else {
+        return;
+    };
+    run_both(|| Command::new(&consumer), || Command::new(&misuse));
+}
+
+#[test]
+fn threads_share_a_pack() {
+    if !have("gcc", "gcc") {
+        return;
+    }
+    let program = compile(
+        "gcc",
+        "threads",
+        "threads.c",
+        static_library(),
+        ["-pthread"],
+    );
+    for pack in PACKS {
+        run(Command::new(&program)
+            .arg(golden(pack))
+            .arg(golden(VECTORS_PACK)));
+    }
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn threads_share_a_pack_under_a_sanitizer() {
+    let Some(program) = instrumented("thread", "threads.c") else {
+        return;
+    };
+    for pack in PACKS {
+        run(Command::new(&program)
+            .arg(golden(pack))
+            .arg(golden(VECTORS_PACK)));
+    }
+    // What it is there to find.
+    let race = Command::new(&program)
+        .arg(golden(PACKS[0]))
+        .arg(golden(VECTORS_PACK))
+        .arg("--race")
+        .output()
+        .expect("it ran before");
+    let report = String::from_utf8_lossy(&race.stderr);
+    assert!(!race.status.success(), "a race was not found");
+    assert!(
+        report.contains("data race") && report.contains("undertone_document_push_sentence"),
+        "{report}"
+    );
 }
 
 /// The release that a program printed, which must be one of this pack.
@@ -366,25 +416,50 @@ fn declared_functions() -> Vec<String> {
     functions
 }
 
+/// The functions that a library makes visible to others, in alphabetical order.
+fn exported_functions(library: &Path, table: &str) -> Vec<String> {
+    let output = run(Command::new("readelf").args([table, "--wide"]).arg(library));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut exported: Vec<String> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|fields| {
+            fields.len() == 8
+                && matches!(fields[4], "GLOBAL" | "WEAK")
+                && fields[5] == "DEFAULT"
+                && fields[6] != "UND"
+        })
+        .map(|fields| fields[7].to_owned())
+        .collect();
+    exported.sort();
+    exported
+}
+
+const WRITE_SYMBOLS: &str = "UNDERTONE_WRITE_SYMBOLS";
+
+/// The committed list says when a function is gone or another has come: programs that are linked to a shared
+/// library need the first to stay, and see nothing of the second.
 #[cfg(target_os = "linux")]
 #[test]
-fn shared_library_exports_the_header_and_nothing_else() {
+fn libraries_export_the_committed_list_and_nothing_else() {
     if !have("gcc", "gcc") || !have("readelf", "binutils") {
         return;
     }
+    let list = source("symbols.txt");
+    let declared = declared_functions();
+    if env::var_os(WRITE_SYMBOLS).is_some() {
+        fs::write(&list, declared.join("\n") + "\n").expect("tests/c can be written");
+    }
+    let committed = fs::read_to_string(&list).unwrap_or_default();
+    let committed: Vec<&str> = committed.lines().collect();
+    assert_eq!(
+        committed, declared,
+        "tests/c/symbols.txt and include/undertone.h differ; if that is meant, run this test with {WRITE_SYMBOLS}=1"
+    );
+    assert!(declared.iter().all(|name| name.starts_with("undertone_")));
     let library = build_library("shared");
-    let output = run(Command::new("readelf")
-        .args(["--dyn-syms", "--wide"])
-        .arg(&library));
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut exported: Vec<&str> = text
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>())
-        .filter(|fields| fields.len() == 8 && fields[6] != "UND" && fields[7] != "Name")
-        .map(|fields| fields[7])
-        .collect();
-    exported.sort_unstable();
-    assert_eq!(exported, declared_functions());
+    assert_eq!(exported_functions(&library, "--dyn-syms"), declared);
+    assert_eq!(exported_functions(static_library(), "--syms"), declared);
 
     let program = compile("gcc", "consumer-shared", "consumer.c", &library, []);
     let folder = library.parent().unwrap_or(Path::new("."));

@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::SeedableRng;
 use undertone_core::select::{Ratio, Rule, SliceLevels, select};
@@ -190,7 +191,7 @@ proptest! {
             }
             let levels = levels_of(&state);
             let release = state
-                .release(epsilon, rule, &mut FixedEntropy::new(&key))
+                .release(Grant::unrecorded(epsilon), rule, &mut FixedEntropy::new(&key))
                 .expect("entropy");
             let slice = SliceLevels { levels: &levels, bound: 4 };
             let mut words = ChaCha12Rng::from_seed(key);
@@ -329,7 +330,13 @@ fn counts_hold_up_to_every_limit() {
         Err(DocumentError::Full { limit: 255 })
     );
     let levels = levels_of(&largest);
-    let mut release = |rule| largest.release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[5; 32]));
+    let mut release = |rule| {
+        largest.release(
+            Grant::unrecorded(Epsilon::MAX),
+            rule,
+            &mut FixedEntropy::new(&[5; 32]),
+        )
+    };
     let drawn = release(RULES[0]).expect("entropy").candidate();
     // At the largest ε a candidate that is not best is drawn with probability below 2^-44.
     assert_eq!(levels[drawn as usize], *levels.iter().min().expect("one"));
@@ -341,7 +348,7 @@ fn counts_hold_up_to_every_limit() {
         assert_eq!(levels_of(&smallest), [0; 256]);
         let mut entropy = FixedEntropy::new(&[6; 32]);
         smallest
-            .release(Epsilon::MAX, rule, &mut entropy)
+            .release(Grant::unrecorded(Epsilon::MAX), rule, &mut entropy)
             .expect("entropy");
     }
 }

@@ -5,6 +5,7 @@ use num_bigint::{BigInt, BigUint};
 use undertone_core::embedding::{Embedding, EmbeddingError, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, Sensitivity};
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::VectorRelease;
 use undertone_core::rng::rand_core::Rng;
@@ -426,7 +427,12 @@ fn releases_hold_what_was_drawn() {
             rng.fill_bytes(&mut key);
             let mut bytes = vec![0xee; mechanism.release_bytes() + 3];
             let mut source = FixedEntropy::new(&key);
-            let length = mechanism.release(&x, &mut source, &mut bytes);
+            let length = mechanism.release(
+                Grant::unrecorded(mechanism.laplace().epsilon()),
+                &x,
+                &mut source,
+                &mut bytes,
+            );
             assert_eq!(length, Ok(36 + 4 * d));
             assert_eq!(source.left(), 0);
             assert_eq!(bytes[36 + 4 * d..], [0xee; 3]);
@@ -907,7 +913,12 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
                 let mut bytes = vec![9; mechanism.release_bytes()];
                 let key = [1; 32];
                 let mut source = FixedEntropy::new(&key);
-                let refused = mechanism.release(&x, &mut source, &mut bytes);
+                let refused = mechanism.release(
+                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    &x,
+                    &mut source,
+                    &mut bytes,
+                );
                 assert_eq!(refused, Err(EmbeddingError::Length { expected, found }));
                 assert!(source.left() == 32 && bytes.iter().chain(&[9]).all(|b| *b == 9));
                 assert!(out.iter().all(|y| *y == 9));
@@ -924,14 +935,24 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
                 let mut bytes = vec![9; found];
                 let key = [1; 32];
                 let mut source = FixedEntropy::new(&key);
-                let refused = mechanism.release(&[0.5; 3], &mut source, &mut bytes);
+                let refused = mechanism.release(
+                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    &[0.5; 3],
+                    &mut source,
+                    &mut bytes,
+                );
                 assert_eq!(refused, Err(EmbeddingError::Buffer { needed, found }));
                 assert!(source.left() == 32 && bytes.iter().all(|b| *b == 9));
             }
             // A source that fails, or that has nothing but zeroes.
             for key in [&[][..], &[1; 31], &[0; 32]] {
                 let mut bytes = vec![9; needed];
-                let refused = mechanism.release(&[0.5; 3], &mut FixedEntropy::new(key), &mut bytes);
+                let refused = mechanism.release(
+                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    &[0.5; 3],
+                    &mut FixedEntropy::new(key),
+                    &mut bytes,
+                );
                 assert_eq!(refused, Err(EmbeddingError::Entropy));
                 assert!(bytes.iter().all(|b| *b == 9));
             }

@@ -4,10 +4,13 @@ use std::path::Path;
 use std::process::Command;
 
 use undertone_core::document::{Document, DocumentError};
+use undertone_core::embedding::Embedding;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::release::Release;
+use undertone_core::release::{BagRelease, Release, VectorRelease};
+use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::FixedEntropy;
-use undertone_tests::golden::{self, Sentence};
+use undertone_tests::golden::{self, Sentence, Words};
 
 fn push(document: &mut Document<'_>, sentence: &Sentence) {
     match sentence {
@@ -33,7 +36,7 @@ fn releases_match_the_reference() {
             assert_eq!(document.sentences(), case.sentences.len(), "{}", case.name);
             let mut entropy = FixedEntropy::new(&case.entropy);
             let release = document
-                .release(case.epsilon, case.rule, &mut entropy)
+                .release(Grant::unrecorded(case.epsilon), case.rule, &mut entropy)
                 .expect("entropy");
             assert_eq!(release.to_bytes(), case.release, "{}", case.name);
             assert_eq!(Release::from_bytes(&case.release), Ok(release));
@@ -73,20 +76,88 @@ fn golden_packs_cover_what_there_is() {
 
 #[test]
 fn sentence_vectors_match_the_reference() {
-    let pack = Pack::parse(golden::PACK).expect("the golden pack");
-    let lexicon = pack.lexicon().expect("a lexicon");
     let bits = |vector: &[f32]| -> Vec<u32> { vector.iter().map(|x| x.to_bits()).collect() };
-    for (sentence, expected) in golden::sentences() {
-        let mut vector = [f32::NAN; 16];
-        lexicon
-            .sentence_vector(&sentence, &mut vector)
-            .expect("16 coordinates");
-        assert_eq!(bits(&vector), bits(&expected), "{sentence:?}");
-        vector = [f32::NAN; 16];
-        lexicon
-            .sentence_vector_lossy(sentence.as_bytes(), &mut vector)
-            .expect("16 coordinates");
-        assert_eq!(bits(&vector), bits(&expected), "{sentence:?}");
+    for (pack, sentences) in [
+        (golden::PACK, golden::sentences()),
+        (golden::RECODED_PACK, golden::sentences_with_phrases()),
+    ] {
+        let pack = Pack::parse(pack).expect("a golden pack");
+        let lexicon = pack.lexicon().expect("a lexicon");
+        for (sentence, expected) in sentences {
+            let mut vector = [f32::NAN; 16];
+            lexicon
+                .sentence_vector(&sentence, &mut vector)
+                .expect("16 coordinates");
+            assert_eq!(bits(&vector), bits(&expected), "{sentence:?}");
+            vector = [f32::NAN; 16];
+            lexicon
+                .sentence_vector_lossy(sentence.as_bytes(), &mut vector)
+                .expect("16 coordinates");
+            assert_eq!(bits(&vector), bits(&expected), "{sentence:?}");
+        }
+    }
+}
+
+#[test]
+fn bags_match_the_reference() {
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
+    let mut bag: Bag = Bag::new(&vocabulary);
+    let cases = golden::bags();
+    assert!(cases.len() >= 20, "{} cases", cases.len());
+    for case in cases {
+        for words in &case.words {
+            match words {
+                Words::One(word) => bag.push(word),
+                Words::Text(text) => bag.push_text(text.as_bytes()),
+            }
+        }
+        let mut entropy = FixedEntropy::new(&case.entropy);
+        let mut out = vec![0; BagRelease::bytes(case.size)];
+        let written = bag.release(
+            case.size,
+            case.mechanism,
+            Grant::unrecorded(case.epsilon),
+            &mut entropy,
+            &mut out,
+        );
+        assert_eq!(written, Ok(out.len()), "{}", case.name);
+        assert_eq!(out, case.release, "{}", case.name);
+        assert_eq!(entropy.left(), 0, "{}", case.name);
+        assert!(bag.is_empty(), "{}", case.name);
+    }
+}
+
+#[test]
+fn private_vectors_match_the_reference() {
+    let pack = Pack::parse(golden::VECTORS_PACK).expect("a golden pack");
+    let projection = pack.projection().expect("a projection");
+    let cases = golden::vectors();
+    assert!(cases.len() >= 20, "{} cases", cases.len());
+    for case in cases {
+        let mechanism = match case.bound_exponent {
+            Some(bound) => {
+                Embedding::new(case.vector.len() as u32, bound, case.noise, case.epsilon)
+            }
+            None => {
+                let bound = projection.bound_exponent();
+                Embedding::projected(projection, bound, case.noise, case.epsilon)
+            }
+        };
+        let mechanism = mechanism.expect("parameters that are allowed");
+        let mut entropy = FixedEntropy::new(&case.entropy);
+        let mut out = vec![0; mechanism.release_bytes()];
+        let written = mechanism.release(
+            Grant::unrecorded(case.epsilon),
+            &case.vector,
+            &mut entropy,
+            &mut out,
+        );
+        assert_eq!(written, Ok(out.len()), "{}", case.name);
+        assert_eq!(out, case.release, "{}", case.name);
+        assert_eq!(entropy.left(), 0, "{}", case.name);
+        let release = VectorRelease::from_bytes(&out).expect("a release");
+        assert_eq!(release.noise(), case.noise);
     }
 }
 
@@ -103,12 +174,16 @@ fn nothing_is_released_or_forgotten_without_entropy() {
         push(&mut document, sentence);
     }
     for broken in [&[][..], &[1; 31], &[0; 32]] {
-        let failed = document.release(case.epsilon, case.rule, &mut FixedEntropy::new(broken));
+        let failed = document.release(
+            Grant::unrecorded(case.epsilon),
+            case.rule,
+            &mut FixedEntropy::new(broken),
+        );
         assert_eq!(failed, Err(DocumentError::Entropy));
         assert_eq!(document.sentences(), case.sentences.len());
     }
     let release = document.release(
-        case.epsilon,
+        Grant::unrecorded(case.epsilon),
         case.rule,
         &mut FixedEntropy::new(&case.entropy),
     );

@@ -10,6 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::{Pack, PackError};
 use undertone_core::release::Mechanism;
 use undertone_core::rng::rand_core::{Rng, SeedableRng};
@@ -308,7 +309,7 @@ proptest! {
             }
             let levels = levels_of(&state);
             let release = state
-                .release(epsilon(micro), rule, &mut FixedEntropy::new(&key))
+                .release(Grant::unrecorded(epsilon(micro)), rule, &mut FixedEntropy::new(&key))
                 .expect("entropy");
             let slice = SliceLevels { levels: &levels, bound: 160 };
             let mut words = ChaCha12Rng::from_seed(key);
@@ -829,7 +830,11 @@ fn sums_hold_up_to_every_limit() {
         Err(DocumentError::Full { limit: 255 })
     );
     let release = document
-        .release(Epsilon::MAX, RULES[1], &mut FixedEntropy::new(&[3; 32]))
+        .release(
+            Grant::unrecorded(Epsilon::MAX),
+            RULES[1],
+            &mut FixedEntropy::new(&[3; 32]),
+        )
         .expect("entropy");
     // ε/255 a level is about 4: the others are further than 500 away.
     assert_eq!(release.candidate(), 0);
@@ -892,7 +897,11 @@ fn a_pack_with_depth_and_scores_releases_by_scores() {
         let mut document: Document<'_, 3, 1> = Document::new(&pack).expect("room");
         document.push(&[1.0]).expect("room");
         assert_eq!(levels_of(&document), [0, 2, 1]);
-        let release = document.release(Epsilon::MAX, RULES[0], &mut FixedEntropy::new(&[1; 32]));
+        let release = document.release(
+            Grant::unrecorded(Epsilon::MAX),
+            RULES[0],
+            &mut FixedEntropy::new(&[1; 32]),
+        );
         let release = release.expect("entropy");
         assert_eq!(release.mechanism(), Mechanism::SentenceScores);
         assert_eq!(release.candidate(), 0);
@@ -901,7 +910,11 @@ fn a_pack_with_depth_and_scores_releases_by_scores() {
     // The golden pack has depth only.
     let pack = Pack::parse(golden::PACK).expect("the golden pack");
     let mut document: Document = Document::new(&pack).expect("candidates");
-    let release = document.release(Epsilon::MAX, RULES[0], &mut FixedEntropy::new(&[1; 32]));
+    let release = document.release(
+        Grant::unrecorded(Epsilon::MAX),
+        RULES[0],
+        &mut FixedEntropy::new(&[1; 32]),
+    );
     assert_eq!(release.map(|r| r.mechanism()), Ok(Mechanism::SentenceDepth));
 }
 

@@ -9,9 +9,10 @@ use undertone_core::document::{Document, DocumentError};
 use undertone_core::embedding::{Embedding, EmbeddingError, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::LaplaceError;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::format::{
-    DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, PROJECTION_TAG, ProjectionHead,
-    RECODER_TAG, RecoderHead, SCORES_TAG, ScoresHead,
+    DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, PHRASES_TAG, PROJECTION_TAG,
+    PhrasesHead, ProjectionHead, RECODER_TAG, RecoderHead, SCORES_TAG, ScoresHead,
 };
 use undertone_core::pack::{Pack, PackError};
 use undertone_core::release::{BagRelease, Release, ReleaseFormatError, VectorRelease};
@@ -19,9 +20,10 @@ use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
+use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{
-    DepthParts, LayerParts, LexiconParts, ProjectionParts, RecoderParts, ScoreParts, Scoring, pack,
-    repair_digest,
+    DepthParts, LayerParts, LexiconParts, PhrasesParts, ProjectionParts, RecoderParts, ScoreParts,
+    Scoring, pack, repair_digest,
 };
 use undertone_tests::{FixedEntropy, golden};
 
@@ -81,6 +83,16 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             .sentence_vector("she and the dog, 42 xyzzy", &mut vector)
             .expect("the right length");
         assert!(vector.iter().all(|x| x.is_finite()));
+        let n = lexicon.n_phrases();
+        for index in (0..n.min(1)).chain(n.saturating_sub(1)..n) {
+            let words = lexicon.phrase(index).expect("a phrase");
+            assert!(words.iter().all(|word| *word < lexicon.n_words()));
+            assert_eq!(lexicon.find_phrase(words), Some(index));
+            let (_, vector) = lexicon.phrase_entry(index).expect("a phrase");
+            assert_eq!(vector.len(), lexicon.dimension());
+        }
+        assert!(lexicon.phrase(n).is_none() && lexicon.phrase_entry(n).is_none());
+        assert_eq!(lexicon.find_phrase([usize::MAX; 2]), None);
     }
     match Vocabulary::new(&pack) {
         Err(error) => assert_eq!(
@@ -120,7 +132,11 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             let candidates = pack.candidates();
             for rule in RULES {
                 let release = document
-                    .release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[1; 32]))
+                    .release(
+                        Grant::unrecorded(Epsilon::MAX),
+                        rule,
+                        &mut FixedEntropy::new(&[1; 32]),
+                    )
                     .expect("entropy");
                 assert!(release.candidate() < candidates);
             }
@@ -141,7 +157,7 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
         let written = bag.release(
             1,
             mechanism,
-            Epsilon::MAX,
+            Grant::unrecorded(Epsilon::MAX),
             &mut FixedEntropy::new(&[1; 32]),
             &mut out,
         );
@@ -177,8 +193,12 @@ fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
             )),
             Ok(mechanism) => {
                 let mut out = vec![0; mechanism.release_bytes()];
-                let length =
-                    mechanism.release(embedding, &mut FixedEntropy::new(&[1; 32]), &mut out);
+                let length = mechanism.release(
+                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    embedding,
+                    &mut FixedEntropy::new(&[1; 32]),
+                    &mut out,
+                );
                 assert_eq!(length, Ok(out.len()));
                 let release = VectorRelease::from_bytes(&out).expect("a release");
                 assert_eq!(release.coordinates().len(), projection.n_rows());
@@ -190,6 +210,21 @@ fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
 
 /// A pack of a few hundred bytes for what is too slow on the golden one.
 fn tiny_pack() -> Vec<u8> {
+    pack(1, &tiny_sections())
+}
+
+/// The same with phrases.
+fn tiny_phrases_pack() -> Vec<u8> {
+    let phrases = PhrasesParts {
+        pairs: vec![[0, 0], [0, 1], [1, 0]],
+        weights: vec![3, u16::MAX, u16::MAX],
+        vectors: vec![vec![100], vec![127], vec![-128]],
+    };
+    let [lexicon, depth] = tiny_sections();
+    pack(1, &[lexicon, phrases.to_section(), depth])
+}
+
+fn tiny_sections() -> [undertone_tests::packs::Section; 2] {
     let lexicon = LexiconParts {
         words: vec!["dog".to_owned(), "the".to_owned()],
         weights: vec![511, 1],
@@ -204,7 +239,7 @@ fn tiny_pack() -> Vec<u8> {
         boundaries: vec![(-127..=127).collect()],
         codes: vec![vec![0, 100, 255]],
     };
-    pack(1, &[lexicon.to_section(), depth.to_section()])
+    [lexicon.to_section(), depth.to_section()]
 }
 
 /// The same for scores behind a recoder, and for depth behind it.
@@ -270,9 +305,10 @@ fn tiny_projection_pack() -> Vec<u8> {
     pack(3, &[depth.to_section(), projection.to_section()])
 }
 
-fn tiny_packs() -> [Vec<u8>; 4] {
+fn tiny_packs() -> [Vec<u8>; 5] {
     [
         tiny_pack(),
+        tiny_phrases_pack(),
         tiny_projection_pack(),
         tiny_scores_pack(Scoring::Graded(vec![200, -700])),
         tiny_scores_pack(Scoring::Vote),
@@ -431,6 +467,11 @@ fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
                 // Some ends of words.
                 fields.extend((0..2).map(|i| (section + 64 + 4 * i, 4)));
             }
+            b"PHRS" => {
+                fields.extend((0..size_of::<PhrasesHead>() / 4).map(|i| (section + 4 * i, 4)));
+                // The words of some phrases.
+                fields.extend((0..4).map(|i| (section + 64 + 2 * i, 2)));
+            }
             b"PROJ" => {
                 fields.extend((0..size_of::<ProjectionHead>() / 4).map(|i| (section + 4 * i, 4)));
                 // An entry.
@@ -500,6 +541,7 @@ fn duplicate_and_empty_sections_are_handled() {
         SCORES_TAG,
         RECODER_TAG,
         PROJECTION_TAG,
+        PHRASES_TAG,
     ] {
         for length in 0..50 {
             assert!(parse_and_use(&pack(1, &[(tag, vec![0; length])])).is_err());
@@ -542,7 +584,12 @@ fn vector_releases_are_read_from_any_bytes() {
     let mechanism = Embedding::new(5, 0, Noise::Laplace, Epsilon::MAX).expect("in range");
     let mut good = vec![0; mechanism.release_bytes()];
     mechanism
-        .release(&[0.5; 5], &mut FixedEntropy::new(&[1; 32]), &mut good)
+        .release(
+            Grant::unrecorded(Epsilon::MAX),
+            &[0.5; 5],
+            &mut FixedEntropy::new(&[1; 32]),
+            &mut good,
+        )
         .expect("entropy");
     let whole = VectorRelease::from_bytes(&good).expect("a release");
     for bit in 0..good.len() * 8 {
@@ -600,6 +647,68 @@ fn text_of_any_kind_is_one_sentence() {
     assert_eq!(vector, [0.0; 16]);
 }
 
+/// A text is its sentences, as far as there is room.
+#[test]
+fn text_is_pushed_sentence_by_sentence() {
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let mut whole: Document<'_, 3> = Document::new(&pack).expect("candidates");
+    let mut single: Document<'_, 3> = Document::new(&pack).expect("candidates");
+    assert_eq!(whole.push_text(b"The dog\xff sleeps. Tea? --- "), Ok(2));
+    single
+        .push_sentence_lossy(b"The dog\xff sleeps.")
+        .expect("room");
+    single.push_sentence("Tea?").expect("room");
+    assert_eq!(whole.sentences(), 2);
+    assert_eq!(levels_of(&whole), levels_of(&single));
+
+    whole.clear();
+    single.clear();
+    assert_eq!(whole.push_text(b""), Ok(0));
+    assert_eq!(whole.push_text("One. Two. Three. Four.".as_bytes()), Ok(3));
+    assert_eq!(whole.push_text(b"Five."), Ok(0));
+    for sentence in ["One.", "Two.", "Three."] {
+        single.push_sentence(sentence).expect("room");
+    }
+    assert_eq!(levels_of(&whole), levels_of(&single));
+}
+
+/// Phrases that no sentence could find, or that would be found twice, are refused.
+#[test]
+fn phrases_are_pairs_of_known_words_in_order() {
+    let lexicon = LexiconParts::of_vectors(vec![vec![1], vec![2]], 0);
+    let parsed = |pairs: Vec<[u16; 2]>, first: &LexiconParts| {
+        let phrases = PhrasesParts {
+            weights: vec![1; pairs.len()],
+            vectors: vec![vec![5]; pairs.len()],
+            pairs,
+        };
+        parse_and_use(&pack(1, &[first.to_section(), phrases.to_section()]))
+    };
+    assert_eq!(
+        parsed(vec![[0, 0], [0, 1], [1, 0], [1, 1]], &lexicon),
+        Ok(())
+    );
+    let refused = |pairs, part| {
+        let error = parsed(pairs, &lexicon)
+            .expect_err("a bad section")
+            .to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    refused(vec![[0, 1], [0, 1]], "ascending");
+    refused(vec![[1, 0], [0, 1]], "ascending");
+    refused(vec![[0, 2]], "does not have");
+    refused(vec![[2, 0]], "does not have");
+    refused(vec![], "number of phrases is 0");
+    let phrases = PhrasesParts {
+        pairs: vec![[0, 1]],
+        weights: vec![1],
+        vectors: vec![vec![5]],
+    };
+    let alone = pack(1, &[phrases.to_section(), lexicon.to_section()]);
+    let error = Pack::parse(&alone).expect_err("a bad order").to_string();
+    assert!(error.contains("no lexicon before it"), "{error}");
+}
+
 /// Coordinates are integers within ±32767 times 2^exponent, also for a word vector of −128.
 #[test]
 fn extreme_word_vectors_stay_in_range() {
@@ -610,6 +719,18 @@ fn extreme_word_vectors_stay_in_range() {
     for (word, fixed) in [("dog", 127 * 256), ("the", -127 * 256 - 255)] {
         lexicon.sentence_vector(word, &mut vector).expect("one");
         assert_eq!(vector, [fixed as f32 / 256.0], "{word}");
+    }
+    // A phrase can weigh more than its words.
+    let phrases = tiny_phrases_pack();
+    let lexicon = Pack::parse(&phrases).expect("a pack").lexicon();
+    for (words, fixed) in [
+        ("dog the", 32_767),
+        ("the dog", -32_767),
+        ("dog dog", 32_587),
+    ] {
+        let lexicon = lexicon.expect("a lexicon");
+        lexicon.sentence_vector(words, &mut vector).expect("one");
+        assert_eq!(vector, [fixed as f32 / 256.0], "{words}");
     }
 }
 
@@ -765,7 +886,11 @@ fn documents_need_no_heap_whatever_the_candidates() {
                     let _ = document.push_sentence("She isn’t in the GARDEN");
                 }
                 document
-                    .release(Epsilon::MAX, rule, &mut FixedEntropy::new(&[7; 32]))
+                    .release(
+                        Grant::unrecorded(Epsilon::MAX),
+                        rule,
+                        &mut FixedEntropy::new(&[7; 32]),
+                    )
                     .expect("entropy");
             }
             if let Ok(vocabulary) = Vocabulary::new(&pack) {
@@ -782,7 +907,14 @@ fn documents_need_no_heap_whatever_the_candidates() {
                 let mut out = [0; VectorRelease::bytes(1024)];
                 let entropy = &mut FixedEntropy::new(&[7; 32]);
                 Embedding::projected(projection, 1, noise, Epsilon::MAX)
-                    .and_then(|mechanism| mechanism.release(&[0.25; 3], entropy, &mut out))
+                    .and_then(|mechanism| {
+                        mechanism.release(
+                            Grant::unrecorded(mechanism.laplace().epsilon()),
+                            &[0.25; 3],
+                            entropy,
+                            &mut out,
+                        )
+                    })
                     .expect("a projection of the tests");
             }
         });

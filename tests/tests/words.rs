@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use undertone::certificate::certified_table;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, LaplaceError, Sensitivity};
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{BagRelease, ReleaseFormatError};
 use undertone_core::rng::rand_core::Rng;
@@ -368,7 +369,7 @@ fn released(mechanism: WordMechanism) -> Vec<u8> {
         let written = bag.release(
             6,
             mechanism,
-            epsilon(2_000_000),
+            Grant::unrecorded(epsilon(2_000_000)),
             &mut FixedEntropy::new(&[9; 32]),
             &mut out,
         );
@@ -641,14 +642,25 @@ fn refusals_write_nothing_and_keep_the_words() {
         let e = epsilon(1_000_000);
         for mechanism in MECHANISMS {
             for size in [0, MAX_BAG_SIZE + 1, u16::MAX] {
-                let refused =
-                    bag.release(size, mechanism, e, &mut FixedEntropy::new(&seed), &mut out);
+                let refused = bag.release(
+                    size,
+                    mechanism,
+                    Grant::unrecorded(e),
+                    &mut FixedEntropy::new(&seed),
+                    &mut out,
+                );
                 assert_eq!(refused, Err(WordsError::Size { found: size.into() }));
             }
             for (size, length) in [(1, 0), (1, 25), (MAX_BAG_SIZE, 535)] {
                 let needed = BagRelease::bytes(size);
                 let short = &mut out[..length];
-                let refused = bag.release(size, mechanism, e, &mut FixedEntropy::new(&seed), short);
+                let refused = bag.release(
+                    size,
+                    mechanism,
+                    Grant::unrecorded(e),
+                    &mut FixedEntropy::new(&seed),
+                    short,
+                );
                 assert_eq!(
                     refused,
                     Err(WordsError::Space {
@@ -658,7 +670,13 @@ fn refusals_write_nothing_and_keep_the_words() {
                 );
             }
             for bytes in [&[][..], &[0; 32]] {
-                let refused = bag.release(3, mechanism, e, &mut FixedEntropy::new(bytes), &mut out);
+                let refused = bag.release(
+                    3,
+                    mechanism,
+                    Grant::unrecorded(e),
+                    &mut FixedEntropy::new(bytes),
+                    &mut out,
+                );
                 assert_eq!(refused, Err(WordsError::Entropy));
             }
         }
@@ -666,7 +684,7 @@ fn refusals_write_nothing_and_keep_the_words() {
         let refused = bag.release(
             3,
             MECHANISMS[2],
-            small,
+            Grant::unrecorded(small),
             &mut FixedEntropy::new(&seed),
             &mut out,
         );
@@ -685,7 +703,7 @@ fn refusals_write_nothing_and_keep_the_words() {
             let written = bag.release(
                 size,
                 MECHANISMS[0],
-                e,
+                Grant::unrecorded(e),
                 &mut FixedEntropy::new(&seed),
                 &mut out,
             );

@@ -113,18 +113,19 @@ struct Weights {
 }
 
 impl Weights {
-    /// N ≥ 2^13 magnitudes beside 0.
-    fn new(ratio: Ratio, last_magnitude: u32) -> Self {
-        let mut weights = Self {
-            sums: [0; STEPS],
-            flat: 0,
-            behind: 0,
-            total: 0,
-        };
+    const NONE: Self = Self {
+        sums: [0; STEPS],
+        flat: 0,
+        behind: 0,
+        total: 0,
+    };
+
+    /// Those of N ≥ 2^13 magnitudes beside 0. In place: returned by value they would be on the stack twice.
+    fn fill(&mut self, ratio: Ratio, last_magnitude: u32) {
         let mut weight = u128::from(FIRST_WEIGHT);
         let mut sum = 0;
         let mut copies = 1;
-        for slot in &mut weights.sums {
+        for slot in &mut self.sums {
             // Below 2^63.2 to the end: at most 17 times W_0 on either side.
             sum += copies * weight;
             copies = 2;
@@ -133,12 +134,10 @@ impl Weights {
         }
         let c = u128::from(ratio.constant());
         let last = (weight * c).div_ceil(((1u128 << 64) - c).max(1));
-        weights.behind = u64::from(last_magnitude).saturating_sub(STEPS as u64 - 1);
-        weights.flat = (2 * weight) as u64;
-        weights.total = sum
-            + u128::from(weights.behind.saturating_sub(1)) * u128::from(weights.flat)
-            + 2 * last;
-        weights
+        self.behind = u64::from(last_magnitude).saturating_sub(STEPS as u64 - 1);
+        self.flat = (2 * weight) as u64;
+        self.total =
+            sum + u128::from(self.behind.saturating_sub(1)) * u128::from(self.flat) + 2 * last;
     }
 
     /// The magnitude that a number below the total stands for. The same steps for every number.
@@ -157,16 +156,19 @@ impl Weights {
 }
 
 /// Adds noise to coordinates with F fractional bits, at most 2^`bound_bits` steps of the grid in magnitude.
-pub(super) fn add_noise<R: Rng + ?Sized>(
+// A call: the other law does without its weights.
+#[inline(never)]
+pub(super) fn add_noise<R: Rng + ?Sized, T: From<i32>>(
     ratio: Ratio,
     bound_bits: i32,
     coordinates: impl Iterator<Item = i64>,
     rng: &mut R,
-    out: &mut [i32],
+    out: &mut [T],
 ) {
     let bits = bound_bits.clamp(LEAST_BOX_BITS, MAX_GRID_BITS);
     let side = 1i64 << bits;
-    let weights = Weights::new(ratio, 2 << bits);
+    let mut weights = Weights::NONE;
+    weights.fill(ratio, 2 << bits);
     for (out, mut x) in out.iter_mut().zip(coordinates) {
         let mut word = rng.next_u64();
         let mut magnitude = weights.magnitude(below(rng, weights.total)) as i64;
@@ -175,7 +177,7 @@ pub(super) fn add_noise<R: Rng + ?Sized>(
         let sign = -((word & 1) as i64);
         // At most 2^21 + 1 + 2^22.
         let y = (x >> BITS_BELOW_GRID) + up + ((magnitude ^ sign) - sign);
-        *out = y.clamp(-side, side) as i32;
+        *out = (y.clamp(-side, side) as i32).into();
         word.zeroize();
         magnitude.zeroize();
         x.zeroize();
@@ -264,7 +266,8 @@ mod tests {
         for (dimension, epsilon, sensitivity) in parameters().step_by(11) {
             let h = grid(dimension, epsilon, sensitivity);
             let one_plus_rate = (1u64 << 32) + u64::from(rate(dimension, epsilon, sensitivity, h));
-            let weights = Weights::new(
+            let mut weights = Weights::NONE;
+            weights.fill(
                 ratio(dimension, epsilon, sensitivity, h),
                 2 << LEAST_BOX_BITS,
             );
@@ -323,7 +326,8 @@ mod tests {
     fn stored_weights_reach_the_floor() {
         for (dimension, epsilon, sensitivity) in parameters() {
             let h = grid(dimension, epsilon, sensitivity);
-            let weights = Weights::new(
+            let mut weights = Weights::NONE;
+            weights.fill(
                 ratio(dimension, epsilon, sensitivity, h),
                 2 << MAX_GRID_BITS,
             );

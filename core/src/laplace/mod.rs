@@ -315,12 +315,12 @@ impl Laplace {
 
     /// Adds noise to coordinates with F fractional bits, at most 2⁶¹ and 2^`bound_exponent` in magnitude;
     /// one for each `out`.
-    pub(crate) fn add_noise<R: Rng + ?Sized>(
+    pub(crate) fn add_noise<R: Rng + ?Sized, T: From<i32>>(
         &self,
         coordinates: impl Iterator<Item = i64>,
         bound_exponent: i32,
         rng: &mut R,
-        out: &mut [i32],
+        out: &mut [T],
     ) {
         match self.law {
             Law::Continuous => self.add_continuous(coordinates, rng, out),
@@ -331,15 +331,17 @@ impl Laplace {
         }
     }
 
+    // A call: the other law does without its buffers.
+    #[inline(never)]
     #[expect(
         clippy::float_arithmetic,
         reason = "noise is drawn independently of private data; its error is bounded"
     )]
-    fn add_continuous<R: Rng + ?Sized>(
+    fn add_continuous<R: Rng + ?Sized, T: From<i32>>(
         &self,
         mut coordinates: impl Iterator<Item = i64>,
         rng: &mut R,
-        out: &mut [i32],
+        out: &mut [T],
     ) {
         let mut sampler = Sampler::new();
         // (Δ/ε)·2^F, exact but for two roundings: Δ is at most 2^44 units.
@@ -353,7 +355,7 @@ impl Laplace {
                 *noise = round(factor * gaussian);
             }
             for ((out, noise), x) in out.iter_mut().zip(&noise).zip(&mut coordinates) {
-                *out = round_to_grid(x.wrapping_add(*noise));
+                *out = round_to_grid(x.wrapping_add(*noise)).into();
             }
         }
         noise.zeroize();

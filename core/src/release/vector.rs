@@ -84,8 +84,13 @@ impl<'a> VectorRelease<'a> {
         self.pack_id
     }
 
-    /// Writes the byte form, given as many `steps` as coordinates; `out` has [`VectorRelease::bytes`] bytes.
-    pub(crate) fn write(laplace: &Laplace, pack_id: [u8; 8], steps: &[i32], out: &mut [u8]) {
+    /// Writes the byte form but for the coordinates, and returns where they go; `out` has
+    /// [`VectorRelease::bytes`] bytes.
+    pub(crate) fn write_head<'o>(
+        laplace: &Laplace,
+        pack_id: [u8; 8],
+        out: &'o mut [u8],
+    ) -> &'o mut [I32] {
         let head = Head {
             mechanism: laplace.noise() as u8,
             rule: 0,
@@ -100,9 +105,7 @@ impl<'a> VectorRelease<'a> {
         for (to, from) in before.iter_mut().zip(fixed) {
             *to = from;
         }
-        for (to, from) in coordinates.as_chunks_mut().0.iter_mut().zip(steps) {
-            *to = from.to_le_bytes();
-        }
+        <[I32]>::mut_from_bytes(coordinates).unwrap_or_default()
     }
 
     /// Reads the byte form. Total on any bytes.

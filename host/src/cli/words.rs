@@ -14,6 +14,7 @@ use undertone::text::{WordFilter, read_word_list};
 use undertone::vocabulary::Vectors;
 use undertone::words;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::lexicon::Word;
 use undertone_core::pack::format::MAX_WORDS;
 use undertone_core::release::BagRelease;
@@ -329,7 +330,13 @@ impl ObfuscateArgs {
         mechanism: WordMechanism,
     ) -> Result<BagLine> {
         let own = filter.words(&document.text);
-        let bytes = words::release(vocabulary, own, self.words, mechanism, self.epsilon)?;
+        let bytes = words::release(
+            vocabulary,
+            own,
+            self.words,
+            mechanism,
+            Grant::unrecorded(self.epsilon),
+        )?;
         let release = BagRelease::from_bytes(&bytes).expect("a release was just written");
         let word = |index: u32| vocabulary.lexicon().word(index as usize);
         let mut words: Vec<String> = release

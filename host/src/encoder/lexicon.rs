@@ -92,14 +92,21 @@ pub(crate) fn digest(lexicon: &Lexicon<'_>) -> [u8; 32] {
         hash.update((word.len() as u64).to_le_bytes());
         hash.update(word);
         hash.update(weight.to_le_bytes());
-        hash.update(
-            vector
-                .iter()
-                .map(|x| x.cast_unsigned())
-                .collect::<Vec<u8>>(),
-        );
+        hash.update(bytes(vector));
+    }
+    for index in 0..lexicon.n_phrases() {
+        for word in lexicon.phrase(index).unwrap_or_default() {
+            hash.update((word as u64).to_le_bytes());
+        }
+        let (weight, vector) = lexicon.phrase_entry(index).unwrap_or_default();
+        hash.update(weight.to_le_bytes());
+        hash.update(bytes(vector));
     }
     hash.finalize().into()
+}
+
+fn bytes(vector: &[i8]) -> Vec<u8> {
+    vector.iter().map(|x| x.cast_unsigned()).collect()
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES};
 use undertone_core::pack::format::{
     ALIGNMENT, BOUNDARIES, DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, MAGIC,
-    MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_LAYERS, MAX_ROWS, MAX_WIDTH, MAX_WORDS, MINOR,
-    PROJECTION_TAG, ProjectionHead, RECODER_TAG, RecoderHead, SCORES_GRADED, SCORES_TAG,
-    SCORES_VOTE, ScoresHead,
+    MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH, MAX_WORDS,
+    MINOR, PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead, RECODER_TAG, RecoderHead,
+    SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
 use undertone_core::select::MAX_CANDIDATES;
@@ -82,6 +82,8 @@ pub struct LexiconData {
     pub exponent: i32,
     /// Word, weight, vector; in strictly ascending byte order of the words.
     pub words: Vec<(String, u16, Vec<i8>)>,
+    /// The indices of two words, weight, vector; in strictly ascending order of the indices.
+    pub phrases: Vec<([u16; 2], u16, Vec<i8>)>,
 }
 
 impl LexiconData {
@@ -93,9 +95,18 @@ impl LexiconData {
                 Some((lexicon.word(index)?.to_owned(), weight, vector.to_vec()))
             })
             .collect();
+        let phrases = (0..lexicon.n_phrases())
+            .filter_map(|index| {
+                let (weight, vector) = lexicon.phrase_entry(index)?;
+                // There are no more than 2^16 words.
+                let words = lexicon.phrase(index)?.map(|word| word as u16);
+                Some((words, weight, vector.to_vec()))
+            })
+            .collect();
         Self {
             exponent: lexicon.exponent(),
             words,
+            phrases,
         }
     }
 }
@@ -149,6 +160,9 @@ impl PackContents {
         }
         if let Some(lexicon) = &self.lexicon {
             sections.push((LEXICON_TAG, self.lexicon_section(lexicon)?));
+            if !lexicon.phrases.is_empty() {
+                sections.push((PHRASES_TAG, self.phrases_section(lexicon)?));
+            }
         }
         if let Some(projection) = &self.projection {
             sections.push((PROJECTION_TAG, self.projection_section(projection)?));
@@ -362,6 +376,31 @@ impl PackContents {
                 .flat_map(|(.., vector)| vector.iter().copied()),
         );
         section.array(text.bytes());
+        Ok(section.0)
+    }
+
+    fn phrases_section(&self, lexicon: &LexiconData) -> Result<Vec<u8>> {
+        let phrases = &lexicon.phrases;
+        limit("phrases", phrases.len(), 1, MAX_PHRASES as usize)?;
+        for (_, _, vector) in phrases {
+            limit(
+                "coordinates of a phrase",
+                vector.len(),
+                self.dimension,
+                self.dimension,
+            )?;
+        }
+        let mut section = Section::new(PhrasesHead {
+            phrases: (phrases.len() as u32).into(),
+            reserved: [0.into(); 3],
+        });
+        section.array(phrases.iter().map(|(words, ..)| words.map(U16::new)));
+        section.array(phrases.iter().map(|(_, weight, _)| U16::new(*weight)));
+        section.array(
+            phrases
+                .iter()
+                .flat_map(|(.., vector)| vector.iter().copied()),
+        );
         Ok(section.0)
     }
 }

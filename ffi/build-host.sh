@@ -1,0 +1,37 @@
+#!/bin/sh
+# Builds the host for C++ programs on servers and desktops, libundertone_host.a with its headers, first of
+# all undertone_host.h, into a folder.
+#
+#     ffi/build-host.sh FOLDER [arguments for cargo, such as --target T]
+#     c++ -std=c++17 -IFOLDER/include program.cpp FOLDER/libundertone_host.a -lpthread -ldl -lm
+#
+# It holds the C interface too, so link it in place of libundertone, not beside it.
+set -eu
+
+if [ $# -lt 1 ]; then
+    echo "usage: $0 FOLDER [arguments for cargo]" >&2
+    exit 2
+fi
+folder=$1
+shift
+
+mkdir -p "$folder/include/rust"
+messages=$folder/.cargo-messages
+trap 'rm -f "$messages"' EXIT
+"${CARGO:-cargo}" rustc --manifest-path "$(dirname "$0")/Cargo.toml" --lib --release --features cxx \
+    --crate-type staticlib --message-format json-render-diagnostics "$@" >"$messages"
+built=$(sed -n 's/.*"filenames":\["\([^"]*undertone_ffi\.[a-z]*\)".*/\1/p' "$messages")
+out=$(sed -n 's/.*"reason":"build-script-executed".*[/#]undertone-ffi[#@].*"out_dir":"\([^"]*\)".*/\1/p' "$messages")
+headers=$out/cxxbridge/include
+if [ ! -f "$built" ] || [ ! -d "$headers" ]; then
+    echo "$0: cargo did not say where the library and its header are" >&2
+    exit 1
+fi
+cp "$(dirname "$0")"/../include/undertone.h* "$folder/include"
+cp -L "$headers/undertone-ffi/src/bridge.rs.h" "$folder/include/undertone_host.h"
+cp -L "$headers/rust/cxx.h" "$folder/include/rust/cxx.h"
+# Beside, then renamed: a program that has the old library mapped keeps it.
+library=$folder/libundertone_host.a
+cp "$built" "$library.partial"
+mv "$library.partial" "$library"
+echo "$library"

@@ -1,0 +1,285 @@
+// A keyboard's suggestion engine. What is typed stays on the device: each finished sentence is added to sums
+// and forgotten. Every few sentences one private release leaves, which tells the server a topic, and with it
+// which suggestions to send; a ledger file limits what all releases of a day can tell.
+//
+//     keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E] [--every N] [--day N] [TEXT]
+//
+// Reads TEXT, or what is typed.
+
+#include <undertone.hpp>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#if UNDERTONE_LEDGER_FILE
+#include <unistd.h>
+#else
+#error "keyboard keeps its ledger in a POSIX file; elsewhere, use undertone::Ledger over storage of your own"
+#endif
+
+namespace {
+
+struct Options {
+    std::string pack;
+    std::string ledger;
+    std::string candidates;
+    std::string text;
+    std::string epsilon = "2";
+    std::string budget = "6";
+    unsigned every = 6;
+    // Days since 1970, in UTC: a clock that all of the app agrees on.
+    std::uint64_t day = static_cast<std::uint64_t>(std::time(nullptr)) / 86400;
+};
+
+int usage()
+{
+    std::fprintf(stderr,
+                 "usage: keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E] [--every N]\n"
+                 "                [--day N] [TEXT]\n"
+                 "\n"
+                 "  --pack FILE        what `undertone demo --save FILE` or `undertone pack` wrote, with a lexicon\n"
+                 "  --ledger FILE      where the budget is kept; made if it is not there\n"
+                 "  --candidates FILE  what `undertone candidates` printed, to show what the server learns\n"
+                 "  --epsilon E        spent on each release [2]\n"
+                 "  --budget E         for each day; an existing ledger keeps its own [6]\n"
+                 "  --every N          sentences in a release, 1 to %d [6]\n"
+                 "  --day N            days since 1970 [today]\n"
+                 "  TEXT               a file of typed text [standard input]\n",
+                 UNDERTONE_MAX_SENTENCES);
+    return 2;
+}
+
+/// A number of at most `most`.
+std::optional<std::uint64_t> number(const char *text, std::uint64_t most)
+{
+    if (*text < '0' || *text > '9') return std::nullopt;
+    char *end = nullptr;
+    errno = 0;
+    const unsigned long long value = std::strtoull(text, &end, 10);
+    if (*end != '\0' || errno != 0 || value > most) return std::nullopt;
+    return value;
+}
+
+std::optional<Options> parse(int argc, char **argv)
+{
+    Options options;
+    for (int i = 1; i < argc; i++) {
+        const std::string_view name = argv[i];
+        if (name.substr(0, 2) != "--") {
+            if (!options.text.empty()) return std::nullopt;
+            options.text = name;
+            continue;
+        }
+        if (++i == argc) return std::nullopt;
+        const char *value = argv[i];
+        if (name == "--pack") options.pack = value;
+        else if (name == "--ledger") options.ledger = value;
+        else if (name == "--candidates") options.candidates = value;
+        else if (name == "--epsilon") options.epsilon = value;
+        else if (name == "--budget") options.budget = value;
+        else if (name == "--every") {
+            const auto every = number(value, UNDERTONE_MAX_SENTENCES);
+            if (!every || *every == 0) return std::nullopt;
+            options.every = static_cast<unsigned>(*every);
+        } else if (name == "--day") {
+            const auto day = number(value, UINT64_MAX);
+            if (!day) return std::nullopt;
+            options.day = *day;
+        } else return std::nullopt;
+    }
+    if (options.pack.empty() || options.ledger.empty()) return std::nullopt;
+    return options;
+}
+
+/// Says what could not be done, and why.
+bool failed(const std::string &what, undertone::Status status)
+{
+    if (status.ok()) return false;
+    std::fprintf(stderr, "keyboard: %s: %s", what.c_str(), status.message());
+    if (status.system_error() != 0) std::fprintf(stderr, ": %s", std::strerror(status.system_error()));
+    std::fprintf(stderr, "\n");
+    return true;
+}
+
+/// Micro-units as a decimal number.
+std::string epsilon_text(std::uint64_t micro)
+{
+    std::string text = std::to_string(micro / 1000000);
+    const std::string fraction = std::to_string(1000000 + micro % 1000000).substr(1);
+    const std::size_t digits = fraction.find_last_not_of('0');
+    if (digits != std::string::npos) text += "." + fraction.substr(0, digits + 1);
+    return text;
+}
+
+std::string hexadecimal(const std::uint8_t *bytes, std::size_t len)
+{
+    std::string text;
+    for (std::size_t i = 0; i < len; i++) {
+        char pair[3];
+        std::snprintf(pair, sizeof pair, "%02x", static_cast<unsigned>(bytes[i]));
+        text += pair;
+    }
+    return text;
+}
+
+/// What the server knows of each candidate.
+struct Candidate {
+    std::string name;
+    std::string excerpt;
+};
+
+/// Reads what `undertone candidates` printed: the pack's identifier, then a line for each candidate.
+std::optional<std::vector<Candidate>> read_candidates(const std::string &path, const undertone::Pack::Id &pack)
+{
+    std::ifstream file(path);
+    std::string line;
+    if (!file || !std::getline(file, line)) {
+        std::fprintf(stderr, "keyboard: cannot read %s\n", path.c_str());
+        return std::nullopt;
+    }
+    if (line != "# pack " + hexadecimal(pack.data(), pack.size())) {
+        std::fprintf(stderr, "keyboard: %s is not of this pack; `undertone candidates` writes it\n", path.c_str());
+        return std::nullopt;
+    }
+    std::vector<Candidate> candidates;
+    while (std::getline(file, line)) {
+        const std::size_t first = line.find('\t');
+        const std::size_t second = first == std::string::npos ? first : line.find('\t', first + 1);
+        if (second == std::string::npos || line.substr(0, first) != std::to_string(candidates.size())) {
+            std::fprintf(stderr, "keyboard: %s: line %zu is not a candidate\n", path.c_str(), candidates.size() + 2);
+            return std::nullopt;
+        }
+        candidates.push_back({line.substr(first + 1, second - first - 1), line.substr(second + 1)});
+    }
+    return candidates;
+}
+
+class Keyboard {
+public:
+    Keyboard(undertone::Document document, undertone::LedgerFile ledger, std::vector<Candidate> candidates,
+             undertone::Epsilon epsilon, const Options &options)
+        : document_(std::move(document)), ledger_(std::move(ledger)), candidates_(std::move(candidates)),
+          epsilon_(epsilon), every_(options.every), day_(options.day)
+    {
+    }
+
+    /// What was typed, and whether it is complete: sent, or at its end.
+    bool type(std::string_view text, bool complete)
+    {
+        typed_ += text;
+        std::size_t done = 0;
+        while (const auto sentence = complete ? undertone::next_sentence(typed_, done)
+                                              : undertone::next_finished_sentence(typed_, done)) {
+            if (!finish(*sentence)) return false;
+            done = static_cast<std::size_t>(sentence->data() - typed_.data()) + sentence->size();
+        }
+        typed_.erase(0, complete ? typed_.size() : done);
+        return true;
+    }
+
+private:
+    bool finish(std::string_view sentence)
+    {
+        if (failed("a sentence", document_.push_sentence(sentence))) return false;
+        if (++sentences_ < every_) return true;
+        sentences_ = 0;
+        return upload();
+    }
+
+    /// Only full documents leave, so that the number of releases tells no more than their number of sentences.
+    bool upload()
+    {
+        // Before anything is drawn, the ledger's file says that it is spent.
+        auto grant = ledger_.spend(epsilon_, day_);
+        if (grant.status().code() == UNDERTONE_LEDGER_EXHAUSTED) {
+            std::printf("%u sentences finished, but the budget of the day is used up: nothing leaves\n\n", every_);
+            std::fflush(stdout);
+            return !failed("the document", document_.reset());
+        }
+        if (failed("the ledger", grant.status())) return false;
+        const auto release = document_.release(*std::move(grant));
+        if (failed("the release", release.status())) return false;
+        show(*release);
+        return true;
+    }
+
+    void show(const undertone::Release &release)
+    {
+        std::printf("%u sentences finished\n", every_);
+        std::printf("  leaves the device   %s\n", hexadecimal(release.data(), release.size()).c_str());
+        const auto content = undertone::read_release(release);
+        if (content && content->candidate < candidates_.size()) {
+            const Candidate &candidate = candidates_[content->candidate];
+            std::printf("  the server learns   %s, as in \"%s\"\n", candidate.name.c_str(), candidate.excerpt.c_str());
+        } else if (content) {
+            std::printf("  the server learns   candidate %" PRIu32 "\n", content->candidate);
+        }
+        if (const auto left = ledger_.remaining(day_))
+            std::printf("  left for the day    epsilon %s\n", epsilon_text(*left).c_str());
+        std::printf("\n");
+        std::fflush(stdout);
+    }
+
+    undertone::Document document_;
+    undertone::LedgerFile ledger_;
+    std::vector<Candidate> candidates_;
+    undertone::Epsilon epsilon_;
+    unsigned every_;
+    std::uint64_t day_;
+    std::string typed_;
+    unsigned sentences_ = 0;
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const auto options = parse(argc, argv);
+    if (!options) return usage();
+
+    const auto epsilon = undertone::Epsilon::parse(options->epsilon);
+    if (failed("--epsilon " + options->epsilon, epsilon.status())) return 2;
+    const auto budget = undertone::Epsilon::parse(options->budget);
+    if (failed("--budget " + options->budget, budget.status())) return 2;
+
+    auto pack = undertone::Pack::open(options->pack);
+    if (failed(options->pack, pack.status())) return 1;
+    auto document = undertone::Document::create(*pack);
+    if (failed(options->pack, document.status())) return 1;
+    auto ledger = undertone::LedgerFile::open_or_create(options->ledger, budget->micro());
+    if (failed(options->ledger, ledger.status())) return 1;
+    std::vector<Candidate> candidates;
+    if (!options->candidates.empty()) {
+        const auto id = pack->id();
+        if (failed(options->pack, id.status())) return 1;
+        auto read = read_candidates(options->candidates, *id);
+        if (!read) return 1;
+        candidates = std::move(*read);
+    }
+
+    std::ifstream file;
+    if (!options->text.empty()) {
+        file.open(options->text);
+        if (!file) {
+            std::fprintf(stderr, "keyboard: cannot read %s\n", options->text.c_str());
+            return 1;
+        }
+    }
+    std::istream &input = options->text.empty() ? std::cin : file;
+    // Who types at a terminal sends each line.
+    const bool sent = options->text.empty() && isatty(STDIN_FILENO) == 1;
+    if (sent) std::printf("Type; a line is a message. End with Ctrl-D.\n\n");
+
+    Keyboard keyboard(*std::move(document), *std::move(ledger), std::move(candidates), *epsilon, *options);
+    for (std::string line; std::getline(input, line);)
+        if (!keyboard.type(line + '\n', sent)) return 1;
+    return keyboard.type("", true) ? 0 : 1;
+}

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Installs undertone for C, C++ and Java: libraries, headers, a package for CMake and one for pkg-config.
+#
+#     ffi/install.sh PREFIX
+#
+# Wants cargo and a C compiler, and for the Java classes javac 8 or newer. No file names PREFIX, so the
+# folder can be moved, and a packager installs to "$DESTDIR/usr".
+set -eu
+
+if [ $# -ne 1 ]; then
+    echo "usage: $0 PREFIX" >&2
+    exit 2
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+prefix=$(cd "$1" && pwd)
+
+# Everything is made beside and renamed at the end: who uses an older copy keeps it.
+stage=$prefix/.undertone.partial
+rm -rf "$stage"
+trap 'rm -rf "$stage"' EXIT
+mkdir -p "$stage/include" "$stage/lib/pkgconfig" "$stage/lib/cmake/undertone"
+
+"$here/build-lib.sh" "$stage/lib" static >/dev/null
+"$here/build-lib.sh" "$stage/lib" shared --features jni >/dev/null
+
+cp "$here"/../include/* "$stage/include"
+version=$(sed -n 's/^#define UNDERTONE_VERSION "\(.*\)"$/\1/p' "$here/../include/undertone.h")
+sed "s/@VERSION@/$version/" "$here/packaging/undertone.pc.in" >"$stage/lib/pkgconfig/undertone.pc"
+cp "$here/packaging/undertone-config.cmake" "$stage/lib/cmake/undertone"
+sed "s/@VERSION@/$version/" "$here/packaging/undertone-config-version.cmake.in" \
+    >"$stage/lib/cmake/undertone/undertone-config-version.cmake"
+
+if command -v javac >/dev/null; then
+    mkdir -p "$stage/share/java"
+    "$here/java/build-jar.sh" "$stage/share/java/undertone.jar" >/dev/null
+else
+    echo "no javac here, so no undertone.jar" >&2
+fi
+
+cd "$stage"
+find . -type d -exec mkdir -p "$prefix/{}" \;
+find . ! -type d | sort | while read -r file; do
+    mv "$file" "$prefix/$file"
+    echo "$prefix/${file#./}"
+done

@@ -1,0 +1,135 @@
+package dev.undertone;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * A private document: sentences go in, one private release comes out, and the document is empty again.
+ *
+ * <p>It lives outside the Java heap, and holds counts or sums, never a sentence. Close it to wipe it; its
+ * memory goes with the object. Threads may share a document, which they then use in turn.
+ */
+public final class Document implements AutoCloseable {
+    /** The most sentences in a document. */
+    public static final int MAX_SENTENCES = 128;
+
+    /** Whose bytes the document reads: held as long as the document is. */
+    private final Pack pack;
+
+    private final ByteBuffer memory;
+    private boolean closed;
+
+    /**
+     * An empty document for the candidates of a pack.
+     *
+     * @throws UndertoneException if the pack has no candidates, or more than a document can hold
+     */
+    public Document(Pack pack) {
+        this.pack = pack;
+        ByteBuffer packMemory = pack.memory;
+        memory = ByteBuffer.allocateDirect(Native.documentMemory());
+        Native.check(Native.documentInit(memory, packMemory));
+    }
+
+    private ByteBuffer open() {
+        if (closed) {
+            throw new IllegalStateException("the document is closed");
+        }
+        return memory;
+    }
+
+    /**
+     * Adds one sentence by its embedding. Any floats: a coordinate that is not finite counts as 0. It must come
+     * from the encoder that the pack names, which must have seen this sentence alone.
+     *
+     * @throws UndertoneException if it has not {@link Pack#dimension} coordinates, or the document is full; the
+     *     document is unchanged then
+     */
+    public synchronized void push(float[] embedding) {
+        if (embedding == null) {
+            throw new NullPointerException("embedding");
+        }
+        Native.check(Native.documentPush(open(), embedding));
+    }
+
+    /**
+     * Adds one sentence by its text, through the lexicon in the pack. Any text: a surrogate without its other
+     * half separates words. A sentence without a known word counts as the zero vector.
+     *
+     * @throws UndertoneException if the pack has no lexicon, or the document is full; the document is unchanged
+     *     then
+     */
+    public synchronized void pushSentence(String sentence) {
+        byte[] text = sentence.getBytes(StandardCharsets.UTF_8);
+        try {
+            Native.check(Native.documentPushSentence(open(), text));
+        } finally {
+            Arrays.fill(text, (byte) 0);
+        }
+    }
+
+    /**
+     * Adds the sentences of a text, as many as there is room for, through the lexicon in the pack. Any text, as for
+     * {@link #pushSentence}.
+     *
+     * @return how many were added; it must not leave the device, because it is private
+     * @throws UndertoneException if the pack has no lexicon; the document is unchanged then
+     */
+    public synchronized int pushText(String text) {
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        try {
+            return Native.checked(Native.documentPushText(open(), bytes));
+        } finally {
+            Arrays.fill(bytes, (byte) 0);
+        }
+    }
+
+    /** Forgets all sentences and wipes what they left. */
+    public synchronized void reset() {
+        Native.check(Native.documentReset(open()));
+    }
+
+    /** {@link #release(Grant, Rule)} by {@link Rule#PERMUTE_AND_FLIP}. */
+    public Release release(Grant grant) {
+        return release(grant, Rule.PERMUTE_AND_FLIP);
+    }
+
+    /**
+     * Draws the release of the document and forgets all its sentences.
+     *
+     * <p>The release is epsilon-differentially private for one sentence exchanged, epsilon/2 for one sentence
+     * more or less, for any pack. Releases of the same sentences add up. The pack, epsilon and the rule must be
+     * chosen without looking at the document. A document without sentences releases a uniformly random
+     * candidate.
+     *
+     * @throws UndertoneException if the grant was spent; the sentences are still there then
+     */
+    public synchronized Release release(Grant grant, Rule rule) {
+        ByteBuffer document = open();
+        byte[] entropy = Native.entropy();
+        byte[] release = new byte[Release.BYTES];
+        try {
+            synchronized (grant) {
+                Native.check(Native.documentRelease(document, grant.memory, rule.number, entropy, release));
+            }
+        } finally {
+            Arrays.fill(entropy, (byte) 0);
+        }
+        return new Release(release);
+    }
+
+    /** Wipes the document, which cannot be used afterwards. Closing it again does nothing. */
+    @Override
+    public synchronized void close() {
+        if (!closed) {
+            closed = true;
+            Native.check(Native.documentReset(memory));
+        }
+    }
+
+    /** The pack that the document was made from. */
+    public Pack pack() {
+        return pack;
+    }
+}

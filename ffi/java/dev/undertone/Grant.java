@@ -1,0 +1,27 @@
+package dev.undertone;
+
+import java.nio.ByteBuffer;
+
+/** Permission to spend an epsilon once: every release takes one, of a {@link Ledger} or unrecorded. */
+public final class Grant {
+    /** Used under the monitor of this object. */
+    final ByteBuffer memory;
+
+    /** Made of memory that the native side made a grant in. */
+    Grant(ByteBuffer memory) {
+        this.memory = memory;
+    }
+
+    /**
+     * A grant that no ledger knows of, for apps that count what they spend elsewhere, and for public text.
+     * Releases of the same sentences add up.
+     *
+     * @param epsilonMicro epsilon in micro-units, 1 to 1,000,000,000; {@link Undertone#epsilonMicro} reads text
+     * @throws UndertoneException if it is less or more
+     */
+    public static Grant unrecorded(long epsilonMicro) {
+        ByteBuffer memory = ByteBuffer.allocateDirect(Native.grantMemory());
+        Native.check(Native.grantUnrecorded(memory, epsilonMicro));
+        return new Grant(memory);
+    }
+}

@@ -1,0 +1,216 @@
+package dev.undertone;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+
+/**
+ * A privacy budget: so much epsilon in every window of time, kept in a file that survives a power cut. What
+ * was spent stays spent.
+ *
+ * <p>The file is locked until the ledger is closed; nothing else in the program may open it, because systems
+ * drop the lock then. One ledger for each kind of promise. Not covered: a file that is restored from a backup (on
+ * Android keep it in {@code Context.getNoBackupFilesDir}), a device that is cloned, a clock that is set forward.
+ */
+public final class Ledger implements AutoCloseable {
+    private static final int IMAGE_BYTES = 128;
+    private static final int RECORD_BYTES = 64;
+
+    /** Files of open ledgers: to open one again, and close it, would drop the lock on POSIX systems. */
+    private static final Set<Path> OPEN = new HashSet<>();
+
+    private final Path file;
+    private final FileChannel channel;
+    private final ByteBuffer memory;
+
+    private Ledger(Path file, FileChannel channel) throws IOException {
+        this.file = file;
+        this.channel = channel;
+        memory = ByteBuffer.allocateDirect(Native.ledgerMemory());
+        Native.check(Native.ledgerInit(memory, stored(), Native.entropy()));
+    }
+
+    /**
+     * Opens a ledger that exists. An app that released before uses this: a ledger that is gone must not become
+     * a fresh budget.
+     *
+     * @throws IOException if there is no such file, another program or object has it open, or it cannot be read
+     * @throws UndertoneException if it is not a ledger
+     */
+    public static Ledger open(Path file) throws IOException {
+        Path path = file.toRealPath();
+        synchronized (OPEN) {
+            if (!OPEN.add(path)) {
+                throw inUse(file);
+            }
+        }
+        FileChannel channel = null;
+        Ledger ledger = null;
+        try {
+            channel = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
+            lock(channel, file);
+            ledger = new Ledger(path, channel);
+            return ledger;
+        } finally {
+            if (ledger == null) {
+                free(path, channel);
+            }
+        }
+    }
+
+    private static IOException inUse(Path file) {
+        return new IOException("the ledger " + file + " is in use: close the other Ledger, or the other program");
+    }
+
+    private static void free(Path path, FileChannel channel) throws IOException {
+        try {
+            if (channel != null) {
+                channel.close();
+            }
+        } finally {
+            synchronized (OPEN) {
+                OPEN.remove(path);
+            }
+        }
+    }
+
+    /**
+     * Opens a ledger, or makes one if there is no file. The budget of one that exists stays as it is.
+     *
+     * @param budgetMicro epsilon for every window in micro-units, at least 1
+     * @throws IOException as {@link #open}, or if the file cannot be written
+     * @throws UndertoneException if the file is not a ledger, or the budget is none
+     */
+    public static Ledger openOrCreate(Path file, long budgetMicro) throws IOException {
+        if (!Files.exists(file)) {
+            create(file.toAbsolutePath(), budgetMicro);
+        }
+        return open(file);
+    }
+
+    private static void create(Path file, long budgetMicro) throws IOException {
+        byte[] image = new byte[IMAGE_BYTES];
+        Native.check(Native.ledgerCreate(budgetMicro, Native.entropy(), image));
+        // The move below replaces what is there, and could replace a ledger that another program spent from.
+        try (FileChannel creating = FileChannel.open(
+                file.resolveSibling(file.getFileName() + ".lock"),
+                StandardOpenOption.CREATE,
+                StandardOpenOption.WRITE)) {
+            lock(creating, file);
+            if (Files.exists(file)) {
+                return;
+            }
+            // Beside, then moved: a ledger is there as a whole or not at all.
+            Path partial = file.resolveSibling(file.getFileName() + ".partial");
+            try (FileChannel channel = FileChannel.open(
+                    partial,
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.TRUNCATE_EXISTING,
+                    StandardOpenOption.WRITE)) {
+                write(channel, image, 0);
+            }
+            Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
+            // Windows has no folders that can be synced.
+            if (File.separatorChar != '\\') {
+                try (FileChannel folder = FileChannel.open(file.getParent(), StandardOpenOption.READ)) {
+                    folder.force(true);
+                }
+            }
+        }
+    }
+
+    private static void lock(FileChannel channel, Path file) throws IOException {
+        FileLock lock;
+        try {
+            lock = channel.tryLock();
+        } catch (OverlappingFileLockException here) {
+            lock = null;
+        }
+        if (lock == null) {
+            throw inUse(file);
+        }
+    }
+
+    private static void write(FileChannel channel, byte[] bytes, long offset) throws IOException {
+        ByteBuffer left = ByteBuffer.wrap(bytes);
+        while (left.hasRemaining()) {
+            offset += channel.write(left, offset);
+        }
+        channel.force(true);
+    }
+
+    private byte[] stored() throws IOException {
+        // One byte more than a ledger has: a file that is too long is seen to be.
+        ByteBuffer bytes = ByteBuffer.allocate(IMAGE_BYTES + 1);
+        while (bytes.hasRemaining() && channel.read(bytes, bytes.position()) > 0) {
+            continue;
+        }
+        return Arrays.copyOf(bytes.array(), bytes.position());
+    }
+
+    private void check(long window) {
+        if (!channel.isOpen()) {
+            throw new IllegalStateException("the ledger is closed");
+        }
+        if (window < 0) {
+            throw new IllegalArgumentException("window " + window + " is negative");
+        }
+    }
+
+    /** The days since 1970, a window for a daily budget. */
+    public static long today() {
+        return System.currentTimeMillis() / 86_400_000;
+    }
+
+    /**
+     * What is left in a window, in micro-units. It is private if an epsilon was chosen by looking at a text.
+     *
+     * @param window a public number that does not go backwards, such as {@link #today}
+     * @throws UndertoneException if the ledger is of a later window
+     */
+    public synchronized long remaining(long window) {
+        check(window);
+        long[] micro = new long[1];
+        Native.check(Native.ledgerRemaining(memory, window, micro));
+        return micro[0];
+    }
+
+    /**
+     * Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes of
+     * the grant, and may be spent if this fails.
+     *
+     * @param epsilonMicro epsilon in micro-units, 1 to 1,000,000,000
+     * @param window a public number that does not go backwards, such as {@link #today}; one that is far in the
+     *     future locks the ledger until then
+     * @throws IOException if the file cannot be read or written
+     * @throws UndertoneException if less is left, the ledger is of a later window, or the file changed
+     */
+    public synchronized Grant spend(long epsilonMicro, long window) throws IOException {
+        check(window);
+        byte[] record = new byte[RECORD_BYTES];
+        long[] offset = new long[1];
+        Native.check(Native.ledgerReserve(memory, epsilonMicro, window, stored(), record, offset));
+        write(channel, record, offset[0]);
+        ByteBuffer grant = ByteBuffer.allocateDirect(Native.grantMemory());
+        Native.check(Native.ledgerGrant(memory, stored(), grant));
+        return new Grant(grant);
+    }
+
+    /** Gives the file free. Closing it again does nothing. */
+    @Override
+    public synchronized void close() throws IOException {
+        if (channel.isOpen()) {
+            free(file, channel);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package dev.undertone;
+
+import java.nio.ByteBuffer;
+import java.security.SecureRandom;
+
+/** The functions of the native library, in ffi/src/jni.rs. No argument may be null. */
+final class Native {
+    /** The ABI version that these classes were written for. */
+    private static final int ABI_VERSION = 1;
+
+    /** The system's generator, seeded by the system: whoever knows its bytes can undo the privacy. */
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    static {
+        System.loadLibrary("undertone");
+        if (abiVersion() != ABI_VERSION) {
+            throw new UnsatisfiedLinkError("the native library undertone has ABI version " + abiVersion()
+                    + ", these classes want " + ABI_VERSION + ": take both from the same version of undertone");
+        }
+    }
+
+    private Native() {}
+
+    /** The result of a call that returns a status with its sign changed if it fails. */
+    static int checked(int result) {
+        check(Math.max(-result, 0));
+        return result;
+    }
+
+    /** Throws what a status says, unless it is OK. */
+    static void check(int status) {
+        if (status != 0) {
+            throw new UndertoneException(status, statusMessage(status));
+        }
+    }
+
+    /** As many secret bytes as a call takes at most; who takes them wipes them if they must stay secret. */
+    static byte[] entropy() {
+        byte[] entropy = new byte[32];
+        RANDOM.nextBytes(entropy);
+        return entropy;
+    }
+
+    private static native int abiVersion();
+
+    static native String version();
+
+    static native String statusMessage(int status);
+
+    static native int epsilonParse(byte[] text);
+
+    static native int packMemory();
+
+    static native int packInit(ByteBuffer memory, ByteBuffer bytes);
+
+    static native int packDimension(ByteBuffer pack);
+
+    static native int packCandidates(ByteBuffer pack);
+
+    static native int packWords(ByteBuffer pack);
+
+    static native int packId(ByteBuffer pack, byte[] out);
+
+    static native int packEncoderDigest(ByteBuffer pack, byte[] out);
+
+    static native int packEncoderName(ByteBuffer pack, byte[] out);
+
+    static native int grantMemory();
+
+    static native int grantUnrecorded(ByteBuffer memory, long epsilonMicro);
+
+    static native int ledgerCreate(long budgetMicro, byte[] entropy, byte[] outImage);
+
+    static native int ledgerMemory();
+
+    static native int ledgerInit(ByteBuffer memory, byte[] image, byte[] entropy);
+
+    static native int ledgerRemaining(ByteBuffer ledger, long window, long[] outMicro);
+
+    static native int ledgerReserve(
+            ByteBuffer ledger, long epsilonMicro, long window, byte[] stored, byte[] outRecord, long[] outOffset);
+
+    static native int ledgerGrant(ByteBuffer ledger, byte[] readBack, ByteBuffer memory);
+
+    static native int documentMemory();
+
+    static native int documentInit(ByteBuffer memory, ByteBuffer pack);
+
+    static native int documentPush(ByteBuffer document, float[] embedding);
+
+    static native int documentPushSentence(ByteBuffer document, byte[] text);
+
+    static native int documentPushText(ByteBuffer document, byte[] text);
+
+    static native int documentReset(ByteBuffer document);
+
+    static native int documentRelease(
+            ByteBuffer document, ByteBuffer grant, int rule, byte[] entropy, byte[] out);
+
+    static native int releaseRead(byte[] bytes, long[] outFields, byte[] outPackId);
+}

@@ -1,0 +1,89 @@
+package dev.undertone;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * A pack: what the public side built and every device reads.
+ *
+ * <p>It holds nothing private and nothing that wants closing. One pack may be used by many threads at once.
+ */
+public final class Pack {
+    /** Read in place by the native side, so it must be held as long as the pack is. */
+    private final ByteBuffer bytes;
+
+    final ByteBuffer memory;
+
+    private Pack(ByteBuffer bytes) {
+        this.bytes = bytes;
+        memory = ByteBuffer.allocateDirect(Native.packMemory());
+        Native.check(Native.packInit(memory, bytes));
+    }
+
+    /**
+     * Checks the bytes of a pack and copies them.
+     *
+     * @throws UndertoneException if they are not a pack that this version reads
+     */
+    public static Pack copyOf(byte[] bytes) {
+        ByteBuffer copy = ByteBuffer.allocateDirect(bytes.length);
+        copy.put(bytes).flip();
+        return new Pack(copy);
+    }
+
+    /**
+     * Checks the remaining bytes of a direct buffer, such as a mapped file, and reads them where they are.
+     * They must not change as long as the pack or a document made from it is used: a mapped file must not be
+     * written to, but replaced.
+     *
+     * @throws IllegalArgumentException if the buffer is not direct
+     * @throws UndertoneException if they are not a pack that this version reads
+     */
+    public static Pack of(ByteBuffer bytes) {
+        if (!bytes.isDirect()) {
+            throw new IllegalArgumentException(
+                    "the buffer is not direct: map the file or use ByteBuffer.allocateDirect, or take Pack.copyOf");
+        }
+        return new Pack(bytes.slice());
+    }
+
+    /** The number of coordinates in an embedding. */
+    public int dimension() {
+        return Native.packDimension(memory);
+    }
+
+    /** The number of candidates that a release is drawn from; 0 if the pack has none. */
+    public int candidates() {
+        return Native.packCandidates(memory);
+    }
+
+    /** The number of words in the lexicon, which {@link Document#pushSentence} needs; 0 if there is none. */
+    public int words() {
+        return Native.packWords(memory);
+    }
+
+    /** The identifier of the pack, eight bytes, which a release carries. */
+    public byte[] id() {
+        byte[] id = new byte[Release.PACK_ID_BYTES];
+        Native.check(Native.packId(memory, id));
+        return id;
+    }
+
+    /** The name of the encoder whose embeddings the pack was built from. */
+    public String encoderName() {
+        byte[] name = new byte[33];
+        Native.check(Native.packEncoderName(memory, name));
+        int len = 0;
+        while (name[len] != 0) {
+            len++;
+        }
+        return new String(name, 0, len, StandardCharsets.UTF_8);
+    }
+
+    /** The digest that identifies that encoder, 32 bytes. */
+    public byte[] encoderDigest() {
+        byte[] digest = new byte[32];
+        Native.check(Native.packEncoderDigest(memory, digest));
+        return digest;
+    }
+}

@@ -1,0 +1,63 @@
+package dev.undertone;
+
+import java.util.Arrays;
+
+/** What leaves the device: it names one candidate of a pack, with the epsilon that was spent. */
+public final class Release {
+    /** The length of a release. */
+    public static final int BYTES = 24;
+
+    static final int PACK_ID_BYTES = 8;
+
+    private final byte[] bytes;
+    private final long[] fields = new long[3];
+    private final byte[] packId = new byte[PACK_ID_BYTES];
+
+    /**
+     * Reads a release, such as one that came from a device.
+     *
+     * @throws UndertoneException if the bytes are not a release that this version reads
+     */
+    public Release(byte[] bytes) {
+        this.bytes = bytes.clone();
+        Native.check(Native.releaseRead(this.bytes, fields, packId));
+    }
+
+    /** The bytes that are sent. */
+    public byte[] toBytes() {
+        return bytes.clone();
+    }
+
+    /**
+     * The index of the candidate drawn. Compare it with {@link Pack#candidates} if the release came from
+     * elsewhere: it can be forged.
+     */
+    public int candidate() {
+        return (int) fields[0];
+    }
+
+    /** The epsilon that was spent, in micro-units. */
+    public long epsilonMicro() {
+        return fields[1];
+    }
+
+    /** How the candidate was drawn. */
+    public Rule rule() {
+        return fields[2] == Rule.EXPONENTIAL.number ? Rule.EXPONENTIAL : Rule.PERMUTE_AND_FLIP;
+    }
+
+    /** The identifier of the pack whose candidates the index counts, as of {@link Pack#id}. */
+    public byte[] packId() {
+        return packId.clone();
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Release && Arrays.equals(bytes, ((Release) other).bytes);
+    }
+
+    @Override
+    public int hashCode() {
+        return Arrays.hashCode(bytes);
+    }
+}

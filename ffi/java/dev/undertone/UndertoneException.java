@@ -1,0 +1,21 @@
+package dev.undertone;
+
+/**
+ * A call was refused. The message says what is wrong and what to do; it never depends on what a private
+ * text says.
+ */
+public final class UndertoneException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    private final int status;
+
+    UndertoneException(int status, String message) {
+        super(message);
+        this.status = status;
+    }
+
+    /** The number behind the message, one of the UNDERTONE_ statuses in undertone.h. */
+    public int status() {
+        return status;
+    }
+}

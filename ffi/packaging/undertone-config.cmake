@@ -1,0 +1,28 @@
+# undertone::static and undertone::shared, and undertone::undertone, which is the static library unless
+# BUILD_SHARED_LIBS is on.
+
+# Found from the place of this file, so that the installed folder can be moved.
+get_filename_component(_undertone_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+
+foreach(_undertone_kind static shared)
+    if(NOT TARGET undertone::${_undertone_kind})
+        string(TOUPPER ${_undertone_kind} _undertone_type)
+        add_library(undertone::${_undertone_kind} ${_undertone_type} IMPORTED)
+        set_target_properties(undertone::${_undertone_kind} PROPERTIES
+            INTERFACE_INCLUDE_DIRECTORIES "${_undertone_prefix}/include"
+            IMPORTED_LOCATION "${_undertone_prefix}/lib/${CMAKE_${_undertone_type}_LIBRARY_PREFIX}undertone${CMAKE_${_undertone_type}_LIBRARY_SUFFIX}")
+    endif()
+endforeach()
+
+if(NOT TARGET undertone::undertone)
+    add_library(undertone::undertone INTERFACE IMPORTED)
+    if(BUILD_SHARED_LIBS)
+        set_target_properties(undertone::undertone PROPERTIES INTERFACE_LINK_LIBRARIES undertone::shared)
+    else()
+        set_target_properties(undertone::undertone PROPERTIES INTERFACE_LINK_LIBRARIES undertone::static)
+    endif()
+endif()
+
+unset(_undertone_kind)
+unset(_undertone_type)
+unset(_undertone_prefix)

@@ -1,0 +1,266 @@
+//! The host for C++: text becomes sentences, sentences become vectors, vectors a release; a release becomes
+//! what the server learns.
+//!
+//! `build-host.sh` writes the library and its header, `undertone_host.h`. Every failure is a
+//! `rust::Error` with the message of [`undertone::Error`].
+
+use std::fs;
+use std::path::Path;
+use std::prelude::rust_2024::*;
+use std::vec;
+
+use cxx::CxxString;
+use self_cell::self_cell;
+use undertone::candidates::Candidates as HostCandidates;
+use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
+use undertone::{Error, mechanism};
+use undertone_core::pack::Pack;
+use undertone_core::release::Release;
+use undertone_core::select::Rule as CoreRule;
+
+use crate::grant::{self, UndertoneGrant, grant_at};
+use crate::status::{Refusal, message};
+
+type Result<T> = std::result::Result<T, Problem>;
+
+/// What C++ catches as a `rust::Error`.
+#[derive(Debug, thiserror::Error)]
+enum Problem {
+    #[error(transparent)]
+    Host(#[from] Error),
+    #[error("the grant cannot be spent: {}", message(.0.0).to_string_lossy())]
+    Grant(Refusal),
+    #[error("{found} is not a rule; take Rule::PermuteAndFlip or Rule::Exponential")]
+    Rule { found: u8 },
+    #[error("cannot read the release: {0}")]
+    Release(undertone_core::release::ReleaseFormatError),
+}
+
+// Public for C++ only.
+#[allow(unreachable_pub)]
+#[cxx::bridge(namespace = "undertone::host")]
+mod interface {
+    /// How a candidate is drawn.
+    #[repr(u8)]
+    enum Rule {
+        /// The default: never worse than the exponential mechanism at the same epsilon.
+        PermuteAndFlip = 1,
+        /// For those who account in zCDP.
+        Exponential = 2,
+    }
+
+    /// What the server learns from a release.
+    struct Decoded {
+        /// The number of the candidate that was drawn.
+        candidate: u32,
+        /// Its name: a label of the public corpus, or the identifier of a public document.
+        name: String,
+        /// The label of the public document; empty if it has none.
+        label: String,
+        /// A public sentence that is typical of it.
+        excerpt: String,
+        /// Its public embedding.
+        embedding: Vec<f32>,
+        /// The epsilon that the device spent.
+        epsilon: String,
+    }
+
+    unsafe extern "C++" {
+        // All of the types that C++ sees of Rust, rust::Error among them.
+        include!("rust/cxx.h");
+        include!("undertone.h");
+
+        #[namespace = ""]
+        type undertone_grant = crate::grant::UndertoneGrant;
+    }
+
+    extern "Rust" {
+        /// A pack with the encoder it was built with. Its functions may run at the same time.
+        type Pipeline;
+
+        /// `pack`: a file. `model`: a folder with `model.onnx` and `tokenizer.json`, the encoder that the
+        /// pack was built with. `onnxruntime`: the shared library of ONNX Runtime; if empty, the one that
+        /// `ORT_DYLIB_PATH` names, else the built-in engine.
+        #[Self = "Pipeline"]
+        fn with_model(pack: &str, model: &str, onnxruntime: &str) -> Result<Box<Pipeline>>;
+
+        /// `pack`: a file with a lexicon, which is the encoder.
+        #[Self = "Pipeline"]
+        fn with_lexicon(pack: &str) -> Result<Box<Pipeline>>;
+
+        /// The number of coordinates of a sentence's vector.
+        fn dimension(self: &Pipeline) -> usize;
+
+        /// The name of the encoder.
+        fn encoder(self: &Pipeline) -> &str;
+
+        /// The vector of one sentence. Bytes that are not UTF-8 count as U+FFFD.
+        fn encode(self: &Pipeline, sentence: &CxxString) -> Result<Vec<f32>>;
+
+        /// Releases a text: splits it into sentences, of which the first 128 count, and encodes each alone.
+        /// Bytes that are not UTF-8 count as U+FFFD.
+        ///
+        /// The release is epsilon-differentially private for one sentence exchanged, epsilon/2 for one
+        /// sentence more or less (epsilon if the text has more than 128). Releases of the same text add up.
+        ///
+        /// `grant`: what may be spent, `undertone::Grant::capi()`. It is spent once all sentences are encoded.
+        ///
+        /// # Safety
+        /// `grant` is NULL or a grant of undertone.h, which nobody else uses.
+        unsafe fn release(
+            self: &Pipeline,
+            text: &CxxString,
+            grant: *mut undertone_grant,
+            rule: Rule,
+        ) -> Result<Vec<u8>>;
+
+        /// The sentences of a text.
+        fn sentences(text: &CxxString) -> Vec<String>;
+
+        /// The candidates of a pack, which the server keeps.
+        type Candidates;
+
+        /// `path`: the file that `undertone pack` wrote beside the pack.
+        #[Self = "Candidates"]
+        fn open(path: &str) -> Result<Box<Candidates>>;
+
+        /// The number of candidates.
+        fn count(self: &Candidates) -> usize;
+
+        /// What the server learns from a release of this pack.
+        fn decode(self: &Candidates, release: &[u8]) -> Result<Decoded>;
+    }
+}
+
+use interface::{Decoded, Rule};
+
+// SAFETY: C++ knows it by this name, as a type that it has no definition of.
+unsafe impl cxx::ExternType for UndertoneGrant {
+    type Id = cxx::type_id!("undertone_grant");
+    type Kind = cxx::kind::Opaque;
+}
+
+struct View<'a> {
+    pack: Pack<'a>,
+    encoder: Box<dyn Encoder + 'a>,
+}
+
+self_cell!(
+    /// The bytes of a pack and what looks into them.
+    struct Loaded {
+        owner: Vec<u8>,
+        #[covariant]
+        dependent: View,
+    }
+);
+
+struct Pipeline(Loaded);
+
+impl Pipeline {
+    fn open(
+        path: &str,
+        encoder: impl for<'a> FnOnce(&Pack<'a>) -> undertone::Result<Box<dyn Encoder + 'a>>,
+    ) -> Result<Box<Self>> {
+        let path = Path::new(path);
+        let bytes = fs::read(path).map_err(Error::io("read", path))?;
+        let loaded = Loaded::try_new(bytes, |bytes| {
+            let pack = Pack::parse(bytes).map_err(|problem| Error::Pack {
+                path: path.to_owned(),
+                problem,
+            })?;
+            let encoder = encoder(&pack)?;
+            mechanism::check_encoder(&pack, encoder.as_ref())?;
+            // What cannot be released from is refused here rather than at the first text.
+            mechanism::document(&pack)?;
+            Ok::<_, Error>(View { pack, encoder })
+        })?;
+        Ok(Box::new(Self(loaded)))
+    }
+
+    fn with_model(pack: &str, model: &str, onnxruntime: &str) -> Result<Box<Self>> {
+        Self::open(pack, |_| {
+            let library = Some(Path::new(onnxruntime));
+            Ok(Box::new(OnnxEncoder::open(Path::new(model), library)?))
+        })
+    }
+
+    fn with_lexicon(path: &str) -> Result<Box<Self>> {
+        Self::open(path, |pack| {
+            Ok(Box::new(LexiconEncoder::of_file(pack, Path::new(path))?))
+        })
+    }
+
+    fn encoder_dyn(&self) -> &dyn Encoder {
+        self.0.borrow_dependent().encoder.as_ref()
+    }
+
+    fn dimension(&self) -> usize {
+        self.encoder_dyn().dimension()
+    }
+
+    fn encoder(&self) -> &str {
+        &self.encoder_dyn().identity().name
+    }
+
+    fn encode(&self, sentence: &CxxString) -> Result<Vec<f32>> {
+        let mut vector = vec![0.0; self.dimension()];
+        self.encoder_dyn()
+            .encode(&sentence.to_string_lossy(), &mut vector)?;
+        Ok(vector)
+    }
+
+    /// # Safety
+    /// `grant` is null or a grant that the C interface made, which nobody else uses.
+    unsafe fn release(
+        &self,
+        text: &CxxString,
+        grant: *mut UndertoneGrant,
+        rule: Rule,
+    ) -> Result<Vec<u8>> {
+        // SAFETY: the caller's promise is the one that `grant_at` asks for.
+        let (grant, _) = unsafe { grant_at(grant) }.map_err(Problem::Grant)?;
+        let rule = CoreRule::from_number(rule.repr).ok_or(Problem::Rule { found: rule.repr })?;
+        let dimension = self.dimension();
+        let text = text.to_string_lossy();
+        let sentences = mechanism::sentences(&text);
+        let mut rows = vec![0.0; sentences.len() * dimension];
+        for (row, sentence) in rows.chunks_exact_mut(dimension).zip(sentences) {
+            self.encoder_dyn().encode(sentence, row)?;
+        }
+        let mut document = mechanism::document(&self.0.borrow_dependent().pack)?;
+        let grant = grant::spend(grant).map_err(Problem::Grant)?;
+        let release = mechanism::release(&mut document, &rows, dimension, grant, rule)?;
+        Ok(release.to_bytes().to_vec())
+    }
+}
+
+fn sentences(text: &CxxString) -> Vec<String> {
+    let text = text.to_string_lossy();
+    let sentences = undertone::text::sentences(&text);
+    sentences.into_iter().map(str::to_owned).collect()
+}
+
+struct Candidates(HostCandidates);
+
+impl Candidates {
+    fn open(path: &str) -> Result<Box<Self>> {
+        Ok(Box::new(Self(HostCandidates::read(Path::new(path))?)))
+    }
+
+    fn count(&self) -> usize {
+        self.0.entries.len()
+    }
+
+    fn decode(&self, release: &[u8]) -> Result<Decoded> {
+        let release = Release::from_bytes(release).map_err(Problem::Release)?;
+        let (candidate, embedding) = self.0.decode(&release)?;
+        Ok(Decoded {
+            candidate: release.candidate(),
+            name: candidate.id.clone(),
+            label: candidate.label.clone().unwrap_or_default(),
+            excerpt: candidate.excerpt.clone(),
+            embedding: embedding.to_vec(),
+            epsilon: release.epsilon().to_string(),
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! Grants.
+
+use core::ffi::c_void;
+
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
+
+use crate::epsilon;
+use crate::memory::{self, Extent, Handle};
+use crate::pack::UNDERTONE_HANDLE_ALIGNMENT;
+use crate::status::{Refusal, UNDERTONE_GRANT_SPENT, report};
+
+/// Bytes that are enough for an `undertone_grant` on every target.
+pub const UNDERTONE_GRANT_BYTES: usize = 32;
+
+const _: () = assert!(
+    memory::size::<UndertoneGrant>() <= UNDERTONE_GRANT_BYTES
+        && memory::alignment::<UndertoneGrant>() <= UNDERTONE_HANDLE_ALIGNMENT
+);
+
+/// Permission to spend an epsilon once: every release takes one. It lives in memory that the caller
+/// brings, which a later grant may use again.
+pub struct UndertoneGrant {
+    _opaque: (),
+}
+
+impl Handle for UndertoneGrant {
+    /// `None` once it is spent.
+    type Value = Option<Grant>;
+    const TAG: usize = 0x6772_616d;
+}
+
+/// The grant behind a handle, `None` if it was spent, and where the handle is.
+///
+/// # Safety
+/// `grant` is null or [`memory::size`] readable and writable bytes, which nobody else uses as long as the
+/// result lives.
+pub(crate) unsafe fn grant_at<'a>(
+    grant: *mut UndertoneGrant,
+) -> Result<(&'a mut Option<Grant>, Extent), Refusal> {
+    // SAFETY: the caller's promise is the one that `value` asks for.
+    let (value, extent) = unsafe { memory::value(grant) }?;
+    // SAFETY: the tag says that a grant was put there, which nobody else uses.
+    Ok((unsafe { &mut *value }, extent))
+}
+
+/// Spends a grant: the last thing before entropy is drawn, because nothing gives it back.
+pub(crate) fn spend(grant: &mut Option<Grant>) -> Result<Grant, Refusal> {
+    grant.take().ok_or(Refusal(UNDERTONE_GRANT_SPENT))
+}
+
+/// The bytes that a grant needs, at most `UNDERTONE_GRANT_BYTES`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_grant_size() -> usize {
+    memory::size::<UndertoneGrant>()
+}
+
+/// The alignment that a grant needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_grant_align() -> usize {
+    memory::alignment::<UndertoneGrant>()
+}
+
+/// Makes a grant that no ledger knows of, for apps that count what they spend elsewhere, and for public
+/// text. Releases of the same sentences add up.
+///
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_grant_size()`, aligned to
+/// `undertone_grant_align()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in micro-units,
+/// 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the handle,
+/// which lies in `memory` and must not be moved or copied.
+///
+/// There is nothing to free. If the call fails, `memory` may have been written to.
+///
+/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_SMALL`,
+/// `UNDERTONE_EPSILON_TOO_LARGE`.
+///
+/// Threads: any, with `memory` of their own. A grant is used by one thread at a time.
+///
+/// # Safety
+/// `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_grant_unrecorded(
+    memory: *mut c_void,
+    memory_len: usize,
+    epsilon_micro: u32,
+    out_grant: *mut *mut UndertoneGrant,
+) -> i32 {
+    report(|| {
+        let extents = [
+            memory::one(out_grant)?,
+            memory::room::<UndertoneGrant>(memory, memory_len)?,
+        ];
+        memory::all_disjoint(&extents)?;
+        let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
+        // SAFETY: `room` and `one` accepted the pointers, and they do not overlap; the caller says that
+        // they are writable.
+        unsafe { place_grant(memory, Grant::unrecorded(epsilon), out_grant) }
+    })
+}
+
+/// Makes a handle for a grant.
+///
+/// # Safety
+/// [`memory::room`] accepted `memory` and [`memory::one`] `out_grant`; both are writable, do not overlap, and
+/// nobody else uses them during the call.
+pub(crate) unsafe fn place_grant(
+    memory: *mut c_void,
+    grant: Grant,
+    out_grant: *mut *mut UndertoneGrant,
+) -> Result<(), Refusal> {
+    let make = |place: *mut Option<Grant>| {
+        // SAFETY: `memory::place` gives a writable and aligned place.
+        unsafe { place.write(Some(grant)) };
+        Ok(())
+    };
+    // SAFETY: the caller's promise. `make` writes a grant.
+    let handle = unsafe { memory::place(memory, make) }?;
+    // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
+    unsafe { out_grant.write(handle) };
+    Ok(())
+}

@@ -1,0 +1,634 @@
+//! The functions behind the Java classes in `ffi/java`: each calls the function of the C interface
+//! that it is named after and returns its status.
+//!
+//! Nothing is allocated here either. The memory of a handle is a direct buffer, which does not move
+//! and lives as long as the Java object that holds it. The classes see to it that no argument is null,
+//! that a handle is used by one thread at a time, and that a pack outlives its documents.
+
+use core::cell::Cell;
+use core::ffi::{c_char, c_void};
+use core::ptr;
+
+use jni_sys::{
+    JNI_ABORT, JNIEnv, jbyteArray, jclass, jfloatArray, jint, jlong, jlongArray, jobject, jsize,
+    jstring,
+};
+use zeroize::Zeroizing;
+
+use crate::document::{
+    UndertoneDocument, undertone_document_init, undertone_document_push,
+    undertone_document_push_sentence, undertone_document_push_text, undertone_document_release,
+    undertone_document_reset, undertone_document_size,
+};
+use crate::epsilon::undertone_epsilon_parse;
+use crate::grant::{UndertoneGrant, undertone_grant_size, undertone_grant_unrecorded};
+use crate::ledger::{
+    UNDERTONE_LEDGER_IMAGE_BYTES, UNDERTONE_LEDGER_RECORD_BYTES, UndertoneLedger,
+    undertone_ledger_create, undertone_ledger_grant, undertone_ledger_init,
+    undertone_ledger_remaining, undertone_ledger_reserve, undertone_ledger_size,
+};
+use crate::pack::{
+    UNDERTONE_ENCODER_DIGEST_BYTES, UNDERTONE_ENCODER_NAME_BYTES, UNDERTONE_HANDLE_ALIGNMENT,
+    UNDERTONE_PACK_ID_BYTES, UndertonePack, undertone_pack_candidates, undertone_pack_dimension,
+    undertone_pack_encoder_digest, undertone_pack_encoder_name, undertone_pack_id,
+    undertone_pack_init, undertone_pack_size, undertone_pack_words,
+};
+use crate::release::{UNDERTONE_RELEASE_BYTES, undertone_release_read};
+use crate::status::{UNDERTONE_OK, undertone_status_message};
+use crate::version::{undertone_abi_version, undertone_version};
+
+/// The virtual machine, as one call from it sees it.
+///
+/// Made of the first argument of such a call, and used with its other arguments, or with null for them,
+/// until it returns: that is what the unsafe calls in this file rely on.
+#[derive(Clone, Copy)]
+struct Vm(*mut JNIEnv);
+
+impl Vm {
+    /// The bytes of a direct buffer; null if it is not one.
+    fn buffer(self, buffer: jobject) -> (*mut u8, usize) {
+        if buffer.is_null() {
+            return (ptr::null_mut(), 0);
+        }
+        // SAFETY: `self.0` is valid for the call that it came with, and so is `buffer`.
+        let (start, capacity) = unsafe {
+            let calls = &(**self.0).v1_4;
+            (
+                (calls.GetDirectBufferAddress)(self.0, buffer),
+                (calls.GetDirectBufferCapacity)(self.0, buffer),
+            )
+        };
+        match usize::try_from(capacity) {
+            Ok(capacity) => (start.cast(), capacity),
+            Err(_) => (ptr::null_mut(), 0),
+        }
+    }
+
+    /// The aligned part of a direct buffer for a handle.
+    fn memory(self, buffer: jobject) -> (*mut c_void, usize) {
+        let (start, capacity) = self.buffer(buffer);
+        let skipped = start.addr().wrapping_neg() % UNDERTONE_HANDLE_ALIGNMENT;
+        match capacity.checked_sub(skipped) {
+            Some(rest) => (start.wrapping_add(skipped).cast(), rest),
+            None => (ptr::null_mut(), 0),
+        }
+    }
+
+    /// The handle in a direct buffer, valid or not.
+    fn handle<H>(self, buffer: jobject) -> *mut H {
+        let (memory, len) = self.memory(buffer);
+        // What was never large enough for a handle was never one.
+        if len < size_of::<usize>() {
+            ptr::null_mut()
+        } else {
+            memory.cast()
+        }
+    }
+
+    /// Runs `call` on the elements of an array, which it does not change. It must be short and not
+    /// call the virtual machine: the garbage collector may have to wait, so that no copy is made.
+    fn elements<T>(self, array: jobject, call: impl FnOnce(*const T, usize) -> i32) -> i32 {
+        if array.is_null() {
+            return call(ptr::null(), 0);
+        }
+        // SAFETY: `self.0` is valid for the call that it came with, and so is `array`, an array of
+        // `T` by the type of the Java method. Without memory `start` is null, which `call` refuses
+        // unless the array is empty; otherwise it is valid until it is given back.
+        unsafe {
+            let calls = &(**self.0).v1_4;
+            let count = (calls.GetArrayLength)(self.0, array);
+            let start = (calls.GetPrimitiveArrayCritical)(self.0, array, ptr::null_mut());
+            let status = call(start.cast(), usize::try_from(count).unwrap_or(0));
+            if !start.is_null() {
+                (calls.ReleasePrimitiveArrayCritical)(self.0, array, start, JNI_ABORT);
+            }
+            status
+        }
+    }
+
+    /// The bytes of an array of that length; otherwise an exception is thrown, and the bytes are zeroes,
+    /// which nothing takes for entropy.
+    fn secret(self, array: jbyteArray) -> Secret {
+        let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
+        // SAFETY: as in `elements`; the virtual machine checks the length.
+        unsafe {
+            ((**self.0).v1_4.GetByteArrayRegion)(
+                self.0,
+                array,
+                0,
+                SECRET_BYTES as jsize,
+                bytes.as_mut_ptr().cast(),
+            );
+        }
+        Secret {
+            bytes,
+            given: Cell::new(0),
+        }
+    }
+
+    /// Copies bytes into an array that is at least as long, or throws an exception.
+    fn write<const N: usize>(self, bytes: &[u8; N], out: jbyteArray) {
+        // SAFETY: as in `elements`; the bytes are there, and the virtual machine checks the length.
+        unsafe {
+            ((**self.0).v1_4.SetByteArrayRegion)(self.0, out, 0, N as jsize, bytes.as_ptr().cast());
+        }
+    }
+
+    /// Copies numbers into an array that is at least as long, or throws an exception.
+    fn write_longs<const N: usize>(self, numbers: &[jlong; N], out: jlongArray) {
+        // SAFETY: as in `write`.
+        unsafe {
+            ((**self.0).v1_4.SetLongArrayRegion)(self.0, out, 0, N as jsize, numbers.as_ptr());
+        }
+    }
+
+    /// A string of a static one in ASCII.
+    fn string(self, text: *const c_char) -> jstring {
+        // SAFETY: `self.0` is valid for the call that it came with; the text ends with a zero.
+        unsafe { ((**self.0).v1_4.NewStringUTF)(self.0, text) }
+    }
+}
+
+/// An epsilon in micro-units. What is no u32 is too small or too large, too.
+fn micro(epsilon: jlong) -> u32 {
+    u32::try_from(epsilon.max(0)).unwrap_or(u32::MAX)
+}
+
+/// Secret bytes from `SecureRandom`, each given away once.
+struct Secret {
+    bytes: Zeroizing<[u8; SECRET_BYTES]>,
+    given: Cell<usize>,
+}
+
+/// As many as a call takes at most, and as `Native.entropy` has.
+const SECRET_BYTES: usize = 32;
+
+/// # Safety
+/// `context` is a [`Secret`]; `out` is `len` writable bytes elsewhere.
+unsafe extern "C" fn give_secret(context: *mut c_void, out: *mut u8, len: usize) -> i32 {
+    // SAFETY: the caller's promise.
+    let secret = unsafe { &*context.cast::<Secret>() };
+    let given = secret.given.get();
+    let Some(bytes) = given
+        .checked_add(len)
+        .and_then(|end| secret.bytes.get(given..end))
+    else {
+        return -1;
+    };
+    secret.given.set(given + len);
+    // SAFETY: `bytes` has that length, and `out` has room for it.
+    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), out, len) };
+    0
+}
+
+/// `Native.abiVersion`
+#[unsafe(export_name = "Java_dev_undertone_Native_abiVersion")]
+extern "system" fn abi_version(_: *mut JNIEnv, _: jclass) -> jint {
+    undertone_abi_version() as jint
+}
+
+/// `Native.version`
+#[unsafe(export_name = "Java_dev_undertone_Native_version")]
+extern "system" fn version(env: *mut JNIEnv, _: jclass) -> jstring {
+    Vm(env).string(undertone_version())
+}
+
+/// `Native.statusMessage`
+#[unsafe(export_name = "Java_dev_undertone_Native_statusMessage")]
+extern "system" fn status_message(env: *mut JNIEnv, _: jclass, status: jint) -> jstring {
+    Vm(env).string(undertone_status_message(status))
+}
+
+/// `Native.epsilonParse`: the epsilon in micro-units, or a status with its sign changed.
+#[unsafe(export_name = "Java_dev_undertone_Native_epsilonParse")]
+extern "system" fn epsilon_parse(env: *mut JNIEnv, _: jclass, text: jbyteArray) -> jint {
+    let mut micro = 0;
+    // SAFETY: `elements` gives readable bytes; the output is a variable here.
+    let status = Vm(env).elements(text, |text, len| unsafe {
+        undertone_epsilon_parse(text, len, &raw mut micro)
+    });
+    if status == UNDERTONE_OK {
+        micro as jint
+    } else {
+        -status
+    }
+}
+
+/// `Native.packMemory`: the bytes that a buffer for a pack needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_packMemory")]
+extern "system" fn pack_memory(_: *mut JNIEnv, _: jclass) -> jint {
+    (undertone_pack_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+}
+
+/// `Native.packInit`
+#[unsafe(export_name = "Java_dev_undertone_Native_packInit")]
+extern "system" fn pack_init(env: *mut JNIEnv, _: jclass, memory: jobject, bytes: jobject) -> jint {
+    let vm = Vm(env);
+    let (memory, memory_len) = vm.memory(memory);
+    let (bytes, len) = vm.buffer(bytes);
+    let mut pack = ptr::null_mut();
+    // SAFETY: both buffers are as long as they say, and held by the `Pack`, which promises in its
+    // documentation that the bytes stay as they are; the output is a variable here.
+    unsafe { undertone_pack_init(memory, memory_len, bytes, len, &raw mut pack) }
+}
+
+/// `Native.packDimension`
+#[unsafe(export_name = "Java_dev_undertone_Native_packDimension")]
+extern "system" fn pack_dimension(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
+    // SAFETY: a buffer that `packInit` made a pack in.
+    unsafe { undertone_pack_dimension(Vm(env).handle::<UndertonePack>(pack)) as jint }
+}
+
+/// `Native.packCandidates`
+#[unsafe(export_name = "Java_dev_undertone_Native_packCandidates")]
+extern "system" fn pack_candidates(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
+    // SAFETY: a buffer that `packInit` made a pack in.
+    unsafe { undertone_pack_candidates(Vm(env).handle::<UndertonePack>(pack)) as jint }
+}
+
+/// `Native.packWords`
+#[unsafe(export_name = "Java_dev_undertone_Native_packWords")]
+extern "system" fn pack_words(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
+    // SAFETY: a buffer that `packInit` made a pack in.
+    unsafe { undertone_pack_words(Vm(env).handle::<UndertonePack>(pack)) as jint }
+}
+
+/// `Native.packId`
+#[unsafe(export_name = "Java_dev_undertone_Native_packId")]
+extern "system" fn pack_id(env: *mut JNIEnv, _: jclass, pack: jobject, out: jbyteArray) -> jint {
+    let vm = Vm(env);
+    let mut id = [0; UNDERTONE_PACK_ID_BYTES];
+    // SAFETY: a buffer that `packInit` made a pack in; the output is a variable here.
+    let status = unsafe { undertone_pack_id(vm.handle::<UndertonePack>(pack), id.as_mut_ptr()) };
+    vm.write(&id, out);
+    status
+}
+
+/// `Native.packEncoderDigest`
+#[unsafe(export_name = "Java_dev_undertone_Native_packEncoderDigest")]
+extern "system" fn pack_encoder_digest(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    out: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let mut digest = [0; UNDERTONE_ENCODER_DIGEST_BYTES];
+    // SAFETY: a buffer that `packInit` made a pack in; the output is a variable here.
+    let status = unsafe {
+        undertone_pack_encoder_digest(vm.handle::<UndertonePack>(pack), digest.as_mut_ptr())
+    };
+    vm.write(&digest, out);
+    status
+}
+
+/// `Native.packEncoderName`
+#[unsafe(export_name = "Java_dev_undertone_Native_packEncoderName")]
+extern "system" fn pack_encoder_name(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    out: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let mut name = [0; UNDERTONE_ENCODER_NAME_BYTES];
+    // SAFETY: a buffer that `packInit` made a pack in; the output is a variable here.
+    let status = unsafe {
+        undertone_pack_encoder_name(vm.handle::<UndertonePack>(pack), name.as_mut_ptr().cast())
+    };
+    vm.write(&name, out);
+    status
+}
+
+/// `Native.grantMemory`: the bytes that a buffer for a grant needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_grantMemory")]
+extern "system" fn grant_memory(_: *mut JNIEnv, _: jclass) -> jint {
+    (undertone_grant_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+}
+
+/// `Native.grantUnrecorded`
+#[unsafe(export_name = "Java_dev_undertone_Native_grantUnrecorded")]
+extern "system" fn grant_unrecorded(
+    env: *mut JNIEnv,
+    _: jclass,
+    memory: jobject,
+    epsilon_micro: jlong,
+) -> jint {
+    let (memory, memory_len) = Vm(env).memory(memory);
+    let mut grant = ptr::null_mut();
+    // SAFETY: the memory is as long as it says and held by the `Grant`; the output is a variable here.
+    unsafe { undertone_grant_unrecorded(memory, memory_len, micro(epsilon_micro), &raw mut grant) }
+}
+
+/// `Native.ledgerCreate`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerCreate")]
+extern "system" fn ledger_create(
+    env: *mut JNIEnv,
+    _: jclass,
+    budget_micro: jlong,
+    entropy: jbyteArray,
+    out_image: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let mut secret = vm.secret(entropy);
+    let mut image = [0; UNDERTONE_LEDGER_IMAGE_BYTES];
+    let mut written = 0;
+    // SAFETY: `give_secret` keeps the promises of its type with a secret; the outputs are variables here.
+    let status = unsafe {
+        undertone_ledger_create(
+            budget_micro.max(0).cast_unsigned(),
+            Some(give_secret),
+            (&raw mut secret).cast(),
+            image.as_mut_ptr(),
+            image.len(),
+            &raw mut written,
+        )
+    };
+    if status == UNDERTONE_OK {
+        vm.write(&image, out_image);
+    }
+    status
+}
+
+/// `Native.ledgerMemory`: the bytes that a buffer for a ledger needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerMemory")]
+extern "system" fn ledger_memory(_: *mut JNIEnv, _: jclass) -> jint {
+    (undertone_ledger_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+}
+
+/// `Native.ledgerInit`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerInit")]
+extern "system" fn ledger_init(
+    env: *mut JNIEnv,
+    _: jclass,
+    memory: jobject,
+    image: jbyteArray,
+    entropy: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let (memory, memory_len) = vm.memory(memory);
+    let mut secret = vm.secret(entropy);
+    let mut ledger = ptr::null_mut();
+    // SAFETY: the memory is as long as it says and held by the `Ledger`; `elements` gives readable bytes;
+    // `give_secret` keeps the promises of its type with a secret; the output is a variable here.
+    vm.elements(image, |image, len| unsafe {
+        undertone_ledger_init(
+            memory,
+            memory_len,
+            image,
+            len,
+            Some(give_secret),
+            (&raw mut secret).cast(),
+            &raw mut ledger,
+        )
+    })
+}
+
+/// `Native.ledgerRemaining`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerRemaining")]
+extern "system" fn ledger_remaining(
+    env: *mut JNIEnv,
+    _: jclass,
+    ledger: jobject,
+    window: jlong,
+    out_micro: jlongArray,
+) -> jint {
+    let vm = Vm(env);
+    let mut micro = 0;
+    // SAFETY: a buffer that `ledgerInit` made a ledger in, and the monitor of the `Ledger` is held; the
+    // output is a variable here.
+    let status = unsafe {
+        undertone_ledger_remaining(
+            vm.handle::<UndertoneLedger>(ledger),
+            window.cast_unsigned(),
+            &raw mut micro,
+        )
+    };
+    if status == UNDERTONE_OK {
+        vm.write_longs(&[jlong::try_from(micro).unwrap_or(jlong::MAX)], out_micro);
+    }
+    status
+}
+
+/// `Native.ledgerReserve`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerReserve")]
+extern "system" fn ledger_reserve(
+    env: *mut JNIEnv,
+    _: jclass,
+    ledger: jobject,
+    epsilon_micro: jlong,
+    window: jlong,
+    stored: jbyteArray,
+    out_record: jbyteArray,
+    out_offset: jlongArray,
+) -> jint {
+    let vm = Vm(env);
+    let ledger = vm.handle::<UndertoneLedger>(ledger);
+    let mut record = [0; UNDERTONE_LEDGER_RECORD_BYTES];
+    let (mut written, mut offset) = (0, 0);
+    // SAFETY: a buffer that `ledgerInit` made a ledger in, and the monitor of the `Ledger` is held;
+    // `elements` gives readable bytes; the outputs are variables here.
+    let status = vm.elements(stored, |stored, len| unsafe {
+        undertone_ledger_reserve(
+            ledger,
+            micro(epsilon_micro),
+            window.cast_unsigned(),
+            stored,
+            len,
+            record.as_mut_ptr(),
+            record.len(),
+            &raw mut written,
+            &raw mut offset,
+        )
+    });
+    if status == UNDERTONE_OK {
+        vm.write(&record, out_record);
+        vm.write_longs(&[offset as jlong], out_offset);
+    }
+    status
+}
+
+/// `Native.ledgerGrant`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerGrant")]
+extern "system" fn ledger_grant(
+    env: *mut JNIEnv,
+    _: jclass,
+    ledger: jobject,
+    read_back: jbyteArray,
+    memory: jobject,
+) -> jint {
+    let vm = Vm(env);
+    let ledger = vm.handle::<UndertoneLedger>(ledger);
+    let (memory, memory_len) = vm.memory(memory);
+    let mut grant = ptr::null_mut();
+    // SAFETY: a buffer that `ledgerInit` made a ledger in, and the monitor of the `Ledger` is held;
+    // `elements` gives readable bytes; the memory is as long as it says and held by the `Grant`; the
+    // output is a variable here.
+    vm.elements(read_back, |read_back, len| unsafe {
+        undertone_ledger_grant(ledger, read_back, len, memory, memory_len, &raw mut grant)
+    })
+}
+
+/// `Native.documentMemory`: the bytes that a buffer for a document needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_documentMemory")]
+extern "system" fn document_memory(_: *mut JNIEnv, _: jclass) -> jint {
+    (undertone_document_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+}
+
+/// `Native.documentInit`
+#[unsafe(export_name = "Java_dev_undertone_Native_documentInit")]
+extern "system" fn document_init(
+    env: *mut JNIEnv,
+    _: jclass,
+    memory: jobject,
+    pack: jobject,
+) -> jint {
+    let vm = Vm(env);
+    let (memory, memory_len) = vm.memory(memory);
+    let mut document = ptr::null_mut();
+    // SAFETY: the memory is as long as it says and held by the `Document`, which holds the `Pack`,
+    // too; the output is a variable here.
+    unsafe {
+        undertone_document_init(
+            memory,
+            memory_len,
+            vm.handle::<UndertonePack>(pack),
+            &raw mut document,
+        )
+    }
+}
+
+/// `Native.documentPush`
+#[unsafe(export_name = "Java_dev_undertone_Native_documentPush")]
+extern "system" fn document_push(
+    env: *mut JNIEnv,
+    _: jclass,
+    document: jobject,
+    embedding: jfloatArray,
+) -> jint {
+    let vm = Vm(env);
+    let document = vm.handle::<UndertoneDocument>(document);
+    // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
+    // held; `elements` gives readable floats.
+    vm.elements(embedding, |embedding, len| unsafe {
+        undertone_document_push(document, embedding, len)
+    })
+}
+
+/// `Native.documentPushSentence`
+#[unsafe(export_name = "Java_dev_undertone_Native_documentPushSentence")]
+extern "system" fn document_push_sentence(
+    env: *mut JNIEnv,
+    _: jclass,
+    document: jobject,
+    text: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let document = vm.handle::<UndertoneDocument>(document);
+    // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
+    // held; `elements` gives readable bytes.
+    vm.elements(text, |text, len| unsafe {
+        undertone_document_push_sentence(document, text, len)
+    })
+}
+
+/// `Native.documentPushText`: how many sentences were added, or a status with its sign changed.
+#[unsafe(export_name = "Java_dev_undertone_Native_documentPushText")]
+extern "system" fn document_push_text(
+    env: *mut JNIEnv,
+    _: jclass,
+    document: jobject,
+    text: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let document = vm.handle::<UndertoneDocument>(document);
+    let mut sentences = 0;
+    // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
+    // held; `elements` gives readable bytes; the output is a variable here.
+    let status = vm.elements(text, |text, len| unsafe {
+        undertone_document_push_text(document, text, len, &raw mut sentences)
+    });
+    if status == UNDERTONE_OK {
+        sentences as jint
+    } else {
+        -status
+    }
+}
+
+/// `Native.documentReset`
+#[unsafe(export_name = "Java_dev_undertone_Native_documentReset")]
+extern "system" fn document_reset(env: *mut JNIEnv, _: jclass, document: jobject) -> jint {
+    // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
+    // held.
+    unsafe { undertone_document_reset(Vm(env).handle::<UndertoneDocument>(document)) }
+}
+
+/// `Native.documentRelease`
+#[unsafe(export_name = "Java_dev_undertone_Native_documentRelease")]
+extern "system" fn document_release(
+    env: *mut JNIEnv,
+    _: jclass,
+    document: jobject,
+    grant: jobject,
+    rule: jint,
+    entropy: jbyteArray,
+    out: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let document = vm.handle::<UndertoneDocument>(document);
+    let grant = vm.handle::<UndertoneGrant>(grant);
+    let mut secret = vm.secret(entropy);
+    let mut release = [0; UNDERTONE_RELEASE_BYTES];
+    let mut written = 0;
+    // SAFETY: buffers that a document and a grant were made in, and the monitors of both are held;
+    // `give_secret` keeps the promises of its type with a secret; the outputs are variables here.
+    let status = unsafe {
+        undertone_document_release(
+            document,
+            grant,
+            rule,
+            Some(give_secret),
+            (&raw mut secret).cast(),
+            release.as_mut_ptr(),
+            release.len(),
+            &raw mut written,
+        )
+    };
+    if status == UNDERTONE_OK {
+        vm.write(&release, out);
+    }
+    status
+}
+
+/// `Native.releaseRead`: the fields are the candidate, the epsilon in micro-units and the rule.
+#[unsafe(export_name = "Java_dev_undertone_Native_releaseRead")]
+extern "system" fn release_read(
+    env: *mut JNIEnv,
+    _: jclass,
+    bytes: jbyteArray,
+    out_fields: jlongArray,
+    out_pack_id: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let (mut candidate, mut epsilon_micro, mut rule) = (0, 0, 0);
+    let mut id = [0; UNDERTONE_PACK_ID_BYTES];
+    // SAFETY: `elements` gives readable bytes; the outputs are variables here.
+    let status = vm.elements(bytes, |bytes, len| unsafe {
+        undertone_release_read(
+            bytes,
+            len,
+            &raw mut candidate,
+            &raw mut epsilon_micro,
+            &raw mut rule,
+            id.as_mut_ptr(),
+        )
+    });
+    if status == UNDERTONE_OK {
+        vm.write_longs(
+            &[candidate.into(), epsilon_micro.into(), rule.into()],
+            out_fields,
+        );
+        vm.write(&id, out_pack_id);
+    }
+    status
+}

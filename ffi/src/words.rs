@@ -1,0 +1,601 @@
+//! Private words.
+
+use core::ffi::{c_char, c_void};
+
+use undertone_core::release::BagRelease;
+use undertone_core::select::Rule;
+use undertone_core::words::{Bag, MAX_BAG_SIZE, Vocabulary, WordMechanism, WordsError};
+
+use crate::entropy::{Callback, UndertoneEntropyFn};
+use crate::grant::{self, UndertoneGrant, grant_at};
+use crate::memory::{self, Extent, Handle};
+use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UNDERTONE_PACK_ID_BYTES, UndertonePack, pack_at};
+use crate::release;
+use crate::status::{
+    Refusal, UNDERTONE_BAG_SIZE_OUT_OF_RANGE, UNDERTONE_BOUND_OUT_OF_RANGE,
+    UNDERTONE_ENTROPY_FAILED, UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE, UNDERTONE_INTERNAL,
+    UNDERTONE_NO_LEXICON, UNDERTONE_NO_SUCH_WORD, UNDERTONE_NULL, UNDERTONE_UNKNOWN_MECHANISM,
+    report,
+};
+use undertone_core::laplace::LaplaceError;
+
+/// Bytes that are enough for an `undertone_vocabulary` on every target.
+pub const UNDERTONE_VOCABULARY_BYTES: usize = 192;
+/// Bytes that are enough for an `undertone_bag` on every target.
+pub const UNDERTONE_BAG_BYTES: usize = 2304;
+/// The words of a text that a bag keeps; those behind are left out.
+pub const UNDERTONE_MAX_BAG_WORDS: usize = 1024;
+/// The most words in a release of a bag.
+pub const UNDERTONE_MAX_BAG_SIZE: u32 = 256;
+/// The largest length of a release of a bag: 24 bytes, and 2 for each of 256 words.
+pub const UNDERTONE_MAX_BAG_RELEASE_BYTES: usize = 536;
+
+/// Selection by permute-and-flip, the default.
+pub const UNDERTONE_WORDS_PERMUTE_AND_FLIP: i32 = 1;
+/// Selection by the exponential mechanism.
+pub const UNDERTONE_WORDS_EXPONENTIAL: i32 = 2;
+/// Noise on a word's vector, then the nearest word, as published; for comparison.
+pub const UNDERTONE_WORDS_LAPLACE_NEAREST: i32 = 3;
+
+const _: () = assert!(
+    UNDERTONE_WORDS_PERMUTE_AND_FLIP == Rule::PermuteAndFlip as i32
+        && UNDERTONE_WORDS_EXPONENTIAL == Rule::Exponential as i32
+);
+const _: () = assert!(
+    UNDERTONE_MAX_BAG_SIZE == MAX_BAG_SIZE as u32
+        && UNDERTONE_MAX_BAG_RELEASE_BYTES == BagRelease::bytes(MAX_BAG_SIZE)
+);
+const _: () = assert!(
+    memory::size::<UndertoneVocabulary>() <= UNDERTONE_VOCABULARY_BYTES
+        && memory::size::<UndertoneBag>() <= UNDERTONE_BAG_BYTES
+        && memory::alignment::<UndertoneVocabulary>() <= UNDERTONE_HANDLE_ALIGNMENT
+        && memory::alignment::<UndertoneBag>() <= UNDERTONE_HANDLE_ALIGNMENT
+);
+
+/// The public vocabulary of private words: the words of a pack's lexicon, by number.
+pub struct UndertoneVocabulary {
+    _opaque: (),
+}
+
+/// The words of one private text: words go in, one private release comes out, and the bag is empty again.
+pub struct UndertoneBag {
+    _opaque: (),
+}
+
+impl Handle for UndertoneVocabulary {
+    type Value = Vocabulary<'static>;
+    const TAG: usize = 0x766f_6361;
+}
+
+type Inner = Bag<'static, UNDERTONE_MAX_BAG_WORDS>;
+
+impl Handle for UndertoneBag {
+    type Value = Inner;
+    const TAG: usize = 0x6261_6771;
+}
+
+fn refusal(error: WordsError) -> Refusal {
+    Refusal(match error {
+        WordsError::NoLexicon => UNDERTONE_NO_LEXICON,
+        WordsError::Size { .. } => UNDERTONE_BAG_SIZE_OUT_OF_RANGE,
+        WordsError::Entropy => UNDERTONE_ENTROPY_FAILED,
+        WordsError::Laplace(LaplaceError::Epsilon { .. }) => UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
+        WordsError::Laplace(LaplaceError::Bound { .. }) => UNDERTONE_BOUND_OUT_OF_RANGE,
+        _ => UNDERTONE_INTERNAL,
+    })
+}
+
+fn mechanism_of(number: i32) -> Result<WordMechanism, Refusal> {
+    match number {
+        UNDERTONE_WORDS_PERMUTE_AND_FLIP => Ok(WordMechanism::Selection(Rule::PermuteAndFlip)),
+        UNDERTONE_WORDS_EXPONENTIAL => Ok(WordMechanism::Selection(Rule::Exponential)),
+        UNDERTONE_WORDS_LAPLACE_NEAREST => Ok(WordMechanism::LaplaceNearest),
+        _ => Err(Refusal(UNDERTONE_UNKNOWN_MECHANISM)),
+    }
+}
+
+fn number_of(mechanism: WordMechanism) -> i32 {
+    match mechanism {
+        WordMechanism::Selection(rule) => rule as i32,
+        _ => UNDERTONE_WORDS_LAPLACE_NEAREST,
+    }
+}
+
+/// The bytes that `undertone_vocabulary_init` needs, at most `UNDERTONE_VOCABULARY_BYTES`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_vocabulary_size() -> usize {
+    memory::size::<UndertoneVocabulary>()
+}
+
+/// The alignment that `undertone_vocabulary_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_vocabulary_align() -> usize {
+    memory::alignment::<UndertoneVocabulary>()
+}
+
+/// Makes the vocabulary of a pack.
+///
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_vocabulary_size()`, aligned to
+/// `undertone_vocabulary_align()`. `pack`: not used after the call, but the bytes it was made from are, as
+/// long as the vocabulary or a bag made from it is used. `out_vocabulary`: the handle, which lies in `memory`.
+///
+/// One pass over the words' vectors. There is nothing to free and nothing private in the handle. If the
+/// call fails, `memory` may have been written to.
+///
+/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_NO_LEXICON`.
+///
+/// Threads: any, with `memory` of their own. One vocabulary may be used by many threads at once.
+///
+/// # Safety
+/// `memory` is NULL or `memory_len` writable bytes; `pack` is NULL or what `undertone_pack_init`
+/// returned; `out_vocabulary` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_vocabulary_init(
+    memory: *mut c_void,
+    memory_len: usize,
+    pack: *const UndertonePack,
+    out_vocabulary: *mut *mut UndertoneVocabulary,
+) -> i32 {
+    report(|| {
+        // SAFETY: the caller's promise is the one that `pack_at` asks for, but for what this
+        // call writes, and that does not overlap the pack or the call ends here.
+        let (pack, pack_extent) = unsafe { pack_at(pack) }?;
+        let extents = [
+            pack_extent,
+            memory::one(out_vocabulary)?,
+            memory::room::<UndertoneVocabulary>(memory, memory_len)?,
+        ];
+        memory::all_disjoint(&extents)?;
+        let make = |place: *mut Vocabulary<'static>| {
+            let vocabulary = Vocabulary::new(pack).map_err(refusal)?;
+            // SAFETY: `memory::place` gives a writable and aligned place.
+            unsafe { place.write(vocabulary) };
+            Ok(())
+        };
+        // SAFETY: `room` accepted the memory, which overlaps nothing else that is used here; the
+        // caller says that it is writable. `make` writes a vocabulary. `one` found the other pointer aligned
+        // and not null; the caller says that it is writable.
+        unsafe { out_vocabulary.write(memory::place(memory, make)?) };
+        Ok(())
+    })
+}
+
+/// The vocabulary behind a handle, and where the handle is.
+///
+/// # Safety
+/// `vocabulary` is null or [`memory::size`] readable bytes, and nobody writes to them during `'a`.
+unsafe fn vocabulary_at<'a>(
+    vocabulary: *const UndertoneVocabulary,
+) -> Result<(&'a Vocabulary<'static>, Extent), Refusal> {
+    // SAFETY: the caller's promise is the one that `value` asks for.
+    let (value, extent) = unsafe { memory::value(vocabulary) }?;
+    // SAFETY: the tag says that a vocabulary was put there; nobody writes to it.
+    Ok((unsafe { &*value }, extent))
+}
+
+/// The number of words, 1 to 65536; 0 if `vocabulary` is not a valid handle.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `vocabulary` is NULL or what `undertone_vocabulary_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_vocabulary_words(vocabulary: *const UndertoneVocabulary) -> u32 {
+    // SAFETY: the caller's promise is the one that `vocabulary_at` asks for.
+    unsafe { vocabulary_at(vocabulary) }.map_or(0, |(vocabulary, _)| vocabulary.n_words())
+}
+
+/// What describes the levels of words: the word that stands for all that are not in the vocabulary, and
+/// the step q of the promise, which is 2^`out_unit_exponent`.
+///
+/// `out_fallback`: a word, by number. `out_unit_exponent`: see `undertone_bag_release`.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `vocabulary` is NULL or what `undertone_vocabulary_init` returned; each output is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_vocabulary_describe(
+    vocabulary: *const UndertoneVocabulary,
+    out_fallback: *mut u32,
+    out_unit_exponent: *mut i32,
+) -> i32 {
+    report(|| {
+        let outputs = (memory::one(out_fallback)?, memory::one(out_unit_exponent)?);
+        // SAFETY: the caller's promise is the one that `vocabulary_at` asks for; what is written does not
+        // overlap the vocabulary or the call ends here.
+        let (vocabulary, extent) = unsafe { vocabulary_at(vocabulary) }?;
+        memory::all_disjoint(&[extent, outputs.0, outputs.1])?;
+        let (fallback, unit) = (vocabulary.fallback(), vocabulary.unit_exponent());
+        // SAFETY: `one` found the pointers aligned and not null; the caller says that they are writable.
+        unsafe {
+            out_fallback.write(fallback);
+            out_unit_exponent.write(unit);
+        }
+        Ok(())
+    })
+}
+
+/// The text of a word.
+///
+/// `word`: its number, for instance from `undertone_bag_read_words`. `out_text`: where its UTF-8 starts, in
+/// the bytes of the pack; it ends after `out_len` bytes, without a zero.
+///
+/// Statuses: `UNDERTONE_NO_SUCH_WORD`.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `vocabulary` is NULL or what `undertone_vocabulary_init` returned; each output is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_vocabulary_word(
+    vocabulary: *const UndertoneVocabulary,
+    word: u32,
+    out_text: *mut *const c_char,
+    out_len: *mut usize,
+) -> i32 {
+    report(|| {
+        let outputs = (memory::one(out_text)?, memory::one(out_len)?);
+        // SAFETY: the caller's promise is the one that `vocabulary_at` asks for; what is written does not
+        // overlap the vocabulary or the call ends here.
+        let (vocabulary, extent) = unsafe { vocabulary_at(vocabulary) }?;
+        memory::all_disjoint(&[extent, outputs.0, outputs.1])?;
+        let text = vocabulary.lexicon().word(word as usize);
+        let text = text.ok_or(Refusal(UNDERTONE_NO_SUCH_WORD))?;
+        // SAFETY: `one` found the pointers aligned and not null; the caller says that they are writable.
+        unsafe {
+            out_text.write(text.as_ptr().cast());
+            out_len.write(text.len());
+        }
+        Ok(())
+    })
+}
+
+/// The bytes that `undertone_bag_init` needs, at most `UNDERTONE_BAG_BYTES`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_bag_size() -> usize {
+    memory::size::<UndertoneBag>()
+}
+
+/// The alignment that `undertone_bag_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_bag_align() -> usize {
+    memory::alignment::<UndertoneBag>()
+}
+
+/// Makes an empty bag of words of a vocabulary.
+///
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_bag_size()`, aligned to
+/// `undertone_bag_align()`. `vocabulary`: not used after the call, but the bytes of its pack are, as long as
+/// the bag is used. `out_bag`: the handle, which lies in `memory` and must not be moved or copied.
+///
+/// There is nothing to free. A bag that may still hold words is wiped with `undertone_bag_reset` before its
+/// memory is reused. If the call fails, `memory` may have been written to.
+///
+/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`.
+///
+/// Threads: any, with `memory` of their own. A bag is used by one thread at a time.
+///
+/// # Safety
+/// `memory` is NULL or `memory_len` writable bytes; `vocabulary` is NULL or what
+/// `undertone_vocabulary_init` returned; `out_bag` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_bag_init(
+    memory: *mut c_void,
+    memory_len: usize,
+    vocabulary: *const UndertoneVocabulary,
+    out_bag: *mut *mut UndertoneBag,
+) -> i32 {
+    report(|| {
+        // SAFETY: the caller's promise is the one that `vocabulary_at` asks for, but for what this
+        // call writes, and that does not overlap the vocabulary or the call ends here.
+        let (vocabulary, vocabulary_extent) = unsafe { vocabulary_at(vocabulary) }?;
+        let extents = [
+            vocabulary_extent,
+            memory::one(out_bag)?,
+            memory::room::<UndertoneBag>(memory, memory_len)?,
+        ];
+        memory::all_disjoint(&extents)?;
+        let make = |place: *mut Inner| {
+            // SAFETY: `memory::place` gives a writable and aligned place.
+            unsafe { place.write(Inner::new(vocabulary)) };
+            Ok(())
+        };
+        // SAFETY: `room` accepted the memory, which overlaps nothing else that is used here; the
+        // caller says that it is writable. `make` writes a bag. `one` found the other pointer aligned and not
+        // null; the caller says that it is writable.
+        unsafe { out_bag.write(memory::place(memory, make)?) };
+        Ok(())
+    })
+}
+
+/// Adds one word.
+///
+/// `word`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. A word that the
+/// vocabulary does not have counts as its fallback word, and so does what is not one word: letters and digits,
+/// with apostrophes inside. A bag with `UNDERTONE_MAX_BAG_WORDS` words stays as it is.
+///
+/// No status depends on the word, but the time the call takes does.
+///
+/// Threads: no other call may use the bag at the same time.
+///
+/// # Safety
+/// `bag` is NULL or what `undertone_bag_init` returned; `word` is NULL or `len` readable bytes.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_bag_push(
+    bag: *mut UndertoneBag,
+    word: *const c_char,
+    len: usize,
+) -> i32 {
+    // SAFETY: the caller's promises.
+    unsafe { push(bag, word, len, |bag, word| bag.push_lossy(word)) }
+}
+
+/// Adds every word of a text, stop words too: push those that matter one by one to leave them out.
+///
+/// `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. Bytes that are not
+/// UTF-8 separate words; words of more than 48 bytes are left out. Otherwise like `undertone_bag_push`.
+///
+/// Threads: no other call may use the bag at the same time.
+///
+/// # Safety
+/// `bag` is NULL or what `undertone_bag_init` returned; `text` is NULL or `len` readable bytes.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_bag_push_text(
+    bag: *mut UndertoneBag,
+    text: *const c_char,
+    len: usize,
+) -> i32 {
+    // SAFETY: the caller's promises.
+    unsafe { push(bag, text, len, |bag, text| bag.push_text(text)) }
+}
+
+/// Adds words of `text` to a bag.
+///
+/// # Safety
+/// `bag` is null or [`memory::size`] bytes that nobody else uses during the call; `text` is null or `len`
+/// readable bytes.
+unsafe fn push(
+    bag: *mut UndertoneBag,
+    text: *const c_char,
+    len: usize,
+    push: impl FnOnce(&mut Inner, &[u8]),
+) -> i32 {
+    report(|| {
+        let read = memory::array(text, len)?;
+        // SAFETY: the caller's promise is the one that `value` asks for.
+        let (value, extent) = unsafe { memory::value(bag) }?;
+        memory::disjoint(&extent, &[read])?;
+        // SAFETY: the tag says that `undertone_bag_init` put a bag there, which no other call uses; the text
+        // lies elsewhere. `array` found its pointer aligned, not null unless empty and its length possible; the
+        // caller says that the bytes are readable.
+        push(unsafe { &mut *value }, unsafe {
+            memory::slice(text.cast::<u8>(), len)
+        });
+        Ok(())
+    })
+}
+
+/// Forgets all words and wipes them: back to the state after `undertone_bag_init`. Also what is called before
+/// the memory of a bag is freed.
+///
+/// Threads: no other call may use the bag at the same time.
+///
+/// # Safety
+/// `bag` is NULL or what `undertone_bag_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_bag_reset(bag: *mut UndertoneBag) -> i32 {
+    report(|| {
+        // SAFETY: the caller's promise is the one that `value` asks for.
+        let (value, _) = unsafe { memory::value(bag) }?;
+        // SAFETY: the tag says that `undertone_bag_init` put a bag there, which no other call uses.
+        unsafe { &mut *value }.clear();
+        Ok(())
+    })
+}
+
+/// The length of a release of `size` words in bytes, at most `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if a release
+/// cannot have that many.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_bag_release_bytes(size: u32) -> usize {
+    match u16::try_from(size) {
+        Ok(size @ 1..=MAX_BAG_SIZE) => BagRelease::bytes(size),
+        _ => 0,
+    }
+}
+
+/// Draws `size` words of a bag by frequency, exchanges each for a word of the vocabulary, and forgets all words.
+///
+/// The promise is metric. For bags b and b' of `size` words as drawn, no release is more than
+/// e^(epsilon*size*(WMD(b, b') + q)) times likelier from one than from the other, with the word mover's distance
+/// WMD of their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
+/// `UNDERTONE_WORDS_LAPLACE_NEAREST` the loss is that of `undertone_vector_release` for each word. For words far
+/// apart that may limit nothing. Releases of the same text add up. The pack, `size`, epsilon and the mechanism
+/// must be chosen without looking at the text. A bag without words counts as the fallback word.
+///
+/// `grant`: the epsilon of each word, per unit of distance. `size`: 1 to `UNDERTONE_MAX_BAG_SIZE`.
+/// `mechanism`: one of the `UNDERTONE_WORDS_` numbers. `entropy`: called once, with `context`, for 32 bytes,
+/// after all arguments have been checked; it must not use the bag. `out`: `out_capacity` bytes;
+/// `undertone_bag_release_bytes` are enough. `out_written`: the bytes written; with
+/// `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+///
+/// Unless the status is `UNDERTONE_OK`, nothing was released and the words are still there. The grant is spent
+/// once the entropy function is called, whatever it returns.
+///
+/// Statuses: `UNDERTONE_BAG_SIZE_OUT_OF_RANGE`, `UNDERTONE_UNKNOWN_MECHANISM`, `UNDERTONE_BUFFER_TOO_SMALL`,
+/// `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`; for
+/// `UNDERTONE_WORDS_LAPLACE_NEAREST` also `UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE` and
+/// `UNDERTONE_BOUND_OUT_OF_RANGE`.
+///
+/// Threads: no other call may use the bag or the grant at the same time.
+///
+/// # Safety
+/// `bag` is NULL or what `undertone_bag_init` returned; `grant` is NULL or what a function returned as
+/// `out_grant`; `entropy` is NULL or keeps the promises of
+/// `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable bytes; `out_written` is NULL or
+/// writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_bag_release(
+    bag: *mut UndertoneBag,
+    grant: *mut UndertoneGrant,
+    size: u32,
+    mechanism: i32,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+    out: *mut u8,
+    out_capacity: usize,
+    out_written: *mut usize,
+) -> i32 {
+    report(|| {
+        let buffer = memory::array(out, out_capacity)?;
+        let written = memory::one(out_written)?;
+        let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;
+        // SAFETY: the caller's promise is the one that `value` asks for.
+        let (value, extent) = unsafe { memory::value(bag) }?;
+        // SAFETY: the caller's promise is the one that `grant_at` asks for, but for what this call
+        // writes, and that does not overlap the grant or the call ends here.
+        let (grant, grant_extent) = unsafe { grant_at(grant) }?;
+        memory::all_disjoint(&[extent, grant_extent, buffer, written])?;
+        let size = match u16::try_from(size) {
+            Ok(size @ 1..=MAX_BAG_SIZE) => size,
+            _ => return Err(Refusal(UNDERTONE_BAG_SIZE_OUT_OF_RANGE)),
+        };
+        let mechanism = mechanism_of(mechanism)?;
+        // SAFETY: `one` accepted the pointer; the caller says that it is writable.
+        unsafe { memory::capacity(out_capacity, BagRelease::bytes(size), out_written) }?;
+        if let Some(grant) = grant {
+            // SAFETY: the tag says that `undertone_bag_init` put a bag there, which no other call uses.
+            let bag = unsafe { &*value };
+            bag.check(mechanism, grant.epsilon()).map_err(refusal)?;
+        }
+        let grant = grant::spend(grant)?;
+        // SAFETY: the caller says that the function keeps the promises of its type with `context`.
+        let mut entropy = unsafe { Callback::new(function, context) };
+        // The caller's memory may be uninitialised, and stays as it is if there is no entropy.
+        let mut bytes = [0; UNDERTONE_MAX_BAG_RELEASE_BYTES];
+        // SAFETY: `value` returned `value` for the bag, which no other call uses, unless the
+        // entropy function breaks its promise, and then through `value`.
+        let drawn = unsafe {
+            memory::exclusively(bag, value, |bag| {
+                bag.release(size, mechanism, grant, &mut entropy, &mut bytes)
+            })
+        };
+        let release = bytes.get(..drawn.map_err(refusal)?).unwrap_or_default();
+        // SAFETY: `array` and `one` accepted the pointers, whose memory overlaps nothing, and the capacity
+        // holds a release; the caller says that they are writable.
+        unsafe { memory::write_all(release.iter().copied(), out, out_written) };
+        Ok(())
+    })
+}
+
+/// Reads what a released bag says about itself.
+///
+/// `bytes`: `len` bytes, anything. `out_size`: the number of words. `out_mechanism`: one of the
+/// `UNDERTONE_WORDS_` numbers. `out_epsilon_micro`: the epsilon that the device spent on each word, in
+/// micro-units. `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose words are
+/// counted.
+///
+/// Statuses: `UNDERTONE_RELEASE_LENGTH`, `UNDERTONE_NOT_A_RELEASE`, `UNDERTONE_RELEASE_VERSION`,
+/// `UNDERTONE_RELEASE_MALFORMED`.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `bytes` is NULL or `len` readable bytes; each output is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_bag_read(
+    bytes: *const u8,
+    len: usize,
+    out_size: *mut u32,
+    out_mechanism: *mut i32,
+    out_epsilon_micro: *mut u32,
+    out_pack_id: *mut u8,
+) -> i32 {
+    report(|| {
+        memory::array(bytes, len)?;
+        let outputs = [
+            memory::one(out_size)?,
+            memory::one(out_mechanism)?,
+            memory::one(out_epsilon_micro)?,
+            memory::one(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>())?,
+        ];
+        memory::all_disjoint(&outputs)?;
+        // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
+        // the caller says that the bytes are readable. They are not used once an output is written.
+        let bytes = unsafe { memory::slice(bytes, len) };
+        let release = BagRelease::from_bytes(bytes).map_err(release::refusal)?;
+        let size = release.words().len() as u32;
+        // SAFETY: `one` found each pointer aligned and not null, for as many bytes as are written
+        // here; the caller says that they are writable.
+        unsafe {
+            out_size.write(size);
+            out_mechanism.write(number_of(release.mechanism()));
+            out_epsilon_micro.write(release.epsilon().micro());
+            out_pack_id
+                .cast::<[u8; UNDERTONE_PACK_ID_BYTES]>()
+                .write(release.pack_id());
+        }
+        Ok(())
+    })
+}
+
+/// Reads the words of a released bag, by number, in ascending order; repeated words are repeated.
+///
+/// `bytes`: `len` bytes, anything. `out`: room for `out_capacity` numbers; `UNDERTONE_MAX_BAG_SIZE` are enough.
+/// `out_written`: the numbers written; with `UNDERTONE_BUFFER_TOO_SMALL` those needed. Numbers in a release that
+/// was forged may be too large for the vocabulary; `undertone_vocabulary_word` refuses them.
+///
+/// Statuses: those of `undertone_bag_read`, `UNDERTONE_BUFFER_TOO_SMALL`.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `bytes` is NULL or `len` readable bytes; `out` is NULL or writable for `out_capacity` numbers;
+/// `out_written` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_bag_read_words(
+    bytes: *const u8,
+    len: usize,
+    out: *mut u32,
+    out_capacity: usize,
+    out_written: *mut usize,
+) -> i32 {
+    report(|| {
+        let extents = [
+            memory::array(bytes, len)?,
+            memory::array(out, out_capacity)?,
+            memory::one(out_written)?,
+        ];
+        memory::all_disjoint(&extents)?;
+        // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
+        // the caller says that the bytes are readable. They overlap no output.
+        let bytes = unsafe { memory::slice(bytes, len) };
+        let words = BagRelease::from_bytes(bytes).map_err(release::refusal)?;
+        let words = words.words();
+        // SAFETY: `array` and `one` accepted the pointers; the caller says that they are writable.
+        unsafe {
+            memory::capacity(out_capacity, words.len(), out_written)?;
+            memory::write_all(words, out, out_written);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,119 @@
+//! A C++ program uses the host through the bridge, as `build-host.sh` installs it.
+
+#![cfg(all(feature = "cxx", unix))]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
+use undertone::packer::{self, Built, Options};
+use undertone::{demo, mechanism};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("host_bridge");
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    folder
+}
+
+fn run(command: &mut Command) -> String {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?} failed: {}\n{}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("the programs print text")
+}
+
+/// The program, linked as the script says.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let library = run(Command::new("sh")
+            .arg(root().join("ffi/build-host.sh"))
+            .arg(folder()));
+        let program = folder().join("host");
+        run(Command::new("c++")
+            .args(["-std=c++17", "-Wall", "-Wextra", "-Werror"])
+            .arg("-I")
+            .arg(folder().join("include"))
+            .arg(root().join("tests/cpp/host.cpp"))
+            .arg(library.trim())
+            .args(["-lpthread", "-ldl", "-lm", "-o"])
+            .arg(&program));
+        program
+    })
+}
+
+/// What the program makes of the demo's private text is what the host makes of it.
+fn agrees(name: &str, built: &Built, encoder: &dyn Encoder, model: Option<&Path>) {
+    let [pack, candidates, text] = ["pack", "candidates.safetensors", "txt"]
+        .map(|ending| folder().join(format!("{name}.{ending}")));
+    fs::write(&pack, &built.pack).expect("the target folder can be written");
+    built
+        .candidates
+        .write(&candidates)
+        .expect("the target folder can be written");
+    fs::write(&text, demo::PRIVATE_TEXT).expect("the target folder can be written");
+    let printed = run(Command::new(program())
+        .args([&pack, &candidates, &text])
+        .args(model));
+    let (vector, released) = printed.trim_end().split_once('\n').expect("two lines");
+
+    let mut own = vec![0.0; encoder.dimension()];
+    encoder
+        .encode(mechanism::sentences(demo::PRIVATE_TEXT)[0], &mut own)
+        .expect("the encoder's dimension");
+    let theirs: Vec<f32> = vector.split_whitespace().map(hexadecimal_float).collect();
+    assert!(own.iter().any(|&x| x != 0.0));
+    assert_eq!(own, theirs);
+    // At the largest epsilon there is no chance left for another.
+    assert_eq!(released, "health-clinic");
+}
+
+/// A float as `%a` prints it, such as `-0x1.8p-3`.
+fn hexadecimal_float(text: &str) -> f32 {
+    let (sign, rest) = text
+        .strip_prefix('-')
+        .map_or((1.0, text), |rest| (-1.0, rest));
+    let (digits, exponent) = rest
+        .strip_prefix("0x")
+        .and_then(|rest| rest.split_once('p'))
+        .unwrap_or_else(|| panic!("not a hexadecimal float: {text}"));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all = u64::from_str_radix(&format!("{whole}{fraction}"), 16).expect("hexadecimal digits");
+    let exponent: i32 = exponent.parse().expect("an exponent");
+    let shift = exponent - 4 * i32::try_from(fraction.len()).expect("a float has few digits");
+    (sign * all as f64 * 2f64.powi(shift)) as f32
+}
+
+#[test]
+fn cpp_releases_with_the_lexicon() {
+    let built = demo::build(1).expect("the demo corpus is public and fine");
+    agrees("lexicon", &built, &LexiconEncoder::embedded(), None);
+}
+
+#[test]
+fn cpp_releases_with_a_neural_encoder() {
+    let model = root().join("../shared/models/all-MiniLM-L6-v2");
+    if !model.is_dir() {
+        eprintln!("skipped: no {}", model.display());
+        return;
+    }
+    let encoder = OnnxEncoder::open(&model, None).expect("the model is there");
+    // A few documents of each topic: encoding takes its time.
+    let documents = demo::corpus(1).into_iter().step_by(8).map(Ok);
+    let built = packer::build(documents, &encoder, None, &Options::default())
+        .expect("the demo corpus is public and fine");
+    agrees("neural", &built, &encoder, Some(&model));
+}

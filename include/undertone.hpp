@@ -1,0 +1,1203 @@
+// undertone for C++17: handles that clean up behind themselves over undertone.h, which explains what
+// each function promises.
+//
+//     undertone::Result<undertone::Pack> pack = undertone::Pack::open("demo.pack");
+//     if (!pack) return fail(pack.status().message());
+//     undertone::Result<undertone::Document> document = undertone::Document::create(*pack);
+//     ...
+//
+// Header-only; link libundertone. What every class keeps to:
+//
+// - Errors. What can fail returns a Status or a Result, which must not be ignored. Nothing throws, and
+//   everything compiles without exceptions and RTTI. Where exceptions are on, or_throw() turns a Status or
+//   a Result into a value or an undertone::Error. To take the value of a failed Result is a bug in the
+//   program, which ends it (std::abort).
+// - Handles are move-only. One that was moved from, or default-made, has capi() == nullptr, and its
+//   functions return UNDERTONE_NULL. Its memory stays where it is when the object moves, and is wiped
+//   before it is freed.
+// - Threads. const functions may run at the same time on one object; all others want it for themselves.
+// - Text is UTF-8 in a std::string_view; bytes are a pointer and a length, or a std::vector.
+
+#ifndef UNDERTONE_HPP
+#define UNDERTONE_HPP
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "undertone.h"
+
+// Whether the operating system is known to have a source of entropy; without it give your own Entropy.
+#if defined(_WIN32)
+#define UNDERTONE_OS_ENTROPY 1
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+// After windows.h.
+#include <bcrypt.h>
+#ifdef _MSC_VER
+#pragma comment(lib, "bcrypt")
+#endif
+#elif defined(__APPLE__) || defined(__ANDROID__) || defined(__FreeBSD__) || defined(__OpenBSD__) || \
+    defined(__NetBSD__)
+#define UNDERTONE_OS_ENTROPY 1
+#elif defined(__linux__)
+#define UNDERTONE_OS_ENTROPY 1
+#include <sys/random.h>
+#else
+#define UNDERTONE_OS_ENTROPY 0
+#endif
+
+#if defined(__unix__) || defined(__APPLE__)
+#define UNDERTONE_LEDGER_FILE 1
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#else
+#define UNDERTONE_LEDGER_FILE 0
+#endif
+
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+#define UNDERTONE_EXCEPTIONS 1
+#include <stdexcept>
+#else
+#define UNDERTONE_EXCEPTIONS 0
+#endif
+
+namespace undertone {
+
+// Statuses of this header, beside those of undertone.h, which are not negative.
+
+/// The system refused to read or write a file; Status::system_error() is its errno.
+inline constexpr std::int32_t FILE_FAILED = -1;
+/// The system has no memory left.
+inline constexpr std::int32_t OUT_OF_MEMORY = -2;
+/// Another LedgerFile, in this program or another, has the file open.
+inline constexpr std::int32_t LEDGER_IN_USE = -3;
+
+/// Whether something was done, and if not, why.
+class [[nodiscard]] Status {
+public:
+    /// Done.
+    constexpr Status() noexcept = default;
+    /// What a function of undertone.h returned.
+    constexpr explicit Status(std::int32_t code) noexcept : code_(code) {}
+    /// The system refused, with this errno.
+    static constexpr Status system(int error) noexcept
+    {
+        Status status(FILE_FAILED);
+        status.system_error_ = error;
+        return status;
+    }
+
+    constexpr bool ok() const noexcept { return code_ == UNDERTONE_OK; }
+    constexpr explicit operator bool() const noexcept { return ok(); }
+    /// UNDERTONE_OK, another number of undertone.h, or one of the numbers above.
+    constexpr std::int32_t code() const noexcept { return code_; }
+    /// The errno of FILE_FAILED, else 0.
+    constexpr int system_error() const noexcept { return system_error_; }
+    /// What is wrong and what to do, in English; a static string.
+    const char *message() const noexcept
+    {
+        switch (code_) {
+        case FILE_FAILED:
+            return "the system refused to read or write a file; system_error() says why";
+        case OUT_OF_MEMORY:
+            return "the system has no memory left";
+        case LEDGER_IN_USE:
+            return "the ledger is open already, here or in another program; one at a time can spend";
+        default:
+            return undertone_status_message(code_);
+        }
+    }
+
+private:
+    std::int32_t code_ = UNDERTONE_OK;
+    int system_error_ = 0;
+};
+
+/// A value, or the Status that says why there is none.
+template <class T>
+class [[nodiscard]] Result {
+public:
+    Result(T value) noexcept(std::is_nothrow_move_constructible_v<T>) : value_(std::move(value)) {}
+    Result(Status why) noexcept : status_(why)
+    {
+        // A result without a value has a reason.
+        if (why.ok()) status_ = Status(UNDERTONE_INTERNAL);
+    }
+
+    bool ok() const noexcept { return value_.has_value(); }
+    explicit operator bool() const noexcept { return ok(); }
+    Status status() const noexcept { return status_; }
+
+    T &operator*() & noexcept { return checked(); }
+    const T &operator*() const & noexcept { return const_cast<Result *>(this)->checked(); }
+    T &&operator*() && noexcept { return std::move(checked()); }
+    T *operator->() noexcept { return &checked(); }
+    const T *operator->() const noexcept { return &const_cast<Result *>(this)->checked(); }
+
+private:
+    T &checked() noexcept
+    {
+        if (!value_) std::abort();
+        return *value_;
+    }
+
+    std::optional<T> value_;
+    Status status_;
+};
+
+#if UNDERTONE_EXCEPTIONS
+/// What or_throw() throws.
+class Error : public std::runtime_error {
+public:
+    explicit Error(Status status) : std::runtime_error(text(status)), status_(status) {}
+    Status status() const noexcept { return status_; }
+
+private:
+    static std::string text(Status status)
+    {
+        std::string text = status.message();
+        if (status.system_error() != 0) text += std::string(": ") + std::strerror(status.system_error());
+        return text;
+    }
+
+    Status status_;
+};
+
+/// Nothing, or throws Error.
+inline void or_throw(Status status)
+{
+    if (!status) throw Error(status);
+}
+
+/// The value, or throws Error.
+template <class T>
+T or_throw(Result<T> result)
+{
+    if (!result) throw Error(result.status());
+    return *std::move(result);
+}
+#endif
+
+/// Where secret bytes come from.
+class Entropy {
+public:
+#if UNDERTONE_OS_ENTROPY
+    /// The generator of the operating system.
+    Entropy() noexcept : function_(from_system) {}
+#endif
+    /// A function in the form of undertone.h.
+    Entropy(undertone_entropy_fn fill, void *data) noexcept : function_(fill), context_(data) {}
+    /// Anything that is called as bool(std::uint8_t *out, std::size_t len): it fills all of `out` and returns
+    /// true, or returns false, and does not throw. It must live as long as this object. Never a seeded
+    /// generator: whoever knows the bytes can undo the privacy.
+    template <class Source, class = std::enable_if_t<std::is_invocable_r_v<bool, Source &, std::uint8_t *, std::size_t> &&
+                                                     !std::is_same_v<std::decay_t<Source>, Entropy>>>
+    explicit Entropy(Source &source) noexcept : function_(call<Source>), context_(&source)
+    {
+    }
+
+    undertone_entropy_fn function() const noexcept { return function_; }
+    void *context() const noexcept { return context_; }
+
+private:
+    template <class Source>
+    static std::int32_t call(void *source, std::uint8_t *out, std::size_t len) noexcept
+    {
+        return (*static_cast<Source *>(source))(out, len) ? 0 : -1;
+    }
+
+#if UNDERTONE_OS_ENTROPY
+    static std::int32_t from_system(void *, std::uint8_t *out, std::size_t len) noexcept
+    {
+#if defined(_WIN32)
+        return BCryptGenRandom(nullptr, out, static_cast<ULONG>(len), BCRYPT_USE_SYSTEM_PREFERRED_RNG);
+#elif defined(__linux__) && !defined(__ANDROID__)
+        while (len > 0) {
+            const ssize_t got = getrandom(out, len, 0);
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0) return -1;
+            out += got;
+            len -= static_cast<std::size_t>(got);
+        }
+        return 0;
+#else
+        // A generator for cryptography on all these systems, safe across fork. getentropy is not for apps
+        // on iOS, and Android has getrandom since version 9 only.
+        arc4random_buf(out, len);
+        return 0;
+#endif
+    }
+#endif
+
+    undertone_entropy_fn function_ = nullptr;
+    void *context_ = nullptr;
+};
+
+/// How a candidate is drawn.
+enum class Rule : std::int32_t {
+    /// The default: never worse than the exponential mechanism at the same epsilon.
+    permute_and_flip = UNDERTONE_RULE_PERMUTE_AND_FLIP,
+    /// For those who account in zCDP.
+    exponential = UNDERTONE_RULE_EXPONENTIAL,
+};
+
+/// An epsilon: a whole number of micro-units, 1 to UNDERTONE_MAX_EPSILON_MICRO.
+class Epsilon {
+public:
+    /// Reads "10", "0.5" or "1e-3", exactly, rounding down.
+    static Result<Epsilon> parse(std::string_view text) noexcept
+    {
+        std::uint32_t micro = 0;
+        const Status status(undertone_epsilon_parse(text.data(), text.size(), &micro));
+        if (!status) return status;
+        return Epsilon(micro);
+    }
+
+    /// Checked where it is used.
+    static constexpr Epsilon from_micro(std::uint32_t micro) noexcept { return Epsilon(micro); }
+    constexpr std::uint32_t micro() const noexcept { return micro_; }
+
+private:
+    constexpr explicit Epsilon(std::uint32_t micro) noexcept : micro_(micro) {}
+    std::uint32_t micro_;
+};
+
+namespace detail {
+
+/// What a handle forgets before its memory is freed.
+inline void wipe(undertone_pack *) noexcept {}
+inline void wipe(undertone_grant *) noexcept {}
+inline void wipe(undertone_ledger *) noexcept {}
+inline void wipe(undertone_document *document) noexcept { undertone_document_reset(document); }
+inline void wipe(undertone_vector *) noexcept {}
+inline void wipe(undertone_vocabulary *) noexcept {}
+inline void wipe(undertone_bag *bag) noexcept { undertone_bag_reset(bag); }
+
+/// The bytes of a pack, if undertone.hpp keeps them; shared by all that looks into them.
+using Owner = std::shared_ptr<const std::vector<std::uint8_t>>;
+
+template <class T>
+struct Wiper {
+    // Here, so that they outlive the handle.
+    Owner bytes;
+
+    void operator()(T *handle) const noexcept
+    {
+        wipe(handle);
+        std::free(handle);
+    }
+};
+
+/// A handle of undertone.h in memory of its own. It is bound to its address, so it stays on the heap.
+template <class T>
+using Handle = std::unique_ptr<T, Wiper<T>>;
+
+/// Memory for a handle, given to `init(memory, len, out_handle)`, which returns a status.
+template <class T, class Init>
+Result<Handle<T>> make(std::size_t size, Owner bytes, Init init) noexcept
+{
+    // What malloc returns is aligned for every handle.
+    void *memory = std::malloc(size);
+    if (memory == nullptr) return Status(OUT_OF_MEMORY);
+    T *handle = nullptr;
+    const Status status(init(memory, size, &handle));
+    if (!status) {
+        std::free(memory);
+        return status;
+    }
+    return Handle<T>(handle, Wiper<T>{std::move(bytes)});
+}
+
+/// An array of which `fill(out, capacity, out_written)`, which returns a status, says the length.
+template <class T, class Fill>
+Result<std::vector<T>> array(std::size_t capacity, Fill fill)
+{
+    std::vector<T> out(capacity);
+    std::size_t written = 0;
+    const Status status(fill(out.data(), out.size(), &written));
+    if (!status) return status;
+    out.resize(written);
+    return Result<std::vector<T>>(std::move(out));
+}
+
+struct CloseFile {
+    void operator()(std::FILE *file) const noexcept { std::fclose(file); }
+};
+
+} // namespace detail
+
+/// Permission to spend an epsilon once: what every release takes.
+class Grant {
+public:
+    Grant() noexcept = default;
+
+    /// A grant that no ledger knows of, for apps that count what they spend elsewhere, and for public text.
+    static Result<Grant> unrecorded(Epsilon epsilon) noexcept
+    {
+        auto handle = detail::make<undertone_grant>(
+            undertone_grant_size(), nullptr, [&](void *memory, std::size_t len, undertone_grant **out) {
+                return undertone_grant_unrecorded(memory, len, epsilon.micro(), out);
+            });
+        if (!handle) return handle.status();
+        return Grant(*std::move(handle));
+    }
+
+    undertone_grant *capi() noexcept { return handle_.get(); }
+    const undertone_grant *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Grant(detail::Handle<undertone_grant> handle) noexcept : handle_(std::move(handle)) {}
+    friend class Ledger;
+
+    detail::Handle<undertone_grant> handle_;
+};
+
+/// A privacy budget: so much epsilon in every window of time. For storage of your own; LedgerFile is one in a
+/// file. The app keeps UNDERTONE_LEDGER_IMAGE_BYTES bytes, which one ledger at a time may use.
+class Ledger {
+public:
+    using Image = std::array<std::uint8_t, UNDERTONE_LEDGER_IMAGE_BYTES>;
+
+    /// What a reservation writes, and where.
+    struct Record {
+        std::array<std::uint8_t, UNDERTONE_LEDGER_RECORD_BYTES> bytes;
+        std::size_t offset;
+    };
+
+    Ledger() noexcept = default;
+
+    /// What is stored of a new ledger.
+    static Result<Image> create(std::uint64_t budget_micro, Entropy entropy) noexcept
+    {
+        Image image{};
+        std::size_t written = 0;
+        const Status status(undertone_ledger_create(budget_micro, entropy.function(), entropy.context(), image.data(),
+                                                    image.size(), &written));
+        if (!status) return status;
+        return image;
+    }
+#if UNDERTONE_OS_ENTROPY
+    static Result<Image> create(std::uint64_t budget_micro) noexcept { return create(budget_micro, Entropy()); }
+#endif
+
+    /// Opens a ledger from what is stored.
+    static Result<Ledger> open(const std::uint8_t *stored, std::size_t len, Entropy entropy) noexcept
+    {
+        auto handle = detail::make<undertone_ledger>(
+            undertone_ledger_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
+                return undertone_ledger_init(memory, memory_len, stored, len, entropy.function(), entropy.context(), out);
+            });
+        if (!handle) return handle.status();
+        return Ledger(*std::move(handle));
+    }
+    static Result<Ledger> open(const Image &stored, Entropy entropy) noexcept
+    {
+        return open(stored.data(), stored.size(), entropy);
+    }
+#if UNDERTONE_OS_ENTROPY
+    static Result<Ledger> open(const std::uint8_t *stored, std::size_t len) noexcept
+    {
+        return open(stored, len, Entropy());
+    }
+    static Result<Ledger> open(const Image &stored) noexcept { return open(stored, Entropy()); }
+#endif
+
+    /// What is left in a window, in micro-units. `window`: a public number that does not go backwards, such as
+    /// the days since 1970.
+    Result<std::uint64_t> remaining(std::uint64_t window) const noexcept
+    {
+        std::uint64_t micro = 0;
+        const Status status(undertone_ledger_remaining(capi(), window, &micro));
+        if (!status) return status;
+        return micro;
+    }
+
+    /// Reserves an epsilon, which is spent from now on. `stored`: what is stored now. Write the record, sync, and
+    /// read again for grant().
+    Result<Record> reserve(Epsilon epsilon, std::uint64_t window, const std::uint8_t *stored, std::size_t len) noexcept
+    {
+        Record record{};
+        std::size_t written = 0;
+        const Status status(undertone_ledger_reserve(capi(), epsilon.micro(), window, stored, len, record.bytes.data(),
+                                                     record.bytes.size(), &written, &record.offset));
+        if (!status) return status;
+        return record;
+    }
+
+    /// The grant of the last reservation, for what is stored now.
+    Result<Grant> grant(const std::uint8_t *stored, std::size_t len) noexcept
+    {
+        auto handle = detail::make<undertone_grant>(
+            undertone_grant_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
+                return undertone_ledger_grant(capi(), stored, len, memory, memory_len, out);
+            });
+        if (!handle) return handle.status();
+        return Grant(*std::move(handle));
+    }
+
+    undertone_ledger *capi() noexcept { return handle_.get(); }
+    const undertone_ledger *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Ledger(detail::Handle<undertone_ledger> handle) noexcept : handle_(std::move(handle)) {}
+
+    detail::Handle<undertone_ledger> handle_;
+};
+
+#if UNDERTONE_LEDGER_FILE
+namespace detail {
+
+/// A file of the system, which is closed, and with it unlocked, at the end.
+class File {
+public:
+    File() noexcept = default;
+    File(const char *path, int flags) noexcept
+    {
+        do fd_ = ::open(path, flags | O_CLOEXEC, S_IRUSR | S_IWUSR);
+        while (fd_ < 0 && errno == EINTR);
+    }
+    File(File &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    File &operator=(File &&other) noexcept
+    {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~File()
+    {
+        if (fd_ >= 0) ::close(fd_);
+    }
+
+    bool is_open() const noexcept { return fd_ >= 0; }
+
+    /// Locks the file for this object alone.
+    Status lock(bool wait) noexcept
+    {
+        int result;
+        do result = ::flock(fd_, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
+        while (result != 0 && errno == EINTR);
+#ifdef F_OFD_SETLK
+        // The kind of lock that Java takes, too: the two kinds do not see each other.
+        struct flock whole = {};
+        whole.l_type = F_WRLCK;
+        whole.l_whence = SEEK_SET;
+        if (result == 0) {
+            do result = ::fcntl(fd_, wait ? F_OFD_SETLKW : F_OFD_SETLK, &whole);
+            while (result != 0 && errno == EINTR);
+        }
+#endif
+        if (result == 0) return Status();
+        return errno == EWOULDBLOCK || errno == EACCES ? Status(LEDGER_IN_USE) : Status::system(errno);
+    }
+
+    /// Reads from the start, at most `capacity` bytes.
+    Result<std::size_t> read(std::uint8_t *out, std::size_t capacity) const noexcept
+    {
+        std::size_t len = 0;
+        while (len < capacity) {
+            const ssize_t got = ::pread(fd_, out + len, capacity - len, static_cast<off_t>(len));
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0) return Status::system(errno);
+            if (got == 0) break;
+            len += static_cast<std::size_t>(got);
+        }
+        return len;
+    }
+
+    /// Writes, and returns once storage has it.
+    Status write(const std::uint8_t *bytes, std::size_t len, std::size_t offset) noexcept
+    {
+        while (len > 0) {
+            const ssize_t put = ::pwrite(fd_, bytes, len, static_cast<off_t>(offset));
+            if (put < 0 && errno == EINTR) continue;
+            if (put < 0) return Status::system(errno);
+            bytes += put;
+            offset += static_cast<std::size_t>(put);
+            len -= static_cast<std::size_t>(put);
+        }
+        return sync();
+    }
+
+    Status sync() noexcept
+    {
+#ifdef F_FULLFSYNC
+        // Here fsync leaves the bytes in the cache of the drive. Not every file system has the better one.
+        if (::fcntl(fd_, F_FULLFSYNC) == 0) return Status();
+#endif
+        return ::fsync(fd_) == 0 ? Status() : Status::system(errno);
+    }
+
+private:
+    int fd_ = -1;
+};
+
+} // namespace detail
+
+/// A ledger in a file, for systems with POSIX files. It locks the file as long as it lives; a forked child
+/// inherits the lock. The file must not come back from a backup: what was spent since would be forgotten.
+class LedgerFile {
+public:
+    LedgerFile() noexcept = default;
+
+    /// Opens a ledger that exists. An app that released before uses this: a ledger that is gone must not
+    /// become a fresh budget.
+    static Result<LedgerFile> open(const std::string &path, Entropy entropy) noexcept
+    {
+        detail::File file(path.c_str(), O_RDWR);
+        if (!file.is_open()) return Status::system(errno);
+        return from(std::move(file), entropy);
+    }
+
+    /// Opens a ledger, or makes one with so much epsilon for every window if there is no file. The budget of
+    /// one that exists stays as it is.
+    static Result<LedgerFile> open_or_create(const std::string &path, std::uint64_t budget_micro, Entropy entropy)
+    {
+        detail::File file(path.c_str(), O_RDWR);
+        if (!file.is_open() && errno == ENOENT) {
+            const Status status = create(path, budget_micro, entropy);
+            if (!status) return status;
+            return open(path, entropy);
+        }
+        if (!file.is_open()) return Status::system(errno);
+        return from(std::move(file), entropy);
+    }
+#if UNDERTONE_OS_ENTROPY
+    static Result<LedgerFile> open(const std::string &path) noexcept { return open(path, Entropy()); }
+    static Result<LedgerFile> open_or_create(const std::string &path, std::uint64_t budget_micro)
+    {
+        return open_or_create(path, budget_micro, Entropy());
+    }
+#endif
+
+    /// What is left in a window, in micro-units. `window`: a public number that does not go backwards, such as
+    /// the days since 1970.
+    Result<std::uint64_t> remaining(std::uint64_t window) const noexcept { return ledger_.remaining(window); }
+
+    /// Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes
+    /// of the grant, and may be spent if this fails.
+    Result<Grant> spend(Epsilon epsilon, std::uint64_t window) noexcept
+    {
+        if (capi() == nullptr) return Status(UNDERTONE_NULL);
+        Buffer stored;
+        Result<std::size_t> len = file_.read(stored.data(), stored.size());
+        if (!len) return len.status();
+        const Result<Ledger::Record> record = ledger_.reserve(epsilon, window, stored.data(), *len);
+        if (!record) return record.status();
+        const Status written = file_.write(record->bytes.data(), record->bytes.size(), record->offset);
+        if (!written) return written;
+        len = file_.read(stored.data(), stored.size());
+        if (!len) return len.status();
+        return ledger_.grant(stored.data(), *len);
+    }
+
+    undertone_ledger *capi() noexcept { return ledger_.capi(); }
+    const undertone_ledger *capi() const noexcept { return ledger_.capi(); }
+
+private:
+    // One byte more than a ledger has: a file that is too long is seen to be.
+    using Buffer = std::array<std::uint8_t, UNDERTONE_LEDGER_IMAGE_BYTES + 1>;
+
+    LedgerFile(detail::File file, Ledger ledger) noexcept : file_(std::move(file)), ledger_(std::move(ledger)) {}
+
+    static Result<LedgerFile> from(detail::File file, Entropy entropy) noexcept
+    {
+        const Status locked = file.lock(false);
+        if (!locked) return locked;
+        Buffer stored;
+        const Result<std::size_t> len = file.read(stored.data(), stored.size());
+        if (!len) return len.status();
+        Result<Ledger> ledger = Ledger::open(stored.data(), *len, entropy);
+        if (!ledger) return ledger.status();
+        return LedgerFile(std::move(file), *std::move(ledger));
+    }
+
+    /// Makes the file of a new ledger, unless somebody else just did.
+    static Status create(const std::string &path, std::uint64_t budget_micro, Entropy entropy)
+    {
+        const Result<Ledger::Image> image = Ledger::create(budget_micro, entropy);
+        if (!image) return image.status();
+        // A rename replaces what is there, and could replace the ledger that another program has spent from.
+        detail::File alone((path + ".lock").c_str(), O_RDWR | O_CREAT);
+        if (!alone.is_open()) return Status::system(errno);
+        const Status locked = alone.lock(true);
+        if (!locked) return locked;
+        if (::access(path.c_str(), F_OK) == 0) return Status();
+        const std::size_t slash = path.rfind('/');
+        const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+        detail::File directory(folder.c_str(), O_RDONLY);
+        if (!directory.is_open()) return Status::system(errno);
+        // Beside, then renamed: a ledger is there as a whole or not at all.
+        const std::string partial = path + ".partial";
+        detail::File file(partial.c_str(), O_RDWR | O_CREAT | O_TRUNC);
+        if (!file.is_open()) return Status::system(errno);
+        const Status written = file.write(image->data(), image->size(), 0);
+        if (!written) return written;
+        // A link replaces nothing, whoever else makes a ledger here; but some systems keep apps from making links.
+        const bool made = ::link(partial.c_str(), path.c_str()) == 0 || errno == EEXIST ||
+                          std::rename(partial.c_str(), path.c_str()) == 0;
+        const Status placed = made ? Status() : Status::system(errno);
+        ::unlink(partial.c_str());
+        if (!placed) return placed;
+        return directory.sync();
+    }
+
+    detail::File file_;
+    Ledger ledger_;
+};
+#endif
+
+/// A pack: what the public side built and every device reads.
+class Pack {
+public:
+    Pack() noexcept = default;
+
+    /// A pack in memory (a mapped file): the bytes must stay where they are, unchanged, as long as the pack
+    /// or a document made from it is used.
+    static Result<Pack> view(const std::uint8_t *bytes, std::size_t len) noexcept { return make(bytes, len, nullptr); }
+
+    /// A pack in memory that the pack, and all that is made from it, keeps.
+    static Result<Pack> own(std::vector<std::uint8_t> bytes)
+    {
+        auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
+        const std::uint8_t *data = owner->data();
+        const std::size_t len = owner->size();
+        return make(data, len, std::move(owner));
+    }
+
+    /// Reads a file.
+    static Result<Pack> open(const char *path)
+    {
+        const std::unique_ptr<std::FILE, detail::CloseFile> file(std::fopen(path, "rb"));
+        if (!file) return Status::system(errno);
+        std::vector<std::uint8_t> bytes;
+        std::array<std::uint8_t, 65536> block;
+        std::size_t got;
+        while ((got = std::fread(block.data(), 1, block.size(), file.get())) > 0)
+            bytes.insert(bytes.end(), block.data(), block.data() + got);
+        if (std::ferror(file.get())) return Status::system(errno);
+        return own(std::move(bytes));
+    }
+    static Result<Pack> open(const std::string &path) { return open(path.c_str()); }
+
+    /// The number of coordinates in an embedding.
+    std::uint32_t dimension() const noexcept { return undertone_pack_dimension(capi()); }
+    /// The number of candidates that a release is drawn from.
+    std::uint32_t candidates() const noexcept { return undertone_pack_candidates(capi()); }
+    /// The number of projection directions of a pack that selects by depth, else 0.
+    std::uint32_t directions() const noexcept { return undertone_pack_directions(capi()); }
+    /// The number of words in the lexicon; 0 without one.
+    std::uint32_t words() const noexcept { return undertone_pack_words(capi()); }
+
+    /// The number of coordinates of a released vector behind the pack's projection; 0 without one.
+    std::uint32_t projected_dimension() const noexcept { return undertone_pack_projected_dimension(capi()); }
+    /// UNDERTONE_SELECTOR_DEPTH, UNDERTONE_SELECTOR_SCORES, or 0 without candidates.
+    std::int32_t selector() const noexcept { return undertone_pack_selector(capi()); }
+    /// The largest score that one sentence can give a candidate; 0 without scores.
+    std::uint32_t largest_score() const noexcept { return undertone_pack_largest_score(capi()); }
+
+    /// The vector of one sentence by the lexicon of the pack. It is as private as the sentence.
+    Result<std::vector<float>> sentence_vector(std::string_view text) const
+    {
+        return detail::array<float>(dimension(), [&](float *out, std::size_t capacity, std::size_t *written) {
+            return undertone_pack_sentence_vector(capi(), text.data(), text.size(), out, capacity, written);
+        });
+    }
+
+    using Id = std::array<std::uint8_t, UNDERTONE_PACK_ID_BYTES>;
+    /// The identifier, which a release carries.
+    Result<Id> id() const noexcept
+    {
+        Id id{};
+        const Status status(undertone_pack_id(capi(), id.data()));
+        if (!status) return status;
+        return id;
+    }
+
+    using EncoderDigest = std::array<std::uint8_t, UNDERTONE_ENCODER_DIGEST_BYTES>;
+    /// The digest of the encoder that the pack was built with.
+    Result<EncoderDigest> encoder_digest() const noexcept
+    {
+        EncoderDigest digest{};
+        const Status status(undertone_pack_encoder_digest(capi(), digest.data()));
+        if (!status) return status;
+        return digest;
+    }
+
+    /// The name of that encoder.
+    Result<std::string> encoder_name() const
+    {
+        char name[UNDERTONE_ENCODER_NAME_BYTES] = {};
+        const Status status(undertone_pack_encoder_name(capi(), name));
+        if (!status) return status;
+        return std::string(name);
+    }
+
+    undertone_pack *capi() noexcept { return handle_.get(); }
+    const undertone_pack *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Pack(detail::Handle<undertone_pack> handle) noexcept : handle_(std::move(handle)) {}
+
+    static Result<Pack> make(const std::uint8_t *bytes, std::size_t len, detail::Owner owner) noexcept
+    {
+        auto handle = detail::make<undertone_pack>(
+            undertone_pack_size(), std::move(owner), [&](void *memory, std::size_t memory_len, undertone_pack **out) {
+                return undertone_pack_init(memory, memory_len, bytes, len, out);
+            });
+        if (!handle) return handle.status();
+        return Pack(*std::move(handle));
+    }
+
+    const detail::Owner &bytes() const noexcept { return handle_.get_deleter().bytes; }
+    friend class Document;
+    friend class Vector;
+    friend class Vocabulary;
+
+    detail::Handle<undertone_pack> handle_;
+};
+
+/// A release: the bytes that leave the device.
+using Release = std::array<std::uint8_t, UNDERTONE_RELEASE_BYTES>;
+
+/// What stands in a release.
+struct ReleaseContent {
+    /// Compare it with Pack::candidates: a release can be forged.
+    std::uint32_t candidate;
+    Epsilon epsilon;
+    Rule rule;
+    Pack::Id pack_id;
+};
+
+/// Reads a release that came from a device.
+inline Result<ReleaseContent> read_release(const std::uint8_t *bytes, std::size_t len) noexcept
+{
+    std::uint32_t candidate = 0;
+    std::uint32_t micro = 0;
+    std::int32_t rule = 0;
+    Pack::Id id{};
+    const Status status(undertone_release_read(bytes, len, &candidate, &micro, &rule, id.data()));
+    if (!status) return status;
+    return ReleaseContent{candidate, Epsilon::from_micro(micro), static_cast<Rule>(rule), id};
+}
+inline Result<ReleaseContent> read_release(const Release &release) noexcept
+{
+    return read_release(release.data(), release.size());
+}
+inline Result<ReleaseContent> read_release(const std::vector<std::uint8_t> &bytes) noexcept
+{
+    return read_release(bytes.data(), bytes.size());
+}
+
+namespace detail {
+
+template <class Next>
+std::optional<std::string_view> sentence(Next next, std::string_view text, std::size_t start) noexcept
+{
+    std::size_t found = 0;
+    std::size_t len = 0;
+    if (next(text.data(), text.size(), start, &found, &len) != UNDERTONE_OK || len == 0) return std::nullopt;
+    return text.substr(found, len);
+}
+
+} // namespace detail
+
+/// The first sentence of a text behind byte `start`, which is 0 or the end of the sentence before.
+inline std::optional<std::string_view> next_sentence(std::string_view text, std::size_t start = 0) noexcept
+{
+    return detail::sentence(undertone_sentence_next, text, start);
+}
+
+/// As next_sentence, for a text that is still being typed: none as long as something typed behind it could
+/// change the sentence.
+inline std::optional<std::string_view> next_finished_sentence(std::string_view text, std::size_t start = 0) noexcept
+{
+    return detail::sentence(undertone_sentence_next_finished, text, start);
+}
+
+/// A private document: sentences go in, one private release comes out, and the document is empty again.
+class Document {
+public:
+    Document() noexcept = default;
+
+    /// An empty document for the candidates of a pack.
+    static Result<Document> create(const Pack &pack) noexcept
+    {
+        auto handle = detail::make<undertone_document>(
+            undertone_document_size(), pack.bytes(), [&](void *memory, std::size_t memory_len, undertone_document **out) {
+                return undertone_document_init(memory, memory_len, pack.capi(), out);
+            });
+        if (!handle) return handle.status();
+        return Document(*std::move(handle));
+    }
+
+    /// Adds one sentence by its embedding.
+    Status push(const float *embedding, std::size_t len) noexcept
+    {
+        return Status(undertone_document_push(capi(), embedding, len));
+    }
+    Status push(const std::vector<float> &embedding) noexcept { return push(embedding.data(), embedding.size()); }
+
+    /// Adds one sentence by its text, through the lexicon in the pack.
+    Status push_sentence(std::string_view text) noexcept
+    {
+        return Status(undertone_document_push_sentence(capi(), text.data(), text.size()));
+    }
+
+    /// Adds the sentences of a text, as next_sentence finds them, as many as there is room for. The number of
+    /// those added is private.
+    Result<std::size_t> push_text(std::string_view text) noexcept
+    {
+        std::size_t sentences = 0;
+        const Status status(undertone_document_push_text(capi(), text.data(), text.size(), &sentences));
+        if (!status) return status;
+        return sentences;
+    }
+
+    /// How many sentences there are. It is private.
+    std::size_t sentences() const noexcept { return undertone_document_sentences(capi()); }
+
+    /// Draws the release and forgets all sentences. Unless it succeeds, nothing was drawn and the sentences are
+    /// still there; the grant is gone.
+    Result<Release> release(Grant grant, Rule rule, Entropy entropy) noexcept
+    {
+        Release out{};
+        std::size_t written = 0;
+        const Status status(undertone_document_release(capi(), grant.capi(), static_cast<std::int32_t>(rule),
+                                                       entropy.function(), entropy.context(), out.data(), out.size(),
+                                                       &written));
+        if (!status) return status;
+        return out;
+    }
+#if UNDERTONE_OS_ENTROPY
+    Result<Release> release(Grant grant, Rule rule = Rule::permute_and_flip) noexcept
+    {
+        return release(std::move(grant), rule, Entropy());
+    }
+#endif
+
+    /// Forgets all sentences.
+    Status reset() noexcept { return Status(undertone_document_reset(capi())); }
+
+    undertone_document *capi() noexcept { return handle_.get(); }
+    const undertone_document *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Document(detail::Handle<undertone_document> handle) noexcept : handle_(std::move(handle)) {}
+
+    detail::Handle<undertone_document> handle_;
+};
+
+/// The noise on a released vector.
+enum class Noise : std::int32_t {
+    /// n-dimensional Laplace noise, the default: the least noise.
+    laplace = UNDERTONE_NOISE_LAPLACE,
+    /// Discrete Laplace noise on each coordinate: no delta, for about 1.5 times the noise.
+    discrete_laplace = UNDERTONE_NOISE_DISCRETE_LAPLACE,
+};
+
+/// The mechanism that releases private vectors, with its public parameters.
+class Vector {
+public:
+    Vector() noexcept = default;
+
+    /// Releases vectors as they are, clamped to plus or minus 2^`bound_exponent`; 0 is enough for norm 1.
+    static Result<Vector> create(std::uint32_t dimension, std::int32_t bound_exponent, Epsilon epsilon,
+                                 Noise noise = Noise::laplace) noexcept
+    {
+        return make(nullptr, [&](void *memory, std::size_t len, undertone_vector **out) {
+            return undertone_vector_init(memory, len, dimension, bound_exponent, static_cast<std::int32_t>(noise),
+                                         epsilon.micro(), out);
+        });
+    }
+
+    /// Releases vectors behind the projection of a pack.
+    static Result<Vector> projected(const Pack &pack, Epsilon epsilon, Noise noise = Noise::laplace) noexcept
+    {
+        return make(pack.bytes(), [&](void *memory, std::size_t len, undertone_vector **out) {
+            return undertone_vector_init_projected(memory, len, pack.capi(), static_cast<std::int32_t>(noise),
+                                                   epsilon.micro(), out);
+        });
+    }
+
+    /// The number of coordinates of a vector that goes in.
+    std::uint32_t dimension() const noexcept { return undertone_vector_dimension(capi()); }
+    /// The length of a release.
+    std::size_t release_bytes() const noexcept { return undertone_vector_release_bytes(capi()); }
+
+    /// Draws the release of one private vector. The grant is one of the mechanism's epsilon.
+    Result<std::vector<std::uint8_t>> release(Grant grant, const float *embedding, std::size_t len,
+                                              Entropy entropy) const
+    {
+        return detail::array<std::uint8_t>(
+            release_bytes(), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
+                return undertone_vector_release(capi(), grant.capi(), embedding, len, entropy.function(),
+                                                entropy.context(), out, capacity, written);
+            });
+    }
+    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &embedding, Entropy entropy) const
+    {
+        return release(std::move(grant), embedding.data(), embedding.size(), entropy);
+    }
+#if UNDERTONE_OS_ENTROPY
+    Result<std::vector<std::uint8_t>> release(Grant grant, const float *embedding, std::size_t len) const
+    {
+        return release(std::move(grant), embedding, len, Entropy());
+    }
+    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &embedding) const
+    {
+        return release(std::move(grant), embedding, Entropy());
+    }
+#endif
+
+    undertone_vector *capi() noexcept { return handle_.get(); }
+    const undertone_vector *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Vector(detail::Handle<undertone_vector> handle) noexcept : handle_(std::move(handle)) {}
+
+    template <class Init>
+    static Result<Vector> make(detail::Owner bytes, Init init) noexcept
+    {
+        auto handle = detail::make<undertone_vector>(undertone_vector_size(), std::move(bytes), init);
+        if (!handle) return handle.status();
+        return Vector(*std::move(handle));
+    }
+
+    detail::Handle<undertone_vector> handle_;
+};
+
+/// What stands in a released vector, beside its coordinates.
+struct VectorContent {
+    std::uint32_t dimension;
+    Noise noise;
+    /// Per unit of distance.
+    Epsilon epsilon;
+    /// A step of the coordinates is 2 to this.
+    std::int32_t grid_exponent;
+    /// Of the pack with the projection; zeroes without one.
+    Pack::Id pack_id;
+};
+
+/// Reads what a released vector says about itself.
+inline Result<VectorContent> read_vector(const std::uint8_t *bytes, std::size_t len) noexcept
+{
+    std::uint32_t dimension = 0;
+    std::int32_t noise = 0;
+    std::uint32_t micro = 0;
+    std::int32_t grid_exponent = 0;
+    Pack::Id id{};
+    const Status status(undertone_vector_read(bytes, len, &dimension, &noise, &micro, &grid_exponent, id.data()));
+    if (!status) return status;
+    return VectorContent{dimension, static_cast<Noise>(noise), Epsilon::from_micro(micro), grid_exponent, id};
+}
+inline Result<VectorContent> read_vector(const std::vector<std::uint8_t> &bytes) noexcept
+{
+    return read_vector(bytes.data(), bytes.size());
+}
+
+/// The coordinates of a released vector in steps of its grid.
+inline Result<std::vector<std::int32_t>> read_vector_steps(const std::uint8_t *bytes, std::size_t len)
+{
+    return detail::array<std::int32_t>(
+        UNDERTONE_MAX_VECTOR_DIMENSION, [&](std::int32_t *out, std::size_t capacity, std::size_t *written) {
+            return undertone_vector_read_steps(bytes, len, out, capacity, written);
+        });
+}
+inline Result<std::vector<std::int32_t>> read_vector_steps(const std::vector<std::uint8_t> &bytes)
+{
+    return read_vector_steps(bytes.data(), bytes.size());
+}
+
+/// The coordinates of a released vector.
+inline Result<std::vector<double>> read_vector_values(const std::uint8_t *bytes, std::size_t len)
+{
+    return detail::array<double>(
+        UNDERTONE_MAX_VECTOR_DIMENSION, [&](double *out, std::size_t capacity, std::size_t *written) {
+            return undertone_vector_read_values(bytes, len, out, capacity, written);
+        });
+}
+inline Result<std::vector<double>> read_vector_values(const std::vector<std::uint8_t> &bytes)
+{
+    return read_vector_values(bytes.data(), bytes.size());
+}
+
+/// The public vocabulary of private words: the words of a pack's lexicon, by number.
+class Vocabulary {
+public:
+    Vocabulary() noexcept = default;
+
+    static Result<Vocabulary> create(const Pack &pack) noexcept
+    {
+        auto handle = detail::make<undertone_vocabulary>(
+            undertone_vocabulary_size(), pack.bytes(), [&](void *memory, std::size_t len, undertone_vocabulary **out) {
+                return undertone_vocabulary_init(memory, len, pack.capi(), out);
+            });
+        if (!handle) return handle.status();
+        return Vocabulary(*std::move(handle));
+    }
+
+    /// The number of words.
+    std::uint32_t words() const noexcept { return undertone_vocabulary_words(capi()); }
+
+    struct Description {
+        /// The word that stands for all that are not in the vocabulary.
+        std::uint32_t fallback;
+        /// The step q of the promise is 2 to this.
+        std::int32_t unit_exponent;
+    };
+    Result<Description> describe() const noexcept
+    {
+        Description description{};
+        const Status status(
+            undertone_vocabulary_describe(capi(), &description.fallback, &description.unit_exponent));
+        if (!status) return status;
+        return description;
+    }
+
+    /// The text of a word; it lives as long as the bytes of the pack.
+    Result<std::string_view> word(std::uint32_t number) const noexcept
+    {
+        const char *text = nullptr;
+        std::size_t len = 0;
+        const Status status(undertone_vocabulary_word(capi(), number, &text, &len));
+        if (!status) return status;
+        return std::string_view(text, len);
+    }
+
+    undertone_vocabulary *capi() noexcept { return handle_.get(); }
+    const undertone_vocabulary *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Vocabulary(detail::Handle<undertone_vocabulary> handle) noexcept : handle_(std::move(handle)) {}
+
+    const detail::Owner &bytes() const noexcept { return handle_.get_deleter().bytes; }
+    friend class Bag;
+
+    detail::Handle<undertone_vocabulary> handle_;
+};
+
+/// How a word is made private.
+enum class WordMechanism : std::int32_t {
+    /// Selection by permute-and-flip, the default.
+    permute_and_flip = UNDERTONE_WORDS_PERMUTE_AND_FLIP,
+    /// Selection by the exponential mechanism.
+    exponential = UNDERTONE_WORDS_EXPONENTIAL,
+    /// Noise on a word's vector, then the nearest word; for comparison.
+    laplace_nearest = UNDERTONE_WORDS_LAPLACE_NEAREST,
+};
+
+/// The words of one private text: words go in, one private release comes out, and the bag is empty again.
+class Bag {
+public:
+    Bag() noexcept = default;
+
+    static Result<Bag> create(const Vocabulary &vocabulary) noexcept
+    {
+        auto handle = detail::make<undertone_bag>(
+            undertone_bag_size(), vocabulary.bytes(), [&](void *memory, std::size_t len, undertone_bag **out) {
+                return undertone_bag_init(memory, len, vocabulary.capi(), out);
+            });
+        if (!handle) return handle.status();
+        return Bag(*std::move(handle));
+    }
+
+    /// Adds one word.
+    Status push(std::string_view word) noexcept { return Status(undertone_bag_push(capi(), word.data(), word.size())); }
+
+    /// Adds every word of a text.
+    Status push_text(std::string_view text) noexcept
+    {
+        return Status(undertone_bag_push_text(capi(), text.data(), text.size()));
+    }
+
+    /// Draws `size` words, exchanges each for one of the vocabulary, and forgets all words. The grant is one of
+    /// the epsilon of a word. Unless it succeeds, nothing was released and the words are still there; the grant
+    /// is gone.
+    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t size, WordMechanism mechanism,
+                                              Entropy entropy)
+    {
+        return detail::array<std::uint8_t>(
+            undertone_bag_release_bytes(size), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
+                return undertone_bag_release(capi(), grant.capi(), size, static_cast<std::int32_t>(mechanism),
+                                             entropy.function(), entropy.context(), out, capacity, written);
+            });
+    }
+#if UNDERTONE_OS_ENTROPY
+    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t size,
+                                              WordMechanism mechanism = WordMechanism::permute_and_flip)
+    {
+        return release(std::move(grant), size, mechanism, Entropy());
+    }
+#endif
+
+    /// Forgets all words.
+    Status reset() noexcept { return Status(undertone_bag_reset(capi())); }
+
+    undertone_bag *capi() noexcept { return handle_.get(); }
+    const undertone_bag *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Bag(detail::Handle<undertone_bag> handle) noexcept : handle_(std::move(handle)) {}
+
+    detail::Handle<undertone_bag> handle_;
+};
+
+/// What stands in a released bag, beside its words.
+struct BagContent {
+    std::uint32_t size;
+    WordMechanism mechanism;
+    /// Of each word, per unit of distance.
+    Epsilon epsilon;
+    Pack::Id pack_id;
+};
+
+/// Reads what a released bag says about itself.
+inline Result<BagContent> read_bag(const std::uint8_t *bytes, std::size_t len) noexcept
+{
+    std::uint32_t size = 0;
+    std::int32_t mechanism = 0;
+    std::uint32_t micro = 0;
+    Pack::Id id{};
+    const Status status(undertone_bag_read(bytes, len, &size, &mechanism, &micro, id.data()));
+    if (!status) return status;
+    return BagContent{size, static_cast<WordMechanism>(mechanism), Epsilon::from_micro(micro), id};
+}
+inline Result<BagContent> read_bag(const std::vector<std::uint8_t> &bytes) noexcept
+{
+    return read_bag(bytes.data(), bytes.size());
+}
+
+/// The words of a released bag, by number, ascending.
+inline Result<std::vector<std::uint32_t>> read_bag_words(const std::uint8_t *bytes, std::size_t len)
+{
+    return detail::array<std::uint32_t>(
+        UNDERTONE_MAX_BAG_SIZE, [&](std::uint32_t *out, std::size_t capacity, std::size_t *written) {
+            return undertone_bag_read_words(bytes, len, out, capacity, written);
+        });
+}
+inline Result<std::vector<std::uint32_t>> read_bag_words(const std::vector<std::uint8_t> &bytes)
+{
+    return read_bag_words(bytes.data(), bytes.size());
+}
+
+} // namespace undertone
+
+#endif // UNDERTONE_HPP

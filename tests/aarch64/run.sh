@@ -1,0 +1,28 @@
+#!/bin/sh
+# An aarch64 machine under QEMU releases what every other one does: the golden vectors, to the byte.
+#
+#     tests/aarch64/run.sh FOLDER     builds there
+set -eu
+[ $# = 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
+folder=$1
+root=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p "$folder"
+
+RUSTUP_TOOLCHAIN=nightly "$root/ffi/build-lib.sh" "$folder" static --target aarch64-unknown-linux-gnu -Zbuild-std=core
+for program in consumer misuse; do
+    aarch64-linux-gnu-gcc -std=c99 -O2 -Wall -Wextra -Wpedantic -Werror -static -I "$root/include" \
+        "$root/tests/c/$program.c" "$folder/libundertone.a" -o "$folder/$program"
+done
+
+golden=$root/tests/golden
+while read -r pack vectors; do
+    echo "$vectors: $(qemu-aarch64 "$folder/consumer" "$golden/$pack" --vectors "$golden/$vectors")"
+done <<END
+golden.pack vectors.txt
+golden-scores.pack vectors-scores.txt
+golden-vote.pack vectors-vote.txt
+golden-recoded.pack vectors-recoded.txt
+golden.pack words.txt
+golden-vectors.pack private-vectors.txt
+END
+qemu-aarch64 "$folder/misuse" "$golden/golden.pack" "$golden/golden-vectors.pack"

@@ -1,0 +1,192 @@
+/*
+ * Many threads over one pack: each has its own document and bag, all share the pack, its vocabulary and a mechanism
+ * for vectors, and every one must release what one alone does.
+ *
+ *     threads PACK VECTORS           a pack with candidates and a lexicon, another with a projection; POSIX
+ *     threads PACK VECTORS --race    two threads push to one document: a thread sanitizer must find it
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "undertone.h"
+
+enum { THREADS = 8, ROUNDS = 12, VECTOR_BYTES = UNDERTONE_MAX_VECTOR_RELEASE_BYTES };
+
+static const undertone_pack *pack;
+static const undertone_vocabulary *vocabulary;
+static const undertone_vector *projected;
+
+struct results {
+    uint8_t document[UNDERTONE_RELEASE_BYTES];
+    uint8_t bag[UNDERTONE_MAX_BAG_RELEASE_BYTES];
+    uint8_t vector[VECTOR_BYTES];
+    float sentence[4096];
+};
+
+/* What each round gives, drawn by one thread alone. */
+static struct results expected[ROUNDS];
+
+static void check(int32_t status, const char *what)
+{
+    if (status != UNDERTONE_OK) {
+        fprintf(stderr, "threads: %s: %s\n", what, undertone_status_message(status));
+        exit(1);
+    }
+}
+
+static void *allocate(size_t len)
+{
+    void *memory = calloc(1, len);
+    if (memory == NULL) {
+        fputs("threads: no memory\n", stderr);
+        exit(1);
+    }
+    return memory;
+}
+
+/* Not entropy: the number of the round. */
+static int32_t replay(void *context, uint8_t *out, size_t len)
+{
+    memset(out, 1 + *(const int *)context, len);
+    return 0;
+}
+
+/* A grant of 3, in memory of the thread's own. */
+static undertone_grant *new_grant(void *memory)
+{
+    undertone_grant *grant;
+    check(undertone_grant_unrecorded(memory, undertone_grant_size(), 3000000, &grant), "grant");
+    return grant;
+}
+
+static void one_round(undertone_document *document, undertone_bag *bag, int round,
+                      struct results *results)
+{
+    static const char *const texts[] = {
+        "Good music, good food, good people", "morning tea great old river", "dog dog cat",
+    };
+    void *memory = allocate(undertone_grant_size());
+    size_t written;
+    for (int i = 0; i <= round; i++) {
+        const char *text = texts[i % 3];
+        check(undertone_document_push_sentence(document, text, strlen(text)), "push");
+        check(undertone_bag_push_text(bag, text, strlen(text)), "push");
+        check(undertone_pack_sentence_vector(pack, text, strlen(text), results->sentence, 4096,
+                                             &written),
+              "sentence");
+    }
+    check(undertone_document_release(document, new_grant(memory),
+                                     UNDERTONE_RULE_PERMUTE_AND_FLIP, replay, &round, results->document, sizeof results->document,
+                                     &written),
+          "document");
+    const int32_t mechanism = 1 + round % 3;
+    check(undertone_bag_release(bag, new_grant(memory), 20, mechanism, replay, &round,
+                                results->bag, sizeof results->bag, &written),
+          "bag");
+    check(undertone_vector_release(projected, new_grant(memory), results->sentence,
+                                   undertone_vector_dimension(projected), replay, &round,
+                                   results->vector, sizeof results->vector, &written),
+          "vector");
+    free(memory);
+}
+
+static void all_rounds(struct results *results)
+{
+    void *document_memory = allocate(undertone_document_size());
+    void *bag_memory = allocate(undertone_bag_size());
+    undertone_document *document;
+    undertone_bag *bag;
+    check(undertone_document_init(document_memory, undertone_document_size(), pack, &document),
+          "document");
+    check(undertone_bag_init(bag_memory, undertone_bag_size(), vocabulary, &bag), "bag");
+    for (int round = 0; round < ROUNDS; round++) {
+        one_round(document, bag, round, &results[round]);
+    }
+    free(bag_memory);
+    free(document_memory);
+}
+
+static void *run(void *argument)
+{
+    struct results *results = allocate(ROUNDS * sizeof *results);
+    all_rounds(results);
+    *(int *)argument = memcmp(results, expected, sizeof expected) == 0;
+    free(results);
+    return NULL;
+}
+
+static void *race(void *document)
+{
+    /* May be refused, and may be lost: that is what is wrong with it. */
+    for (int i = 0; i < 20; i++) {
+        const int32_t status = undertone_document_push_sentence(document, "good food", 9);
+        (void)status;
+    }
+    return NULL;
+}
+
+static const undertone_pack *open_pack(const char *path)
+{
+    enum { MOST = 1 << 20 };
+    FILE *file = fopen(path, "rb");
+    uint8_t *bytes = allocate(MOST);
+    undertone_pack *opened;
+    if (file == NULL) {
+        fprintf(stderr, "threads: cannot open %s\n", path);
+        exit(1);
+    }
+    const size_t len = fread(bytes, 1, MOST, file);
+    fclose(file);
+    check(undertone_pack_init(allocate(undertone_pack_size()), undertone_pack_size(), bytes, len,
+                              &opened),
+          path);
+    return opened;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t threads[THREADS];
+    int same[THREADS] = {0};
+    if (argc != 3 && !(argc == 4 && strcmp(argv[3], "--race") == 0)) {
+        fputs("usage: threads PACK VECTORS [--race]\n", stderr);
+        return 2;
+    }
+    pack = open_pack(argv[1]);
+    undertone_vocabulary *words;
+    undertone_vector *vector;
+    check(undertone_vocabulary_init(allocate(undertone_vocabulary_size()),
+                                    undertone_vocabulary_size(), pack, &words),
+          "vocabulary");
+    check(undertone_vector_init_projected(allocate(undertone_vector_size()),
+                                          undertone_vector_size(), open_pack(argv[2]),
+                                          UNDERTONE_NOISE_LAPLACE, 3000000, &vector),
+          "vector");
+    vocabulary = words;
+    projected = vector;
+
+    undertone_document *shared = NULL;
+    if (argc == 4) {
+        check(undertone_document_init(allocate(undertone_document_size()),
+                                      undertone_document_size(), pack, &shared),
+              "document");
+    } else {
+        all_rounds(expected);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        if (pthread_create(&threads[i], NULL, shared ? race : run,
+                           shared ? (void *)shared : (void *)&same[i])
+            != 0) {
+            fputs("threads: no thread\n", stderr);
+            return 1;
+        }
+    }
+    int all = 1;
+    for (int i = 0; i < THREADS; i++) {
+        all = pthread_join(threads[i], NULL) == 0 && all && (shared != NULL || same[i]);
+    }
+    puts(all ? "all threads agree" : "a thread released something else");
+    return !all;
+}

@@ -1,0 +1,67 @@
+#!/bin/bash
+# The library on a Cortex-M4, in QEMU:
+#
+# - the golden vectors, to the byte;
+# - instructions and stack of each call, the stack within what the header promises and the same for any
+#   number of candidates; the state of a document below 32 KiB;
+# - the least program that makes a release of text: code and constants within 64 KiB, no allocator, no panic
+#   and no unwinding in it;
+# - a pack as 20 Newsgroups has it (depth, d = 384, p = 50, m = 5000) within 1 MiB.
+#
+#     tests/cortex-m/run.sh FOLDER     builds there
+set -euo pipefail
+[ $# = 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+root=$here/../..
+
+RUSTUP_TOOLCHAIN=nightly "$root/ffi/build-lib.sh" "$folder" static --target thumbv7em-none-eabihf -Zbuild-std=core
+
+# link PROGRAM OUTPUT [argument for gcc]...
+link() {
+    local program=$1 output=$2
+    shift 2
+    arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=c99 -Wall -Wextra -Wpedantic \
+        -Werror -Os -ffreestanding -ffunction-sections -fdata-sections -nostdlib -I "$root/include" -I "$folder" \
+        -Wa,-I"$folder" -Wl,--gc-sections -Wl,-z,noexecstack -Wl,-Map="$folder/$output.map" -T "$here/link.ld" \
+        "$@" "$here/startup.c" "$here/$program.c" "$folder/libundertone.a" -o "$folder/$output.elf"
+}
+
+run() {
+    timeout 300 qemu-system-arm -M mps2-an386 -nographic -icount shift=0 \
+        -semihosting-config enable=on,target=native -kernel "$folder/$1.elf" </dev/null
+}
+
+python3 "$here/cases.py" >"$folder/golden.h"
+link golden golden
+run golden
+
+python3 "$here/packs.py" "$folder"
+link measure measure
+run measure
+
+# Names in the program and in what the linker kept, as far as they should not be there.
+forbidden() {
+    {
+        arm-none-eabi-nm "$folder/$1.elf"
+        sed -n '/^Linker script and memory map/,$p' "$folder/$1.map"
+    } | grep -iE 'malloc|calloc|free|__rust_|_alloc|panic|unwind|eh_personality|unwrap_failed|abort' || true
+}
+
+link minimal minimal
+size=$(arm-none-eabi-size "$folder/minimal.elf" | awk 'NR == 2 { print $1 + $2 }')
+echo "the least program: $size bytes of code and constants"
+[ "$size" -le 65536 ] || { echo "more than 64 KiB" >&2; exit 1; }
+found=$(forbidden minimal)
+[ -z "$found" ] || { echo "in the least program: $found" >&2; exit 1; }
+# The check finds what it looks for.
+link minimal forbidden -DWITH_WHAT_IS_FORBIDDEN
+found=$(forbidden forbidden)
+for name in malloc panic _Unwind_Resume; do
+    [[ $found == *"$name"* ]] || { echo "$name in a program is not found" >&2; exit 1; }
+done
+
+news=$(wc -c <"$folder/news.pack")
+echo "a pack as 20 Newsgroups has it: $news bytes"
+[ "$news" -le 1048576 ] || { echo "more than 1 MiB" >&2; exit 1; }

@@ -1,0 +1,483 @@
+// Calls everything that undertone.hpp has, right and wrong: a template that nobody instantiates can be plain
+// wrong and still compile.
+//
+//     every_method PACK FOLDER    the golden pack, which has a lexicon and candidates; a folder to write to
+//     every_method --take         takes the value of a failed Result, which ends the program
+
+#include "undertone.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace undertone;
+
+undertone::Result<undertone::Pack> open_elsewhere(const char *path);
+
+static void fail(const char *what, long line)
+{
+    std::fprintf(stderr, "every_method.cpp:%ld: not so: %s\n", line, what);
+    std::exit(1);
+}
+
+#define EXPECT(held) ((held) ? void() : fail(#held, __LINE__))
+
+// The value of a call that must succeed.
+template <class T>
+static T take(Result<T> result)
+{
+    if (!result) {
+        std::fprintf(stderr, "every_method: %s (status %ld)\n", result.status().message(),
+                     static_cast<long>(result.status().code()));
+        std::exit(1);
+    }
+    return *std::move(result);
+}
+
+template <class T>
+static std::int32_t why(const Result<T> &result)
+{
+    EXPECT(!result.ok());
+    return result.status().code();
+}
+
+// Moves, never copies, and is empty afterwards.
+template <class T>
+static void moves(T handle)
+{
+    static_assert(!std::is_copy_constructible_v<T> && !std::is_copy_assignable_v<T>, "handles are move-only");
+    static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T>, "moves cannot fail");
+    static_assert(std::is_nothrow_default_constructible_v<T>, "an empty handle needs no memory");
+    const auto *address = std::as_const(handle).capi();
+    EXPECT(address != nullptr && handle.capi() == address);
+    T there(std::move(handle));
+    EXPECT(there.capi() == address);
+    T other;
+    EXPECT(other.capi() == nullptr);
+    other = std::move(there);
+    EXPECT(other.capi() == address);
+    // NOLINTNEXTLINE: what a moved-from handle is, is promised.
+    EXPECT(there.capi() == nullptr && handle.capi() == nullptr);
+}
+
+// Not private: everybody knows these bytes.
+struct KnownBytes {
+    std::uint8_t next = 1;
+    int calls = 0;
+    bool works = true;
+
+    bool operator()(std::uint8_t *out, std::size_t len)
+    {
+        ++calls;
+        for (std::size_t i = 0; i < len; ++i) out[i] = next++;
+        return works;
+    }
+};
+
+static std::int32_t zeroes(void *context, std::uint8_t *out, std::size_t len)
+{
+    ++*static_cast<int *>(context);
+    std::memset(out, 0, len);
+    return 0;
+}
+
+static void statuses()
+{
+    EXPECT(Status().ok() && Status() && Status().code() == UNDERTONE_OK);
+    const Status refused(UNDERTONE_DOCUMENT_FULL);
+    EXPECT(!refused && refused.system_error() == 0);
+    EXPECT(std::strcmp(refused.message(), undertone_status_message(UNDERTONE_DOCUMENT_FULL)) == 0);
+    const Status system = Status::system(ENOENT);
+    EXPECT(system.code() == FILE_FAILED && system.system_error() == ENOENT);
+    for (const Status status : {system, Status(OUT_OF_MEMORY)})
+        EXPECT(std::strcmp(status.message(), undertone_status_message(status.code())) != 0);
+
+    Result<std::string> text(std::string("text"));
+    EXPECT(text.ok() && text && text.status().ok() && *text == "text" && text->size() == 4);
+    const Result<std::string> &constant = text;
+    EXPECT(*constant == "text" && constant->size() == 4);
+    EXPECT(*std::move(text) == "text");
+    EXPECT(why(Result<int>(refused)) == UNDERTONE_DOCUMENT_FULL);
+    // A failure has a reason.
+    EXPECT(why(Result<int>(Status())) == UNDERTONE_INTERNAL);
+
+    EXPECT(take(Epsilon::parse("2.5")).micro() == 2500000);
+    EXPECT(why(Epsilon::parse("much")) == UNDERTONE_EPSILON_NOT_A_NUMBER);
+    EXPECT(why(Epsilon::parse(std::string_view())) == UNDERTONE_EPSILON_NOT_A_NUMBER);
+    EXPECT(why(Epsilon::parse("1001")) == UNDERTONE_EPSILON_TOO_LARGE);
+    EXPECT(why(Epsilon::parse("0")) == UNDERTONE_EPSILON_TOO_SMALL);
+    EXPECT(Epsilon::from_micro(7).micro() == 7);
+}
+
+static void exceptions()
+{
+#if UNDERTONE_EXCEPTIONS
+    or_throw(Status());
+    EXPECT(or_throw(Epsilon::parse("1")).micro() == 1000000);
+    try {
+        or_throw(Epsilon::parse("much"));
+        fail("an error is thrown", __LINE__);
+    } catch (const Error &error) {
+        EXPECT(error.status().code() == UNDERTONE_EPSILON_NOT_A_NUMBER);
+        EXPECT(std::strcmp(error.what(), error.status().message()) == 0);
+    }
+    try {
+        or_throw(Status::system(ENOENT));
+        fail("an error is thrown", __LINE__);
+    } catch (const Error &error) {
+        EXPECT(std::string(error.what()).find(std::strerror(ENOENT)) != std::string::npos);
+    }
+#endif
+}
+
+static Grant grant(std::uint32_t micro = 1000000)
+{
+    return take(Grant::unrecorded(Epsilon::from_micro(micro)));
+}
+
+static std::vector<std::uint8_t> bytes_of(const char *path)
+{
+    std::vector<std::uint8_t> bytes;
+    std::FILE *file = std::fopen(path, "rb");
+    EXPECT(file != nullptr);
+    for (int c; (c = std::fgetc(file)) != EOF;) bytes.push_back(static_cast<std::uint8_t>(c));
+    std::fclose(file);
+    return bytes;
+}
+
+static void packs(const char *path)
+{
+    const std::vector<std::uint8_t> bytes = bytes_of(path);
+    const Pack view = take(Pack::view(bytes.data(), bytes.size()));
+    const Pack own = take(Pack::own(bytes));
+    const Pack file = take(Pack::open(std::string(path)));
+    const Pack elsewhere = take(open_elsewhere(path));
+    for (const Pack *pack : {&view, &own, &file, &elsewhere}) {
+        EXPECT(pack->dimension() > 0 && pack->candidates() > 0 && pack->directions() > 0 && pack->words() > 0);
+        EXPECT(pack->selector() == UNDERTONE_SELECTOR_DEPTH && pack->largest_score() == 0);
+        EXPECT(pack->projected_dimension() == undertone_pack_projected_dimension(pack->capi()));
+        EXPECT(take(pack->id()) == take(view.id()));
+        EXPECT(take(pack->encoder_digest()) == take(view.encoder_digest()));
+        EXPECT(take(pack->encoder_name()) == "golden");
+        EXPECT(take(pack->sentence_vector("any words")).size() == pack->dimension());
+    }
+    moves(take(Pack::open(path)));
+
+    const Result<Pack> missing = Pack::open("/no/such.pack");
+    EXPECT(why(missing) == FILE_FAILED && missing.status().system_error() == ENOENT);
+    EXPECT(why(Pack::open("/")) == FILE_FAILED);
+    EXPECT(why(Pack::own({})) == UNDERTONE_PACK_TOO_SHORT);
+    EXPECT(why(Pack::view(nullptr, 0)) == UNDERTONE_PACK_TOO_SHORT);
+    EXPECT(why(Pack::own(std::vector<std::uint8_t>(1000))) == UNDERTONE_NOT_A_PACK);
+
+    const Pack empty;
+    EXPECT(empty.dimension() == 0 && empty.candidates() == 0 && empty.directions() == 0 && empty.words() == 0);
+    EXPECT(empty.projected_dimension() == 0 && empty.selector() == 0 && empty.largest_score() == 0);
+    EXPECT(why(empty.id()) == UNDERTONE_NULL && why(empty.encoder_digest()) == UNDERTONE_NULL);
+    EXPECT(why(empty.encoder_name()) == UNDERTONE_NULL && why(empty.sentence_vector("")) == UNDERTONE_NULL);
+}
+
+static void documents(const char *path)
+{
+    // The pack goes, its bytes stay.
+    Document document = take(Document::create(take(Pack::open(path))));
+    const Pack pack = take(Pack::open(path));
+    const std::vector<float> embedding(pack.dimension(), 0.25F);
+    EXPECT(document.push(embedding));
+    EXPECT(document.push(embedding.data(), embedding.size()));
+    EXPECT(document.push_sentence("One sentence."));
+    EXPECT(document.push_sentence(std::string_view()));
+    EXPECT(document.push(embedding.data(), 1).code() == UNDERTONE_WRONG_DIMENSION);
+    EXPECT(document.push(std::vector<float>()).code() == UNDERTONE_WRONG_DIMENSION);
+
+    // The same bytes, the same release; the entropy is asked once.
+    const auto drawn = [&](Document &from, KnownBytes source) {
+        EXPECT(from.push_sentence("One sentence."));
+        const Release release = take(from.release(grant(), Rule::exponential, Entropy(source)));
+        EXPECT(source.calls == 1);
+        return release;
+    };
+    EXPECT(document.reset());
+    Document second = take(Document::create(pack));
+    EXPECT(drawn(document, KnownBytes()) == drawn(second, KnownBytes()));
+    // Over a document that holds a sentence, and bytes of its own.
+    EXPECT(second.push_sentence("Forgotten."));
+    second = std::move(document);
+    EXPECT(drawn(second, KnownBytes()) == drawn(second, KnownBytes()));
+
+    const Release release = take(second.release(grant(2500000)));
+    const ReleaseContent content = take(read_release(release));
+    EXPECT(content.candidate < pack.candidates() && content.epsilon.micro() == 2500000);
+    EXPECT(content.rule == Rule::permute_and_flip && content.pack_id == take(pack.id()));
+    std::vector<std::uint8_t> longer(release.begin(), release.end());
+    EXPECT(take(read_release(longer)).candidate == content.candidate);
+    longer.push_back(0);
+    EXPECT(why(read_release(longer)) == UNDERTONE_RELEASE_LENGTH);
+    EXPECT(why(read_release(Release{})) == UNDERTONE_NOT_A_RELEASE);
+    EXPECT(why(read_release(nullptr, 0)) == UNDERTONE_RELEASE_LENGTH);
+
+    KnownBytes broken;
+    broken.works = false;
+    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(broken))) == UNDERTONE_ENTROPY_FAILED);
+    int calls = 0;
+    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(zeroes, &calls))) == UNDERTONE_ENTROPY_FAILED);
+    EXPECT(calls == 1);
+    EXPECT(why(second.release(grant(), static_cast<Rule>(9))) == UNDERTONE_UNKNOWN_RULE);
+    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(nullptr, nullptr))) == UNDERTONE_NULL);
+    EXPECT(why(second.release(Grant())) == UNDERTONE_NULL);
+    Grant moved = grant();
+    Grant held = std::move(moved);
+    EXPECT(why(second.release(std::move(moved))) == UNDERTONE_NULL);
+    EXPECT(second.release(std::move(held)).ok());
+    EXPECT(why(Grant::unrecorded(Epsilon::from_micro(0))) == UNDERTONE_EPSILON_TOO_SMALL);
+    moves(grant());
+
+    EXPECT(take(second.push_text("One. Two! Three")) == 3 && take(second.push_text("")) == 0);
+    EXPECT(second.sentences() == 3 && second.reset() && second.sentences() == 0);
+    for (int i = 0; i < UNDERTONE_MAX_SENTENCES; ++i) EXPECT(second.push_sentence("Another one."));
+    EXPECT(second.push_sentence("One too many.").code() == UNDERTONE_DOCUMENT_FULL);
+    moves(std::move(second));
+
+    Document none;
+    EXPECT(none.push(embedding).code() == UNDERTONE_NULL && none.push_sentence("").code() == UNDERTONE_NULL);
+    EXPECT(why(none.push_text("")) == UNDERTONE_NULL && none.sentences() == 0);
+    EXPECT(none.reset().code() == UNDERTONE_NULL && why(none.release(grant())) == UNDERTONE_NULL);
+    EXPECT(why(Document::create(Pack())) == UNDERTONE_NULL);
+}
+
+static void vectors(const Pack &pack)
+{
+    const Epsilon epsilon = Epsilon::from_micro(1000000);
+    const Vector mechanism = take(Vector::create(4, 0, epsilon));
+    EXPECT(mechanism.dimension() == 4);
+    const std::vector<float> embedding{0.5F, -0.5F, 0.5F, -0.5F};
+    const std::vector<std::uint8_t> release = take(mechanism.release(grant(), embedding));
+    EXPECT(release.size() == mechanism.release_bytes());
+    EXPECT(take(mechanism.release(grant(), embedding.data(), embedding.size())).size() == release.size());
+    KnownBytes one;
+    KnownBytes two;
+    EXPECT(take(mechanism.release(grant(), embedding, Entropy(one))) ==
+           take(mechanism.release(grant(), embedding.data(), embedding.size(), Entropy(two))));
+
+    const VectorContent content = take(read_vector(release));
+    EXPECT(content.dimension == 4 && content.noise == Noise::laplace && content.epsilon.micro() == 1000000);
+    EXPECT(content.pack_id == Pack::Id{});
+    const std::vector<std::int32_t> steps = take(read_vector_steps(release));
+    const std::vector<double> values = take(read_vector_values(release));
+    EXPECT(steps.size() == 4 && values.size() == 4);
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        EXPECT(std::abs(values[i] - std::ldexp(steps[i], content.grid_exponent)) == 0.0);
+
+    const Vector discrete = take(Vector::create(4, 0, epsilon, Noise::discrete_laplace));
+    EXPECT(take(read_vector(take(discrete.release(grant(), embedding)))).noise == Noise::discrete_laplace);
+    moves(take(Vector::create(1, 0, epsilon)));
+
+    EXPECT(why(mechanism.release(grant(), embedding.data(), 3)) == UNDERTONE_WRONG_DIMENSION);
+    EXPECT(!mechanism.release(grant(2000000), embedding).ok());
+    EXPECT(why(mechanism.release(Grant(), embedding)) == UNDERTONE_NULL);
+    EXPECT(why(Vector().release(grant(), embedding)) == UNDERTONE_NULL);
+    EXPECT(Vector().dimension() == 0 && Vector().release_bytes() == 0);
+    EXPECT(why(Vector::create(0, 0, epsilon)) == UNDERTONE_DIMENSION_OUT_OF_RANGE);
+    EXPECT(why(Vector::create(4, 0, epsilon, static_cast<Noise>(9))) == UNDERTONE_UNKNOWN_NOISE);
+    EXPECT(why(Vector::projected(Pack(), epsilon)) == UNDERTONE_NULL);
+    EXPECT(why(Vector::projected(pack, epsilon)) == UNDERTONE_NO_PROJECTION);
+    const std::vector<std::uint8_t> garbage(36);
+    EXPECT(why(read_vector(garbage)) == UNDERTONE_NOT_A_RELEASE);
+    EXPECT(why(read_vector_steps(garbage)) == UNDERTONE_NOT_A_RELEASE);
+    EXPECT(why(read_vector_values(garbage)) == UNDERTONE_NOT_A_RELEASE);
+    EXPECT(why(read_vector_values(nullptr, 0)) == UNDERTONE_RELEASE_LENGTH);
+}
+
+static void words(const char *path)
+{
+    // What they were made from goes, the bytes stay.
+    Bag bag = take(Bag::create(take(Vocabulary::create(take(Pack::open(path))))));
+    const Pack pack = take(Pack::open(path));
+    const Vocabulary vocabulary = take(Vocabulary::create(pack));
+    EXPECT(vocabulary.words() == pack.words());
+    const Vocabulary::Description description = take(vocabulary.describe());
+    EXPECT(description.fallback < vocabulary.words());
+    EXPECT(!take(vocabulary.word(0)).empty());
+    EXPECT(why(vocabulary.word(vocabulary.words())) == UNDERTONE_NO_SUCH_WORD);
+
+    EXPECT(bag.push(take(vocabulary.word(1))));
+    EXPECT(bag.push("nosuchword"));
+    EXPECT(bag.push_text("and a text of words"));
+    const std::vector<std::uint8_t> release = take(bag.release(grant(), 5));
+    EXPECT(release.size() == undertone_bag_release_bytes(5));
+    const BagContent content = take(read_bag(release));
+    EXPECT(content.size == 5 && content.mechanism == WordMechanism::permute_and_flip);
+    EXPECT(content.epsilon.micro() == 1000000 && content.pack_id == take(pack.id()));
+    const std::vector<std::uint32_t> drawn = take(read_bag_words(release));
+    EXPECT(drawn.size() == 5 && std::is_sorted(drawn.begin(), drawn.end()) && drawn.back() < vocabulary.words());
+
+    const auto again = [&] {
+        KnownBytes source;
+        EXPECT(bag.push_text("and a text of words"));
+        return take(bag.release(grant(), 3, WordMechanism::exponential, Entropy(source)));
+    };
+    EXPECT(again() == again());
+    EXPECT(take(read_bag(take(bag.release(grant(), 2, WordMechanism::laplace_nearest)))).mechanism ==
+           WordMechanism::laplace_nearest);
+    EXPECT(bag.push("kept") && bag.reset());
+    EXPECT(why(bag.release(grant(), 0)) == UNDERTONE_BAG_SIZE_OUT_OF_RANGE);
+    EXPECT(why(bag.release(grant(), 1, static_cast<WordMechanism>(9))) == UNDERTONE_UNKNOWN_MECHANISM);
+    EXPECT(why(bag.release(Grant(), 1)) == UNDERTONE_NULL);
+    EXPECT(why(read_bag(std::vector<std::uint8_t>(30))) == UNDERTONE_NOT_A_RELEASE);
+    EXPECT(why(read_bag_words(nullptr, 0)) == UNDERTONE_RELEASE_LENGTH);
+
+    const Vocabulary none;
+    EXPECT(none.words() == 0 && why(none.describe()) == UNDERTONE_NULL && why(none.word(0)) == UNDERTONE_NULL);
+    EXPECT(why(Vocabulary::create(Pack())) == UNDERTONE_NULL && why(Bag::create(none)) == UNDERTONE_NULL);
+    Bag empty;
+    EXPECT(empty.push("a").code() == UNDERTONE_NULL && empty.push_text("a").code() == UNDERTONE_NULL);
+    EXPECT(empty.reset().code() == UNDERTONE_NULL && why(empty.release(grant(), 1)) == UNDERTONE_NULL);
+    moves(take(Vocabulary::create(pack)));
+    moves(std::move(bag));
+}
+
+static void sentences()
+{
+    const std::string_view text = "Dr. Wu paid 3.5 dollars. then he left. Why";
+    EXPECT(*next_sentence(text) == "Dr. Wu paid 3.5 dollars.");
+    EXPECT(*next_sentence(text, 24) == "then he left." && *next_sentence(text, 38) == "Why");
+    EXPECT(!next_sentence(text, 42) && !next_sentence(text, 43) && !next_sentence(std::string_view()));
+    EXPECT(*next_finished_sentence(text, 24) == "then he left.");
+    EXPECT(!next_finished_sentence(text, 38) && !next_finished_sentence(std::string_view()));
+}
+
+static void ledgers()
+{
+    const Epsilon two = Epsilon::from_micro(2000000);
+    Ledger::Image stored = take(Ledger::create(5000000));
+    KnownBytes source;
+    EXPECT(take(Ledger::create(5000000, Entropy(source))) != stored && source.calls == 1);
+    Ledger ledger = take(Ledger::open(stored));
+    EXPECT(take(ledger.remaining(7)) == 5000000);
+    EXPECT(Ledger::open(stored.data(), stored.size()).ok() && Ledger::open(stored, Entropy(source)).ok());
+    KnownBytes broken;
+    broken.works = false;
+    EXPECT(why(Ledger::open(stored, Entropy(broken))) == UNDERTONE_ENTROPY_FAILED && broken.calls == 1);
+
+    const Ledger::Record record = take(ledger.reserve(two, 7, stored.data(), stored.size()));
+    // Not before it is stored.
+    EXPECT(why(ledger.grant(stored.data(), stored.size())) == UNDERTONE_LEDGER_NOT_PERSISTED);
+    std::copy(record.bytes.begin(), record.bytes.end(), stored.begin() + static_cast<std::ptrdiff_t>(record.offset));
+    moves(take(ledger.grant(stored.data(), stored.size())));
+    EXPECT(why(ledger.grant(stored.data(), stored.size())) == UNDERTONE_LEDGER_NOT_RESERVED);
+    EXPECT(take(take(Ledger::open(stored.data(), stored.size())).remaining(7)) == 3000000);
+    EXPECT(take(ledger.remaining(8)) == 5000000 && why(ledger.remaining(6)) == UNDERTONE_LEDGER_FROM_FUTURE);
+    EXPECT(why(ledger.reserve(two, 7, stored.data(), 1)) == UNDERTONE_LEDGER_LENGTH);
+    EXPECT(why(ledger.reserve(Epsilon::from_micro(3000001), 7, stored.data(), stored.size())) ==
+           UNDERTONE_LEDGER_EXHAUSTED);
+    moves(std::move(ledger));
+
+    EXPECT(why(Ledger::create(0)) == UNDERTONE_LEDGER_NO_BUDGET);
+    EXPECT(why(Ledger::open(nullptr, 0)) == UNDERTONE_LEDGER_LENGTH);
+    EXPECT(why(Ledger::open(Ledger::Image{})) == UNDERTONE_NOT_A_LEDGER);
+    Ledger none;
+    EXPECT(why(none.remaining(0)) == UNDERTONE_NULL && why(none.grant(nullptr, 0)) == UNDERTONE_NULL);
+    EXPECT(why(none.reserve(two, 0, nullptr, 0)) == UNDERTONE_NULL);
+}
+
+#if UNDERTONE_LEDGER_FILE
+static void write_file(const std::string &path, const std::vector<std::uint8_t> &bytes)
+{
+    std::FILE *file = std::fopen(path.c_str(), "wb");
+    EXPECT(file != nullptr);
+    for (const std::uint8_t byte : bytes) EXPECT(std::fputc(byte, file) == byte);
+    EXPECT(std::fclose(file) == 0);
+}
+
+static void ledger_files(const std::string &folder, const Pack &pack)
+{
+    const Epsilon two = Epsilon::from_micro(2000000);
+    const std::string path = folder + "/ledger";
+    const Result<LedgerFile> missing = LedgerFile::open(path);
+    EXPECT(why(missing) == FILE_FAILED && missing.status().system_error() == ENOENT);
+    {
+        LedgerFile file = take(LedgerFile::open_or_create(path, 5000000));
+        // One at a time, in one program, too.
+        EXPECT(why(LedgerFile::open(path)) == LEDGER_IN_USE);
+        EXPECT(why(LedgerFile::open_or_create(path, 5000000)) == LEDGER_IN_USE);
+        Document document = take(Document::create(pack));
+        EXPECT(document.release(take(file.spend(two, 7))).ok());
+        EXPECT(take(file.remaining(7)) == 3000000);
+        moves(std::move(file));
+    }
+    EXPECT(LedgerFile::open(path).ok());
+    {
+        KnownBytes source;
+        EXPECT(take(LedgerFile::open(path, Entropy(source))).remaining(7).ok() && source.calls == 1);
+    }
+    {
+        // Its budget stays, what was spent, too.
+        LedgerFile file = take(LedgerFile::open_or_create(path, 9000000));
+        EXPECT(take(file.remaining(7)) == 3000000);
+        EXPECT(file.spend(two, 7).ok());
+        EXPECT(why(file.spend(two, 7)) == UNDERTONE_LEDGER_EXHAUSTED);
+        EXPECT(why(file.spend(Epsilon::from_micro(0), 7)) == UNDERTONE_EPSILON_TOO_SMALL);
+        EXPECT(file.spend(two, 8).ok());
+        EXPECT(why(file.spend(two, 7)) == UNDERTONE_LEDGER_FROM_FUTURE);
+        // Somebody wrote without the lock.
+        std::vector<std::uint8_t> bytes = bytes_of(path.c_str());
+        EXPECT(bytes.size() == UNDERTONE_LEDGER_IMAGE_BYTES);
+        const std::vector<std::uint8_t> good = bytes;
+        bytes[100] ^= 1;
+        bytes[30] ^= 1;
+        write_file(path, bytes);
+        EXPECT(why(file.spend(two, 8)) == UNDERTONE_LEDGER_CHANGED);
+        write_file(path, good);
+        EXPECT(file.spend(two, 8).ok());
+        bytes = bytes_of(path.c_str());
+        bytes.push_back(0);
+        write_file(path, bytes);
+        EXPECT(why(file.spend(Epsilon::from_micro(1), 8)) == UNDERTONE_LEDGER_LENGTH);
+    }
+    EXPECT(why(LedgerFile::open(path)) == UNDERTONE_LEDGER_LENGTH);
+    for (std::size_t len = 0; len < UNDERTONE_LEDGER_IMAGE_BYTES; ++len) {
+        write_file(path, std::vector<std::uint8_t>(len));
+        EXPECT(why(LedgerFile::open_or_create(path, 5000000)) == UNDERTONE_LEDGER_LENGTH);
+    }
+    EXPECT(why(LedgerFile::open_or_create(folder, 1)) == FILE_FAILED);
+    EXPECT(why(LedgerFile::open_or_create(folder + "/no/such/folder", 1)) == FILE_FAILED);
+    EXPECT(why(LedgerFile::open_or_create(folder + "/new", 0)) == UNDERTONE_LEDGER_NO_BUDGET);
+    KnownBytes broken;
+    broken.works = false;
+    EXPECT(why(LedgerFile::open_or_create(folder + "/new", 1, Entropy(broken))) == UNDERTONE_ENTROPY_FAILED);
+    const Result<LedgerFile> nothing = LedgerFile::open(folder + "/new");
+    EXPECT(nothing.status().system_error() == ENOENT);
+
+    LedgerFile none;
+    EXPECT(why(none.remaining(0)) == UNDERTONE_NULL && why(none.spend(two, 0)) == UNDERTONE_NULL);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && std::strcmp(argv[1], "--take") == 0) {
+        const Result<Pack> failed = Pack::own({});
+        return failed->candidates() == 0 ? 0 : 1;
+    }
+    if (argc != 3) {
+        std::fprintf(stderr, "usage: every_method PACK FOLDER\n");
+        return 2;
+    }
+    statuses();
+    exceptions();
+    packs(argv[1]);
+    documents(argv[1]);
+    vectors(take(Pack::open(argv[1])));
+    words(argv[1]);
+    sentences();
+    ledgers();
+#if UNDERTONE_LEDGER_FILE
+    ledger_files(argv[2], take(Pack::open(argv[1])));
+#endif
+    return 0;
+}

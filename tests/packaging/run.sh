@@ -1,0 +1,222 @@
+#!/usr/bin/env bash
+# The library as those meet it who link it: from an installed copy, and from the folder for phones, firmware
+# and browsers.
+#
+#     tests/packaging/run.sh
+#
+# Wants cc, pkg-config, CMake, clang, lld, a JDK, Node, Python, aarch64-linux-gnu-gcc and qemu-aarch64 beside
+# nightly Rust.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+root=$PWD
+here=$root/tests/packaging
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "tests/packaging: $*" >&2
+    exit 1
+}
+
+# What must fail, so that a check that passes says something.
+refused() {
+    if "$@" >"$work/refused.log" 2>&1; then
+        cat "$work/refused.log" >&2
+        fail "not refused: $*"
+    fi
+}
+
+undertone() {
+    cargo run --quiet --release -p undertone -- "$@"
+}
+
+undertone demo --save "$work/demo.pack" >/dev/null
+pack=$work/demo.pack
+releases=$work/releases.jsonl
+
+# --- The installed copy
+
+install=$work/installed
+ffi/install.sh "$work/first" >/dev/null
+# Again over the first, then moved: nothing may know where it was.
+ffi/install.sh "$work/first" >"$work/installed.txt"
+mv "$work/first" "$install"
+while read -r file; do
+    [ -e "${file/first/installed}" ] || fail "$file was not installed"
+done <"$work/installed.txt"
+! grep -rqF "$work/first" "$install" || fail "the installed copy knows its folder: $(grep -rlF "$work/first" "$install")"
+[ -z "$(find "$install" -name '*.partial')" ] || fail "unfinished files were left"
+
+value() {
+    sed -n "s/^#define UNDERTONE_$1 \"*\([^\"]*\)\"*$/\1/p" include/undertone.h
+}
+version=$(value VERSION)
+soname=libundertone.so.$(value ABI_VERSION)
+readelf -dW "$install/lib/libundertone.so" | grep -qF "soname: [$soname]" || fail "the soname is not $soname"
+[ "$(readlink -f "$install/lib/$soname")" = "$install/lib/libundertone.so.$version" ] || fail "$soname leads elsewhere"
+
+needs_library() {
+    readelf -dW "$1" | grep -qF "(NEEDED)             Shared library: [$soname]"
+}
+
+# --- C through pkg-config: the program of the README
+
+awk '$0 == "<!-- ci:c-quickstart -->" { found = 1 }
+    found && /^```/ { if (inside) exit; inside = 1; next }
+    inside' README.md >"$work/quickstart.c"
+export PKG_CONFIG_PATH=$install/lib/pkgconfig
+[ "$(pkg-config --modversion undertone)" = "$version" ] || fail "pkg-config has another version"
+libdir=$(pkg-config --variable=libdir undertone)
+flags="-std=c99 -Wall -Wextra -Wpedantic -Werror"
+# shellcheck disable=SC2046,SC2086
+cc $flags $(pkg-config --cflags undertone) "$work/quickstart.c" "$libdir/libundertone.a" -o "$work/c-static"
+# shellcheck disable=SC2046,SC2086
+cc $flags "$work/quickstart.c" $(pkg-config --cflags --libs undertone) "-Wl,-rpath,$libdir" -o "$work/c-shared"
+# shellcheck disable=SC2046,SC2086
+cc $flags "$work/quickstart.c" $(pkg-config --cflags --libs undertone) -o "$work/c-no-rpath"
+! needs_library "$work/c-static" || fail "the static program needs the shared library"
+needs_library "$work/c-shared" || fail "the shared program does not need the shared library"
+"$work/c-static" "$pack" >>"$releases"
+"$work/c-shared" "$pack" >>"$releases"
+refused "$work/c-no-rpath" "$pack"
+LD_LIBRARY_PATH=$libdir "$work/c-no-rpath" "$pack" >>"$releases"
+
+# --- C++ through CMake
+
+for shared in OFF ON; do
+    cmake -S "$here/cmake" -B "$work/cmake-$shared" -DCMAKE_PREFIX_PATH="$install" -DBUILD_SHARED_LIBS=$shared \
+        -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" >"$work/cmake.log"
+    cmake --build "$work/cmake-$shared" >>"$work/cmake.log" || { cat "$work/cmake.log" >&2; exit 1; }
+    for kind in undertone static shared; do
+        program=$work/cmake-$shared/consumer-$kind
+        printf '%s\n' "The orchestra plays tonight." "The choir sings the old songs." | "$program" "$pack" >>"$releases"
+        case $kind-$shared in
+        static-* | undertone-OFF) ! needs_library "$program" || fail "$program needs the shared library" ;;
+        *) needs_library "$program" || fail "$program does not need the shared library" ;;
+        esac
+    done
+done
+for wanted in 0.2 1.0 "${version%.*}.99"; do
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(wanted NONE)' \
+        "find_package(undertone $wanted REQUIRED)" >"$work/CMakeLists.txt"
+    refused cmake -S "$work" -B "$work/wanted" -DCMAKE_PREFIX_PATH="$install"
+done
+
+# The example is a project that knows nothing of this repository but the installed copy.
+undertone candidates "$work/demo.candidates.safetensors" >"$work/candidates.tsv"
+cmake -S ffi/examples/keyboard -B "$work/keyboard" -DCMAKE_PREFIX_PATH="$install" >"$work/cmake.log"
+cmake --build "$work/keyboard" >>"$work/cmake.log" || { cat "$work/cmake.log" >&2; exit 1; }
+"$work/keyboard/keyboard" --pack "$pack" --candidates "$work/candidates.tsv" --ledger "$work/budget.ledger" \
+    ffi/examples/keyboard/typed.txt | sed -n 's/.*leaves the device  *\(.*\)/{"id": "keyboard", "release": "\1"}/p' \
+    >"$work/keyboard.jsonl"
+[ "$(wc -l <"$work/keyboard.jsonl")" = 3 ] || fail "the keyboard released something else than its daily budget allows"
+cat "$work/keyboard.jsonl" >>"$releases"
+
+# --- Swift's view: the module map, with clang in Swift's place
+
+module() {
+    clang -fmodules -fmodules-cache-path="$work/modules" -x objective-c -fsyntax-only -Wall -Werror "$@" "$here/modules.m"
+}
+module -fmodule-map-file="$install/include/module.modulemap"
+refused module
+
+# --- Java
+
+jar=$install/share/java/undertone.jar
+mkdir "$work/classes"
+javac -Xlint:all,-try -Werror -cp "$jar" -d "$work/classes" "$here"/java/*.java
+javap -v -cp "$jar" dev.undertone.Document | grep -q 'major version: 52' || fail "the classes are not for Java 8"
+
+# Runs a class with the native library in a folder.
+java_with() {
+    java -Xcheck:jni -Djava.library.path="$1" -cp "$jar:$work/classes" "${@:2}" 2>&1
+}
+java_with "$install/lib" Quickstart "$pack" >>"$releases"
+java_with "$install/lib" Checks "$pack" "$install/include/undertone.h" | tee "$work/checks.log"
+# What -Xcheck:jni finds does not end the program.
+! grep -qE "^(WARNING in native|Warning:)" "$work/checks.log" || fail "the virtual machine warns"
+refused java_with "$work" Quickstart "$pack"
+
+# --- Phones, firmware, browsers
+
+targets=$work/targets
+ffi/build-targets.sh "$targets" >"$work/targets.log"
+grep '^|' "$work/targets.log"
+
+# Every processor's linker takes the archive, with nothing else, and drops what is not called.
+linker=$(rustc +nightly --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin/rust-lld
+link() {
+    target=$1 triple=$2 flavor=$3
+    shift 3
+    clang --target="$triple" "$@" -std=c99 -Wall -Wextra -Werror -Wno-unused-command-line-argument -Os \
+        -ffreestanding -ffunction-sections -Iinclude -c "$here/link.c" -o "$work/link.o"
+    # shellcheck disable=SC2086
+    "$linker" $flavor "$work/link.o" "$targets/$target/libundertone.a" -o "$work/$target.out"
+}
+elf="-flavor gnu --gc-sections -e run"
+link thumbv7em-none-eabihf thumbv7em-none-eabihf "$elf" -mcpu=cortex-m4
+link riscv32imc-unknown-none-elf riscv32-unknown-none-elf "$elf" -march=rv32imc -mabi=ilp32
+link aarch64-linux-android aarch64-linux-android21 "$elf"
+link armv7-linux-androideabi armv7-linux-androideabi21 "$elf"
+link x86_64-linux-android x86_64-linux-android21 "$elf"
+link aarch64-apple-ios arm64-apple-ios12.0 "-flavor darwin -arch arm64 -platform_version ios 12.0 12.0 -dylib -dead_strip"
+link aarch64-apple-ios-sim arm64-apple-ios14.0-simulator \
+    "-flavor darwin -arch arm64 -platform_version ios-simulator 14.0 14.0 -dylib -dead_strip"
+link wasm32-unknown-unknown wasm32-unknown-unknown "-flavor wasm --no-entry --gc-sections --export=run
+    --export=pack_start --export=text_start --export=release_start"
+node "$here/wasm.mjs" "$work/wasm32-unknown-unknown.out" "$pack" >>"$releases"
+
+# Android's libraries, on this system: the C library has the name that they want.
+for abi in arm64-v8a armeabi-v7a x86_64; do
+    library=$targets/android/jniLibs/$abi/libundertone.so
+    [ "$(readelf -dW "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')" = libc.so ] || fail "$abi needs other libraries"
+    readelf -dW "$library" | grep -qF 'soname: [libundertone.so]' || fail "$abi has another soname"
+    readelf -lW "$library" | awk '$1 == "LOAD" { if ($NF != "0x4000") exit 1; loads++ } END { exit loads < 2 }' ||
+        fail "segments of $abi are not aligned to 16 KiB"
+    foreign=$(readelf --dyn-syms -W "$library" | awk '$7 == "UND" && $8 { print $8 }' |
+        grep -vxE 'mem(cpy|move|set|cmp)|getauxval' || true)
+    [ -z "$foreign" ] || fail "$abi wants $foreign"
+done
+mkdir "$work/x86_64" "$work/arm64"
+ln -s "$(gcc -print-file-name=libc.so.6)" "$work/x86_64/libc.so"
+cp "$targets/android/jniLibs/x86_64/libundertone.so" "$work/x86_64"
+LD_LIBRARY_PATH=$work/x86_64 java_with "$work/x86_64" Checks "$pack" include/undertone.h
+
+aarch64-linux-gnu-gcc -std=c99 -Iinclude "$work/quickstart.c" "$targets/android/jniLibs/arm64-v8a/libundertone.so" \
+    -Wl,--allow-shlib-undefined -o "$work/quickstart-arm64"
+ln -s "$(aarch64-linux-gnu-gcc -print-file-name=libc.so.6)" "$work/arm64/libc.so"
+cp "$targets/android/jniLibs/arm64-v8a/libundertone.so" "$work/arm64"
+qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$work/arm64" "$work/quickstart-arm64" "$pack" >>"$releases"
+
+aar=$(jar tf "$targets/android/undertone.aar")
+for entry in AndroidManifest.xml R.txt classes.jar proguard.txt jni/{arm64-v8a,armeabi-v7a,x86_64}/libundertone.so; do
+    grep -qxF "$entry" <<<"$aar" || fail "the aar has no $entry"
+done
+
+python3 - "$targets/undertone.xcframework" <<'PYTHON'
+import pathlib, plistlib, sys
+
+framework = pathlib.Path(sys.argv[1])
+info = plistlib.loads((framework / "Info.plist").read_bytes())
+assert info["CFBundlePackageType"] == "XFWK" and info["XCFrameworkFormatVersion"] == "1.0", info
+libraries = {library["LibraryIdentifier"]: library for library in info["AvailableLibraries"]}
+folders = {path.name for path in framework.iterdir() if path.is_dir()}
+assert set(libraries) == folders == {"ios-arm64", "ios-arm64-simulator"}, (libraries.keys(), folders)
+for name, library in libraries.items():
+    assert library["SupportedPlatform"] == "ios" and library["SupportedArchitectures"] == ["arm64"], library
+    assert library.get("SupportedPlatformVariant") == ("simulator" if "simulator" in name else None), library
+    assert library["BinaryPath"] == library["LibraryPath"], library
+    assert (framework / name / library["LibraryPath"]).is_file(), library
+    headers = framework / name / library["HeadersPath"]
+    # Nothing at the top, where the files of another framework would have the same name.
+    assert [path.name for path in headers.iterdir()] == ["Undertone"], list(headers.iterdir())
+    assert (headers / "Undertone" / "module.modulemap").is_file()
+PYTHON
+module -I "$targets/undertone.xcframework/ios-arm64/Headers"
+
+# --- What all of them released is what the server reads
+
+undertone decode --candidates "$work/demo.candidates.safetensors" --in "$releases" --out "$work/decoded.jsonl"
+count=$(wc -l <"$releases")
+[ "$(wc -l <"$work/decoded.jsonl")" = "$count" ] && [ "$count" = 15 ] || fail "$count releases, not 15"
+echo "tests/packaging: $count releases of all programs were decoded"

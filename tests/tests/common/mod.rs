@@ -1,0 +1,106 @@
+//! What tests of programs in other languages share: compilers, the library built by `ffi/build-lib.sh`.
+//!
+//! A missing tool is a printed skip on a developer's machine and a failure where `CI` is `true`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, OnceLock};
+use std::{env, fs, io};
+
+/// Warnings that programs of users are compiled with.
+pub(crate) const STRICT: [&str; 6] = [
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wconversion",
+    "-Wshadow",
+    "-Werror",
+];
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+pub(crate) fn output_dir() -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumers");
+    fs::create_dir_all(&dir).expect("the target folder can be written");
+    dir
+}
+
+/// Whether a program can be started.
+pub(crate) fn have(program: &str, package: &str) -> bool {
+    let started = Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match started {
+        Ok(_) => true,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let message = format!("{program} is missing: install the package {package}");
+            assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{message}");
+            eprintln!("skipped: {message}");
+            false
+        }
+        Err(error) => panic!("{program} does not start: {error}"),
+    }
+}
+
+/// Runs a command that must succeed.
+pub(crate) fn run(command: &mut Command) -> Output {
+    let output = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?} failed: {}\n{}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// Builds as a user would, in a target folder of its own: the one in use is locked, and the flags
+/// of a coverage run do not fit a library without `std`.
+pub(crate) fn clean(command: &mut Command) -> &mut Command {
+    command
+        .env("CARGO_TARGET_DIR", output_dir().join("target"))
+        .env_remove("CARGO_BUILD_TARGET")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env_remove("RUSTFLAGS")
+}
+
+/// One build at a time: two that make the same kind of library would overwrite each other's file.
+pub(crate) static BUILD: Mutex<()> = Mutex::new(());
+
+pub(crate) fn build_library(kind: &str) -> PathBuf {
+    let _alone = BUILD.lock();
+    let output = run(clean(
+        Command::new("sh")
+            .arg(root().join("ffi/build-lib.sh"))
+            .arg(output_dir().join("lib"))
+            .arg(kind),
+    ));
+    let path = String::from_utf8(output.stdout).expect("a path that is text");
+    PathBuf::from(path.trim())
+}
+
+pub(crate) fn static_library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| build_library("static"))
+}
+
+/// The sanitizers are in the program: without a check they could be missing unnoticed.
+pub(crate) fn assert_sanitized(program: &Path) {
+    let binary = fs::read(program).expect("the program was just built");
+    for symbol in ["__asan_init", "__ubsan_handle_"] {
+        assert!(
+            binary
+                .windows(symbol.len())
+                .any(|window| window == symbol.as_bytes()),
+            "{} was built without its sanitizers: {symbol} is missing",
+            program.display()
+        );
+    }
+}

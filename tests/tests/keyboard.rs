@@ -1,0 +1,435 @@
+//! The example `ffi/examples/keyboard`, as its README says to build and to use it.
+
+#![cfg(unix)]
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
+use undertone::ledger::LedgerFile;
+use undertone::{Error, demo};
+use undertone_core::pack::Pack;
+use undertone_core::release::Release;
+
+const DAY: &str = "20000";
+
+fn example(name: &str) -> PathBuf {
+    root().join("ffi/examples/keyboard").join(name)
+}
+
+/// The program under sanitizers, a pack, and what `undertone candidates` prints for it.
+struct Setting {
+    program: PathBuf,
+    pack: PathBuf,
+    candidates: PathBuf,
+}
+
+fn setting() -> Option<&'static Setting> {
+    static SETTING: OnceLock<Option<Setting>> = OnceLock::new();
+    let make = || {
+        if !have("g++", "g++") {
+            return None;
+        }
+        let folder = output_dir().join("keyboard");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("the target folder can be written");
+        let program = folder.join("keyboard");
+        run(Command::new("g++")
+            .args(STRICT)
+            .args(["-std=c++17", "-g", "-fsanitize=address,undefined"])
+            .arg("-fno-sanitize-recover=all")
+            .arg("-I")
+            .arg(root().join("include"))
+            .arg(example("keyboard.cpp"))
+            .arg(static_library())
+            .arg("-o")
+            .arg(&program));
+        assert_sanitized(&program);
+        let built = demo::build(1).expect("the demo corpus is public and fine");
+        let (pack, candidates) = (folder.join("demo.pack"), folder.join("demo.candidates.tsv"));
+        fs::write(&pack, &built.pack).expect("the target folder can be written");
+        fs::write(&candidates, built.candidates.list()).expect("the target folder can be written");
+        Some(Setting {
+            program,
+            pack,
+            candidates,
+        })
+    };
+    SETTING.get_or_init(make).as_ref()
+}
+
+impl Setting {
+    /// The place of a ledger that does not exist.
+    fn ledger(&self, name: &str) -> PathBuf {
+        let path = self.pack.with_file_name(format!("{name}.ledger"));
+        let _ = fs::remove_file(&path);
+        path
+    }
+
+    fn keyboard(&self, ledger: &Path, day: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .arg("--pack")
+            .arg(&self.pack)
+            .arg("--candidates")
+            .arg(&self.candidates)
+            .arg("--ledger")
+            .arg(ledger)
+            .args(["--day", day]);
+        command
+    }
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("the program prints text")
+}
+
+/// What left the device, each a release of the pack and of this epsilon.
+fn releases(shown: &str, pack: &Path, epsilon_micro: u32) -> usize {
+    let pack = fs::read(pack).expect("it was just written");
+    let pack = Pack::parse(&pack).expect("it was just built");
+    let mut count = 0;
+    for line in shown.lines() {
+        if let Some(bytes) = line.strip_prefix("  leaves the device   ") {
+            let bytes: Vec<u8> = (0..bytes.len() / 2)
+                .map(|i| u8::from_str_radix(&bytes[2 * i..2 * i + 2], 16).expect("hexadecimal"))
+                .collect();
+            let release = Release::from_bytes(&bytes).expect("a release leaves, nothing else");
+            assert_eq!(release.pack_id(), pack.id());
+            assert_eq!(release.epsilon().micro(), epsilon_micro);
+            count += 1;
+        }
+    }
+    count
+}
+
+fn refusals(shown: &str) -> usize {
+    shown
+        .lines()
+        .filter(|line| line.ends_with("the budget of the day is used up: nothing leaves"))
+        .count()
+}
+
+/// What the last line about it says is left, in micro-units.
+fn left(shown: &str) -> f64 {
+    let mut lines = shown.lines().rev();
+    lines
+        .find_map(|line| line.strip_prefix("  left for the day    epsilon "))
+        .expect("there was a release")
+        .parse()
+        .expect("a number")
+}
+
+#[test]
+fn a_day_has_one_budget() {
+    let Some(setting) = setting() else { return };
+    let ledger = setting.ledger("day");
+    let shown = text(&run(setting
+        .keyboard(&ledger, DAY)
+        .arg(example("typed.txt"))));
+    assert_eq!(releases(&shown, &setting.pack, 2_000_000), 3, "{shown}");
+    assert_eq!(refusals(&shown), 1, "{shown}");
+    assert_eq!(left(&shown), 0.0);
+
+    // Again on the same day: nothing is left, and a larger budget does not change that.
+    let again = text(&run(setting
+        .keyboard(&ledger, DAY)
+        .args(["--budget", "100"])
+        .arg(example("typed.txt"))));
+    assert_eq!(releases(&again, &setting.pack, 2_000_000), 0, "{again}");
+    assert_eq!(refusals(&again), 4, "{again}");
+
+    // The next day is a new one.
+    let next = text(&run(setting
+        .keyboard(&ledger, "20001")
+        .arg(example("typed.txt"))));
+    assert_eq!(releases(&next, &setting.pack, 2_000_000), 3, "{next}");
+
+    // There is no way back.
+    let back = setting
+        .keyboard(&ledger, DAY)
+        .arg(example("typed.txt"))
+        .output()
+        .expect("it was just built");
+    assert_eq!(back.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&back.stderr).contains("was the clock set back?"));
+    assert_eq!(releases(&text(&back), &setting.pack, 2_000_000), 0);
+}
+
+/// A keyboard that somebody types on, and what it prints.
+struct Typing {
+    child: Child,
+    shown: BufReader<std::process::ChildStdout>,
+}
+
+impl Typing {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it was just built");
+        let shown = BufReader::new(child.stdout.take().expect("it was asked for"));
+        Self { child, shown }
+    }
+
+    fn type_sentences(&mut self, count: usize) {
+        let input = self.child.stdin.as_mut().expect("it was asked for");
+        for _ in 0..count {
+            input
+                .write_all(b"The doctor wants another blood test.\n")
+                .expect("the keyboard listens");
+        }
+    }
+
+    /// Reads until a line starts like this.
+    fn wait_for(&mut self, start: &str) {
+        let mut line = String::new();
+        while !line.starts_with(start) {
+            line.clear();
+            assert_ne!(
+                self.shown.read_line(&mut line).expect("text"),
+                0,
+                "it ended"
+            );
+        }
+    }
+
+    /// `kill -9`, and what was printed until then.
+    fn kill(mut self) -> String {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it was started");
+        let mut rest = Vec::new();
+        std::io::Read::read_to_end(&mut self.shown, &mut rest).expect("a pipe");
+        String::from_utf8(rest).expect("the program prints text")
+    }
+}
+
+#[test]
+fn what_was_spent_survives_a_kill() {
+    let Some(setting) = setting() else { return };
+    let ledger = setting.ledger("killed");
+    let mut typing = Typing::start(&mut setting.keyboard(&ledger, DAY));
+    // Two releases, and a sentence that is typed but not finished.
+    typing.type_sentences(13);
+    typing.wait_for("  left for the day    epsilon 4");
+    typing.wait_for("  left for the day    epsilon 2");
+    typing.kill();
+    let shown = text(&run(setting
+        .keyboard(&ledger, DAY)
+        .arg(example("typed.txt"))));
+    assert_eq!(releases(&shown, &setting.pack, 2_000_000), 1, "{shown}");
+    assert_eq!(refusals(&shown), 3, "{shown}");
+}
+
+/// Killed at any moment, it never released more than its ledger says.
+#[test]
+fn nothing_leaves_without_its_budget_recorded() {
+    let Some(setting) = setting() else { return };
+    let ledger = setting.ledger("any-moment");
+    let sentences = setting.pack.with_file_name("sentences.txt");
+    fs::write(
+        &sentences,
+        "The doctor wants another blood test.\n".repeat(2000),
+    )
+    .expect("the target folder can be written");
+    let spending = |every: &str| {
+        let mut command = setting.keyboard(&ledger, DAY);
+        command
+            .args(["--budget", "1000", "--epsilon", "0.1", "--every", every])
+            .arg(&sentences);
+        command
+    };
+    let kills = 20;
+    let mut left_the_device = 0;
+    for number in 0..kills {
+        let typing = Typing::start(&mut spending("1"));
+        std::thread::sleep(Duration::from_millis(60 + 3 * number));
+        // A line may be cut, but only the last one.
+        let shown = typing.kill();
+        let whole = shown.rfind('\n').map_or("", |end| &shown[..end]);
+        left_the_device += releases(whole, &setting.pack, 100_000);
+    }
+    let shown = text(&run(&mut spending("128")));
+    left_the_device += releases(&shown, &setting.pack, 100_000);
+    let recorded = ((1000.0 - left(&shown)) * 10.0).round() as usize;
+    println!("{left_the_device} releases were seen, {recorded} are recorded, over {kills} kills");
+    assert!(
+        left_the_device > 20,
+        "the kills came too early to tell anything"
+    );
+    assert!(
+        left_the_device <= recorded,
+        "{left_the_device} > {recorded}"
+    );
+    // What a kill can cost: a release between its record and its print.
+    assert!(recorded <= left_the_device + kills as usize);
+}
+
+#[test]
+fn of_two_at_once_the_second_is_refused() {
+    let Some(setting) = setting() else { return };
+    let ledger = setting.ledger("two");
+    let mut typing = Typing::start(&mut setting.keyboard(&ledger, DAY));
+    typing.type_sentences(7);
+    typing.wait_for("  left for the day    epsilon 4");
+    let second = setting
+        .keyboard(&ledger, DAY)
+        .arg(example("typed.txt"))
+        .output()
+        .expect("it was just built");
+    assert_eq!(second.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("open already"));
+    assert_eq!(second.stdout, b"");
+    typing.kill();
+    let shown = text(&run(setting
+        .keyboard(&ledger, DAY)
+        .arg(example("typed.txt"))));
+    assert_eq!(releases(&shown, &setting.pack, 2_000_000), 2, "{shown}");
+}
+
+/// The locks of all languages are the same: two programs do not spend from one ledger at once.
+#[test]
+fn programs_in_other_languages_are_kept_out() {
+    let Some(setting) = setting() else { return };
+    let ledger = setting.ledger("languages");
+    let budget = "6".parse().expect("an epsilon");
+    let refused = || {
+        let output = setting
+            .keyboard(&ledger, DAY)
+            .arg(example("typed.txt"))
+            .output()
+            .expect("it was just built");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("open already"));
+        assert_eq!(output.stdout, b"");
+    };
+    // Rust locks with flock.
+    let host = LedgerFile::open_or_create(&ledger, budget).expect("a new ledger");
+    refused();
+    drop(host);
+    let mut typing = Typing::start(&mut setting.keyboard(&ledger, DAY));
+    typing.type_sentences(7);
+    typing.wait_for("  left for the day    epsilon 4");
+    let host = LedgerFile::open_or_create(&ledger, budget);
+    assert!(matches!(host, Err(Error::LedgerInUse { .. })), "{host:?}");
+    typing.kill();
+    let host = LedgerFile::open_or_create(&ledger, budget).expect("nobody has it");
+    let day = DAY.parse().expect("a number");
+    assert_eq!(host.remaining(day).expect("its own day"), 4_000_000);
+    drop(host);
+    // Java locks with fcntl, as Python's lockf does.
+    if cfg!(target_os = "linux") && have("python3", "python3") {
+        let hold = "import fcntl, sys
+file = open(sys.argv[1], 'r+b')
+fcntl.lockf(file, fcntl.LOCK_EX)
+print('locked', flush=True)
+sys.stdin.read()";
+        let mut other = Typing::start(Command::new("python3").args(["-c", hold]).arg(&ledger));
+        other.wait_for("locked");
+        refused();
+        other.kill();
+    }
+}
+
+/// At a terminal each line is a message: its sentences are finished.
+#[test]
+fn at_a_terminal_a_line_is_finished() {
+    let Some(setting) = setting() else { return };
+    if !have("script", "bsdutils") {
+        return;
+    }
+    let ledger = setting.ledger("terminal");
+    let mut command = setting.keyboard(&ledger, DAY);
+    command.args(["--every", "2"]);
+    let line: Vec<String> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|part| format!("'{}'", part.to_str().expect("text")))
+        .collect();
+    let mut terminal =
+        Typing::start(Command::new("script").args(["-qec", &line.join(" "), "/dev/null"]));
+    terminal.wait_for("Type; a line is a message.");
+    terminal.type_sentences(2);
+    terminal.wait_for("  left for the day    epsilon 4");
+    terminal.kill();
+}
+
+#[test]
+fn wrong_arguments_are_refused_before_anything_is_spent() {
+    let Some(setting) = setting() else { return };
+    let ledger = setting.ledger("wrong");
+    let other = setting.pack.with_file_name("other.tsv");
+    fs::write(&other, "# pack 0000000000000000\n").expect("the target folder can be written");
+    let refuse = |arguments: &[&str], code: i32, message: &str| {
+        let output = setting
+            .keyboard(&ledger, DAY)
+            .args(arguments)
+            .output()
+            .expect("it was just built");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(message), "{arguments:?}: {said}");
+        assert_eq!(output.stdout, b"");
+    };
+    for usage in [
+        &["--every", "0"][..],
+        &["--every", "129"],
+        &["--every", "1x"],
+        &["--day", "-1"],
+        &["--every"],
+        &["--colour", "red"],
+        &["one", "two"],
+    ] {
+        refuse(usage, 2, "usage:");
+    }
+    refuse(&["--epsilon", "much"], 2, "--epsilon much");
+    refuse(&["--budget", "0"], 2, "--budget 0");
+    refuse(&["--pack", "/no/such.pack"], 1, "/no/such.pack");
+    refuse(&["--pack", other.to_str().expect("text")], 1, "pack");
+    assert!(!ledger.exists());
+    refuse(
+        &["--candidates", other.to_str().expect("text")],
+        1,
+        "not of this pack",
+    );
+    refuse(&["/no/such/text"], 1, "cannot read /no/such/text");
+    refuse(
+        &["--ledger", "/no/such/folder/ledger"],
+        1,
+        "/no/such/folder/ledger",
+    );
+}
+
+/// What is printed but for what is drawn: the release, and the topic with its excerpt.
+fn masked(shown: &str) -> Vec<String> {
+    let mask = |line: &str| match line.get(..22) {
+        Some(start @ ("  leaves the device   " | "  the server learns   ")) => start.to_owned(),
+        _ => line.to_owned(),
+    };
+    shown.trim_end().lines().map(mask).collect()
+}
+
+#[test]
+fn the_readme_shows_real_output() {
+    let Some(setting) = setting() else { return };
+    let ledger = setting.ledger("readme");
+    let readme = fs::read_to_string(example("README.md")).expect("the README is there");
+    let printed: Vec<&str> = readme
+        .split("```text\n")
+        .skip(1)
+        .map(|block| block.split("```").next().expect("a first part"))
+        .collect();
+    assert_eq!(printed.len(), 2);
+    for shown in printed {
+        let real = text(&run(setting
+            .keyboard(&ledger, DAY)
+            .arg(example("typed.txt"))));
+        assert_eq!(masked(shown), masked(&real));
+    }
+}

@@ -1,0 +1,675 @@
+//! A ledger never forgets what was granted: power cuts at every byte, damage, other writers, and any schedule
+//! of all of them.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use sha2::{Digest, Sha256};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::{Grant, LEDGER_BYTES, Ledger, LedgerError, RECORD_BYTES};
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+use undertone_tests::{FixedEntropy, soak};
+
+type Image = [u8; LEDGER_BYTES];
+
+fn epsilon(micro: u32) -> Epsilon {
+    Epsilon::from_micro(micro).expect("in range")
+}
+
+fn create(budget: u64, id: u8) -> Image {
+    Ledger::create(budget, &mut FixedEntropy::new(&[id; 8])).expect("a budget and entropy")
+}
+
+/// What the ledgers of these tests write, but for those of [`another`].
+const SESSION: [u8; 8] = [0x5e; 8];
+
+fn try_open(image: &[u8]) -> Result<Ledger, LedgerError> {
+    Ledger::open(image, &mut FixedEntropy::new(&SESSION))
+}
+
+fn open(image: &Image) -> Ledger {
+    try_open(image).expect("a ledger")
+}
+
+/// A ledger in another process.
+fn another(image: &Image) -> Ledger {
+    Ledger::open(image, &mut FixedEntropy::new(&[0xa0; 8])).expect("a ledger")
+}
+
+/// A record by the documented format.
+fn record(id: u8, counter: u64, window: u64, budget: u64, spent: u64) -> [u8; RECORD_BYTES] {
+    let mut bytes = *b"UTLEDG\x01\0--------------------------------------------------------";
+    bytes[8..16].fill(id);
+    bytes[16..24].copy_from_slice(if counter < 2 { &[0; 8] } else { &SESSION });
+    for (field, value) in bytes[24..56]
+        .chunks_exact_mut(8)
+        .zip([counter, window, budget, spent])
+    {
+        field.copy_from_slice(&value.to_le_bytes());
+    }
+    sealed(bytes)
+}
+
+fn sealed(mut bytes: [u8; RECORD_BYTES]) -> [u8; RECORD_BYTES] {
+    let digest = Sha256::digest(&bytes[..56]);
+    bytes[56..].copy_from_slice(&digest[..8]);
+    bytes
+}
+
+fn image(first: [u8; RECORD_BYTES], second: [u8; RECORD_BYTES]) -> Image {
+    let mut image = [0; LEDGER_BYTES];
+    image[..RECORD_BYTES].copy_from_slice(&first);
+    image[RECORD_BYTES..].copy_from_slice(&second);
+    image
+}
+
+/// Where and what a reservation writes.
+type Write = (usize, [u8; RECORD_BYTES]);
+
+fn apply(file: &mut Image, (offset, record): Write) {
+    file[offset..offset + RECORD_BYTES].copy_from_slice(&record);
+}
+
+/// A reservation that is dropped once its record is known.
+fn reserve(
+    ledger: &mut Ledger,
+    file: &Image,
+    micro: u32,
+    window: u64,
+) -> Result<Write, LedgerError> {
+    let reservation = ledger.reserve(epsilon(micro), window, file)?;
+    Ok((reservation.offset(), *reservation.record()))
+}
+
+/// Everything at once, as an app does it.
+fn spend(
+    ledger: &mut Ledger,
+    file: &mut Image,
+    micro: u32,
+    window: u64,
+) -> Result<Grant, LedgerError> {
+    let reservation = ledger.reserve(epsilon(micro), window, file)?;
+    apply(file, (reservation.offset(), *reservation.record()));
+    reservation.persisted(file)
+}
+
+/// Spends micro-units in `window` as long as there is a grant, and returns how many. A lost record costs one
+/// reservation without a grant.
+fn drain(ledger: &mut Ledger, file: &mut Image, window: u64) -> u64 {
+    let mut granted = 0;
+    loop {
+        match spend(ledger, file, 1, window) {
+            Ok(grant) => granted += u64::from(grant.epsilon().micro()),
+            Err(LedgerError::Lost) => {}
+            Err(LedgerError::Exhausted { remaining, needed }) => {
+                assert_eq!((remaining, needed), (0, 1));
+                return granted;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn files_are_as_documented() {
+    let mut file = create(10, 7);
+    assert_eq!(file, image(record(7, 1, 0, 10, 0), record(7, 0, 0, 10, 0)));
+    let mut ledger = open(&file);
+    for (step, (micro, window)) in [(3, 20_000), (1, 20_000), (10, 20_001), (2, 20_005)]
+        .into_iter()
+        .enumerate()
+    {
+        let before = file;
+        let grant = spend(&mut ledger, &mut file, micro, window).expect("within budget");
+        assert_eq!(grant.epsilon().micro(), micro);
+        let spent = if step == 1 { 4 } else { micro.into() };
+        let expected = record(7, step as u64 + 2, window, 10, spent);
+        // The slots take turns, beginning with the second.
+        let start = if step % 2 == 0 { RECORD_BYTES } else { 0 };
+        assert_eq!(file[start..start + RECORD_BYTES], expected);
+        let other = RECORD_BYTES - start;
+        assert_eq!(
+            file[other..other + RECORD_BYTES],
+            before[other..other + RECORD_BYTES]
+        );
+        assert_eq!(open(&file).remaining(window), Ok(10 - spent));
+    }
+}
+
+#[test]
+fn budgets_belong_to_their_window() {
+    let mut file = create(10, 1);
+    let mut ledger = open(&file);
+    assert_eq!(ledger.budget(), 10);
+    assert_eq!(ledger.remaining(0), Ok(10));
+    assert_eq!(ledger.remaining(u64::MAX), Ok(10));
+    let _grant = spend(&mut ledger, &mut file, 10, 5).expect("the whole budget");
+    for ledger in [&mut ledger, &mut open(&file)] {
+        assert_eq!(ledger.remaining(5), Ok(0));
+        let before = file;
+        for micro in [1, 10, Epsilon::MAX.micro()] {
+            let refused = reserve(ledger, &file, micro, 5);
+            let (remaining, needed) = (0, micro.into());
+            assert_eq!(refused, Err(LedgerError::Exhausted { remaining, needed }));
+        }
+        for given in [0, 4] {
+            let future = LedgerError::FromFuture { ledger: 5, given };
+            assert_eq!(ledger.remaining(given), Err(future));
+            assert_eq!(reserve(ledger, &file, 1, given), Err(future));
+        }
+        assert_eq!((file, ledger.remaining(6)), (before, Ok(10)));
+    }
+    // More than a whole budget, exactly a budget, and the last window there is.
+    let (remaining, needed) = (10, 11);
+    assert_eq!(
+        reserve(&mut ledger, &file, 11, 6),
+        Err(LedgerError::Exhausted { remaining, needed })
+    );
+    let grant = spend(&mut ledger, &mut file, 10, u64::MAX).expect("a new window");
+    assert_eq!(grant.epsilon(), epsilon(10));
+    assert_eq!(open(&file).remaining(u64::MAX), Ok(0));
+}
+
+#[test]
+fn large_budgets_and_counters_do_not_overflow() {
+    let mut file = create(u64::MAX, 1);
+    let mut ledger = open(&file);
+    let _grant = spend(&mut ledger, &mut file, Epsilon::MAX.micro(), 1).expect("within budget");
+    assert_eq!(ledger.remaining(1), Ok(u64::MAX - 1_000_000_000));
+
+    let mut file = image(
+        record(1, 7, 1, u64::MAX, u64::MAX - 3),
+        record(1, 6, 1, u64::MAX, 0),
+    );
+    let mut ledger = open(&file);
+    assert_eq!(drain(&mut ledger, &mut file, 1), 3);
+
+    let last = u64::MAX;
+    let mut file = image(record(1, last - 1, 1, 10, 1), record(1, 5, 1, 10, 0));
+    let mut ledger = open(&file);
+    let _grant = spend(&mut ledger, &mut file, 1, 1).expect("the last number");
+    for ledger in [&mut ledger, &mut open(&file)] {
+        assert_eq!(reserve(ledger, &file, 1, 1), Err(LedgerError::WornOut));
+        assert_eq!(reserve(ledger, &file, 1, 2), Err(LedgerError::WornOut));
+    }
+}
+
+#[test]
+fn nothing_is_created_from_bad_arguments() {
+    let entropy = &mut FixedEntropy::new(&[1; 8]);
+    assert_eq!(Ledger::create(0, entropy), Err(LedgerError::NoBudget));
+    assert_eq!(entropy.left(), 8);
+    for bytes in [&[][..], &[1; 7], &[0; 8]] {
+        let refused = Ledger::create(1, &mut FixedEntropy::new(bytes));
+        assert_eq!(refused, Err(LedgerError::Entropy));
+        let refused = Ledger::open(&create(1, 1), &mut FixedEntropy::new(bytes));
+        assert_eq!(refused.err(), Some(LedgerError::Entropy));
+    }
+}
+
+/// Cuts the power while `write` goes to the file, in every way that the caller lists as a mask of the bytes
+/// that made it, and checks what is left: `granted` micro-units in `window` before, `budget` in all.
+fn cut(file: &Image, write: Write, granted: u64, budget: u64, window: u64, made_it: &[bool]) {
+    let mut torn = *file;
+    for (index, _) in made_it.iter().enumerate().filter(|(_, made)| **made) {
+        torn[write.0 + index] = write.1[index];
+    }
+    let mut ledger = open(&torn);
+    let remaining = ledger.remaining(window).expect("this window");
+    assert!(remaining <= budget - granted, "{made_it:?}");
+    // Nothing is lost if the slot is as before, and only this reservation if it is whole.
+    if torn == *file {
+        assert!(remaining == budget - granted || granted == budget);
+    }
+    assert_eq!(drain(&mut ledger, &mut torn, window), remaining);
+    // It goes on tomorrow, whatever happened, also when it was opened again.
+    let mut again = open(&torn);
+    assert_eq!(again.remaining(window), Ok(0));
+    assert_eq!(again.remaining(window + 1), Ok(budget));
+    assert_eq!(drain(&mut again, &mut torn, window + 1), budget);
+}
+
+#[test]
+fn power_cuts_at_every_byte_forget_nothing() {
+    const BUDGET: u64 = 9;
+    let mut file = create(BUDGET, 0xa5);
+    let mut ledger = open(&file);
+    let mut granted: HashMap<u64, u64> = HashMap::new();
+    let mut rng = PublicRng::new(0x1ed6_0001);
+    let rounds = if soak() { 2000 } else { 50 };
+    for (micro, window) in [
+        (2, 1),
+        (3, 1),
+        (4, 1),
+        (9, 2),
+        (1, 3),
+        (1, 300),
+        (7, 300),
+        (1, 1 << 40),
+    ] {
+        let write = reserve(&mut open(&file), &file, micro, window).expect("within budget");
+        let before = granted.get(&window).copied().unwrap_or_default();
+        let cut = |made_it: [bool; RECORD_BYTES]| {
+            cut(&file, write, before, BUDGET, window, &made_it);
+        };
+        for length in 0..=RECORD_BYTES {
+            cut(std::array::from_fn(|index| index < length));
+            cut(std::array::from_fn(|index| index >= length));
+        }
+        for one in 0..RECORD_BYTES {
+            cut(std::array::from_fn(|index| index == one));
+            cut(std::array::from_fn(|index| index != one));
+        }
+        for _ in 0..rounds {
+            let bits = rng.next_u64();
+            cut(std::array::from_fn(|index| bits >> index & 1 == 1));
+        }
+        // Neither do bytes that are neither old nor new.
+        for _ in 0..rounds {
+            let (from, to) = (rng.next_u32() as usize % 64, rng.next_u32() as usize % 64);
+            let mut torn = file;
+            apply(&mut torn, write);
+            rng.fill_bytes(&mut torn[write.0..write.0 + RECORD_BYTES][from.min(to)..=from.max(to)]);
+            let ledger = open(&torn);
+            let remaining = ledger.remaining(window).expect("this window");
+            assert!(remaining <= BUDGET - before);
+        }
+        let grant = spend(&mut ledger, &mut file, micro, window).expect("within budget");
+        *granted.entry(window).or_default() += u64::from(grant.epsilon().micro());
+    }
+}
+
+/// The slot of a reservation that came to nothing is written again: the other one holds what was granted.
+#[test]
+fn failed_reservations_stay_spent_and_write_their_slot_again() {
+    let mut file = create(100, 1);
+    let mut ledger = open(&file);
+    let _grant = spend(&mut ledger, &mut file, 10, 1).expect("within budget");
+    let kept = file;
+    let first = reserve(&mut ledger, &file, 20, 1).expect("within budget");
+    assert_eq!(ledger.remaining(1), Ok(70));
+    // Dropped, and never written.
+    let second = reserve(&mut ledger, &file, 5, 1).expect("within budget");
+    assert_eq!((first.0, ledger.remaining(1)), (second.0, Ok(65)));
+    // Written, not read back.
+    apply(&mut file, second);
+    let third = reserve(&mut ledger, &file, 5, 1).expect("within budget");
+    assert_eq!((third.0, ledger.remaining(1)), (second.0, Ok(60)));
+    // Torn, and the app lives on: it knows what it spent.
+    file[third.0 + 30..third.0 + 60].copy_from_slice(&third.1[30..60]);
+    assert_eq!(
+        ledger.resume().expect("reserved").persisted(&file).err(),
+        Some(LedgerError::NotPersisted)
+    );
+    assert_eq!(ledger.remaining(1), Ok(60));
+    let fourth = reserve(&mut ledger, &file, 1, 1).expect("within budget");
+    assert_eq!(fourth.0, third.0);
+    // All that was granted is where it was.
+    let (start, other) = (fourth.0, RECORD_BYTES - fourth.0);
+    assert_eq!(
+        file[other..other + RECORD_BYTES],
+        kept[other..other + RECORD_BYTES]
+    );
+    assert_eq!(fourth.1, record(1, 6, 1, 100, 41));
+    apply(&mut file, fourth);
+    let grant = ledger.resume().expect("reserved").persisted(&file);
+    assert_eq!(grant.map(|grant| grant.epsilon()), Ok(epsilon(1)));
+    assert!(ledger.resume().is_none(), "one grant for a reservation");
+    assert_eq!(open(&file).remaining(1), Ok(59));
+    let next = reserve(&mut ledger, &file, 1, 1).expect("within budget");
+    assert_ne!(next.0, start);
+}
+
+/// Any read-back but the right one gives no grant, and the right one still does afterwards.
+#[test]
+fn only_the_file_with_the_record_is_persisted() {
+    let mut file = create(100, 1);
+    let mut ledger = open(&file);
+    for micro in [10, 20] {
+        let before = file;
+        let write = reserve(&mut ledger, &file, micro, 1).expect("within budget");
+        let mut after = file;
+        apply(&mut after, write);
+        let mut swapped = after;
+        swapped.rotate_left(RECORD_BYTES);
+        let mut refused = |image: &[u8], error| {
+            let reservation = ledger.resume().expect("reserved");
+            assert_eq!(reservation.persisted(image).err(), Some(error));
+        };
+        for found in (0..2 * LEDGER_BYTES).filter(|found| *found != LEDGER_BYTES) {
+            let bytes: Vec<u8> = after.iter().chain(&after).copied().take(found).collect();
+            refused(&bytes, LedgerError::Length { found });
+        }
+        for wrong in [before, swapped, [0; LEDGER_BYTES], create(100, 2)] {
+            refused(&wrong, LedgerError::NotPersisted);
+        }
+        for bit in 0..8 * LEDGER_BYTES {
+            let mut wrong = after;
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            refused(&wrong, LedgerError::NotPersisted);
+        }
+        apply(&mut file, write);
+        let grant = ledger.resume().expect("reserved").persisted(&file);
+        assert_eq!(grant.map(|grant| grant.epsilon()), Ok(epsilon(micro)));
+    }
+}
+
+/// Not a single bit can be flipped for more budget, in this window or later.
+#[test]
+fn flipped_bits_never_add_budget() {
+    let mut file = create(10, 1);
+    let mut ledger = open(&file);
+    let mut states = vec![(file, 0)];
+    for (micro, window) in [(1, 1), (2, 1), (7, 1), (4, 2), (5, 2), (10, 7)] {
+        let _grant = spend(&mut ledger, &mut file, micro, window).expect("within budget");
+        states.push((file, window));
+    }
+    for (file, window) in states {
+        for bit in 0..8 * LEDGER_BYTES {
+            let mut flipped = file;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            // One record is intact, and which one that is does not matter.
+            let mut ledger = open(&flipped);
+            assert_eq!(ledger.remaining(window), Ok(0), "bit {bit}");
+            let refused = spend(&mut ledger, &mut flipped, 1, window);
+            assert_eq!(refused.err(), Some(LedgerError::Lost));
+            for ledger in [&mut ledger, &mut open(&flipped)] {
+                assert_eq!(ledger.remaining(window), Ok(0));
+                assert_eq!(ledger.remaining(window + 1), Ok(10));
+            }
+            // With both damaged nothing is left at all.
+            let mut both = flipped;
+            both[..].copy_from_slice(&file);
+            both[bit / 8] ^= 1 << (bit % 8);
+            both[(bit / 8 + RECORD_BYTES) % LEDGER_BYTES] ^= 1;
+            assert!(matches!(
+                try_open(&both),
+                Err(LedgerError::Damaged | LedgerError::NotALedger)
+            ));
+        }
+    }
+}
+
+#[test]
+fn other_files_are_refused() {
+    let good = create(10, 1);
+    for found in (0..300).filter(|found| *found != LEDGER_BYTES) {
+        let bytes: Vec<u8> = good.iter().cycle().copied().take(found).collect();
+        assert_eq!(try_open(&bytes).err(), Some(LedgerError::Length { found }));
+        let mut ledger = open(&good);
+        let refused = ledger.reserve(epsilon(1), 1, &bytes);
+        assert_eq!(refused.err(), Some(LedgerError::Length { found }));
+        assert_eq!(ledger.remaining(1), Ok(10));
+    }
+    for byte in [0, 0xff, b'U'] {
+        let refused = try_open(&[byte; LEDGER_BYTES]);
+        assert_eq!(refused.err(), Some(LedgerError::NotALedger));
+    }
+
+    let (a, b) = (record(1, 5, 1, 10, 3), record(1, 4, 1, 10, 1));
+    assert_eq!(open(&image(a, b)).remaining(1), Ok(7));
+    assert_eq!(open(&image(b, a)).remaining(1), Ok(7));
+    for mixed in [
+        // Another ledger, another budget, the same counter, less spent later, an earlier window later.
+        image(a, record(2, 4, 1, 10, 1)),
+        image(a, record(1, 4, 1, 11, 1)),
+        image(a, record(1, 5, 1, 10, 1)),
+        image(a, a),
+        image(a, record(1, 4, 1, 10, 4)),
+        image(a, record(1, 4, 2, 10, 1)),
+    ] {
+        assert_eq!(try_open(&mixed).err(), Some(LedgerError::Mixed));
+        let [first, second] = [0, RECORD_BYTES].map(|start| {
+            let record: [u8; RECORD_BYTES] = mixed[start..start + RECORD_BYTES].try_into().unwrap();
+            record
+        });
+        let turned = try_open(&image(second, first));
+        assert_eq!(turned.err(), Some(LedgerError::Mixed));
+    }
+    // More spent than there was: forged, so as good as lost.
+    let ledger = open(&image(a, record(1, 6, 1, 10, 11)));
+    assert_eq!(ledger.remaining(1), Ok(0));
+
+    for found in [0, 2, 3, u16::MAX] {
+        let mut newer = record(1, 6, 1, 10, 4);
+        newer[6..8].copy_from_slice(&found.to_le_bytes());
+        let version = Some(LedgerError::Version { found });
+        // Only one that is whole: a torn record is not of another version.
+        assert_eq!(open(&image(a, newer)).remaining(1), Ok(0));
+        for file in [image(a, sealed(newer)), image(sealed(newer), [0; 64])] {
+            assert_eq!(try_open(&file).err(), version);
+        }
+    }
+}
+
+/// Handles that were opened before somebody else spent, used one after the other as with a lock.
+#[test]
+fn stale_handles_are_refused() {
+    let mut file = create(10, 1);
+    let (mut first, mut second) = (open(&file), another(&file));
+    let _grant = spend(&mut first, &mut file, 4, 1).expect("within budget");
+    let refused = spend(&mut second, &mut file, 4, 1);
+    assert_eq!(refused.err(), Some(LedgerError::Changed));
+    assert!(second.resume().is_none());
+    let mut second = open(&file);
+    assert_eq!(drain(&mut second, &mut file, 1), 6);
+    assert_eq!(reserve(&mut first, &file, 1, 2), Err(LedgerError::Changed));
+
+    // Also after a reservation of its own came to nothing.
+    let mut file = create(10, 1);
+    let (mut first, mut second) = (open(&file), another(&file));
+    let lost = reserve(&mut second, &file, 3, 1).expect("within budget");
+    let _grant = spend(&mut first, &mut file, 4, 1).expect("within budget");
+    assert_eq!(reserve(&mut second, &file, 3, 1), Err(LedgerError::Changed));
+    let reservation = second.resume().expect("reserved");
+    assert_eq!(
+        reservation.persisted(&file).err(),
+        Some(LedgerError::NotPersisted)
+    );
+    // And it overwrites nothing with a newer version.
+    let mut newer = lost.1;
+    newer[6] = 2;
+    apply(&mut file, (lost.0, sealed(newer)));
+    assert_eq!(reserve(&mut second, &file, 3, 1), Err(LedgerError::Changed));
+}
+
+/// Every order in which two handles can take their steps (read the file and reserve, write, read back) without a
+/// lock. Two grants of which the file knows one are given in no order but those where a handle writes over a
+/// record that was persisted since it read the file: what the documentation asks a lock for.
+#[test]
+fn without_a_lock_all_but_one_order_is_noticed() {
+    let mut unnoticed = 0;
+    for order in (0u32..64).filter(|order| order.count_ones() == 3) {
+        let mut file = create(10, 1);
+        let mut handles = [open(&file), another(&file)];
+        let mut writes = [None; 2];
+        let mut steps = [0; 2];
+        // When each did what.
+        let mut times = [[0; 3]; 2];
+        let mut grants = 0;
+        for time in 0..6 {
+            let who = (order >> time & 1) as usize;
+            times[who][steps[who]] = time;
+            match steps[who] {
+                0 => writes[who] = reserve(&mut handles[who], &file, 4, 1).ok(),
+                1 => writes[who]
+                    .into_iter()
+                    .for_each(|write| apply(&mut file, write)),
+                _ => {
+                    let persisted = handles[who].resume().map(|r| r.persisted(&file));
+                    grants += u64::from(matches!(persisted, Some(Ok(_))));
+                }
+            }
+            steps[who] += 1;
+        }
+        let known = 10 - open(&file).remaining(1).expect("this window");
+        let raced = |a: usize, b: usize| times[a][0] < times[b][1] && times[b][2] < times[a][1];
+        if known < 4 * grants {
+            unnoticed += 1;
+            assert!(raced(0, 1) || raced(1, 0), "{order:b}: {times:?}");
+        }
+        assert!(grants >= 1 || known >= 4, "{order:b}");
+    }
+    assert!(unnoticed > 0, "then the documentation asks for too much");
+}
+
+/// One step of a schedule.
+#[derive(Clone, Debug)]
+enum Step {
+    /// Reserve, write, read back.
+    Spend,
+    /// Reserve and forget.
+    Drop,
+    /// The write goes nowhere, or some bytes of it arrive, and the app lives on.
+    Fail(u64),
+    /// The same, and the power is cut.
+    Cut(u64),
+    /// The write arrives, and the power is cut before the grant.
+    CutAfter,
+    /// Open again.
+    Open,
+    /// The last reservation that failed is written and read once more.
+    Retry,
+    /// A bit of the file flips while nobody looks.
+    Rot(usize),
+}
+
+fn steps() -> impl Strategy<Value = Vec<(Step, u32, u64)>> {
+    let step = prop_oneof![
+        8 => Just(Step::Spend),
+        1 => Just(Step::Drop),
+        1 => prop_oneof![Just(0), any::<u64>()].prop_map(Step::Fail),
+        1 => prop_oneof![Just(0), any::<u64>()].prop_map(Step::Cut),
+        1 => Just(Step::CutAfter),
+        1 => Just(Step::Open),
+        1 => Just(Step::Retry),
+        1 => (0..8 * LEDGER_BYTES).prop_map(Step::Rot),
+    ];
+    // Mostly the same window, sometimes one later, sometimes many, and now and then a clock that is set back.
+    let window = prop_oneof![6 => Just(10), 2 => Just(11), 1 => Just(500), 1 => Just(9)];
+    proptest::collection::vec((step, 1u32..40, window), 1..60)
+}
+
+fn write_part(file: &mut Image, (offset, record): Write, made_it: u64) {
+    for index in (0..RECORD_BYTES).filter(|index| made_it >> index & 1 == 1) {
+        file[offset + index] = record[index];
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if soak() { 20_000 } else { 500 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn no_schedule_grants_more_than_the_budget(schedule in steps()) {
+        const BUDGET: u64 = 100;
+        let mut file = create(BUDGET, 9);
+        let mut ledger = open(&file);
+        let mut granted: HashMap<u64, u64> = HashMap::new();
+        // What an app that was never interrupted would know.
+        let mut exact: HashMap<u64, u64> = HashMap::new();
+        let mut undisturbed = true;
+        let mut now = 10;
+        for (step, micro, shift) in schedule {
+            // 10 stays, 11 and 500 go on, 9 goes back: which is noticed unless a record was lost.
+            now += u64::max(shift, 10) - 10;
+            let window = if undisturbed { now.min(now + shift - 10) } else { now };
+            let mut took = |grant: Grant| {
+                *granted.entry(window).or_default() += u64::from(grant.epsilon().micro());
+            };
+            let mut reopen = |file: &Image, ledger: &mut Ledger| {
+                undisturbed = false;
+                match try_open(file) {
+                    Ok(opened) => { *ledger = opened; true }
+                    // Rot and a cut may take both slots; then nothing is granted ever after.
+                    Err(error) => { assert!(matches!(error, LedgerError::Damaged | LedgerError::NotALedger)); false }
+                }
+            };
+            match step {
+                Step::Open => if !reopen(&file, &mut ledger) { break },
+                Step::Rot(bit) => {
+                    file[bit / 8] ^= 1 << (bit % 8);
+                    // The app that is running notices, and opens the file again.
+                    if ledger.resume().is_none() {
+                        let refused = reserve(&mut ledger, &file, micro, now);
+                        prop_assert_eq!(refused.err(), Some(LedgerError::Changed));
+                    }
+                    if !reopen(&file, &mut ledger) { break }
+                }
+                Step::Retry => {
+                    let Some(reservation) = ledger.resume() else { continue };
+                    let write = (reservation.offset(), *reservation.record());
+                    let of = u64::from_le_bytes(write.1[32..40].try_into().unwrap());
+                    apply(&mut file, write);
+                    match reservation.persisted(&file) {
+                        Ok(grant) => *granted.entry(of).or_default() += u64::from(grant.epsilon().micro()),
+                        Err(error) => prop_assert_eq!(error, LedgerError::Lost),
+                    }
+                }
+                _ => {
+                    let reserved = reserve(&mut ledger, &file, micro, window);
+                    let write = match reserved {
+                        Ok(write) => write,
+                        Err(LedgerError::Exhausted { remaining, needed }) => {
+                            prop_assert!(needed == u64::from(micro) && remaining < needed);
+                            continue;
+                        }
+                        Err(LedgerError::FromFuture { ledger, given }) => {
+                            prop_assert!(given == window && ledger > given);
+                            continue;
+                        }
+                        Err(error) => panic!("{error}"),
+                    };
+                    *exact.entry(window).or_default() += u64::from(micro);
+                    match step {
+                        Step::Spend => {
+                            apply(&mut file, write);
+                            match ledger.resume().expect("reserved").persisted(&file) {
+                                Ok(grant) => took(grant),
+                                Err(error) => prop_assert_eq!(error, LedgerError::Lost),
+                            }
+                        }
+                        Step::Fail(made_it) => {
+                            write_part(&mut file, write, made_it);
+                            // What was torn before may be whole now.
+                            let whole = file[write.0..write.0 + RECORD_BYTES] == write.1;
+                            match ledger.resume().expect("reserved").persisted(&file) {
+                                Ok(grant) if whole => took(grant),
+                                Err(LedgerError::Lost) if whole => {}
+                                other => prop_assert_eq!(other.err(), Some(LedgerError::NotPersisted)),
+                            }
+                        }
+                        Step::Cut(made_it) => {
+                            write_part(&mut file, write, made_it);
+                            if !reopen(&file, &mut ledger) { break }
+                        }
+                        Step::CutAfter => {
+                            apply(&mut file, write);
+                            if !reopen(&file, &mut ledger) { break }
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            for (window, granted) in &granted {
+                prop_assert!(*granted <= BUDGET, "{} in window {}", granted, window);
+                // Memory and file both know at least that.
+                for ledger in [Some(&ledger), try_open(&file).ok().as_ref()].into_iter().flatten() {
+                    match ledger.remaining(*window) {
+                        Ok(remaining) => prop_assert!(remaining <= BUDGET - granted),
+                        Err(error) => assert!(matches!(error, LedgerError::FromFuture { .. })),
+                    }
+                }
+            }
+            // And memory no more than that if nothing happened to it.
+            if undisturbed && let Ok(remaining) = ledger.remaining(now) {
+                let spent = exact.get(&now).copied().unwrap_or_default();
+                prop_assert_eq!(remaining, BUDGET - spent);
+            }
+        }
+    }
+}

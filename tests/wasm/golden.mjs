@@ -1,0 +1,151 @@
+// The golden vectors in a WebAssembly module, by its C interface.
+//
+//     node golden.mjs libundertone.wasm symbols.txt
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+
+const GOLDEN = new URL("../golden/", import.meta.url);
+
+// A pack and its cases.
+const FILES = [
+    ["golden.pack", "vectors.txt"],
+    ["golden-scores.pack", "vectors-scores.txt"],
+    ["golden-vote.pack", "vectors-vote.txt"],
+    ["golden-recoded.pack", "vectors-recoded.txt"],
+    ["golden.pack", "words.txt"],
+    ["golden-vectors.pack", "private-vectors.txt"],
+];
+
+// A function of JavaScript as one of WebAssembly, so that a table takes it: a module that imports it and exports
+// it again, (i32, i32, i32) -> i32.
+const SHIM = Uint8Array.from([
+    0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, // magic, version
+    0x01, 0x08, 0x01, 0x60, 0x03, 0x7f, 0x7f, 0x7f, 0x01, 0x7f, // one type
+    0x02, 0x07, 0x01, 0x01, 0x65, 0x01, 0x66, 0x00, 0x00, // import e.f
+    0x07, 0x05, 0x01, 0x01, 0x66, 0x00, 0x00, // export f
+]);
+
+const wasm = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(process.argv[2])), {}).exports;
+const { memory, __indirect_function_table: table } = wasm;
+
+const functions = Object.keys(wasm).filter((name) => wasm[name] instanceof Function);
+assert.deepEqual(functions.sort(), readFileSync(process.argv[3], "ascii").trim().split("\n"));
+
+// What the module has at first is its own. Nothing is ever freed.
+let free = memory.buffer.byteLength;
+
+function allocate(length) {
+    free = Math.ceil(free / 16) * 16;
+    const address = free;
+    free += length;
+    const missing = free - memory.buffer.byteLength;
+    if (missing > 0) memory.grow(Math.ceil(missing / 65536));
+    return address;
+}
+
+// The memory grows, so views of it are made anew.
+const bytes = (address, length) => new Uint8Array(memory.buffer, address, length);
+const number = (address) => new DataView(memory.buffer).getUint32(address, true);
+
+function put(data) {
+    const address = allocate(Math.max(data.length, 1));
+    bytes(address, data.length).set(data);
+    return address;
+}
+
+function check(status, what) {
+    if (status === 0) return;
+    let end = wasm.undertone_status_message(status);
+    const start = end;
+    while (bytes(end, 1)[0] !== 0) end++;
+    throw new Error(`${what}: ${Buffer.from(bytes(start, end - start))} (status ${status})`);
+}
+
+const out = allocate(4);
+
+// The handle that an `_init` function makes.
+function init(kind, ...inputs) {
+    const size = wasm[`undertone_${kind.replace(/_projected$/, "")}_size`]();
+    const name = kind.endsWith("_projected") ? "undertone_vector_init_projected" : `undertone_${kind}_init`;
+    check(wasm[name](allocate(size), size, ...inputs, out), name);
+    return number(out);
+}
+
+let key;
+const entropy = table.length;
+table.grow(1);
+const replay = (context, address, length) => {
+    bytes(address, length).set(key);
+    return 0;
+};
+table.set(entropy, new WebAssembly.Instance(new WebAssembly.Module(SHIM), { e: { f: replay } }).exports.f);
+
+const grantMemory = allocate(wasm.undertone_grant_size());
+function grant(epsilon) {
+    check(wasm.undertone_grant_unrecorded(grantMemory, wasm.undertone_grant_size(), epsilon, out), "grant");
+    return number(out);
+}
+
+const scratch = allocate(1 << 16);
+const fromHex = (text) => Buffer.from(text, "hex");
+
+function releaseOf(handles, lines, field) {
+    const [epsilon, capacity] = [Number(field.epsilon_micro), 8192];
+    key = fromHex(field.entropy);
+    const input = (value) => {
+        const data = fromHex(value);
+        bytes(scratch, data.length).set(data);
+        return [scratch, data.length];
+    };
+    for (const [name, value] of lines) {
+        if (name === "embedding") {
+            const [address, length] = input(value);
+            check(wasm.undertone_document_push(handles.document, address, length / 4), field.case);
+        } else if (name === "sentence") {
+            check(wasm.undertone_document_push_sentence(handles.document, ...input(value)), field.case);
+        } else if (name === "word") {
+            check(wasm.undertone_bag_push(handles.bag, ...input(value)), field.case);
+        } else if (name === "text") {
+            check(wasm.undertone_bag_push_text(handles.bag, ...input(value)), field.case);
+        }
+    }
+    const buffer = handles.buffer;
+    if (field.noise !== undefined) {
+        const [address, length] = input(field.vector);
+        const vector = field.bound_exponent === undefined
+            ? init("vector_projected", handles.pack, Number(field.noise), epsilon)
+            : init("vector", length / 4, Number(field.bound_exponent), Number(field.noise), epsilon);
+        check(wasm.undertone_vector_release(
+            vector, grant(epsilon), address, length / 4, entropy, 0, buffer, capacity, out), field.case);
+    } else if (field.mechanism !== undefined) {
+        check(wasm.undertone_bag_release(
+            handles.bag, grant(epsilon), Number(field.size), Number(field.mechanism), entropy, 0, buffer, capacity,
+            out), field.case);
+    } else {
+        check(wasm.undertone_document_release(
+            handles.document, grant(epsilon), Number(field.rule), entropy, 0, buffer, capacity, out), field.case);
+    }
+    return Buffer.from(bytes(buffer, number(out))).toString("hex");
+}
+
+for (const [packFile, vectors] of FILES) {
+    const file = readFileSync(new URL(packFile, GOLDEN));
+    const pack = init("pack", put(file), file.length);
+    const handles = { pack, buffer: allocate(8192) };
+    if (wasm.undertone_pack_candidates(pack) > 0) handles.document = init("document", pack);
+    if (wasm.undertone_pack_words(pack) > 0) handles.bag = init("bag", init("vocabulary", pack));
+    let cases = 0;
+    for (const block of readFileSync(new URL(vectors, GOLDEN), "ascii").split("\n\n")) {
+        const lines = block.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+        if (lines.length === 0) continue;
+        const fields = lines.map((line) => [line.split(" ", 1)[0], line.slice(line.indexOf(" ") + 1)]);
+        for (const field of fields) if (field[0] === field[1]) field[1] = "";
+        const field = Object.fromEntries(fields);
+        assert.equal(releaseOf(handles, fields, field), field.release, `${vectors}: ${field.case}`);
+        cases++;
+    }
+    assert(cases > 0, `${vectors} holds no case`);
+    console.log(`${vectors}: ${cases} golden vectors agree`);
+}
+console.log(`libundertone.wasm has ${readFileSync(process.argv[2]).length} bytes`);
