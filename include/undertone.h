@@ -581,6 +581,14 @@ uint32_t undertone_abi_version(void);
 const char *undertone_version(void);
 
 /**
+ * Which of its kernels the library uses on this processor, a static string: "avx512", "avx2", "neon" or
+ * "portable". It shows in time only.
+ *
+ * Threads: any.
+ */
+const char *undertone_backend(void);
+
+/**
  * A sentence for a status: what is wrong and what to do, in English.
  *
  * `status`: any number. The result is a static string, never NULL.

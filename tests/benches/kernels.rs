@@ -16,6 +16,7 @@ use rustix::time::{ClockId, clock_gettime};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::{Ratio, Rule, SliceLevels, select};
 use undertone_tests::FixedEntropy;
@@ -97,12 +98,20 @@ fn main() -> ExitCode {
                 .expect("levels");
             }),
             "release" => time(|| {
-                let release = full.release(epsilon, rule, &mut FixedEntropy::new(&KEY));
+                let release = full.release(
+                    Grant::unrecorded(epsilon),
+                    rule,
+                    &mut FixedEntropy::new(&KEY),
+                );
                 black_box(release).expect("entropy");
             }),
             "whole" => time(|| {
                 push(&mut document, &sentences);
-                let release = document.release(epsilon, rule, &mut FixedEntropy::new(&KEY));
+                let release = document.release(
+                    Grant::unrecorded(epsilon),
+                    rule,
+                    &mut FixedEntropy::new(&KEY),
+                );
                 black_box(release).expect("entropy");
             }),
             "scores push" => time(|| {
@@ -113,7 +122,11 @@ fn main() -> ExitCode {
             "scores whole" => time(|| {
                 let document = scored.as_mut().expect("few candidates");
                 push(document, &sentences);
-                let release = document.release(epsilon, rule, &mut FixedEntropy::new(&KEY));
+                let release = document.release(
+                    Grant::unrecorded(epsilon),
+                    rule,
+                    &mut FixedEntropy::new(&KEY),
+                );
                 black_box(release).expect("entropy");
             }),
             other => panic!("there is no step {other}"),

@@ -4,6 +4,7 @@ use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat::force_backend;
 use undertone_core::kernels::Backend;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
@@ -45,7 +46,11 @@ fn outcome(bytes: &[u8], sentences: &[Vec<f32>], backend: Backend) -> (Vec<u8>, 
         }
         levels = levels_of(&document);
         let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
-        let release = document.release(epsilon, rule, &mut FixedEntropy::new(&[key; 32]));
+        let release = document.release(
+            Grant::unrecorded(epsilon),
+            rule,
+            &mut FixedEntropy::new(&[key; 32]),
+        );
         releases.push(release.expect("entropy").to_bytes());
     }
     (levels, releases)

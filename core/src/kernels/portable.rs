@@ -60,6 +60,7 @@ pub(super) fn count(
 }
 
 /// 0 to 255.
+#[expect(clippy::indexing_slicing, reason = "done by the compiler")]
 const CODES: [u8; 256] = {
     let mut codes = [0; 256];
     let mut code = 0;

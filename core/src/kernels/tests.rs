@@ -241,7 +241,7 @@ fn depths_are_the_same() {
                 // Counts of documents, and any counts at all.
                 let mut at_least = [0u8; 256];
                 rng.fill_bytes(&mut at_least);
-                if rng.next_u32() % 2 == 0 {
+                if rng.next_u32().is_multiple_of(2) {
                     at_least.sort_unstable();
                     at_least.reverse();
                     for count in &mut at_least {
@@ -254,7 +254,7 @@ fn depths_are_the_same() {
                     _ => bytes(&mut rng, len),
                 };
                 let mut expected = vec![u8::MAX; len + 5];
-                if rng.next_u32() % 2 == 0 {
+                if rng.next_u32().is_multiple_of(2) {
                     rng.fill_bytes(&mut expected);
                 }
                 let mut found = expected.clone();
