@@ -3,11 +3,12 @@
 #
 #     ffi/build-targets.sh FOLDER
 #
-#     FOLDER/TARGET/libundertone.a          a static library for each target
-#     FOLDER/wasm32-unknown-unknown/libundertone.wasm   the library as a module
-#     FOLDER/android/jniLibs/ABI/           a shared library for each ABI, for C, C++ and Java
-#     FOLDER/android/undertone.aar          the same with the Java classes
-#     FOLDER/undertone.xcframework/         for iOS devices and the simulator on Apple silicon
+#     FOLDER/TARGET/libundertone.a       a static library for each target
+#     FOLDER/wasm32-unknown-unknown/     also the library as a module, libundertone.wasm
+#     FOLDER/android/jniLibs/ABI/        a shared library for each ABI, for C, C++ and Java
+#     FOLDER/android/include/            headers
+#     FOLDER/android/undertone.aar       the shared libraries with the Java classes
+#     FOLDER/undertone.xcframework/      for iOS devices and the simulator on Apple silicon
 #
 # Wants nightly Rust with rust-src, because it compiles the core library, too, and javac for the aar. No NDK
 # and no Xcode: the linker is the one that comes with Rust.
@@ -68,6 +69,7 @@ android aarch64-linux-android arm64-v8a aarch64linux
 android armv7-linux-androideabi armeabi-v7a armelf_linux_eabi
 android x86_64-linux-android x86_64 elf_x86_64
 
+cp -r "$here/../include" "$stage/android"
 if command -v javac >/dev/null; then
     mkdir "$stage/aar"
     "$here/java/build-jar.sh" "$stage/aar/classes.jar" >/dev/null

@@ -529,7 +529,7 @@ typedef struct undertone_grant undertone_grant;
  * spent on sentences and what is spent on words or vectors do not add up.
  *
  * Not covered: a file that is restored from a backup, a device that is cloned, a clock that is set
- * forward.
+ * forward, a process that forks and spends on both sides.
  */
 typedef struct undertone_ledger undertone_ledger;
 

@@ -1,20 +1,24 @@
 // undertone for C++17: handles that clean up behind themselves over undertone.h, which explains what
 // each function promises.
 //
-//     undertone::Result<undertone::Pack> pack = undertone::Pack::open("demo.pack");
-//     if (!pack) return fail(pack.status().message());
-//     undertone::Result<undertone::Document> document = undertone::Document::create(*pack);
-//     ...
+//     using namespace undertone;
+//     Result<Pack> pack = Pack::open("demo.pack");
+//     if (!pack) return fail(pack.status().message()); // and so on for each
+//     Result<Document> document = Document::create(*pack);
+//     Result<LedgerFile> ledger = LedgerFile::open_or_create("budget.ledger", 6000000); // epsilon 6 a day
+//     Status pushed = document->push_sentence("My doctor wants to repeat the blood test.");
+//     Result<Grant> grant = ledger->spend(Epsilon::from_micro(2000000), days_since_1970);
+//     Result<Release> release = document->release(*std::move(grant)); // 24 bytes, which leave the device
 //
-// Header-only; link libundertone. What every class keeps to:
+// Header-only; link libundertone, on Windows bcrypt, too. What every class keeps to:
 //
-// - Errors. What can fail returns a Status or a Result, which must not be ignored. Nothing throws, and
-//   everything compiles without exceptions and RTTI. Where exceptions are on, or_throw() turns a Status or
-//   a Result into a value or an undertone::Error. To take the value of a failed Result is a bug in the
-//   program, which ends it (std::abort).
+// - Errors. What can fail returns a Status or a Result, which must not be ignored. Nothing throws but
+//   std::vector and std::string without memory, and everything compiles without exceptions and RTTI. Where
+//   exceptions are on, or_throw() turns a Status or a Result into a value or an undertone::Error. To take
+//   the value of a failed Result is a bug in the program, which ends it (std::abort).
 // - Handles are move-only. One that was moved from, or default-made, has capi() == nullptr, and its
-//   functions return UNDERTONE_NULL. Its memory stays where it is when the object moves, and is wiped
-//   before it is freed.
+//   functions return UNDERTONE_NULL. Its memory stays where it is when the object moves, and what is
+//   private in it is wiped before it is freed.
 // - Threads. const functions may run at the same time on one object; all others want it for themselves.
 // - Text is UTF-8 in a std::string_view; bytes are a pointer and a length, or a std::vector.
 

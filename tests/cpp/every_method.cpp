@@ -1,7 +1,8 @@
 // Calls everything that undertone.hpp has, right and wrong: a template that nobody instantiates can be plain
 // wrong and still compile.
 //
-//     every_method PACK FOLDER    the golden pack, which has a lexicon and candidates; a folder to write to
+//     every_method PACK PROJECTION FOLDER
+//         the golden pack, which has a lexicon and candidates; one that has a projection; a folder to write to
 //     every_method --take         takes the value of a failed Result, which ends the program
 
 #include "undertone.hpp"
@@ -250,7 +251,7 @@ static void documents(const char *path)
     EXPECT(why(Document::create(Pack())) == UNDERTONE_NULL);
 }
 
-static void vectors(const Pack &pack)
+static void vectors(const Pack &pack, const char *projection)
 {
     const Epsilon epsilon = Epsilon::from_micro(1000000);
     const Vector mechanism = take(Vector::create(4, 0, epsilon));
@@ -284,6 +285,13 @@ static void vectors(const Pack &pack)
     EXPECT(Vector().dimension() == 0 && Vector().release_bytes() == 0);
     EXPECT(why(Vector::create(0, 0, epsilon)) == UNDERTONE_DIMENSION_OUT_OF_RANGE);
     EXPECT(why(Vector::create(4, 0, epsilon, static_cast<Noise>(9))) == UNDERTONE_UNKNOWN_NOISE);
+    // The pack goes, its bytes stay.
+    const Pack::Id projected_by = take(take(Pack::open(projection)).id());
+    const std::uint32_t coordinates = take(Pack::open(projection)).projected_dimension();
+    const Vector projected = take(Vector::projected(take(Pack::open(projection)), epsilon, Noise::discrete_laplace));
+    const std::vector<float> longer(projected.dimension(), 0.25F);
+    const VectorContent behind = take(read_vector(take(projected.release(grant(), longer))));
+    EXPECT(behind.dimension == coordinates && behind.pack_id == projected_by && behind.noise == Noise::discrete_laplace);
     EXPECT(why(Vector::projected(Pack(), epsilon)) == UNDERTONE_NULL);
     EXPECT(why(Vector::projected(pack, epsilon)) == UNDERTONE_NO_PROJECTION);
     const std::vector<std::uint8_t> garbage(36);
@@ -464,20 +472,20 @@ int main(int argc, char **argv)
         const Result<Pack> failed = Pack::own({});
         return failed->candidates() == 0 ? 0 : 1;
     }
-    if (argc != 3) {
-        std::fprintf(stderr, "usage: every_method PACK FOLDER\n");
+    if (argc != 4) {
+        std::fprintf(stderr, "usage: every_method PACK PROJECTION FOLDER\n");
         return 2;
     }
     statuses();
     exceptions();
     packs(argv[1]);
     documents(argv[1]);
-    vectors(take(Pack::open(argv[1])));
+    vectors(take(Pack::open(argv[1])), argv[2]);
     words(argv[1]);
     sentences();
     ledgers();
 #if UNDERTONE_LEDGER_FILE
-    ledger_files(argv[2], take(Pack::open(argv[1])));
+    ledger_files(argv[3], take(Pack::open(argv[1])));
 #endif
     return 0;
 }

@@ -573,14 +573,6 @@ def lexicon_section(lexicon):
     ]))
 
 
-def projection_section(projection):
-    return (b"PROJ", section([
-        struct.pack("<IiiI", len(projection["rows"]), projection["exponent"],
-                    projection["bound_exponent"], 0),
-        packed("h", projection["rows"]),
-    ]))
-
-
 def phrases_section(lexicon):
     order = {word: i for i, word in enumerate(sorted(lexicon["words"], key=str.encode))}
     phrases = sorted(([order[a], order[b]], entry) for (a, b), entry in lexicon["phrases"].items())
@@ -589,6 +581,14 @@ def phrases_section(lexicon):
         packed("H", [pair for pair, _ in phrases]),
         packed("H", [[weight for _, (weight, _) in phrases]]),
         packed("b", [vector for _, (_, vector) in phrases]),
+    ]))
+
+
+def projection_section(projection):
+    return (b"PROJ", section([
+        struct.pack("<IiiI", len(projection["rows"]), projection["exponent"],
+                    projection["bound_exponent"], 0),
+        packed("h", projection["rows"]),
     ]))
 
 

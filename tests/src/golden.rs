@@ -49,9 +49,9 @@ pub const ALL: [Golden; 4] = [
 pub const VECTORS_PACK: &[u8] = include_bytes!("../golden/golden-vectors.pack");
 
 const SENTENCES: &str = include_str!("../golden/sentences.txt");
+const PHRASES: &str = include_str!("../golden/sentences-phrases.txt");
 const WORDS: &str = include_str!("../golden/words.txt");
 const PRIVATE_VECTORS: &str = include_str!("../golden/private-vectors.txt");
-const PHRASES: &str = include_str!("../golden/sentences-phrases.txt");
 
 /// One sentence of a case.
 #[derive(Clone, Debug, PartialEq)]

@@ -45,7 +45,7 @@ fn every_method(compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
 
 fn calls_every_method(program: &Path, name: &str) {
     run(Command::new(program)
-        .arg(golden("golden.pack"))
+        .args(["golden.pack", "golden-vectors.pack"].map(golden))
         .arg(fresh(name)));
 }
 
