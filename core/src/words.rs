@@ -203,13 +203,23 @@ impl<'a> Vocabulary<'a> {
         rng: &mut R,
     ) -> Result<u32, WordsError> {
         match mechanism {
-            WordMechanism::Selection(rule) => {
-                let ratio = Ratio::per_unit(epsilon, self.unit_exponent());
-                select::<LEVELS, _>(&self.levels(word), rule, ratio, rng)
-                    .map_err(WordsError::Selection)
-            }
+            WordMechanism::Selection(rule) => self.select_word(word, rule, epsilon, rng),
             WordMechanism::LaplaceNearest => self.nearest_to_noisy(word, epsilon, rng),
         }
+    }
+
+    /// [`WordMechanism::Selection`].
+    // A call: the other mechanism does without its bins.
+    #[inline(never)]
+    fn select_word<R: Rng + ?Sized>(
+        &self,
+        word: u32,
+        rule: Rule,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<u32, WordsError> {
+        let ratio = Ratio::per_unit(epsilon, self.unit_exponent());
+        select::<LEVELS, _>(&self.levels(word), rule, ratio, rng).map_err(WordsError::Selection)
     }
 
     /// [`WordMechanism::LaplaceNearest`].
