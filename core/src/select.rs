@@ -294,6 +294,8 @@ pub fn select<const B: usize, R: Rng + ?Sized>(
 }
 
 /// [`select`] with the kernels of this backend.
+// A call: callers have buffers of their own.
+#[inline(never)]
 pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
     backend: Backend,
     levels: &impl Levels,
