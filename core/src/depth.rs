@@ -39,6 +39,8 @@ pub const MAX_SENTENCES: usize = 255;
 const COORDINATES: usize = 512;
 
 /// The projections of one embedding, as exact integers.
+// A call: a recoder needs other buffers.
+#[inline(never)]
 pub(crate) fn project(
     backend: Backend,
     section: &DepthSection<'_>,

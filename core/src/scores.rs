@@ -216,6 +216,8 @@ impl<'a> ScoresSection<'a> {
     }
 
     /// Calls `visit` with `z_c` of every candidate, in order, [`BLOCK`] at a time.
+    // A call: there are two of these buffers otherwise.
+    #[inline(never)]
     fn for_each_block(
         &self,
         backend: Backend,

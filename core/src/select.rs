@@ -382,7 +382,7 @@ fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
 }
 
 /// Coins tossed at a time.
-const COINS: usize = 64;
+const COINS: usize = 32;
 
 /// Tosses one coin per candidate, level by level, then draws a head. Returns its level and its
 /// rank among the candidates of that level.
