@@ -3,10 +3,12 @@
 #
 #     ffi/build-targets.sh FOLDER
 #
-#     FOLDER/TARGET/libundertone.a          a static library for each target
-#     FOLDER/android/jniLibs/ABI/           a shared library for each ABI, for C, C++ and Java
-#     FOLDER/android/undertone.aar          the same with the Java classes
-#     FOLDER/undertone.xcframework/         for iOS devices and the simulator on Apple silicon
+#     FOLDER/TARGET/libundertone.a       a static library for each target
+#     FOLDER/wasm32-unknown-unknown/     also the library as a module, libundertone.wasm
+#     FOLDER/android/jniLibs/ABI/        a shared library for each ABI, for C, C++ and Java
+#     FOLDER/android/include/            headers
+#     FOLDER/android/undertone.aar       the shared libraries with the Java classes
+#     FOLDER/undertone.xcframework/      for iOS devices and the simulator on Apple silicon
 #
 # Wants nightly Rust with rust-src, because it compiles the core library, too, and javac for the aar. No NDK
 # and no Xcode: the linker is the one that comes with Rust.
@@ -43,6 +45,7 @@ for target in thumbv7em-none-eabihf riscv32imc-unknown-none-elf wasm32-unknown-u
     aarch64-apple-ios aarch64-apple-ios-sim; do
     static "$target"
 done
+"$here/build-lib.sh" "$out/wasm32-unknown-unknown" shared --target wasm32-unknown-unknown -Zbuild-std=core
 
 # All that the library takes from Android's libc; anything else is an error of the linker. A library that
 # has these names stands in for libc.so, which only the NDK and the phone have.
@@ -66,6 +69,7 @@ android aarch64-linux-android arm64-v8a aarch64linux
 android armv7-linux-androideabi armeabi-v7a armelf_linux_eabi
 android x86_64-linux-android x86_64 elf_x86_64
 
+cp -r "$here/../include" "$stage/android"
 if command -v javac >/dev/null; then
     mkdir "$stage/aar"
     "$here/java/build-jar.sh" "$stage/aar/classes.jar" >/dev/null
@@ -107,7 +111,7 @@ code() {
 bytes() {
     wc -c <"$1" | tr -d ' '
 }
-echo '| target | code and constants | libundertone.a | libundertone.so |'
+echo '| target | code and constants | libundertone.a | libundertone.so, .wasm |'
 echo '| --- | ---: | ---: | ---: |'
 row() {
     echo "| $1 | $(code "$out/$1/libundertone.a") | $(bytes "$out/$1/libundertone.a") | $2 |"
@@ -115,7 +119,7 @@ row() {
 row aarch64-linux-android "$(bytes "$out/android/jniLibs/arm64-v8a/libundertone.so")"
 row armv7-linux-androideabi "$(bytes "$out/android/jniLibs/armeabi-v7a/libundertone.so")"
 row x86_64-linux-android "$(bytes "$out/android/jniLibs/x86_64/libundertone.so")"
-for target in aarch64-apple-ios aarch64-apple-ios-sim thumbv7em-none-eabihf riscv32imc-unknown-none-elf \
-    wasm32-unknown-unknown; do
+row wasm32-unknown-unknown "$(bytes "$out/wasm32-unknown-unknown/libundertone.wasm")"
+for target in aarch64-apple-ios aarch64-apple-ios-sim thumbv7em-none-eabihf riscv32imc-unknown-none-elf; do
     row "$target" ""
 done

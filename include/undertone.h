@@ -529,7 +529,7 @@ typedef struct undertone_grant undertone_grant;
  * spent on sentences and what is spent on words or vectors do not add up.
  *
  * Not covered: a file that is restored from a backup, a device that is cloned, a clock that is set
- * forward.
+ * forward, a process that forks and spends on both sides.
  */
 typedef struct undertone_ledger undertone_ledger;
 
@@ -579,6 +579,14 @@ uint32_t undertone_abi_version(void);
  * Threads: any.
  */
 const char *undertone_version(void);
+
+/**
+ * Which of its kernels the library uses on this processor, a static string: "avx512", "avx2", "neon" or
+ * "portable". It shows in time only.
+ *
+ * Threads: any.
+ */
+const char *undertone_backend(void);
 
 /**
  * A sentence for a status: what is wrong and what to do, in English.

@@ -1,20 +1,24 @@
 // undertone for C++17: handles that clean up behind themselves over undertone.h, which explains what
 // each function promises.
 //
-//     undertone::Result<undertone::Pack> pack = undertone::Pack::open("demo.pack");
-//     if (!pack) return fail(pack.status().message());
-//     undertone::Result<undertone::Document> document = undertone::Document::create(*pack);
-//     ...
+//     using namespace undertone;
+//     Result<Pack> pack = Pack::open("demo.pack");
+//     if (!pack) return fail(pack.status().message()); // and so on for each
+//     Result<Document> document = Document::create(*pack);
+//     Result<LedgerFile> ledger = LedgerFile::open_or_create("budget.ledger", 6000000); // epsilon 6 a day
+//     Status pushed = document->push_sentence("My doctor wants to repeat the blood test.");
+//     Result<Grant> grant = ledger->spend(Epsilon::from_micro(2000000), days_since_1970);
+//     Result<Release> release = document->release(*std::move(grant)); // 24 bytes, which leave the device
 //
-// Header-only; link libundertone. What every class keeps to:
+// Header-only; link libundertone, on Windows bcrypt, too. What every class keeps to:
 //
-// - Errors. What can fail returns a Status or a Result, which must not be ignored. Nothing throws, and
-//   everything compiles without exceptions and RTTI. Where exceptions are on, or_throw() turns a Status or
-//   a Result into a value or an undertone::Error. To take the value of a failed Result is a bug in the
-//   program, which ends it (std::abort).
+// - Errors. What can fail returns a Status or a Result, which must not be ignored. Nothing throws but
+//   std::vector and std::string without memory, and everything compiles without exceptions and RTTI. Where
+//   exceptions are on, or_throw() turns a Status or a Result into a value or an undertone::Error. To take
+//   the value of a failed Result is a bug in the program, which ends it (std::abort).
 // - Handles are move-only. One that was moved from, or default-made, has capi() == nullptr, and its
-//   functions return UNDERTONE_NULL. Its memory stays where it is when the object moves, and is wiped
-//   before it is freed.
+//   functions return UNDERTONE_NULL. Its memory stays where it is when the object moves, and what is
+//   private in it is wiped before it is freed.
 // - Threads. const functions may run at the same time on one object; all others want it for themselves.
 // - Text is UTF-8 in a std::string_view; bytes are a pointer and a length, or a std::vector.
 
@@ -209,9 +213,11 @@ public:
     /// Anything that is called as bool(std::uint8_t *out, std::size_t len): it fills all of `out` and returns
     /// true, or returns false, and does not throw. It must live as long as this object. Never a seeded
     /// generator: whoever knows the bytes can undo the privacy.
-    template <class Source, class = std::enable_if_t<std::is_invocable_r_v<bool, Source &, std::uint8_t *, std::size_t> &&
-                                                     !std::is_same_v<std::decay_t<Source>, Entropy>>>
-    explicit Entropy(Source &source) noexcept : function_(call<Source>), context_(&source)
+    template <class Source,
+              class = std::enable_if_t<std::is_object_v<Source> &&
+                                       std::is_invocable_r_v<bool, Source &, std::uint8_t *, std::size_t>>>
+    explicit Entropy(Source &source) noexcept
+        : function_(call<Source>), context_(const_cast<void *>(static_cast<const void *>(&source)))
     {
     }
 
@@ -400,16 +406,27 @@ public:
 #endif
 
     /// Opens a ledger from what is stored.
-    static Result<Ledger> open(const std::uint8_t *stored, std::size_t len) noexcept
+    static Result<Ledger> open(const std::uint8_t *stored, std::size_t len, Entropy entropy) noexcept
     {
         auto handle = detail::make<undertone_ledger>(
             undertone_ledger_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
-                return undertone_ledger_init(memory, memory_len, stored, len, out);
+                return undertone_ledger_init(memory, memory_len, stored, len, entropy.function(), entropy.context(),
+                                             out);
             });
         if (!handle) return handle.status();
         return Ledger(*std::move(handle));
     }
-    static Result<Ledger> open(const Image &stored) noexcept { return open(stored.data(), stored.size()); }
+    static Result<Ledger> open(const Image &stored, Entropy entropy) noexcept
+    {
+        return open(stored.data(), stored.size(), entropy);
+    }
+#if UNDERTONE_OS_ENTROPY
+    static Result<Ledger> open(const std::uint8_t *stored, std::size_t len) noexcept
+    {
+        return open(stored, len, Entropy());
+    }
+    static Result<Ledger> open(const Image &stored) noexcept { return open(stored, Entropy()); }
+#endif
 
     /// What is left in a window, in micro-units. `window`: a public number that does not go backwards, such as
     /// the days since 1970.
@@ -549,11 +566,11 @@ public:
 
     /// Opens a ledger that exists. An app that released before uses this: a ledger that is gone must not
     /// become a fresh budget.
-    static Result<LedgerFile> open(const std::string &path) noexcept
+    static Result<LedgerFile> open(const std::string &path, Entropy entropy) noexcept
     {
         detail::File file(path.c_str(), O_RDWR);
         if (!file.is_open()) return Status::system(errno);
-        return from(std::move(file));
+        return from(std::move(file), entropy);
     }
 
     /// Opens a ledger, or makes one with so much epsilon for every window if there is no file. The budget of
@@ -564,12 +581,13 @@ public:
         if (!file.is_open() && errno == ENOENT) {
             const Status status = create(path, budget_micro, entropy);
             if (!status) return status;
-            return open(path);
+            return open(path, entropy);
         }
         if (!file.is_open()) return Status::system(errno);
-        return from(std::move(file));
+        return from(std::move(file), entropy);
     }
 #if UNDERTONE_OS_ENTROPY
+    static Result<LedgerFile> open(const std::string &path) noexcept { return open(path, Entropy()); }
     static Result<LedgerFile> open_or_create(const std::string &path, std::uint64_t budget_micro)
     {
         return open_or_create(path, budget_micro, Entropy());
@@ -606,14 +624,14 @@ private:
 
     LedgerFile(detail::File file, Ledger ledger) noexcept : file_(std::move(file)), ledger_(std::move(ledger)) {}
 
-    static Result<LedgerFile> from(detail::File file) noexcept
+    static Result<LedgerFile> from(detail::File file, Entropy entropy) noexcept
     {
         const Status locked = file.lock(false);
         if (!locked) return locked;
         Buffer stored;
         const Result<std::size_t> len = file.read(stored.data(), stored.size());
         if (!len) return len.status();
-        Result<Ledger> ledger = Ledger::open(stored.data(), *len);
+        Result<Ledger> ledger = Ledger::open(stored.data(), *len, entropy);
         if (!ledger) return ledger.status();
         return LedgerFile(std::move(file), *std::move(ledger));
     }
@@ -639,11 +657,12 @@ private:
         if (!file.is_open()) return Status::system(errno);
         const Status written = file.write(image->data(), image->size(), 0);
         if (!written) return written;
-        if (std::rename(partial.c_str(), path.c_str()) != 0) {
-            const Status failed = Status::system(errno);
-            std::remove(partial.c_str());
-            return failed;
-        }
+        // A link replaces nothing, whoever else makes a ledger here; but some systems keep apps from making links.
+        const bool made = ::link(partial.c_str(), path.c_str()) == 0 || errno == EEXIST ||
+                          std::rename(partial.c_str(), path.c_str()) == 0;
+        const Status placed = made ? Status() : Status::system(errno);
+        ::unlink(partial.c_str());
+        if (!placed) return placed;
         return directory.sync();
     }
 
@@ -829,8 +848,8 @@ public:
     static Result<Document> create(const Pack &pack) noexcept
     {
         auto handle = detail::make<undertone_document>(
-            undertone_document_size(), pack.bytes(), [&](void *memory, std::size_t memory_len, undertone_document **out) {
-                return undertone_document_init(memory, memory_len, pack.capi(), out);
+            undertone_document_size(), pack.bytes(), [&](void *memory, std::size_t len, undertone_document **out) {
+                return undertone_document_init(memory, len, pack.capi(), out);
             });
         if (!handle) return handle.status();
         return Document(*std::move(handle));
@@ -858,6 +877,9 @@ public:
         if (!status) return status;
         return sentences;
     }
+
+    /// How many sentences there are. It is private.
+    std::size_t sentences() const noexcept { return undertone_document_sentences(capi()); }
 
     /// Draws the release and forgets all sentences. Unless it succeeds, nothing was drawn and the sentences are
     /// still there; the grant is gone.

@@ -22,11 +22,10 @@
 //! they are public and a sentence's embedding depends on that sentence alone. Nothing in a pack
 //! can weaken them.
 //!
-//! This module is the readable scalar reference.
-
-use zeroize::Zeroize;
+//! The loops are in [`kernels`](crate::kernels).
 
 use crate::document::Rows;
+use crate::kernels::{BLOCK, Backend, WIDTH, wipe};
 use crate::pack::DepthSection;
 use crate::select::Levels;
 
@@ -36,62 +35,29 @@ pub const CODES: usize = 256;
 /// The most sentences a document can count, because counts are bytes.
 pub const MAX_SENTENCES: usize = 255;
 
-/// Coordinates converted at a time, so that no buffer grows with the embedding.
-const CHUNK: usize = 64;
-
-/// Candidates scored at a time.
-const BLOCK: usize = 256;
-
-/// What is kept of a document: for each direction and code, the number of sentences at or above it.
-///
-/// Adds the sentence with these projections. Beyond [`MAX_SENTENCES`] counts would stop at 255.
-pub(crate) fn add<const P: usize>(
-    section: &DepthSection<'_>,
-    projections: &[i64],
-    rows: &mut Rows<P>,
-) {
-    for ((sum, counts), boundaries) in projections.iter().zip(rows).zip(section.boundaries()) {
-        let code = section.code(*sum, boundaries);
-        // All 256 counts are touched, so no address depends on the sentence.
-        for (threshold, count) in (0..=u8::MAX).zip(counts.iter_mut()) {
-            *count = count.saturating_add(u8::from(code >= threshold));
-        }
-    }
-}
-
 /// The projections of one embedding, as exact integers.
-pub(crate) fn project(section: &DepthSection<'_>, embedding: &[f32], sums: &mut [i64]) {
-    let mut start = 0;
-    sums.fill(0);
-    for chunk in embedding.chunks(CHUNK) {
-        let mut fixed = [0i16; CHUNK];
-        section.scale().to_fixed_all(chunk, &mut fixed);
-        project_from(section, start, &fixed, sums);
-        fixed.zeroize();
-        start += chunk.len();
-    }
-}
-
-/// Adds the contributions of the coordinates from `start` on.
-pub(crate) fn project_from(
+pub(crate) fn project(
+    backend: Backend,
     section: &DepthSection<'_>,
-    start: usize,
-    fixed: &[i16],
+    embedding: &[f32],
     sums: &mut [i64],
 ) {
-    for (sum, direction) in sums.iter_mut().zip(section.directions()) {
-        let weights = direction.get(start..).unwrap_or_default();
-        // |product| < 2^30 and at most 2^12 coordinates: no overflow.
-        *sum += weights
-            .iter()
-            .zip(fixed)
-            .map(|(v, x)| i64::from(v.get()) * i64::from(*x))
-            .sum::<i64>();
+    // Not all at once, so that no buffer grows with the embedding.
+    let mut fixed = [0i16; WIDTH];
+    let mut start = 0;
+    sums.fill(0);
+    for chunk in embedding.chunks(WIDTH) {
+        let fixed = fixed.get_mut(..chunk.len()).unwrap_or_default();
+        section.scale().to_fixed_all(backend, chunk, fixed);
+        section.add_projections(backend, start, fixed, sums);
+        start += chunk.len();
     }
+    wipe(&mut fixed);
 }
 
 /// The levels of all candidates of a pack for one document. `K` bounds the number of sentences.
 pub(crate) struct DepthLevels<'a, const K: usize, const P: usize> {
+    pub(crate) backend: Backend,
     pub(crate) section: DepthSection<'a>,
     pub(crate) rows: &'a Rows<P>,
     pub(crate) sentences: u8,
@@ -103,29 +69,26 @@ impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
         K / 2 + 1
     }
 
-    fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
-        let sentences = self.sentences;
+    // A call: two passes in one frame would take twice the stack.
+    #[inline(never)]
+    fn for_each_block(&self, mut visit: impl FnMut(&[u8])) {
         let candidates = self.section.candidates() as usize;
-        let mut depth = [0u8; BLOCK];
-        let mut levels = [0u16; BLOCK];
+        let mut block = [0u8; BLOCK];
         let mut start = 0;
         while start < candidates {
             let len = BLOCK.min(candidates - start);
-            depth.fill(u8::MAX);
+            let depths = block.get_mut(..len).unwrap_or_default();
+            depths.fill(u8::MAX);
             for (codes, at_least) in self.section.codes().zip(self.rows.iter()) {
                 let codes = codes.get(start..start + len).unwrap_or_default();
-                for (depth, code) in depth.iter_mut().zip(codes) {
-                    let above = at_least.get(usize::from(*code)).copied().unwrap_or(0);
-                    *depth = (*depth).min(above).min(sentences.saturating_sub(above));
-                }
+                self.backend.lower(depths, codes, at_least, self.sentences);
             }
-            for (level, depth) in levels.iter_mut().zip(&depth) {
-                *level = u16::from((sentences / 2).saturating_sub(*depth));
+            for depth in depths.iter_mut() {
+                *depth = (self.sentences / 2).saturating_sub(*depth);
             }
-            visit(levels.get(..len).unwrap_or_default());
+            visit(depths);
             start += len;
         }
-        depth.zeroize();
-        levels.zeroize();
+        wipe(&mut block);
     }
 }

@@ -6,8 +6,9 @@ use core::num::NonZero;
 use heapless::Vec;
 use zeroize::Zeroize;
 
-use crate::depth::{self, CODES, DepthLevels, MAX_SENTENCES};
+use crate::depth::{CODES, DepthLevels, MAX_SENTENCES};
 use crate::epsilon::Epsilon;
+use crate::kernels::{Backend, wipe};
 use crate::ledger::Grant;
 use crate::lexicon::{Lexicon, MAX_LEXICON_DIMENSION};
 use crate::pack::format::MAX_WIDTH;
@@ -16,7 +17,7 @@ use crate::recode::{Activations, Recoder};
 use crate::release::{Mechanism, Release};
 use crate::rng::{Entropy, ReleaseStream};
 use crate::scores::{LEVELS, SUMS_PER_ROW, ScoreLevels, ScoresSection};
-use crate::select::{Levels, Ratio, Rule, SelectError, select};
+use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::sentences::sentences;
 
 /// A private document: sentences go in, one private [`Release`] comes out, and the document is
@@ -72,6 +73,7 @@ pub struct Document<'p, const K: usize = 128, const P: usize = 100> {
     pack_id: [u8; 8],
     rows: Rows<P>,
     sentences: u8,
+    backend: Backend,
 }
 
 /// The bytes in a row of the state.
@@ -136,6 +138,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             // Empty: a whole table would be copied to its place over the stack.
             rows: Vec::new(),
             sentences: 0,
+            backend: Backend::best(),
         })
     }
 
@@ -165,18 +168,23 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         match self.selector {
             Selector::Depth(section) => {
                 let mut projections = [0i64; P];
-                section.projections(self.recoder.as_ref(), embedding, &mut projections);
-                depth::add(&section, &projections, &mut self.rows);
-                projections.zeroize();
+                let recoder = self.recoder.as_ref();
+                section.projections_on(self.backend, recoder, embedding, &mut projections);
+                // A count stops at 255, which is as many sentences as there may be.
+                section.count(self.backend, &projections, &mut self.rows);
+                wipe(&mut projections);
             }
             Selector::Scores(section) => {
                 let mut sentence: Activations = [0; MAX_WIDTH as usize];
                 match self.recoder {
-                    Some(recoder) => recoder.recode(embedding, &mut sentence),
-                    None => section.scale().to_fixed_all(embedding, &mut sentence),
+                    Some(recoder) => recoder.recode_on(self.backend, embedding, &mut sentence),
+                    None => {
+                        let scale = section.scale();
+                        scale.to_fixed_all(self.backend, embedding, &mut sentence);
+                    }
                 }
-                section.add(&mut self.rows, &mut sentence);
-                sentence.zeroize();
+                section.add(self.backend, &mut self.rows, &mut sentence);
+                wipe(&mut sentence);
             }
         }
         self.sentences += 1;
@@ -217,14 +225,14 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 found: error.found,
             })
             .and_then(|()| self.push(vector));
-        buffer.zeroize();
+        wipe(&mut buffer);
         result
     }
 
     /// Adds the [`sentences`](sentences()) of a text and returns how many there were room for; those behind are left
     /// out.
     ///
-    /// Neighbours are lists of sentences: see [`sentences`](mod@sentences) for what a sentence is.
+    /// Neighbours are lists of sentences: see [`sentences`](mod@crate::sentences) for what a sentence is.
     ///
     /// # Shapes
     /// `text`: any bytes.
@@ -256,9 +264,14 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         usize::from(self.sentences)
     }
 
+    pub(crate) fn set_backend(&mut self, backend: Backend) {
+        self.backend = backend;
+    }
+
     pub(crate) fn levels(&self) -> DocumentLevels<'_, K, P> {
         match self.selector {
             Selector::Depth(section) => DocumentLevels::Depth(DepthLevels {
+                backend: self.backend,
                 section,
                 rows: &self.rows,
                 sentences: self.sentences,
@@ -284,7 +297,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// Forgets all sentences; their traces in the state are wiped.
     pub fn clear(&mut self) {
         for row in &mut self.rows {
-            row.zeroize();
+            wipe(row);
         }
         self.sentences.zeroize();
     }
@@ -317,8 +330,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             Selector::Scores(_) => Mechanism::SentenceScores,
         };
         let ratio = self.ratio(epsilon);
-        let candidate = select::<LEVELS, _>(&self.levels(), rule, ratio, &mut stream)
-            .map_err(DocumentError::Selection)?;
+        let candidate =
+            select_on::<LEVELS, _>(self.backend, &self.levels(), rule, ratio, &mut stream)
+                .map_err(DocumentError::Selection)?;
         self.clear();
         Ok(Release {
             mechanism,
@@ -344,7 +358,7 @@ impl<const K: usize, const P: usize> Levels for DocumentLevels<'_, K, P> {
         }
     }
 
-    fn for_each_block(&self, visit: impl FnMut(&[u16])) {
+    fn for_each_block(&self, visit: impl FnMut(&[u8])) {
         match self {
             Self::Depth(levels) => levels.for_each_block(visit),
             Self::Scores(levels) => levels.for_each_block(visit),

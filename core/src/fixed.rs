@@ -2,6 +2,8 @@
 //!
 //! Everything after this conversion is integer arithmetic, so all targets agree to the bit.
 
+use crate::kernels::Backend;
+
 /// The largest magnitude of a fixed-point coordinate.
 pub(crate) const LIMIT: i16 = i16::MAX;
 
@@ -21,28 +23,9 @@ impl Scale {
             .then(|| Self(f32::from_bits(biased << 23)))
     }
 
-    /// The nearest integer to `coordinate · 2^exponent`, clamped to ±[`LIMIT`]; 0 when the
-    /// coordinate is not finite. Total: an error here would depend on a private value.
-    #[expect(
-        clippy::float_arithmetic,
-        reason = "a product with a power of two, the same bits everywhere"
-    )]
-    pub(crate) fn to_fixed(self, coordinate: f32) -> i16 {
-        // Subnormals round to 0 whether or not the target flushes them: the scale is at most 2^24.
-        let finite = if coordinate.is_finite() {
-            coordinate
-        } else {
-            0.0
-        };
-        // `as` saturates; the product may still be infinite.
-        (libm::rintf(finite * self.0) as i16).max(-LIMIT)
-    }
-
-    /// Converts coordinates one by one; what is behind them in `fixed` stays.
-    pub(crate) fn to_fixed_all(self, coordinates: &[f32], fixed: &mut [i16]) {
-        for (fixed, coordinate) in fixed.iter_mut().zip(coordinates) {
-            *fixed = self.to_fixed(*coordinate);
-        }
+    /// Converts coordinates by [`to_fixed`]; what is behind them in `fixed` stays.
+    pub(crate) fn to_fixed_all(self, backend: Backend, coordinates: &[f32], fixed: &mut [i16]) {
+        backend.to_fixed(coordinates, self.0, fixed);
     }
 
     /// `fixed · 2^exponent`, exactly.
@@ -53,6 +36,24 @@ impl Scale {
     pub(crate) fn coordinate(self, fixed: i16) -> f32 {
         f32::from(fixed) * self.0
     }
+}
+
+/// The nearest integer to `coordinate · scale`, ties to even, clamped to ±[`LIMIT`]; 0 when the coordinate
+/// is not finite. Total: an error here would depend on a private value. The scale is that of a [`Scale`].
+#[expect(
+    clippy::float_arithmetic,
+    reason = "a product with a power of two, the same bits everywhere"
+)]
+#[inline(always)]
+pub(crate) fn to_fixed(coordinate: f32, scale: f32) -> i16 {
+    // Subnormals round to 0 whether or not the target flushes them: the scale is at most 2^24.
+    let finite = if coordinate.is_finite() {
+        coordinate
+    } else {
+        0.0
+    };
+    // `as` saturates; the product may still be infinite.
+    (libm::rintf(finite * scale) as i16).max(-LIMIT)
 }
 
 #[cfg(test)]
@@ -77,11 +78,11 @@ mod tests {
             (32767.4, LIMIT),
             (-32768.0, -LIMIT),
         ] {
-            assert_eq!(unit.to_fixed(coordinate), fixed, "{coordinate}");
+            assert_eq!(to_fixed(coordinate, unit.0), fixed, "{coordinate}");
         }
-        assert_eq!(Scale::new(24).unwrap().to_fixed(f32::MAX), LIMIT);
-        assert_eq!(Scale::new(10).unwrap().to_fixed(1.5), 1536);
-        assert_eq!(Scale::new(-3).unwrap().to_fixed(20.0), 2);
+        assert_eq!(to_fixed(f32::MAX, Scale::new(24).unwrap().0), LIMIT);
+        assert_eq!(to_fixed(1.5, Scale::new(10).unwrap().0), 1536);
+        assert_eq!(to_fixed(20.0, Scale::new(-3).unwrap().0), 2);
         assert!(Scale::new(25).is_none() && Scale::new(-25).is_none());
         assert!(Scale::new(i32::MAX).is_none() && Scale::new(i32::MIN).is_none());
     }

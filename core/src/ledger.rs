@@ -48,7 +48,8 @@
 //!
 //! The ε of all grants for a window add up to the budget at most, over all runs of the app, if what is
 //! assumed below holds. So with a budget of ε a window, what is released in w windows is w·ε-differentially
-//! private: windows add up. (Sentences that only one window released are protected with its ε alone.)
+//! private, in the sense of the releases: windows add up. (Sentences that only one window released are
+//! protected with its ε alone.)
 //!
 //! *Proof.* The file has two slots, and a record says what was spent in its window. A reservation writes the
 //! slot that does not hold the newest persisted record, and no grant is given before the record was read back
@@ -57,8 +58,8 @@
 //! - As it was before: the reservation got no grant, nothing is missing.
 //! - Whole: it is the newest record now, and counts the reservation, which may or may not have been used.
 //! - Torn: its checksum is wrong. The same could be said of a record that was whole, used, and rotted
-//!   afterwards, so what was spent is not known any more, and the rest of the window counts as spent:
-//!   the next reservation writes that and gives no grant ([`LedgerError::Lost`]).
+//!   afterwards, so what was spent is not known any more, and the rest of the window in which that is noticed
+//!   counts as spent: the next reservation writes that and gives no grant ([`LedgerError::Lost`]).
 //!
 //! A reservation that was dropped or not persisted counts as spent in memory, and the next one writes its slot
 //! again, so the newest persisted record stays where it is. With no intact slot there is an error and never a
@@ -68,9 +69,9 @@
 //!
 //! - A synced write stays, a write to one slot never damages the other, and what is read back after the sync
 //!   is what storage holds. (Where both slots share a sector that can be lost as a whole, they are lost
-//!   together: an error.)
+//!   together: an error. Firmware keeps each record in an erase block of its own.)
 //! - Nobody else writes the file between [`reserve`](Ledger::reserve) and
-//!   [`persisted`](Reservation::persisted). A ledger notices a file that changed since it last looked, and one
+//!   [`persisted`](Reservation::persisted), and no copy of this process after a fork. A ledger notices a file that changed since it last looked, and one
 //!   that changed under its hands, but it cannot know that it has just written over the record of somebody who
 //!   has a grant for it already: only a lock keeps two writers apart.
 //! - The file is not set back: a backup that is restored, a device that is cloned, a virtual machine that
@@ -79,13 +80,14 @@
 //!   the future locks the ledger until then ([`LedgerError::FromFuture`]). A clock that is set back is noticed,
 //!   unless the record that would tell was lost.
 //! - One ledger for each kind of promise. The ε of sentences and the ε per distance of words and vectors
-//!   must not share one: a sum of the two promises nothing.
+//!   must not share one: a sum of the two promises nothing. Nor must bags of different sizes, whose ε is that
+//!   of each word.
 //! - ε and the window are chosen without looking at the text. Otherwise what remains, and whether a release is
 //!   refused, say something about it and are private themselves.
 //!
 //! # Leaks
 //!
-//! When and how often the device released, to those who can read the file. Nothing else if ε does not depend on
+//! In which window and how often the device released, to those who can read the file. Nothing else if ε does not depend on
 //! the text.
 //!
 //! # Shapes
@@ -316,6 +318,7 @@ pub struct Ledger {
     slot: Slot,
     /// The newest entry, persisted or not.
     newest: Entry,
+    /// What this ledger signs its records with.
     session: [u8; 8],
     /// The last reservation, as long as it is not known to be on storage.
     reserved: Option<Reserved>,

@@ -38,7 +38,8 @@
 //! [`lexicon`] turns a sentence into a vector without a neural runtime; [`recode`] is an optional network behind the encoder; [`scores`] and [`depth`]
 //! reduce a document to integer levels; [`select`](mod@select) draws from levels; [`document`] is the one public way
 //! from private sentences to a [`release`]. [`embedding`] releases a vector with the noise of [`laplace`],
-//! [`words`] a bag of words. Each takes a grant of the [`ledger`], the privacy budget. [`epsilon`] and [`rng`] hold the parameters and the randomness they share.
+//! [`words`] a bag of words. Each takes a grant of the [`ledger`], the privacy budget. [`epsilon`] and [`rng`] hold the parameters and the randomness they share,
+//! [`kernels`] the loops for vector units.
 //! [`hazmat`] is for auditors.
 //!
 //! # Errors
@@ -47,7 +48,8 @@
 //! an error that did would itself be a leak.
 
 #![no_std]
-#![forbid(unsafe_code)]
+// Allowed in `kernels`, for instruction sets that the processor has been asked for.
+#![deny(unsafe_code)]
 #![warn(
     clippy::indexing_slicing,
     clippy::unwrap_used,
@@ -66,6 +68,7 @@ pub mod embedding;
 pub mod epsilon;
 mod fixed;
 pub mod hazmat;
+pub mod kernels;
 pub mod laplace;
 pub mod ledger;
 pub mod lexicon;

@@ -12,11 +12,11 @@ use core::fmt;
 
 use sha2::{Digest, Sha256};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
-use zeroize::Zeroize;
 
 use crate::depth::CODES;
 use crate::embedding::Projection;
 use crate::fixed::{EXPONENTS, Scale};
+use crate::kernels::{Backend, wipe};
 use crate::lexicon::Lexicon;
 use crate::recode::Recoder;
 use crate::release::Mechanism;
@@ -664,15 +664,20 @@ impl<'a> DepthSection<'a> {
         self.scale
     }
 
-    /// `[p]` rows of one weight per coordinate.
-    pub(crate) fn directions(&self) -> impl Iterator<Item = &'a [I16]> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
-        self.directions.chunks_exact(self.dimension.max(1))
+    /// Adds to the projections what the fixed-point coordinates from `start` on contribute.
+    pub(crate) fn add_projections(
+        &self,
+        backend: Backend,
+        start: usize,
+        fixed: &[i16],
+        sums: &mut [i64],
+    ) {
+        backend.add_products(self.directions, self.dimension, start, fixed, sums);
     }
 
-    /// `[p]` rows of 255 bucket boundaries.
-    pub(crate) fn boundaries(&self) -> impl Iterator<Item = &'a [I32]> {
-        self.boundaries.chunks_exact(BOUNDARIES)
+    /// Adds the sentence with these projections to the rows of a document's state.
+    pub(crate) fn count(&self, backend: Backend, projections: &[i64], rows: &mut [[u8; CODES]]) {
+        backend.count(projections, self.shift, self.boundaries, rows);
     }
 
     /// `[p]` rows of one code per candidate.
@@ -687,14 +692,24 @@ impl<'a> DepthSection<'a> {
     /// `embedding`: `[dimension]` f32, any bits; `out`: `[p]`. Coordinates and directions that one
     /// side lacks count as 0.
     pub fn projections(&self, recoder: Option<&Recoder<'_>>, embedding: &[f32], out: &mut [i64]) {
+        self.projections_on(Backend::best(), recoder, embedding, out);
+    }
+
+    pub(crate) fn projections_on(
+        &self,
+        backend: Backend,
+        recoder: Option<&Recoder<'_>>,
+        embedding: &[f32],
+        out: &mut [i64],
+    ) {
         match recoder {
-            None => crate::depth::project(self, embedding, out),
+            None => crate::depth::project(backend, self, embedding, out),
             Some(recoder) => {
                 let mut recoded = [0; format::MAX_WIDTH as usize];
-                recoder.recode(embedding, &mut recoded);
+                recoder.recode_on(backend, embedding, &mut recoded);
                 out.fill(0);
-                crate::depth::project_from(self, 0, &recoded, out);
-                recoded.zeroize();
+                self.add_projections(backend, 0, &recoded, out);
+                wipe(&mut recoded);
             }
         }
     }
@@ -702,28 +717,28 @@ impl<'a> DepthSection<'a> {
     /// The integer that is compared with the bucket boundaries: the projection shifted right and
     /// clamped.
     pub fn bucket_input(&self, projection: i64) -> i32 {
-        (projection >> self.shift).clamp(i32::MIN.into(), i32::MAX.into()) as i32
+        bucket_input(projection, self.shift)
     }
 
-    /// The code of a projection: how many of a direction's boundaries it reaches. Monotone in the
-    /// projection whatever the boundaries, and branch-free.
-    pub(crate) fn code(&self, projection: i64, boundaries: &[I32]) -> u8 {
-        const { assert!(CODES == 256) };
-        let input = self.bucket_input(projection);
-        boundaries
-            .iter()
-            .map(|boundary| u8::from(boundary.get() <= input))
-            .fold(0, u8::wrapping_add)
-    }
-
-    /// The codes of one embedding's projections: how the writer of a pack codes its candidates.
+    /// The codes of one embedding's projections: how the writer of a pack codes its candidates. A code is the
+    /// number of a direction's boundaries that the projection reaches: monotone in the projection whatever the
+    /// boundaries, and branch-free.
     ///
     /// `projections`, `out`: `[p]`.
     pub fn codes_of(&self, projections: &[i64], out: &mut [u8]) {
-        for ((code, projection), row) in out.iter_mut().zip(projections).zip(self.boundaries()) {
-            *code = self.code(*projection, row);
+        const { assert!(CODES == 256) };
+        let backend = Backend::best();
+        let boundaries = self.boundaries.as_chunks().0;
+        for ((code, projection), boundaries) in out.iter_mut().zip(projections).zip(boundaries) {
+            *code = backend.reached(boundaries, self.bucket_input(*projection));
         }
     }
+}
+
+/// [`DepthSection::bucket_input`]. The shift is below 32.
+#[inline(always)]
+pub(crate) fn bucket_input(projection: i64, shift: u32) -> i32 {
+    (projection >> (shift & 31)).clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
 /// Why bytes are not a pack that this version reads.

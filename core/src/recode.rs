@@ -10,9 +10,9 @@
 //! guarantee, whatever its numbers.
 
 use zerocopy::little_endian::{I16, I64};
-use zeroize::Zeroize;
 
 use crate::fixed::Scale;
+use crate::kernels::{Backend, wipe};
 use crate::pack::format::{MAX_LAYERS, MAX_WIDTH, RECODER_TAG, RecoderHead};
 use crate::pack::{Arrays, PackError, scale, within, zero};
 
@@ -91,14 +91,18 @@ impl<'a> Recoder<'a> {
     /// # Cost
     /// The sum of inputs times outputs over the layers, in multiplications; 2 KiB of stack.
     pub fn recode(&self, embedding: &[f32], out: &mut Activations) {
+        self.recode_on(Backend::best(), embedding, out);
+    }
+
+    pub(crate) fn recode_on(&self, backend: Backend, embedding: &[f32], out: &mut Activations) {
         let mut next: Activations = [0; MAX_WIDTH as usize];
         out.fill(0);
-        self.scale.to_fixed_all(embedding, out);
+        self.scale.to_fixed_all(backend, embedding, out);
         for layer in self.layers.get(..self.depth).unwrap_or_default() {
             layer.apply(out, &mut next);
             out.copy_from_slice(&next);
         }
-        next.zeroize();
+        wipe(&mut next);
     }
 }
 

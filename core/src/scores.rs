@@ -42,6 +42,7 @@ use zeroize::Zeroize;
 
 use crate::document::{ROW_BYTES, Rows};
 use crate::fixed::Scale;
+use crate::kernels::{Backend, wipe};
 use crate::pack::format::{MAX_WIDTH, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead};
 use crate::pack::{Arrays, PackError, scale, within, zero};
 use crate::recode::Activations;
@@ -154,7 +155,12 @@ impl<'a> ScoresSection<'a> {
 
     /// Adds the scores of one sentence to the sums in `rows`. The caller has made sure that there is
     /// a row for every [`SUMS_PER_ROW`] candidates.
-    pub(crate) fn add<const P: usize>(&self, rows: &mut Rows<P>, sentence: &mut Activations) {
+    pub(crate) fn add<const P: usize>(
+        &self,
+        backend: Backend,
+        rows: &mut Rows<P>,
+        sentence: &mut Activations,
+    ) {
         let relative = sentence.iter_mut().zip(self.centre);
         let mut square: u64 = 0;
         for (y, centre) in relative {
@@ -164,32 +170,47 @@ impl<'a> ScoresSection<'a> {
         }
         // At the centre itself there is no direction; the biases decide.
         let norm = square_root(square).max(1) as i64;
+        let y = sentence.get(..self.inputs).unwrap_or_default();
         match self.kind {
-            Kind::Graded => self.add_graded(rows, sentence, norm),
-            Kind::Vote => self.add_vote(rows, sentence, norm),
+            Kind::Graded => self.add_graded(backend, rows, y, norm),
+            Kind::Vote => self.add_vote(backend, rows, y, norm),
         }
     }
 
-    fn add_graded<const P: usize>(&self, rows: &mut Rows<P>, y: &Activations, norm: i64) {
-        for (sum, z) in sums_mut(rows).zip(self.outputs(y, norm)) {
-            let score: u16 = self
-                .thresholds
-                .iter()
-                .map(|t| u16::from(i64::from(t.get()) * norm <= z))
-                .sum();
-            // 255 sentences of at most 255: no overflow.
-            *sum = u16::from_le_bytes(*sum).wrapping_add(score).to_le_bytes();
-        }
+    fn add_graded<const P: usize>(
+        &self,
+        backend: Backend,
+        rows: &mut Rows<P>,
+        y: &[i16],
+        norm: i64,
+    ) {
+        let mut scores = [0u64; BLOCK];
+        let mut rows = rows.iter_mut();
+        self.for_each_block(backend, y, norm, |outputs| {
+            backend.scores(outputs, self.thresholds, norm, &mut scores);
+            let sums = rows.next().map(|row| row.as_chunks_mut().0);
+            let scores = scores.iter().take(outputs.len());
+            for (sum, score) in sums.unwrap_or_default().iter_mut().zip(scores) {
+                // 255 sentences of at most 255: no overflow.
+                *sum = u16::from_le_bytes(*sum)
+                    .wrapping_add(*score as u16)
+                    .to_le_bytes();
+            }
+        });
+        wipe(&mut scores);
     }
 
-    fn add_vote<const P: usize>(&self, rows: &mut Rows<P>, y: &Activations, norm: i64) {
+    fn add_vote<const P: usize>(&self, backend: Backend, rows: &mut Rows<P>, y: &[i16], norm: i64) {
         let mut winner: u32 = 0;
         let mut best = i64::MIN;
-        for (candidate, z) in (0u32..).zip(self.outputs(y, norm)) {
-            // Branch-free: which candidate wins is private.
-            winner.conditional_assign(&candidate, Choice::from(u8::from(z > best)));
-            best = best.max(z);
-        }
+        let mut candidates = 0u32..;
+        self.for_each_block(backend, y, norm, |outputs| {
+            for (z, candidate) in outputs.iter().zip(&mut candidates) {
+                // Branch-free: which candidate wins is private.
+                winner.conditional_assign(&candidate, Choice::from(u8::from(*z > best)));
+                best = best.max(*z);
+            }
+        });
         for (candidate, sum) in (0..self.candidates).zip(sums_mut(rows)) {
             let vote = u16::from(candidate == winner);
             *sum = u16::from_le_bytes(*sum).wrapping_add(vote).to_le_bytes();
@@ -197,23 +218,27 @@ impl<'a> ScoresSection<'a> {
         winner.zeroize();
     }
 
-    /// `z_c` of every candidate, in order.
-    fn outputs<'y>(
+    /// Calls `visit` with `z_c` of every candidate, in order, [`BLOCK`] at a time.
+    fn for_each_block(
         &self,
-        y: &'y Activations,
+        backend: Backend,
+        y: &[i16],
         norm: i64,
-    ) -> impl Iterator<Item = i64> + use<'a, 'y> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
-        let heads = self.weights.chunks_exact(self.inputs.max(1)).zip(self.bias);
-        heads.map(move |(weights, bias)| {
+        mut visit: impl FnMut(&[i64]),
+    ) {
+        let mut outputs = [0i64; BLOCK];
+        // Parsing made sure of 1 and of the lengths; said again, so that no panic is compiled in.
+        let weights = self.weights.chunks((BLOCK * self.inputs).max(1));
+        for (weights, bias) in weights.zip(self.bias.chunks(BLOCK)) {
+            let outputs = outputs.get_mut(..bias.len()).unwrap_or_default();
             // |products| < 2^22, at most 2^10 of them; |bias·norm| < 2^31 · 2^20: no overflow.
-            let dot: i64 = weights
-                .iter()
-                .zip(y)
-                .map(|(w, y)| i64::from(i32::from(*w) * i32::from(*y)))
-                .sum();
-            256 * dot + i64::from(bias.get()) * norm
-        })
+            backend.products(weights, y, outputs);
+            for (output, bias) in outputs.iter_mut().zip(bias) {
+                *output = 256 * *output + i64::from(bias.get()) * norm;
+            }
+            visit(outputs);
+        }
+        wipe(&mut outputs);
     }
 }
 
@@ -241,22 +266,19 @@ pub(crate) struct ScoreLevels<'a, const P: usize> {
     pub(crate) rows: &'a Rows<P>,
 }
 
-impl<const P: usize> ScoreLevels<'_, P> {
-    fn sums(&self) -> impl Iterator<Item = u16> {
-        let sums = self.rows.iter().flat_map(|row| row.as_chunks().0);
-        sums.map(|sum| u16::from_le_bytes(*sum))
-            .take(self.section.candidates as usize)
-    }
-}
-
 impl<const P: usize> Levels for ScoreLevels<'_, P> {
     fn bound(&self) -> usize {
         LEVELS
     }
 
-    fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
-        let mut best = self.sums().max().unwrap_or(0);
-        let mut levels = [0u16; BLOCK];
+    fn for_each_block(&self, mut visit: impl FnMut(&[u8])) {
+        // Sums that belong to no candidate are 0.
+        let mut best: u16 = 0;
+        for row in self.rows {
+            let sums = row.as_chunks().0.iter();
+            best = sums.fold(best, |best, sum| best.max(u16::from_le_bytes(*sum)));
+        }
+        let mut levels = [0u8; BLOCK];
         let mut left = self.section.candidates as usize;
         let mut rows = self.rows.iter();
         while left > 0 {
@@ -264,13 +286,14 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
             // Before the first sentence there are no rows, and all levels are 0.
             let sums = rows.next().map(|row| row.as_chunks().0);
             for (level, sum) in levels.iter_mut().zip(sums.unwrap_or_default()) {
-                *level = (best - u16::from_le_bytes(*sum).min(best)).min(LEVELS as u16 - 1);
+                let behind = best.saturating_sub(u16::from_le_bytes(*sum));
+                *level = behind.min(LEVELS as u16 - 1) as u8;
             }
             visit(levels.get(..len).unwrap_or_default());
             left -= len;
         }
         best.zeroize();
-        levels.zeroize();
+        wipe(&mut levels);
     }
 }
 

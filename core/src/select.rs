@@ -28,17 +28,18 @@
 use core::fmt;
 use core::num::NonZero;
 
-use heapless::Vec;
 use rand_core::Rng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 
-use zeroize::Zeroize;
-
 use crate::epsilon::Epsilon;
+use crate::kernels::{Backend, wipe};
 use crate::rng::below;
 
 /// The most candidates a selection takes.
 pub const MAX_CANDIDATES: u32 = 65_536;
+
+/// The most levels a selection tells apart.
+pub const MAX_LEVELS: usize = 256;
 
 /// The ratio between the weights of neighbouring levels, as the integer `C` of the module
 /// documentation.
@@ -217,14 +218,14 @@ pub trait Levels {
     fn bound(&self) -> usize;
 
     /// Calls `visit` with the levels of all candidates, in order, cut into blocks of any size.
-    fn for_each_block(&self, visit: impl FnMut(&[u16]));
+    fn for_each_block(&self, visit: impl FnMut(&[u8]));
 }
 
 /// A slice of levels and a public bound on them.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceLevels<'a> {
     /// One level per candidate.
-    pub levels: &'a [u16],
+    pub levels: &'a [u8],
     /// All levels are below this; larger ones count as `bound − 1`.
     pub bound: usize,
 }
@@ -234,7 +235,7 @@ impl Levels for SliceLevels<'_> {
         self.bound
     }
 
-    fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
+    fn for_each_block(&self, mut visit: impl FnMut(&[u8])) {
         visit(self.levels);
     }
 }
@@ -248,8 +249,8 @@ struct Bin {
     candidates: u32,
     /// Candidates at this level whose coin showed heads.
     heads: u32,
-    /// The next level that has candidates.
-    next: u16,
+    /// The level.
+    level: u8,
 }
 
 /// Draws one candidate.
@@ -270,13 +271,14 @@ struct Bin {
 /// out of scope.
 ///
 /// # Shapes
-/// 1 to [`MAX_CANDIDATES`] candidates, levels below `levels.bound() ≤ B`; `B` at most 65 536.
+/// 1 to [`MAX_CANDIDATES`] candidates, levels below `levels.bound() ≤ B`; `B` at most [`MAX_LEVELS`]. Words
+/// are drawn by the eight bytes, in any number at a time.
 ///
 /// # Errors
 /// [`SelectError`], depending on public sizes only; nothing is drawn.
 ///
 /// # Cost
-/// Two passes over the levels, `bound` comparisons a candidate in the first; 24·B bytes of stack.
+/// Two passes over the levels, `bound` comparisons of bytes a candidate in the first; 24·B bytes of stack.
 ///
 /// # Source
 /// McKenna and Sheldon 2020; McSherry and Talwar 2007. Deviations: integer weights rounded up
@@ -288,64 +290,56 @@ pub fn select<const B: usize, R: Rng + ?Sized>(
     ratio: Ratio,
     rng: &mut R,
 ) -> Result<u32, SelectError> {
-    let bound = levels.bound();
-    if bound == 0 || bound > B || bound > usize::from(u16::MAX) + 1 {
-        return Err(SelectError::LevelBound {
-            found: bound,
-            limit: B.min(usize::from(u16::MAX) + 1),
-        });
-    }
-    select_within::<B, R>(levels, bound, rule, ratio, rng)
+    select_on::<B, R>(Backend::best(), levels, rule, ratio, rng)
 }
 
-/// [`select`] behind its check of the bound.
-///
-/// A function of its own because of a fault in the compiler: for `B` in the thousands, rustc 1.95
-/// (LLVM 22) on x86-64 moves the stack probe of this frame behind the check, where the probe
-/// overwrites the register that holds `bound`. The test of the widest histogram finds it in release
-/// builds.
-#[inline(never)]
-fn select_within<const B: usize, R: Rng + ?Sized>(
+/// [`select`] with the kernels of this backend.
+pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
+    backend: Backend,
     levels: &impl Levels,
-    bound: usize,
     rule: Rule,
     ratio: Ratio,
     rng: &mut R,
 ) -> Result<u32, SelectError> {
-    let mut bins: Vec<Bin, B> = Vec::new();
-    // Cannot fail: bound ≤ B.
-    let _ = bins.resize(bound, Bin::default());
-
-    let candidates = histogram(levels, &mut bins);
+    const { assert!(B >= 1 && B <= MAX_LEVELS, "B must lie in 1..=256") };
+    let mut bins = [Bin::default(); B];
+    let bound = levels.bound();
+    let used = match bins.get_mut(..bound) {
+        Some(used) if bound > 0 => used,
+        _ => {
+            return Err(SelectError::LevelBound {
+                found: bound,
+                limit: B,
+            });
+        }
+    };
+    let candidates = histogram(backend, levels, used);
     let drawn = if (1..=MAX_CANDIDATES).contains(&candidates) {
-        let best = link_and_weigh(&mut bins, rule, ratio);
+        weigh(used, rule, ratio);
         Ok(match rule {
-            Rule::PermuteAndFlip => permute_and_flip(&mut bins, best, candidates, rng),
-            Rule::Exponential => exponential(&bins, rng),
+            Rule::PermuteAndFlip => permute_and_flip::<B, R>(used, candidates, rng),
+            Rule::Exponential => exponential(used, rng),
         })
     } else {
         Err(SelectError::Candidates { found: candidates })
     };
-    for bin in &mut bins {
-        bin.candidates.zeroize();
-        bin.heads.zeroize();
-        bin.weight_minus_one.zeroize();
-        bin.next.zeroize();
-    }
+    used.fill(Bin::default());
+    zeroize::optimization_barrier(used);
     let (level, rank) = drawn?;
-    Ok(nth_of_level(levels, level, rank))
+    Ok(nth_of_level(backend, levels, level, rank))
 }
 
-/// Counts the candidates of every level. Scans all bins for each block, so that no address depends
-/// on a level.
-fn histogram(levels: &impl Levels, bins: &mut [Bin]) -> u32 {
+/// Counts the candidates of every level. Counts one level after the other, so that no address depends on
+/// a level.
+fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) -> u32 {
     let mut candidates: u32 = 0;
     levels.for_each_block(|block| {
         candidates = candidates.saturating_add(u32::try_from(block.len()).unwrap_or(u32::MAX));
         let mut counted: u32 = 0;
         let mut last = None;
-        for (level, bin) in (0..=u16::MAX).zip(bins.iter_mut()) {
-            let here = block.iter().map(|l| u32::from(*l == level)).sum::<u32>();
+        for (level, bin) in (0..=u8::MAX).zip(bins.iter_mut()) {
+            let here = backend.count_equal(block, level);
+            bin.level = level;
             bin.candidates = bin.candidates.wrapping_add(here);
             counted = counted.wrapping_add(here);
             last = Some(bin);
@@ -360,58 +354,81 @@ fn histogram(levels: &impl Levels, bins: &mut [Bin]) -> u32 {
     candidates
 }
 
-/// Fills in weights relative to the best occupied level and links the occupied levels.
-/// Returns the best occupied level.
-fn link_and_weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) -> u16 {
+/// Fills in weights relative to the best occupied level, and moves the occupied levels to the front. What
+/// is left behind them has no candidates.
+fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
     let mut weight_minus_one = (rule.first_weight() - 1) as u64;
-    let mut started = Choice::from(0);
-    for bin in bins.iter_mut() {
+    let mut occupied: u32 = 0;
+    for index in 0..bins.len() {
+        let Some(mut bin) = bins.get(index).copied() else {
+            continue;
+        };
         bin.weight_minus_one = weight_minus_one;
-        started |= !bin.candidates.ct_eq(&0);
+        let here = !bin.candidates.ct_eq(&0);
+        // Not behind the level that is moved: nothing is overwritten that is still to come.
+        if let Some(front) = bins.get_mut(occupied as usize) {
+            *front = bin;
+        }
+        occupied += u32::from(here.unwrap_u8());
         let stepped = (ratio.step(u128::from(weight_minus_one) + 1) - 1) as u64;
-        weight_minus_one.conditional_assign(&stepped, started);
+        weight_minus_one.conditional_assign(&stepped, !occupied.ct_eq(&0));
     }
-    let mut next: u16 = 0;
-    for (level, bin) in bins.iter_mut().enumerate().rev() {
-        bin.next = next;
-        next.conditional_assign(&(level as u16), !bin.candidates.ct_eq(&0));
+    for (index, bin) in (0u32..).zip(bins.iter_mut()) {
+        let behind = !occupied.ct_gt(&index);
+        bin.candidates.conditional_assign(&0, behind);
     }
-    next
 }
+
+/// Coins tossed at a time.
+const COINS: usize = 64;
 
 /// Tosses one coin per candidate, level by level, then draws a head. Returns its level and its
 /// rank among the candidates of that level.
-fn permute_and_flip<R: Rng + ?Sized>(
+fn permute_and_flip<const B: usize, R: Rng + ?Sized>(
     bins: &mut [Bin],
-    best: u16,
     candidates: u32,
     rng: &mut R,
-) -> (u16, u32) {
-    let mut cursor = best;
-    let mut left = bins
-        .get(usize::from(cursor))
-        .map_or(0, |bin| bin.candidates);
-    for _ in 0..candidates {
-        let word = rng.next_u64();
-        if let Some(bin) = bins.get_mut(usize::from(cursor)) {
-            // Heads iff word < weight.
-            let head = u32::from((!word.ct_gt(&bin.weight_minus_one)).unwrap_u8());
-            bin.heads += head;
-            left = left.wrapping_sub(1);
-            let done = left.ct_eq(&0);
-            cursor.conditional_assign(&bin.next, done);
-            let next = bins
-                .get(usize::from(cursor))
-                .map_or(0, |bin| bin.candidates);
-            left.conditional_assign(&next, done);
-        }
+) -> (u8, u32) {
+    // The candidates of the level behind each.
+    let mut following = [0u32; B];
+    for (following, bin) in following.iter_mut().zip(bins.iter().skip(1)) {
+        *following = bin.candidates;
     }
+    let mut words = [[0u8; 8]; COINS];
+    let mut cursor: usize = 0;
+    // Coins left to the level when this one is tossed.
+    let mut left = bins.first().map_or(0, |bin| bin.candidates as i32 - 1);
+    let mut heads: u32 = 0;
+    let mut to_toss = candidates as usize;
+    while to_toss > 0 {
+        let coins = words.get_mut(..to_toss.min(COINS)).unwrap_or_default();
+        rng.fill_bytes(coins.as_flattened_mut());
+        for coin in coins.iter() {
+            // While there are coins, the cursor is at a level.
+            if let Some(bin) = bins.get_mut(cursor) {
+                // Heads iff word < weight.
+                heads += u32::from(u64::from_le_bytes(*coin) <= bin.weight_minus_one);
+                bin.heads = heads;
+            }
+            // All ones after the last coin of a level; as the sign of a number, since compilers make no
+            // branch of that. There are at most 2^16 coins.
+            let next = following.get(cursor).copied().unwrap_or(0);
+            left = left.wrapping_sub(1);
+            let done = (left >> 31) as u32;
+            left = left.wrapping_add((next & done) as i32);
+            heads &= !done;
+            cursor += (done & 1) as usize;
+        }
+        to_toss -= coins.len();
+    }
+    wipe(&mut following);
+    wipe(words.as_flattened_mut());
     // The best level always shows heads, so there is one to draw.
     draw_level(bins, |bin| u128::from(bin.heads), rng)
 }
 
 /// Draws a level by the total weight of its candidates, then a candidate of that level.
-fn exponential<R: Rng + ?Sized>(bins: &[Bin], rng: &mut R) -> (u16, u32) {
+fn exponential<R: Rng + ?Sized>(bins: &[Bin], rng: &mut R) -> (u8, u32) {
     // At most 2^16 candidates of weight at most 2^48: the total is at most 2^64.
     draw_level(
         bins,
@@ -425,36 +442,60 @@ fn draw_level<R: Rng + ?Sized>(
     bins: &[Bin],
     share: impl Fn(&Bin) -> u128,
     rng: &mut R,
-) -> (u16, u32) {
+) -> (u8, u32) {
     let target = u128::from(below(rng, bins.iter().map(&share).sum()));
     let mut running: u128 = 0;
     let mut passed = Choice::from(0);
-    let mut level: u16 = 0;
+    let mut level: u8 = 0;
     let mut candidates: u32 = 0;
-    for (index, bin) in bins.iter().enumerate() {
+    for bin in bins {
         running += share(bin);
         let passes = !passed & Choice::from(u8::from(running > target));
-        level.conditional_assign(&(index as u16), passes);
+        level.conditional_assign(&bin.level, passes);
         candidates.conditional_assign(&bin.candidates, passes);
         passed |= passes;
     }
     (level, below(rng, u128::from(candidates)) as u32)
 }
 
-/// The index of the candidate with this rank among the candidates of a level. Visits all of them.
-fn nth_of_level(levels: &impl Levels, level: u16, rank: u32) -> u32 {
-    let worst = levels.bound().saturating_sub(1) as u16;
-    let mut index: u32 = 0;
+/// Levels looked at together.
+const CHUNK: usize = 128;
+
+/// The index of the candidate with this rank among the candidates of a level. Visits all of them: keeps a
+/// copy of the chunk that has the candidate, and looks into that.
+fn nth_of_level(backend: Backend, levels: &impl Levels, level: u8, rank: u32) -> u32 {
+    let worst = levels.bound().saturating_sub(1).min(MAX_LEVELS - 1) as u8;
+    let mut start: u32 = 0;
     let mut seen: u32 = 0;
-    let mut found: u32 = 0;
+    let mut kept = [0u8; CHUNK];
+    let mut kept_start: u32 = 0;
+    let mut kept_seen: u32 = 0;
     levels.for_each_block(|block| {
-        for candidate in block {
-            let same = (*candidate).min(worst).ct_eq(&level);
-            found.conditional_assign(&index, same & seen.ct_eq(&rank));
-            seen = seen.wrapping_add(u32::from(same.unwrap_u8()));
-            index = index.wrapping_add(1);
+        for chunk in block.chunks(CHUNK) {
+            // Not the level, where the chunk ends early.
+            let mut clamped = [!level; CHUNK];
+            for (to, from) in clamped.iter_mut().zip(chunk) {
+                *to = (*from).min(worst);
+            }
+            let here = backend.count_equal(&clamped, level);
+            let found = !seen.ct_gt(&rank) & (seen.wrapping_add(here)).ct_gt(&rank);
+            let mask = found.unwrap_u8().wrapping_neg();
+            for (kept, level) in kept.iter_mut().zip(&clamped) {
+                *kept = (*kept & !mask) | (*level & mask);
+            }
+            kept_start.conditional_assign(&start, found);
+            kept_seen.conditional_assign(&seen, found);
+            seen = seen.wrapping_add(here);
+            start = start.wrapping_add(chunk.len() as u32);
         }
     });
+    let mut found: u32 = 0;
+    for (index, other) in (kept_start..).zip(&kept) {
+        let same = other.ct_eq(&level);
+        found.conditional_assign(&index, same & kept_seen.ct_eq(&rank));
+        kept_seen = kept_seen.wrapping_add(u32::from(same.unwrap_u8()));
+    }
+    wipe(&mut kept);
     found
 }
 

@@ -38,6 +38,7 @@ use rand_core::Rng;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
+use crate::kernels::wipe;
 use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
 use crate::ledger::Grant;
 use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION, Word};
@@ -152,7 +153,7 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// The level of `word` for the private word `private`: ⌊dist/q⌋, below [`LEVELS`].
-    pub fn level(&self, private: u32, word: u32) -> u16 {
+    pub fn level(&self, private: u32, word: u32) -> u8 {
         // At most 2^25.
         self.level_of(self.squared_distance(private, word) as u32)
     }
@@ -202,13 +203,23 @@ impl<'a> Vocabulary<'a> {
         rng: &mut R,
     ) -> Result<u32, WordsError> {
         match mechanism {
-            WordMechanism::Selection(rule) => {
-                let ratio = Ratio::per_unit(epsilon, self.unit_exponent());
-                select::<LEVELS, _>(&self.levels(word), rule, ratio, rng)
-                    .map_err(WordsError::Selection)
-            }
+            WordMechanism::Selection(rule) => self.select_word(word, rule, epsilon, rng),
             WordMechanism::LaplaceNearest => self.nearest_to_noisy(word, epsilon, rng),
         }
+    }
+
+    /// [`WordMechanism::Selection`].
+    // A call: the other mechanism does without its bins.
+    #[inline(never)]
+    fn select_word<R: Rng + ?Sized>(
+        &self,
+        word: u32,
+        rule: Rule,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<u32, WordsError> {
+        let ratio = Ratio::per_unit(epsilon, self.unit_exponent());
+        select::<LEVELS, _>(&self.levels(word), rule, ratio, rng).map_err(WordsError::Selection)
     }
 
     /// [`WordMechanism::LaplaceNearest`].
@@ -331,7 +342,7 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// ⌊√squared / 2^unit⌋.
-    fn level_of(&self, squared: u32) -> u16 {
+    fn level_of(&self, squared: u32) -> u8 {
         // Below 2^16, since squared <= 4·largest. One of the shifts is by 0, both are below 32.
         let (up, down) = (self.unit.saturating_neg().max(0), self.unit.max(0));
         let scaled = (squared.wrapping_shl(2 * up as u32)).wrapping_shr(2 * down as u32);
@@ -376,7 +387,7 @@ fn sum_of_squares(a: &[i16], b: &[i8], differences: &mut [i16; CHUNK]) -> u32 {
 }
 
 /// ⌊√x⌋ bit by bit: no branch, no table, eight at a time where there are vector units.
-fn square_root(x: u16) -> u16 {
+fn square_root(x: u16) -> u8 {
     let mut root = 0u16;
     for bit in [128, 64, 32, 16, 8, 4, 2, 1] {
         let tried = root | bit;
@@ -384,7 +395,7 @@ fn square_root(x: u16) -> u16 {
         let fits = u16::from(tried.wrapping_mul(tried) <= x);
         root |= fits.wrapping_neg() & bit;
     }
-    root
+    root as u8
 }
 
 /// The levels of all words for one private word.
@@ -400,10 +411,10 @@ impl Levels for WordLevels<'_> {
 
     // A call: two passes in one frame would take twice the stack.
     #[inline(never)]
-    fn for_each_block(&self, mut visit: impl FnMut(&[u16])) {
+    fn for_each_block(&self, mut visit: impl FnMut(&[u8])) {
         let mut row = self.vocabulary.row(self.private);
         let mut squared = [0u32; BLOCK];
-        let mut levels = [0u16; BLOCK];
+        let mut levels = [0u8; BLOCK];
         let mut vectors = self.vocabulary.lexicon.vectors();
         loop {
             let mut len = 0;
@@ -419,9 +430,9 @@ impl Levels for WordLevels<'_> {
             }
             visit(levels.get(..len).unwrap_or_default());
         }
-        row.zeroize();
-        squared.zeroize();
-        levels.zeroize();
+        wipe(&mut row);
+        wipe(&mut squared);
+        wipe(&mut levels);
     }
 }
 
@@ -712,7 +723,7 @@ mod tests {
     #[test]
     fn square_roots_are_exact() {
         for x in 0..=u16::MAX {
-            assert_eq!(square_root(x), x.isqrt(), "{x}");
+            assert_eq!(u16::from(square_root(x)), x.isqrt(), "{x}");
         }
     }
 

@@ -13,6 +13,7 @@ use jni_sys::{
     JNI_ABORT, JNIEnv, jbyteArray, jclass, jfloatArray, jint, jlong, jlongArray, jobject, jsize,
     jstring,
 };
+use zeroize::Zeroizing;
 
 use crate::document::{
     UndertoneDocument, undertone_document_init, undertone_document_push,
@@ -85,7 +86,7 @@ impl Vm {
     }
 
     /// Runs `call` on the elements of an array, which it does not change. It must be short and not
-    /// call the virtual machine: that may hold the garbage collector, so that no copy is made.
+    /// call the virtual machine: the garbage collector may have to wait, so that no copy is made.
     fn elements<T>(self, array: jobject, call: impl FnOnce(*const T, usize) -> i32) -> i32 {
         if array.is_null() {
             return call(ptr::null(), 0);
@@ -102,6 +103,26 @@ impl Vm {
                 (calls.ReleasePrimitiveArrayCritical)(self.0, array, start, JNI_ABORT);
             }
             status
+        }
+    }
+
+    /// The bytes of an array of that length; otherwise an exception is thrown, and the bytes are zeroes,
+    /// which nothing takes for entropy.
+    fn secret(self, array: jbyteArray) -> Secret {
+        let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
+        // SAFETY: as in `elements`; the virtual machine checks the length.
+        unsafe {
+            ((**self.0).v1_4.GetByteArrayRegion)(
+                self.0,
+                array,
+                0,
+                SECRET_BYTES as jsize,
+                bytes.as_mut_ptr().cast(),
+            );
+        }
+        Secret {
+            bytes,
+            given: Cell::new(0),
         }
     }
 
@@ -133,22 +154,30 @@ fn micro(epsilon: jlong) -> u32 {
     u32::try_from(epsilon.max(0)).unwrap_or(u32::MAX)
 }
 
-/// Secret bytes from Java, given away once.
+/// Secret bytes from `SecureRandom`, each given away once.
 struct Secret {
-    start: *const u8,
-    left: Cell<usize>,
+    bytes: Zeroizing<[u8; SECRET_BYTES]>,
+    given: Cell<usize>,
 }
 
+/// As many as a call takes at most, and as `Native.entropy` has.
+const SECRET_BYTES: usize = 32;
+
 /// # Safety
-/// `context` is a [`Secret`] whose bytes are readable; `out` is `len` writable bytes elsewhere.
+/// `context` is a [`Secret`]; `out` is `len` writable bytes elsewhere.
 unsafe extern "C" fn give_secret(context: *mut c_void, out: *mut u8, len: usize) -> i32 {
     // SAFETY: the caller's promise.
     let secret = unsafe { &*context.cast::<Secret>() };
-    if secret.left.replace(0) != len {
+    let given = secret.given.get();
+    let Some(bytes) = given
+        .checked_add(len)
+        .and_then(|end| secret.bytes.get(given..end))
+    else {
         return -1;
-    }
-    // SAFETY: the secret had `len` bytes, which nobody was given yet; `out` has room for them.
-    unsafe { ptr::copy_nonoverlapping(secret.start, out, len) };
+    };
+    secret.given.set(given + len);
+    // SAFETY: `bytes` has that length, and `out` has room for it.
+    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), out, len) };
     0
 }
 
@@ -301,26 +330,20 @@ extern "system" fn ledger_create(
     out_image: jbyteArray,
 ) -> jint {
     let vm = Vm(env);
+    let mut secret = vm.secret(entropy);
     let mut image = [0; UNDERTONE_LEDGER_IMAGE_BYTES];
     let mut written = 0;
-    let status = vm.elements(entropy, |start, len| {
-        let mut secret = Secret {
-            start,
-            left: Cell::new(len),
-        };
-        // SAFETY: `elements` gives readable bytes, from `SecureRandom` alone, and `give_secret` hands
-        // them out once; the outputs are variables here.
-        unsafe {
-            undertone_ledger_create(
-                budget_micro.max(0).cast_unsigned(),
-                Some(give_secret),
-                (&raw mut secret).cast(),
-                image.as_mut_ptr(),
-                image.len(),
-                &raw mut written,
-            )
-        }
-    });
+    // SAFETY: `give_secret` keeps the promises of its type with a secret; the outputs are variables here.
+    let status = unsafe {
+        undertone_ledger_create(
+            budget_micro.max(0).cast_unsigned(),
+            Some(give_secret),
+            (&raw mut secret).cast(),
+            image.as_mut_ptr(),
+            image.len(),
+            &raw mut written,
+        )
+    };
     if status == UNDERTONE_OK {
         vm.write(&image, out_image);
     }
@@ -340,14 +363,24 @@ extern "system" fn ledger_init(
     _: jclass,
     memory: jobject,
     image: jbyteArray,
+    entropy: jbyteArray,
 ) -> jint {
     let vm = Vm(env);
     let (memory, memory_len) = vm.memory(memory);
+    let mut secret = vm.secret(entropy);
     let mut ledger = ptr::null_mut();
-    // SAFETY: the memory is as long as it says and held by the `Ledger`; `elements` gives readable
-    // bytes; the output is a variable here.
+    // SAFETY: the memory is as long as it says and held by the `Ledger`; `elements` gives readable bytes;
+    // `give_secret` keeps the promises of its type with a secret; the output is a variable here.
     vm.elements(image, |image, len| unsafe {
-        undertone_ledger_init(memory, memory_len, image, len, &raw mut ledger)
+        undertone_ledger_init(
+            memory,
+            memory_len,
+            image,
+            len,
+            Some(give_secret),
+            (&raw mut secret).cast(),
+            &raw mut ledger,
+        )
     })
 }
 
@@ -544,29 +577,23 @@ extern "system" fn document_release(
     let vm = Vm(env);
     let document = vm.handle::<UndertoneDocument>(document);
     let grant = vm.handle::<UndertoneGrant>(grant);
+    let mut secret = vm.secret(entropy);
     let mut release = [0; UNDERTONE_RELEASE_BYTES];
     let mut written = 0;
-    let status = vm.elements(entropy, |start, len| {
-        let mut secret = Secret {
-            start,
-            left: Cell::new(len),
-        };
-        // SAFETY: buffers that a document and a grant were made in, and the monitors of both are
-        // held; `elements` gives readable bytes, from `SecureRandom` alone, and `give_secret` hands
-        // them out once; the outputs are variables here.
-        unsafe {
-            undertone_document_release(
-                document,
-                grant,
-                rule,
-                Some(give_secret),
-                (&raw mut secret).cast(),
-                release.as_mut_ptr(),
-                release.len(),
-                &raw mut written,
-            )
-        }
-    });
+    // SAFETY: buffers that a document and a grant were made in, and the monitors of both are held;
+    // `give_secret` keeps the promises of its type with a secret; the outputs are variables here.
+    let status = unsafe {
+        undertone_document_release(
+            document,
+            grant,
+            rule,
+            Some(give_secret),
+            (&raw mut secret).cast(),
+            release.as_mut_ptr(),
+            release.len(),
+            &raw mut written,
+        )
+    };
     if status == UNDERTONE_OK {
         vm.write(&release, out);
     }

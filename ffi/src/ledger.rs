@@ -42,7 +42,7 @@ const _: () = assert!(
 /// spent on sentences and what is spent on words or vectors do not add up.
 ///
 /// Not covered: a file that is restored from a backup, a device that is cloned, a clock that is set
-/// forward.
+/// forward, a process that forks and spends on both sides.
 pub struct UndertoneLedger {
     _opaque: (),
 }

@@ -2,6 +2,8 @@
 
 use core::ffi::c_char;
 
+use undertone_core::kernels::Backend;
+
 /// Raised whenever a program compiled with an older header could misbehave with this library.
 pub const UNDERTONE_ABI_VERSION: u32 = 1;
 
@@ -50,4 +52,19 @@ pub extern "C" fn undertone_abi_version() -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn undertone_version() -> *const c_char {
     VERSION.as_ptr()
+}
+
+/// Which of its kernels the library uses on this processor, a static string: "avx512", "avx2", "neon" or
+/// "portable". It shows in time only.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn undertone_backend() -> *const c_char {
+    let name = match Backend::best().name() {
+        "avx512" => c"avx512",
+        "avx2" => c"avx2",
+        "neon" => c"neon",
+        _ => c"portable",
+    };
+    name.as_ptr()
 }

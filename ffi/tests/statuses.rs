@@ -1,8 +1,9 @@
-//! The statuses that take a pack made for the purpose; `tests/c/misuse.c` has the others.
+//! The statuses that take a pack or a ledger made for the purpose; `tests/c/misuse.c` has the others.
 
 use core::ffi::c_void;
 use core::ptr;
 
+use sha2::{Digest, Sha256};
 use undertone_core::pack::{digest, format};
 use undertone_ffi::*;
 use zerocopy::IntoBytes;
@@ -201,4 +202,66 @@ fn document_outlives_the_pack_handle() {
     // SAFETY: `document` is what `undertone_document_init` returned; the float is there.
     let status = unsafe { undertone_document_push(document, &0.5, 1) };
     assert_eq!(status, UNDERTONE_OK);
+}
+
+/// A record with the right checksum, whatever its content.
+fn record(version: u16, counter: u64) -> [u8; UNDERTONE_LEDGER_RECORD_BYTES] {
+    let mut bytes = [0; UNDERTONE_LEDGER_RECORD_BYTES];
+    bytes[..6].copy_from_slice(b"UTLEDG");
+    bytes[6..8].copy_from_slice(&version.to_le_bytes());
+    bytes[24..32].copy_from_slice(&counter.to_le_bytes());
+    bytes[40..48].copy_from_slice(&10u64.to_le_bytes());
+    let digest = Sha256::digest(&bytes[..56]);
+    bytes[56..].copy_from_slice(&digest[..8]);
+    bytes
+}
+
+extern "C" fn entropy(_: *mut c_void, out: *mut u8, len: usize) -> i32 {
+    // SAFETY: the library gives `len` writable bytes.
+    unsafe { out.write_bytes(1, len) };
+    0
+}
+
+#[test]
+fn ledgers_of_other_versions_and_at_their_end_are_refused() {
+    let mut memory: Box<Memory<UNDERTONE_LEDGER_BYTES>> = Memory::new();
+    let mut ledger = ptr::null_mut();
+    let mut open = |image: &[u8]| {
+        // SAFETY: all memory is there; the function fills what it is given.
+        let status = unsafe {
+            undertone_ledger_init(
+                memory.start(),
+                UNDERTONE_LEDGER_BYTES,
+                image.as_ptr(),
+                image.len(),
+                Some(entropy),
+                ptr::null_mut(),
+                &mut ledger,
+            )
+        };
+        (status, ledger)
+    };
+    let (status, none) = open(&[record(2, 1), record(1, 0)].concat());
+    assert_eq!((status, none.is_null()), (UNDERTONE_LEDGER_VERSION, true));
+    let image = [record(1, u64::MAX), record(1, 0)].concat();
+    let (status, ledger) = open(&image);
+    assert_eq!(status, UNDERTONE_OK);
+    let mut out = [0xee; UNDERTONE_LEDGER_RECORD_BYTES];
+    let (mut written, mut offset) = (99, 99);
+    // SAFETY: all memory is there; `ledger` is what `undertone_ledger_init` returned.
+    let status = unsafe {
+        undertone_ledger_reserve(
+            ledger,
+            1,
+            1,
+            image.as_ptr(),
+            image.len(),
+            out.as_mut_ptr(),
+            out.len(),
+            &mut written,
+            &mut offset,
+        )
+    };
+    assert_eq!(status, UNDERTONE_LEDGER_WORN_OUT);
+    assert_eq!((out, written, offset), ([0xee; 64], 99, 99));
 }

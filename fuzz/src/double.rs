@@ -72,7 +72,13 @@ impl TryRng for Counting {
         self.source.try_next_u64()
     }
 
-    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Infallible> {
-        unreachable!("selection draws whole words")
+    /// Whole words, as if drawn one by one.
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        let (words, rest) = out.as_chunks_mut();
+        assert!(rest.is_empty(), "selection draws whole words");
+        for word in words {
+            *word = self.try_next_u64()?.to_le_bytes();
+        }
+        Ok(())
     }
 }

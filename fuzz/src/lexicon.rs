@@ -86,8 +86,10 @@ fn entries() -> Vec<Entry> {
     .into()
 }
 
-/// By the places of their words among the entries.
-fn phrases() -> Vec<([u16; 2], (u16, Vec<i8>))> {
+/// Two words, by their places among the entries, their weight and vector.
+type Phrase = ([u16; 2], (u16, Vec<i8>));
+
+fn phrases() -> Vec<Phrase> {
     [
         ([1, 1], (1, [3, 4])),
         ([1, 2], (65_535, [127, -128])),

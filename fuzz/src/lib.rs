@@ -10,11 +10,13 @@
 //! cargo run --manifest-path fuzz/Cargo.toml --example seeds     # writes the packs among them
 //! ```
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod document;
 mod embedding;
 mod epsilon;
+mod ffi;
+mod ledger;
 mod lexicon;
 mod pack;
 mod release;
@@ -28,6 +30,8 @@ mod double;
 pub use document::document_release_is_total;
 pub use embedding::embedding_is_total;
 pub use epsilon::epsilon_parse_is_total;
+pub use ffi::ffi_any_args;
+pub use ledger::ledger_image_is_total;
 pub use lexicon::lexicon_words_are_total;
 pub use pack::pack_parse_then_use;
 pub use release::release_from_bytes_is_total;
@@ -39,14 +43,16 @@ pub use words::words_are_total;
 pub type Body = fn(&[u8]);
 
 /// Every target by its name.
-pub const TARGETS: [(&str, Body); 9] = [
+pub const TARGETS: [(&str, Body); 11] = [
     ("pack_parse_then_use", pack_parse_then_use),
     ("document_release_is_total", document_release_is_total),
     ("embedding_is_total", embedding_is_total),
     ("release_from_bytes_is_total", release_from_bytes_is_total),
     ("epsilon_parse_is_total", epsilon_parse_is_total),
+    ("ledger_image_is_total", ledger_image_is_total),
     ("select_is_total", select_is_total),
     ("lexicon_words_are_total", lexicon_words_are_total),
     ("words_are_total", words_are_total),
     ("sentences_are_total", sentences_are_total),
+    ("ffi_any_args", ffi_any_args),
 ];

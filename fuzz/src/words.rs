@@ -132,7 +132,9 @@ fn levels(vocabulary: &Vocabulary<'_>, entries: &[Entry], private: u32) {
             let squared = (squared(row, &real(vector)) as u128) << 14;
             let reached = |level: u16| u128::from(level).pow(2) << (14 + 2 * unit);
             assert!(usize::from(*level) < LEVELS);
-            assert!(reached(*level) <= squared && squared < reached(level + 1));
+            assert!(
+                reached((*level).into()) <= squared && squared < reached(u16::from(*level) + 1)
+            );
         }
     });
     assert!(entry.next().is_none());

@@ -16,7 +16,7 @@ use crate::mechanism::HostDocument;
 /// precision, far below 10⁻⁹ relative. All terms are positive.
 #[derive(Clone, Debug)]
 pub struct Law {
-    levels: Vec<u16>,
+    levels: Vec<u8>,
     /// By level; 0 where there is no candidate.
     probability: Vec<f64>,
 }
@@ -24,7 +24,7 @@ pub struct Law {
 impl Law {
     /// The law for these levels of 1 to 65536 candidates; empty for none. `ratio`: that of the document
     /// at some ε.
-    pub fn new(levels: Vec<u16>, ratio: Ratio, rule: Rule) -> Self {
+    pub fn new(levels: Vec<u8>, ratio: Ratio, rule: Rule) -> Self {
         let Some((best, worst)) = levels
             .iter()
             .copied()
@@ -118,7 +118,7 @@ impl Law {
 ///
 /// # Panics
 /// If `deep` exceeds `candidates`.
-pub fn deep_candidate(candidates: usize, deep: usize, lead: u16, ratio: Ratio, rule: Rule) -> f64 {
+pub fn deep_candidate(candidates: usize, deep: usize, lead: u8, ratio: Ratio, rule: Rule) -> f64 {
     assert!(deep <= candidates, "{deep} of {candidates} candidates");
     let mut levels = vec![lead; candidates];
     levels[..deep].fill(0);
@@ -130,7 +130,7 @@ pub fn deep_candidate(candidates: usize, deep: usize, lead: u16, ratio: Ratio, r
 }
 
 /// The levels of all candidates for the document as it stands. Private data.
-pub fn levels(document: &HostDocument<'_>) -> Vec<u16> {
+pub fn levels(document: &HostDocument<'_>) -> Vec<u8> {
     let mut levels = Vec::new();
     hazmat::levels(document, |block| levels.extend_from_slice(block));
     levels
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn laws_sum_to_one() {
-        let levels: Vec<u16> = (0..5000).map(|i| 3 + (i * i % 17) as u16).collect();
+        let levels: Vec<u8> = (0..5000).map(|i| 3 + (i * i % 17) as u8).collect();
         for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
             for text in ["0.01", "1", "10", "100"] {
                 let law = Law::new(levels.clone(), ratio(text), rule);

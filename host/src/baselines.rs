@@ -77,7 +77,7 @@ impl Truncation {
 }
 
 /// The levels of a report on a sentence of class `class`.
-fn report_levels(class: usize, classes: usize) -> Vec<u16> {
+fn report_levels(class: usize, classes: usize) -> Vec<u8> {
     (0..classes)
         .map(|other| if other == class { 0 } else { 2 })
         .collect()
@@ -132,13 +132,13 @@ pub fn randomised_response<R: Rng + ?Sized>(
 /// # Errors
 /// [`SelectError`] for no clusters or a cluster without members, which is a public fact.
 pub fn two_stage<R: Rng + ?Sized>(
-    clusters: &[u16],
-    members: impl FnOnce(usize) -> Vec<u16>,
+    clusters: &[u8],
+    members: impl FnOnce(usize) -> Vec<u8>,
     rule: Rule,
     (first, second): (Ratio, Ratio),
     rng: &mut R,
 ) -> Result<(usize, usize), SelectError> {
-    let mut draw = |levels: &[u16], ratio| {
+    let mut draw = |levels: &[u8], ratio| {
         let levels = SliceLevels {
             levels,
             bound: LEVELS,
@@ -211,9 +211,9 @@ mod tests {
     }
 
     /// All ways to move each level by −1, 0 or +1.
-    fn neighbours(levels: &[u16]) -> Vec<Vec<u16>> {
+    fn neighbours(levels: &[u8]) -> Vec<Vec<u8>> {
         levels.iter().fold(vec![vec![]], |starts, level| {
-            let steps = |start: Vec<u16>| {
+            let steps = |start: Vec<u8>| {
                 [level - 1, *level, level + 1].map(|level| [&start[..], &[level]].concat())
             };
             starts.into_iter().flat_map(steps).collect()
@@ -221,8 +221,8 @@ mod tests {
     }
 
     /// The law over (cluster, member), and its largest log-ratio over all neighbours.
-    fn worst_loss(clusters: &[u16], members: [&[u16]; 2], rule: Rule, split: [Ratio; 2]) -> f64 {
-        let loss = |levels: &[u16], ratio| {
+    fn worst_loss(clusters: &[u8], members: [&[u8]; 2], rule: Rule, split: [Ratio; 2]) -> f64 {
+        let loss = |levels: &[u8], ratio| {
             let law = Law::new(levels.to_vec(), ratio, rule);
             let moved = neighbours(levels).into_iter();
             moved

@@ -168,7 +168,7 @@ fn replacements() -> Vec<&'static str> {
 }
 
 /// The levels of the document with these sentences.
-fn fill(document: &mut HostDocument<'_>, rows: &[f32], dimension: usize) -> Vec<u16> {
+fn fill(document: &mut HostDocument<'_>, rows: &[f32], dimension: usize) -> Vec<u8> {
     document.clear();
     for row in rows.chunks_exact(dimension) {
         document
@@ -184,7 +184,7 @@ fn neighbours(
     own: &[f32],
     replacements: &[f32],
     dimension: usize,
-) -> Vec<Vec<u16>> {
+) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for place in (0..own.len()).step_by(dimension) {
         for replacement in replacements.chunks_exact(dimension) {

@@ -15,14 +15,17 @@ for program in consumer misuse; do
 done
 
 golden=$root/tests/golden
-while read -r pack vectors; do
-    echo "$vectors: $(qemu-aarch64 "$folder/consumer" "$golden/$pack" --vectors "$golden/$vectors")"
+while read -r pack kind file; do
+    agree=$(qemu-aarch64 "$folder/consumer" "$golden/$pack" "--$kind" "$golden/$file")
+    echo "$file: $agree"
 done <<END
-golden.pack vectors.txt
-golden-scores.pack vectors-scores.txt
-golden-vote.pack vectors-vote.txt
-golden-recoded.pack vectors-recoded.txt
-golden.pack words.txt
-golden-vectors.pack private-vectors.txt
+golden.pack vectors vectors.txt
+golden-scores.pack vectors vectors-scores.txt
+golden-vote.pack vectors vectors-vote.txt
+golden-recoded.pack vectors vectors-recoded.txt
+golden.pack vectors words.txt
+golden-vectors.pack vectors private-vectors.txt
+golden.pack sentences sentences.txt
+golden-recoded.pack sentences sentences-phrases.txt
 END
 qemu-aarch64 "$folder/misuse" "$golden/golden.pack" "$golden/golden-vectors.pack"

@@ -4,6 +4,7 @@
  *     consumer [--epsilon E] PACK                     one sentence a line on standard input
  *     consumer [--epsilon E] PACK --embeddings FILE   little-endian floats, one row a sentence
  *     consumer PACK --vectors FILE                    checks the golden vectors
+ *     consumer PACK --sentences FILE                  checks the golden sentence vectors
  *
  * C99; on POSIX systems the pack is mapped, elsewhere it is read.
  */
@@ -511,6 +512,50 @@ static unsigned long check_vectors(const struct handles *handles, const char *pa
     return cases;
 }
 
+/* Checks the vectors that the lexicon of a pack gives sentences. */
+static unsigned long check_sentences(const undertone_pack *pack, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        fail("cannot open %s", path);
+        return 0;
+    }
+    const size_t dimension = undertone_pack_dimension(pack);
+    float *vector = allocate(dimension * sizeof *vector);
+    unsigned long cases = 0;
+    size_t len;
+    char *line;
+    while ((line = read_line(file, &len)) != NULL) {
+        const char *value;
+        size_t bytes_len = 0, written = 0;
+        uint8_t *bytes = NULL;
+        if (len == 0 || line[0] == '#') {
+            /* Between cases. */
+        } else if ((value = field(line, "sentence")) != NULL) {
+            bytes = from_hex(value, &bytes_len);
+            check(undertone_pack_sentence_vector(pack, (const char *)bytes, bytes_len, vector,
+                                                 dimension, &written),
+                  line);
+        } else if ((value = field(line, "vector")) != NULL) {
+            bytes = from_hex(value, &bytes_len);
+            float *expected = floats_of(bytes, bytes_len / 4);
+            if (bytes_len != 4 * dimension
+                || memcmp(vector, expected, dimension * sizeof *vector) != 0) {
+                fail("not the vector of the sentence before: %s", line);
+            }
+            free(expected);
+            cases++;
+        } else {
+            fail("unknown line: %s", line);
+        }
+        free(bytes);
+        free(line);
+    }
+    free(vector);
+    fclose(file);
+    return cases;
+}
+
 int main(int argc, char **argv)
 {
     const char *epsilon_text = "10";
@@ -520,8 +565,9 @@ int main(int argc, char **argv)
         argv += 2;
     }
     const char *mode = argc == 4 ? argv[2] : "";
-    if (argc != 2 && strcmp(mode, "--embeddings") != 0 && strcmp(mode, "--vectors") != 0) {
-        fail("usage: consumer [--epsilon E] PACK [--embeddings FILE | --vectors FILE]");
+    if (argc != 2 && strcmp(mode, "--embeddings") != 0 && strcmp(mode, "--vectors") != 0
+        && strcmp(mode, "--sentences") != 0) {
+        fail("usage: consumer [--epsilon E] PACK [--embeddings | --vectors | --sentences FILE]");
     }
     if (undertone_abi_version() != UNDERTONE_ABI_VERSION) {
         fail("the header is not the library's");
@@ -552,9 +598,11 @@ int main(int argc, char **argv)
         check(undertone_bag_init(bag_memory, undertone_bag_size(), vocabulary, &bag), argv[1]);
     }
 
-    if (strcmp(mode, "--vectors") == 0) {
+    if (strcmp(mode, "--vectors") == 0 || strcmp(mode, "--sentences") == 0) {
         const struct handles handles = {pack, document, bag, vocabulary};
-        const unsigned long cases = check_vectors(&handles, argv[3]);
+        const unsigned long cases = strcmp(mode, "--vectors") == 0
+                                        ? check_vectors(&handles, argv[3])
+                                        : check_sentences(pack, argv[3]);
         if (cases == 0) {
             fail("%s holds no case", argv[3]);
         }

@@ -140,6 +140,7 @@ static int32_t reentrant_entropy(void *context, uint8_t *out, size_t len)
 static void versions_agree(void)
 {
     HOLD(undertone_abi_version() == UNDERTONE_ABI_VERSION);
+    HOLD(undertone_backend() && strlen(undertone_backend()) > 3);
     HOLD(strcmp(undertone_version(), UNDERTONE_VERSION) == 0);
     unsigned major, minor, patch;
     HOLD(sscanf(undertone_version(), "%u.%u.%u", &major, &minor, &patch) == 3);

@@ -1,7 +1,8 @@
 // Calls everything that undertone.hpp has, right and wrong: a template that nobody instantiates can be plain
 // wrong and still compile.
 //
-//     every_method PACK FOLDER    the golden pack, which has a lexicon and candidates; a folder to write to
+//     every_method PACK PROJECTION FOLDER
+//         the golden pack, which has a lexicon and candidates; one that has a projection; a folder to write to
 //     every_method --take         takes the value of a failed Result, which ends the program
 
 #include "undertone.hpp"
@@ -224,6 +225,8 @@ static void documents(const char *path)
     KnownBytes broken;
     broken.works = false;
     EXPECT(why(second.release(grant(), Rule::exponential, Entropy(broken))) == UNDERTONE_ENTROPY_FAILED);
+    const auto never = [](std::uint8_t *, std::size_t) { return false; };
+    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(never))) == UNDERTONE_ENTROPY_FAILED);
     int calls = 0;
     EXPECT(why(second.release(grant(), Rule::exponential, Entropy(zeroes, &calls))) == UNDERTONE_ENTROPY_FAILED);
     EXPECT(calls == 1);
@@ -237,19 +240,20 @@ static void documents(const char *path)
     EXPECT(why(Grant::unrecorded(Epsilon::from_micro(0))) == UNDERTONE_EPSILON_TOO_SMALL);
     moves(grant());
 
-    EXPECT(take(second.push_text("One. Two! Three")) == 3 && take(second.push_text("")) == 0 && second.reset());
+    EXPECT(take(second.push_text("One. Two! Three")) == 3 && take(second.push_text("")) == 0);
+    EXPECT(second.sentences() == 3 && second.reset() && second.sentences() == 0);
     for (int i = 0; i < UNDERTONE_MAX_SENTENCES; ++i) EXPECT(second.push_sentence("Another one."));
     EXPECT(second.push_sentence("One too many.").code() == UNDERTONE_DOCUMENT_FULL);
     moves(std::move(second));
 
     Document none;
     EXPECT(none.push(embedding).code() == UNDERTONE_NULL && none.push_sentence("").code() == UNDERTONE_NULL);
-    EXPECT(why(none.push_text("")) == UNDERTONE_NULL);
+    EXPECT(why(none.push_text("")) == UNDERTONE_NULL && none.sentences() == 0);
     EXPECT(none.reset().code() == UNDERTONE_NULL && why(none.release(grant())) == UNDERTONE_NULL);
     EXPECT(why(Document::create(Pack())) == UNDERTONE_NULL);
 }
 
-static void vectors(const Pack &pack)
+static void vectors(const Pack &pack, const char *projection)
 {
     const Epsilon epsilon = Epsilon::from_micro(1000000);
     const Vector mechanism = take(Vector::create(4, 0, epsilon));
@@ -283,6 +287,14 @@ static void vectors(const Pack &pack)
     EXPECT(Vector().dimension() == 0 && Vector().release_bytes() == 0);
     EXPECT(why(Vector::create(0, 0, epsilon)) == UNDERTONE_DIMENSION_OUT_OF_RANGE);
     EXPECT(why(Vector::create(4, 0, epsilon, static_cast<Noise>(9))) == UNDERTONE_UNKNOWN_NOISE);
+    // The pack goes, its bytes stay.
+    const Pack::Id projected_by = take(take(Pack::open(projection)).id());
+    const std::uint32_t coordinates = take(Pack::open(projection)).projected_dimension();
+    const Vector projected = take(Vector::projected(take(Pack::open(projection)), epsilon, Noise::discrete_laplace));
+    const std::vector<float> longer(projected.dimension(), 0.25F);
+    const VectorContent behind = take(read_vector(take(projected.release(grant(), longer))));
+    EXPECT(behind.dimension == coordinates && behind.noise == Noise::discrete_laplace);
+    EXPECT(behind.pack_id == projected_by);
     EXPECT(why(Vector::projected(Pack(), epsilon)) == UNDERTONE_NULL);
     EXPECT(why(Vector::projected(pack, epsilon)) == UNDERTONE_NO_PROJECTION);
     const std::vector<std::uint8_t> garbage(36);
@@ -358,6 +370,10 @@ static void ledgers()
     EXPECT(take(Ledger::create(5000000, Entropy(source))) != stored && source.calls == 1);
     Ledger ledger = take(Ledger::open(stored));
     EXPECT(take(ledger.remaining(7)) == 5000000);
+    EXPECT(Ledger::open(stored.data(), stored.size()).ok() && Ledger::open(stored, Entropy(source)).ok());
+    KnownBytes broken;
+    broken.works = false;
+    EXPECT(why(Ledger::open(stored, Entropy(broken))) == UNDERTONE_ENTROPY_FAILED && broken.calls == 1);
 
     const Ledger::Record record = take(ledger.reserve(two, 7, stored.data(), stored.size()));
     // Not before it is stored.
@@ -404,6 +420,11 @@ static void ledger_files(const std::string &folder, const Pack &pack)
         EXPECT(document.release(take(file.spend(two, 7))).ok());
         EXPECT(take(file.remaining(7)) == 3000000);
         moves(std::move(file));
+    }
+    EXPECT(LedgerFile::open(path).ok());
+    {
+        KnownBytes source;
+        EXPECT(take(LedgerFile::open(path, Entropy(source))).remaining(7).ok() && source.calls == 1);
     }
     {
         // Its budget stays, what was spent, too.
@@ -454,20 +475,20 @@ int main(int argc, char **argv)
         const Result<Pack> failed = Pack::own({});
         return failed->candidates() == 0 ? 0 : 1;
     }
-    if (argc != 3) {
-        std::fprintf(stderr, "usage: every_method PACK FOLDER\n");
+    if (argc != 4) {
+        std::fprintf(stderr, "usage: every_method PACK PROJECTION FOLDER\n");
         return 2;
     }
     statuses();
     exceptions();
     packs(argv[1]);
     documents(argv[1]);
-    vectors(take(Pack::open(argv[1])));
+    vectors(take(Pack::open(argv[1])), argv[2]);
     words(argv[1]);
     sentences();
     ledgers();
 #if UNDERTONE_LEDGER_FILE
-    ledger_files(argv[2], take(Pack::open(argv[1])));
+    ledger_files(argv[3], take(Pack::open(argv[1])));
 #endif
     return 0;
 }

@@ -77,6 +77,16 @@ int main(int argc, char **argv)
     expect(!decoded.excerpt.empty(), "the candidate has an excerpt");
     std::printf("%s\n", std::string(decoded.name).c_str());
 
+    // One ledger serves the host and the device side.
+    const std::string path = std::string(argv[2]) + ".ledger";
+    std::remove(path.c_str());
+    undertone::LedgerFile ledger = undertone::or_throw(undertone::LedgerFile::open_or_create(path, 3000000));
+    const undertone::Epsilon two = undertone::Epsilon::from_micro(2000000);
+    undertone::Grant recorded = undertone::or_throw(ledger.spend(two, 1));
+    expect(pipeline->release(text, recorded.capi(), host::Rule::Exponential).size() == release.size(),
+           "a grant of the ledger is spent");
+    expect(!ledger.spend(two, 1), "the budget is used up");
+
     // No content of a text is refused: the status of a release must not depend on it.
     const std::string broken("\xff\xfe\0 broken \xc3", 12);
     for (const std::string &odd : {std::string(), broken, std::string(100000, 'x')})

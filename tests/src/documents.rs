@@ -40,7 +40,7 @@ pub fn coordinate() -> impl Strategy<Value = f32> {
 }
 
 /// The levels of all candidates.
-pub fn levels_of<const K: usize, const P: usize>(document: &Document<'_, K, P>) -> Vec<u16> {
+pub fn levels_of<const K: usize, const P: usize>(document: &Document<'_, K, P>) -> Vec<u8> {
     let mut levels = Vec::new();
     hazmat::levels(document, |block| levels.extend_from_slice(block));
     levels

@@ -29,18 +29,18 @@ fn draws_in(start: u128, end: u128, n: u128) -> BigUint {
 }
 
 /// The law of one selection among at most 16 candidates, with the code's own weights.
-pub fn law(levels: &[u16], rule: Rule, ratio: Ratio) -> Law {
+pub fn law(levels: &[u8], rule: Rule, ratio: Ratio) -> Law {
     let worst = usize::from(*levels.iter().max().expect("a level"));
     let weights: Vec<u128> = ratio.weights(rule).take(worst + 1).collect();
     law_of_weights(levels, rule, &weights)
 }
 
 /// The law of one selection with these weights for the relative levels 0, 1, ...
-pub fn law_of_weights(levels: &[u16], rule: Rule, weights: &[u128]) -> Law {
+pub fn law_of_weights(levels: &[u8], rule: Rule, weights: &[u128]) -> Law {
     let m = levels.len();
     assert!((1..=16).contains(&m));
     let best = *levels.iter().min().expect("a level");
-    let weight_of = |level: u16| weights[usize::from(level - best)];
+    let weight_of = |level: u8| weights[usize::from(level - best)];
     let mut distinct = levels.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
@@ -48,7 +48,7 @@ pub fn law_of_weights(levels: &[u16], rule: Rule, weights: &[u128]) -> Law {
     // Per distinct level, the probability that the level is drawn, times 2^(level_bits).
     let (per_level, level_bits) = match rule {
         Rule::Exponential => {
-            let share = |level: u16| {
+            let share = |level: u8| {
                 weight_of(level) * levels.iter().filter(|l| **l == level).count() as u128
             };
             let shares: Vec<u128> = distinct.iter().map(|level| share(*level)).collect();
@@ -71,7 +71,7 @@ pub fn law_of_weights(levels: &[u16], rule: Rule, weights: &[u128]) -> Law {
                 if probability == BigUint::ZERO {
                     continue;
                 }
-                let heads = |level: &u16| {
+                let heads = |level: &u8| {
                     (0..m)
                         .filter(|r| is_head(*r) && levels[*r] == *level)
                         .count() as u128
@@ -87,7 +87,7 @@ pub fn law_of_weights(levels: &[u16], rule: Rule, weights: &[u128]) -> Law {
 
     // Within a level, the rank is drawn below the number of its candidates.
     let numerators = levels.iter().enumerate().map(|(r, level)| {
-        let same = |l: &&u16| *l == level;
+        let same = |l: &&u8| *l == level;
         let count = levels.iter().filter(same).count() as u128;
         let rank = levels[..r].iter().filter(same).count() as u128;
         let index = distinct.binary_search(level).expect("present");

@@ -50,7 +50,7 @@ impl DepthParts {
 
     /// The levels of all candidates for a document, from the definition: no floats, no tables,
     /// every sentence compared with every candidate on every direction.
-    pub fn naive_levels(&self, sentences: &[Vec<f32>]) -> Vec<u16> {
+    pub fn naive_levels(&self, sentences: &[Vec<f32>]) -> Vec<u8> {
         let k = sentences.len();
         let codes: Vec<Vec<usize>> = sentences.iter().map(|s| self.sentence_codes(s)).collect();
         (0..self.codes[0].len())
@@ -63,7 +63,7 @@ impl DepthParts {
                     })
                     .min()
                     .expect("a direction");
-                (k / 2 - depth) as u16
+                (k / 2 - depth) as u8
             })
             .collect()
     }
@@ -447,17 +447,15 @@ impl ScoreParts {
     }
 
     /// The levels of all candidates for a document, from the definition.
-    pub fn naive_levels(&self, sentences: &[Vec<f32>]) -> Vec<u16> {
+    pub fn naive_levels(&self, sentences: &[Vec<f32>]) -> Vec<u8> {
         capped_levels(&self.naive_sums(sentences))
     }
 }
 
 /// How far each sum is behind the largest, at most 159.
-pub fn capped_levels(sums: &[u64]) -> Vec<u16> {
+pub fn capped_levels(sums: &[u64]) -> Vec<u8> {
     let best = sums.iter().max().expect("a candidate");
-    sums.iter()
-        .map(|sum| (best - sum).min(159) as u16)
-        .collect()
+    sums.iter().map(|sum| (best - sum).min(159) as u8).collect()
 }
 
 /// round(x · 2^exponent), ties to even, clamped to ±32767, from the bits of x; 0 if not finite.

@@ -85,6 +85,15 @@ fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) {
             .arg("--vectors")
             .arg(golden(vectors)));
     }
+    for (pack, sentences) in [
+        ("golden.pack", "sentences.txt"),
+        ("golden-recoded.pack", "sentences-phrases.txt"),
+    ] {
+        run(consumer()
+            .arg(golden(pack))
+            .arg("--sentences")
+            .arg(golden(sentences)));
+    }
     // It wants directions, too.
     for pack in PACKS {
         if pack != "golden-scores.pack" {
@@ -171,22 +180,84 @@ fn stack_stays_within_its_promise() {
     }
 }
 
-/// The runtime of the thread sanitizer that comes with nightly Rust, and what instruments Rust code with it;
+/// A program of `tests/c` with a sanitizer, the Rust side instrumented, too: the runtime is the one of nightly Rust.
 /// `None` if that is missing.
-fn thread_sanitizer() -> Option<PathBuf> {
-    let rustc = |argument| {
-        let mut command = Command::new("rustc");
-        command.arg("+nightly").args(["--print", argument]);
-        clean(&mut command).env_remove("RUSTUP_TOOLCHAIN");
-        let output = command.output().ok().filter(|o| o.status.success())?;
-        String::from_utf8(output.stdout).ok()
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn instrumented(sanitizer: &str, file: &str) -> Option<PathBuf> {
+    let print_sysroot = ["+nightly", "--print", "sysroot"];
+    let mut rustc = Command::new("rustc");
+    clean(rustc.args(print_sysroot)).env_remove("RUSTUP_TOOLCHAIN");
+    let sysroot = rustc.output().ok().filter(|output| output.status.success());
+    let sysroot = sysroot.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    let libraries = PathBuf::from(sysroot.unwrap_or_default()).join("lib/rustlib");
+    let short = if sanitizer == "thread" {
+        "tsan"
+    } else {
+        "asan"
     };
-    let sysroot = PathBuf::from(rustc("sysroot")?.trim());
-    let library =
-        sysroot.join("lib/rustlib/x86_64-unknown-linux-gnu/lib/librustc-nightly_rt.tsan.a");
-    let source = sysroot.join("lib/rustlib/src/rust/library/core/src/lib.rs");
-    let found = library.exists() && source.exists();
-    found.then_some(library)
+    let runtime = libraries.join(format!(
+        "x86_64-unknown-linux-gnu/lib/librustc-nightly_rt.{short}.a"
+    ));
+    let rust_src = libraries.join("src/rust/library/core/src/lib.rs");
+    if !have("clang", "clang") || !runtime.exists() || !rust_src.exists() {
+        let message = "clang or nightly Rust with rust-src is missing, so no instrumented library";
+        assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{message}");
+        eprintln!("skipped: {message}");
+        return None;
+    }
+    let folder = output_dir().join(short);
+    {
+        let _alone = BUILD.lock();
+        let mut build = Command::new("sh");
+        build
+            .arg(root().join("ffi/build-lib.sh"))
+            .arg(&folder)
+            .args(["static", "--target", "x86_64-unknown-linux-gnu"])
+            .arg("-Zbuild-std=core");
+        run(clean(&mut build)
+            .env_remove("CARGO")
+            .env("RUSTUP_TOOLCHAIN", "nightly")
+            .env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}")));
+    }
+    let library = folder.join("libundertone.a");
+    let binary = fs::read(&library).expect("it was just built");
+    let symbol = format!("__{short}_");
+    assert!(
+        binary
+            .windows(symbol.len())
+            .any(|window| window == symbol.as_bytes()),
+        "the library was built without its sanitizer"
+    );
+    let program = folder.join(file).with_extension("");
+    let object = program.with_extension("o");
+    run(Command::new("clang")
+        .args(["-std=c99", "-g", "-c"])
+        .arg(format!("-fsanitize={sanitizer}"))
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(source(file))
+        .arg("-o")
+        .arg(&object));
+    run(Command::new("clang")
+        .arg(object)
+        .arg(library)
+        .arg("-Wl,--whole-archive")
+        .arg(runtime)
+        .args(["-Wl,--no-whole-archive", "-Wl,--export-dynamic"])
+        .args(["-lpthread", "-ldl", "-lm", "-lrt", "-o"])
+        .arg(&program));
+    Some(program)
+}
+
+/// Every access of the library to a caller's memory is watched.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn golden_vectors_and_misuse_hold_with_the_library_instrumented() {
+    let build = |file| instrumented("address", file);
+    let (Some(consumer), Some(misuse)) = (build("consumer.c"), build("misuse.c")) else {
+        return;
+    };
+    run_both(|| Command::new(&consumer), || Command::new(&misuse));
 }
 
 #[test]
@@ -208,48 +279,12 @@ fn threads_share_a_pack() {
     }
 }
 
-/// C and Rust side instrumented.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn threads_share_a_pack_under_a_sanitizer() {
-    if !have("clang", "clang") {
-        return;
-    }
-    let Some(runtime) = thread_sanitizer() else {
-        let message = "nightly Rust with rust-src is missing, so no thread sanitizer";
-        assert!(env::var_os("CI").is_none_or(|ci| ci != "true"), "{message}");
-        eprintln!("skipped: {message}");
+    let Some(program) = instrumented("thread", "threads.c") else {
         return;
     };
-    let folder = output_dir().join("tsan");
-    {
-        let _alone = BUILD.lock();
-        let mut build = Command::new("sh");
-        build.arg(root().join("ffi/build-lib.sh")).arg(&folder);
-        build.args(["static", "--target", "x86_64-unknown-linux-gnu"]);
-        build.arg("-Zbuild-std=core");
-        run(clean(&mut build)
-            .env_remove("CARGO")
-            .env("RUSTUP_TOOLCHAIN", "nightly")
-            .env("RUSTFLAGS", "-Zsanitizer=thread"));
-    }
-    let object = folder.join("threads.o");
-    run(Command::new("clang")
-        .args(["-std=c99", "-g", "-fsanitize=thread", "-c"])
-        .arg("-I")
-        .arg(root().join("include"))
-        .arg(source("threads.c"))
-        .arg("-o")
-        .arg(&object));
-    let program = folder.join("threads");
-    run(Command::new("clang")
-        .arg(object)
-        .arg(folder.join("libundertone.a"))
-        .arg("-Wl,--whole-archive")
-        .arg(runtime)
-        .args(["-Wl,--no-whole-archive", "-Wl,--export-dynamic"])
-        .args(["-lpthread", "-ldl", "-lm", "-lrt", "-o"])
-        .arg(&program));
     for pack in PACKS {
         run(Command::new(&program)
             .arg(golden(pack))

@@ -69,7 +69,7 @@ fn documents(
     })
 }
 
-fn levels(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<u16> {
+fn levels(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<u8> {
     let mut document = Small::new(pack).expect("candidates");
     for sentence in sentences {
         document.push(sentence).expect("room");

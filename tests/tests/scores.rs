@@ -179,7 +179,7 @@ fn any_candidates() -> impl Strategy<Value = usize> {
     ]
 }
 
-fn levels(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<u16> {
+fn levels(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<u8> {
     let mut document = Small::new(pack).expect("candidates");
     for sentence in sentences {
         document.push(sentence).expect("room");
@@ -194,7 +194,7 @@ fn insertions_and_removals<T: Clone>(document: &[T], pool: &[T]) -> Vec<Vec<T>> 
 
 /// Checks the steps that the proof makes of one sentence more: in unit step i the sums with a score of
 /// at least i rise by one, and all levels move the same way, by at most one.
-fn check_unit_steps(sums: &[u64], scores: &[u8], largest: u8) -> Result<Vec<u16>, TestCaseError> {
+fn check_unit_steps(sums: &[u64], scores: &[u8], largest: u8) -> Result<Vec<u8>, TestCaseError> {
     let mut before = capped_levels(sums);
     for step in 1..=u64::from(largest) {
         let raised = sums.iter().zip(scores);
@@ -410,7 +410,7 @@ const LARGEST: [u8; 6] = [1, 2, 5, 8, 16, 255];
 struct Laws {
     rule: Rule,
     ratio: Ratio,
-    known: HashMap<Vec<u16>, Law>,
+    known: HashMap<Vec<u8>, Law>,
 }
 
 impl Laws {
@@ -419,7 +419,7 @@ impl Laws {
         Self { rule, ratio, known }
     }
 
-    fn of(&mut self, levels: &[u16]) -> Law {
+    fn of(&mut self, levels: &[u8]) -> Law {
         let known = self.known.entry(levels.to_vec());
         known
             .or_insert_with_key(|levels| law(levels, self.rule, self.ratio))
@@ -445,7 +445,7 @@ impl Claim {
     fn violations(
         &self,
         laws: &mut Laws,
-        levels: &dyn Fn(&[usize]) -> Vec<u16>,
+        levels: &dyn Fn(&[usize]) -> Vec<u8>,
         document: &[usize],
         pool: &[usize],
     ) -> usize {
@@ -492,7 +492,7 @@ fn table(rng: &mut PublicRng, candidates: usize, largest: u8) -> Vec<Vec<u8>> {
 }
 
 /// The levels that the code gives documents over a table of scores.
-fn documents_over(parts: &ScoreParts) -> impl Fn(&[usize]) -> Vec<u16> {
+fn documents_over(parts: &ScoreParts) -> impl Fn(&[usize]) -> Vec<u8> {
     let (parts, bytes) = (parts.clone(), parts.to_pack());
     move |kinds| {
         let sentences: SentenceList = kinds.iter().map(|kind| parts.one_hot(*kind)).collect();
@@ -720,13 +720,13 @@ fn shares_below_a_micro_unit_cost_next_to_nothing() {
     let stated = exp(1, 1 << 60);
     for rule in RULES {
         for m in 1..=6 {
-            let mut lists: Vec<Vec<u16>> = vec![vec![0; m]];
+            let mut lists: Vec<Vec<u8>> = vec![vec![0; m]];
             for c in 0..m {
                 lists.push((0..m).map(|r| if r == c { 0 } else { 159 }).collect());
                 lists.push((0..m).map(|r| if r == c { 1 } else { 0 }).collect());
             }
             for _ in 0..4 {
-                lists.push((0..m).map(|_| below(&mut rng, 160) as u16).collect());
+                lists.push((0..m).map(|_| below(&mut rng, 160) as u8).collect());
             }
             let laws: Vec<Law> = lists
                 .iter()

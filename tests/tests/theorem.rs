@@ -36,7 +36,7 @@ fn ratio(micro: u32) -> Ratio {
 struct Laws<'a> {
     rule: Rule,
     weights: &'a dyn Fn(usize) -> Vec<u128>,
-    known: HashMap<Vec<u16>, Law>,
+    known: HashMap<Vec<u8>, Law>,
 }
 
 impl<'a> Laws<'a> {
@@ -48,12 +48,12 @@ impl<'a> Laws<'a> {
         }
     }
 
-    fn of(&mut self, levels: &[u16]) -> Law {
+    fn of(&mut self, levels: &[u8]) -> Law {
         let best = *levels.iter().min().expect("a level");
         // Stable: candidates of one level keep their order, and so their rank.
         let mut order: Vec<usize> = (0..levels.len()).collect();
         order.sort_by_key(|r| levels[*r]);
-        let sorted: Vec<u16> = order.iter().map(|r| levels[*r] - best).collect();
+        let sorted: Vec<u8> = order.iter().map(|r| levels[*r] - best).collect();
         let worst = usize::from(*sorted.last().expect("a level"));
         let known = self.known.entry(sorted).or_insert_with_key(|sorted| {
             law_of_weights(sorted, self.rule, &(self.weights)(worst + 1))
@@ -70,16 +70,16 @@ impl<'a> Laws<'a> {
 }
 
 /// All ways to move each level by one of `steps`, levels kept at 0 or above.
-fn neighbours(levels: &[u16], steps: &[i32]) -> Vec<Vec<u16>> {
+fn neighbours(levels: &[u8], steps: &[i32]) -> Vec<Vec<u8>> {
     let mut all = vec![vec![]];
     for level in levels {
         all = all
             .into_iter()
-            .flat_map(|start: Vec<u16>| {
+            .flat_map(|start: Vec<u8>| {
                 let moved = steps.iter().map(|step| i32::from(*level) + step);
                 moved.filter(|l| *l >= 0).map(move |l| {
                     let mut next = start.clone();
-                    next.push(l as u16);
+                    next.push(l as u8);
                     next
                 })
             })
@@ -96,7 +96,7 @@ struct Findings {
 }
 
 /// Compares the laws of `levels` and of all its neighbours with e^(claimed ε).
-fn check(laws: &mut Laws<'_>, levels: &[u16], claimed_micro: u32, found: &mut Findings) {
+fn check(laws: &mut Laws<'_>, levels: &[u8], claimed_micro: u32, found: &mut Findings) {
     let whole: Bounds = exp(claimed_micro.into(), MICRO);
     let half: Bounds = exp(claimed_micro.into(), 2 * MICRO);
     let base = laws.of(levels);
@@ -116,7 +116,7 @@ fn check(laws: &mut Laws<'_>, levels: &[u16], claimed_micro: u32, found: &mut Fi
 }
 
 /// Instances at which the bounds are nearly attained, and a few random ones.
-fn instances(rng: &mut PublicRng, random: usize) -> Vec<Vec<u16>> {
+fn instances(rng: &mut PublicRng, random: usize) -> Vec<Vec<u8>> {
     let mut all = vec![
         vec![3],
         vec![0, 0],
@@ -124,15 +124,15 @@ fn instances(rng: &mut PublicRng, random: usize) -> Vec<Vec<u16>> {
         vec![5, 0, 5],
         vec![1, 0, 0, 0, 0],
         vec![0, 1, 1, 1, 1],
-        vec![0, 300],
-        vec![0, 400, 7],
+        vec![0, 200],
+        vec![0, 250, 7],
         vec![1; 7],
         vec![1, 1, 1, 2, 2, 2, 9],
     ];
     for _ in 0..random {
         let m = 1 + below(rng, 6);
         let range = [1, 2, 4, 40][(rng.next_u32() % 4) as usize];
-        all.push((0..m).map(|_| below(rng, range) as u16).collect());
+        all.push((0..m).map(|_| below(rng, range) as u8).collect());
     }
     all
 }
@@ -168,7 +168,7 @@ fn the_bounds_are_nearly_attained() {
     for (micro, levels) in [
         (10_000_000, vec![0, 5]),
         (1_000_000, vec![0, 40, 40]),
-        (100_000, vec![0, 400]),
+        (100_000, vec![0, 250]),
     ] {
         for rule in RULES {
             let weights = |n: usize| ratio(micro).weights(rule).take(n).collect();

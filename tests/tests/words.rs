@@ -61,9 +61,9 @@ fn unit(parts: &LexiconParts) -> i32 {
 }
 
 /// The largest level ℓ with ℓ·2^unit ≤ √squared.
-fn naive_level(squared: u64, unit: i32) -> u16 {
+fn naive_level(squared: u64, unit: i32) -> u8 {
     let reached = |level: &u128| (level * level) << (2 * unit + 40) <= u128::from(squared) << 40;
-    (0..).take_while(reached).last().expect("0 is reached") as u16
+    (0..).take_while(reached).last().expect("0 is reached") as u8
 }
 
 /// The least s with s·2^unit ≥ √squared.
@@ -72,7 +72,7 @@ fn steps(squared: u64, unit: i32) -> i32 {
     (0..).find(enough).expect("enough steps") as i32
 }
 
-fn levels_of(vocabulary: &Vocabulary<'_>, word: u32) -> Vec<u16> {
+fn levels_of(vocabulary: &Vocabulary<'_>, word: u32) -> Vec<u8> {
     let mut levels = Vec::new();
     vocabulary
         .levels(word)
@@ -261,7 +261,7 @@ proptest! {
         with(&parts, |vocabulary| {
             prop_assert_eq!(vocabulary.unit_exponent(), unit + parts.exponent + 8);
             let n = vocabulary.n_words();
-            let all: Vec<Vec<u16>> = (0..n).map(|x| levels_of(vocabulary, x)).collect();
+            let all: Vec<Vec<u8>> = (0..n).map(|x| levels_of(vocabulary, x)).collect();
             for (x, levels) in (0..n).zip(&all) {
                 for (w, level) in (0..n).zip(levels) {
                     let squared = squared(&parts.vectors[x as usize], &parts.vectors[w as usize]);
@@ -392,7 +392,7 @@ fn drawing_is_selecting_from_the_levels() {
                     .vectors
                     .iter()
                     .map(|v| squared(v, &parts.vectors[word as usize]));
-                let levels: Vec<u16> = distances.map(|s| naive_level(s, unit)).collect();
+                let levels: Vec<u8> = distances.map(|s| naive_level(s, unit)).collect();
                 let levels = SliceLevels {
                     levels: &levels,
                     bound: LEVELS,

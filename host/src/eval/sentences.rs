@@ -273,7 +273,7 @@ impl Selection {
     pub(super) fn with_levels<T: Send>(
         &self,
         documents: &DocumentVectors,
-        look: impl Fn(usize, Vec<u16>) -> Result<T> + Sync,
+        look: impl Fn(usize, Vec<u8>) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         let pack = Pack::parse(&self.pack).map_err(Error::PackBytes)?;
         let progress = Progress::new("releasing documents", documents.len() as u64);
@@ -296,7 +296,7 @@ impl Selection {
     }
 
     /// Draws a candidate.
-    fn draw(&self, levels: &[u16], epsilon: Epsilon, rng: &mut PublicRng) -> Result<usize> {
+    fn draw(&self, levels: &[u8], epsilon: Epsilon, rng: &mut PublicRng) -> Result<usize> {
         let worst = levels.iter().copied().max().unwrap_or(0);
         let levels = SliceLevels {
             levels,
@@ -328,7 +328,7 @@ impl Selection {
                 let candidate = self.draw(&levels, *epsilon, &mut draw.rng(number))?;
                 Ok(levels[candidate])
             });
-            let drawn = drawn.collect::<Result<Vec<u16>>>()?;
+            let drawn = drawn.collect::<Result<Vec<u8>>>()?;
             let mut all = Vec::new();
             levels.iter().for_each(|level| count(&mut all, *level, 1));
             Ok((all, drawn))
@@ -378,7 +378,7 @@ impl Selection {
             .iter()
             .map(|epsilon| {
                 let ratio = self.ratio(*epsilon);
-                let law = |levels: &Vec<u16>| Law::new(levels.clone(), ratio, self.rule);
+                let law = |levels: &Vec<u8>| Law::new(levels.clone(), ratio, self.rule);
                 let losses = pairs.par_iter().map(|(a, b)| law(a).loss(&law(b)));
                 Loss {
                     epsilon: *epsilon,
@@ -391,7 +391,7 @@ impl Selection {
 }
 
 /// Counts `n` more at a level.
-fn count(counts: &mut Vec<u64>, level: u16, n: u64) {
+fn count(counts: &mut Vec<u64>, level: u8, n: u64) {
     let level = usize::from(level);
     if counts.len() <= level {
         counts.resize(level + 1, 0);
@@ -400,7 +400,7 @@ fn count(counts: &mut Vec<u64>, level: u16, n: u64) {
 }
 
 /// The levels of the document with these sentences, of which the first [`MAX_SENTENCES`] count.
-fn levels(document: &mut HostDocument<'_>, rows: &[f32], dimension: usize) -> Result<Vec<u16>> {
+fn levels(document: &mut HostDocument<'_>, rows: &[f32], dimension: usize) -> Result<Vec<u8>> {
     document.clear();
     for row in rows.chunks_exact(dimension).take(MAX_SENTENCES) {
         document.push(row).map_err(Error::Document)?;

@@ -14,8 +14,6 @@ public final class Document implements AutoCloseable {
     /** The most sentences in a document. */
     public static final int MAX_SENTENCES = 128;
 
-    private static final int ENTROPY_BYTES = 32;
-
     /** Whose bytes the document reads: held as long as the document is. */
     private final Pack pack;
 
@@ -109,7 +107,7 @@ public final class Document implements AutoCloseable {
      */
     public synchronized Release release(Grant grant, Rule rule) {
         ByteBuffer document = open();
-        byte[] entropy = Native.entropy(ENTROPY_BYTES);
+        byte[] entropy = Native.entropy();
         byte[] release = new byte[Release.BYTES];
         try {
             synchronized (grant) {

@@ -25,7 +25,6 @@ import java.util.Set;
 public final class Ledger implements AutoCloseable {
     private static final int IMAGE_BYTES = 128;
     private static final int RECORD_BYTES = 64;
-    private static final int ENTROPY_BYTES = 16;
 
     /** Files of open ledgers: to open one again, and close it, would drop the lock on POSIX systems. */
     private static final Set<Path> OPEN = new HashSet<>();
@@ -38,7 +37,7 @@ public final class Ledger implements AutoCloseable {
         this.file = file;
         this.channel = channel;
         memory = ByteBuffer.allocateDirect(Native.ledgerMemory());
-        Native.check(Native.ledgerInit(memory, stored()));
+        Native.check(Native.ledgerInit(memory, stored(), Native.entropy()));
     }
 
     /**
@@ -100,9 +99,8 @@ public final class Ledger implements AutoCloseable {
     }
 
     private static void create(Path file, long budgetMicro) throws IOException {
-        byte[] entropy = Native.entropy(ENTROPY_BYTES);
         byte[] image = new byte[IMAGE_BYTES];
-        Native.check(Native.ledgerCreate(budgetMicro, entropy, image));
+        Native.check(Native.ledgerCreate(budgetMicro, Native.entropy(), image));
         // The move below replaces what is there, and could replace a ledger that another program spent from.
         try (FileChannel creating = FileChannel.open(
                 file.resolveSibling(file.getFileName() + ".lock"),

@@ -34,9 +34,9 @@ final class Native {
         }
     }
 
-    /** Secret bytes; who takes them wipes them. */
-    static byte[] entropy(int count) {
-        byte[] entropy = new byte[count];
+    /** As many secret bytes as a call takes at most; who takes them wipes them if they must stay secret. */
+    static byte[] entropy() {
+        byte[] entropy = new byte[32];
         RANDOM.nextBytes(entropy);
         return entropy;
     }
@@ -73,7 +73,7 @@ final class Native {
 
     static native int ledgerMemory();
 
-    static native int ledgerInit(ByteBuffer memory, byte[] image);
+    static native int ledgerInit(ByteBuffer memory, byte[] image, byte[] entropy);
 
     static native int ledgerRemaining(ByteBuffer ledger, long window, long[] outMicro);
 

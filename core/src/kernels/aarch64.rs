@@ -1,0 +1,127 @@
+//! Kernels for aarch64, where NEON is always there: compilers vectorise the portable ones, so what is here
+//! is what they do not find.
+
+use core::arch::aarch64::*;
+
+use zerocopy::little_endian::{I16, I32};
+use zerocopy::transmute;
+
+use super::portable;
+use crate::pack::format::BOUNDARIES;
+
+#[target_feature(enable = "neon")]
+pub(super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
+    let (chunks, rest) = coordinates.as_chunks::<8>();
+    let (fixed, fixed_rest) = fixed
+        .split_at_mut_checked(chunks.len() * 8)
+        .unwrap_or_default();
+    for (fixed, chunk) in fixed.as_chunks_mut::<8>().0.iter_mut().zip(chunks) {
+        let [low, high]: [float32x4_t; 2] = transmute!(*chunk);
+        let low = vmovn_s32(round(low, scale));
+        *fixed = transmute!(vmovn_high_s32(low, round(high, scale)));
+    }
+    portable::to_fixed(rest, scale, fixed_rest);
+}
+
+/// The nearest integers to `x · scale`, ties to even, within ±32767, 0 where x is not finite.
+#[target_feature(enable = "neon")]
+fn round(x: float32x4_t, scale: f32) -> int32x4_t {
+    let exponent = vdupq_n_u32(0x7f80_0000);
+    let bits = vreinterpretq_u32_f32(x);
+    let special = vceqq_u32(vandq_u32(bits, exponent), exponent);
+    let finite = vreinterpretq_f32_u32(vbicq_u32(bits, special));
+    let nearest = vcvtnq_s32_f32(vmulq_n_f32(finite, scale));
+    vmaxq_s32(
+        vminq_s32(nearest, vdupq_n_s32(32_767)),
+        vdupq_n_s32(-32_767),
+    )
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn add_products(
+    matrix: &[I16],
+    width: usize,
+    start: usize,
+    x: &[i16],
+    sums: &mut [i64],
+) {
+    let length = x.len();
+    let (x, x_rest) = x.as_chunks::<8>();
+    for (sum, row) in sums.iter_mut().zip(matrix.chunks_exact(width.max(1))) {
+        let row = row.get(start..start + length).unwrap_or_default();
+        let (row, rest) = row.as_chunks::<8>();
+        let mut total = vdupq_n_s64(0);
+        for (w, x) in row.iter().zip(x) {
+            let w: int16x8_t = transmute!(*w);
+            let x: int16x8_t = transmute!(*x);
+            total = vpadalq_s32(total, vmull_s16(vget_low_s16(w), vget_low_s16(x)));
+            total = vpadalq_s32(total, vmull_high_s16(w, x));
+        }
+        *sum += vaddvq_s64(total) + portable::dot(rest, x_rest);
+    }
+}
+
+/// `tbl` looks up 64 entries and gives 0 beyond them, `tbx` leaves what is there.
+#[target_feature(enable = "neon")]
+pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sentences: u8) {
+    let [first, second, third, fourth]: [uint8x16x4_t; 4] =
+        transmute!(portable::table(at_least, sentences));
+    let (chunks, rest) = codes.as_chunks::<16>();
+    let (depth_chunks, depth_rest) = depths
+        .split_at_mut_checked(chunks.len() * 16)
+        .unwrap_or_default();
+    let sixty_four = vdupq_n_u8(64);
+    for (depths, codes) in depth_chunks.as_chunks_mut::<16>().0.iter_mut().zip(chunks) {
+        let mut index: uint8x16_t = transmute!(*codes);
+        let mut found = vqtbl4q_u8(first, index);
+        for table in [second, third, fourth] {
+            index = vsubq_u8(index, sixty_four);
+            found = vqtbx4q_u8(found, table, index);
+        }
+        *depths = transmute!(vminq_u8(transmute!(*depths), found));
+    }
+    portable::lower(depth_rest, rest, at_least, sentences);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
+    let rows = matrix.chunks_exact(x.len().max(1));
+    let (x, x_rest) = x.as_chunks::<8>();
+    for (product, row) in products.iter_mut().zip(rows) {
+        let (row, rest) = row.as_chunks::<8>();
+        // |products| < 2^22, and 2^8 of them a lane: no overflow.
+        let mut total = vdupq_n_s32(0);
+        for (w, x) in row.iter().zip(x) {
+            let w: int16x8_t = vmovl_s8(transmute!(*w));
+            let x: int16x8_t = transmute!(*x);
+            total = vmlal_s16(total, vget_low_s16(w), vget_low_s16(x));
+            total = vmlal_high_s16(total, w, x);
+        }
+        *product = vaddlvq_s32(total) + portable::dot_bytes(rest, x_rest);
+    }
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
+    portable::reached(boundaries, input)
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn count(
+    sums: &[i64],
+    shift: u32,
+    boundaries: &[[I32; BOUNDARIES]],
+    rows: &mut [[u8; 256]],
+) {
+    portable::count(sums, shift, boundaries, rows);
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
+    portable::count_equal(levels, level)
+}
+
+#[target_feature(enable = "neon")]
+pub(super) fn scores(outputs: &[i64], thresholds: &[I32], norm: i64, scores: &mut [u64]) {
+    portable::scores(outputs, thresholds, norm, scores);
+}

@@ -1,0 +1,296 @@
+//! The loops over many candidates or coordinates, for the vector units that processors have.
+//!
+//! Each loop exists once as portable code, which is the reference, and again where a processor has an
+//! instruction that compilers do not find. A [`Backend`] is one set of them. All give the same bits, so which
+//! one runs shows in time only. None has an address, a branch or a number of steps that depends on private
+//! data.
+//!
+//! | backend | for | counts candidates by |
+//! | --- | --- | --- |
+//! | `avx512` | x86-64 with AVX-512 BW, VBMI and VNNI | `vpermi2b`, 64 at a time |
+//! | `avx2` | x86-64 with AVX2 | `vpshufb`, 32 at a time |
+//! | `neon` | aarch64 | `tbl`, 16 at a time |
+//! | `portable` | every processor | a look-up of a public code |
+//!
+//! [`Backend::best`] asks the processor where the operating system of the target leaves it to programs to
+//! choose (x86-64, also without `std`), and is fixed by the target elsewhere. A program that is built with
+//! `--cfg undertone_backend="portable"` has the portable one only.
+
+// Unsafe code is allowed in this module alone: calls of functions that need an instruction set.
+#![allow(unsafe_code)]
+
+mod portable;
+#[cfg(test)]
+mod tests;
+
+#[cfg(all(
+    target_arch = "aarch64",
+    target_feature = "neon",
+    target_endian = "little",
+    not(undertone_backend = "portable")
+))]
+mod aarch64;
+#[cfg(all(
+    target_arch = "x86_64",
+    // Not so where floats are emulated, as in kernels of operating systems.
+    target_feature = "sse2",
+    not(undertone_backend = "portable")
+))]
+mod x86;
+
+use core::fmt;
+
+use zerocopy::little_endian::{I16, I32};
+use zeroize::Zeroize;
+
+use crate::pack::format::{BOUNDARIES, MAX_WIDTH};
+
+/// The most coordinates that a kernel takes at a time.
+pub(crate) const WIDTH: usize = MAX_WIDTH as usize;
+
+/// The most candidates that a kernel takes at a time. Small processors have little stack; large ones look up
+/// a table sooner than they set it up.
+pub(crate) const BLOCK: usize = if usize::BITS >= 64 { 4096 } else { 1024 };
+
+/// A set of kernels that this processor has the instructions for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backend(Kind);
+
+/// Made only if the processor has what it needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    #[cfg(all(
+        target_arch = "x86_64",
+        target_feature = "sse2",
+        not(undertone_backend = "portable")
+    ))]
+    Avx512,
+    #[cfg(all(
+        target_arch = "x86_64",
+        target_feature = "sse2",
+        not(undertone_backend = "portable")
+    ))]
+    Avx2,
+    #[cfg(all(
+        target_arch = "aarch64",
+        target_feature = "neon",
+        target_endian = "little",
+        not(undertone_backend = "portable")
+    ))]
+    Neon,
+    Portable,
+}
+
+/// Calls a kernel of the backend.
+macro_rules! run {
+    ($backend:expr, $kernel:ident($($argument:expr),*)) => {
+        match $backend.0 {
+            #[cfg(all(
+                target_arch = "x86_64",
+                target_feature = "sse2",
+                not(undertone_backend = "portable")
+            ))]
+            // SAFETY: this kind is made only after the processor said that it has the instructions.
+            Kind::Avx512 => unsafe { x86::avx512::$kernel($($argument),*) },
+            #[cfg(all(
+                target_arch = "x86_64",
+                target_feature = "sse2",
+                not(undertone_backend = "portable")
+            ))]
+            // SAFETY: as above.
+            Kind::Avx2 => unsafe { x86::avx2::$kernel($($argument),*) },
+            #[cfg(all(
+                target_arch = "aarch64",
+                target_feature = "neon",
+                target_endian = "little",
+                not(undertone_backend = "portable")
+            ))]
+            // SAFETY: this kind is compiled in only for targets that have the instructions.
+            Kind::Neon => unsafe { aarch64::$kernel($($argument),*) },
+            Kind::Portable => portable::$kernel($($argument),*),
+        }
+    };
+}
+
+impl Backend {
+    /// The plain one, which every processor has.
+    pub const PORTABLE: Self = Self(Kind::Portable);
+
+    /// The backends of this processor, the best first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        let kinds = [
+            #[cfg(all(
+                target_arch = "x86_64",
+                target_feature = "sse2",
+                not(undertone_backend = "portable")
+            ))]
+            x86::has_avx512().then_some(Kind::Avx512),
+            #[cfg(all(
+                target_arch = "x86_64",
+                target_feature = "sse2",
+                not(undertone_backend = "portable")
+            ))]
+            x86::has_avx2().then_some(Kind::Avx2),
+            #[cfg(all(
+                target_arch = "aarch64",
+                target_feature = "neon",
+                target_endian = "little",
+                not(undertone_backend = "portable")
+            ))]
+            Some(Kind::Neon),
+            Some(Kind::Portable),
+        ];
+        kinds.into_iter().flatten().map(Self)
+    }
+
+    /// The fastest backend of this processor: what everything uses unless told otherwise.
+    pub fn best() -> Self {
+        Self::available().next().unwrap_or(Self::PORTABLE)
+    }
+
+    /// The backend with this name, if the processor has it.
+    ///
+    /// # Errors
+    /// [`BackendUnavailable`] if it has not, or if there is none of this name. Never another one instead.
+    pub fn named(name: &str) -> Result<Self, BackendUnavailable> {
+        Self::available()
+            .find(|backend| backend.name() == name)
+            .ok_or(BackendUnavailable)
+    }
+
+    /// `avx512`, `avx2`, `neon` or `portable`.
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            #[cfg(all(
+                target_arch = "x86_64",
+                target_feature = "sse2",
+                not(undertone_backend = "portable")
+            ))]
+            Kind::Avx512 => "avx512",
+            #[cfg(all(
+                target_arch = "x86_64",
+                target_feature = "sse2",
+                not(undertone_backend = "portable")
+            ))]
+            Kind::Avx2 => "avx2",
+            #[cfg(all(
+                target_arch = "aarch64",
+                target_feature = "neon",
+                target_endian = "little",
+                not(undertone_backend = "portable")
+            ))]
+            Kind::Neon => "neon",
+            Kind::Portable => "portable",
+        }
+    }
+}
+
+/// This processor, or this build, has no backend of that name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackendUnavailable;
+
+impl fmt::Display for BackendUnavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this processor has no such backend; it has")?;
+        for backend in Backend::available() {
+            write!(f, " {}", backend.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for BackendUnavailable {}
+
+impl Backend {
+    /// The nearest integers to `coordinates · scale`, ties to even, clamped to ±32767; 0 for what is not
+    /// finite. `scale` is a power of two.
+    #[inline]
+    pub(crate) fn to_fixed(self, coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
+        let length = coordinates.len().min(fixed.len());
+        let coordinates = coordinates.get(..length).unwrap_or_default();
+        run!(self, to_fixed(coordinates, scale, fixed));
+    }
+
+    /// Adds the products of up to [`WIDTH`] coordinates, the one at `start` and those behind it, with each row
+    /// of a matrix whose rows have `width` entries. Coordinates beyond the rows count for nothing; none is
+    /// −32768.
+    #[inline]
+    pub(crate) fn add_products(
+        self,
+        matrix: &[I16],
+        width: usize,
+        start: usize,
+        x: &[i16],
+        sums: &mut [i64],
+    ) {
+        let length = x.len().min(WIDTH).min(width.saturating_sub(start));
+        let x = x.get(..length).unwrap_or_default();
+        let rows = sums.len().min(matrix.len() / width.max(1));
+        let sums = sums.get_mut(..rows).unwrap_or_default();
+        run!(self, add_products(matrix, width, start, x, sums));
+    }
+
+    /// How many boundaries are `input` or less.
+    #[inline]
+    pub(crate) fn reached(self, boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
+        run!(self, reached(boundaries, input))
+    }
+
+    /// Adds a sentence to a document's state, of a row of 256 counts for each direction. Its code on a
+    /// direction is the number of boundaries that are `sum` or less, once shifted right; the counts of 0 to
+    /// that code rise by 1, up to 255.
+    #[inline]
+    pub(crate) fn count(
+        self,
+        sums: &[i64],
+        shift: u32,
+        boundaries: &[I32],
+        rows: &mut [[u8; 256]],
+    ) {
+        run!(self, count(sums, shift, boundaries.as_chunks().0, rows));
+    }
+
+    /// Lowers each of up to [`BLOCK`] depths to min(h, k − h), with k the number of sentences and h how many
+    /// of them are at or above the candidate's code.
+    #[inline]
+    pub(crate) fn lower(
+        self,
+        depths: &mut [u8],
+        codes: &[u8],
+        at_least: &[u8; 256],
+        sentences: u8,
+    ) {
+        let both = depths.len().min(codes.len());
+        let depths = depths.get_mut(..both).unwrap_or_default();
+        let codes = codes.get(..both).unwrap_or_default();
+        run!(self, lower(depths, codes, at_least, sentences));
+    }
+
+    /// How many of the levels are this one.
+    #[inline]
+    pub(crate) fn count_equal(self, levels: &[u8], level: u8) -> u32 {
+        run!(self, count_equal(levels, level))
+    }
+
+    /// The products of up to [`WIDTH`] coordinates with each row of a matrix of rows as long. No coordinate
+    /// is −32768.
+    #[inline]
+    pub(crate) fn products(self, matrix: &[i8], x: &[i16], products: &mut [i64]) {
+        let x = x.get(..x.len().min(WIDTH)).unwrap_or_default();
+        let rows = products.len().min(matrix.len() / x.len().max(1));
+        let products = products.get_mut(..rows).unwrap_or_default();
+        run!(self, products(matrix, x, products));
+    }
+
+    /// How many of the thresholds, each times `norm`, each output reaches.
+    #[inline]
+    pub(crate) fn scores(self, outputs: &[i64], thresholds: &[I32], norm: i64, scores: &mut [u64]) {
+        run!(self, scores(outputs, thresholds, norm, scores));
+    }
+}
+
+/// Wipes private numbers as fast as memory is filled; [`Zeroize`] stores them one by one.
+pub(crate) fn wipe<T: Copy + Default + Zeroize>(numbers: &mut [T]) {
+    numbers.fill(T::default());
+    zeroize::optimization_barrier(numbers);
+}

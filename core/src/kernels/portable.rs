@@ -1,0 +1,154 @@
+//! The kernels in plain code: the reference for all others, and what compilers vectorise within the functions
+//! of other backends, for which each is inlined there.
+
+use zerocopy::little_endian::{I16, I32};
+
+use super::{WIDTH, wipe};
+use crate::fixed::to_fixed as one_to_fixed;
+use crate::pack::bucket_input;
+use crate::pack::format::BOUNDARIES;
+
+#[inline(always)]
+pub(super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
+    for (fixed, coordinate) in fixed.iter_mut().zip(coordinates) {
+        *fixed = one_to_fixed(*coordinate, scale);
+    }
+}
+
+#[inline(always)]
+pub(super) fn add_products(
+    matrix: &[I16],
+    width: usize,
+    start: usize,
+    x: &[i16],
+    sums: &mut [i64],
+) {
+    let end = start + x.len();
+    for (sum, row) in sums.iter_mut().zip(matrix.chunks_exact(width.max(1))) {
+        *sum += dot(row.get(start..end).unwrap_or_default(), x);
+    }
+}
+
+/// |products| < 2^30 and at most 2^12 of them: no overflow.
+#[inline(always)]
+pub(super) fn dot(weights: &[I16], x: &[i16]) -> i64 {
+    weights
+        .iter()
+        .zip(x)
+        .map(|(w, x)| i64::from(w.get()) * i64::from(*x))
+        .sum()
+}
+
+#[inline(always)]
+pub(super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
+    boundaries
+        .iter()
+        .map(|boundary| i32::from(boundary.get() <= input))
+        .sum::<i32>() as u8
+}
+
+#[inline(always)]
+pub(super) fn count(
+    sums: &[i64],
+    shift: u32,
+    boundaries: &[[I32; BOUNDARIES]],
+    rows: &mut [[u8; 256]],
+) {
+    for ((sum, boundaries), counts) in sums.iter().zip(boundaries).zip(rows) {
+        count_up_to(counts, reached(boundaries, bucket_input(*sum, shift)));
+    }
+}
+
+/// 0 to 255.
+#[expect(clippy::indexing_slicing, reason = "done by the compiler")]
+const CODES: [u8; 256] = {
+    let mut codes = [0; 256];
+    let mut code = 0;
+    while code < 256 {
+        codes[code] = code as u8;
+        code += 1;
+    }
+    codes
+};
+
+#[inline(always)]
+pub(super) fn count_up_to(counts: &mut [u8; 256], code: u8) {
+    // All 256 counts are touched, so no address depends on the code.
+    for (count, at) in counts.iter_mut().zip(&CODES) {
+        *count = count.saturating_add(u8::from(*at <= code));
+    }
+}
+
+#[inline(always)]
+pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sentences: u8) {
+    let mut table = table(at_least, sentences);
+    for (depth, code) in depths.iter_mut().zip(codes) {
+        // The codes of candidates are public.
+        let here = table.get(usize::from(*code)).copied().unwrap_or(0);
+        *depth = (*depth).min(here);
+    }
+    wipe(&mut table);
+}
+
+/// min(h, k − h) for each code.
+#[inline(always)]
+pub(super) fn table(at_least: &[u8; 256], sentences: u8) -> [u8; 256] {
+    let mut table = [0; 256];
+    for (depth, above) in table.iter_mut().zip(at_least) {
+        *depth = (*above).min(sentences.saturating_sub(*above));
+    }
+    table
+}
+
+#[inline(always)]
+pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
+    let (chunks, rest) = levels.as_chunks::<64>();
+    let mut total: u32 = rest.iter().map(|other| u32::from(*other == level)).sum();
+    // So many that a byte can count.
+    for chunks in chunks.chunks(255) {
+        let mut counts = [0u8; 64];
+        for chunk in chunks {
+            for (count, other) in counts.iter_mut().zip(chunk) {
+                *count = count.wrapping_add(u8::from(*other == level));
+            }
+        }
+        total += counts.iter().map(|count| u32::from(*count)).sum::<u32>();
+    }
+    total
+}
+
+#[inline(always)]
+pub(super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
+    let rows = matrix.chunks_exact(x.len().max(1));
+    for (product, row) in products.iter_mut().zip(rows) {
+        *product = dot_bytes(row, x);
+    }
+}
+
+/// |products| < 2^22 and at most 2^10 of them.
+#[inline(always)]
+pub(super) fn dot_bytes(weights: &[i8], x: &[i16]) -> i64 {
+    // Half of them fit 32 bits together.
+    const { assert!(WIDTH / 2 * 128 * 32_767 <= i32::MAX as usize) };
+    weights
+        .chunks(WIDTH / 2)
+        .zip(x.chunks(WIDTH / 2))
+        .map(|(weights, x)| {
+            let products = weights.iter().zip(x);
+            let products = products.map(|(w, x)| i32::from(*w).wrapping_mul((*x).into()));
+            i64::from(products.fold(0, i32::wrapping_add))
+        })
+        .sum()
+}
+
+#[inline(always)]
+pub(super) fn scores(outputs: &[i64], thresholds: &[I32], norm: i64, scores: &mut [u64]) {
+    scores.fill(0);
+    for threshold in thresholds {
+        // |threshold·norm| < 2^31 · 2^20: no overflow.
+        let least = i64::from(threshold.get()).wrapping_mul(norm);
+        for (score, output) in scores.iter_mut().zip(outputs) {
+            *score = score.wrapping_add(u64::from(least <= *output));
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Every backend of this processor against the portable one, to the bit.
+
+use std::vec;
+use std::vec::Vec;
+
+use rand_core::Rng;
+use zerocopy::little_endian::{I16, I32};
+
+use super::{BLOCK, Backend, BackendUnavailable, WIDTH, portable};
+use crate::pack::format::BOUNDARIES;
+use crate::rng::PublicRng;
+
+/// Lengths around those of vectors, and the limits.
+const LENGTHS: [usize; 22] = [
+    0, 1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 300, 768, 1000, WIDTH,
+];
+
+fn others() -> impl Iterator<Item = Backend> {
+    let others = Backend::available().filter(|backend| *backend != Backend::PORTABLE);
+    others.inspect(|backend| std::println!("{}", backend.name()))
+}
+
+fn bytes(rng: &mut PublicRng, len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    rng.fill_bytes(&mut bytes);
+    bytes
+}
+
+/// Random, or the largest and smallest numbers there are, or all the same.
+fn weights(rng: &mut PublicRng, len: usize) -> Vec<i16> {
+    let extremes = [i16::MIN, i16::MAX, -1, 0, 1, i16::MIN + 1];
+    let kind = rng.next_u32() % 4;
+    let one = extremes[rng.next_u32() as usize % extremes.len()];
+    let number = |_| match kind {
+        0 => one,
+        1 => extremes[rng.next_u32() as usize % extremes.len()],
+        _ => rng.next_u32() as i16,
+    };
+    (0..len).map(number).collect()
+}
+
+/// As [`weights`], within what [`Backend::to_fixed`] gives.
+fn coordinates(rng: &mut PublicRng, len: usize) -> Vec<i16> {
+    let numbers = weights(rng, len).into_iter();
+    numbers.map(|x| x.max(-i16::MAX)).collect()
+}
+
+#[test]
+fn names_are_those_of_what_is_there() {
+    let best = Backend::best();
+    assert_eq!(Backend::available().next(), Some(best));
+    assert_eq!(Backend::available().last(), Some(Backend::PORTABLE));
+    for backend in Backend::available() {
+        assert_eq!(Backend::named(backend.name()), Ok(backend));
+    }
+    for name in ["", "avx", "AVX2", "portable ", "neon", "avx2", "avx512"] {
+        let there = Backend::available().any(|backend| backend.name() == name);
+        assert_eq!(Backend::named(name).is_ok(), there, "{name}");
+    }
+    let message = std::format!("{BackendUnavailable}");
+    assert!(message.ends_with(" portable"), "{message}");
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_best_backend_is_what_the_processor_has() {
+    if cfg!(undertone_backend = "portable") {
+        assert_eq!(Backend::best(), Backend::PORTABLE);
+        return;
+    }
+    let vbmi = std::is_x86_feature_detected!("avx512bw")
+        && std::is_x86_feature_detected!("avx512vbmi")
+        && std::is_x86_feature_detected!("avx512vnni");
+    assert_eq!(Backend::named("avx512").is_ok(), vbmi);
+    let avx2 = std::is_x86_feature_detected!("avx2");
+    assert_eq!(Backend::named("avx2").is_ok(), avx2);
+}
+
+#[test]
+fn coordinates_are_the_same() {
+    let mut rng = PublicRng::new(1);
+    for backend in others() {
+        for len in LENGTHS {
+            for exponent in [-24, -3, 0, 1, 14, 24] {
+                let scale = f32::from_bits(((exponent + 127) as u32) << 23);
+                let kind = rng.next_u32() % 3;
+                let number = |i: usize| match kind {
+                    // Any bits: not finite, subnormal, huge.
+                    0 => f32::from_bits(rng.next_u32()),
+                    // Around halves, and around the limit.
+                    1 => (rng.next_u32() % 9) as f32 * 0.25 / scale,
+                    _ => {
+                        let near = [32766.5, 32767.0, 32767.4, 32767.5, 32768.0, 1e30];
+                        let sign = if i.is_multiple_of(2) { 1.0 } else { -1.0 };
+                        sign * near[rng.next_u32() as usize % near.len()] / scale
+                    }
+                };
+                let x: Vec<f32> = (0..len).map(number).collect();
+                // What is behind stays; a buffer that is too short takes what it can.
+                for room in [len, len + 3, len / 2] {
+                    let mut expected = vec![7; room];
+                    portable::to_fixed(&x, scale, &mut expected);
+                    let mut found = vec![7; room];
+                    backend.to_fixed(&x, scale, &mut found);
+                    assert_eq!(found, expected, "{backend:?} {len} {exponent} {x:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn products_with_rows_are_the_same() {
+    let mut rng = PublicRng::new(2);
+    for backend in others() {
+        for width in LENGTHS {
+            for rows in 0..=9 {
+                let matrix = weights(&mut rng, width * rows);
+                let matrix: Vec<I16> = matrix.into_iter().map(I16::new).collect();
+                for (start, len) in [(0, width), (0, width / 2), (width / 3, width), (width, 5)] {
+                    let x = coordinates(&mut rng, len);
+                    let reaching = &x[..len.min(width - start)];
+                    // One sum too many, one too few.
+                    for sums in [rows + 1, rows, rows.saturating_sub(1)] {
+                        let mut expected = vec![-5; sums];
+                        portable::add_products(&matrix, width, start, reaching, &mut expected);
+                        let mut found = vec![-5; sums];
+                        backend.add_products(&matrix, width, start, &x, &mut found);
+                        assert_eq!(found, expected, "{backend:?} {width} {rows} {start} {len}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sums of products at the limits of 32 bits, in each half of a coordinate.
+#[test]
+fn products_do_not_overflow() {
+    for backend in Backend::available() {
+        for w in [i16::MIN, i16::MAX] {
+            for x in [-i16::MAX, i16::MAX, -1, 255, -32_513, 0x7f00] {
+                let matrix = vec![I16::new(w); 5 * WIDTH];
+                let mut sums = [0; 5];
+                backend.add_products(&matrix, WIDTH, 0, &[x; WIDTH], &mut sums);
+                let one = WIDTH as i64 * i64::from(w) * i64::from(x);
+                assert_eq!(sums, [one; 5], "{backend:?} {w} {x}");
+            }
+        }
+        for w in [i8::MIN, i8::MAX] {
+            for x in [-i16::MAX, i16::MAX] {
+                let mut sums = [0; 5];
+                backend.products(&vec![w; 5 * WIDTH], &[x; WIDTH], &mut sums);
+                let one = WIDTH as i64 * i64::from(w) * i64::from(x);
+                assert_eq!(sums, [one; 5], "{backend:?} {w} {x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_bytes_are_the_same() {
+    let mut rng = PublicRng::new(3);
+    for backend in others() {
+        for width in LENGTHS {
+            for rows in 0..=5 {
+                let matrix = weights(&mut rng, width * rows).into_iter();
+                let matrix: Vec<i8> = matrix.map(|w| (w >> 8) as i8).collect();
+                let x = coordinates(&mut rng, width);
+                for room in [rows, rows + 1] {
+                    let mut expected = vec![-5; room];
+                    portable::products(&matrix, &x, &mut expected);
+                    let mut found = vec![-5; room];
+                    backend.products(&matrix, &x, &mut found);
+                    assert_eq!(found, expected, "{backend:?} {width} {rows}");
+                }
+            }
+        }
+    }
+}
+
+/// Boundaries in no order, with ties and the ends of the range.
+#[test]
+fn codes_and_counts_are_the_same() {
+    let mut rng = PublicRng::new(4);
+    for backend in others() {
+        for round in 0..300 {
+            let p = round % 7;
+            let range = [1u32, 3, 1000, u32::MAX][rng.next_u32() as usize % 4];
+            let ends = [i32::MIN, i32::MAX, -1, 0];
+            let number = |rng: &mut PublicRng| match rng.next_u32() % 8 {
+                0 => ends[rng.next_u32() as usize % ends.len()],
+                _ => (rng.next_u32() % range) as i32,
+            };
+            let boundaries: Vec<I32> = (0..p * BOUNDARIES)
+                .map(|_| I32::new(number(&mut rng)))
+                .collect();
+            let shift = rng.next_u32() % 32;
+            let sums: Vec<i64> = (0..p + 1)
+                .map(|_| match rng.next_u32() % 4 {
+                    0 => rng.next_u64() as i64,
+                    1 => [i64::MIN, i64::MAX][rng.next_u32() as usize % 2],
+                    _ => i64::from(number(&mut rng)) << shift,
+                })
+                .collect();
+            let mut expected: Vec<[u8; 256]> = vec![[0; 256]; p];
+            let counts = bytes(&mut rng, 256 * p);
+            for (row, counts) in expected.as_flattened_mut().iter_mut().zip(counts) {
+                // Many that are full.
+                *row = counts.saturating_mul(2);
+            }
+            let mut found = expected.clone();
+            let each = boundaries.as_chunks().0;
+            portable::count(&sums, shift, each, &mut expected);
+            backend.count(&sums, shift, &boundaries, &mut found);
+            assert_eq!(found, expected, "{backend:?}");
+            for (boundaries, sum) in each.iter().zip(&sums) {
+                let input = *sum as i32;
+                assert_eq!(
+                    backend.reached(boundaries, input),
+                    portable::reached(boundaries, input),
+                    "{backend:?} {input}"
+                );
+            }
+        }
+        // All 255 and none.
+        for (boundary, reached) in [(7, 255), (8, 0)] {
+            let boundaries = [I32::new(boundary); BOUNDARIES];
+            assert_eq!(backend.reached(&boundaries, 7), reached);
+        }
+    }
+}
+
+#[test]
+fn depths_are_the_same() {
+    let mut rng = PublicRng::new(5);
+    let lengths = LENGTHS.into_iter().chain([BLOCK - 1, BLOCK]);
+    for backend in others() {
+        for len in lengths.clone() {
+            for sentences in [0, 1, 2, 19, 20, 127, 128, 254, 255] {
+                // Counts of documents, and any counts at all.
+                let mut at_least = [0u8; 256];
+                rng.fill_bytes(&mut at_least);
+                if rng.next_u32().is_multiple_of(2) {
+                    at_least.sort_unstable();
+                    at_least.reverse();
+                    for count in &mut at_least {
+                        *count = (*count).min(sentences);
+                    }
+                }
+                // All codes in turn, or any.
+                let codes = match rng.next_u32() % 2 {
+                    0 => (0..len).map(|i| i as u8).collect(),
+                    _ => bytes(&mut rng, len),
+                };
+                let mut expected = vec![u8::MAX; len + 5];
+                if rng.next_u32().is_multiple_of(2) {
+                    rng.fill_bytes(&mut expected);
+                }
+                let mut found = expected.clone();
+                portable::lower(&mut expected, &codes, &at_least, sentences);
+                backend.lower(&mut found, &codes, &at_least, sentences);
+                assert_eq!(found, expected, "{backend:?} {len} {sentences}");
+            }
+        }
+    }
+}
+
+#[test]
+fn counts_of_levels_are_the_same() {
+    let mut rng = PublicRng::new(6);
+    // Long enough for a byte to overflow if nobody looked.
+    for backend in others() {
+        for len in LENGTHS.into_iter().chain([BLOCK, 64 * 256 + 70, 65_536]) {
+            let range = 1 + rng.next_u32() % 256;
+            let levels: Vec<u8> = (0..len).map(|_| (rng.next_u32() % range) as u8).collect();
+            for levels in [levels, vec![255; len], vec![0; len]] {
+                for level in [0, 1, 64, 254, 255] {
+                    assert_eq!(
+                        backend.count_equal(&levels, level),
+                        levels.iter().filter(|l| **l == level).count() as u32,
+                        "{backend:?} {len} {level}"
+                    );
+                }
+            }
+        }
+        assert_eq!(backend.count_equal(&[3; 1000], 3), 1000);
+    }
+}
+
+#[test]
+fn scores_are_the_same() {
+    let mut rng = PublicRng::new(7);
+    for backend in others() {
+        for len in LENGTHS {
+            for thresholds in [0, 1, 8, 255] {
+                let norm = 1 + i64::from(rng.next_u32() % (1 << 20));
+                let thresholds: Vec<I32> = (0..thresholds)
+                    .map(|_| match rng.next_u32() % 4 {
+                        0 => I32::new(i32::MIN),
+                        1 => I32::new(i32::MAX),
+                        _ => I32::new(rng.next_u32() as i32),
+                    })
+                    .collect();
+                let at = |i: usize| i64::from(thresholds.get(i).map_or(3, |t| t.get())) * norm;
+                // Just reached, just not, and anything.
+                let outputs: Vec<i64> = (0..len)
+                    .map(|i| at(i) - i64::from(rng.next_u32() % 3) + 1)
+                    .collect();
+                let mut expected = vec![9; len];
+                portable::scores(&outputs, &thresholds, norm, &mut expected);
+                let mut found = vec![9; len];
+                backend.scores(&outputs, &thresholds, norm, &mut found);
+                assert_eq!(found, expected, "{backend:?} {len}");
+            }
+        }
+    }
+}

@@ -1,0 +1,480 @@
+//! Kernels for x86-64: AVX2, and AVX-512 with VBMI and VNNI.
+
+use core::arch::x86_64::*;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use zerocopy::little_endian::{I16, I32};
+use zerocopy::transmute;
+
+use super::{WIDTH, portable, wipe};
+use crate::pack::bucket_input;
+use crate::pack::format::BOUNDARIES;
+
+cpufeatures::new!(cpu_avx2, "avx2");
+cpufeatures::new!(cpu_vbmi, "avx512f", "avx512bw", "avx512vbmi");
+
+pub(super) fn has_avx2() -> bool {
+    cpu_avx2::get()
+}
+
+/// VNNI is none of the features that the crate knows, so its bit is read here, once: in virtual machines
+/// asking takes microseconds.
+pub(super) fn has_avx512() -> bool {
+    const UNKNOWN: u8 = 2;
+    static VNNI: AtomicU8 = AtomicU8::new(UNKNOWN);
+    if !cpu_vbmi::get() {
+        return false;
+    }
+    let mut found = VNNI.load(Ordering::Relaxed);
+    if found == UNKNOWN {
+        // The leaf is there: the one for VBMI.
+        found = u8::from(__cpuid_count(7, 0).ecx >> 11 & 1 == 1);
+        VNNI.store(found, Ordering::Relaxed);
+    }
+    found == 1
+}
+
+pub(super) mod avx2 {
+    use super::*;
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
+        let (chunks, rest) = coordinates.as_chunks::<16>();
+        let (fixed_chunks, fixed_rest) = fixed
+            .split_at_mut_checked(chunks.len() * 16)
+            .unwrap_or_default();
+        for (fixed, chunk) in fixed_chunks.as_chunks_mut::<16>().0.iter_mut().zip(chunks) {
+            let [low, high]: [__m256; 2] = transmute!(*chunk);
+            let packed = _mm256_packs_epi32(round(low, scale), round(high, scale));
+            // Packing works within halves of 128 bits.
+            *fixed = transmute!(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed));
+        }
+        portable::to_fixed(rest, scale, fixed_rest);
+    }
+
+    /// The nearest integers to `x · scale`, ties to even, within ±32767, 0 where x is not finite.
+    #[target_feature(enable = "avx2")]
+    fn round(x: __m256, scale: f32) -> __m256i {
+        let exponent = _mm256_set1_epi32(0x7f80_0000);
+        let special =
+            _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_castps_si256(x), exponent), exponent);
+        let finite = _mm256_andnot_ps(_mm256_castsi256_ps(special), x);
+        let product = _mm256_mul_ps(finite, _mm256_set1_ps(scale));
+        let limit = _mm256_set1_ps(32_767.0);
+        let lowest = _mm256_set1_ps(-32_767.0);
+        let clamped = _mm256_max_ps(_mm256_min_ps(product, limit), lowest);
+        let nearest = _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(clamped);
+        _mm256_cvttps_epi32(nearest)
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn add_products(
+        matrix: &[I16],
+        width: usize,
+        start: usize,
+        x: &[i16],
+        sums: &mut [i64],
+    ) {
+        let end = start + x.len();
+        for (sum, row) in sums.iter_mut().zip(matrix.chunks_exact(width.max(1))) {
+            *sum += dot(row.get(start..end).unwrap_or_default(), x);
+        }
+    }
+
+    /// A sum p of two products lies within ±2^31, so sums of p wrap around. But the sum of ⌊p / 2^16⌋ does
+    /// not, and what it leaves of the sum, between 0 and 2^16 for each p, follows from the sum modulo 2^32.
+    #[target_feature(enable = "avx2")]
+    fn dot(weights: &[I16], x: &[i16]) -> i64 {
+        let (chunks, rest) = weights.as_chunks::<16>();
+        let (x_chunks, x_rest) = x.as_chunks::<16>();
+        let mut wrapped = _mm256_setzero_si256();
+        let mut high = _mm256_setzero_si256();
+        for (w, x) in chunks.iter().zip(x_chunks) {
+            let pairs = _mm256_madd_epi16(transmute!(*w), transmute!(*x));
+            wrapped = _mm256_add_epi32(wrapped, pairs);
+            high = _mm256_add_epi32(high, _mm256_srai_epi32::<16>(pairs));
+        }
+        let low = _mm256_sub_epi32(wrapped, _mm256_slli_epi32::<16>(high));
+        // 2^6 chunks of 2^3 pairs: high is within ±2^24, low below 2^25.
+        let sum = (i64::from(sum_of_lanes(high)) << 16) + i64::from(sum_of_lanes(low));
+        sum + portable::dot(rest, x_rest)
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn sum_of_lanes(v: __m256i) -> i32 {
+        let four = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v));
+        let two = _mm_add_epi32(four, _mm_shuffle_epi32::<0b11_10>(four));
+        _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32::<0b01>(two)))
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
+        portable::reached(boundaries, input)
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn count(
+        sums: &[i64],
+        shift: u32,
+        boundaries: &[[I32; BOUNDARIES]],
+        rows: &mut [[u8; 256]],
+    ) {
+        portable::count(sums, shift, boundaries, rows);
+    }
+
+    /// `vpshufb` looks up 16 entries, and gives 0 where the index is negative. Eight such tables, of the
+    /// differences between one and the next, make 128 entries: the index falls by 16 from table to table, and
+    /// once it is negative nothing is added any more. Codes from 128 on are negative from the start.
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn lower(
+        depths: &mut [u8],
+        codes: &[u8],
+        at_least: &[u8; 256],
+        sentences: u8,
+    ) {
+        const AT_A_TIME: usize = 4;
+        let tables: [__m128i; 16] = transmute!(portable::table(at_least, sentences));
+        let mut steps = [_mm256_setzero_si256(); 16];
+        let mut before = _mm_setzero_si128();
+        for (number, (step, table)) in steps.iter_mut().zip(tables).enumerate() {
+            let base = if number == 8 {
+                _mm_setzero_si128()
+            } else {
+                before
+            };
+            *step = _mm256_broadcastsi128_si256(_mm_xor_si128(table, base));
+            before = table;
+        }
+        let sixteen = _mm256_set1_epi8(16);
+        let top = _mm256_set1_epi8(i8::MIN);
+        let look_up = |depths: &mut [u8; 32 * AT_A_TIME], codes: &[u8; 32 * AT_A_TIME]| {
+            let mut index: [__m256i; AT_A_TIME] = transmute!(*codes);
+            let mut found = [_mm256_setzero_si256(); AT_A_TIME];
+            for half in steps.as_chunks::<8>().0 {
+                let mut here = index;
+                for step in half {
+                    for (found, here) in found.iter_mut().zip(&mut here) {
+                        *found = _mm256_xor_si256(*found, _mm256_shuffle_epi8(*step, *here));
+                        *here = _mm256_subs_epi8(*here, sixteen);
+                    }
+                }
+                for index in &mut index {
+                    *index = _mm256_xor_si256(*index, top);
+                }
+            }
+            let mut least: [__m256i; AT_A_TIME] = transmute!(*depths);
+            for (least, found) in least.iter_mut().zip(found) {
+                *least = _mm256_min_epu8(*least, found);
+            }
+            *depths = transmute!(least);
+        };
+        in_chunks(depths, codes, look_up);
+        // Unused entries of the stack may keep what is left of the tables.
+        wipe_lanes(&mut steps);
+    }
+
+    /// Tables and their differences follow from private counts.
+    #[target_feature(enable = "avx2")]
+    fn wipe_lanes(lanes: &mut [__m256i; 16]) {
+        lanes.fill(_mm256_setzero_si256());
+        zeroize::optimization_barrier(lanes);
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn count_equal(levels: &[u8], level: u8) -> u32 {
+        let (chunks, rest) = levels.as_chunks::<32>();
+        let wanted = _mm256_set1_epi8(level as i8);
+        let mut total = _mm256_setzero_si256();
+        // So many that a byte can count.
+        for chunks in chunks.chunks(255) {
+            let mut counts = _mm256_setzero_si256();
+            for chunk in chunks {
+                let same = _mm256_cmpeq_epi8(transmute!(*chunk), wanted);
+                counts = _mm256_sub_epi8(counts, same);
+            }
+            let sums = _mm256_sad_epu8(counts, _mm256_setzero_si256());
+            total = _mm256_add_epi64(total, sums);
+        }
+        let [a, b, c, d]: [u64; 4] = transmute!(total);
+        (a + b + c + d) as u32 + portable::count_equal(rest, level)
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
+        let rows = matrix.chunks_exact(x.len().max(1));
+        for (product, row) in products.iter_mut().zip(rows) {
+            *product = dot_bytes(row, x);
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn dot_bytes(weights: &[i8], x: &[i16]) -> i64 {
+        let (chunks, rest) = weights.as_chunks::<16>();
+        let (x_chunks, x_rest) = x.as_chunks::<16>();
+        let mut sum = _mm256_setzero_si256();
+        for (w, x) in chunks.iter().zip(x_chunks) {
+            // |pairs| < 2^23, and 2^6 of them: no overflow.
+            let pairs = _mm256_madd_epi16(_mm256_cvtepi8_epi16(transmute!(*w)), transmute!(*x));
+            sum = _mm256_add_epi32(sum, pairs);
+        }
+        // |sum| < 2^29 in each of two lanes: their sum fits, that of all eight does not.
+        let four = _mm_add_epi32(
+            _mm256_castsi256_si128(sum),
+            _mm256_extracti128_si256::<1>(sum),
+        );
+        let two = _mm256_cvtepi32_epi64(four);
+        let [a, b, c, d]: [i64; 4] = transmute!(two);
+        a + b + c + d + portable::dot_bytes(rest, x_rest)
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn scores(
+        outputs: &[i64],
+        thresholds: &[I32],
+        norm: i64,
+        scores: &mut [u64],
+    ) {
+        portable::scores(outputs, thresholds, norm, scores);
+    }
+}
+
+pub(super) mod avx512 {
+    use super::*;
+
+    /// At the start of a line of the cache, so that no vector lies in two.
+    #[repr(align(64))]
+    struct Line<T>(T);
+
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
+        avx2::to_fixed(coordinates, scale, fixed);
+    }
+
+    /// A coordinate is 256·high + low, with a signed and an unsigned byte, so that sums of products of each
+    /// with weights fit 32 bits.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    pub(in super::super) fn add_products<'m>(
+        matrix: &'m [I16],
+        width: usize,
+        start: usize,
+        x: &[i16],
+        sums: &mut [i64],
+    ) {
+        let (mut high, mut low) = (Line([0i16; WIDTH]), Line([0i16; WIDTH]));
+        for ((x, high), low) in x.iter().zip(&mut high.0).zip(&mut low.0) {
+            *high = x >> 8;
+            *low = x & 255;
+        }
+        let whole = x.len() / 32 * 32;
+        let (high_chunks, _) = high.0.get(..whole).unwrap_or_default().as_chunks();
+        let (low_chunks, _) = low.0.get(..whole).unwrap_or_default().as_chunks();
+        let halves = (high_chunks, low_chunks);
+        let end = start + x.len();
+        let row_of = |row: &'m [I16]| {
+            let row = row.get(start..end).unwrap_or_default();
+            row.split_at_checked(whole).unwrap_or_default()
+        };
+        let x_rest = x.get(whole..).unwrap_or_default();
+        // Four rows at a time: each load of x serves all, and no sum waits for another.
+        let mut rows = matrix.chunks_exact(width.max(1)).map(row_of);
+        let (fours, left) = sums.as_chunks_mut::<4>();
+        for sums in fours {
+            let (Some(a), Some(b), Some(c), Some(d)) =
+                (rows.next(), rows.next(), rows.next(), rows.next())
+            else {
+                break;
+            };
+            let products = four_products([a.0, b.0, c.0, d.0], halves, 4 * width);
+            for ((sum, product), row) in sums.iter_mut().zip(products).zip([a, b, c, d]) {
+                *sum += product + portable::dot(row.1, x_rest);
+            }
+        }
+        for (sum, row) in left.iter_mut().zip(rows) {
+            let [product, ..] = four_products([row.0; 4], halves, width);
+            *sum += product + portable::dot(row.1, x_rest);
+        }
+        wipe(&mut high.0);
+        wipe(&mut low.0);
+    }
+
+    /// The products of four rows with 256·high + low. What is so many entries `ahead` is wanted next; packs are
+    /// too large for the first level of the cache.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn four_products(
+        rows: [&[I16]; 4],
+        (high, low): (&[[i16; 32]], &[[i16; 32]]),
+        ahead: usize,
+    ) -> [i64; 4] {
+        let [a, b, c, d] = rows.map(|row| row.as_chunks::<32>().0);
+        let mut highs = [_mm512_setzero_si512(); 4];
+        let mut lows = [_mm512_setzero_si512(); 4];
+        let chunks = a.iter().zip(b).zip(c).zip(d).zip(high).zip(low);
+        for (((((a, b), c), d), high), low) in chunks {
+            for row in [a, b, c, d] {
+                _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().wrapping_add(ahead).cast());
+            }
+            let (x_high, x_low) = (transmute!(*high), transmute!(*low));
+            let sums = highs.iter_mut().zip(&mut lows);
+            for ((high, low), w) in sums.zip([a, b, c, d]) {
+                let w = transmute!(*w);
+                // |pairs| < 2^24, and 2^5 of them: no overflow.
+                *high = _mm512_dpwssd_epi32(*high, w, x_high);
+                *low = _mm512_dpwssd_epi32(*low, w, x_low);
+            }
+        }
+        let highs = _mm256_slli_epi64::<8>(sums_of_four(highs));
+        transmute!(_mm256_add_epi64(highs, sums_of_four(lows)))
+    }
+
+    /// The sum of each of four vectors. Four lanes of each are added in 32 bits: with 2^5 pairs in a lane that
+    /// is 2^5·2^2·2·2^15·255 at most, below 2^31.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn sums_of_four([a, b, c, d]: [__m512i; 4]) -> __m256i {
+        // Transposed as they are added.
+        let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+        let cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+        let abcd = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+        let [low, high]: [__m256i; 2] = transmute!(abcd);
+        let both = _mm512_add_epi64(_mm512_cvtepi32_epi64(low), _mm512_cvtepi32_epi64(high));
+        let [low, high]: [__m256i; 2] = transmute!(both);
+        _mm256_add_epi64(low, high)
+    }
+
+    /// Eight sums of 64 bits of sixteen of 32.
+    #[target_feature(enable = "avx512f")]
+    fn widened_sums(v: __m512i) -> __m512i {
+        let even = _mm512_srai_epi64::<32>(_mm512_slli_epi64::<32>(v));
+        _mm512_add_epi64(even, _mm512_srai_epi64::<32>(v))
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(in super::super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
+        let (chunks, _) = boundaries.as_chunks::<16>();
+        let input = _mm512_set1_epi32(input);
+        let one = _mm512_set1_epi32(1);
+        let mut reached = _mm512_setzero_si512();
+        for chunk in chunks {
+            // For the direction behind the next one.
+            _mm_prefetch::<_MM_HINT_T0>(chunk.as_ptr().wrapping_add(2 * BOUNDARIES).cast());
+            let here = _mm512_cmple_epi32_mask(transmute!(*chunk), input);
+            reached = _mm512_mask_add_epi32(reached, here, reached, one);
+        }
+        // The last 15, behind one that has been counted.
+        const { assert!(BOUNDARIES % 16 == 15) };
+        if let Some(last) = boundaries.last_chunk::<16>() {
+            let here = _mm512_mask_cmple_epi32_mask(!1, transmute!(*last), input);
+            reached = _mm512_mask_add_epi32(reached, here, reached, one);
+        }
+        _mm512_reduce_add_epi32(reached) as u8
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(in super::super) fn count(
+        sums: &[i64],
+        shift: u32,
+        boundaries: &[[I32; BOUNDARIES]],
+        rows: &mut [[u8; 256]],
+    ) {
+        for ((sum, boundaries), counts) in sums.iter().zip(boundaries).zip(rows) {
+            let code = reached(boundaries, bucket_input(*sum, shift));
+            portable::count_up_to(counts, code);
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    pub(in super::super) fn lower(
+        depths: &mut [u8],
+        codes: &[u8],
+        at_least: &[u8; 256],
+        sentences: u8,
+    ) {
+        let table = portable::table(at_least, sentences);
+        let [first, second, third, fourth]: [__m512i; 4] = transmute!(table);
+        let look_up = |depths: &mut [u8; 64], codes: &[u8; 64]| {
+            let codes: __m512i = transmute!(*codes);
+            let below = _mm512_permutex2var_epi8(first, codes, second);
+            let above = _mm512_permutex2var_epi8(third, codes, fourth);
+            let found = _mm512_mask_blend_epi8(_mm512_movepi8_mask(codes), below, above);
+            *depths = transmute!(_mm512_min_epu8(transmute!(*depths), found));
+        };
+        in_chunks(depths, codes, look_up);
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(in super::super) fn count_equal(levels: &[u8], level: u8) -> u32 {
+        let (chunks, rest) = levels.as_chunks::<64>();
+        let wanted = _mm512_set1_epi8(level as i8);
+        let minus_one = _mm512_set1_epi8(-1);
+        let mut total = _mm512_setzero_si512();
+        // So many that a byte can count.
+        for chunks in chunks.chunks(255) {
+            let mut counts = _mm512_setzero_si512();
+            for chunk in chunks {
+                let same = _mm512_cmpeq_epi8_mask(transmute!(*chunk), wanted);
+                counts = _mm512_mask_sub_epi8(counts, same, counts, minus_one);
+            }
+            let sums = _mm512_sad_epu8(counts, _mm512_setzero_si512());
+            total = _mm512_add_epi64(total, sums);
+        }
+        _mm512_reduce_add_epi64(total) as u32 + portable::count_equal(rest, level)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    pub(in super::super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
+        let (x_chunks, x_rest) = x.as_chunks::<32>();
+        let rows = matrix.chunks_exact(x.len().max(1));
+        for (product, row) in products.iter_mut().zip(rows) {
+            let (chunks, rest) = row.as_chunks::<32>();
+            let mut sum = _mm512_setzero_si512();
+            for (w, x) in chunks.iter().zip(x_chunks) {
+                // |pairs| < 2^23, and 2^5 of them: no overflow.
+                sum =
+                    _mm512_dpwssd_epi32(sum, _mm512_cvtepi8_epi16(transmute!(*w)), transmute!(*x));
+            }
+            let sum = _mm512_reduce_add_epi64(widened_sums(sum));
+            *product = sum + portable::dot_bytes(rest, x_rest);
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(in super::super) fn scores(
+        outputs: &[i64],
+        thresholds: &[I32],
+        norm: i64,
+        scores: &mut [u64],
+    ) {
+        portable::scores(outputs, thresholds, norm, scores);
+    }
+}
+
+/// Calls `look_up` with the depths and codes of `N` candidates at a time; the last ones are padded.
+#[inline(always)]
+fn in_chunks<const N: usize>(
+    depths: &mut [u8],
+    codes: &[u8],
+    look_up: impl Fn(&mut [u8; N], &[u8; N]),
+) {
+    let (chunks, rest) = codes.as_chunks::<N>();
+    let (depth_chunks, _) = depths.as_chunks_mut::<N>();
+    for (depths, codes) in depth_chunks.iter_mut().zip(chunks) {
+        look_up(depths, codes);
+    }
+    if rest.is_empty() {
+        return;
+    }
+    let depths = depths.get_mut(chunks.len() * N..).unwrap_or_default();
+    let (mut last_depths, mut last_codes) = ([0; N], [0; N]);
+    for ((to, from), (code, public)) in last_depths
+        .iter_mut()
+        .zip(depths.iter())
+        .zip(last_codes.iter_mut().zip(rest))
+    {
+        *to = *from;
+        *code = *public;
+    }
+    look_up(&mut last_depths, &last_codes);
+    for (to, from) in depths.iter_mut().zip(&last_depths) {
+        *to = *from;
+    }
+    wipe(&mut last_depths);
+}

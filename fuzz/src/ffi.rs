@@ -1,0 +1,396 @@
+//! Sequences of calls of the C interface, with right and wrong arguments.
+//!
+//! What a caller must keep to is kept: lengths that are not impossible are there, callbacks return, and what is
+//! written goes where no handle is. Everything else is arbitrary.
+
+#![expect(unsafe_code, reason = "C calls are unsafe")]
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr;
+
+use arbitrary::{Result, Unstructured};
+use undertone_ffi::*;
+
+use crate::assemble::{
+    Depth, Scores, depth_section, lexicon_section, pack, projection_section, scores_section,
+};
+
+/// Places for handles, whatever their kind.
+const SLOTS: usize = 6;
+/// Enough for a document, and not a multiple of it.
+const SLOT_BYTES: usize = UNDERTONE_DOCUMENT_BYTES + 48;
+/// Inputs and outputs.
+const SCRATCH_BYTES: usize = 512;
+
+#[repr(align(16))]
+#[derive(Clone, Copy)]
+struct Slot([u8; SLOT_BYTES]);
+
+/// What a random caller has.
+struct World {
+    slots: Box<[Slot; SLOTS]>,
+    scratch: Box<Slot>,
+    packs: [Vec<u8>; 3],
+    context: Context,
+}
+
+/// What the entropy function does.
+struct Context {
+    bytes: [u8; 4],
+    /// A handle that it uses although it must not.
+    handle: *mut c_void,
+    calls: Cell<u32>,
+}
+
+unsafe extern "C" fn entropy(context: *mut c_void, out: *mut u8, len: usize) -> i32 {
+    // SAFETY: every call passes the context of a world that is still there.
+    let context = unsafe { &*context.cast::<Context>() };
+    context.calls.set(context.calls.get() + 1);
+    for index in 0..len {
+        // SAFETY: the library says that `len` bytes are writable.
+        unsafe { out.add(index).write(context.bytes[index % 3]) };
+    }
+    if context.bytes[3] & 1 == 1 {
+        // SAFETY: a slot, whatever is in it. The output is not used.
+        unsafe {
+            let _ = undertone_document_push_sentence(context.handle.cast(), ptr::null(), 0);
+            let _ = undertone_bag_push(context.handle.cast(), ptr::null(), 0);
+            undertone_document_reset(context.handle.cast());
+            undertone_bag_reset(context.handle.cast());
+        }
+    }
+    i32::from(context.bytes[3] & 6 == 6)
+}
+
+impl World {
+    fn new() -> Self {
+        let depth = Depth {
+            exponent: 4,
+            shift: 0,
+            directions: vec![vec![3, -5], vec![1, 1]],
+            boundaries: vec![(-127..128).collect(), (-127..128).collect()],
+            codes: vec![vec![0, 90, 255], vec![128, 1, 7]],
+        };
+        let scores = Scores {
+            exponent: 4,
+            centre: vec![0, 1],
+            weights: vec![vec![5, -5], vec![1, 0]],
+            bias: vec![0, 9],
+            thresholds: vec![-50, 0, 50],
+        };
+        let words = [
+            ("a".into(), 9000, vec![100, -100]),
+            ("word".into(), 1, vec![-128, 127]),
+        ];
+        let lexicon = (*b"LEXI", lexicon_section(-8, &words));
+        let rows = vec![vec![100, -100], vec![7, 7], vec![0, 1]];
+        let packs = [
+            vec![(*b"DPTH", depth_section(&depth)), lexicon.clone()],
+            vec![lexicon, (*b"SCOR", scores_section(&scores))],
+            vec![(*b"PROJ", projection_section(-6, 0, &rows))],
+        ];
+        Self {
+            slots: Box::new([Slot([0; SLOT_BYTES]); SLOTS]),
+            scratch: Box::new(Slot([0; SLOT_BYTES])),
+            packs: packs.map(|sections| pack(2, "fuzz", &sections)),
+            context: Context {
+                bytes: [1; 4],
+                handle: ptr::null_mut(),
+                calls: Cell::new(0),
+            },
+        }
+    }
+
+    /// A slot, now and then a byte behind its start or nothing.
+    fn slot<T>(&mut self, u: &mut Unstructured<'_>) -> Result<*mut T> {
+        let number: u8 = u.arbitrary()?;
+        let start = self.slots[usize::from(number & 7) % SLOTS].0.as_mut_ptr();
+        Ok(match number >> 3 {
+            0 => ptr::null_mut(),
+            1 => start.wrapping_add(1).cast(),
+            _ => start.cast(),
+        })
+    }
+
+    /// Room for a handle: a slot and a length that it has, or an impossible one.
+    fn room(&mut self, u: &mut Unstructured<'_>) -> Result<(*mut c_void, usize)> {
+        let memory = self.slot(u)?;
+        let len = match u.int_in_range(0..=9u8)? {
+            0 => u.int_in_range(0..=SLOT_BYTES - 1)?,
+            1 => usize::MAX - 15,
+            _ => SLOT_BYTES - 1,
+        };
+        Ok((memory, len))
+    }
+
+    /// An array in the scratch memory, or a wrong one. Misaligned and overlapping ones are likely.
+    fn array<T>(&mut self, u: &mut Unstructured<'_>) -> Result<(*mut T, usize)> {
+        let offset = u.int_in_range(0..=SCRATCH_BYTES - 1)?;
+        let offset = if u.ratio(7, 8)? { offset & !7 } else { offset };
+        let most = (SCRATCH_BYTES - offset) / size_of::<T>();
+        let start = self.scratch.0.as_mut_ptr().wrapping_add(offset).cast();
+        Ok(match u.int_in_range(0..=15u8)? {
+            0 => (ptr::null_mut(), u.int_in_range(0..=most)?),
+            1 => (start, usize::MAX / size_of::<T>()),
+            2 => (start, isize::MAX as usize / size_of::<T>() + 1),
+            3..=7 => (start, most),
+            _ => (start, u.int_in_range(0..=most)?),
+        })
+    }
+
+    /// One value in the scratch memory, or a wrong address.
+    fn one<T>(&mut self, u: &mut Unstructured<'_>) -> Result<*mut T> {
+        // Behind the arrays, so that it seldom overlaps one.
+        let offset = SCRATCH_BYTES + 16 * u.int_in_range(0..=15usize)?;
+        Ok(match u.int_in_range(0..=15u8)? {
+            0 => ptr::null_mut(),
+            1 => self.scratch.0.as_mut_ptr().wrapping_add(offset + 1).cast(),
+            2 => self.array(u)?.0,
+            _ => self.scratch.0.as_mut_ptr().wrapping_add(offset).cast(),
+        })
+    }
+
+    fn entropy(&mut self, u: &mut Unstructured<'_>) -> Result<(UndertoneEntropyFn, *mut c_void)> {
+        let bytes = u.arbitrary()?;
+        self.context.bytes = bytes;
+        self.context.handle = self.slot(u)?;
+        self.context.calls.set(0);
+        let function: UndertoneEntropyFn = (bytes[3] >> 3 != 0).then_some(entropy);
+        Ok((function, ptr::from_mut(&mut self.context).cast()))
+    }
+
+    /// Whether the scratch memory is as it was, but for one value at `written`.
+    fn unchanged(&self, before: &Slot, written: *mut usize) -> bool {
+        let start = self.scratch.0.as_ptr().addr();
+        let own = written.addr().wrapping_sub(start);
+        let pairs = self.scratch.0.iter().zip(&before.0).enumerate();
+        let mut changed = pairs.filter(|(_, (now, then))| now != then);
+        changed.all(|(index, _)| (own..own.saturating_add(8)).contains(&index))
+    }
+}
+
+/// Makes calls until the data ends.
+///
+/// Checked: every status has a message of its own; a call that fails writes no output, but for the length that a
+/// buffer needs; entropy is asked for once by a release that succeeds, and not at all by one that is refused for
+/// its arguments.
+pub fn ffi_any_args(data: &[u8]) {
+    let mut world = World::new();
+    let mut u = Unstructured::new(data);
+    while !u.is_empty() {
+        if step(&mut world, &mut u).is_err() {
+            break;
+        }
+    }
+}
+
+fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
+    let before = *world.scratch;
+    let mut written = ptr::null_mut();
+    let mut drawn = None;
+    // SAFETY: of all calls: handles are slots, which are there whatever is in them, and that nothing but the
+    // library writes to; arrays are in the scratch memory or impossible; a pack's bytes stay for the world's life.
+    let status = unsafe {
+        match u.int_in_range(0..=29u8)? {
+            0..=1 => {
+                let which = u.int_in_range(0..=2usize)?;
+                let (memory, len) = world.room(u)?;
+                let (bytes, count) = if u.ratio(9, 10)? {
+                    (world.packs[which].as_ptr(), world.packs[which].len())
+                } else {
+                    // Whatever the scratch memory holds, it is no pack: that would have to stay.
+                    let (bytes, count) = world.array::<u8>(u)?;
+                    (bytes.cast_const(), count)
+                };
+                undertone_pack_init(memory, len, bytes, count, world.one(u)?)
+            }
+            2..=3 => {
+                let (memory, len) = world.room(u)?;
+                undertone_document_init(memory, len, world.slot(u)?, world.one(u)?)
+            }
+            4 => {
+                let (embedding, len) = world.array(u)?;
+                undertone_document_push(world.slot(u)?, embedding, len)
+            }
+            5 => {
+                let (text, len) = world.array(u)?;
+                undertone_document_push_sentence(world.slot(u)?, text, len)
+            }
+            6 => {
+                let (text, len) = world.array(u)?;
+                undertone_document_push_text(world.slot(u)?, text, len, world.one(u)?)
+            }
+            7 => undertone_document_reset(world.slot(u)?),
+            8..=9 => {
+                let (memory, len) = world.room(u)?;
+                let epsilon = *u.choose(&[1, 1_000_000, 5_000_000, 0, u32::MAX])?;
+                undertone_grant_unrecorded(memory, len, epsilon, world.one(u)?)
+            }
+            10..=11 => {
+                let (function, context) = world.entropy(u)?;
+                let (out, capacity) = world.array(u)?;
+                written = world.one(u)?;
+                drawn = Some(());
+                undertone_document_release(
+                    world.slot(u)?,
+                    world.slot(u)?,
+                    u.int_in_range(-1..=3)?,
+                    function,
+                    context,
+                    out,
+                    capacity,
+                    written,
+                )
+            }
+            12..=13 => {
+                let (memory, len) = world.room(u)?;
+                undertone_vocabulary_init(memory, len, world.slot(u)?, world.one(u)?)
+            }
+            14 => {
+                let (memory, len) = world.room(u)?;
+                undertone_bag_init(memory, len, world.slot(u)?, world.one(u)?)
+            }
+            15 => {
+                let (text, len) = world.array(u)?;
+                undertone_bag_push(world.slot(u)?, text, len)
+            }
+            16 => {
+                let (text, len) = world.array(u)?;
+                undertone_bag_push_text(world.slot(u)?, text, len)
+            }
+            17 => undertone_bag_reset(world.slot(u)?),
+            18 => {
+                let (function, context) = world.entropy(u)?;
+                let (out, capacity) = world.array(u)?;
+                written = world.one(u)?;
+                drawn = Some(());
+                undertone_bag_release(
+                    world.slot(u)?,
+                    world.slot(u)?,
+                    u.int_in_range(0..=20)?,
+                    u.int_in_range(0..=4)?,
+                    function,
+                    context,
+                    out,
+                    capacity,
+                    written,
+                )
+            }
+            19 => {
+                let (memory, len) = world.room(u)?;
+                undertone_vector_init(
+                    memory,
+                    len,
+                    u.int_in_range(0..=4)?,
+                    u.int_in_range(-90..=50)?,
+                    u.int_in_range(2..=5)?,
+                    *u.choose(&[1_000_000, 5_000_000, 1, 0])?,
+                    world.one(u)?,
+                )
+            }
+            20 => {
+                let (memory, len) = world.room(u)?;
+                let noise = u.int_in_range(2..=5)?;
+                let epsilon = *u.choose(&[1_000_000, 5_000_000, 1])?;
+                undertone_vector_init_projected(
+                    memory,
+                    len,
+                    world.slot(u)?,
+                    noise,
+                    epsilon,
+                    world.one(u)?,
+                )
+            }
+            21 => {
+                let (function, context) = world.entropy(u)?;
+                let (embedding, len) = world.array(u)?;
+                let (out, capacity) = world.array(u)?;
+                written = world.one(u)?;
+                drawn = Some(());
+                undertone_vector_release(
+                    world.slot(u)?,
+                    world.slot(u)?,
+                    embedding,
+                    len,
+                    function,
+                    context,
+                    out,
+                    capacity,
+                    written,
+                )
+            }
+            22 => {
+                let (bytes, len) = world.array(u)?;
+                let outputs = (world.one(u)?, world.one(u)?, world.one(u)?, world.one(u)?);
+                undertone_release_read(bytes, len, outputs.0, outputs.1, outputs.2, outputs.3)
+            }
+            23 => {
+                let (bytes, len) = world.array(u)?;
+                let (out, capacity) = world.array(u)?;
+                written = world.one(u)?;
+                undertone_bag_read_words(bytes, len, out, capacity, written)
+            }
+            24 => {
+                let (bytes, len) = world.array(u)?;
+                let (out, capacity) = world.array(u)?;
+                written = world.one(u)?;
+                undertone_vector_read_values(bytes, len, out, capacity, written)
+            }
+            25 => {
+                let (text, len) = world.array(u)?;
+                let (out, capacity) = world.array(u)?;
+                written = world.one(u)?;
+                undertone_pack_sentence_vector(world.slot(u)?, text, len, out, capacity, written)
+            }
+            26 => undertone_vocabulary_word(
+                world.slot(u)?,
+                u.int_in_range(0..=3)?,
+                world.one(u)?,
+                world.one(u)?,
+            ),
+            27 => {
+                let (text, len) = world.array(u)?;
+                let start = u.int_in_range(0..=SCRATCH_BYTES)?;
+                undertone_sentence_next(text, len, start, world.one(u)?, world.one(u)?)
+            }
+            28 => {
+                let pack = world.slot(u)?;
+                let numbers = [
+                    undertone_pack_dimension(pack),
+                    undertone_pack_candidates(pack),
+                    undertone_pack_projected_dimension(pack),
+                ];
+                assert!(numbers.iter().all(|number| *number <= 3));
+                undertone_pack_id(pack, world.one(u)?)
+            }
+            _ => {
+                // What the caller writes.
+                let bytes = u.bytes(u.len().min(64))?;
+                let offset = usize::from(bytes.first().copied().unwrap_or(0));
+                world.scratch.0[offset..offset + bytes.len()].copy_from_slice(bytes);
+                return Ok(());
+            }
+        }
+    };
+    let calls = world.context.calls.get();
+    match status {
+        UNDERTONE_OK => assert!(drawn.is_none() || calls == 1),
+        UNDERTONE_ENTROPY_FAILED => assert!(calls == 1),
+        _ => assert!(drawn.is_none() || calls == 0, "status {status}"),
+    }
+    if status != UNDERTONE_OK {
+        let exception = if status == UNDERTONE_BUFFER_TOO_SMALL {
+            written
+        } else {
+            ptr::null_mut()
+        };
+        assert!(world.unchanged(&before, exception), "status {status}");
+    }
+    assert_ne!(
+        undertone_status_message(status),
+        undertone_status_message(-1),
+        "status {status}"
+    );
+    Ok(())
+}

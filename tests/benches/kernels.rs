@@ -1,0 +1,243 @@
+//! Times what a device does: `cargo bench -p undertone-tests --bench kernels -- FOLDER D M P K` reads
+//! little-endian f32 matrices, row-major, from FOLDER: `candidates` `[M][D]`, `sentences` `[K][D]` and
+//! `directions` `[P][D]`. For each line on standard input, the name of a step, it runs that step and
+//! prints one line of JSON. `../peers/peers.py` runs it beside other programs.
+
+use std::env;
+use std::fs;
+use std::hint::black_box;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use chacha20::ChaCha12Rng;
+use rand_core::SeedableRng;
+use rustix::time::{ClockId, clock_gettime};
+use undertone_core::document::Document;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
+use undertone_core::ledger::Grant;
+use undertone_core::pack::Pack;
+use undertone_core::select::{Ratio, Rule, SliceLevels, select};
+use undertone_tests::FixedEntropy;
+use undertone_tests::documents::levels_of;
+use undertone_tests::packs::{DepthParts, ScoreParts, Scoring};
+
+/// Calls that one sample is the mean of.
+const CALLS: u32 = 10;
+
+/// Bytes that are not zero; what they are does not matter for time.
+const KEY: [u8; 32] = [7; 32];
+
+/// The document of the C interface.
+type Doc<'p> = Document<'p, 128, 100>;
+
+/// Embeddings here are at most 2 long.
+const EXPONENT: i32 = 14;
+
+fn main() -> ExitCode {
+    // Cargo adds `--bench`.
+    let arguments: Vec<String> = env::args().skip(1).filter(|a| a != "--bench").collect();
+    let [folder, sizes @ ..] = &arguments[..] else {
+        eprintln!("wanted: FOLDER D M P K; peers.py gives them");
+        return ExitCode::SUCCESS;
+    };
+    let sizes: Vec<usize> = sizes
+        .iter()
+        .map(|n| n.parse().expect("sizes are numbers"))
+        .collect();
+    let [d, m, p, k] = sizes[..] else {
+        eprintln!("wanted: FOLDER D M P K; peers.py gives them");
+        return ExitCode::FAILURE;
+    };
+    let matrix = |name, rows| floats(&Path::new(folder).join(name), rows, d);
+    let (candidates, sentences) = (matrix("candidates", m), matrix("sentences", k));
+
+    let bytes = mapped(&depth_pack(&candidates, &matrix("directions", p)));
+    let pack = Pack::parse(bytes).expect("a pack");
+    let mut document = Doc::new(&pack).expect("few directions");
+    let mut full = filled(&pack, &sentences);
+
+    let bytes = mapped(&scores_pack(&candidates));
+    let scores = Pack::parse(bytes).expect("a pack");
+    // More candidates than it holds have no scores measured.
+    let mut scored = Doc::new(&scores).ok();
+
+    // Levels as peers.py gives to others, under the bound of a document.
+    let some: Vec<_> = levels_of(&full).iter().map(|level| level % 9).collect();
+    let some = SliceLevels {
+        levels: &some,
+        bound: 65,
+    };
+    let epsilon: Epsilon = "10".parse().expect("an epsilon");
+    let rule = Rule::PermuteAndFlip;
+
+    for line in io::stdin().lines() {
+        let seconds = match line.expect("text").as_str() {
+            "levels" => {
+                println!("{:?}", levels_of(&full));
+                continue;
+            }
+            "push" => time(|| {
+                push(&mut document, &sentences);
+                document.clear();
+            }),
+            "count" => time(|| {
+                hazmat::levels(&full, |block| {
+                    black_box(block);
+                });
+            }),
+            "select" => time(|| {
+                let mut words = ChaCha12Rng::from_seed(black_box(KEY));
+                black_box(select::<160, _>(
+                    &some,
+                    rule,
+                    Ratio::new(epsilon),
+                    &mut words,
+                ))
+                .expect("levels");
+            }),
+            "release" => time(|| {
+                let release = full.release(
+                    Grant::unrecorded(epsilon),
+                    rule,
+                    &mut FixedEntropy::new(&KEY),
+                );
+                black_box(release).expect("entropy");
+            }),
+            "whole" => time(|| {
+                push(&mut document, &sentences);
+                let release = document.release(
+                    Grant::unrecorded(epsilon),
+                    rule,
+                    &mut FixedEntropy::new(&KEY),
+                );
+                black_box(release).expect("entropy");
+            }),
+            "scores push" => time(|| {
+                let document = scored.as_mut().expect("few candidates");
+                push(document, &sentences);
+                document.clear();
+            }),
+            "scores whole" => time(|| {
+                let document = scored.as_mut().expect("few candidates");
+                push(document, &sentences);
+                let release = document.release(
+                    Grant::unrecorded(epsilon),
+                    rule,
+                    &mut FixedEntropy::new(&KEY),
+                );
+                black_box(release).expect("entropy");
+            }),
+            other => panic!("there is no step {other}"),
+        };
+        println!("{{\"seconds\": {seconds}}}");
+    }
+    ExitCode::SUCCESS
+}
+
+/// Seconds of processor time of this thread for one call: other programs hardly show in it.
+fn time(mut call: impl FnMut()) -> f64 {
+    let now = || {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+    };
+    let start = now();
+    for _ in 0..CALLS {
+        call();
+    }
+    (now() - start) / f64::from(CALLS)
+}
+
+fn push(document: &mut Doc<'_>, sentences: &[Vec<f32>]) {
+    for sentence in sentences {
+        document.push(black_box(sentence)).expect("room");
+    }
+}
+
+fn filled<'p>(pack: &Pack<'p>, sentences: &[Vec<f32>]) -> Doc<'p> {
+    let mut document = Doc::new(pack).expect("few directions");
+    push(&mut document, sentences);
+    document
+}
+
+/// Candidates coded by 255 quantiles of their projections.
+fn depth_pack(candidates: &[Vec<f32>], directions: &[Vec<f32>]) -> Vec<u8> {
+    let fixed = |x: &f32| (f64::from(*x) * 32767.0).round() as i16;
+    let directions = directions.iter();
+    let mut parts = DepthParts {
+        dimension: candidates[0].len(),
+        exponent: EXPONENT,
+        // Projections of vectors at most 2 long are below 2^30 then.
+        shift: 0,
+        directions: directions.map(|v| v.iter().map(fixed).collect()).collect(),
+        boundaries: Vec::new(),
+        codes: Vec::new(),
+    };
+    let p = parts.directions.len();
+    parts.boundaries = vec![vec![0; 255]; p];
+    parts.codes = vec![vec![0]; p];
+    let bytes = parts.to_pack();
+    let section = Pack::parse(&bytes).expect("a pack").depth().expect("depth");
+    let mut sums = vec![0; p];
+    let mut columns = vec![Vec::new(); p];
+    for candidate in candidates {
+        section.projections(None, candidate, &mut sums);
+        for (column, sum) in columns.iter_mut().zip(&sums) {
+            column.push(section.bucket_input(*sum));
+        }
+    }
+    for ((column, boundaries), codes) in columns
+        .iter()
+        .zip(&mut parts.boundaries)
+        .zip(&mut parts.codes)
+    {
+        let mut sorted = column.clone();
+        sorted.sort_unstable();
+        for (i, boundary) in boundaries.iter_mut().enumerate() {
+            *boundary = sorted[(i + 1) * sorted.len() / 256];
+        }
+        let reached = |x: &i32| boundaries.partition_point(|boundary| boundary <= x) as u8;
+        *codes = column.iter().map(reached).collect();
+    }
+    parts.to_pack()
+}
+
+/// The pack where a mapped file would be: at the start of a line of the cache.
+fn mapped(pack: &[u8]) -> &'static [u8] {
+    let room = vec![0; pack.len() + 64].leak();
+    let start = room.as_ptr().align_offset(64);
+    let place = &mut room[start..start + pack.len()];
+    place.copy_from_slice(pack);
+    place
+}
+
+/// The candidates themselves as heads, with scores from 0 to 8.
+fn scores_pack(candidates: &[Vec<f32>]) -> Vec<u8> {
+    let largest = candidates
+        .iter()
+        .flatten()
+        .fold(0f32, |a, x| a.max(x.abs()));
+    let weight = |x: &f32| (x / largest * 127.0).round() as i8;
+    ScoreParts {
+        dimension: candidates[0].len(),
+        recoder: None,
+        exponent: EXPONENT,
+        centre: vec![0; candidates[0].len()],
+        weights: candidates
+            .iter()
+            .map(|row| row.iter().map(weight).collect())
+            .collect(),
+        bias: vec![0; candidates.len()],
+        scoring: Scoring::Graded((1..=8).map(|t| t * 4000).collect()),
+    }
+    .to_pack()
+}
+
+fn floats(path: &Path, rows: usize, columns: usize) -> Vec<Vec<f32>> {
+    let bytes = fs::read(path).expect("the file can be read");
+    assert_eq!(bytes.len(), 4 * rows * columns, "{}", path.display());
+    let numbers = bytes.as_chunks().0.iter();
+    let numbers: Vec<f32> = numbers.map(|four| f32::from_le_bytes(*four)).collect();
+    numbers.chunks(columns).map(<[f32]>::to_vec).collect()
+}
