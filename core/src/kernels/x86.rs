@@ -44,7 +44,7 @@ pub(super) mod avx2 {
             .split_at_mut_checked(chunks.len() * 16)
             .unwrap_or_default();
         for (fixed, chunk) in fixed_chunks.as_chunks_mut::<16>().0.iter_mut().zip(chunks) {
-            let [low, high]: [__m256; 2] = transmute!(*chunk);
+            let [low, high]: [__m256i; 2] = transmute!(*chunk);
             let packed = _mm256_packs_epi32(round(low, scale), round(high, scale));
             // Packing works within halves of 128 bits.
             *fixed = transmute!(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed));
@@ -52,13 +52,13 @@ pub(super) mod avx2 {
         portable::to_fixed(rest, scale, fixed_rest);
     }
 
-    /// The nearest integers to `x · scale`, ties to even, within ±32767, 0 where x is not finite.
+    /// The nearest integers to `x · scale`, ties to even, within ±32767, 0 where x is not finite. The bits of x
+    /// come as integers, or the compiler asks with a comparison of floats that valgrind gets wrong for NaN.
     #[target_feature(enable = "avx2")]
-    fn round(x: __m256, scale: f32) -> __m256i {
+    fn round(x: __m256i, scale: f32) -> __m256i {
         let exponent = _mm256_set1_epi32(0x7f80_0000);
-        let special =
-            _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_castps_si256(x), exponent), exponent);
-        let finite = _mm256_andnot_ps(_mm256_castsi256_ps(special), x);
+        let special = _mm256_cmpeq_epi32(_mm256_and_si256(x, exponent), exponent);
+        let finite = _mm256_castsi256_ps(_mm256_andnot_si256(special, x));
         let product = _mm256_mul_ps(finite, _mm256_set1_ps(scale));
         let limit = _mm256_set1_ps(32_767.0);
         let lowest = _mm256_set1_ps(-32_767.0);
