@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         lexicon: Some(LexiconData {
             exponent: number(1) - FRACTION_BITS,
             words: words.collect(),
+            phrases: Vec::new(),
         }),
     };
     let bytes = contents.to_bytes().expect("sizes that a pack can have");

@@ -6,13 +6,14 @@ use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::rng::{self, PublicRng};
 use undertone_core::select::Rule;
+use undertone_core::sentences::sentences;
 
 use crate::audit::{self, Law};
 use crate::candidates::Candidates;
 use crate::corpus::CorpusDocument;
 use crate::encoder::{Encoder, LexiconEncoder, encode_all};
 use crate::error::{Error, Result};
-use crate::mechanism::{self, HostDocument};
+use crate::mechanism::{self, HostDocument, MAX_SENTENCES};
 use crate::packer::{self, Built, LexiconData, Options};
 use crate::progress::Progress;
 
@@ -92,7 +93,11 @@ pub fn run(built: &Built, text: &str) -> Result<String> {
     let encoder = LexiconEncoder::embedded();
     let dimension = encoder.dimension();
     let pack = Pack::parse(&built.pack).map_err(Error::PackBytes)?;
-    let sentences = mechanism::sentences(text);
+    // As a device splits it.
+    let sentences: Vec<&str> = sentences(text.as_bytes())
+        .filter_map(|sentence| str::from_utf8(sentence).ok())
+        .take(MAX_SENTENCES)
+        .collect();
     let own = encode_all(&encoder, &sentences, &Progress::hidden())?;
     let mut shown = format!(
         "Public side: {} documents, labelled with {} topics, became a pack of {} KB.\n\

@@ -184,7 +184,7 @@ pub fn distil(encoder: &dyn Encoder, documents: &[CorpusDocument], size: &Size) 
         let quantise = |x: &f32| (x / step).round().clamp(-127.0, 127.0) as i8;
         row.iter().map(quantise).collect()
     };
-    let mut entries: Vec<(usize, (String, u16, Vec<i8>))> = chosen
+    let mut entries: Vec<(usize, _)> = chosen
         .iter()
         .zip(&words)
         .map(|((word, frequency), row)| {
