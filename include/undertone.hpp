@@ -213,9 +213,11 @@ public:
     /// Anything that is called as bool(std::uint8_t *out, std::size_t len): it fills all of `out` and returns
     /// true, or returns false, and does not throw. It must live as long as this object. Never a seeded
     /// generator: whoever knows the bytes can undo the privacy.
-    template <class Source, class = std::enable_if_t<std::is_invocable_r_v<bool, Source &, std::uint8_t *, std::size_t> &&
-                                                     !std::is_same_v<std::decay_t<Source>, Entropy>>>
-    explicit Entropy(Source &source) noexcept : function_(call<Source>), context_(&source)
+    template <class Source,
+              class = std::enable_if_t<std::is_object_v<Source> &&
+                                       std::is_invocable_r_v<bool, Source &, std::uint8_t *, std::size_t>>>
+    explicit Entropy(Source &source) noexcept
+        : function_(call<Source>), context_(const_cast<void *>(static_cast<const void *>(&source)))
     {
     }
 
@@ -408,7 +410,8 @@ public:
     {
         auto handle = detail::make<undertone_ledger>(
             undertone_ledger_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
-                return undertone_ledger_init(memory, memory_len, stored, len, entropy.function(), entropy.context(), out);
+                return undertone_ledger_init(memory, memory_len, stored, len, entropy.function(), entropy.context(),
+                                             out);
             });
         if (!handle) return handle.status();
         return Ledger(*std::move(handle));
@@ -845,8 +848,8 @@ public:
     static Result<Document> create(const Pack &pack) noexcept
     {
         auto handle = detail::make<undertone_document>(
-            undertone_document_size(), pack.bytes(), [&](void *memory, std::size_t memory_len, undertone_document **out) {
-                return undertone_document_init(memory, memory_len, pack.capi(), out);
+            undertone_document_size(), pack.bytes(), [&](void *memory, std::size_t len, undertone_document **out) {
+                return undertone_document_init(memory, len, pack.capi(), out);
             });
         if (!handle) return handle.status();
         return Document(*std::move(handle));

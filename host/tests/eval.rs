@@ -74,8 +74,24 @@ fn a_run_gives_tables_and_one_page_and_can_be_repeated() {
         );
         assert_eq!(read("privacy-loss.csv").lines().count(), 1 + SELECTIONS * 2);
         assert_eq!(read("timings.csv").lines().count(), 1 + 2 + MECHANISMS * 2);
+        let encoders = read("encoders.csv");
+        let costs: Vec<Vec<&str>> = encoders
+            .lines()
+            .skip(1)
+            .map(|row| row.split(',').collect())
+            .collect();
+        assert_eq!(costs.len(), 1, "{encoders}");
+        let [.., bytes, seconds] = costs[0][..] else {
+            panic!("{encoders}");
+        };
+        assert!(
+            (2_000_000..3_000_000).contains(&bytes.parse::<usize>().unwrap()),
+            "{bytes}"
+        );
+        assert!(seconds.parse::<f64>().unwrap() > 0.0, "{seconds}");
         assert!(read("histograms.csv").contains(",all candidates,,0,"));
         let page = read("report.html");
+        assert!(page.contains("What an encoder costs a device"));
         // Two plots of curves, and histograms.
         assert_eq!(page.matches("<svg").count(), 2 + SELECTIONS);
         assert_eq!(page.matches("</svg>").count(), 2 + SELECTIONS);

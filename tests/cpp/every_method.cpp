@@ -225,6 +225,8 @@ static void documents(const char *path)
     KnownBytes broken;
     broken.works = false;
     EXPECT(why(second.release(grant(), Rule::exponential, Entropy(broken))) == UNDERTONE_ENTROPY_FAILED);
+    const auto never = [](std::uint8_t *, std::size_t) { return false; };
+    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(never))) == UNDERTONE_ENTROPY_FAILED);
     int calls = 0;
     EXPECT(why(second.release(grant(), Rule::exponential, Entropy(zeroes, &calls))) == UNDERTONE_ENTROPY_FAILED);
     EXPECT(calls == 1);
@@ -291,7 +293,8 @@ static void vectors(const Pack &pack, const char *projection)
     const Vector projected = take(Vector::projected(take(Pack::open(projection)), epsilon, Noise::discrete_laplace));
     const std::vector<float> longer(projected.dimension(), 0.25F);
     const VectorContent behind = take(read_vector(take(projected.release(grant(), longer))));
-    EXPECT(behind.dimension == coordinates && behind.pack_id == projected_by && behind.noise == Noise::discrete_laplace);
+    EXPECT(behind.dimension == coordinates && behind.noise == Noise::discrete_laplace);
+    EXPECT(behind.pack_id == projected_by);
     EXPECT(why(Vector::projected(Pack(), epsilon)) == UNDERTONE_NULL);
     EXPECT(why(Vector::projected(pack, epsilon)) == UNDERTONE_NO_PROJECTION);
     const std::vector<std::uint8_t> garbage(36);

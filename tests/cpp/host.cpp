@@ -83,7 +83,8 @@ int main(int argc, char **argv)
     undertone::LedgerFile ledger = undertone::or_throw(undertone::LedgerFile::open_or_create(path, 3000000));
     const undertone::Epsilon two = undertone::Epsilon::from_micro(2000000);
     undertone::Grant recorded = undertone::or_throw(ledger.spend(two, 1));
-    expect(pipeline->release(text, recorded.capi(), host::Rule::Exponential).size() == release.size(), "a grant is spent");
+    expect(pipeline->release(text, recorded.capi(), host::Rule::Exponential).size() == release.size(),
+           "a grant of the ledger is spent");
     expect(!ledger.spend(two, 1), "the budget is used up");
 
     // No content of a text is refused: the status of a release must not depend on it.

@@ -2,7 +2,8 @@
 // and forgotten. Every few sentences one private release leaves, which tells the server a topic, and with it
 // which suggestions to send; a ledger file limits what all releases of a day can tell.
 //
-//     keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E] [--every N] [--day N] [TEXT]
+//     keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E]
+//              [--every N] [--day N] [TEXT]
 //
 // Reads TEXT, or what is typed.
 
@@ -42,8 +43,8 @@ struct Options {
 int usage()
 {
     std::fprintf(stderr,
-                 "usage: keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E] [--every N]\n"
-                 "                [--day N] [TEXT]\n"
+                 "usage: keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E]\n"
+                 "                [--every N] [--day N] [TEXT]\n"
                  "\n"
                  "  --pack FILE        what `undertone demo --save FILE` or `undertone pack` wrote, with a lexicon\n"
                  "  --ledger FILE      where the budget is kept; made if it is not there\n"
@@ -194,7 +195,7 @@ private:
         return upload();
     }
 
-    /// Only full documents leave, so that the number of releases tells no more than their number of sentences.
+    /// A release leaves after every so many sentences, whatever they say.
     bool upload()
     {
         // Before anything is drawn, the ledger's file says that it is spent.

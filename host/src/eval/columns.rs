@@ -347,7 +347,7 @@ impl<'a> Made<'a> {
         heads: &ScoreHeads,
         class_of: Vec<usize>,
     ) -> Result<Selection> {
-        let pack = scores_pack(&self.data.encoder, self.train.documents.rows(), heads)?;
+        let pack = scores_pack(&self.data.encoder, self.train.documents.rows(), heads, None)?;
         Selection::new(setting, pack, Rule::PermuteAndFlip, class_of)
     }
 

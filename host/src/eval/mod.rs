@@ -7,6 +7,7 @@
 pub mod authorship;
 pub mod authorship_report;
 pub mod columns;
+pub mod cost;
 pub mod data;
 pub mod fidelity;
 pub mod linear;

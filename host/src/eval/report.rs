@@ -7,6 +7,7 @@ use std::time::Duration;
 use plotters::prelude::*;
 use undertone_core::epsilon::Epsilon;
 
+use super::cost::Cost;
 use super::data::Data;
 use super::page::{
     self, COLOURS, Curve, GREYS, HIGHLIGHT, PAGE, Scale, Style, curves, escape, fields, figure,
@@ -44,6 +45,8 @@ pub struct TaskReport {
     pub preparing: Duration,
     /// The mechanisms.
     pub measured: Vec<Measured>,
+    /// The encoders.
+    pub costs: Vec<Cost>,
 }
 
 impl TaskReport {
@@ -53,6 +56,7 @@ impl TaskReport {
         encoding: Duration,
         preparing: Duration,
         measured: Vec<Measured>,
+        costs: Vec<Cost>,
     ) -> Self {
         let sentences = |documents: &[usize]| documents.last().copied().unwrap_or(0);
         Self {
@@ -70,6 +74,7 @@ impl TaskReport {
             encoding,
             preparing,
             measured,
+            costs,
         }
     }
 }
@@ -84,7 +89,7 @@ impl Report {
     }
 
     /// Writes `f1-vs-epsilon.csv`, `f1-vs-sentences.csv`, `histograms.csv`, `privacy-loss.csv`,
-    /// `timings.csv` and `report.html` into the folder `out`.
+    /// `timings.csv`, `encoders.csv` and `report.html` into the folder `out`.
     ///
     /// Everything is there before the first file is written; each file appears whole, the page last.
     /// Files of these names are replaced, others are left alone.
@@ -98,6 +103,7 @@ impl Report {
             ("histograms.csv", self.histograms()),
             ("privacy-loss.csv", self.losses()),
             ("timings.csv", self.timings()),
+            ("encoders.csv", self.encoders()),
             (PAGE, self.page()?),
         ];
         page::write(out, &files)
@@ -215,6 +221,18 @@ impl Report {
         csv
     }
 
+    fn encoders(&self) -> String {
+        let mut csv = "task,encoder,pack_bytes,seconds_per_sentence\n".to_owned();
+        for task in &self.tasks {
+            for cost in &task.costs {
+                let start = fields(&[&task.name, &cost.encoder]);
+                let seconds = cost.sentence.as_secs_f64();
+                let _ = writeln!(csv, "{start},{},{seconds:.9}", cost.pack);
+            }
+        }
+        csv
+    }
+
     fn page(&self) -> Result<String> {
         let options = &self.options;
         let epsilons: Vec<String> = options.epsilons.iter().map(Epsilon::to_string).collect();
@@ -316,6 +334,21 @@ impl Report {
                  probability when one sentence is replaced, over some neighbouring test documents, from \
                  the exact law of the selection. It must not exceed ε.</p>\n";
         page += &self.loss_table(task);
+
+        page += "<h3>What an encoder costs a device</h3>\n<p>Bytes of the pack with the heads of the labels, \
+                 and with the lexicon if that is the encoder; a neural encoder comes on top. Encoding a \
+                 sentence, on one thread, median.</p>\n<div class=\"wide\"><table>\n<tr><th>encoder</th>\
+                 <th>pack</th><th>a sentence</th></tr>\n";
+        for cost in &task.costs {
+            let _ = writeln!(
+                page,
+                "<tr><td class=\"text\">{}</td><td>{} bytes</td><td>{:.1} µs</td></tr>",
+                escape(&cost.encoder),
+                cost.pack,
+                cost.sentence.as_secs_f64() * 1e6
+            );
+        }
+        page += "</table></div>\n";
 
         page += "<h3>What each mechanism promises, and how long it takes</h3>\n<div class=\"wide\">\
                  <table>\n<tr><th>mechanism</th><th class=\"text\">promise</th>\

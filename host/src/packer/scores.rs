@@ -1,6 +1,6 @@
 //! Candidates for selection by scores: heads as the integers of a pack.
 
-use super::file::{PackContents, ScoresData};
+use super::file::{LexiconData, PackContents, ScoresData};
 use crate::encoder::EncoderIdentity;
 use crate::error::Result;
 use crate::trained::ScoreHeads;
@@ -9,7 +9,8 @@ use crate::trained::ScoreHeads;
 const FRACTION: f64 = 256.0;
 
 /// A pack that selects among the candidates of `heads`. `sentences`, `[..][dimension]` row-major, are
-/// public sentence vectors, which say how large a coordinate gets.
+/// public sentence vectors, which say how large a coordinate gets. A lexicon that made them travels with
+/// the pack.
 ///
 /// # Errors
 /// [`crate::Error::PackLimit`] for a number of candidates, thresholds or coordinates that a pack cannot
@@ -18,6 +19,7 @@ pub fn scores_pack(
     encoder: &EncoderIdentity,
     sentences: &[f32],
     heads: &ScoreHeads,
+    lexicon: Option<LexiconData>,
 ) -> Result<Vec<u8>> {
     PackContents {
         dimension: heads.centre.len(),
@@ -25,7 +27,7 @@ pub fn scores_pack(
         recoder: None,
         scores: Some(scores_data(sentences, heads)),
         depth: None,
-        lexicon: None,
+        lexicon,
         projection: None,
     }
     .to_bytes()

@@ -7,10 +7,12 @@ use clap::Args;
 use undertone::encoder::LexiconEncoder;
 use undertone::error::{Error, Result};
 use undertone::eval::columns::{Extent, columns};
+use undertone::eval::cost::Cost;
 use undertone::eval::data::{Data, Task};
 use undertone::eval::report::{Report, TaskReport};
 use undertone::eval::sentences::{Options, measure, perceptron};
 use undertone::eval::word_columns::{self, Words};
+use undertone::packer::LexiconData;
 use undertone::vocabulary::Vectors;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::format::MAX_WORDS;
@@ -138,14 +140,30 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         let compared = columns(&data, Extent::All, words, &perceptron, &report.options)?;
         let preparing = start.elapsed();
         let mut measured = measure(&data, &compared, &report.options)?;
+        let mut costs = vec![Cost::of(
+            &data,
+            encoder.encoder.as_ref(),
+            encoder.lexicon.clone(),
+        )?];
         if encoder.lexicon.is_none() {
             // What a device without a neural runtime can do.
-            let words = Data::load(task, &LexiconEncoder::embedded(), None, arguments.seed)?;
+            let embedded = LexiconEncoder::embedded();
+            let words = Data::load(task, &embedded, None, arguments.seed)?;
+            let lexicon = LexiconData::from_view(embedded.lexicon());
+            costs.push(Cost::of(&words, &embedded, Some(lexicon))?);
             let compared = columns(&words, Extent::Encoder, None, &perceptron, &report.options)?;
             measured.extend(measure(&words, &compared, &report.options)?);
         }
         eprintln!("  measured after {:.0} s", start.elapsed().as_secs_f64());
-        let done = TaskReport::new(&data, encoding, preparing, measured);
+        for cost in &costs {
+            eprintln!(
+                "  {}: pack of {} bytes, {:.1} µs a sentence",
+                cost.encoder,
+                cost.pack,
+                cost.sentence.as_secs_f64() * 1e6
+            );
+        }
+        let done = TaskReport::new(&data, encoding, preparing, measured, costs);
         report.tasks.push(done);
     }
     report.write(&arguments.out)?;
