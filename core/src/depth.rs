@@ -25,7 +25,7 @@
 //! The loops are in [`kernels`](crate::kernels).
 
 use crate::document::Rows;
-use crate::kernels::{BLOCK, Backend, WIDTH, wipe};
+use crate::kernels::{BLOCK, Backend, wipe};
 use crate::pack::DepthSection;
 use crate::select::Levels;
 
@@ -35,18 +35,22 @@ pub const CODES: usize = 256;
 /// The most sentences a document can count, because counts are bytes.
 pub const MAX_SENTENCES: usize = 255;
 
+/// Coordinates converted at a time, so that no buffer grows with the embedding.
+const COORDINATES: usize = 512;
+
 /// The projections of one embedding, as exact integers.
+// A call: a recoder needs other buffers.
+#[inline(never)]
 pub(crate) fn project(
     backend: Backend,
     section: &DepthSection<'_>,
     embedding: &[f32],
     sums: &mut [i64],
 ) {
-    // Not all at once, so that no buffer grows with the embedding.
-    let mut fixed = [0i16; WIDTH];
+    let mut fixed = [0i16; COORDINATES];
     let mut start = 0;
     sums.fill(0);
-    for chunk in embedding.chunks(WIDTH) {
+    for chunk in embedding.chunks(COORDINATES) {
         let fixed = fixed.get_mut(..chunk.len()).unwrap_or_default();
         section.scale().to_fixed_all(backend, chunk, fixed);
         section.add_projections(backend, start, fixed, sums);

@@ -166,29 +166,36 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         }
         self.fill();
         match self.selector {
-            Selector::Depth(section) => {
-                let mut projections = [0i64; P];
-                let recoder = self.recoder.as_ref();
-                section.projections_on(self.backend, recoder, embedding, &mut projections);
-                // A count stops at 255, which is as many sentences as there may be.
-                section.count(self.backend, &projections, &mut self.rows);
-                wipe(&mut projections);
-            }
-            Selector::Scores(section) => {
-                let mut sentence: Activations = [0; MAX_WIDTH as usize];
-                match self.recoder {
-                    Some(recoder) => recoder.recode_on(self.backend, embedding, &mut sentence),
-                    None => {
-                        let scale = section.scale();
-                        scale.to_fixed_all(self.backend, embedding, &mut sentence);
-                    }
-                }
-                section.add(self.backend, &mut self.rows, &mut sentence);
-                wipe(&mut sentence);
-            }
+            Selector::Depth(section) => self.count(section, embedding),
+            Selector::Scores(section) => self.score(section, embedding),
         }
         self.sentences += 1;
         Ok(())
+    }
+
+    // Calls, both: neither needs the other's buffers.
+    #[inline(never)]
+    fn count(&mut self, section: DepthSection<'p>, embedding: &[f32]) {
+        let mut projections = [0i64; P];
+        let recoder = self.recoder.as_ref();
+        section.projections_on(self.backend, recoder, embedding, &mut projections);
+        // A count stops at 255, which is as many sentences as there may be.
+        section.count(self.backend, &projections, &mut self.rows);
+        wipe(&mut projections);
+    }
+
+    #[inline(never)]
+    fn score(&mut self, section: ScoresSection<'p>, embedding: &[f32]) {
+        let mut sentence: Activations = [0; MAX_WIDTH as usize];
+        match self.recoder {
+            Some(recoder) => recoder.recode_on(self.backend, embedding, &mut sentence),
+            None => {
+                let scale = section.scale();
+                scale.to_fixed_all(self.backend, embedding, &mut sentence);
+            }
+        }
+        section.add(self.backend, &mut self.rows, &mut sentence);
+        wipe(&mut sentence);
     }
 
     /// Adds the rows that are missing, in place.

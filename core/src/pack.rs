@@ -704,14 +704,24 @@ impl<'a> DepthSection<'a> {
     ) {
         match recoder {
             None => crate::depth::project(backend, self, embedding, out),
-            Some(recoder) => {
-                let mut recoded = [0; format::MAX_WIDTH as usize];
-                recoder.recode_on(backend, embedding, &mut recoded);
-                out.fill(0);
-                self.add_projections(backend, 0, &recoded, out);
-                wipe(&mut recoded);
-            }
+            Some(recoder) => self.recoded_projections(backend, recoder, embedding, out),
         }
+    }
+
+    // A call: documents without a recoder do without its buffer.
+    #[inline(never)]
+    fn recoded_projections(
+        &self,
+        backend: Backend,
+        recoder: &Recoder<'_>,
+        embedding: &[f32],
+        out: &mut [i64],
+    ) {
+        let mut recoded = [0; format::MAX_WIDTH as usize];
+        recoder.recode_on(backend, embedding, &mut recoded);
+        out.fill(0);
+        self.add_projections(backend, 0, &recoded, out);
+        wipe(&mut recoded);
     }
 
     /// The integer that is compared with the bucket boundaries: the projection shifted right and

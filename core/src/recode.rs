@@ -94,6 +94,8 @@ impl<'a> Recoder<'a> {
         self.recode_on(Backend::best(), embedding, out);
     }
 
+    // A call: documents without a recoder do without its buffer.
+    #[inline(never)]
     pub(crate) fn recode_on(&self, backend: Backend, embedding: &[f32], out: &mut Activations) {
         let mut next: Activations = [0; MAX_WIDTH as usize];
         out.fill(0);

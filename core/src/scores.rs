@@ -184,20 +184,17 @@ impl<'a> ScoresSection<'a> {
         y: &[i16],
         norm: i64,
     ) {
-        let mut scores = [0u64; BLOCK];
         let mut rows = rows.iter_mut();
         self.for_each_block(backend, y, norm, |outputs| {
-            backend.scores(outputs, self.thresholds, norm, &mut scores);
+            backend.scores(outputs, self.thresholds, norm);
             let sums = rows.next().map(|row| row.as_chunks_mut().0);
-            let scores = scores.iter().take(outputs.len());
-            for (sum, score) in sums.unwrap_or_default().iter_mut().zip(scores) {
+            for (sum, score) in sums.unwrap_or_default().iter_mut().zip(outputs.iter()) {
                 // 255 sentences of at most 255: no overflow.
                 *sum = u16::from_le_bytes(*sum)
                     .wrapping_add(*score as u16)
                     .to_le_bytes();
             }
         });
-        wipe(&mut scores);
     }
 
     fn add_vote<const P: usize>(&self, backend: Backend, rows: &mut Rows<P>, y: &[i16], norm: i64) {
@@ -219,12 +216,14 @@ impl<'a> ScoresSection<'a> {
     }
 
     /// Calls `visit` with `z_c` of every candidate, in order, [`BLOCK`] at a time.
+    // A call: there are two of these buffers otherwise.
+    #[inline(never)]
     fn for_each_block(
         &self,
         backend: Backend,
         y: &[i16],
         norm: i64,
-        mut visit: impl FnMut(&[i64]),
+        mut visit: impl FnMut(&mut [i64]),
     ) {
         let mut outputs = [0i64; BLOCK];
         // Parsing made sure of 1 and of the lengths; said again, so that no panic is compiled in.

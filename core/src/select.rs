@@ -294,6 +294,8 @@ pub fn select<const B: usize, R: Rng + ?Sized>(
 }
 
 /// [`select`] with the kernels of this backend.
+// A call: callers have buffers of their own.
+#[inline(never)]
 pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
     backend: Backend,
     levels: &impl Levels,
@@ -380,7 +382,7 @@ fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
 }
 
 /// Coins tossed at a time.
-const COINS: usize = 64;
+const COINS: usize = 32;
 
 /// Tosses one coin per candidate, level by level, then draws a head. Returns its level and its
 /// rank among the candidates of that level.

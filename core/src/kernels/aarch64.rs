@@ -122,6 +122,6 @@ pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
 }
 
 #[target_feature(enable = "neon")]
-pub(super) fn scores(outputs: &[i64], thresholds: &[I32], norm: i64, scores: &mut [u64]) {
-    portable::scores(outputs, thresholds, norm, scores);
+pub(super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
+    portable::scores(outputs, thresholds, norm);
 }

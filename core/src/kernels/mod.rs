@@ -48,9 +48,8 @@ use crate::pack::format::{BOUNDARIES, MAX_WIDTH};
 /// The most coordinates that a kernel takes at a time.
 pub(crate) const WIDTH: usize = MAX_WIDTH as usize;
 
-/// The most candidates that a kernel takes at a time. Small processors have little stack; large ones look up
-/// a table sooner than they set it up.
-pub(crate) const BLOCK: usize = if usize::BITS >= 64 { 4096 } else { 1024 };
+/// The most candidates that a kernel takes at a time.
+pub(crate) const BLOCK: usize = 1024;
 
 /// A set of kernels that this processor has the instructions for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,10 +281,10 @@ impl Backend {
         run!(self, products(matrix, x, products));
     }
 
-    /// How many of the thresholds, each times `norm`, each output reaches.
+    /// Makes of each output how many of the thresholds, each times `norm`, it reaches.
     #[inline]
-    pub(crate) fn scores(self, outputs: &[i64], thresholds: &[I32], norm: i64, scores: &mut [u64]) {
-        run!(self, scores(outputs, thresholds, norm, scores));
+    pub(crate) fn scores(self, outputs: &mut [i64], thresholds: &[I32], norm: i64) {
+        run!(self, scores(outputs, thresholds, norm));
     }
 }
 

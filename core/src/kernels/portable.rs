@@ -142,13 +142,19 @@ pub(super) fn dot_bytes(weights: &[i8], x: &[i16]) -> i64 {
 }
 
 #[inline(always)]
-pub(super) fn scores(outputs: &[i64], thresholds: &[I32], norm: i64, scores: &mut [u64]) {
-    scores.fill(0);
-    for threshold in thresholds {
-        // |threshold·norm| < 2^31 · 2^20: no overflow.
-        let least = i64::from(threshold.get()).wrapping_mul(norm);
-        for (score, output) in scores.iter_mut().zip(outputs) {
-            *score = score.wrapping_add(u64::from(least <= *output));
+pub(super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
+    // So few that vector registers hold them.
+    for outputs in outputs.chunks_mut(32) {
+        let mut scores = [0i64; 32];
+        for threshold in thresholds {
+            // |threshold·norm| < 2^31 · 2^20: no overflow.
+            let least = i64::from(threshold.get()).wrapping_mul(norm);
+            for (score, output) in scores.iter_mut().zip(outputs.iter()) {
+                *score = score.wrapping_add(i64::from(least <= *output));
+            }
+        }
+        for (output, score) in outputs.iter_mut().zip(scores) {
+            *output = score;
         }
     }
 }

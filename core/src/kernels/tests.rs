@@ -307,10 +307,10 @@ fn scores_are_the_same() {
                 let outputs: Vec<i64> = (0..len)
                     .map(|i| at(i) - i64::from(rng.next_u32() % 3) + 1)
                     .collect();
-                let mut expected = vec![9; len];
-                portable::scores(&outputs, &thresholds, norm, &mut expected);
-                let mut found = vec![9; len];
-                backend.scores(&outputs, &thresholds, norm, &mut found);
+                let mut expected = outputs.clone();
+                portable::scores(&mut expected, &thresholds, norm);
+                let mut found = outputs;
+                backend.scores(&mut found, &thresholds, norm);
                 assert_eq!(found, expected, "{backend:?} {len}");
             }
         }

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::{WIDTH, portable, wipe};
+use super::{portable, wipe};
 use crate::pack::bucket_input;
 use crate::pack::format::BOUNDARIES;
 
@@ -55,10 +55,10 @@ pub(super) mod avx2 {
     /// The nearest integers to `x · scale`, ties to even, within ±32767, 0 where x is not finite.
     #[target_feature(enable = "avx2")]
     fn round(x: __m256, scale: f32) -> __m256i {
-        // Not by the bits: compilers make a comparison of them that Valgrind 3.19 gets wrong for NaN.
-        let difference = _mm256_sub_ps(x, x);
-        let is_finite = _mm256_cmp_ps::<_CMP_EQ_OQ>(difference, _mm256_setzero_ps());
-        let finite = _mm256_and_ps(is_finite, x);
+        // As integers: compilers make of other tests a comparison of floats that valgrind 3.19 gets wrong.
+        let magnitude = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(i32::MAX));
+        let special = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(0x7f7f_ffff));
+        let finite = _mm256_andnot_ps(_mm256_castsi256_ps(special), x);
         let product = _mm256_mul_ps(finite, _mm256_set1_ps(scale));
         let limit = _mm256_set1_ps(32_767.0);
         let lowest = _mm256_set1_ps(-32_767.0);
@@ -228,22 +228,13 @@ pub(super) mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(in super::super) fn scores(
-        outputs: &[i64],
-        thresholds: &[I32],
-        norm: i64,
-        scores: &mut [u64],
-    ) {
-        portable::scores(outputs, thresholds, norm, scores);
+    pub(in super::super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
+        portable::scores(outputs, thresholds, norm);
     }
 }
 
 pub(super) mod avx512 {
     use super::*;
-
-    /// At the start of a line of the cache, so that no vector lies in two.
-    #[repr(align(64))]
-    struct Line<T>(T);
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
@@ -260,21 +251,12 @@ pub(super) mod avx512 {
         x: &[i16],
         sums: &mut [i64],
     ) {
-        let (mut high, mut low) = (Line([0i16; WIDTH]), Line([0i16; WIDTH]));
-        for ((x, high), low) in x.iter().zip(&mut high.0).zip(&mut low.0) {
-            *high = x >> 8;
-            *low = x & 255;
-        }
-        let whole = x.len() / 32 * 32;
-        let (high_chunks, _) = high.0.get(..whole).unwrap_or_default().as_chunks();
-        let (low_chunks, _) = low.0.get(..whole).unwrap_or_default().as_chunks();
-        let halves = (high_chunks, low_chunks);
-        let end = start + x.len();
+        let (x, x_rest) = x.as_chunks::<32>();
+        let (whole, end) = (32 * x.len(), start + 32 * x.len() + x_rest.len());
         let row_of = |row: &'m [I16]| {
             let row = row.get(start..end).unwrap_or_default();
             row.split_at_checked(whole).unwrap_or_default()
         };
-        let x_rest = x.get(whole..).unwrap_or_default();
         // Four rows at a time: each load of x serves all, and no sum waits for another.
         let mut rows = matrix.chunks_exact(width.max(1)).map(row_of);
         let (fours, left) = sums.as_chunks_mut::<4>();
@@ -284,36 +266,31 @@ pub(super) mod avx512 {
             else {
                 break;
             };
-            let products = four_products([a.0, b.0, c.0, d.0], halves, 4 * width);
+            let products = four_products([a.0, b.0, c.0, d.0], x, 4 * width);
             for ((sum, product), row) in sums.iter_mut().zip(products).zip([a, b, c, d]) {
                 *sum += product + portable::dot(row.1, x_rest);
             }
         }
         for (sum, row) in left.iter_mut().zip(rows) {
-            let [product, ..] = four_products([row.0; 4], halves, width);
+            let [product, ..] = four_products([row.0; 4], x, width);
             *sum += product + portable::dot(row.1, x_rest);
         }
-        wipe(&mut high.0);
-        wipe(&mut low.0);
     }
 
-    /// The products of four rows with 256·high + low. What is so many entries `ahead` is wanted next; packs are
+    /// The products of four rows with x. What is so many entries `ahead` is wanted next; packs are
     /// too large for the first level of the cache.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn four_products(
-        rows: [&[I16]; 4],
-        (high, low): (&[[i16; 32]], &[[i16; 32]]),
-        ahead: usize,
-    ) -> [i64; 4] {
+    fn four_products(rows: [&[I16]; 4], x: &[[i16; 32]], ahead: usize) -> [i64; 4] {
         let [a, b, c, d] = rows.map(|row| row.as_chunks::<32>().0);
         let mut highs = [_mm512_setzero_si512(); 4];
         let mut lows = [_mm512_setzero_si512(); 4];
-        let chunks = a.iter().zip(b).zip(c).zip(d).zip(high).zip(low);
-        for (((((a, b), c), d), high), low) in chunks {
+        let byte = _mm512_set1_epi16(255);
+        for ((((a, b), c), d), x) in a.iter().zip(b).zip(c).zip(d).zip(x) {
             for row in [a, b, c, d] {
                 _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().wrapping_add(ahead).cast());
             }
-            let (x_high, x_low) = (transmute!(*high), transmute!(*low));
+            let x = transmute!(*x);
+            let (x_high, x_low) = (_mm512_srai_epi16::<8>(x), _mm512_and_si512(x, byte));
             let sums = highs.iter_mut().zip(&mut lows);
             for ((high, low), w) in sums.zip([a, b, c, d]) {
                 let w = transmute!(*w);
@@ -437,13 +414,8 @@ pub(super) mod avx512 {
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
-    pub(in super::super) fn scores(
-        outputs: &[i64],
-        thresholds: &[I32],
-        norm: i64,
-        scores: &mut [u64],
-    ) {
-        portable::scores(outputs, thresholds, norm, scores);
+    pub(in super::super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
+        portable::scores(outputs, thresholds, norm);
     }
 }
 
