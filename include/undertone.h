@@ -32,9 +32,8 @@
  * - Memory. Nothing is allocated, so nothing is freed. The caller brings memory for each handle:
  *   from malloc with the _size function, or an array of the UNDERTONE_..._BYTES constant, which is
  *   enough on every target, aligned to UNDERTONE_HANDLE_ALIGNMENT. A handle is the address of its
- *   memory and must stay there. No call takes more than 16 KiB of stack, and on processors
- *   without vector units more than 8 KiB only to release words or vectors, not counting what the entropy
- *   function takes.
+ *   memory and must stay there. No call takes more than 8 KiB of stack, those that release words or
+ *   vectors 16 KiB, not counting what the entropy function takes.
  * - Threads. There is no global state. Functions whose first argument is const may run at the same
  *   time on the same object; all others want the object for themselves.
  * - The library never prints, aborts, or sets errno.
