@@ -8,6 +8,7 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::LazyLock;
 
 use arbitrary::{Result, Unstructured};
 use undertone_ffi::*;
@@ -20,18 +21,22 @@ use crate::assemble::{
 const SLOTS: usize = 6;
 /// Enough for a document, and not a multiple of it.
 const SLOT_BYTES: usize = UNDERTONE_DOCUMENT_BYTES + 48;
-/// Inputs and outputs.
+/// Arrays for inputs and outputs; as much again for single outputs.
 const SCRATCH_BYTES: usize = 512;
 
 #[repr(align(16))]
 #[derive(Clone, Copy)]
 struct Slot([u8; SLOT_BYTES]);
 
+#[repr(align(16))]
+#[derive(Clone, Copy)]
+struct Scratch([u8; 2 * SCRATCH_BYTES]);
+
 /// What a random caller has.
 struct World {
     slots: Box<[Slot; SLOTS]>,
-    scratch: Box<Slot>,
-    packs: [Vec<u8>; 3],
+    scratch: Box<Scratch>,
+    packs: &'static [Vec<u8>; 3],
     context: Context,
 }
 
@@ -63,37 +68,42 @@ unsafe extern "C" fn entropy(context: *mut c_void, out: *mut u8, len: usize) -> 
     i32::from(context.bytes[3] & 6 == 6)
 }
 
+/// Depth, scores, a projection.
+static PACKS: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
+    let depth = Depth {
+        exponent: 4,
+        shift: 0,
+        directions: vec![vec![3, -5], vec![1, 1]],
+        boundaries: vec![(-127..128).collect(), (-127..128).collect()],
+        codes: vec![vec![0, 90, 255], vec![128, 1, 7]],
+    };
+    let scores = Scores {
+        exponent: 4,
+        centre: vec![0, 1],
+        weights: vec![vec![5, -5], vec![1, 0]],
+        bias: vec![0, 9],
+        thresholds: vec![-50, 0, 50],
+    };
+    let words = [
+        ("a".into(), 9000, vec![100, -100]),
+        ("word".into(), 1, vec![-128, 127]),
+    ];
+    let lexicon = (*b"LEXI", lexicon_section(-8, &words));
+    let rows = vec![vec![100, -100], vec![7, 7], vec![0, 1]];
+    let packs = [
+        vec![(*b"DPTH", depth_section(&depth)), lexicon.clone()],
+        vec![lexicon, (*b"SCOR", scores_section(&scores))],
+        vec![(*b"PROJ", projection_section(-6, 0, &rows))],
+    ];
+    packs.map(|sections| pack(2, "fuzz", &sections))
+});
+
 impl World {
     fn new() -> Self {
-        let depth = Depth {
-            exponent: 4,
-            shift: 0,
-            directions: vec![vec![3, -5], vec![1, 1]],
-            boundaries: vec![(-127..128).collect(), (-127..128).collect()],
-            codes: vec![vec![0, 90, 255], vec![128, 1, 7]],
-        };
-        let scores = Scores {
-            exponent: 4,
-            centre: vec![0, 1],
-            weights: vec![vec![5, -5], vec![1, 0]],
-            bias: vec![0, 9],
-            thresholds: vec![-50, 0, 50],
-        };
-        let words = [
-            ("a".into(), 9000, vec![100, -100]),
-            ("word".into(), 1, vec![-128, 127]),
-        ];
-        let lexicon = (*b"LEXI", lexicon_section(-8, &words));
-        let rows = vec![vec![100, -100], vec![7, 7], vec![0, 1]];
-        let packs = [
-            vec![(*b"DPTH", depth_section(&depth)), lexicon.clone()],
-            vec![lexicon, (*b"SCOR", scores_section(&scores))],
-            vec![(*b"PROJ", projection_section(-6, 0, &rows))],
-        ];
         Self {
             slots: Box::new([Slot([0; SLOT_BYTES]); SLOTS]),
-            scratch: Box::new(Slot([0; SLOT_BYTES])),
-            packs: packs.map(|sections| pack(2, "fuzz", &sections)),
+            scratch: Box::new(Scratch([0; 2 * SCRATCH_BYTES])),
+            packs: &PACKS,
             context: Context {
                 bytes: [1; 4],
                 handle: ptr::null_mut(),
@@ -161,7 +171,7 @@ impl World {
     }
 
     /// Whether the scratch memory is as it was, but for one value at `written`.
-    fn unchanged(&self, before: &Slot, written: *mut usize) -> bool {
+    fn unchanged(&self, before: &Scratch, written: *mut usize) -> bool {
         let start = self.scratch.0.as_ptr().addr();
         let own = written.addr().wrapping_sub(start);
         let pairs = self.scratch.0.iter().zip(&before.0).enumerate();
