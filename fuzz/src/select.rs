@@ -22,7 +22,7 @@ pub fn select_is_total(data: &[u8]) {
 
 #[derive(Debug)]
 struct Case {
-    levels: Vec<u16>,
+    levels: Vec<u8>,
     block: usize,
     bound: usize,
 }
@@ -32,7 +32,7 @@ impl Levels for Case {
         self.bound
     }
 
-    fn for_each_block(&self, visit: impl FnMut(&[u16])) {
+    fn for_each_block(&self, visit: impl FnMut(&[u8])) {
         self.levels.chunks(self.block).for_each(visit);
     }
 }
@@ -45,17 +45,12 @@ fn draw(mut u: Unstructured<'_>) -> Result<()> {
     let block = u.int_in_range(1..=300)?;
     let bound = match u.arbitrary::<u8>()? {
         255 => usize::MAX,
-        254 => 65_537,
-        253 => u.int_in_range(0..=4097)?,
+        254 => u.int_in_range(256..=4097)?,
         small => small.into(),
     };
     let capacity: u8 = u.int_in_range(0..=3)?;
     let too_many = u.ratio(1, 200)?;
-    let mut levels: Vec<u16> = u
-        .take_rest()
-        .chunks(2)
-        .map(|pair| u16::from_le_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]))
-        .collect();
+    let mut levels = u.take_rest().to_vec();
     // Work grows with candidates times bound, so only under a small one.
     if too_many && bound <= 8 {
         levels.resize(MAX_CANDIDATES as usize + 1, 0);
@@ -69,7 +64,7 @@ fn draw(mut u: Unstructured<'_>) -> Result<()> {
         0 => check::<1>(&case, rule, (epsilon, steps), seed),
         1 => check::<8>(&case, rule, (epsilon, steps), seed),
         2 => check::<128>(&case, rule, (epsilon, steps), seed),
-        _ => check::<4096>(&case, rule, (epsilon, steps), seed),
+        _ => check::<256>(&case, rule, (epsilon, steps), seed),
     }
     Ok(())
 }
@@ -129,7 +124,7 @@ fn check<const B: usize>(
 
 /// Candidates in order of level, one coin each; a level by its heads (or weights), then a
 /// candidate of that level.
-fn reference(levels: &[u16], bound: usize, rule: Rule, ratio: Ratio, seed: u64) -> u32 {
+fn reference(levels: &[u8], bound: usize, rule: Rule, ratio: Ratio, seed: u64) -> u32 {
     let mut rng = Counting::new(seed);
     let mut order: Vec<(usize, usize)> = levels
         .iter()

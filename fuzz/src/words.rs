@@ -126,13 +126,13 @@ fn levels(vocabulary: &Vocabulary<'_>, entries: &[Entry], private: u32) {
     assert!((-6..=5).contains(&unit));
     let mut entry = entries.iter();
     vocabulary.levels(private).for_each_block(|block| {
-        for level in block {
+        for level in block.iter().map(|level| u16::from(*level)) {
             let (.., vector) = entry.next().expect("as many levels as words");
             // Times 2^14, so that all shifts are to the left.
             let squared = (squared(row, &real(vector)) as u128) << 14;
             let reached = |level: u16| u128::from(level).pow(2) << (14 + 2 * unit);
-            assert!(usize::from(*level) < LEVELS);
-            assert!(reached(*level) <= squared && squared < reached(level + 1));
+            assert!(usize::from(level) < LEVELS);
+            assert!(reached(level) <= squared && squared < reached(level + 1));
         }
     });
     assert!(entry.next().is_none());
