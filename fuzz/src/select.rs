@@ -45,8 +45,7 @@ fn draw(mut u: Unstructured<'_>) -> Result<()> {
     let block = u.int_in_range(1..=300)?;
     let bound = match u.arbitrary::<u8>()? {
         255 => usize::MAX,
-        254 => 65_537,
-        253 => u.int_in_range(0..=4097)?,
+        254 => u.int_in_range(256..=4097)?,
         small => small.into(),
     };
     let capacity: u8 = u.int_in_range(0..=3)?;
