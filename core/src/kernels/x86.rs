@@ -1,12 +1,13 @@
 //! Kernels for x86-64: AVX2, and AVX-512 with VBMI and VNNI.
 
+use core::arch::asm;
 use core::arch::x86_64::*;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::{portable, wipe};
+use super::{GROUP, portable, wipe};
 use crate::pack::bucket_input;
 use crate::pack::format::BOUNDARIES;
 
@@ -72,13 +73,12 @@ pub(super) mod avx2 {
         matrix: &[I16],
         width: usize,
         start: usize,
-        x: &[i16],
+        sentences: &[&[i16]],
         sums: &mut [i64],
+        rows: usize,
     ) {
-        let end = start + x.len();
-        for (sum, row) in sums.iter_mut().zip(matrix.chunks_exact(width.max(1))) {
-            *sum += dot(row.get(start..end).unwrap_or_default(), x);
-        }
+        let dot = |row: &[I16], x: &[i16]| dot(row, x);
+        portable::add_products_by(dot, matrix, width, start, sentences, sums, rows);
     }
 
     /// A sum p of two products lies within ±2^31, so sums of p wrap around. But the sum of ⌊p / 2^16⌋ does
@@ -114,7 +114,7 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn count(
-        sums: &[i64],
+        sums: [&[i64]; GROUP],
         shift: u32,
         boundaries: &[[I32; BOUNDARIES]],
         rows: &mut [[u8; 256]],
@@ -131,6 +131,7 @@ pub(super) mod avx2 {
         codes: &[u8],
         at_least: &[u8; 256],
         sentences: u8,
+        ahead: usize,
     ) {
         const AT_A_TIME: usize = 4;
         let tables: [__m128i; 16] = transmute!(portable::table(at_least, sentences));
@@ -148,6 +149,9 @@ pub(super) mod avx2 {
         let sixteen = _mm256_set1_epi8(16);
         let top = _mm256_set1_epi8(i8::MIN);
         let look_up = |depths: &mut [u8; 32 * AT_A_TIME], codes: &[u8; 32 * AT_A_TIME]| {
+            let next = codes.as_ptr().wrapping_add(ahead);
+            _mm_prefetch::<_MM_HINT_T0>(next.cast());
+            _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(64).cast());
             let mut index: [__m256i; AT_A_TIME] = transmute!(*codes);
             let mut found = [_mm256_setzero_si256(); AT_A_TIME];
             for half in steps.as_chunks::<8>().0 {
@@ -241,66 +245,129 @@ pub(super) mod avx512 {
         avx2::to_fixed(coordinates, scale, fixed);
     }
 
-    /// A coordinate is 256·high + low, with a signed and an unsigned byte, so that sums of products of each
-    /// with weights fit 32 bits.
+    /// Four rows with two sentences at a time: each load serves several products, and no sum waits for
+    /// another. The first level of the cache keeps the rows for the other sentences.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    pub(in super::super) fn add_products<'m>(
-        matrix: &'m [I16],
+    pub(in super::super) fn add_products(
+        matrix: &[I16],
         width: usize,
         start: usize,
-        x: &[i16],
+        sentences: &[&[i16]],
         sums: &mut [i64],
+        rows: usize,
     ) {
-        let (x, x_rest) = x.as_chunks::<32>();
-        let (whole, end) = (32 * x.len(), start + 32 * x.len() + x_rest.len());
-        let row_of = |row: &'m [I16]| {
-            let row = row.get(start..end).unwrap_or_default();
-            row.split_at_checked(whole).unwrap_or_default()
-        };
-        // Four rows at a time: each load of x serves all, and no sum waits for another.
-        let mut rows = matrix.chunks_exact(width.max(1)).map(row_of);
-        let (fours, left) = sums.as_chunks_mut::<4>();
-        for sums in fours {
-            let (Some(a), Some(b), Some(c), Some(d)) =
-                (rows.next(), rows.next(), rows.next(), rows.next())
-            else {
-                break;
-            };
-            let products = four_products([a.0, b.0, c.0, d.0], x, 4 * width);
-            for ((sum, product), row) in sums.iter_mut().zip(products).zip([a, b, c, d]) {
-                *sum += product + portable::dot(row.1, x_rest);
+        let length = sentences.first().map_or(0, |x| x.len());
+        let there = rows.min(matrix.len() / width.max(1));
+        for (number, four) in matrix.chunks((4 * width).max(1)).enumerate() {
+            let row =
+                |number: usize| four.get(number * width + start..number * width + start + length);
+            let first = row(0).unwrap_or_default();
+            // At the end the first stands in for those that are not there.
+            let four = [
+                first,
+                row(1).unwrap_or(first),
+                row(2).unwrap_or(first),
+                row(3).unwrap_or(first),
+            ];
+            let pairs = sums.chunks_mut((2 * rows).max(1)).zip(sentences.chunks(2));
+            for (sums, pair) in pairs {
+                let products = match *pair {
+                    [x, y] => products_of(four, [x, y], 4 * width),
+                    [x] => {
+                        let [products] = products_of(four, [x], 4 * width);
+                        [products; 2]
+                    }
+                    _ => continue,
+                };
+                let sums = sums.chunks_mut(rows.max(1));
+                for ((sums, products), x) in sums.zip(products).zip(pair) {
+                    let sums = sums.get_mut(4 * number..there).unwrap_or_default();
+                    for (sum, product) in sums.iter_mut().zip(products) {
+                        *sum += product;
+                    }
+                    let (_, rest) = x.as_chunks::<32>();
+                    if !rest.is_empty() {
+                        for (sum, row) in sums.iter_mut().zip(four) {
+                            *sum += portable::dot(row.as_chunks::<32>().1, rest);
+                        }
+                    }
+                }
             }
-        }
-        for (sum, row) in left.iter_mut().zip(rows) {
-            let [product, ..] = four_products([row.0; 4], x, width);
-            *sum += product + portable::dot(row.1, x_rest);
         }
     }
 
-    /// The products of four rows with x. What is so many entries `ahead` is wanted next; packs are
-    /// too large for the first level of the cache.
+    /// The products of four rows with the whole chunks of one or two sentences. What is so many entries `ahead`
+    /// is wanted next; packs are too large for the first level of the cache.
+    ///
+    /// A coordinate is 256·high + low, with a signed and an unsigned byte, so that sums of products of each
+    /// with weights fit 32 bits.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn four_products(rows: [&[I16]; 4], x: &[[i16; 32]], ahead: usize) -> [i64; 4] {
-        let [a, b, c, d] = rows.map(|row| row.as_chunks::<32>().0);
-        let mut highs = [_mm512_setzero_si512(); 4];
-        let mut lows = [_mm512_setzero_si512(); 4];
+    fn products_of<const N: usize>(
+        [a, b, c, d]: [&[I16]; 4],
+        sentences: [&[i16]; N],
+        ahead: usize,
+    ) -> [[i64; 4]; N] {
+        let (a, b) = (a.as_chunks::<32>().0, b.as_chunks::<32>().0);
+        let (c, d) = (c.as_chunks::<32>().0, d.as_chunks::<32>().0);
+        let x = sentences
+            .first()
+            .copied()
+            .unwrap_or_default()
+            .as_chunks::<32>()
+            .0;
+        let y = sentences
+            .last()
+            .copied()
+            .unwrap_or_default()
+            .as_chunks::<32>()
+            .0;
+        let mut highs = [[_mm512_setzero_si512(); 4]; N];
+        let mut lows = [[_mm512_setzero_si512(); 4]; N];
         let byte = _mm512_set1_epi16(255);
-        for ((((a, b), c), d), x) in a.iter().zip(b).zip(c).zip(d).zip(x) {
+        for (((((a, b), c), d), x), y) in a.iter().zip(b).zip(c).zip(d).zip(x).zip(y) {
             for row in [a, b, c, d] {
                 _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().wrapping_add(ahead).cast());
             }
-            let x = transmute!(*x);
-            let (x_high, x_low) = (_mm512_srai_epi16::<8>(x), _mm512_and_si512(x, byte));
-            let sums = highs.iter_mut().zip(&mut lows);
-            for ((high, low), w) in sums.zip([a, b, c, d]) {
-                let w = transmute!(*w);
-                // |pairs| < 2^24, and 2^5 of them: no overflow.
-                *high = _mm512_dpwssd_epi32(*high, w, x_high);
-                *low = _mm512_dpwssd_epi32(*low, w, x_low);
+            let rows: [__m512i; 4] = [
+                transmute!(*a),
+                transmute!(*b),
+                transmute!(*c),
+                transmute!(*d),
+            ];
+            for ((highs, lows), x) in highs.iter_mut().zip(&mut lows).zip([x, y]) {
+                let x = transmute!(*x);
+                let (x_high, x_low) = (_mm512_srai_epi16::<8>(x), _mm512_and_si512(x, byte));
+                for ((high, low), row) in highs.iter_mut().zip(lows).zip(rows) {
+                    // |pairs| < 2^24, and 2^5 of them: no overflow.
+                    *high = add_pairs(*high, row, x_high);
+                    *low = add_pairs(*low, row, x_low);
+                }
             }
         }
-        let highs = _mm256_slli_epi64::<8>(sums_of_four(highs));
-        transmute!(_mm256_add_epi64(highs, sums_of_four(lows)))
+        let mut products = [[0; 4]; N];
+        for ((product, high), low) in products.iter_mut().zip(highs).zip(lows) {
+            let high = _mm256_slli_epi64::<8>(sums_of_four(high));
+            *product = transmute!(_mm256_add_epi64(high, sums_of_four(low)));
+        }
+        products
+    }
+
+    /// `_mm512_dpwssd_epi32`, of which LLVM makes a multiplication and an addition where it expects no other
+    /// work meanwhile: half as much again for the two units that have all of it to do.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vnni")]
+    fn add_pairs(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: the processor has the instruction, which reads and writes these registers only.
+        unsafe {
+            asm!(
+                "vpdpwssd {sums}, {a}, {b}",
+                sums = inout(zmm_reg) sums,
+                a = in(zmm_reg) a,
+                b = in(zmm_reg) b,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        sums
     }
 
     /// The sum of each of four vectors. Four lanes of each are added in 32 bits: with 2^5 pairs in a lane that
@@ -347,14 +414,78 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in super::super) fn count(
-        sums: &[i64],
+        sums: [&[i64]; GROUP],
         shift: u32,
         boundaries: &[[I32; BOUNDARIES]],
         rows: &mut [[u8; 256]],
     ) {
-        for ((sum, boundaries), counts) in sums.iter().zip(boundaries).zip(rows) {
-            let code = reached(boundaries, bucket_input(*sum, shift));
-            portable::count_up_to(counts, code);
+        let [a, b, c, d] = sums;
+        if d.is_empty() {
+            // Fewer than four.
+            let reached = |boundaries: &_, input| reached(boundaries, input);
+            return portable::count_by(reached, sums, shift, boundaries, rows);
+        }
+        let sums = a.iter().zip(b).zip(c).zip(d);
+        for (((((a, b), c), d), boundaries), counts) in sums.zip(boundaries).zip(rows) {
+            let inputs = [
+                bucket_input(*a, shift),
+                bucket_input(*b, shift),
+                bucket_input(*c, shift),
+                bucket_input(*d, shift),
+            ];
+            count_up_to_four(counts, four_reached(boundaries, inputs));
+        }
+    }
+
+    /// [`reached`] for each of four inputs, which share the loads.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn four_reached(boundaries: &[I32; BOUNDARIES], [a, b, c, d]: [i32; 4]) -> [i64; 4] {
+        let (chunks, _) = boundaries.as_chunks::<16>();
+        let inputs = [
+            _mm512_set1_epi32(a),
+            _mm512_set1_epi32(b),
+            _mm512_set1_epi32(c),
+            _mm512_set1_epi32(d),
+        ];
+        let minus_one = _mm512_set1_epi32(-1);
+        let mut reached = [_mm512_setzero_si512(); 4];
+        for chunk in chunks {
+            // For the direction behind the next one.
+            _mm_prefetch::<_MM_HINT_T0>(chunk.as_ptr().wrapping_add(2 * BOUNDARIES).cast());
+            for (reached, input) in reached.iter_mut().zip(inputs) {
+                let here = _mm512_cmple_epi32_mask(transmute!(*chunk), input);
+                *reached = _mm512_mask_sub_epi32(*reached, here, *reached, minus_one);
+            }
+        }
+        if let Some(last) = boundaries.last_chunk::<16>() {
+            for (reached, input) in reached.iter_mut().zip(inputs) {
+                // As in `reached`.
+                let here = _mm512_mask_cmple_epi32_mask(!1, transmute!(*last), input);
+                *reached = _mm512_mask_sub_epi32(*reached, here, *reached, minus_one);
+            }
+        }
+        transmute!(sums_of_four(reached))
+    }
+
+    /// [`portable::count_up_to`] for each of four codes, in one pass over the counts.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn count_up_to_four(counts: &mut [u8; 256], [a, b, c, d]: [i64; 4]) {
+        let codes = [
+            _mm512_set1_epi8(a as i8),
+            _mm512_set1_epi8(b as i8),
+            _mm512_set1_epi8(c as i8),
+            _mm512_set1_epi8(d as i8),
+        ];
+        let minus_one = _mm512_set1_epi8(-1);
+        let (counts, _) = counts.as_chunks_mut::<64>();
+        for (counts, here) in counts.iter_mut().zip(portable::CODES.as_chunks::<64>().0) {
+            let here = transmute!(*here);
+            let mut more = _mm512_setzero_si512();
+            for code in codes {
+                let below = _mm512_cmple_epu8_mask(here, code);
+                more = _mm512_mask_sub_epi8(more, below, more, minus_one);
+            }
+            *counts = transmute!(_mm512_adds_epu8(transmute!(*counts), more));
         }
     }
 
@@ -364,10 +495,12 @@ pub(super) mod avx512 {
         codes: &[u8],
         at_least: &[u8; 256],
         sentences: u8,
+        ahead: usize,
     ) {
         let table = portable::table(at_least, sentences);
         let [first, second, third, fourth]: [__m512i; 4] = transmute!(table);
         let look_up = |depths: &mut [u8; 64], codes: &[u8; 64]| {
+            _mm_prefetch::<_MM_HINT_T0>(codes.as_ptr().wrapping_add(ahead).cast());
             let codes: __m512i = transmute!(*codes);
             let below = _mm512_permutex2var_epi8(first, codes, second);
             let above = _mm512_permutex2var_epi8(third, codes, fourth);
