@@ -25,7 +25,7 @@
 //! The loops are in [`kernels`](crate::kernels).
 
 use crate::document::Rows;
-use crate::kernels::{BLOCK, Backend, GROUP, wipe};
+use crate::kernels::{BLOCK, Backend, wipe};
 use crate::pack::DepthSection;
 use crate::select::Levels;
 
@@ -38,11 +38,11 @@ pub const MAX_SENTENCES: usize = 255;
 /// Coordinates converted at a time, so that no buffer grows with the embedding.
 const COORDINATES: usize = 384;
 
-/// The projections of up to [`GROUP`] embeddings, as exact integers. `embeddings`: `[n][dimension]`; `sums`:
+/// The projections of up to `N` embeddings, as exact integers. `embeddings`: `[n][dimension]`; `sums`:
 /// `[n][rows]`, of which those of directions that are not there are 0.
 // A call: a recoder needs other buffers.
 #[inline(never)]
-pub(crate) fn project(
+pub(crate) fn project<const N: usize>(
     backend: Backend,
     section: &DepthSection<'_>,
     embeddings: &[f32],
@@ -50,11 +50,11 @@ pub(crate) fn project(
     sums: &mut [i64],
     rows: usize,
 ) {
-    let mut fixed = [[0i16; COORDINATES]; GROUP];
+    let mut fixed = [[0i16; COORDINATES]; N];
     sums.fill(0);
     for start in (0..dimension).step_by(COORDINATES) {
         let end = dimension.min(start + COORDINATES);
-        let mut group = [&[][..]; GROUP];
+        let mut group = [&[][..]; N];
         let mut sentences = 0;
         let embeddings = embeddings.chunks_exact(dimension.max(1));
         for ((x, fixed), embedding) in group.iter_mut().zip(&mut fixed).zip(embeddings) {
@@ -95,8 +95,7 @@ impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
             depths.fill(u8::MAX);
             for (codes, at_least) in self.section.codes().zip(self.rows.iter()) {
                 let codes = codes.get(start..start + len).unwrap_or_default();
-                self.backend
-                    .lower(depths, codes, at_least, self.sentences, candidates);
+                self.backend.lower(depths, codes, at_least, self.sentences);
             }
             for depth in depths.iter_mut() {
                 *depth = (self.sentences / 2).saturating_sub(*depth);

@@ -194,18 +194,23 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         let room = K.saturating_sub(self.sentences());
         let added = room.min(embeddings.len() / dimension);
         let embeddings = embeddings.get(..added * dimension).unwrap_or_default();
-        match (self.selector, self.recoder) {
-            (Selector::Depth(section), None) => {
-                for group in embeddings.chunks(GROUP * dimension) {
-                    self.count(section, group);
+        match self.selector {
+            Selector::Depth(section) if self.recoder.is_none() => {
+                for group in embeddings.chunks((GROUP * dimension).max(1)) {
+                    // One alone has a quarter of the buffers.
+                    if group.len() == dimension {
+                        self.count::<1>(section, group);
+                    } else {
+                        self.count::<GROUP>(section, group);
+                    }
                 }
             }
-            (Selector::Depth(section), Some(recoder)) => {
+            Selector::Depth(section) => {
                 for embedding in embeddings.chunks(dimension) {
-                    self.count_recoded(section, recoder, embedding);
+                    self.count_recoded(section, embedding);
                 }
             }
-            (Selector::Scores(section), _) => {
+            Selector::Scores(section) => {
                 for embedding in embeddings.chunks(dimension) {
                     self.score(section, embedding);
                 }
@@ -217,12 +222,12 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
 
     // Calls, all: none needs the others' buffers.
     #[inline(never)]
-    fn count(&mut self, section: DepthSection<'p>, group: &[f32]) {
-        let mut projections = [[0i64; P]; GROUP];
+    fn count<const N: usize>(&mut self, section: DepthSection<'p>, group: &[f32]) {
+        let mut projections = [[0i64; P]; N];
         let sentences = group.len() / self.dimension.max(1);
         let projections = projections.get_mut(..sentences).unwrap_or_default();
         let projections = projections.as_flattened_mut();
-        project(
+        project::<N>(
             self.backend,
             &section,
             group,
@@ -235,14 +240,11 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     #[inline(never)]
-    fn count_recoded(
-        &mut self,
-        section: DepthSection<'p>,
-        recoder: Recoder<'p>,
-        embedding: &[f32],
-    ) {
+    fn count_recoded(&mut self, section: DepthSection<'p>, embedding: &[f32]) {
         let mut projections = [0i64; P];
-        section.recoded_projections(self.backend, &recoder, embedding, &mut projections);
+        if let Some(recoder) = &self.recoder {
+            section.recoded_projections(self.backend, recoder, embedding, &mut projections);
+        }
         section.count(self.backend, &projections, P, &mut self.rows);
         wipe(&mut projections);
     }

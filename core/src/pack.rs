@@ -704,7 +704,9 @@ impl<'a> DepthSection<'a> {
         let backend = Backend::best();
         let rows = out.len();
         match recoder {
-            None => crate::depth::project(backend, self, embedding, embedding.len(), out, rows),
+            None => {
+                crate::depth::project::<1>(backend, self, embedding, embedding.len(), out, rows)
+            }
             Some(recoder) => self.recoded_projections(backend, recoder, embedding, out),
         }
     }

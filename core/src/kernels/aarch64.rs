@@ -66,13 +66,7 @@ fn dot(weights: &[I16], x: &[i16]) -> i64 {
 
 /// `tbl` looks up 64 entries and gives 0 beyond them, `tbx` leaves what is there.
 #[target_feature(enable = "neon")]
-pub(super) fn lower(
-    depths: &mut [u8],
-    codes: &[u8],
-    at_least: &[u8; 256],
-    sentences: u8,
-    ahead: usize,
-) {
+pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sentences: u8) {
     let [first, second, third, fourth]: [uint8x16x4_t; 4] =
         transmute!(portable::table(at_least, sentences));
     let (chunks, rest) = codes.as_chunks::<16>();
@@ -89,7 +83,7 @@ pub(super) fn lower(
         }
         *depths = transmute!(vminq_u8(transmute!(*depths), found));
     }
-    portable::lower(depth_rest, rest, at_least, sentences, ahead);
+    portable::lower(depth_rest, rest, at_least, sentences);
 }
 
 #[target_feature(enable = "neon")]

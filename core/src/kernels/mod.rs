@@ -265,7 +265,7 @@ impl Backend {
     }
 
     /// Lowers each of up to [`BLOCK`] depths to min(h, k − h), with k the number of sentences and h how many
-    /// of them are at or above the candidate's code. Codes that many bytes `ahead` are wanted next.
+    /// of them are at or above the candidate's code.
     #[inline]
     pub(crate) fn lower(
         self,
@@ -273,12 +273,11 @@ impl Backend {
         codes: &[u8],
         at_least: &[u8; 256],
         sentences: u8,
-        ahead: usize,
     ) {
         let both = depths.len().min(codes.len());
         let depths = depths.get_mut(..both).unwrap_or_default();
         let codes = codes.get(..both).unwrap_or_default();
-        run!(self, lower(depths, codes, at_least, sentences, ahead));
+        run!(self, lower(depths, codes, at_least, sentences));
     }
 
     /// How many of the levels are this one.

@@ -115,13 +115,7 @@ pub(super) fn count_up_to(counts: &mut [u8; 256], code: u8) {
 }
 
 #[inline(always)]
-pub(super) fn lower(
-    depths: &mut [u8],
-    codes: &[u8],
-    at_least: &[u8; 256],
-    sentences: u8,
-    _ahead: usize,
-) {
+pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sentences: u8) {
     let mut table = table(at_least, sentences);
     for (depth, code) in depths.iter_mut().zip(codes) {
         // The codes of candidates are public.

@@ -131,7 +131,6 @@ pub(super) mod avx2 {
         codes: &[u8],
         at_least: &[u8; 256],
         sentences: u8,
-        ahead: usize,
     ) {
         const AT_A_TIME: usize = 4;
         let tables: [__m128i; 16] = transmute!(portable::table(at_least, sentences));
@@ -149,9 +148,6 @@ pub(super) mod avx2 {
         let sixteen = _mm256_set1_epi8(16);
         let top = _mm256_set1_epi8(i8::MIN);
         let look_up = |depths: &mut [u8; 32 * AT_A_TIME], codes: &[u8; 32 * AT_A_TIME]| {
-            let next = codes.as_ptr().wrapping_add(ahead);
-            _mm_prefetch::<_MM_HINT_T0>(next.cast());
-            _mm_prefetch::<_MM_HINT_T0>(next.wrapping_add(64).cast());
             let mut index: [__m256i; AT_A_TIME] = transmute!(*codes);
             let mut found = [_mm256_setzero_si256(); AT_A_TIME];
             for half in steps.as_chunks::<8>().0 {
@@ -272,11 +268,8 @@ pub(super) mod avx512 {
             let pairs = sums.chunks_mut((2 * rows).max(1)).zip(sentences.chunks(2));
             for (sums, pair) in pairs {
                 let products = match *pair {
-                    [x, y] => products_of(four, [x, y], 4 * width),
-                    [x] => {
-                        let [products] = products_of(four, [x], 4 * width);
-                        [products; 2]
-                    }
+                    [x, y] => products_of::<true>(four, [x, y], 4 * width),
+                    [x] => products_of::<false>(four, [x, x], 4 * width),
                     _ => continue,
                 };
                 let sums = sums.chunks_mut(rows.max(1));
@@ -296,60 +289,59 @@ pub(super) mod avx512 {
         }
     }
 
-    /// The products of four rows with the whole chunks of one or two sentences. What is so many entries `ahead`
+    /// The products of four rows with the whole chunks of one sentence, or of two. What is so many entries `ahead`
     /// is wanted next; packs are too large for the first level of the cache.
     ///
     /// A coordinate is 256·high + low, with a signed and an unsigned byte, so that sums of products of each
     /// with weights fit 32 bits.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn products_of<const N: usize>(
+    fn products_of<const TWO: bool>(
         [a, b, c, d]: [&[I16]; 4],
-        sentences: [&[i16]; N],
+        [x, y]: [&[i16]; 2],
         ahead: usize,
-    ) -> [[i64; 4]; N] {
+    ) -> [[i64; 4]; 2] {
+        // Not loops over arrays: optimised for size those stay in memory.
+        macro_rules! add {
+            ($sums:expr, $rows:expr, $x:expr) => {
+                $sums.0 = add_pairs($sums.0, $rows.0, $x);
+                $sums.1 = add_pairs($sums.1, $rows.1, $x);
+                $sums.2 = add_pairs($sums.2, $rows.2, $x);
+                $sums.3 = add_pairs($sums.3, $rows.3, $x);
+            };
+        }
         let (a, b) = (a.as_chunks::<32>().0, b.as_chunks::<32>().0);
         let (c, d) = (c.as_chunks::<32>().0, d.as_chunks::<32>().0);
-        let x = sentences
-            .first()
-            .copied()
-            .unwrap_or_default()
-            .as_chunks::<32>()
-            .0;
-        let y = sentences
-            .last()
-            .copied()
-            .unwrap_or_default()
-            .as_chunks::<32>()
-            .0;
-        let mut highs = [[_mm512_setzero_si512(); 4]; N];
-        let mut lows = [[_mm512_setzero_si512(); 4]; N];
+        let (x, y) = (x.as_chunks::<32>().0, y.as_chunks::<32>().0);
+        let zero = _mm512_setzero_si512();
         let byte = _mm512_set1_epi16(255);
+        // |pairs| < 2^24, and 2^5 of them: no overflow.
+        let mut x_sums = ((zero, zero, zero, zero), (zero, zero, zero, zero));
+        let mut y_sums = x_sums;
         for (((((a, b), c), d), x), y) in a.iter().zip(b).zip(c).zip(d).zip(x).zip(y) {
-            for row in [a, b, c, d] {
-                _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().wrapping_add(ahead).cast());
-            }
-            let rows: [__m512i; 4] = [
+            _mm_prefetch::<_MM_HINT_T0>(a.as_ptr().wrapping_add(ahead).cast());
+            _mm_prefetch::<_MM_HINT_T0>(b.as_ptr().wrapping_add(ahead).cast());
+            _mm_prefetch::<_MM_HINT_T0>(c.as_ptr().wrapping_add(ahead).cast());
+            _mm_prefetch::<_MM_HINT_T0>(d.as_ptr().wrapping_add(ahead).cast());
+            let rows: (__m512i, __m512i, __m512i, __m512i) = (
                 transmute!(*a),
                 transmute!(*b),
                 transmute!(*c),
                 transmute!(*d),
-            ];
-            for ((highs, lows), x) in highs.iter_mut().zip(&mut lows).zip([x, y]) {
-                let x = transmute!(*x);
-                let (x_high, x_low) = (_mm512_srai_epi16::<8>(x), _mm512_and_si512(x, byte));
-                for ((high, low), row) in highs.iter_mut().zip(lows).zip(rows) {
-                    // |pairs| < 2^24, and 2^5 of them: no overflow.
-                    *high = add_pairs(*high, row, x_high);
-                    *low = add_pairs(*low, row, x_low);
-                }
+            );
+            let x = transmute!(*x);
+            add!(x_sums.0, rows, _mm512_srai_epi16::<8>(x));
+            add!(x_sums.1, rows, _mm512_and_si512(x, byte));
+            if TWO {
+                let y = transmute!(*y);
+                add!(y_sums.0, rows, _mm512_srai_epi16::<8>(y));
+                add!(y_sums.1, rows, _mm512_and_si512(y, byte));
             }
         }
-        let mut products = [[0; 4]; N];
-        for ((product, high), low) in products.iter_mut().zip(highs).zip(lows) {
-            let high = _mm256_slli_epi64::<8>(sums_of_four(high));
-            *product = transmute!(_mm256_add_epi64(high, sums_of_four(low)));
-        }
-        products
+        let x_high = _mm256_slli_epi64::<8>(sums_of_four(x_sums.0));
+        let x = _mm256_add_epi64(x_high, sums_of_four(x_sums.1));
+        let y_high = _mm256_slli_epi64::<8>(sums_of_four(y_sums.0));
+        let y = _mm256_add_epi64(y_high, sums_of_four(y_sums.1));
+        [transmute!(x), transmute!(y)]
     }
 
     /// `_mm512_dpwssd_epi32`, of which LLVM makes a multiplication and an addition where it expects no other
@@ -373,7 +365,7 @@ pub(super) mod avx512 {
     /// The sum of each of four vectors. Four lanes of each are added in 32 bits: with 2^5 pairs in a lane that
     /// is 2^5·2^2·2·2^15·255 at most, below 2^31.
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn sums_of_four([a, b, c, d]: [__m512i; 4]) -> __m256i {
+    fn sums_of_four((a, b, c, d): (__m512i, __m512i, __m512i, __m512i)) -> __m256i {
         // Transposed as they are added.
         let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
         let cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
@@ -440,29 +432,33 @@ pub(super) mod avx512 {
     /// [`reached`] for each of four inputs, which share the loads.
     #[target_feature(enable = "avx512f,avx512bw")]
     fn four_reached(boundaries: &[I32; BOUNDARIES], [a, b, c, d]: [i32; 4]) -> [i64; 4] {
-        let (chunks, _) = boundaries.as_chunks::<16>();
-        let inputs = [
-            _mm512_set1_epi32(a),
-            _mm512_set1_epi32(b),
-            _mm512_set1_epi32(c),
-            _mm512_set1_epi32(d),
-        ];
+        let (a, b) = (_mm512_set1_epi32(a), _mm512_set1_epi32(b));
+        let (c, d) = (_mm512_set1_epi32(c), _mm512_set1_epi32(d));
         let minus_one = _mm512_set1_epi32(-1);
-        let mut reached = [_mm512_setzero_si512(); 4];
-        for chunk in chunks {
+        let zero = _mm512_setzero_si512();
+        let mut reached = (zero, zero, zero, zero);
+        // As in `products_of`.
+        macro_rules! add {
+            ($lanes:expr, $boundaries:expr) => {
+                let boundaries = transmute!(*$boundaries);
+                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, a);
+                reached.0 = _mm512_mask_sub_epi32(reached.0, here, reached.0, minus_one);
+                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, b);
+                reached.1 = _mm512_mask_sub_epi32(reached.1, here, reached.1, minus_one);
+                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, c);
+                reached.2 = _mm512_mask_sub_epi32(reached.2, here, reached.2, minus_one);
+                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, d);
+                reached.3 = _mm512_mask_sub_epi32(reached.3, here, reached.3, minus_one);
+            };
+        }
+        for chunk in boundaries.as_chunks::<16>().0 {
             // For the direction behind the next one.
             _mm_prefetch::<_MM_HINT_T0>(chunk.as_ptr().wrapping_add(2 * BOUNDARIES).cast());
-            for (reached, input) in reached.iter_mut().zip(inputs) {
-                let here = _mm512_cmple_epi32_mask(transmute!(*chunk), input);
-                *reached = _mm512_mask_sub_epi32(*reached, here, *reached, minus_one);
-            }
+            add!(!0, chunk);
         }
         if let Some(last) = boundaries.last_chunk::<16>() {
-            for (reached, input) in reached.iter_mut().zip(inputs) {
-                // As in `reached`.
-                let here = _mm512_mask_cmple_epi32_mask(!1, transmute!(*last), input);
-                *reached = _mm512_mask_sub_epi32(*reached, here, *reached, minus_one);
-            }
+            // As in `reached`.
+            add!(!1, last);
         }
         transmute!(sums_of_four(reached))
     }
@@ -470,21 +466,17 @@ pub(super) mod avx512 {
     /// [`portable::count_up_to`] for each of four codes, in one pass over the counts.
     #[target_feature(enable = "avx512f,avx512bw")]
     fn count_up_to_four(counts: &mut [u8; 256], [a, b, c, d]: [i64; 4]) {
-        let codes = [
-            _mm512_set1_epi8(a as i8),
-            _mm512_set1_epi8(b as i8),
-            _mm512_set1_epi8(c as i8),
-            _mm512_set1_epi8(d as i8),
-        ];
+        let (a, b) = (_mm512_set1_epi8(a as i8), _mm512_set1_epi8(b as i8));
+        let (c, d) = (_mm512_set1_epi8(c as i8), _mm512_set1_epi8(d as i8));
         let minus_one = _mm512_set1_epi8(-1);
         let (counts, _) = counts.as_chunks_mut::<64>();
         for (counts, here) in counts.iter_mut().zip(portable::CODES.as_chunks::<64>().0) {
             let here = transmute!(*here);
             let mut more = _mm512_setzero_si512();
-            for code in codes {
-                let below = _mm512_cmple_epu8_mask(here, code);
-                more = _mm512_mask_sub_epi8(more, below, more, minus_one);
-            }
+            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, a), more, minus_one);
+            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, b), more, minus_one);
+            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, c), more, minus_one);
+            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, d), more, minus_one);
             *counts = transmute!(_mm512_adds_epu8(transmute!(*counts), more));
         }
     }
@@ -495,12 +487,10 @@ pub(super) mod avx512 {
         codes: &[u8],
         at_least: &[u8; 256],
         sentences: u8,
-        ahead: usize,
     ) {
         let table = portable::table(at_least, sentences);
         let [first, second, third, fourth]: [__m512i; 4] = transmute!(table);
         let look_up = |depths: &mut [u8; 64], codes: &[u8; 64]| {
-            _mm_prefetch::<_MM_HINT_T0>(codes.as_ptr().wrapping_add(ahead).cast());
             let codes: __m512i = transmute!(*codes);
             let below = _mm512_permutex2var_epi8(first, codes, second);
             let above = _mm512_permutex2var_epi8(third, codes, fourth);
