@@ -1062,6 +1062,31 @@ int32_t undertone_document_push(undertone_document *document,
                                 size_t len);
 
 /**
+ * Adds several sentences by their embeddings, as many as there is room for; those behind are left out. The
+ * same as `undertone_document_push` for each, but faster: the pack is read once for every four.
+ *
+ * `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding behind the other, each as
+ * for `undertone_document_push`. `out_pushed`: how many were added. It must not leave the device: how many
+ * sentences a document has is private.
+ *
+ * Unless the status is `UNDERTONE_OK` the document is unchanged. No status depends on the content of a
+ * sentence.
+ *
+ * Statuses: `UNDERTONE_WRONG_DIMENSION`.
+ *
+ * Threads: no other call may use the document at the same time.
+ *
+ * What the caller ensures:
+ * `document` is NULL or what `undertone_document_init` returned; `embeddings` is NULL or `len` readable
+ * floats; `out_pushed` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_document_push_all(undertone_document *document,
+                                    const float *embeddings,
+                                    size_t len,
+                                    size_t *out_pushed);
+
+/**
  * Adds one sentence by its text, through the lexicon in the pack.
  *
  * `text`: `len` bytes of UTF-8, taken as one sentence; no terminating zero is needed, and none may

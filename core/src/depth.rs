@@ -36,27 +36,37 @@ pub const CODES: usize = 256;
 pub const MAX_SENTENCES: usize = 255;
 
 /// Coordinates converted at a time, so that no buffer grows with the embedding.
-const COORDINATES: usize = 512;
+const COORDINATES: usize = 384;
 
-/// The projections of one embedding, as exact integers.
+/// The projections of up to `N` embeddings, as exact integers. `embeddings`: `[n][dimension]`; `sums`:
+/// `[n][rows]`, of which those of directions that are not there are 0.
 // A call: a recoder needs other buffers.
 #[inline(never)]
-pub(crate) fn project(
+pub(crate) fn project<const N: usize>(
     backend: Backend,
     section: &DepthSection<'_>,
-    embedding: &[f32],
+    embeddings: &[f32],
+    dimension: usize,
     sums: &mut [i64],
+    rows: usize,
 ) {
-    let mut fixed = [0i16; COORDINATES];
-    let mut start = 0;
+    let mut fixed = [[0i16; COORDINATES]; N];
     sums.fill(0);
-    for chunk in embedding.chunks(COORDINATES) {
-        let fixed = fixed.get_mut(..chunk.len()).unwrap_or_default();
-        section.scale().to_fixed_all(backend, chunk, fixed);
-        section.add_projections(backend, start, fixed, sums);
-        start += chunk.len();
+    for start in (0..dimension).step_by(COORDINATES) {
+        let end = dimension.min(start + COORDINATES);
+        let mut group = [&[][..]; N];
+        let mut sentences = 0;
+        let embeddings = embeddings.chunks_exact(dimension.max(1));
+        for ((x, fixed), embedding) in group.iter_mut().zip(&mut fixed).zip(embeddings) {
+            let chunk = embedding.get(start..end).unwrap_or_default();
+            section.scale().to_fixed_all(backend, chunk, fixed);
+            *x = fixed.get(..chunk.len()).unwrap_or_default();
+            sentences += 1;
+        }
+        let group = group.get(..sentences).unwrap_or_default();
+        section.add_projections(backend, start, group, sums, rows);
     }
-    wipe(&mut fixed);
+    wipe(fixed.as_flattened_mut());
 }
 
 /// The levels of all candidates of a pack for one document. `K` bounds the number of sentences.

@@ -6,9 +6,9 @@ use core::num::NonZero;
 use heapless::Vec;
 use zeroize::Zeroize;
 
-use crate::depth::{CODES, DepthLevels, MAX_SENTENCES};
+use crate::depth::{CODES, DepthLevels, MAX_SENTENCES, project};
 use crate::epsilon::Epsilon;
-use crate::kernels::{Backend, wipe};
+use crate::kernels::{Backend, GROUP, wipe};
 use crate::ledger::Grant;
 use crate::lexicon::{Lexicon, MAX_LEXICON_DIMENSION};
 use crate::pack::format::MAX_WIDTH;
@@ -164,23 +164,88 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         if self.sentences() >= K {
             return Err(DocumentError::Full { limit: K });
         }
-        self.fill();
-        match self.selector {
-            Selector::Depth(section) => self.count(section, embedding),
-            Selector::Scores(section) => self.score(section, embedding),
-        }
-        self.sentences += 1;
-        Ok(())
+        self.push_all(embedding).map(|_| ())
     }
 
-    // Calls, both: neither needs the other's buffers.
-    #[inline(never)]
-    fn count(&mut self, section: DepthSection<'p>, embedding: &[f32]) {
-        let mut projections = [0i64; P];
-        let recoder = self.recoder.as_ref();
-        section.projections_on(self.backend, recoder, embedding, &mut projections);
+    /// Adds several sentences by their embeddings and returns how many there was room for; those behind are
+    /// left out. The same as to [`push`](Document::push) each, but the pack is read once for every four, which
+    /// is what most of the time goes into.
+    ///
+    /// # Shapes
+    /// `embeddings`: `[n][dimension]` f32, any bits; a coordinate that is not finite counts as 0.
+    ///
+    /// # Errors
+    /// [`DocumentError::Dimension`] for a length that is no multiple of the dimension. The document is
+    /// unchanged. No error depends on a coordinate.
+    ///
+    /// # Cost
+    /// As [`push`](Document::push) for each.
+    pub fn push_all(&mut self, embeddings: &[f32]) -> Result<usize, DocumentError> {
+        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        let dimension = self.dimension.max(1);
+        if !embeddings.len().is_multiple_of(dimension) {
+            return Err(DocumentError::Dimension {
+                expected: dimension,
+                found: embeddings.len(),
+            });
+        }
+        self.fill();
         // A count stops at 255, which is as many sentences as there may be.
-        section.count(self.backend, &projections, &mut self.rows);
+        let room = K.saturating_sub(self.sentences());
+        let added = room.min(embeddings.len() / dimension);
+        let embeddings = embeddings.get(..added * dimension).unwrap_or_default();
+        match self.selector {
+            Selector::Depth(section) if self.recoder.is_none() => {
+                for group in embeddings.chunks((GROUP * dimension).max(1)) {
+                    // One alone has a quarter of the buffers.
+                    if group.len() == dimension {
+                        self.count::<1>(section, group);
+                    } else {
+                        self.count::<GROUP>(section, group);
+                    }
+                }
+            }
+            Selector::Depth(section) => {
+                for embedding in embeddings.chunks(dimension) {
+                    self.count_recoded(section, embedding);
+                }
+            }
+            Selector::Scores(section) => {
+                for embedding in embeddings.chunks(dimension) {
+                    self.score(section, embedding);
+                }
+            }
+        }
+        self.sentences += added as u8;
+        Ok(added)
+    }
+
+    // Calls, all: none needs the others' buffers.
+    #[inline(never)]
+    fn count<const N: usize>(&mut self, section: DepthSection<'p>, group: &[f32]) {
+        let mut projections = [[0i64; P]; N];
+        let sentences = group.len() / self.dimension.max(1);
+        let projections = projections.get_mut(..sentences).unwrap_or_default();
+        let projections = projections.as_flattened_mut();
+        project::<N>(
+            self.backend,
+            &section,
+            group,
+            self.dimension,
+            projections,
+            P,
+        );
+        section.count(self.backend, projections, P, &mut self.rows);
+        wipe(projections);
+    }
+
+    #[inline(never)]
+    fn count_recoded(&mut self, section: DepthSection<'p>, embedding: &[f32]) {
+        let mut projections = [0i64; P];
+        if let Some(recoder) = &self.recoder {
+            section.recoded_projections(self.backend, recoder, embedding, &mut projections);
+        }
+        section.count(self.backend, &projections, P, &mut self.rows);
         wipe(&mut projections);
     }
 

@@ -664,20 +664,29 @@ impl<'a> DepthSection<'a> {
         self.scale
     }
 
-    /// Adds to the projections what the fixed-point coordinates from `start` on contribute.
+    /// Adds to the projections what the fixed-point coordinates of a group of sentences from `start` on
+    /// contribute.
     pub(crate) fn add_projections(
         &self,
         backend: Backend,
         start: usize,
-        fixed: &[i16],
+        group: &[&[i16]],
         sums: &mut [i64],
+        rows: usize,
     ) {
-        backend.add_products(self.directions, self.dimension, start, fixed, sums);
+        backend.add_products(self.directions, self.dimension, start, group, sums, rows);
     }
 
-    /// Adds the sentence with these projections to the rows of a document's state.
-    pub(crate) fn count(&self, backend: Backend, projections: &[i64], rows: &mut [[u8; CODES]]) {
-        backend.count(projections, self.shift, self.boundaries, rows);
+    /// Adds the group of sentences with these projections, `[n][directions]`, to the rows of a document's
+    /// state.
+    pub(crate) fn count(
+        &self,
+        backend: Backend,
+        projections: &[i64],
+        directions: usize,
+        rows: &mut [[u8; CODES]],
+    ) {
+        backend.count(projections, directions, self.shift, self.boundaries, rows);
     }
 
     /// `[p]` rows of one code per candidate.
@@ -692,25 +701,20 @@ impl<'a> DepthSection<'a> {
     /// `embedding`: `[dimension]` f32, any bits; `out`: `[p]`. Coordinates and directions that one
     /// side lacks count as 0.
     pub fn projections(&self, recoder: Option<&Recoder<'_>>, embedding: &[f32], out: &mut [i64]) {
-        self.projections_on(Backend::best(), recoder, embedding, out);
-    }
-
-    pub(crate) fn projections_on(
-        &self,
-        backend: Backend,
-        recoder: Option<&Recoder<'_>>,
-        embedding: &[f32],
-        out: &mut [i64],
-    ) {
+        let backend = Backend::best();
+        let rows = out.len();
         match recoder {
-            None => crate::depth::project(backend, self, embedding, out),
+            None => {
+                crate::depth::project::<1>(backend, self, embedding, embedding.len(), out, rows)
+            }
             Some(recoder) => self.recoded_projections(backend, recoder, embedding, out),
         }
     }
 
+    /// [`projections`](DepthSection::projections) of an embedding that goes through a recoder.
     // A call: documents without a recoder do without its buffer.
     #[inline(never)]
-    fn recoded_projections(
+    pub(crate) fn recoded_projections(
         &self,
         backend: Backend,
         recoder: &Recoder<'_>,
@@ -720,7 +724,7 @@ impl<'a> DepthSection<'a> {
         let mut recoded = [0; format::MAX_WIDTH as usize];
         recoder.recode_on(backend, embedding, &mut recoded);
         out.fill(0);
-        self.add_projections(backend, 0, &recoded, out);
+        self.add_projections(backend, 0, &[&recoded], out, out.len());
         wipe(&mut recoded);
     }
 

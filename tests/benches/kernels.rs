@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let matrix = |name, rows| floats(&Path::new(folder).join(name), rows, d);
-    let (candidates, sentences) = (matrix("candidates", m), matrix("sentences", k));
+    let (candidates, sentences) = (matrix("candidates", m), matrix("sentences", k).concat());
 
     let bytes = mapped(&depth_pack(&candidates, &matrix("directions", p)));
     let pack = Pack::parse(bytes).expect("a pack");
@@ -149,13 +149,13 @@ fn time(mut call: impl FnMut()) -> f64 {
     (now() - start) / f64::from(CALLS)
 }
 
-fn push(document: &mut Doc<'_>, sentences: &[Vec<f32>]) {
-    for sentence in sentences {
-        document.push(black_box(sentence)).expect("room");
-    }
+fn push(document: &mut Doc<'_>, sentences: &[f32]) {
+    document
+        .push_all(black_box(sentences))
+        .expect("whole sentences");
 }
 
-fn filled<'p>(pack: &Pack<'p>, sentences: &[Vec<f32>]) -> Doc<'p> {
+fn filled<'p>(pack: &Pack<'p>, sentences: &[f32]) -> Doc<'p> {
     let mut document = Doc::new(pack).expect("few directions");
     push(&mut document, sentences);
     document

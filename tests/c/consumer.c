@@ -295,7 +295,27 @@ struct test_case {
     struct prescribed entropy;
     float *vector;
     size_t vector_len;
+    /* Those pushed so far, and whether a sentence was pushed as text. */
+    float *embeddings;
+    size_t embeddings_len;
+    int texts;
 };
+
+/* Keeps an embedding of a case. */
+static void append(struct test_case *test, const uint8_t *bytes, size_t len)
+{
+    const size_t before = test->embeddings_len;
+    float *all = allocate((before + len) * sizeof *all);
+    for (size_t i = 0; i < before; i++) {
+        all[i] = test->embeddings[i];
+    }
+    for (size_t i = 0; i < len; i++) {
+        all[before + i] = little_endian_float(bytes + 4 * i);
+    }
+    free(test->embeddings);
+    test->embeddings = all;
+    test->embeddings_len = before + len;
+}
 
 /* What a pack offers; what it does not is NULL. */
 struct handles {
@@ -335,6 +355,24 @@ static void check_document(const struct handles *handles, struct test_case *test
     if (epsilon_read != test->epsilon || rule_read != test->rule) {
         fail("%s: epsilon or rule read back differ", test->name);
     }
+}
+
+/* The embeddings of a case in one call give the same release. */
+static void check_batch(const struct handles *handles, struct test_case *test,
+                        const uint8_t *expected, size_t expected_len)
+{
+    if (test->texts) {
+        return;
+    }
+    size_t pushed = 0;
+    check(undertone_document_push_all(handles->document, test->embeddings, test->embeddings_len,
+                                      &pushed),
+          test->name);
+    if (pushed * undertone_pack_dimension(handles->pack) != test->embeddings_len) {
+        fail("%s: %lu embeddings were pushed", test->name, (unsigned long)pushed);
+    }
+    test->entropy.calls = 0;
+    check_document(handles, test, expected, expected_len);
 }
 
 static void check_bag(const struct handles *handles, struct test_case *test,
@@ -433,6 +471,7 @@ static void check_release(const struct handles *handles, struct test_case *test,
         check_bag(handles, test, expected, expected_len);
     } else {
         check_document(handles, test, expected, expected_len);
+        check_batch(handles, test, expected, expected_len);
     }
 }
 
@@ -456,6 +495,7 @@ static unsigned long check_vectors(const struct handles *handles, const char *pa
             /* Between cases. */
         } else if ((value = field(line, "case")) != NULL) {
             free(test.vector);
+            free(test.embeddings);
             test = no_case;
             test.projected = 1;
             snprintf(test.name, sizeof test.name, "%s", value);
@@ -485,11 +525,13 @@ static unsigned long check_vectors(const struct handles *handles, const char *pa
         } else if ((value = field(line, "embedding")) != NULL) {
             bytes = from_hex(value, &bytes_len);
             check(push_bytes(handles->document, bytes, bytes_len / 4), test.name);
+            append(&test, bytes, bytes_len / 4);
         } else if ((value = field(line, "sentence")) != NULL) {
             bytes = from_hex(value, &bytes_len);
             check(undertone_document_push_sentence(handles->document, (const char *)bytes,
                                                    bytes_len),
                   test.name);
+            test.texts = 1;
         } else if ((value = field(line, "word")) != NULL) {
             bytes = from_hex(value, &bytes_len);
             check(undertone_bag_push(handles->bag, (const char *)bytes, bytes_len), test.name);
@@ -508,6 +550,7 @@ static unsigned long check_vectors(const struct handles *handles, const char *pa
         free(line);
     }
     free(test.vector);
+    free(test.embeddings);
     fclose(file);
     return cases;
 }

@@ -126,6 +126,7 @@ static int32_t reentrant_entropy(void *context, uint8_t *out, size_t len)
     size_t written = 99;
     EXPECT(UNDERTONE_BUSY, undertone_document_push_sentence(document, "word", 4));
     EXPECT(UNDERTONE_BUSY, undertone_document_push_text(document, "word", 4, &written));
+    EXPECT(UNDERTONE_BUSY, undertone_document_push_all(document, f->embedding, f->dimension, &written));
     EXPECT(UNDERTONE_BUSY, undertone_document_reset(document));
     HOLD(undertone_document_sentences(document) == 0);
     EXPECT(UNDERTONE_BUSY,
@@ -405,6 +406,8 @@ static void document_pointers_are_checked(const struct fixture *f)
                                 UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         EXPECT(statuses[i], undertone_document_push(wrong[i], f->embedding, f->dimension));
+        EXPECT(statuses[i],
+               undertone_document_push_all(wrong[i], f->embedding, f->dimension, &written));
         EXPECT(statuses[i], undertone_document_push_sentence(wrong[i], "word", 4));
         EXPECT(statuses[i], undertone_document_reset(wrong[i]));
         EXPECT(statuses[i], undertone_document_release(wrong[i], grant, 1, counting_entropy,
@@ -414,6 +417,49 @@ static void document_pointers_are_checked(const struct fixture *f)
     HOLD(undertone_pack_dimension((void *)document) == 0);
     free(zeroes);
     free(moved);
+}
+
+static void batches_are_checked(const struct fixture *f)
+{
+    undertone_document *document = new_document(f);
+    const size_t dimension = f->dimension;
+    size_t pushed = 99;
+    EXPECT(UNDERTONE_NULL, undertone_document_push_all(document, NULL, dimension, &pushed));
+    EXPECT(UNDERTONE_NULL, undertone_document_push_all(document, f->embedding, dimension, NULL));
+    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+           undertone_document_push_all(document, f->embedding, SIZE_MAX, &pushed));
+    EXPECT(UNDERTONE_MISALIGNED,
+           undertone_document_push_all(document, (void *)((uint8_t *)f->embedding + 1), dimension,
+                                       &pushed));
+    EXPECT(UNDERTONE_OVERLAP,
+           undertone_document_push_all(document, (void *)document, dimension, &pushed));
+    EXPECT(UNDERTONE_OVERLAP,
+           undertone_document_push_all(document, f->embedding, dimension, (void *)document));
+    EXPECT(UNDERTONE_OVERLAP, undertone_document_push_all(document, f->embedding, dimension,
+                                                          (void *)f->embedding));
+
+    /* As many as it says, and no float behind them is read. */
+    const size_t rows = UNDERTONE_MAX_SENTENCES + 2;
+    float *embeddings = allocate(rows * dimension * sizeof *embeddings);
+    for (size_t i = 0; i < rows * dimension; i++) {
+        embeddings[i] = (float)i;
+    }
+    EXPECT(UNDERTONE_WRONG_DIMENSION,
+           undertone_document_push_all(document, embeddings, dimension - 1, &pushed));
+    EXPECT(UNDERTONE_WRONG_DIMENSION,
+           undertone_document_push_all(document, embeddings, rows * dimension - 1, &pushed));
+    HOLD(pushed == 99 && undertone_document_sentences(document) == 0);
+    EXPECT(UNDERTONE_OK, undertone_document_push_all(document, NULL, 0, &pushed));
+    HOLD(pushed == 0);
+    EXPECT(UNDERTONE_OK, undertone_document_push_all(document, embeddings, 3 * dimension, &pushed));
+    HOLD(pushed == 3 && undertone_document_sentences(document) == 3);
+    EXPECT(UNDERTONE_OK,
+           undertone_document_push_all(document, embeddings, rows * dimension, &pushed));
+    HOLD(pushed == UNDERTONE_MAX_SENTENCES - 3);
+    EXPECT(UNDERTONE_OK,
+           undertone_document_push_all(document, embeddings, rows * dimension, &pushed));
+    HOLD(pushed == 0 && undertone_document_sentences(document) == UNDERTONE_MAX_SENTENCES);
+    free(embeddings);
 }
 
 static void sentences_are_checked(const struct fixture *f)
@@ -1690,6 +1736,7 @@ int main(int argc, char **argv)
                                              projection_len, &f.projection));
     pack_handles_are_checked(&f);
     document_pointers_are_checked(&f);
+    batches_are_checked(&f);
     sentences_are_checked(&f);
     release_arguments_are_checked_before_entropy(&f);
     grants_are_checked(&f);

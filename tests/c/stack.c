@@ -87,6 +87,12 @@ static int32_t push(void)
     return undertone_document_push(document, embedding, undertone_pack_dimension(pack));
 }
 
+static int32_t push_all(void)
+{
+    return undertone_document_push_all(document, embedding, 5 * undertone_pack_dimension(pack),
+                                       &written);
+}
+
 static int32_t push_sentence(void)
 {
     return undertone_document_push_sentence(document, "a few words", 11);
@@ -221,6 +227,7 @@ static const struct call {
     {"pack_init", init_pack, MOST},
     {"document_init", init_document, MOST},
     {"document_push", push, MOST},
+    {"document_push_all", push_all, MOST},
     {"document_push_sentence", push_sentence, MOST},
     {"document_push_text", push_sentences, MOST},
     {"grant_unrecorded", new_grant, MOST},

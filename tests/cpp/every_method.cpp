@@ -193,6 +193,13 @@ static void documents(const char *path)
     EXPECT(document.push(embedding.data(), embedding.size()));
     EXPECT(document.push_sentence("One sentence."));
     EXPECT(document.push_sentence(std::string_view()));
+    std::vector<float> several(5 * embedding.size(), 0.5f);
+    auto batch = take(Document::create(pack));
+    EXPECT(take(batch.push_all(several)) == 5 && batch.sentences() == 5);
+    EXPECT(take(batch.push_all(several.data(), embedding.size())) == 1 && take(batch.push_all({})) == 0);
+    EXPECT(why(batch.push_all(several.data(), 1)) == UNDERTONE_WRONG_DIMENSION);
+    for (int i = 0; i < UNDERTONE_MAX_SENTENCES / 5; ++i) EXPECT(batch.push_all(several));
+    EXPECT(batch.sentences() == UNDERTONE_MAX_SENTENCES && take(batch.push_all(several)) == 0);
     EXPECT(document.push(embedding.data(), 1).code() == UNDERTONE_WRONG_DIMENSION);
     EXPECT(document.push(std::vector<float>()).code() == UNDERTONE_WRONG_DIMENSION);
 
@@ -248,7 +255,8 @@ static void documents(const char *path)
 
     Document none;
     EXPECT(none.push(embedding).code() == UNDERTONE_NULL && none.push_sentence("").code() == UNDERTONE_NULL);
-    EXPECT(why(none.push_text("")) == UNDERTONE_NULL && none.sentences() == 0);
+    EXPECT(why(none.push_text("")) == UNDERTONE_NULL && why(none.push_all(embedding)) == UNDERTONE_NULL);
+    EXPECT(none.sentences() == 0);
     EXPECT(none.reset().code() == UNDERTONE_NULL && why(none.release(grant())) == UNDERTONE_NULL);
     EXPECT(why(Document::create(Pack())) == UNDERTONE_NULL);
 }

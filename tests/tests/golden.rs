@@ -20,6 +20,25 @@ fn push(document: &mut Document<'_>, sentence: &Sentence) {
     .expect("room and the right dimension");
 }
 
+fn push_each(document: &mut Document<'_>, sentences: &[Sentence]) {
+    for sentence in sentences {
+        push(document, sentence);
+    }
+}
+
+/// All embeddings at once; the order of sentences does not matter.
+fn push_together(document: &mut Document<'_>, sentences: &[Sentence]) {
+    let mut embeddings = Vec::new();
+    for sentence in sentences {
+        match sentence {
+            Sentence::Embedding(embedding) => embeddings.extend_from_slice(embedding),
+            Sentence::Text(_) => push(document, sentence),
+        }
+    }
+    let several = embeddings.len() / document.dimension();
+    assert_eq!(document.push_all(&embeddings), Ok(several));
+}
+
 #[test]
 fn releases_match_the_reference() {
     for golden in golden::ALL {
@@ -30,18 +49,18 @@ fn releases_match_the_reference() {
         let cases = golden.cases();
         assert!(cases.len() >= 20, "{} cases", cases.len());
         for case in cases {
-            for sentence in &case.sentences {
-                push(&mut document, sentence);
+            for pushing in [push_each, push_together] {
+                pushing(&mut document, &case.sentences);
+                assert_eq!(document.sentences(), case.sentences.len(), "{}", case.name);
+                let mut entropy = FixedEntropy::new(&case.entropy);
+                let release = document
+                    .release(Grant::unrecorded(case.epsilon), case.rule, &mut entropy)
+                    .expect("entropy");
+                assert_eq!(release.to_bytes(), case.release, "{}", case.name);
+                assert_eq!(Release::from_bytes(&case.release), Ok(release));
+                assert_eq!(entropy.left(), 0, "{}", case.name);
+                assert_eq!(document.sentences(), 0, "{}", case.name);
             }
-            assert_eq!(document.sentences(), case.sentences.len(), "{}", case.name);
-            let mut entropy = FixedEntropy::new(&case.entropy);
-            let release = document
-                .release(Grant::unrecorded(case.epsilon), case.rule, &mut entropy)
-                .expect("entropy");
-            assert_eq!(release.to_bytes(), case.release, "{}", case.name);
-            assert_eq!(Release::from_bytes(&case.release), Ok(release));
-            assert_eq!(entropy.left(), 0, "{}", case.name);
-            assert_eq!(document.sentences(), 0, "{}", case.name);
         }
     }
 }

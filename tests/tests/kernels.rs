@@ -1,6 +1,6 @@
 //! Which kernels a document runs on shows in nothing that it does.
 
-use undertone_core::document::Document;
+use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat::force_backend;
 use undertone_core::kernels::Backend;
@@ -29,8 +29,16 @@ fn sentences(rng: &mut PublicRng, dimension: usize, k: usize) -> Vec<Vec<f32>> {
     (0..k).map(|_| sentence(rng)).collect()
 }
 
-/// Levels and releases of a document with these sentences, on this backend.
-fn outcome(bytes: &[u8], sentences: &[Vec<f32>], backend: Backend) -> (Vec<u8>, Vec<[u8; 24]>) {
+/// Levels and releases of a document with these sentences, on this backend, pushed one by one or in groups of any
+/// size.
+fn outcome(
+    bytes: &[u8],
+    sentences: &[Vec<f32>],
+    backend: Backend,
+    grouped: Option<&mut PublicRng>,
+) -> (Vec<u8>, Vec<[u8; 24]>) {
+    let sizes: Option<Vec<usize>> =
+        grouped.map(|rng| (0..sentences.len()).map(|_| number(rng, 10)).collect());
     let pack = Pack::parse(bytes).expect("a pack");
     let mut releases = Vec::new();
     let mut levels = Vec::new();
@@ -41,8 +49,21 @@ fn outcome(bytes: &[u8], sentences: &[Vec<f32>], backend: Backend) -> (Vec<u8>, 
     ] {
         let mut document = Large::new(&pack).expect("room for it");
         force_backend(&mut document, backend);
-        for sentence in sentences {
-            document.push(sentence).expect("room");
+        match &sizes {
+            None => {
+                for sentence in sentences {
+                    document.push(sentence).expect("room");
+                }
+            }
+            Some(sizes) => {
+                let mut left = sentences;
+                for size in sizes {
+                    let (group, behind) = left.split_at((*size).min(left.len()));
+                    assert_eq!(document.push_all(&group.concat()), Ok(group.len()));
+                    left = behind;
+                }
+                assert_eq!(document.push_all(&left.concat()), Ok(left.len()));
+            }
         }
         levels = levels_of(&document);
         let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
@@ -58,11 +79,100 @@ fn outcome(bytes: &[u8], sentences: &[Vec<f32>], backend: Backend) -> (Vec<u8>, 
 
 /// Returns what all backends agree on.
 fn check(bytes: &[u8], sentences: &[Vec<f32>]) -> (Vec<u8>, Vec<[u8; 24]>) {
-    let expected = outcome(bytes, sentences, Backend::PORTABLE);
+    let expected = outcome(bytes, sentences, Backend::PORTABLE, None);
+    let mut rng = PublicRng::new(sentences.len() as u64);
     for backend in Backend::available() {
-        assert_eq!(outcome(bytes, sentences, backend), expected, "{backend:?}");
+        for grouped in [None, Some(&mut rng)] {
+            let found = outcome(bytes, sentences, backend, grouped);
+            assert_eq!(found, expected, "{backend:?}");
+        }
     }
     expected
+}
+
+/// All numbers of sentences around groups, and more than there is room for, in one call.
+#[test]
+fn all_at_once_is_one_by_one() {
+    let mut rng = PublicRng::new(0x7e57_5003);
+    let scored = |recoder: Option<RecoderParts>, inputs, rng: &mut PublicRng| {
+        let weights = |_| (0..inputs).map(|_| rng.next_u32() as i8).collect();
+        ScoreParts {
+            dimension: 40,
+            exponent: if recoder.is_some() { 0 } else { 9 },
+            recoder,
+            centre: vec![3; inputs],
+            weights: (0..140).map(weights).collect(),
+            bias: vec![0; 140],
+            scoring: Scoring::Graded((-4..4).map(|t| t * 100_000).collect()),
+        }
+        .to_pack()
+    };
+    let recoder = recoder(&mut rng, 40, 20);
+    let packs = [
+        // Around the numbers of coordinates converted at a time, and of rows multiplied at a time.
+        depth_pack(&mut rng, 1, 1),
+        depth_pack(&mut rng, 383, 7),
+        depth_pack(&mut rng, 385, 8),
+        depth_pack(&mut rng, 800, 9),
+        scored(None, 40, &mut rng),
+        scored(Some(recoder), 20, &mut rng),
+    ];
+    for bytes in packs {
+        let pack = Pack::parse(&bytes).expect("a pack");
+        for n in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 128, 130] {
+            let sentences = sentences(&mut rng, pack.dimension(), n);
+            for backend in Backend::available() {
+                let mut one_by_one: Document = Document::new(&pack).expect("room for it");
+                let mut at_once: Document = Document::new(&pack).expect("room for it");
+                force_backend(&mut one_by_one, backend);
+                force_backend(&mut at_once, backend);
+                for sentence in sentences.iter().take(128) {
+                    one_by_one.push(sentence).expect("room");
+                }
+                assert_eq!(at_once.push_all(&sentences.concat()), Ok(n.min(128)));
+                assert_eq!(at_once.sentences(), n.min(128));
+                let levels = levels_of(&one_by_one);
+                assert_eq!(levels_of(&at_once), levels, "{backend:?} {n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_at_once_takes_whole_sentences_only() {
+    let bytes = depth_pack(&mut PublicRng::new(0x7e57_5004), 7, 3);
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let mut document: Document = Document::new(&pack).expect("room for it");
+    for found in [1, 6, 8, 13, 7 * 200 - 1] {
+        let refused = Err(DocumentError::Dimension { expected: 7, found });
+        assert_eq!(document.push_all(&vec![0.5; found]), refused);
+        assert_eq!(document.sentences(), 0);
+    }
+    assert_eq!(document.push_all(&[]), Ok(0));
+    assert_eq!(document.push_all(&[0.5; 7 * 126]), Ok(126));
+    assert_eq!(document.push_all(&[0.5; 7 * 5]), Ok(2));
+    assert_eq!(document.push_all(&[0.5; 7]), Ok(0));
+    assert_eq!(
+        document.push(&[0.5; 7]),
+        Err(DocumentError::Full { limit: 128 })
+    );
+}
+
+/// Directions and codes at random, and boundaries over the width of a projection.
+fn depth_pack(rng: &mut PublicRng, dimension: usize, directions: usize) -> Vec<u8> {
+    let width = 1i32 << 21;
+    let mut codes = vec![vec![0; 300]; directions];
+    codes.iter_mut().for_each(|row| rng.fill_bytes(row));
+    let direction = |_| (0..dimension).map(|_| rng.next_u32() as i16).collect();
+    DepthParts {
+        dimension,
+        exponent: 9,
+        shift: 6,
+        directions: (0..directions).map(direction).collect(),
+        boundaries: vec![(0..255).map(|i| i * (width / 128) - width).collect(); directions],
+        codes,
+    }
+    .to_pack()
 }
 
 fn recoder(rng: &mut PublicRng, inputs: usize, outputs: usize) -> RecoderParts {

@@ -6,7 +6,7 @@ use core::arch::aarch64::*;
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::portable;
+use super::{GROUP, portable};
 use crate::pack::format::BOUNDARIES;
 
 #[target_feature(enable = "neon")]
@@ -42,23 +42,26 @@ pub(super) fn add_products(
     matrix: &[I16],
     width: usize,
     start: usize,
-    x: &[i16],
+    sentences: &[&[i16]],
     sums: &mut [i64],
+    rows: usize,
 ) {
-    let length = x.len();
-    let (x, x_rest) = x.as_chunks::<8>();
-    for (sum, row) in sums.iter_mut().zip(matrix.chunks_exact(width.max(1))) {
-        let row = row.get(start..start + length).unwrap_or_default();
-        let (row, rest) = row.as_chunks::<8>();
-        let mut total = vdupq_n_s64(0);
-        for (w, x) in row.iter().zip(x) {
-            let w: int16x8_t = transmute!(*w);
-            let x: int16x8_t = transmute!(*x);
-            total = vpadalq_s32(total, vmull_s16(vget_low_s16(w), vget_low_s16(x)));
-            total = vpadalq_s32(total, vmull_high_s16(w, x));
-        }
-        *sum += vaddvq_s64(total) + portable::dot(rest, x_rest);
+    let dot = |row: &[I16], x: &[i16]| dot(row, x);
+    portable::add_products_by(dot, matrix, width, start, sentences, sums, rows);
+}
+
+#[target_feature(enable = "neon")]
+fn dot(weights: &[I16], x: &[i16]) -> i64 {
+    let (chunks, rest) = weights.as_chunks::<8>();
+    let (x_chunks, x_rest) = x.as_chunks::<8>();
+    let mut total = vdupq_n_s64(0);
+    for (w, x) in chunks.iter().zip(x_chunks) {
+        let w: int16x8_t = transmute!(*w);
+        let x: int16x8_t = transmute!(*x);
+        total = vpadalq_s32(total, vmull_s16(vget_low_s16(w), vget_low_s16(x)));
+        total = vpadalq_s32(total, vmull_high_s16(w, x));
     }
+    vaddvq_s64(total) + portable::dot(rest, x_rest)
 }
 
 /// `tbl` looks up 64 entries and gives 0 beyond them, `tbx` leaves what is there.
@@ -108,7 +111,7 @@ pub(super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
 
 #[target_feature(enable = "neon")]
 pub(super) fn count(
-    sums: &[i64],
+    sums: [&[i64]; GROUP],
     shift: u32,
     boundaries: &[[I32; BOUNDARIES]],
     rows: &mut [[u8; 256]],

@@ -48,6 +48,9 @@ use crate::pack::format::{BOUNDARIES, MAX_WIDTH};
 /// The most coordinates that a kernel takes at a time.
 pub(crate) const WIDTH: usize = MAX_WIDTH as usize;
 
+/// The most sentences that a kernel takes at a time.
+pub(crate) const GROUP: usize = 4;
+
 /// The most candidates that a kernel takes at a time.
 pub(crate) const BLOCK: usize = 1024;
 
@@ -210,23 +213,28 @@ impl Backend {
         run!(self, to_fixed(coordinates, scale, fixed));
     }
 
-    /// Adds the products of up to [`WIDTH`] coordinates, the one at `start` and those behind it, with each row
-    /// of a matrix whose rows have `width` entries. Coordinates beyond the rows count for nothing; none is
-    /// −32768.
+    /// Adds the products of up to [`WIDTH`] coordinates of each of up to [`GROUP`] sentences, the one at
+    /// `start` and those behind it, with each row of a matrix whose rows have `width` entries. All sentences
+    /// have as many coordinates; those beyond the rows count for nothing; none is −32768. `sums`: for each
+    /// sentence, one of each of so many `rows`.
     #[inline]
     pub(crate) fn add_products(
         self,
         matrix: &[I16],
         width: usize,
         start: usize,
-        x: &[i16],
+        sentences: &[&[i16]],
         sums: &mut [i64],
+        rows: usize,
     ) {
-        let length = x.len().min(WIDTH).min(width.saturating_sub(start));
-        let x = x.get(..length).unwrap_or_default();
-        let rows = sums.len().min(matrix.len() / width.max(1));
-        let sums = sums.get_mut(..rows).unwrap_or_default();
-        run!(self, add_products(matrix, width, start, x, sums));
+        let within = WIDTH.min(width.saturating_sub(start));
+        let mut group = [Default::default(); GROUP];
+        for (x, sentence) in group.iter_mut().zip(sentences) {
+            *x = sentence.get(..within).unwrap_or(sentence);
+        }
+        let group = group.get(..sentences.len()).unwrap_or_default();
+        let matrix = matrix.get(..rows * width).unwrap_or(matrix);
+        run!(self, add_products(matrix, width, start, group, sums, rows));
     }
 
     /// How many boundaries are `input` or less.
@@ -235,18 +243,25 @@ impl Backend {
         run!(self, reached(boundaries, input))
     }
 
-    /// Adds a sentence to a document's state, of a row of 256 counts for each direction. Its code on a
-    /// direction is the number of boundaries that are `sum` or less, once shifted right; the counts of 0 to
-    /// that code rise by 1, up to 255.
+    /// Adds up to [`GROUP`] sentences to a document's state, of a row of 256 counts for each direction.
+    /// `sums`: for each sentence, one of each of so many `directions`. A sentence's code on a direction is the
+    /// number of boundaries that are `sum` or less, once shifted right; the counts of 0 to that code rise by 1,
+    /// up to 255.
     #[inline]
     pub(crate) fn count(
         self,
         sums: &[i64],
+        directions: usize,
         shift: u32,
         boundaries: &[I32],
         rows: &mut [[u8; 256]],
     ) {
-        run!(self, count(sums, shift, boundaries.as_chunks().0, rows));
+        let mut group = [Default::default(); GROUP];
+        for (group, sums) in group.iter_mut().zip(sums.chunks_exact(directions.max(1))) {
+            *group = sums;
+        }
+        let boundaries = boundaries.as_chunks().0;
+        run!(self, count(group, shift, boundaries, rows));
     }
 
     /// Lowers each of up to [`BLOCK`] depths to min(h, k − h), with k the number of sentences and h how many

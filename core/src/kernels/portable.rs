@@ -3,7 +3,7 @@
 
 use zerocopy::little_endian::{I16, I32};
 
-use super::{WIDTH, wipe};
+use super::{GROUP, WIDTH, wipe};
 use crate::fixed::to_fixed as one_to_fixed;
 use crate::pack::bucket_input;
 use crate::pack::format::BOUNDARIES;
@@ -20,12 +20,31 @@ pub(super) fn add_products(
     matrix: &[I16],
     width: usize,
     start: usize,
-    x: &[i16],
+    sentences: &[&[i16]],
     sums: &mut [i64],
+    rows: usize,
 ) {
-    let end = start + x.len();
-    for (sum, row) in sums.iter_mut().zip(matrix.chunks_exact(width.max(1))) {
-        *sum += dot(row.get(start..end).unwrap_or_default(), x);
+    add_products_by(dot, matrix, width, start, sentences, sums, rows);
+}
+
+/// Row after row, which the first level of the cache keeps for all sentences.
+#[inline(always)]
+pub(super) fn add_products_by(
+    dot: impl Fn(&[I16], &[i16]) -> i64,
+    matrix: &[I16],
+    width: usize,
+    start: usize,
+    sentences: &[&[i16]],
+    sums: &mut [i64],
+    rows: usize,
+) {
+    for (number, row) in matrix.chunks_exact(width.max(1)).enumerate() {
+        let row = row.get(start..).unwrap_or_default();
+        for (sums, x) in sums.chunks_mut(rows.max(1)).zip(sentences) {
+            if let Some(sum) = sums.get_mut(number) {
+                *sum += dot(row.get(..x.len()).unwrap_or_default(), x);
+            }
+        }
     }
 }
 
@@ -49,19 +68,35 @@ pub(super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
 
 #[inline(always)]
 pub(super) fn count(
-    sums: &[i64],
+    sums: [&[i64]; GROUP],
     shift: u32,
     boundaries: &[[I32; BOUNDARIES]],
     rows: &mut [[u8; 256]],
 ) {
-    for ((sum, boundaries), counts) in sums.iter().zip(boundaries).zip(rows) {
-        count_up_to(counts, reached(boundaries, bucket_input(*sum, shift)));
+    count_by(reached, sums, shift, boundaries, rows);
+}
+
+/// Direction after direction, whose boundaries and counts the first level of the cache keeps for all sentences.
+#[inline(always)]
+pub(super) fn count_by(
+    reached: impl Fn(&[I32; BOUNDARIES], i32) -> u8,
+    sums: [&[i64]; GROUP],
+    shift: u32,
+    boundaries: &[[I32; BOUNDARIES]],
+    rows: &mut [[u8; 256]],
+) {
+    for (number, (boundaries, counts)) in boundaries.iter().zip(rows).enumerate() {
+        for sums in sums {
+            if let Some(sum) = sums.get(number) {
+                count_up_to(counts, reached(boundaries, bucket_input(*sum, shift)));
+            }
+        }
     }
 }
 
 /// 0 to 255.
 #[expect(clippy::indexing_slicing, reason = "done by the compiler")]
-const CODES: [u8; 256] = {
+pub(super) const CODES: [u8; 256] = {
     let mut codes = [0; 256];
     let mut code = 0;
     while code < 256 {

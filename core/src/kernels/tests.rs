@@ -6,7 +6,7 @@ use std::vec::Vec;
 use rand_core::Rng;
 use zerocopy::little_endian::{I16, I32};
 
-use super::{BLOCK, Backend, BackendUnavailable, WIDTH, portable};
+use super::{BLOCK, Backend, BackendUnavailable, GROUP, WIDTH, portable};
 use crate::pack::format::BOUNDARIES;
 use crate::rng::PublicRng;
 
@@ -118,15 +118,23 @@ fn products_with_rows_are_the_same() {
                 let matrix = weights(&mut rng, width * rows);
                 let matrix: Vec<I16> = matrix.into_iter().map(I16::new).collect();
                 for (start, len) in [(0, width), (0, width / 2), (width / 3, width), (width, 5)] {
-                    let x = coordinates(&mut rng, len);
-                    let reaching = &x[..len.min(width - start)];
-                    // One sum too many, one too few.
+                    let each = 1 + rng.next_u32() as usize % GROUP;
+                    let x: Vec<_> = (0..each).map(|_| coordinates(&mut rng, len)).collect();
+                    let x: Vec<&[i16]> = x.iter().map(|x| &x[..]).collect();
+                    // One row too many, one too few.
                     for sums in [rows + 1, rows, rows.saturating_sub(1)] {
-                        let mut expected = vec![-5; sums];
-                        portable::add_products(&matrix, width, start, reaching, &mut expected);
-                        let mut found = vec![-5; sums];
-                        backend.add_products(&matrix, width, start, &x, &mut found);
-                        assert_eq!(found, expected, "{backend:?} {width} {rows} {start} {len}");
+                        let mut expected = vec![-5; sums * each];
+                        for (sums, x) in expected.chunks_mut(sums.max(1)).zip(&x) {
+                            let reaching = &x[..len.min(width - start)];
+                            let rows = sums.len();
+                            portable::add_products(&matrix, width, start, &[reaching], sums, rows);
+                        }
+                        let mut found = vec![-5; sums * each];
+                        backend.add_products(&matrix, width, start, &x, &mut found, sums);
+                        assert_eq!(
+                            found, expected,
+                            "{backend:?} {width} {rows} {start} {len} {each}"
+                        );
                     }
                 }
             }
@@ -141,10 +149,14 @@ fn products_do_not_overflow() {
         for w in [i16::MIN, i16::MAX] {
             for x in [-i16::MAX, i16::MAX, -1, 255, -32_513, 0x7f00] {
                 let matrix = vec![I16::new(w); 5 * WIDTH];
-                let mut sums = [0; 5];
-                backend.add_products(&matrix, WIDTH, 0, &[x; WIDTH], &mut sums);
                 let one = WIDTH as i64 * i64::from(w) * i64::from(x);
-                assert_eq!(sums, [one; 5], "{backend:?} {w} {x}");
+                let sentence = [x; WIDTH];
+                for each in 1..=GROUP {
+                    let mut sums = vec![0; 5 * each];
+                    let sentences = vec![&sentence[..]; each];
+                    backend.add_products(&matrix, WIDTH, 0, &sentences, &mut sums, 5);
+                    assert_eq!(sums, vec![one; 5 * each], "{backend:?} {w} {x}");
+                }
             }
         }
         for w in [i8::MIN, i8::MAX] {
@@ -196,7 +208,8 @@ fn codes_and_counts_are_the_same() {
                 .map(|_| I32::new(number(&mut rng)))
                 .collect();
             let shift = rng.next_u32() % 32;
-            let sums: Vec<i64> = (0..p + 1)
+            let sentences = 1 + round / 7 % GROUP;
+            let sums: Vec<i64> = (0..(p + 1) * sentences)
                 .map(|_| match rng.next_u32() % 4 {
                     0 => rng.next_u64() as i64,
                     1 => [i64::MIN, i64::MAX][rng.next_u32() as usize % 2],
@@ -211,9 +224,11 @@ fn codes_and_counts_are_the_same() {
             }
             let mut found = expected.clone();
             let each = boundaries.as_chunks().0;
-            portable::count(&sums, shift, each, &mut expected);
-            backend.count(&sums, shift, &boundaries, &mut found);
-            assert_eq!(found, expected, "{backend:?}");
+            for sums in sums.chunks(p + 1) {
+                portable::count([sums, &[], &[], &[]], shift, each, &mut expected);
+            }
+            backend.count(&sums, p + 1, shift, &boundaries, &mut found);
+            assert_eq!(found, expected, "{backend:?} {sentences}");
             for (boundaries, sum) in each.iter().zip(&sums) {
                 let input = *sum as i32;
                 assert_eq!(

@@ -1,12 +1,13 @@
 //! Kernels for x86-64: AVX2, and AVX-512 with VBMI and VNNI.
 
+use core::arch::asm;
 use core::arch::x86_64::*;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::{portable, wipe};
+use super::{GROUP, portable, wipe};
 use crate::pack::bucket_input;
 use crate::pack::format::BOUNDARIES;
 
@@ -72,13 +73,12 @@ pub(super) mod avx2 {
         matrix: &[I16],
         width: usize,
         start: usize,
-        x: &[i16],
+        sentences: &[&[i16]],
         sums: &mut [i64],
+        rows: usize,
     ) {
-        let end = start + x.len();
-        for (sum, row) in sums.iter_mut().zip(matrix.chunks_exact(width.max(1))) {
-            *sum += dot(row.get(start..end).unwrap_or_default(), x);
-        }
+        let dot = |row: &[I16], x: &[i16]| dot(row, x);
+        portable::add_products_by(dot, matrix, width, start, sentences, sums, rows);
     }
 
     /// A sum p of two products lies within ±2^31, so sums of p wrap around. But the sum of ⌊p / 2^16⌋ does
@@ -114,7 +114,7 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn count(
-        sums: &[i64],
+        sums: [&[i64]; GROUP],
         shift: u32,
         boundaries: &[[I32; BOUNDARIES]],
         rows: &mut [[u8; 256]],
@@ -241,72 +241,131 @@ pub(super) mod avx512 {
         avx2::to_fixed(coordinates, scale, fixed);
     }
 
-    /// A coordinate is 256·high + low, with a signed and an unsigned byte, so that sums of products of each
-    /// with weights fit 32 bits.
+    /// Four rows with two sentences at a time: each load serves several products, and no sum waits for
+    /// another. The first level of the cache keeps the rows for the other sentences.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    pub(in super::super) fn add_products<'m>(
-        matrix: &'m [I16],
+    pub(in super::super) fn add_products(
+        matrix: &[I16],
         width: usize,
         start: usize,
-        x: &[i16],
+        sentences: &[&[i16]],
         sums: &mut [i64],
+        rows: usize,
     ) {
-        let (x, x_rest) = x.as_chunks::<32>();
-        let (whole, end) = (32 * x.len(), start + 32 * x.len() + x_rest.len());
-        let row_of = |row: &'m [I16]| {
-            let row = row.get(start..end).unwrap_or_default();
-            row.split_at_checked(whole).unwrap_or_default()
-        };
-        // Four rows at a time: each load of x serves all, and no sum waits for another.
-        let mut rows = matrix.chunks_exact(width.max(1)).map(row_of);
-        let (fours, left) = sums.as_chunks_mut::<4>();
-        for sums in fours {
-            let (Some(a), Some(b), Some(c), Some(d)) =
-                (rows.next(), rows.next(), rows.next(), rows.next())
-            else {
-                break;
-            };
-            let products = four_products([a.0, b.0, c.0, d.0], x, 4 * width);
-            for ((sum, product), row) in sums.iter_mut().zip(products).zip([a, b, c, d]) {
-                *sum += product + portable::dot(row.1, x_rest);
+        let length = sentences.first().map_or(0, |x| x.len());
+        let there = rows.min(matrix.len() / width.max(1));
+        for (number, four) in matrix.chunks((4 * width).max(1)).enumerate() {
+            let row =
+                |number: usize| four.get(number * width + start..number * width + start + length);
+            let first = row(0).unwrap_or_default();
+            // At the end the first stands in for those that are not there.
+            let four = [
+                first,
+                row(1).unwrap_or(first),
+                row(2).unwrap_or(first),
+                row(3).unwrap_or(first),
+            ];
+            let pairs = sums.chunks_mut((2 * rows).max(1)).zip(sentences.chunks(2));
+            for (sums, pair) in pairs {
+                let products = match *pair {
+                    [x, y] => products_of::<true>(four, [x, y], 4 * width),
+                    [x] => products_of::<false>(four, [x, x], 4 * width),
+                    _ => continue,
+                };
+                let sums = sums.chunks_mut(rows.max(1));
+                for ((sums, products), x) in sums.zip(products).zip(pair) {
+                    let sums = sums.get_mut(4 * number..there).unwrap_or_default();
+                    for (sum, product) in sums.iter_mut().zip(products) {
+                        *sum += product;
+                    }
+                    let (_, rest) = x.as_chunks::<32>();
+                    if !rest.is_empty() {
+                        for (sum, row) in sums.iter_mut().zip(four) {
+                            *sum += portable::dot(row.as_chunks::<32>().1, rest);
+                        }
+                    }
+                }
             }
-        }
-        for (sum, row) in left.iter_mut().zip(rows) {
-            let [product, ..] = four_products([row.0; 4], x, width);
-            *sum += product + portable::dot(row.1, x_rest);
         }
     }
 
-    /// The products of four rows with x. What is so many entries `ahead` is wanted next; packs are
-    /// too large for the first level of the cache.
+    /// The products of four rows with the whole chunks of one sentence, or of two. What is so many entries `ahead`
+    /// is wanted next; packs are too large for the first level of the cache.
+    ///
+    /// A coordinate is 256·high + low, with a signed and an unsigned byte, so that sums of products of each
+    /// with weights fit 32 bits.
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn four_products(rows: [&[I16]; 4], x: &[[i16; 32]], ahead: usize) -> [i64; 4] {
-        let [a, b, c, d] = rows.map(|row| row.as_chunks::<32>().0);
-        let mut highs = [_mm512_setzero_si512(); 4];
-        let mut lows = [_mm512_setzero_si512(); 4];
+    fn products_of<const TWO: bool>(
+        [a, b, c, d]: [&[I16]; 4],
+        [x, y]: [&[i16]; 2],
+        ahead: usize,
+    ) -> [[i64; 4]; 2] {
+        // Not loops over arrays: optimised for size those stay in memory.
+        macro_rules! add {
+            ($sums:expr, $rows:expr, $x:expr) => {
+                $sums.0 = add_pairs($sums.0, $rows.0, $x);
+                $sums.1 = add_pairs($sums.1, $rows.1, $x);
+                $sums.2 = add_pairs($sums.2, $rows.2, $x);
+                $sums.3 = add_pairs($sums.3, $rows.3, $x);
+            };
+        }
+        let (a, b) = (a.as_chunks::<32>().0, b.as_chunks::<32>().0);
+        let (c, d) = (c.as_chunks::<32>().0, d.as_chunks::<32>().0);
+        let (x, y) = (x.as_chunks::<32>().0, y.as_chunks::<32>().0);
+        let zero = _mm512_setzero_si512();
         let byte = _mm512_set1_epi16(255);
-        for ((((a, b), c), d), x) in a.iter().zip(b).zip(c).zip(d).zip(x) {
-            for row in [a, b, c, d] {
-                _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().wrapping_add(ahead).cast());
-            }
+        // |pairs| < 2^24, and 2^5 of them: no overflow.
+        let mut x_sums = ((zero, zero, zero, zero), (zero, zero, zero, zero));
+        let mut y_sums = x_sums;
+        for (((((a, b), c), d), x), y) in a.iter().zip(b).zip(c).zip(d).zip(x).zip(y) {
+            _mm_prefetch::<_MM_HINT_T0>(a.as_ptr().wrapping_add(ahead).cast());
+            _mm_prefetch::<_MM_HINT_T0>(b.as_ptr().wrapping_add(ahead).cast());
+            _mm_prefetch::<_MM_HINT_T0>(c.as_ptr().wrapping_add(ahead).cast());
+            _mm_prefetch::<_MM_HINT_T0>(d.as_ptr().wrapping_add(ahead).cast());
+            let rows: (__m512i, __m512i, __m512i, __m512i) = (
+                transmute!(*a),
+                transmute!(*b),
+                transmute!(*c),
+                transmute!(*d),
+            );
             let x = transmute!(*x);
-            let (x_high, x_low) = (_mm512_srai_epi16::<8>(x), _mm512_and_si512(x, byte));
-            let sums = highs.iter_mut().zip(&mut lows);
-            for ((high, low), w) in sums.zip([a, b, c, d]) {
-                let w = transmute!(*w);
-                // |pairs| < 2^24, and 2^5 of them: no overflow.
-                *high = _mm512_dpwssd_epi32(*high, w, x_high);
-                *low = _mm512_dpwssd_epi32(*low, w, x_low);
+            add!(x_sums.0, rows, _mm512_srai_epi16::<8>(x));
+            add!(x_sums.1, rows, _mm512_and_si512(x, byte));
+            if TWO {
+                let y = transmute!(*y);
+                add!(y_sums.0, rows, _mm512_srai_epi16::<8>(y));
+                add!(y_sums.1, rows, _mm512_and_si512(y, byte));
             }
         }
-        let highs = _mm256_slli_epi64::<8>(sums_of_four(highs));
-        transmute!(_mm256_add_epi64(highs, sums_of_four(lows)))
+        let x_high = _mm256_slli_epi64::<8>(sums_of_four(x_sums.0));
+        let x = _mm256_add_epi64(x_high, sums_of_four(x_sums.1));
+        let y_high = _mm256_slli_epi64::<8>(sums_of_four(y_sums.0));
+        let y = _mm256_add_epi64(y_high, sums_of_four(y_sums.1));
+        [transmute!(x), transmute!(y)]
+    }
+
+    /// `_mm512_dpwssd_epi32`, of which LLVM makes a multiplication and an addition where it expects no other
+    /// work meanwhile: half as much again for the two units that have all of it to do.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vnni")]
+    fn add_pairs(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        // SAFETY: the processor has the instruction, which reads and writes these registers only.
+        unsafe {
+            asm!(
+                "vpdpwssd {sums}, {a}, {b}",
+                sums = inout(zmm_reg) sums,
+                a = in(zmm_reg) a,
+                b = in(zmm_reg) b,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        sums
     }
 
     /// The sum of each of four vectors. Four lanes of each are added in 32 bits: with 2^5 pairs in a lane that
     /// is 2^5·2^2·2·2^15·255 at most, below 2^31.
     #[target_feature(enable = "avx512f,avx512bw")]
-    fn sums_of_four([a, b, c, d]: [__m512i; 4]) -> __m256i {
+    fn sums_of_four((a, b, c, d): (__m512i, __m512i, __m512i, __m512i)) -> __m256i {
         // Transposed as they are added.
         let ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
         let cd = _mm512_add_epi32(_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
@@ -347,14 +406,78 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw")]
     pub(in super::super) fn count(
-        sums: &[i64],
+        sums: [&[i64]; GROUP],
         shift: u32,
         boundaries: &[[I32; BOUNDARIES]],
         rows: &mut [[u8; 256]],
     ) {
-        for ((sum, boundaries), counts) in sums.iter().zip(boundaries).zip(rows) {
-            let code = reached(boundaries, bucket_input(*sum, shift));
-            portable::count_up_to(counts, code);
+        let [a, b, c, d] = sums;
+        if d.is_empty() {
+            // Fewer than four.
+            let reached = |boundaries: &_, input| reached(boundaries, input);
+            return portable::count_by(reached, sums, shift, boundaries, rows);
+        }
+        let sums = a.iter().zip(b).zip(c).zip(d);
+        for (((((a, b), c), d), boundaries), counts) in sums.zip(boundaries).zip(rows) {
+            let inputs = [
+                bucket_input(*a, shift),
+                bucket_input(*b, shift),
+                bucket_input(*c, shift),
+                bucket_input(*d, shift),
+            ];
+            count_up_to_four(counts, four_reached(boundaries, inputs));
+        }
+    }
+
+    /// [`reached`] for each of four inputs, which share the loads.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn four_reached(boundaries: &[I32; BOUNDARIES], [a, b, c, d]: [i32; 4]) -> [i64; 4] {
+        let (a, b) = (_mm512_set1_epi32(a), _mm512_set1_epi32(b));
+        let (c, d) = (_mm512_set1_epi32(c), _mm512_set1_epi32(d));
+        let minus_one = _mm512_set1_epi32(-1);
+        let zero = _mm512_setzero_si512();
+        let mut reached = (zero, zero, zero, zero);
+        // As in `products_of`.
+        macro_rules! add {
+            ($lanes:expr, $boundaries:expr) => {
+                let boundaries = transmute!(*$boundaries);
+                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, a);
+                reached.0 = _mm512_mask_sub_epi32(reached.0, here, reached.0, minus_one);
+                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, b);
+                reached.1 = _mm512_mask_sub_epi32(reached.1, here, reached.1, minus_one);
+                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, c);
+                reached.2 = _mm512_mask_sub_epi32(reached.2, here, reached.2, minus_one);
+                let here = _mm512_mask_cmple_epi32_mask($lanes, boundaries, d);
+                reached.3 = _mm512_mask_sub_epi32(reached.3, here, reached.3, minus_one);
+            };
+        }
+        for chunk in boundaries.as_chunks::<16>().0 {
+            // For the direction behind the next one.
+            _mm_prefetch::<_MM_HINT_T0>(chunk.as_ptr().wrapping_add(2 * BOUNDARIES).cast());
+            add!(!0, chunk);
+        }
+        if let Some(last) = boundaries.last_chunk::<16>() {
+            // As in `reached`.
+            add!(!1, last);
+        }
+        transmute!(sums_of_four(reached))
+    }
+
+    /// [`portable::count_up_to`] for each of four codes, in one pass over the counts.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn count_up_to_four(counts: &mut [u8; 256], [a, b, c, d]: [i64; 4]) {
+        let (a, b) = (_mm512_set1_epi8(a as i8), _mm512_set1_epi8(b as i8));
+        let (c, d) = (_mm512_set1_epi8(c as i8), _mm512_set1_epi8(d as i8));
+        let minus_one = _mm512_set1_epi8(-1);
+        let (counts, _) = counts.as_chunks_mut::<64>();
+        for (counts, here) in counts.iter_mut().zip(portable::CODES.as_chunks::<64>().0) {
+            let here = transmute!(*here);
+            let mut more = _mm512_setzero_si512();
+            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, a), more, minus_one);
+            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, b), more, minus_one);
+            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, c), more, minus_one);
+            more = _mm512_mask_sub_epi8(more, _mm512_cmple_epu8_mask(here, d), more, minus_one);
+            *counts = transmute!(_mm512_adds_epu8(transmute!(*counts), more));
         }
     }
 
