@@ -168,8 +168,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// Adds several sentences by their embeddings and returns how many there was room for; those behind are
-    /// left out. The same as to [`push`](Document::push) each, but the pack is read once for every four, which
-    /// is what most of the time goes into.
+    /// left out. The same as to [`push`](Document::push) each, but the pack is read once for every four.
     ///
     /// # Shapes
     /// `embeddings`: `[n][dimension]` f32, any bits; a coordinate that is not finite counts as 0.

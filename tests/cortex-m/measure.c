@@ -91,6 +91,15 @@ static int32_t push(void)
     return undertone_document_push(document, embedding, undertone_pack_dimension(pack));
 }
 
+/* As many as are taken together. */
+static float embeddings[4 * 768];
+
+static int32_t push_all(void)
+{
+    return undertone_document_push_all(document, embeddings, 4 * undertone_pack_dimension(pack),
+                                       &written);
+}
+
 static const char sentence[] = "word1 word22 word333 word444 word55 word6 word777 word888 nothing";
 
 static int32_t push_sentence(void)
@@ -314,6 +323,7 @@ int main(void)
         with_pack(depths[i].title, depths[i].start, depths[i].end);
         measure("document_init", init_document, MOST);
         stack[i][0] = measure("document_push", push, MOST);
+        measure("document_push_all, 4 sentences", push_all, MOST);
         stack[i][1] = measure("document_release, permute-and-flip", release_flips, MOST);
         measure("document_release, exponential", release_exponential, MOST);
         measure("20 x document_push and document_release", mechanism, MOST);
