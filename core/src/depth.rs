@@ -24,6 +24,8 @@
 //!
 //! The loops are in [`kernels`](crate::kernels).
 
+use core::ops::Range;
+
 use crate::document::Rows;
 use crate::kernels::{BLOCK, Backend, wipe};
 use crate::pack::DepthSection;
@@ -83,14 +85,17 @@ impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
         K / 2 + 1
     }
 
+    fn candidates(&self) -> usize {
+        self.section.candidates() as usize
+    }
+
     // A call: two passes in one frame would take twice the stack.
     #[inline(never)]
-    fn for_each_block(&self, mut visit: impl FnMut(&[u8])) {
-        let candidates = self.section.candidates() as usize;
+    fn for_each_block_of(&self, range: Range<usize>, mut visit: impl FnMut(&[u8])) {
         let mut block = [0u8; BLOCK];
-        let mut start = 0;
-        while start < candidates {
-            let len = BLOCK.min(candidates - start);
+        let mut start = range.start;
+        while start < range.end {
+            let len = BLOCK.min(range.end - start);
             let depths = block.get_mut(..len).unwrap_or_default();
             depths.fill(u8::MAX);
             for (codes, at_least) in self.section.codes().zip(self.rows.iter()) {

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::num::NonZero;
+use core::ops::Range;
 
 use heapless::Vec;
 use zeroize::Zeroize;
@@ -429,10 +430,17 @@ impl<const K: usize, const P: usize> Levels for DocumentLevels<'_, K, P> {
         }
     }
 
-    fn for_each_block(&self, visit: impl FnMut(&[u8])) {
+    fn candidates(&self) -> usize {
         match self {
-            Self::Depth(levels) => levels.for_each_block(visit),
-            Self::Scores(levels) => levels.for_each_block(visit),
+            Self::Depth(levels) => levels.candidates(),
+            Self::Scores(levels) => levels.candidates(),
+        }
+    }
+
+    fn for_each_block_of(&self, range: Range<usize>, visit: impl FnMut(&[u8])) {
+        match self {
+            Self::Depth(levels) => levels.for_each_block_of(range, visit),
+            Self::Scores(levels) => levels.for_each_block_of(range, visit),
         }
     }
 }

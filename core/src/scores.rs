@@ -36,6 +36,8 @@
 //!
 //! Everything behind the conversion of coordinates is integer arithmetic.
 
+use core::ops::Range;
+
 use subtle::{Choice, ConditionallySelectable};
 use zerocopy::little_endian::{I16, I32};
 use zeroize::Zeroize;
@@ -270,7 +272,11 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
         LEVELS
     }
 
-    fn for_each_block(&self, mut visit: impl FnMut(&[u8])) {
+    fn candidates(&self) -> usize {
+        self.section.candidates as usize
+    }
+
+    fn for_each_block_of(&self, range: Range<usize>, mut visit: impl FnMut(&[u8])) {
         // Sums that belong to no candidate are 0.
         let mut best: u16 = 0;
         for row in self.rows {
@@ -278,8 +284,9 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
             best = sums.fold(best, |best, sum| best.max(u16::from_le_bytes(*sum)));
         }
         let mut levels = [0u8; BLOCK];
-        let mut left = self.section.candidates as usize;
-        let mut rows = self.rows.iter();
+        let mut left = range.len();
+        // Parts start at a multiple of the candidates in a row.
+        let mut rows = self.rows.iter().skip(range.start / SUMS_PER_ROW);
         while left > 0 {
             let len = left.min(BLOCK);
             // Before the first sentence there are no rows, and all levels are 0.

@@ -27,6 +27,7 @@
 
 use core::fmt;
 use core::num::NonZero;
+use core::ops::Range;
 
 use rand_core::Rng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
@@ -217,8 +218,31 @@ pub trait Levels {
     /// All levels are below this. Public: it must not depend on the document.
     fn bound(&self) -> usize;
 
+    /// The number of candidates. Public, too.
+    fn candidates(&self) -> usize;
+
+    /// Calls `visit` with the levels of the candidates in `range`, in order, cut into blocks of any size.
+    /// The range lies in `0..candidates()` and starts at a multiple of [`PART_BLOCK`].
+    fn for_each_block_of(&self, range: Range<usize>, visit: impl FnMut(&[u8]));
+
     /// Calls `visit` with the levels of all candidates, in order, cut into blocks of any size.
-    fn for_each_block(&self, visit: impl FnMut(&[u8]));
+    fn for_each_block(&self, visit: impl FnMut(&[u8])) {
+        self.for_each_block_of(0..self.candidates(), visit);
+    }
+}
+
+/// Parts of the list of candidates that are counted apart, so that the second pass visits one of them.
+const PARTS: usize = 4;
+
+/// Parts start at multiples of this.
+pub const PART_BLOCK: usize = 1024;
+
+/// The candidates of a part.
+fn part_of(candidates: usize, part: usize) -> Range<usize> {
+    // At most 2^6 blocks: no overflow.
+    let blocks = candidates.div_ceil(PART_BLOCK);
+    let start = |part: usize| (blocks * part / PARTS * PART_BLOCK).min(candidates);
+    start(part)..start(part + 1)
 }
 
 /// A slice of levels and a public bound on them.
@@ -235,8 +259,12 @@ impl Levels for SliceLevels<'_> {
         self.bound
     }
 
-    fn for_each_block(&self, mut visit: impl FnMut(&[u8])) {
-        visit(self.levels);
+    fn candidates(&self) -> usize {
+        self.levels.len()
+    }
+
+    fn for_each_block_of(&self, range: Range<usize>, mut visit: impl FnMut(&[u8])) {
+        visit(self.levels.get(range).unwrap_or_default());
     }
 }
 
@@ -245,12 +273,21 @@ impl Levels for SliceLevels<'_> {
 struct Bin {
     /// The weight of the level, minus one (a weight may be 2⁶⁴).
     weight_minus_one: u64,
-    /// Candidates at this level.
-    candidates: u32,
+    /// Candidates at this level, in each part. A part has at most 2^14.
+    parts: Parts,
     /// Candidates at this level whose coin showed heads.
     heads: u32,
     /// The level.
     level: u8,
+}
+
+type Parts = [u16; PARTS];
+
+impl Bin {
+    /// Candidates at this level.
+    fn candidates(&self) -> u32 {
+        self.parts.iter().map(|part| u32::from(*part)).sum()
+    }
 }
 
 /// Draws one candidate.
@@ -266,7 +303,8 @@ struct Bin {
 ///
 /// # Leaks
 /// The number of candidates and the bound on levels. Every pass runs to the end, coins and choices
-/// are branch-free, and [`Rule::words`] words are consumed whatever the levels. The index of the
+/// are branch-free, and [`Rule::words`] words are consumed whatever the levels. The second pass visits the
+/// quarter of the list that has the drawn candidate, which says less than the candidate. The index of the
 /// bin in use depends on the levels, so code that shares a cache and observes single accesses is
 /// out of scope.
 ///
@@ -278,7 +316,8 @@ struct Bin {
 /// [`SelectError`], depending on public sizes only; nothing is drawn.
 ///
 /// # Cost
-/// Two passes over the levels, `bound` comparisons of bytes a candidate in the first; 24·B bytes of stack.
+/// One pass over the levels, with `bound` comparisons of bytes a candidate, and one over a quarter of them;
+/// 24·B bytes of stack.
 ///
 /// # Source
 /// McKenna and Sheldon 2020; McSherry and Talwar 2007. Deviations: integer weights rounded up
@@ -315,45 +354,43 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
             });
         }
     };
-    let candidates = histogram(backend, levels, used);
-    let drawn = if (1..=MAX_CANDIDATES).contains(&candidates) {
-        weigh(used, rule, ratio);
-        Ok(match rule {
-            Rule::PermuteAndFlip => permute_and_flip::<B, R>(used, candidates, rng),
-            Rule::Exponential => exponential(used, rng),
-        })
-    } else {
-        Err(SelectError::Candidates { found: candidates })
+    let candidates = u32::try_from(levels.candidates()).unwrap_or(u32::MAX);
+    if !(1..=MAX_CANDIDATES).contains(&candidates) {
+        return Err(SelectError::Candidates { found: candidates });
+    }
+    histogram(backend, levels, used);
+    weigh(used, rule, ratio);
+    let drawn = match rule {
+        Rule::PermuteAndFlip => permute_and_flip::<B, R>(used, candidates, rng),
+        Rule::Exponential => exponential(used, rng),
     };
     used.fill(Bin::default());
     zeroize::optimization_barrier(used);
-    let (level, rank) = drawn?;
-    Ok(nth_of_level(backend, levels, level, rank))
+    Ok(nth_of_level(backend, levels, drawn))
 }
 
 /// Counts the candidates of every level. Counts one level after the other, so that no address depends on
 /// a level.
-fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) -> u32 {
-    let mut candidates: u32 = 0;
-    levels.for_each_block(|block| {
-        candidates = candidates.saturating_add(u32::try_from(block.len()).unwrap_or(u32::MAX));
-        let mut counted: u32 = 0;
-        let mut last = None;
-        for (level, bin) in (0..=u8::MAX).zip(bins.iter_mut()) {
-            let here = backend.count_equal(block, level);
-            bin.level = level;
-            bin.candidates = bin.candidates.wrapping_add(here);
-            counted = counted.wrapping_add(here);
-            last = Some(bin);
-        }
-        // A level at or above the bound counts as the worst one.
-        if let Some(bin) = last {
-            bin.candidates = bin
-                .candidates
-                .wrapping_add((block.len() as u32).wrapping_sub(counted));
-        }
-    });
-    candidates
+fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
+    for part in 0..PARTS {
+        levels.for_each_block_of(part_of(levels.candidates(), part), |block| {
+            let mut counted: u16 = 0;
+            let mut last = None;
+            for (level, bin) in (0..=u8::MAX).zip(bins.iter_mut()) {
+                let here = backend.count_equal(block, level) as u16;
+                bin.level = level;
+                counted = counted.wrapping_add(here);
+                if let Some(in_part) = bin.parts.get_mut(part) {
+                    *in_part = in_part.wrapping_add(here);
+                    last = Some(in_part);
+                }
+            }
+            // A level at or above the bound counts as the worst one.
+            if let Some(in_part) = last {
+                *in_part = in_part.wrapping_add((block.len() as u16).wrapping_sub(counted));
+            }
+        });
+    }
 }
 
 /// Fills in weights relative to the best occupied level, and moves the occupied levels to the front. What
@@ -366,7 +403,7 @@ fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
             continue;
         };
         bin.weight_minus_one = weight_minus_one;
-        let here = !bin.candidates.ct_eq(&0);
+        let here = !bin.candidates().ct_eq(&0);
         // Not behind the level that is moved: nothing is overwritten that is still to come.
         if let Some(front) = bins.get_mut(occupied as usize) {
             *front = bin;
@@ -377,29 +414,40 @@ fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
     }
     for (index, bin) in (0u32..).zip(bins.iter_mut()) {
         let behind = !occupied.ct_gt(&index);
-        bin.candidates.conditional_assign(&0, behind);
+        for in_part in &mut bin.parts {
+            in_part.conditional_assign(&0, behind);
+        }
     }
 }
 
 /// Coins tossed at a time.
 const COINS: usize = 32;
 
-/// Tosses one coin per candidate, level by level, then draws a head. Returns its level and its
-/// rank among the candidates of that level.
+/// A candidate, by its level and what is counted of that.
+#[derive(Clone, Copy, Default)]
+struct Drawn {
+    level: u8,
+    /// Which of the candidates of this level.
+    rank: u32,
+    /// Candidates of this level.
+    parts: Parts,
+}
+
+/// Tosses one coin per candidate, level by level, then draws a head.
 fn permute_and_flip<const B: usize, R: Rng + ?Sized>(
     bins: &mut [Bin],
     candidates: u32,
     rng: &mut R,
-) -> (u8, u32) {
+) -> Drawn {
     // The candidates of the level behind each.
     let mut following = [0u32; B];
     for (following, bin) in following.iter_mut().zip(bins.iter().skip(1)) {
-        *following = bin.candidates;
+        *following = bin.candidates();
     }
     let mut words = [[0u8; 8]; COINS];
     let mut cursor: usize = 0;
     // Coins left to the level when this one is tossed.
-    let mut left = bins.first().map_or(0, |bin| bin.candidates as i32 - 1);
+    let mut left = bins.first().map_or(0, |bin| bin.candidates() as i32 - 1);
     let mut heads: u32 = 0;
     let mut to_toss = candidates as usize;
     while to_toss > 0 {
@@ -430,49 +478,60 @@ fn permute_and_flip<const B: usize, R: Rng + ?Sized>(
 }
 
 /// Draws a level by the total weight of its candidates, then a candidate of that level.
-fn exponential<R: Rng + ?Sized>(bins: &[Bin], rng: &mut R) -> (u8, u32) {
+fn exponential<R: Rng + ?Sized>(bins: &[Bin], rng: &mut R) -> Drawn {
     // At most 2^16 candidates of weight at most 2^48: the total is at most 2^64.
     draw_level(
         bins,
-        |bin| u128::from(bin.candidates) * (u128::from(bin.weight_minus_one) + 1),
+        |bin| u128::from(bin.candidates()) * (u128::from(bin.weight_minus_one) + 1),
         rng,
     )
 }
 
 /// Draws a level in proportion to its share, and a rank below its candidate count.
-fn draw_level<R: Rng + ?Sized>(
-    bins: &[Bin],
-    share: impl Fn(&Bin) -> u128,
-    rng: &mut R,
-) -> (u8, u32) {
+fn draw_level<R: Rng + ?Sized>(bins: &[Bin], share: impl Fn(&Bin) -> u128, rng: &mut R) -> Drawn {
     let target = u128::from(below(rng, bins.iter().map(&share).sum()));
     let mut running: u128 = 0;
     let mut passed = Choice::from(0);
-    let mut level: u8 = 0;
+    let mut drawn = Drawn::default();
     let mut candidates: u32 = 0;
     for bin in bins {
         running += share(bin);
         let passes = !passed & Choice::from(u8::from(running > target));
-        level.conditional_assign(&bin.level, passes);
-        candidates.conditional_assign(&bin.candidates, passes);
+        drawn.level.conditional_assign(&bin.level, passes);
+        for (drawn, in_part) in drawn.parts.iter_mut().zip(&bin.parts) {
+            drawn.conditional_assign(in_part, passes);
+        }
+        candidates.conditional_assign(&bin.candidates(), passes);
         passed |= passes;
     }
-    (level, below(rng, u128::from(candidates)) as u32)
+    drawn.rank = below(rng, u128::from(candidates)) as u32;
+    drawn
 }
 
 /// Levels looked at together.
 const CHUNK: usize = 128;
 
-/// The index of the candidate with this rank among the candidates of a level. Visits all of them: keeps a
-/// copy of the chunk that has the candidate, and looks into that.
-fn nth_of_level(backend: Backend, levels: &impl Levels, level: u8, rank: u32) -> u32 {
+/// The index of the candidate that was drawn. Visits all of the part that it lies in: keeps a copy of the
+/// chunk that has the candidate, and looks into that.
+fn nth_of_level(backend: Backend, levels: &impl Levels, drawn: Drawn) -> u32 {
+    let Drawn { level, rank, parts } = drawn;
     let worst = levels.bound().saturating_sub(1).min(MAX_LEVELS - 1) as u8;
-    let mut start: u32 = 0;
+    // The last part that starts at or before the candidate, and the candidates of the level before that.
+    let mut part: u32 = 0;
     let mut seen: u32 = 0;
+    let mut before: u32 = 0;
+    for (index, in_part) in (0u32..).zip(parts) {
+        let reached = !before.ct_gt(&rank);
+        part.conditional_assign(&index, reached);
+        seen.conditional_assign(&before, reached);
+        before = before.wrapping_add(u32::from(in_part));
+    }
+    let range = part_of(levels.candidates(), part as usize);
+    let mut start = range.start as u32;
     let mut kept = [0u8; CHUNK];
     let mut kept_start: u32 = 0;
     let mut kept_seen: u32 = 0;
-    levels.for_each_block(|block| {
+    levels.for_each_block_of(range, |block| {
         for chunk in block.chunks(CHUNK) {
             // Not the level, where the chunk ends early.
             let mut clamped = [!level; CHUNK];

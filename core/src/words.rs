@@ -32,6 +32,7 @@
 //! zero vector is a point like others; if all vectors are zero every word is equally likely.
 
 use core::fmt;
+use core::ops::Range;
 
 use heapless::Vec;
 use rand_core::Rng;
@@ -409,13 +410,18 @@ impl Levels for WordLevels<'_> {
         LEVELS
     }
 
+    fn candidates(&self) -> usize {
+        self.vocabulary.n_words() as usize
+    }
+
     // A call: two passes in one frame would take twice the stack.
     #[inline(never)]
-    fn for_each_block(&self, mut visit: impl FnMut(&[u8])) {
+    fn for_each_block_of(&self, range: Range<usize>, mut visit: impl FnMut(&[u8])) {
         let mut row = self.vocabulary.row(self.private);
         let mut squared = [0u32; BLOCK];
         let mut levels = [0u8; BLOCK];
-        let mut vectors = self.vocabulary.lexicon.vectors();
+        let vectors = self.vocabulary.lexicon.vectors();
+        let mut vectors = vectors.skip(range.start).take(range.len());
         loop {
             let mut len = 0;
             for (to, vector) in squared.iter_mut().zip(&mut vectors) {

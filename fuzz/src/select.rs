@@ -1,6 +1,7 @@
 //! Selection from arbitrary levels, compared with a plain sort.
 
 use std::num::NonZero;
+use std::ops::Range;
 
 use arbitrary::{Result, Unstructured};
 use undertone_core::epsilon::Epsilon;
@@ -32,8 +33,12 @@ impl Levels for Case {
         self.bound
     }
 
-    fn for_each_block(&self, visit: impl FnMut(&[u8])) {
-        self.levels.chunks(self.block).for_each(visit);
+    fn candidates(&self) -> usize {
+        self.levels.len()
+    }
+
+    fn for_each_block_of(&self, range: Range<usize>, visit: impl FnMut(&[u8])) {
+        self.levels[range].chunks(self.block).for_each(visit);
     }
 }
 

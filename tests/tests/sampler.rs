@@ -1,9 +1,11 @@
 //! `select::select` as a sampler: its frequencies are those of the exact law, it consumes a constant
 //! number of words, and it keeps to its limits.
 
+use std::ops::Range;
+
 use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::rand_core::Rng;
-use undertone_core::rng::{PublicRng, below};
+use undertone_core::rng::{PublicRng, WORDS_PER_DRAW, below};
 use undertone_core::select::{
     Levels, MAX_CANDIDATES, Ratio, Rule, SelectError, SliceLevels, select,
 };
@@ -24,8 +26,12 @@ impl Levels for Blocks<'_> {
         usize::from(*self.0.iter().max().expect("a level")) + 1
     }
 
-    fn for_each_block(&self, mut visit: impl FnMut(&[u8])) {
-        let mut rest = self.0;
+    fn candidates(&self) -> usize {
+        self.0.len()
+    }
+
+    fn for_each_block_of(&self, range: Range<usize>, mut visit: impl FnMut(&[u8])) {
+        let mut rest = &self.0[range];
         for size in [0, 1, 2, 3, 4].into_iter().cycle() {
             if rest.is_empty() {
                 break;
@@ -253,6 +259,51 @@ fn the_widest_histogram_works() {
                 let mut rng = PublicRng::new(seed);
                 let drawn = select::<256, _>(&slice, rule, ratio(1_000_000), &mut rng);
                 assert!(matches!(drawn, Ok(1 | 4)), "{bound}: {drawn:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_candidate_is_found_in_every_part_of_a_list() {
+    // All but the best level are out of reach, so the draws are known: of the level, then of the rank.
+    const FAR: u8 = 255;
+    for candidates in [
+        1, 2, 1023, 1024, 1025, 2048, 3000, 4096, 4097, 5000, 8193, 65_535, 65_536,
+    ] {
+        for (seed, share) in (0..12).zip([1, 2, 50, 1000].into_iter().cycle()) {
+            let mut public = PublicRng::new(seed);
+            let mut levels = vec![FAR; candidates];
+            let best: Vec<usize> = (0..candidates)
+                .filter(|_| below(&mut public, share) == 0)
+                .collect();
+            for index in &best {
+                levels[*index] = 0;
+            }
+            if best.is_empty() {
+                continue;
+            }
+            for rule in RULES {
+                let mut words = PublicRng::new(seed + 100);
+                let drawn = select::<256, _>(
+                    &SliceLevels {
+                        levels: &levels,
+                        bound: 256,
+                    },
+                    rule,
+                    ratio(85_000_000),
+                    &mut words,
+                );
+                let mut again = PublicRng::new(seed + 100);
+                for _ in 0..rule.words(candidates as u32) - WORDS_PER_DRAW {
+                    again.next_u64();
+                }
+                let rank = below(&mut again, best.len() as u128) as usize;
+                assert_eq!(
+                    drawn,
+                    Ok(best[rank] as u32),
+                    "{candidates} candidates, {rule:?}, seed {seed}"
+                );
             }
         }
     }
