@@ -57,7 +57,8 @@ use crate::sentences::sentences;
 /// - That there is a release, when, under which pack and with which ε.
 /// - The guarantee protects the content of a sentence, not a fact that many sentences repeat.
 /// - [`release`](Document::release) does the same work whatever the sentences and their number (with
-///   none at all it sets up its table first).
+///   none at all it sets up its table first), up to which quarter of the candidates its second pass visits:
+///   the one with the candidate that the release names.
 ///   [`push`](Document::push) does too but for the rounding of single coordinates, where the
 ///   processor or its soft-float library may take longer for some values; how often it is called is
 ///   for the app to hide. `push_sentence` takes time that depends on the text.
@@ -385,7 +386,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// parsed pack.
     ///
     /// # Cost
-    /// Two passes over the m·p codes of the candidates, or their m sums; 32 bytes of entropy;
+    /// One pass over the m·p codes of the candidates, or their m sums, and one over a quarter of them; 32 bytes of entropy;
     /// [`Rule::words`]`(m)` words of ChaCha12.
     pub fn release<E: Entropy + ?Sized>(
         &mut self,

@@ -480,7 +480,7 @@ impl Levels for WordLevels<'_> {
 /// - That there is a release, when, of how many words n, under which pack, with which mechanism and ε.
 /// - [`push`](Bag::push) takes time and reads addresses that depend on the word: it belongs to the device.
 ///   [`release`](Bag::release) does the same work whatever the words and their number, up to the addresses of
-///   the words drawn.
+///   the words drawn, and the quarter of the vocabulary that each released word lies in.
 /// - A word drawn more than once is made private anew each time.
 ///
 /// # Source
