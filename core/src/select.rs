@@ -373,7 +373,12 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
 /// a level.
 fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
     for part in 0..PARTS {
-        levels.for_each_block_of(part_of(levels.candidates(), part), |block| {
+        let range = part_of(levels.candidates(), part);
+        // A short list is one part, and whoever makes levels may have to look at all for each call.
+        if range.is_empty() {
+            continue;
+        }
+        levels.for_each_block_of(range, |block| {
             let mut counted: u16 = 0;
             let mut last = None;
             for (level, bin) in (0..=u8::MAX).zip(bins.iter_mut()) {
