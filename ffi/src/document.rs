@@ -122,20 +122,9 @@ pub unsafe extern "C" fn undertone_document_init(
             memory::room::<UndertoneDocument>(memory, memory_len)?,
         ];
         memory::all_disjoint(&extents)?;
-        let make = |place: *mut Inner| match Inner::new(pack) {
-            Ok(document) => {
-                // SAFETY: `memory::place` gives a writable and aligned place.
-                unsafe { place.write(document) };
-                Ok(())
-            }
-            Err(error) => Err(refusal(error)),
-        };
-        // SAFETY: `room` accepted the memory, which overlaps nothing else that is used here; the
-        // caller says that it is writable. `make` writes a document.
-        let document = unsafe { memory::place(memory, make) }?;
-        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
-        unsafe { out_document.write(document) };
-        Ok(())
+        // SAFETY: `room` and `one` accepted the pointers, which overlap nothing else that is used here; the
+        // caller says that they are writable.
+        unsafe { memory::place(memory, out_document, || Inner::new(pack).map_err(refusal)) }
     })
 }
 

@@ -99,28 +99,6 @@ pub unsafe extern "C" fn undertone_grant_unrecorded(
         let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
         // SAFETY: `room` and `one` accepted the pointers, and they do not overlap; the caller says that
         // they are writable.
-        unsafe { place_grant(memory, Grant::unrecorded(epsilon), out_grant) }
+        unsafe { memory::place(memory, out_grant, || Ok(Some(Grant::unrecorded(epsilon)))) }
     })
-}
-
-/// Makes a handle for a grant.
-///
-/// # Safety
-/// [`memory::room`] accepted `memory` and [`memory::one`] `out_grant`; both are writable, do not overlap, and
-/// nobody else uses them during the call.
-pub(crate) unsafe fn place_grant(
-    memory: *mut c_void,
-    grant: Grant,
-    out_grant: *mut *mut UndertoneGrant,
-) -> Result<(), Refusal> {
-    let make = |place: *mut Option<Grant>| {
-        // SAFETY: `memory::place` gives a writable and aligned place.
-        unsafe { place.write(Some(grant)) };
-        Ok(())
-    };
-    // SAFETY: the caller's promise. `make` writes a grant.
-    let handle = unsafe { memory::place(memory, make) }?;
-    // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
-    unsafe { out_grant.write(handle) };
-    Ok(())
 }

@@ -7,7 +7,7 @@ use undertone_core::ledger::{LEDGER_BYTES, Ledger, LedgerError, RECORD_BYTES};
 
 use crate::entropy::{Callback, UndertoneEntropyFn};
 use crate::epsilon;
-use crate::grant::{UndertoneGrant, place_grant};
+use crate::grant::UndertoneGrant;
 use crate::memory::{self, Handle};
 use crate::pack::UNDERTONE_HANDLE_ALIGNMENT;
 use crate::status::{
@@ -188,18 +188,10 @@ pub unsafe extern "C" fn undertone_ledger_init(
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable.
         let image = unsafe { memory::slice(image, image_len) };
-        let make = |place: *mut Ledger| {
-            let ledger = Ledger::open(image, &mut entropy).map_err(refusal)?;
-            // SAFETY: `memory::place` gives a writable and aligned place.
-            unsafe { place.write(ledger) };
-            Ok(())
-        };
-        // SAFETY: `room` accepted the memory, which overlaps nothing else that is used here; the
-        // caller says that it is writable. `make` writes a ledger.
-        let ledger = unsafe { memory::place(memory, make) }?;
-        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
-        unsafe { out_ledger.write(ledger) };
-        Ok(())
+        let make = || Ledger::open(image, &mut entropy).map_err(refusal);
+        // SAFETY: `room` and `one` accepted the pointers, which overlap nothing else that is used here; the
+        // caller says that they are writable.
+        unsafe { memory::place(memory, out_ledger, make) }
     })
 }
 
@@ -350,6 +342,6 @@ pub unsafe extern "C" fn undertone_ledger_grant(
         let grant = reservation.persisted(read_back).map_err(refusal)?;
         // SAFETY: `room` and `one` accepted the pointers, and they do not overlap; the caller says that
         // they are writable.
-        unsafe { place_grant(memory, grant, out_grant) }
+        unsafe { memory::place(memory, out_grant, || Ok(Some(grant))) }
     })
 }

@@ -163,29 +163,32 @@ pub(crate) fn room<H: Handle>(memory: *mut c_void, len: usize) -> Result<Extent,
     Ok(extent)
 }
 
-/// Makes a handle of `memory`. If `make` refuses, there is no valid handle in it.
+/// Makes a handle of `memory` and writes it to `out`. If `make` refuses, there is no valid handle in `memory`
+/// and nothing in `out`.
 ///
-/// `make` writes the value where it stays: returned by value, a document would be copied over the
-/// stack.
+/// Inlined, so that the value is made where it stays: a document would be copied over the stack.
 ///
 /// # Safety
-/// [`room`] accepted `memory`; its bytes are writable and nobody else uses them during the call.
-/// Unless it refuses, `make` writes a value to the place it is given, which is writable and aligned.
+/// [`room`] accepted `memory` and [`one`] accepted `out`; they do not overlap, both are writable, and nobody
+/// else uses them during the call.
+#[inline(always)]
 pub(crate) unsafe fn place<H: Handle>(
     memory: *mut c_void,
-    make: impl FnOnce(*mut H::Value) -> Result<(), Refusal>,
-) -> Result<*mut H, Refusal> {
+    out: *mut *mut H,
+    make: impl FnOnce() -> Result<H::Value, Refusal>,
+) -> Result<(), Refusal> {
     let slot = memory.cast::<Slot<H::Value>>();
     let handle = memory.cast::<H>();
-    // SAFETY: `room` made sure that `slot` is not null and aligned; the caller says that the bytes
-    // are writable. `make` leaves a value behind the tag. The value that a former handle may have
-    // left there is not dropped: packs and documents own nothing outside their memory.
+    // SAFETY: `room` and `one` made sure that the pointers are not null and aligned; the caller says that
+    // they are writable. The value that a former handle may have left is not dropped: what handles hold owns
+    // nothing outside their memory.
     unsafe {
         (&raw mut (*slot).tag).write(0);
-        make(&raw mut (*slot).value)?;
+        (&raw mut (*slot).value).write(make()?);
         (&raw mut (*slot).tag).write(tag_at(handle));
+        out.write(handle);
     }
-    Ok(handle)
+    Ok(())
 }
 
 /// The value of a handle, and the handle's extent, if the handle is valid.

@@ -117,18 +117,9 @@ pub unsafe extern "C" fn undertone_pack_init(
         // the caller says that the bytes are readable and stay unchanged as long as the pack is
         // used, which is what 'static stands for here.
         let bytes: &'static [u8] = unsafe { memory::slice(bytes, len) };
-        let make = |place: *mut Pack<'static>| {
-            let pack = Pack::parse(bytes).map_err(refusal)?;
-            // SAFETY: `memory::place` gives a writable and aligned place.
-            unsafe { place.write(pack) };
-            Ok(())
-        };
-        // SAFETY: `room` accepted the memory, which overlaps nothing else that is used here; the
-        // caller says that it is writable. `make` writes a pack.
-        let pack = unsafe { memory::place(memory, make) }?;
-        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
-        unsafe { out_pack.write(pack) };
-        Ok(())
+        // SAFETY: `room` and `one` accepted the pointers, which overlap nothing else that is used here; the
+        // caller says that they are writable.
+        unsafe { memory::place(memory, out_pack, || Pack::parse(bytes).map_err(refusal)) }
     })
 }
 

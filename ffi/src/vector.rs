@@ -131,10 +131,11 @@ pub unsafe extern "C" fn undertone_vector_init(
         ];
         memory::all_disjoint(&extents)?;
         let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
-        let embedding = Embedding::new(dimension, bound_exponent, noise_of(noise)?, epsilon);
+        let embedding = Embedding::new(dimension, bound_exponent, noise_of(noise)?, epsilon)
+            .map_err(refusal)?;
         // SAFETY: `room` and `one` accepted the pointers, which do not overlap; the caller says that they
         // are writable.
-        unsafe { place(memory, embedding.map_err(refusal)?, out_vector) }
+        unsafe { memory::place(memory, out_vector, || Ok(embedding)) }
     })
 }
 
@@ -178,30 +179,12 @@ pub unsafe extern "C" fn undertone_vector_init_projected(
         let noise = noise_of(noise)?;
         let projection = pack.projection().ok_or(Refusal(UNDERTONE_NO_PROJECTION))?;
         let embedding =
-            Embedding::projected(projection, projection.bound_exponent(), noise, epsilon);
+            Embedding::projected(projection, projection.bound_exponent(), noise, epsilon)
+                .map_err(refusal)?;
         // SAFETY: `room` and `one` accepted the pointers, which do not overlap; the caller says that they
         // are writable.
-        unsafe { place(memory, embedding.map_err(refusal)?, out_vector) }
+        unsafe { memory::place(memory, out_vector, || Ok(embedding)) }
     })
-}
-
-/// Writes a mechanism to a handle's memory, and the handle to `out_vector`.
-///
-/// # Safety
-/// [`memory::room`] and [`memory::one`] accepted the pointers, which do not overlap and are writable.
-unsafe fn place(
-    memory: *mut c_void,
-    embedding: Embedding<'static>,
-    out_vector: *mut *mut UndertoneVector,
-) -> Result<(), Refusal> {
-    let make = |place: *mut Embedding<'static>| {
-        // SAFETY: `memory::place` gives a writable and aligned place.
-        unsafe { place.write(embedding) };
-        Ok(())
-    };
-    // SAFETY: the caller's promises; `make` writes a mechanism.
-    unsafe { out_vector.write(memory::place(memory, make)?) };
-    Ok(())
 }
 
 /// `number` of the mechanism behind a handle; 0 if there is none.

@@ -151,17 +151,10 @@ pub unsafe extern "C" fn undertone_vocabulary_init(
             memory::room::<UndertoneVocabulary>(memory, memory_len)?,
         ];
         memory::all_disjoint(&extents)?;
-        let make = |place: *mut Vocabulary<'static>| {
-            let vocabulary = Vocabulary::new(pack).map_err(refusal)?;
-            // SAFETY: `memory::place` gives a writable and aligned place.
-            unsafe { place.write(vocabulary) };
-            Ok(())
-        };
-        // SAFETY: `room` accepted the memory, which overlaps nothing else that is used here; the
-        // caller says that it is writable. `make` writes a vocabulary. `one` found the other pointer aligned
-        // and not null; the caller says that it is writable.
-        unsafe { out_vocabulary.write(memory::place(memory, make)?) };
-        Ok(())
+        let make = || Vocabulary::new(pack).map_err(refusal);
+        // SAFETY: `room` and `one` accepted the pointers, which overlap nothing else that is used here; the
+        // caller says that they are writable.
+        unsafe { memory::place(memory, out_vocabulary, make) }
     })
 }
 
@@ -308,16 +301,9 @@ pub unsafe extern "C" fn undertone_bag_init(
             memory::room::<UndertoneBag>(memory, memory_len)?,
         ];
         memory::all_disjoint(&extents)?;
-        let make = |place: *mut Inner| {
-            // SAFETY: `memory::place` gives a writable and aligned place.
-            unsafe { place.write(Inner::new(vocabulary)) };
-            Ok(())
-        };
-        // SAFETY: `room` accepted the memory, which overlaps nothing else that is used here; the
-        // caller says that it is writable. `make` writes a bag. `one` found the other pointer aligned and not
-        // null; the caller says that it is writable.
-        unsafe { out_bag.write(memory::place(memory, make)?) };
-        Ok(())
+        // SAFETY: `room` and `one` accepted the pointers, which overlap nothing else that is used here; the
+        // caller says that they are writable.
+        unsafe { memory::place(memory, out_bag, || Ok(Inner::new(vocabulary))) }
     })
 }
 
