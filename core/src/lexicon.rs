@@ -143,7 +143,7 @@ impl<'a> Lexicon<'a> {
         arrays.finish()?;
         let mut before = None;
         for pair in pairs {
-            let pair = Some(pair.map(|word| usize::from(word.get())));
+            let pair = Some(phrase_words(pair));
             if pair <= before {
                 return Err(fail("has phrases that are not in strictly ascending order"));
             }
@@ -169,22 +169,13 @@ impl<'a> Lexicon<'a> {
 
     /// The indices of the two words of the phrase at `index`; phrases ascend by them.
     pub fn phrase(&self, index: usize) -> Option<[usize; 2]> {
-        let pair = self.phrases.pairs.get(index)?;
-        Some(pair.map(|word| usize::from(word.get())))
+        self.phrases.pairs.get(index).map(phrase_words)
     }
 
     /// The index of the phrase of two words, given by their indices.
     pub fn find_phrase(&self, words: [usize; 2]) -> Option<usize> {
-        let (mut low, mut high) = (0, self.n_phrases());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.phrase(middle)?.cmp(&words) {
-                core::cmp::Ordering::Less => low = middle + 1,
-                core::cmp::Ordering::Greater => high = middle,
-                core::cmp::Ordering::Equal => return Some(middle),
-            }
-        }
-        None
+        let pairs = self.phrases.pairs;
+        pairs.binary_search_by_key(&words, phrase_words).ok()
     }
 
     /// The weight and the vector of the phrase at `index`.
@@ -330,6 +321,11 @@ impl<'a> Lexicon<'a> {
         sums.zeroize();
         Ok(())
     }
+}
+
+/// The indices of the words of a phrase.
+fn phrase_words(pair: &[U16; 2]) -> [usize; 2] {
+    pair.map(|word| usize::from(word.get()))
 }
 
 /// `dividend / divisor` to the nearest integer, ties towards +∞, as 16 bits; 0 when the divisor

@@ -557,10 +557,10 @@ fn is_opener(c: char) -> bool {
     )
 }
 
-/// Symbols and pictographs, with what joins and colours them.
+/// Symbols and pictographs, with what joins and colours them; boxed letters and circled digits are words.
 fn is_emoji(c: char) -> bool {
     matches!(
         c,
         '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{200d}'
-    )
+    ) && !c.is_alphanumeric()
 }

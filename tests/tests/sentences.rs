@@ -180,6 +180,15 @@ fn any_text() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+#[test]
+fn every_letter_and_digit_speaks() {
+    for c in '\0'..=char::MAX {
+        let text = String::from(c);
+        let whole = speaks(&text).then_some(0..text.len());
+        assert_eq!(next(text.as_bytes(), 0), whole, "{c:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
