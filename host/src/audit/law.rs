@@ -1,4 +1,4 @@
-//! Privacy audits by enumeration: the law of a selection, computed, not sampled.
+//! The law of a selection, computed, not sampled.
 
 use std::num::NonZeroUsize;
 
