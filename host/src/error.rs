@@ -415,6 +415,13 @@ pub enum Error {
         problem: String,
     },
 
+    /// Nothing to audit, or something without which it cannot be done.
+    #[error("cannot audit: {problem}")]
+    Audit {
+        /// What is missing, and what to do.
+        problem: String,
+    },
+
     /// A plot could not be drawn.
     #[error("cannot draw a plot: {problem}")]
     Plot {

@@ -137,7 +137,8 @@ pub(super) fn draws(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check 
                 // ⌊U·n/2^128⌋ < W₀ iff U < ⌈W₀·2^128/n⌉.
                 Rule::Exponential => {
                     let total = table[0] + weight;
-                    let change: BigUint = ((BigUint::from(table[0]) << 128u32) + (total - 1)) / total;
+                    let change: BigUint =
+                        ((BigUint::from(table[0]) << 128u32) + (total - 1)) / total;
                     let at = |u: BigUint| {
                         let mut digits = u.iter_u64_digits();
                         let low = digits.next().unwrap_or(0);
@@ -213,7 +214,10 @@ mod tests {
             let shift = bound.bits() - 64;
             let top = (&bound >> shift).iter_u64_digits().next().unwrap() as f64;
             let ln = top.ln() + (shift as f64 - f64::from(PRECISION)) * std::f64::consts::LN_2;
-            assert!((ln - expected).abs() <= 1e-14 * expected.max(10.0), "{ln} {expected}");
+            assert!(
+                (ln - expected).abs() <= 1e-14 * expected.max(10.0),
+                "{ln} {expected}"
+            );
         }
     }
 

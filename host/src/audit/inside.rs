@@ -144,7 +144,13 @@ impl Engine for CoreSentences<'_> {
     }
 
     fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
-        draw(levels, self.bound, self.document().ratio(epsilon), rule, rng)
+        draw(
+            levels,
+            self.bound,
+            self.document().ratio(epsilon),
+            rule,
+            rng,
+        )
     }
 }
 

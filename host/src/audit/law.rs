@@ -55,7 +55,13 @@ impl Law {
     /// The law for these levels, with the weights of relative levels 0, 1, ...; levels behind the last one have
     /// the last weight.
     pub fn of_table(levels: Vec<u8>, table: &[u128], rule: Rule) -> Self {
-        let mut bins = vec![0u32; levels.iter().max().map_or(0, |worst| usize::from(*worst) + 1)];
+        let mut bins = vec![
+            0u32;
+            levels
+                .iter()
+                .max()
+                .map_or(0, |worst| usize::from(*worst) + 1)
+        ];
         for level in &levels {
             bins[usize::from(*level)] += 1;
         }
@@ -261,7 +267,10 @@ mod tests {
                 let quadrature = GaussLegendre::new(NonZeroUsize::new(1500).unwrap());
                 for (x, w) in quadrature.as_node_weight_pairs() {
                     let t = (x + 1.0) / 2.0;
-                    let all: f64 = (0..41).zip(bins).map(|(level, n)| n * (-t * p(level)).ln_1p()).sum();
+                    let all: f64 = (0..41)
+                        .zip(bins)
+                        .map(|(level, n)| n * (-t * p(level)).ln_1p())
+                        .sum();
                     for level in 0..41 {
                         let p = p(level);
                         let other = (all - (-t * p).ln_1p()).exp();

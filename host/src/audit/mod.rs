@@ -8,16 +8,31 @@ mod engine;
 pub mod inside;
 mod law;
 mod neighbours;
+mod report;
 pub mod sentences;
 pub mod words;
 
 use std::fmt;
+use std::time::Instant;
 
 use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
-use inside::Engine;
+use crate::demo::public_sentences;
+use crate::encoder::{Encoder, encode_all};
+use crate::error::{Error, Result};
+use crate::mechanism::check_encoder;
+use crate::progress::Progress;
+use inside::{CoreSentences, CoreWords, Engine};
 pub use law::{Law, deep_candidate, levels};
+pub use report::Report;
+
+/// Public sentences that an encoder is checked with.
+const ENCODED: usize = 64;
+
+/// Public sentences that a search starts from, those included.
+const SEARCHED: usize = 240;
 
 /// Losses are computed in double precision from exact integers. A probability is a sum of positive terms, each with
 /// a few dozen roundings of 2⁻⁵³, and of at most 2¹⁶ terms: its relative error stays below 10⁻¹¹. This much of the
@@ -27,14 +42,55 @@ const RELATIVE: f64 = 1e-9;
 /// ... and this much if the promise is small.
 const ROUNDING: f64 = 1e-10;
 
+/// A line of a table for people.
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.passed { "passed" } else { "FAILED" };
+        let epsilon = self.epsilon.map(|epsilon| format!("ε = {epsilon}"));
+        write!(
+            f,
+            "{verdict}  {:<28} {:<36} {:<9} {:<7} claimed {:<9} measured {:<10} tried {}",
+            self.mechanism,
+            self.name,
+            epsilon.unwrap_or_default(),
+            self.method,
+            report::value(self.claimed),
+            report::value(self.measured),
+            self.tried
+        )?;
+        if self.passed {
+            return Ok(());
+        }
+        write!(f, "\n        {}", self.detail)
+    }
+}
+
+/// What can be audited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mechanism {
+    /// What selects a candidate for a document.
+    Sentences,
+    /// The exchange of words of the lexicon.
+    Words,
+    /// The encoder whose vectors the pack was built from.
+    Encoder,
+}
+
+impl Mechanism {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Encoder, Self::Sentences, Self::Words];
+}
+
 /// What is checked, and how hard.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// What is audited of all that the pack has.
+    pub mechanisms: Vec<Mechanism>,
     /// The privacy parameters.
     pub epsilons: Vec<Epsilon>,
     /// How candidates are drawn.
     pub rules: Vec<Rule>,
-    /// Neighbours, or pairs of words, whose exact laws are compared, at least.
+    /// Neighbours whose exact laws are compared, at least; pairs of words a tenth of it.
     pub neighbours: u64,
     /// Releases that a device is asked for, for each estimate.
     pub releases: u64,
@@ -87,6 +143,71 @@ pub struct Check {
     pub passed: bool,
     /// What else there is to say, for people.
     pub detail: String,
+}
+
+/// Audits what the pack can do, and calls `notice` with each check as it is made.
+///
+/// `encoder`: that of the pack; without it the lexicon in the pack, if it has one.
+///
+/// # Errors
+/// [`Error::EncoderMismatch`] for another encoder, [`Error::Audit`] if the pack has nothing that is to be audited, and
+/// the errors of encoders and of packs that this library cannot release from. A check that failed is no
+/// error.
+pub fn run(
+    pack: &Pack<'_>,
+    encoder: Option<&dyn Encoder>,
+    options: &Options,
+    notice: &mut dyn FnMut(&Check),
+) -> Result<Report> {
+    let start = Instant::now();
+    let mut report = Report::new(pack, options);
+    let mut add = |checks: Vec<Check>| {
+        checks.iter().for_each(&mut *notice);
+        report.checks.extend(checks);
+    };
+    let wanted = |mechanism| options.mechanisms.contains(&mechanism);
+    if let Some(encoder) = encoder {
+        check_encoder(pack, encoder)?;
+    }
+    let mut public = public_sentences();
+    if wanted(Mechanism::Encoder) {
+        match encoder {
+            Some(encoder) => add(encoders::check(encoder, &public[..ENCODED])?),
+            None => report.left_out.push(
+                "the encoder: the pack has no lexicon; name its encoder with --encoder".to_owned(),
+            ),
+        }
+    }
+    if wanted(Mechanism::Sentences) {
+        match CoreSentences::new(pack)? {
+            Some(mechanism) => {
+                public.truncate(SEARCHED);
+                let rows = match encoder {
+                    Some(encoder) => encode_all(encoder, &public, &Progress::hidden())?,
+                    None => Vec::new(),
+                };
+                add(sentences::check(&mechanism, &rows, options));
+            }
+            None => report
+                .left_out
+                .push("sentences: the pack has no candidates".to_owned()),
+        }
+    }
+    if wanted(Mechanism::Words) {
+        match CoreWords::new(pack) {
+            Some(mechanism) => add(words::check(&mechanism, options)),
+            None => report
+                .left_out
+                .push("words: the pack has no lexicon".to_owned()),
+        }
+    }
+    if report.checks.is_empty() {
+        return Err(Error::Audit {
+            problem: report.left_out.join("; "),
+        });
+    }
+    report.took = start.elapsed();
+    Ok(report)
 }
 
 /// The mechanism and its rule.

@@ -198,7 +198,10 @@ impl Search<'_> {
         let mut compare = |a: &Seen, b: &Seen, step: Step, at: [usize; 2]| {
             let step = step as usize;
             pairs.of(&a.levels, &b.levels);
-            let moves = pairs.distinct.iter().map(|(a, b)| i32::from(*b) - i32::from(*a));
+            let moves = pairs
+                .distinct
+                .iter()
+                .map(|(a, b)| i32::from(*b) - i32::from(*a));
             let (least, most) = moves.fold((i32::MAX, i32::MIN), |(least, most), moved| {
                 (least.min(moved), most.max(moved))
             });
@@ -240,7 +243,9 @@ impl Search<'_> {
         if kinds == 2 {
             sentences[1] = sentences[0].iter().map(|x| -x).collect();
         }
-        (0..length).map(|at| sentences[at % kinds].clone()).collect()
+        (0..length)
+            .map(|at| sentences[at % kinds].clone())
+            .collect()
     }
 
     /// A sentence of the pool, or a mixture of two.
@@ -355,7 +360,11 @@ impl Pairs {
         self.distinct.iter().fold(0.0, |most: f64, (at, bt)| {
             let loss = (a[usize::from(*at)] - b[usize::from(*bt)]).abs();
             // Not a number is worse than any.
-            if loss.is_nan() || loss > most { loss } else { most }
+            if loss.is_nan() || loss > most {
+                loss
+            } else {
+                most
+            }
         })
     }
 }

@@ -84,7 +84,15 @@ fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<Vec<f32>> {
     let dimension = mechanism.dimension();
     let mut rng = PublicRng::new(seed);
     let mut pool = vec![vec![0.0; dimension]];
-    for x in [1e30, -1e30, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 1.0] {
+    for x in [
+        1e30,
+        -1e30,
+        f32::NAN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        -0.0,
+        1.0,
+    ] {
         pool.push(vec![x; dimension]);
     }
     for at in (0..dimension).step_by(dimension.div_ceil(64)) {
@@ -95,7 +103,10 @@ fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<Vec<f32>> {
         }
     }
     let directions = mechanism.directions();
-    for direction in directions.iter().step_by(directions.len().div_ceil(SORT).max(1)) {
+    for direction in directions
+        .iter()
+        .step_by(directions.len().div_ceil(SORT).max(1))
+    {
         for scale in [1.0, -1.0, 1e4] {
             pool.push(direction.iter().map(|x| scale * x).collect());
         }
@@ -118,7 +129,11 @@ fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<Vec<f32>> {
         pool.push(row.to_vec());
     }
     for _ in 0..64 {
-        pool.push((0..dimension).map(|_| StandardNormal.sample(&mut rng)).collect());
+        pool.push(
+            (0..dimension)
+                .map(|_| StandardNormal.sample(&mut rng))
+                .collect(),
+        );
         pool.push((0..dimension).map(|_| odd(&mut rng)).collect());
     }
     pool

@@ -18,6 +18,9 @@ const WORDS: usize = 64;
 /// Pairs in a round.
 const PER_ROUND: u64 = (WORDS * (WORDS - 1) / 2) as u64;
 
+/// A pair of words costs as much as so many neighbours of documents, since every word is a candidate.
+const NEIGHBOURS_PER_PAIR: u64 = 10;
+
 /// Rounds of a search.
 const ROUNDS: u64 = 4;
 
@@ -60,7 +63,8 @@ pub fn check(mechanism: &dyn Words, options: &Options) -> Vec<Check> {
         let words: Vec<u32> = (0..n as u32).collect();
         (round(mechanism, &settings, &words), all)
     } else {
-        search(mechanism, &settings, options.neighbours, options.seed)
+        let pairs = options.neighbours.div_ceil(NEIGHBOURS_PER_PAIR);
+        search(mechanism, &settings, pairs, options.seed)
     };
     for (setting, worst) in settings.iter().zip(worst) {
         let claimed = number(setting.epsilon);
@@ -104,14 +108,9 @@ impl Worst {
 
 /// The worst by setting, over pairs of near words, of words anywhere, and of words near those with the largest loss so
 /// far; and how many pairs were compared.
-fn search(
-    mechanism: &dyn Words,
-    settings: &[Setting],
-    neighbours: u64,
-    seed: u64,
-) -> (Vec<Worst>, u64) {
-    let rounds = neighbours.div_ceil(PER_ROUND).clamp(1, ROUNDS);
-    let searches = neighbours.div_ceil(PER_ROUND * rounds).max(1);
+fn search(mechanism: &dyn Words, settings: &[Setting], pairs: u64, seed: u64) -> (Vec<Worst>, u64) {
+    let rounds = pairs.div_ceil(PER_ROUND).clamp(1, ROUNDS);
+    let searches = pairs.div_ceil(PER_ROUND * rounds).max(1);
     let progress = Progress::new("searching words", searches * rounds);
     let climb = |search: u64| {
         let mut rng = PublicRng::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ search);
@@ -255,7 +254,9 @@ fn unknown(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
         passed: different.is_empty(),
         detail: match different.first() {
             None => format!("texts that were not exchanged as the fallback word \"{fallback}\" is"),
-            Some(text) => format!("texts that were not exchanged as the fallback word \"{fallback}\" is, such as \"{text}\""),
+            Some(text) => format!(
+                "texts that were not exchanged as the fallback word \"{fallback}\" is, such as \"{text}\""
+            ),
         },
     }
 }
