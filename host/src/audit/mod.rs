@@ -3,7 +3,13 @@
 //! Where the domain allows, the law of a release is computed, not sampled, and the worst neighbours are
 //! searched; elsewhere a device is asked for releases.
 
+pub mod black_box;
+pub mod device;
+pub mod estimate;
 mod law;
+pub mod reach;
+pub mod time;
+pub mod vectors;
 
 use std::fmt;
 
