@@ -5,17 +5,48 @@
 
 pub mod black_box;
 pub mod device;
+pub mod encoders;
+mod engine;
 pub mod estimate;
+pub mod inside;
 mod law;
+mod neighbours;
 pub mod reach;
+pub mod sentences;
 pub mod time;
 pub mod vectors;
+pub mod words;
 
 use std::fmt;
 
 use undertone_core::epsilon::Epsilon;
+use undertone_core::select::Rule;
 
+use inside::Engine;
 pub use law::{Law, deep_candidate, levels};
+
+/// Losses are computed in double precision from exact integers. A probability is a sum of positive terms, each with
+/// a few dozen roundings of 2⁻⁵³, and of at most 2¹⁶ terms: its relative error stays below 10⁻¹¹. This much of the
+/// promise a loss may exceed it by, ...
+const RELATIVE: f64 = 1e-9;
+
+/// ... and this much if the promise is small.
+const ROUNDING: f64 = 1e-10;
+
+/// What is checked, and how hard.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The privacy parameters.
+    pub epsilons: Vec<Epsilon>,
+    /// How candidates are drawn.
+    pub rules: Vec<Rule>,
+    /// Neighbours, or pairs of words, whose exact laws are compared, at least.
+    pub neighbours: u64,
+    /// Releases that a device is asked for, for each estimate.
+    pub releases: u64,
+    /// Seed of searches.
+    pub seed: u64,
+}
 
 /// How something was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,4 +93,13 @@ pub struct Check {
     pub passed: bool,
     /// What else there is to say, for people.
     pub detail: String,
+}
+
+/// The mechanism and its rule.
+fn label(engine: &dyn Engine, rule: Rule) -> String {
+    let rule = match rule {
+        Rule::PermuteAndFlip => "permute-and-flip",
+        Rule::Exponential => "exponential",
+    };
+    format!("{}, {rule}", engine.name())
 }
