@@ -72,6 +72,15 @@ pub enum Error {
         problem: &'static str,
     },
 
+    /// The program that an audit asks for releases died, hung or made no sense.
+    #[error("the device `{}`: {problem}", path.display())]
+    Device {
+        /// The program.
+        path: PathBuf,
+        /// What happened.
+        problem: String,
+    },
+
     /// A file of a sentence encoder is absent.
     #[error(
         "no sentence encoder at `{}`: the file `{}` does not exist; give a folder with model.onnx \

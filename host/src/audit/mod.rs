@@ -3,27 +3,36 @@
 //! Where the domain allows, the law of a release is computed, not sampled, and the worst neighbours are
 //! searched; elsewhere a device is asked for releases.
 
+pub mod black_box;
+pub mod device;
 pub mod encoders;
 mod engine;
+pub mod estimate;
 pub mod inside;
 mod law;
 mod neighbours;
+pub mod reach;
 mod report;
 pub mod sentences;
+pub mod time;
+pub mod vectors;
 pub mod words;
 
 use std::fmt;
 use std::time::Instant;
 
+use undertone_core::embedding::Noise;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
+use undertone_core::words::{Vocabulary, WordMechanism};
 
 use crate::demo::public_sentences;
 use crate::encoder::{Encoder, encode_all};
 use crate::error::{Error, Result};
 use crate::mechanism::check_encoder;
 use crate::progress::Progress;
+use device::Device;
 use inside::{CoreSentences, CoreWords, Engine};
 pub use law::{Law, deep_candidate, levels};
 pub use report::Report;
@@ -72,13 +81,15 @@ pub enum Mechanism {
     Sentences,
     /// The exchange of words of the lexicon.
     Words,
+    /// Noise on vectors, which the pack has no part in.
+    Vectors,
     /// The encoder whose vectors the pack was built from.
     Encoder,
 }
 
 impl Mechanism {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Encoder, Self::Sentences, Self::Words];
+    pub const ALL: [Self; 4] = [Self::Encoder, Self::Sentences, Self::Words, Self::Vectors];
 }
 
 /// What is checked, and how hard.
@@ -147,15 +158,17 @@ pub struct Check {
 
 /// Audits what the pack can do, and calls `notice` with each check as it is made.
 ///
-/// `encoder`: that of the pack; without it the lexicon in the pack, if it has one.
+/// `encoder`: that of the pack. `device`: a program that has read the same pack. What needs one that is not there is left
+/// out, and the report says so.
 ///
 /// # Errors
 /// [`Error::EncoderMismatch`] for another encoder, [`Error::Audit`] if the pack has nothing that is to be audited, and
-/// the errors of encoders and of packs that this library cannot release from. A check that failed is no
+/// the errors of encoders, of devices and of packs that this library cannot release from. A check that failed is no
 /// error.
 pub fn run(
     pack: &Pack<'_>,
     encoder: Option<&dyn Encoder>,
+    mut device: Option<&mut dyn Device>,
     options: &Options,
     notice: &mut dyn FnMut(&Check),
 ) -> Result<Report> {
@@ -187,6 +200,9 @@ pub fn run(
                     None => Vec::new(),
                 };
                 add(sentences::check(&mechanism, &rows, options));
+                if let Some(device) = &mut device {
+                    release_sentences(*device, pack, &mechanism, options, &mut add)?;
+                }
             }
             None => report
                 .left_out
@@ -195,11 +211,43 @@ pub fn run(
     }
     if wanted(Mechanism::Words) {
         match CoreWords::new(pack) {
-            Some(mechanism) => add(words::check(&mechanism, options)),
+            Some(mechanism) => {
+                add(words::check(&mechanism, options));
+                if let Some(device) = &mut device {
+                    release_words(*device, pack, &mechanism, options, &mut add)?;
+                }
+            }
             None => report
                 .left_out
                 .push("words: the pack has no lexicon".to_owned()),
         }
+    }
+    if let Some(device) = &mut device
+        && wanted(Mechanism::Vectors)
+    {
+        for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
+            for epsilon in &options.epsilons {
+                add(vectors::check(
+                    *device,
+                    noise,
+                    *epsilon,
+                    options.releases as usize,
+                )?);
+                add(reach::check(
+                    *device,
+                    noise,
+                    *epsilon,
+                    options.releases as usize,
+                )?);
+            }
+        }
+    }
+    if device.is_none() {
+        report.left_out.push(
+            "what a device releases, and vectors: there is no undertone-device; ffi/install.sh builds one, --device \
+             names it"
+                .to_owned(),
+        );
     }
     if report.checks.is_empty() {
         return Err(Error::Audit {
@@ -208,6 +256,81 @@ pub fn run(
     }
     report.took = start.elapsed();
     Ok(report)
+}
+
+/// Pushes and releases that are timed.
+const TIMED: usize = 3000;
+
+/// Checks releases of sentences by a device.
+fn release_sentences(
+    device: &mut dyn Device,
+    pack: &Pack<'_>,
+    mechanism: &CoreSentences<'_>,
+    options: &Options,
+    add: &mut dyn FnMut(Vec<Check>),
+) -> Result<()> {
+    for rule in &options.rules {
+        let label = label(mechanism, *rule);
+        for epsilon in &options.epsilons {
+            let neighbours = black_box::designed(pack, *rule, *epsilon)?;
+            let count = options.releases as usize;
+            add(black_box::sentences(
+                device,
+                pack,
+                &label,
+                *rule,
+                *epsilon,
+                &neighbours,
+                count,
+            )?);
+            let document = &neighbours[0].documents[0];
+            add(vec![black_box::runs(
+                device, pack, &label, *rule, *epsilon, document,
+            )?]);
+        }
+        // No time depends on ε.
+        if let Some(epsilon) = options.epsilons.first() {
+            let count = TIMED.min(options.releases as usize);
+            add(time::check(device, pack, &label, *rule, *epsilon, count)?);
+        }
+    }
+    Ok(())
+}
+
+/// Checks releases of words by a device.
+fn release_words(
+    device: &mut dyn Device,
+    pack: &Pack<'_>,
+    mechanism: &CoreWords<'_>,
+    options: &Options,
+    add: &mut dyn FnMut(Vec<Check>),
+) -> Result<()> {
+    let vocabulary = Vocabulary::new(pack).map_err(Error::Words)?;
+    let n = vocabulary.n_words();
+    if n < 2 {
+        return Ok(());
+    }
+    // A release of a word looks at all words: fewer of them.
+    let count = (options.releases / u64::from(n).div_ceil(256)).max(1) as usize;
+    let first = n / 2;
+    let near = words::nearest(mechanism, first, 1);
+    let pairs = [[first, near.first().copied().unwrap_or(0)], [first, 0]];
+    for rule in &options.rules {
+        let label = label(mechanism, *rule);
+        let how = WordMechanism::Selection(*rule);
+        for epsilon in &options.epsilons {
+            add(black_box::words(
+                device,
+                &vocabulary,
+                &label,
+                how,
+                *epsilon,
+                &pairs,
+                count,
+            )?);
+        }
+    }
+    Ok(())
 }
 
 /// The mechanism and its rule.

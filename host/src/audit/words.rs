@@ -149,8 +149,8 @@ fn join(a: Vec<Worst>, b: Vec<Worst>) -> Vec<Worst> {
     a.into_iter().zip(b).map(|(a, b)| a.or(b)).collect()
 }
 
-/// Other words, nearest first.
-fn nearest(mechanism: &dyn Words, word: u32, count: usize) -> Vec<u32> {
+/// The nearest other words, in any order.
+pub(super) fn nearest(mechanism: &dyn Words, word: u32, count: usize) -> Vec<u32> {
     let others = (0..mechanism.candidates() as u32).filter(|other| *other != word);
     let mut others: Vec<(f64, u32)> = others
         .map(|other| (mechanism.distance(word, other), other))

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use undertone::audit::device::{Device, Program};
 use undertone::audit::{self, Mechanism, Options, Report};
 use undertone::encoder::{Encoder, LexiconEncoder};
 use undertone::error::Result;
@@ -35,6 +36,10 @@ pub(super) struct Arguments {
     /// Releases that a device is asked for, for each estimate.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     releases: u64,
+    /// The program that releases through the C library, which ffi/install.sh builds [default: undertone-device
+    /// beside this program or on the PATH, if there is one].
+    #[arg(long, value_name = "PROGRAM")]
+    device: Option<PathBuf>,
     #[command(flatten)]
     encoder: EncoderArgs,
     /// Seed of searches.
@@ -51,6 +56,8 @@ enum MechanismArg {
     Sentences,
     /// The exchange of words.
     Words,
+    /// Noise on vectors, released by the device.
+    Vectors,
     /// The sentence encoder: each sentence alone.
     Encoder,
 }
@@ -60,6 +67,7 @@ impl From<MechanismArg> for Mechanism {
         match mechanism {
             MechanismArg::Sentences => Self::Sentences,
             MechanismArg::Words => Self::Words,
+            MechanismArg::Vectors => Self::Vectors,
             MechanismArg::Encoder => Self::Encoder,
         }
     }
@@ -90,12 +98,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         (Some(_), _) => Some(arguments.encoder.open(LexiconEncoder::embedded)?.encoder),
     };
     Report::check_output(&arguments.out)?;
+    let program = arguments.device.clone().or_else(find_device);
+    let mut device = program
+        .map(|program| Program::start(&program, &arguments.pack, pack.id()))
+        .transpose()?;
     let mut printed = Ok(());
-    let report = audit::run(&pack, encoder.as_deref(), &options, &mut |check| {
-        if printed.is_ok() {
-            printed = print(&format!("{check}\n"));
-        }
-    })?;
+    let report = audit::run(
+        &pack,
+        encoder.as_deref(),
+        device.as_mut().map(|device| device as &mut dyn Device),
+        &options,
+        &mut |check| {
+            if printed.is_ok() {
+                printed = print(&format!("{check}\n"));
+            }
+        },
+    )?;
     printed?;
     for left_out in &report.left_out {
         print(&format!("not checked: {left_out}\n"))?;
@@ -109,4 +127,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(FAILED),
     })
+}
+
+/// The device beside this program or on the PATH.
+fn find_device() -> Option<PathBuf> {
+    let name = format!("undertone-device{}", env::consts::EXE_SUFFIX);
+    let beside = env::current_exe().ok();
+    let beside = beside.iter().filter_map(|program| program.parent());
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path: Vec<PathBuf> = env::split_paths(&path).collect();
+    beside
+        .map(PathBuf::from)
+        .chain(path)
+        .map(|folder| folder.join(&name))
+        .find(|program| program.is_file())
 }
