@@ -34,7 +34,6 @@
 use core::fmt;
 use core::ops::Range;
 
-use heapless::Vec;
 use rand_core::Rng;
 use zeroize::Zeroize;
 
@@ -387,14 +386,15 @@ fn sum_of_squares(a: &[i16], b: &[i8], differences: &mut [i16; CHUNK]) -> u32 {
     squares.fold(0, i32::wrapping_add) as u32
 }
 
-/// ⌊√x⌋ bit by bit: no branch, no table, eight at a time where there are vector units.
+/// ⌊√x⌋ bit by bit, eight at a time where there are vector units. No table, and no branch: what is compared is
+/// added, of which compilers make none.
 fn square_root(x: u16) -> u8 {
     let mut root = 0u16;
-    for bit in [128, 64, 32, 16, 8, 4, 2, 1] {
-        let tried = root | bit;
-        // tried <= 255.
-        let fits = u16::from(tried.wrapping_mul(tried) <= x);
-        root |= fits.wrapping_neg() & bit;
+    for shift in [14, 12, 10, 8, 6, 4, 2, 0] {
+        root *= 2;
+        // At most 255.
+        let tried = root | 1;
+        root += u16::from(tried.wrapping_mul(tried) <= x >> shift);
     }
     root as u8
 }
@@ -488,17 +488,22 @@ impl Levels for WordLevels<'_> {
 /// Weggenmann and Kerschbaum 2018.
 pub struct Bag<'a, const N: usize = 1024> {
     vocabulary: Vocabulary<'a>,
-    words: Vec<u16, N>,
+    /// The first one of an empty bag is the fallback word, so that drawing does not depend on whether there are words.
+    words: [u16; N],
+    len: u16,
 }
 
 impl<'a, const N: usize> Bag<'a, N> {
     /// An empty bag of words of `vocabulary`.
     pub fn new(vocabulary: &Vocabulary<'a>) -> Self {
-        const { assert!(N >= 1, "N must be at least 1") };
-        Self {
+        const { assert!(N >= 1 && N <= u16::MAX as usize, "N must lie in 1..=65535") };
+        let mut bag = Self {
             vocabulary: *vocabulary,
-            words: Vec::new(),
-        }
+            words: [0; N],
+            len: 0,
+        };
+        bag.clear();
+        bag
     }
 
     /// Adds one word.
@@ -552,22 +557,29 @@ impl<'a, const N: usize> Bag<'a, N> {
 
     fn add_index(&mut self, index: u32) {
         // A full bag stays as it is.
-        let _ = self.words.push(index as u16);
+        if let Some(word) = self.words.get_mut(usize::from(self.len)) {
+            *word = index as u16;
+            self.len += 1;
+        }
     }
 
     /// The number of words kept so far, at most `N`. Private: it must not leave the device.
     pub fn len(&self) -> usize {
-        self.words.len()
+        self.len.into()
     }
 
     /// Whether there are no words. Private too.
     pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        self.len == 0
     }
 
     /// Forgets all words and wipes them.
     pub fn clear(&mut self) {
-        self.words.zeroize();
+        wipe(&mut self.words);
+        self.len.zeroize();
+        if let Some(first) = self.words.first_mut() {
+            *first = self.vocabulary.fallback as u16;
+        }
     }
 
     /// Whether words can be made private with this ε: what [`release`](Bag::release) refuses, for those who want
@@ -600,11 +612,11 @@ impl<'a, const N: usize> Bag<'a, N> {
             return Err(WordsError::Size { found: out.len() });
         }
         // An empty bag is the fallback word: an error would depend on the text.
-        let kept = self.words.len().max(1) as u128;
+        let kept = u128::from(self.len) + u128::from(self.len == 0);
         for out in out.iter_mut() {
             let position = below(rng, kept) as usize;
-            let word = self.words.get(position).copied().map(u32::from);
-            let word = word.unwrap_or(self.vocabulary.fallback);
+            // It is below N.
+            let word = self.words.get(position).copied().map_or(0, u32::from);
             *out = self.vocabulary.draw(word, mechanism, epsilon, rng)?;
         }
         sort(out);

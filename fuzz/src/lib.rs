@@ -12,11 +12,14 @@
 
 #![deny(unsafe_code)]
 
+mod backends;
+mod calls;
 mod document;
 mod embedding;
 mod epsilon;
 mod ffi;
 mod ledger;
+mod ledger_calls;
 mod lexicon;
 mod pack;
 mod release;
@@ -27,11 +30,14 @@ mod words;
 pub mod assemble;
 mod double;
 
+pub use backends::document_backends_agree;
+pub use calls::ffi_calls_match_a_model;
 pub use document::document_release_is_total;
 pub use embedding::embedding_is_total;
 pub use epsilon::epsilon_parse_is_total;
 pub use ffi::ffi_any_args;
 pub use ledger::ledger_image_is_total;
+pub use ledger_calls::ledger_calls_keep_the_budget;
 pub use lexicon::lexicon_words_are_total;
 pub use pack::pack_parse_then_use;
 pub use release::release_from_bytes_is_total;
@@ -43,7 +49,7 @@ pub use words::words_are_total;
 pub type Body = fn(&[u8]);
 
 /// Every target by its name.
-pub const TARGETS: [(&str, Body); 11] = [
+pub const TARGETS: [(&str, Body); 14] = [
     ("pack_parse_then_use", pack_parse_then_use),
     ("document_release_is_total", document_release_is_total),
     ("embedding_is_total", embedding_is_total),
@@ -54,5 +60,8 @@ pub const TARGETS: [(&str, Body); 11] = [
     ("lexicon_words_are_total", lexicon_words_are_total),
     ("words_are_total", words_are_total),
     ("sentences_are_total", sentences_are_total),
+    ("document_backends_agree", document_backends_agree),
     ("ffi_any_args", ffi_any_args),
+    ("ffi_calls_match_a_model", ffi_calls_match_a_model),
+    ("ledger_calls_keep_the_budget", ledger_calls_keep_the_budget),
 ];

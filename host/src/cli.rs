@@ -1,5 +1,6 @@
 //! Arguments and reports; the work is in the library.
 
+mod audit;
 #[cfg(feature = "train")]
 mod eval;
 mod project;
@@ -8,6 +9,7 @@ mod words;
 use std::fs;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -161,6 +163,11 @@ enum Command {
         #[command(subcommand)]
         experiment: eval::Experiment,
     },
+    /// Check what the mechanisms of a pack promise: exact laws, the worst neighbours that a search finds, and
+    /// releases of a device.
+    ///
+    /// Exit status: 0 if every check passed, 3 if one failed, 1 or 2 if the audit could not be made.
+    Audit(audit::Arguments),
     /// Show what a pack contains.
     Inspect {
         /// The pack.
@@ -352,8 +359,10 @@ impl EncoderArgs {
 }
 
 /// Parses the arguments and does the work.
-pub(crate) fn run() -> Result<()> {
-    match Cli::parse().command {
+pub(crate) fn run() -> Result<ExitCode> {
+    let done = match Cli::parse().command {
+        // It has a status of its own.
+        Command::Audit(arguments) => return audit::run(&arguments),
         Command::Demo { text, seed, save } => run_demo(text.as_deref(), seed, save.as_deref()),
         Command::Distil {
             encoder,
@@ -443,7 +452,8 @@ pub(crate) fn run() -> Result<()> {
         #[cfg(feature = "train")]
         Command::Eval { experiment } => eval::run(experiment),
         Command::Inspect { pack } => inspect(&pack),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 fn count_words(corpora: &[PathBuf]) -> Result<WordCounts> {

@@ -108,7 +108,9 @@ pub fn run(built: &Built, text: &str) -> Result<String> {
         sentences.len(),
     );
 
-    let replacements = encode_all(&encoder, &replacements(), &Progress::hidden())?;
+    let mut replacements = public_sentences();
+    replacements.truncate(REPLACEMENTS);
+    let replacements = encode_all(&encoder, &replacements, &Progress::hidden())?;
     let mut document = mechanism::document(&pack)?;
     let neighbours = neighbours(&mut document, &own, &replacements, dimension);
     let levels = fill(&mut document, &own, dimension);
@@ -154,7 +156,7 @@ pub fn run(built: &Built, text: &str) -> Result<String> {
 }
 
 /// Public sentences from all topics in turn.
-fn replacements() -> Vec<&'static str> {
+pub(crate) fn public_sentences() -> Vec<&'static str> {
     let topics = topics();
     (0..)
         .flat_map(|index| {
@@ -163,7 +165,6 @@ fn replacements() -> Vec<&'static str> {
                 .map(move |(_, sentences)| sentences.get(index).copied())
         })
         .map_while(|sentence| sentence)
-        .take(REPLACEMENTS)
         .collect()
 }
 

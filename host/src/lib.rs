@@ -22,6 +22,7 @@ pub mod ledger;
 pub mod mechanism;
 pub mod output;
 pub mod packer;
+mod page;
 pub mod progress;
 pub mod projection;
 pub mod resume;

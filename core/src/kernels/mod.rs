@@ -16,7 +16,7 @@
 //! choose (x86-64, also without `std`), and is fixed by the target elsewhere. A program that is built with
 //! `--cfg undertone_backend="portable"` has the portable one only.
 
-// Unsafe code is allowed in this module alone: calls of functions that need an instruction set.
+// Unsafe code is allowed in this module alone: calls of functions that need an instruction set, and `opaque`.
 #![allow(unsafe_code)]
 
 mod portable;
@@ -300,6 +300,68 @@ impl Backend {
     #[inline]
     pub(crate) fn scores(self, outputs: &mut [i64], thresholds: &[I32], norm: i64) {
         run!(self, scores(outputs, thresholds, norm));
+    }
+}
+
+/// The mask itself, of which the compiler knows nothing any more. Without it the sign of a difference becomes
+/// a comparison again, and that a branch: on x86-64 where it is thought to be predictable, on RISC-V always.
+///
+/// WebAssembly has no inline assembly; its `select` is an instruction.
+#[inline(always)]
+pub(crate) fn opaque(mask: i32) -> i32 {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    macro_rules! template {
+        () => {
+            "/* {0:e} */"
+        };
+    }
+    #[cfg(target_arch = "aarch64")]
+    macro_rules! template {
+        () => {
+            "/* {0:w} */"
+        };
+    }
+    #[cfg(any(target_arch = "arm", target_arch = "riscv32", target_arch = "riscv64"))]
+    macro_rules! template {
+        () => {
+            "/* {0} */"
+        };
+    }
+    #[cfg(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "arm",
+        target_arch = "riscv32",
+        target_arch = "riscv64"
+    ))]
+    {
+        let mut mask = mask;
+        // SAFETY: there is no instruction.
+        unsafe {
+            core::arch::asm!(
+                template!(),
+                inlateout(reg) mask,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        mask
+    }
+    #[cfg(target_family = "wasm")]
+    {
+        mask
+    }
+    #[cfg(not(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "arm",
+        target_arch = "riscv32",
+        target_arch = "riscv64",
+        target_family = "wasm"
+    )))]
+    {
+        core::hint::black_box(mask)
     }
 }
 
