@@ -85,6 +85,7 @@ use rand_core::Rng;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
+use crate::kernels::opaque;
 use crate::select::Ratio;
 use gaussian::{BATCH, Sampler};
 
@@ -279,6 +280,9 @@ impl Laplace {
     /// # Cost
     /// About 2 words a coordinate and 2.5 KiB of stack; discrete noise 3 words, 1400 operations a coordinate and
     /// 6 KiB.
+    ///
+    /// # Source
+    /// That of the [module](self).
     pub fn perturb<R: Rng + ?Sized>(
         &self,
         point: &[f32],
@@ -441,19 +445,26 @@ impl FixedPoint {
     /// most 2⁶¹ in magnitude. Straight from the bits, without a branch.
     #[inline(always)]
     pub(crate) fn of(self, coordinate: f32) -> i64 {
-        let bits = coordinate.to_bits();
-        let exponent = (bits >> 23 & 0xff) as i32;
-        let normal = u32::from(exponent != 0);
-        let finite = u32::from(exponent != 0xff).wrapping_neg();
-        let significand = u64::from((bits & 0x7f_ffff | normal << 23) & finite);
-        // The significand counts 2^(exponent − 150). A number that is not shifted is normal, so at least
-        // 2^61, which no limit exceeds.
-        let shift = 38 + 150 - self.fraction_bits - exponent.max(1);
-        let magnitude = (significand << 38) >> shift.clamp(0, 63);
-        // The smaller of the two, without a comparison that could become a branch.
-        let over = ((self.limit.wrapping_sub(magnitude) as i64) >> 63) as u64;
-        let magnitude = (magnitude ^ ((magnitude ^ self.limit) & over)) as i64;
-        let sign = -i64::from(bits >> 31);
+        let bits = coordinate.to_bits() as i32;
+        let exponent = bits >> 23 & 0xff;
+        // All ones unless the exponent is 0, and unless it is the largest.
+        let normal = opaque(-exponent >> 31);
+        let finite = opaque((exponent - 0xff) >> 31);
+        let significand = bits & 0x7f_ffff | normal & 1 << 23;
+        // The significand counts 2^(exponent − 150), that of a subnormal number 2^−149.
+        let right = 38 + 150 - self.fraction_bits - (exponent + 1 + normal);
+        // Beyond 63 nothing is left of 62 bits.
+        let most = opaque((63 - right) >> 31);
+        let right = right & !most | 63 & most;
+        // Below 0 it is a normal number of at least 2^61, which no limit exceeds.
+        let over = opaque(right >> 31);
+        let magnitude = ((significand as u64) << 38) >> (right & !over);
+        let magnitude = magnitude | (u64::from(over as u32 & 1) << 62);
+        let over = ((self.limit.wrapping_sub(magnitude) >> 32) as i32) >> 31;
+        let over = i64::from(opaque(over)) as u64;
+        let finite = i64::from(finite) as u64;
+        let magnitude = ((magnitude ^ (magnitude ^ self.limit) & over) & finite) as i64;
+        let sign = i64::from(bits >> 31);
         (magnitude ^ sign) - sign
     }
 }
