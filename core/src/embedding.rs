@@ -164,12 +164,12 @@ fn at_most(x: i128, most: i128) -> i128 {
 /// x is the embedding with coordinates clamped to ±2^`bound_exponent`, those that are not finite 0. Clamping
 /// shortens distances, so the promise holds for the embeddings as they are.
 ///
-/// # Assumptions
-/// - The projection, the bound, ε and the noise are chosen without looking at private embeddings.
-/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
-///
 /// # Leaks
 /// That there is a release, when, and its public parameters. Time as in [`laplace`](crate::laplace).
+///
+/// Assumed of the caller:
+/// - The projection, the bound, ε and the noise are chosen without looking at private embeddings.
+/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
 ///
 /// # Source
 /// Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021 (PRIVEMB). Deviations: a grid
@@ -309,6 +309,9 @@ impl<'a> Embedding<'a> {
     ///
     /// # Errors
     /// [`EmbeddingError::Length`] for another length of the embedding; [`EmbeddingError::Laplace`] of `out`.
+    ///
+    /// # Cost
+    /// That of [`release`](Embedding::release) but for the entropy.
     pub fn draw<R: Rng + ?Sized>(
         &self,
         embedding: &[f32],
@@ -476,6 +479,10 @@ impl core::error::Error for EmbeddingError {}
 /// of the k sentences is replaced; k is public. A coordinate of the mean moves by at most w/k, where w is the
 /// width of the box there, and the d coordinates share ε.
 ///
+/// # Leaks
+/// The number of sentences k, the box and ε, which are assumed to be chosen without looking at the document. Time
+/// as in [`laplace`](crate::laplace).
+///
 /// # Source
 /// Deviation: the noise of [`laplace`](crate::laplace) in one dimension, for a sensitivity of d·w/k, so that
 /// ε/d is never rounded.
@@ -488,13 +495,18 @@ pub struct Truncation<'a> {
 }
 
 impl<'a> Truncation<'a> {
-    /// For documents of `sentences` sentences and a public box: finite `lower` and `upper` ends of each
-    /// coordinate.
+    /// For documents of `sentences` sentences and a public box.
+    ///
+    /// # Shapes
+    /// `lower`, `upper`: `[dimension]` f32, the finite ends of the box in each coordinate.
     ///
     /// # Errors
     /// [`EmbeddingError::Length`] if the ends are not equally many; [`EmbeddingError::Box`] if an end is not
     /// finite or above the other, the box too far from 0 for its noise (2²¹ steps of the grid), or d·w/k
     /// above 2¹²; [`EmbeddingError::Laplace`] for ε below 0.1.
+    ///
+    /// # Cost
+    /// Linear in the coordinates.
     pub fn new(
         lower: &'a [f32],
         upper: &'a [f32],
@@ -528,6 +540,9 @@ impl<'a> Truncation<'a> {
     ///
     /// # Errors
     /// [`EmbeddingError::Length`] for other lengths.
+    ///
+    /// # Cost
+    /// One pass over the rows; for each coordinate that of [`Laplace::perturb`] with one.
     pub fn draw<R: Rng + ?Sized>(
         &self,
         rows: &[f32],

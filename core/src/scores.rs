@@ -150,6 +150,13 @@ impl<'a> ScoresSection<'a> {
         self.exponent
     }
 
+    /// The weights of each candidate, `[inputs]` integers, for those who study packs: the direction in which a
+    /// sentence scores most.
+    pub fn weights(&self) -> impl Iterator<Item = &'a [i8]> {
+        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        self.weights.chunks_exact(self.inputs.max(1))
+    }
+
     /// The scale of coordinates.
     pub(crate) fn scale(&self) -> Scale {
         self.scale

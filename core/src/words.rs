@@ -260,14 +260,14 @@ impl<'a> Vocabulary<'a> {
     ///
     /// Post-processing: it sees the noisy point and public vectors, so it costs no privacy.
     ///
+    /// # Leaks
+    /// Points far outside the vocabulary take longer: that is a fact about the noisy point.
+    ///
     /// # Shapes
     /// `point`: `[d]` i32, in steps of 2^`grid_exponent`; missing coordinates count as 0, more are not looked
     /// at. Coordinates are first rounded to the grid of the words' own vectors (to the nearest, ties up; those
     /// beyond 2⁴⁰ of its steps are clamped; a grid more than 2³¹ times as coarse counts as 2³¹ times); from there on
     /// the result is exact.
-    ///
-    /// # Leaks
-    /// Points far outside the vocabulary take longer: that is a fact about the noisy point.
     ///
     /// # Cost
     /// One pass over the vectors, n·d squares of differences; 5 KiB of stack.
@@ -469,19 +469,19 @@ impl Levels for WordLevels<'_> {
 /// *Proof.* Given what is drawn, the release is a function of n independent outcomes that forgets their order, so
 /// any pairing may be used, and factors multiply. A mixture over draws has at most the largest factor. ∎
 ///
-/// # Assumptions
-/// - The pack, n, ε and the mechanism are chosen without looking at the text.
-/// - Words are what [`lexicon::words`] yields, or another rule that is fixed before. Word
-///   order is not released, nor is the number of words.
-/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
-/// - Several releases of one text add up.
-///
 /// # Leaks
 /// - That there is a release, when, of how many words n, under which pack, with which mechanism and ε.
 /// - [`push`](Bag::push) takes time and reads addresses that depend on the word: it belongs to the device.
 ///   [`release`](Bag::release) does the same work whatever the words and their number, up to the addresses of
 ///   the words drawn, and the quarter of the vocabulary that each released word lies in.
 /// - A word drawn more than once is made private anew each time.
+///
+/// Assumed of the caller:
+/// - The pack, n, ε and the mechanism are chosen without looking at the text.
+/// - Words are what [`lexicon::words`] yields, or another rule that is fixed before. Word
+///   order is not released, nor is the number of words.
+/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
+/// - Several releases of one text add up.
 ///
 /// # Source
 /// Fernandes, Dras and McIver 2018 (bags under a metric); a fixed number of words drawn by frequency:
@@ -510,6 +510,9 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// `word`: any text. If it is one word to [`lexicon::words`] and the vocabulary has
     /// that, it is added; anything else (a word that is not known or too long, none, several) is added as the
     /// [`fallback`](Vocabulary::fallback) word. Nothing happens if there are `N` words already.
+    ///
+    /// # Cost
+    /// That of [`Lexicon::find`](crate::lexicon::Lexicon::find).
     pub fn push(&mut self, word: &str) {
         let mut words = lexicon::words(word);
         match (words.next(), words.next()) {
@@ -519,12 +522,24 @@ impl<'a, const N: usize> Bag<'a, N> {
     }
 
     /// [`push`](Bag::push) of bytes that may not be UTF-8: those that are not add the fallback word.
+    ///
+    /// # Shapes
+    /// `word`: any bytes.
+    ///
+    /// # Cost
+    /// That of [`push`](Bag::push).
     pub fn push_lossy(&mut self, word: &[u8]) {
         self.push(core::str::from_utf8(word).unwrap_or_default());
     }
 
     /// Adds the words of a text, as [`lexicon::words`] has them: [`push`](Bag::push) for each. Nothing is
     /// left out, stop words neither; bytes that are not UTF-8 separate words.
+    ///
+    /// # Shapes
+    /// `text`: any bytes. Words behind the first `N` are left out.
+    ///
+    /// # Cost
+    /// [`push`](Bag::push) for each word.
     pub fn push_text(&mut self, text: &[u8]) {
         for word in lexicon::words_lossy(text) {
             self.add(word);

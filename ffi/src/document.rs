@@ -326,10 +326,14 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 
 /// Draws the release of a document and forgets all its sentences.
 ///
-/// The release is epsilon-differentially private for one sentence exchanged, epsilon/2 for one
-/// sentence more or less, for any pack. Releases of the same sentences add up. The pack, epsilon
-/// and the rule must be chosen without looking at the document. A document without sentences
-/// releases a uniformly random candidate.
+/// Guarantee: for any pack the release is epsilon-differentially private for one sentence exchanged,
+/// epsilon/2 for one sentence more or less (epsilon if a document is cut at its limit). There is no
+/// delta. Releases of the same sentences add up.
+///
+/// Leaks: that there is a release, when, under which pack, rule and epsilon, which must be chosen without
+/// looking at the document. The work is the same whatever the sentences, but a program that watches the
+/// processor's cache line by line is not reckoned with. A document without sentences releases a
+/// uniformly random candidate.
 ///
 /// `grant`: what may be spent, of a ledger or from `undertone_grant_unrecorded`. `rule`:
 /// `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with

@@ -408,12 +408,15 @@ pub extern "C" fn undertone_bag_release_bytes(size: u32) -> usize {
 
 /// Draws `size` words of a bag by frequency, exchanges each for a word of the vocabulary, and forgets all words.
 ///
-/// The promise is metric. For bags b and b' of `size` words as drawn, no release is more than
+/// Guarantee: it is metric. For bags b and b' of `size` words as drawn, no release is more than
 /// e^(epsilon*size*(WMD(b, b') + q)) times likelier from one than from the other, with the word mover's distance
 /// WMD of their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
 /// `UNDERTONE_WORDS_LAPLACE_NEAREST` the loss is that of `undertone_vector_release` for each word. For words far
-/// apart that may limit nothing. Releases of the same text add up. The pack, `size`, epsilon and the mechanism
-/// must be chosen without looking at the text. A bag without words counts as the fallback word.
+/// apart that may limit nothing. Releases of the same text add up.
+///
+/// Leaks: that there is a release, when, under which pack, and `size`, epsilon and the mechanism, all of which
+/// must be chosen without looking at the text. The work is the same whatever the words, but for the addresses
+/// that are read. A bag without words counts as the fallback word.
 ///
 /// `grant`: the epsilon of each word, per unit of distance. `size`: 1 to `UNDERTONE_MAX_BAG_SIZE`.
 /// `mechanism`: one of the `UNDERTONE_WORDS_` numbers. `entropy`: called once, with `context`, for 32 bytes,

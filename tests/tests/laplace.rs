@@ -4,13 +4,13 @@ use dashu_float::round::mode::{Down, Up};
 use num_bigint::BigUint;
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::gamma_lr;
+use undertone::audit::estimate::{g_test, uniform_test};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, LaplaceError, Noise, Sensitivity};
 use undertone_core::rng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_tests::exponential::{PRECISION, exp};
-use undertone_tests::fit::{g_test, uniform_test};
 use undertone_tests::noise::{self, Real, normal, real, uniform};
 use undertone_tests::{CountingRng, FixedWords, soak};
 

@@ -16,7 +16,9 @@
 //! choose (x86-64, also without `std`), and is fixed by the target elsewhere. A program that is built with
 //! `--cfg undertone_backend="portable"` has the portable one only.
 
-// Unsafe code is allowed in this module alone: calls of functions that need an instruction set, and `opaque`.
+// Unsafe code is allowed in this module alone, for three things: calls of functions that need an instruction set,
+// behind the answer of the processor that it has it; in `x86`, the one instruction that LLVM does not make of its
+// intrinsic; and `opaque`, which is no instruction.
 #![allow(unsafe_code)]
 
 mod portable;

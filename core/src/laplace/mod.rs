@@ -280,6 +280,9 @@ impl Laplace {
     /// # Cost
     /// About 2 words a coordinate and 2.5 KiB of stack; discrete noise 3 words, 1400 operations a coordinate and
     /// 6 KiB.
+    ///
+    /// # Source
+    /// That of the [module](self).
     pub fn perturb<R: Rng + ?Sized>(
         &self,
         point: &[f32],

@@ -54,9 +54,8 @@ impl Runtime {
 /// output is `last_hidden_state`, `token_embeddings`, or else its only output of three dimensions.
 /// Exports that pool or normalise still have one of these as a rule.
 ///
-/// # Identity
-/// The name is the folder's, with the file's if that is not `model.onnx`. The digest covers the bytes
-/// of the model and the tokenizer that were loaded. It does not cover the engine: the two engines
+/// Its identity: the name is the folder's, with the file's if that is not `model.onnx`. The digest covers
+/// the bytes of the model and the tokenizer that were loaded. It does not cover the engine: the two engines
 /// differ in the last bits, so compare bits within one engine only. A model that keeps weights in a
 /// second file is refused, since the digest would not cover them.
 pub struct OnnxEncoder {
