@@ -488,7 +488,7 @@ impl Levels for WordLevels<'_> {
 /// Weggenmann and Kerschbaum 2018.
 pub struct Bag<'a, const N: usize = 1024> {
     vocabulary: Vocabulary<'a>,
-    /// The first one of an empty bag is the fallback word, so that drawing does not depend on whether there are words.
+    /// The fallback word where there is no other, so that drawing does not depend on whether there are words.
     words: [u16; N],
     len: u16,
 }
@@ -497,13 +497,11 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// An empty bag of words of `vocabulary`.
     pub fn new(vocabulary: &Vocabulary<'a>) -> Self {
         const { assert!(N >= 1 && N <= u16::MAX as usize, "N must lie in 1..=65535") };
-        let mut bag = Self {
+        Self {
             vocabulary: *vocabulary,
-            words: [0; N],
+            words: [vocabulary.fallback as u16; N],
             len: 0,
-        };
-        bag.clear();
-        bag
+        }
     }
 
     /// Adds one word.
@@ -575,11 +573,9 @@ impl<'a, const N: usize> Bag<'a, N> {
 
     /// Forgets all words and wipes them.
     pub fn clear(&mut self) {
-        wipe(&mut self.words);
+        self.words.fill(self.vocabulary.fallback as u16);
+        zeroize::optimization_barrier(&self.words);
         self.len.zeroize();
-        if let Some(first) = self.words.first_mut() {
-            *first = self.vocabulary.fallback as u16;
-        }
     }
 
     /// Whether words can be made private with this ε: what [`release`](Bag::release) refuses, for those who want

@@ -9,9 +9,9 @@ use zeroize::Zeroize;
 
 use crate::memory::{self, Extent, Handle};
 use crate::status::{
-    Refusal, UNDERTONE_NO_LEXICON, UNDERTONE_NOT_A_PACK, UNDERTONE_PACK_DAMAGED,
+    Refusal, SENTENCES_STACK, UNDERTONE_NO_LEXICON, UNDERTONE_NOT_A_PACK, UNDERTONE_PACK_DAMAGED,
     UNDERTONE_PACK_LENGTH, UNDERTONE_PACK_MALFORMED, UNDERTONE_PACK_TOO_SHORT,
-    UNDERTONE_PACK_VERSION, report,
+    UNDERTONE_PACK_VERSION, report, report_private,
 };
 
 /// Alignment that is enough for every handle on every target.
@@ -281,7 +281,7 @@ pub unsafe extern "C" fn undertone_pack_sentence_vector(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report(|| {
+    report_private::<SENTENCES_STACK>(|| {
         let extents = [
             memory::array(text, len)?,
             memory::array(out, out_capacity)?,

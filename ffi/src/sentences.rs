@@ -6,7 +6,7 @@ use core::ops::Range;
 use undertone_core::sentences;
 
 use crate::memory;
-use crate::status::report;
+use crate::status::{SPLITTING_STACK, report_private};
 
 /// Finds the next sentence of a text: what `undertone_document_push_text` pushes one after the other.
 ///
@@ -76,7 +76,7 @@ unsafe fn next(
     out_len: *mut usize,
     find: impl FnOnce(&[u8], usize) -> Option<Range<usize>>,
 ) -> i32 {
-    report(|| {
+    report_private::<SPLITTING_STACK>(|| {
         let extents = [
             memory::array(text, len)?,
             memory::one(out_start)?,

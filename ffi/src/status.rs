@@ -4,6 +4,8 @@
 
 use core::ffi::{CStr, c_char};
 
+use undertone_core::kernels::Backend;
+
 /// Done.
 pub const UNDERTONE_OK: i32 = 0;
 
@@ -132,6 +134,48 @@ pub(crate) fn report(call: impl FnOnce() -> Result<(), Refusal>) -> i32 {
         Ok(()) => UNDERTONE_OK,
         Err(Refusal(status)) => status,
     }
+}
+
+/// Stack that is wiped behind a call that takes a sentence or releases a document: all that it may have used
+/// (the header promises 8 KiB), without what is above.
+pub(crate) const SENTENCES_STACK: usize = stack(8 * 1024);
+/// The same for what finds sentences.
+pub(crate) const SPLITTING_STACK: usize = stack(2 * 1024);
+/// The same for words and vectors, 16 KiB.
+pub(crate) const WORDS_STACK: usize = stack(16 * 1024);
+
+const fn stack(promised: usize) -> usize {
+    // Unoptimised code takes more, and is promised nothing.
+    if cfg!(debug_assertions) {
+        128 * 1024
+    } else {
+        promised - 384
+    }
+}
+
+/// [`report`] for a call that sees what is private. Compilers put copies where nobody can wipe them one by one:
+/// arguments by value, registers that did not suffice. So all of the stack below is wiped, and vector registers.
+#[inline(always)]
+pub(crate) fn report_private<const STACK: usize>(
+    call: impl FnOnce() -> Result<(), Refusal>,
+) -> i32 {
+    let status = apart(call);
+    wipe_below::<STACK>();
+    Backend::best().wipe_registers();
+    status
+}
+
+/// Everything that `call` keeps on the stack is below its caller's frame.
+#[inline(never)]
+fn apart(call: impl FnOnce() -> Result<(), Refusal>) -> i32 {
+    report(call)
+}
+
+/// From the same place downwards.
+#[inline(never)]
+fn wipe_below<const STACK: usize>() {
+    let below = [0u8; STACK];
+    zeroize::optimization_barrier(&below);
 }
 
 pub(crate) fn message(status: i32) -> &'static CStr {

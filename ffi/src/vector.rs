@@ -19,7 +19,7 @@ use crate::status::{
     UNDERTONE_ENTROPY_FAILED, UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
     UNDERTONE_GRANT_OF_ANOTHER_EPSILON, UNDERTONE_INTERNAL, UNDERTONE_NO_PROJECTION,
     UNDERTONE_NULL, UNDERTONE_PROJECTION_TOO_STEEP, UNDERTONE_UNKNOWN_NOISE,
-    UNDERTONE_WRONG_DIMENSION, report,
+    UNDERTONE_WRONG_DIMENSION, WORDS_STACK, report, report_private,
 };
 
 /// The most coordinates of a released vector.
@@ -268,7 +268,7 @@ pub unsafe extern "C" fn undertone_vector_release(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report(|| {
+    report_private::<WORDS_STACK>(|| {
         let read = memory::array(embedding, len)?;
         let buffer = memory::array(out, out_capacity)?;
         let written = memory::one(out_written)?;

@@ -12,10 +12,10 @@ use crate::memory::{self, Extent, Handle};
 use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UNDERTONE_PACK_ID_BYTES, UndertonePack, pack_at};
 use crate::release;
 use crate::status::{
-    Refusal, UNDERTONE_BAG_SIZE_OUT_OF_RANGE, UNDERTONE_BOUND_OUT_OF_RANGE,
+    Refusal, SENTENCES_STACK, UNDERTONE_BAG_SIZE_OUT_OF_RANGE, UNDERTONE_BOUND_OUT_OF_RANGE,
     UNDERTONE_ENTROPY_FAILED, UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE, UNDERTONE_INTERNAL,
     UNDERTONE_NO_LEXICON, UNDERTONE_NO_SUCH_WORD, UNDERTONE_NULL, UNDERTONE_UNKNOWN_MECHANISM,
-    report,
+    WORDS_STACK, report, report_private,
 };
 use undertone_core::laplace::LaplaceError;
 
@@ -363,7 +363,7 @@ unsafe fn push(
     len: usize,
     push: impl FnOnce(&mut Inner, &[u8]),
 ) -> i32 {
-    report(|| {
+    report_private::<SENTENCES_STACK>(|| {
         let read = memory::array(text, len)?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(bag) }?;
@@ -454,7 +454,7 @@ pub unsafe extern "C" fn undertone_bag_release(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report(|| {
+    report_private::<WORDS_STACK>(|| {
         let buffer = memory::array(out, out_capacity)?;
         let written = memory::one(out_written)?;
         let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;

@@ -8,6 +8,11 @@
 //! Both may be gzipped (`.jsonl.gz`, `.tsv.gz`). Files are UTF-8; a byte order mark at the start,
 //! carriage returns at line ends and blank lines are skipped. A document without an id gets
 //! `line-N`, N counted from 1. [`Corpus::label_field`] takes the label from another field of the object.
+//!
+//! A line that is not UTF-8, not a document or longer than [`LINE_LIMIT`] is refused with its number, and
+//! reading ends: nothing is skipped, because a pack of half a corpus would look like one of the whole, and a
+//! private text that is left out would look like one that was released. No message quotes a line. Ids may be
+//! repeated.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,6 +24,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, LineProblem, Result};
+use crate::lines::Lines;
 use crate::progress::Progress;
 
 /// The longest line that is read, in bytes without the line end: 16 MiB.
@@ -50,9 +56,7 @@ pub struct Corpus {
     path: PathBuf,
     format: Format,
     label_field: String,
-    reader: Box<dyn BufRead + Send>,
-    line: u64,
-    buffer: Vec<u8>,
+    lines: Lines<Box<dyn BufRead + Send>>,
     ended: bool,
 }
 
@@ -124,9 +128,7 @@ impl Corpus {
             path,
             format,
             label_field: LABEL.to_owned(),
-            reader,
-            line: 0,
-            buffer: Vec::new(),
+            lines: Lines::new(reader, LINE_LIMIT),
             ended: false,
         })
     }
@@ -138,46 +140,22 @@ impl Corpus {
         self
     }
 
-    /// Reads the next line into the buffer, without its end. False at the end of the file.
-    fn read_line(&mut self) -> Result<bool, LineProblem> {
-        self.line += 1;
-        self.buffer.clear();
-        // Room for a byte order mark, the longest line, "\r\n", and a byte that shows it is longer.
-        let read = (&mut self.reader)
-            .take(LINE_LIMIT as u64 + 6)
-            .read_until(b'\n', &mut self.buffer)
-            .map_err(LineProblem::Unreadable)?;
-        if self.line == 1 && self.buffer.starts_with(b"\xef\xbb\xbf") {
-            self.buffer.drain(..3);
-        }
-        if self.buffer.ends_with(b"\n") {
-            self.buffer.pop();
-        }
-        if self.buffer.ends_with(b"\r") {
-            self.buffer.pop();
-        }
-        if self.buffer.len() > LINE_LIMIT {
-            return Err(LineProblem::TooLong { limit: LINE_LIMIT });
-        }
-        Ok(read > 0)
-    }
-
     /// The next document, or `None` at the end of the file.
     fn next_document(&mut self) -> Result<Option<CorpusDocument>, LineProblem> {
-        while self.read_line()? {
-            let line = str::from_utf8(&self.buffer).map_err(|error| LineProblem::NotUtf8 {
-                byte: error.valid_up_to() + 1,
-            })?;
+        loop {
+            let number = self.lines.number() + 1;
+            let Some(line) = self.lines.next_line()? else {
+                return Ok(None);
+            };
             if line.trim().is_empty() {
                 continue;
             }
             return match self.format {
-                Format::Jsonl => from_json(line, self.line, &self.label_field),
-                Format::Tsv => from_tsv(line, self.line),
+                Format::Jsonl => from_json(line, number, &self.label_field),
+                Format::Tsv => from_tsv(line, number),
             }
             .map(Some);
         }
-        Ok(None)
     }
 }
 
@@ -192,7 +170,7 @@ impl Iterator for Corpus {
             .next_document()
             .map_err(|problem| Error::CorpusLine {
                 path: self.path.clone(),
-                line: self.line,
+                line: self.lines.number(),
                 problem,
             })
             .transpose();
@@ -202,6 +180,30 @@ impl Iterator for Corpus {
 }
 
 impl std::iter::FusedIterator for Corpus {}
+
+/// Documents in order, in batches that keep all cores busy and are small in memory: at most 64 documents, and
+/// none behind the first mebibyte of text.
+pub fn batches(
+    mut documents: impl Iterator<Item = Result<CorpusDocument>>,
+) -> impl Iterator<Item = Result<Vec<CorpusDocument>>> {
+    const DOCUMENTS: usize = 64;
+    const BYTES: usize = 1 << 20;
+    std::iter::from_fn(move || {
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        while batch.len() < DOCUMENTS && bytes < BYTES {
+            match documents.next() {
+                None => break,
+                Some(Err(error)) => return Some(Err(error)),
+                Some(Ok(document)) => {
+                    bytes += document.text.len();
+                    batch.push(document);
+                }
+            }
+        }
+        (!batch.is_empty()).then_some(Ok(batch))
+    })
+}
 
 fn line_id(line: u64) -> String {
     format!("line-{line}")

@@ -11,11 +11,13 @@ use undertone_core::sentences::sentences;
 use crate::audit::{self, Law};
 use crate::candidates::Candidates;
 use crate::corpus::CorpusDocument;
+use crate::embeddings::Encoded;
 use crate::encoder::{Encoder, LexiconEncoder, encode_all};
 use crate::error::{Error, Result};
 use crate::mechanism::{self, HostDocument, MAX_SENTENCES};
 use crate::packer::{self, Built, LexiconData, Options};
 use crate::progress::Progress;
+use crate::resume::Encoding;
 
 /// 12 topics of 60 sentences, written for this project.
 const CORPUS: &str = include_str!("../assets/demo-corpus.txt");
@@ -81,8 +83,11 @@ pub fn build(seed: u64) -> Result<Built> {
         ..Options::default()
     };
     let lexicon = LexiconData::from_view(encoder.lexicon());
-    let documents = corpus(seed).into_iter().map(Ok);
-    packer::build(documents, &encoder, Some(lexicon), &options)
+    let documents = corpus(seed);
+    let mut encoded = Encoded::new("the demo corpus", Encoding::of(&encoder), || {
+        Ok(documents.iter().cloned().map(Ok))
+    });
+    packer::build(&mut encoded, Some(lexicon), &options)
 }
 
 /// Releases a private text under the demo's pack and tells what happens.

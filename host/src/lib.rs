@@ -19,12 +19,14 @@ pub mod heads;
 pub mod informative;
 pub mod kmeans;
 pub mod ledger;
+pub(crate) mod lines;
 pub mod mechanism;
 pub mod output;
 pub mod packer;
 mod page;
 pub mod progress;
 pub mod projection;
+pub mod releases;
 pub mod resume;
 pub mod text;
 #[cfg(feature = "train")]

@@ -8,7 +8,7 @@ fn main() -> ExitCode {
     match cli::run() {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("error: {error}");
+            undertone::output::note(format_args!("error: {error}"));
             ExitCode::FAILURE
         }
     }

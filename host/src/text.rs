@@ -1,12 +1,18 @@
 //! Sentences and words of a text, and the text of a message.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
 
 use undertone_core::lexicon::{Word, words};
 
 use crate::error::{Error, Result};
+use crate::lines::Lines;
+use crate::resume::Run;
+
+/// The longest line of a list of words, in bytes.
+const LINE_LIMIT: usize = 1 << 16;
 
 /// The sentences of `text`, in order, each a trimmed part of it.
 ///
@@ -64,6 +70,23 @@ impl Default for WordFilter {
 }
 
 impl WordFilter {
+    /// Adds the lists to what makes a run.
+    pub fn name(&self, run: Run) -> Run {
+        let add = |mut run: Run, list: &HashSet<Word>| {
+            let mut words: Vec<&Word> = list.iter().collect();
+            words.sort_unstable();
+            run = run.with(words.len().to_le_bytes());
+            words
+                .into_iter()
+                .fold(run, |run, word| run.with(word.as_str()))
+        };
+        let run = add(run, &self.stop);
+        match &self.keep {
+            None => run.with("all"),
+            Some(list) => add(run.with("keep"), list),
+        }
+    }
+
     /// The words of `text` that count, in order, lower-cased.
     ///
     /// # Leaks
@@ -97,23 +120,22 @@ pub fn english_stop_words() -> HashSet<Word> {
 /// The words of a list, one or more a line.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::WordList`] if the file is not UTF-8 or has no word.
+/// [`Error::Io`]; [`Error::WordList`] for a line that is not UTF-8 or longer than 64 KiB, or if the file has no
+/// word.
 pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
-    let bytes = fs::read(path).map_err(Error::io("read", path))?;
     let fail = |problem| Error::WordList {
         path: path.to_owned(),
         problem,
     };
-    let text = str::from_utf8(&bytes).map_err(|error| {
-        let line = bytes[..error.valid_up_to()]
-            .iter()
-            .filter(|byte| **byte == b'\n');
-        fail(format!(
-            "line {} is not UTF-8; convert the file to UTF-8",
-            line.count() + 1
-        ))
-    })?;
-    let list: HashSet<Word> = words(text).collect();
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);
+    let mut list = HashSet::new();
+    while let Some(line) = lines.next_line().transpose() {
+        match line {
+            Ok(line) => list.extend(words(line)),
+            Err(problem) => return Err(fail(format!("line {}: {problem}", lines.number()))),
+        }
+    }
     if list.is_empty() {
         return Err(fail("there is no word in it".into()));
     }

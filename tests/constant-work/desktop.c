@@ -3,9 +3,10 @@
  *
  *     desktop callgrind PACK...     under `valgrind --tool=callgrind`: a dump of counts for every call
  *     desktop steps PACK...         under steps.c: a trap before and after every call
+ *     desktop planted PACK...       as callgrind, of planted paths, with branches that a document decides:
+ *                                   they must be found
  *
- * A name is `PACK: path|document|public`. With -DPLANTED the paths are planted ones, with a branch that a
- * document decides; they must be found.
+ * A name is `PACK: path|document|public`.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,6 @@ static void fail(const char *what, const char *why)
     exit(1);
 }
 
-#ifdef PLANTED
 /* One branch, that costs an instruction or two, for one coordinate. */
 static int32_t branch(void)
 {
@@ -93,14 +93,14 @@ static void planted_paths(const uint8_t *bytes, size_t len)
         count("planted early exit", documents[i].name, early_exit, nothing);
     }
 }
-#define pack_paths planted_paths
-#endif
 
 static uint8_t bytes[LARGEST_PACK] __attribute__((aligned(64)));
 
 int main(int argc, char **argv)
 {
     by_steps = argc > 1 && strcmp(argv[1], "steps") == 0;
+    stride = by_steps ? 3 : 1;
+    const int planted = argc > 1 && strcmp(argv[1], "planted") == 0;
     for (int i = 2; i < argc; i++) {
         static char name[64];
         const char *file_name = strrchr(argv[i], '/');
@@ -108,18 +108,19 @@ int main(int argc, char **argv)
         size_t len;
         if (file == NULL) {
             fail(argv[i], "cannot be read");
+            return 1;
         }
         snprintf(name, sizeof name, "%s: ", file_name == NULL ? argv[i] : file_name + 1);
         pack_name = name;
         len = fread(bytes, 1, sizeof bytes, file);
         fclose(file);
-        pack_paths(bytes, len);
+        (planted ? planted_paths : pack_paths)(bytes, len);
     }
-#ifndef PLANTED
     pack_name = "";
-    vector_paths(by_steps ? 50 : 384);
-    ledger_paths();
-#endif
+    if (!planted) {
+        vector_paths(by_steps ? 20 : 384);
+        ledger_paths();
+    }
     puts(undertone_backend());
     return 0;
 }

@@ -69,6 +69,9 @@ static float random_float(void)
 
 static uint8_t key;
 
+/* 1 for all documents and all random bytes. */
+static uint32_t stride = 1;
+
 /* The same bytes for the same key: what differs is the document alone. */
 static int32_t not_entropy(void *context, uint8_t *out, size_t len)
 {
@@ -301,7 +304,7 @@ static void document_paths(void)
     warm_up(push_all);
     rule = UNDERTONE_RULE_EXPONENTIAL;
     warm_up(release_document);
-    for (uint32_t i = 0; i < DOCUMENTS; i++) {
+    for (uint32_t i = 0; i < DOCUMENTS; i += stride) {
         new_document();
         fill(i);
         count("push", documents[i].name, push, nothing);
@@ -321,11 +324,11 @@ static void document_paths(void)
     };
     for (int r = 0; r < 2; r++) {
         rule = rules[r].rule;
-        for (uint32_t i = 0; i < DOCUMENTS; i++) {
+        for (uint32_t i = 0; i < DOCUMENTS; i += stride) {
             filled(i, SENTENCES);
             count(rules[r].documents, documents[i].name, release_document, released_quarter);
         }
-        for (key = 1; key <= 12; key++) {
+        for (key = 1; key <= 12; key = (uint8_t)(key + stride)) {
             filled(4, SENTENCES);
             count(rules[r].keys, "random, to 1", release_document, released_quarter);
         }
@@ -342,14 +345,14 @@ static void vector_path(const char *path, const char *keys)
     dimension = undertone_vector_dimension(vector);
     fill(4);
     warm_up(release_vector);
-    for (uint32_t i = 0; i < DOCUMENTS; i++) {
+    for (uint32_t i = 0; i < DOCUMENTS; i += stride) {
         fill(i);
         new_grant();
         count(path, documents[i].name, release_vector, nothing);
     }
     if (keys != NULL) {
         fill(4);
-        for (key = 1; key <= 12; key++) {
+        for (key = 1; key <= 12; key = (uint8_t)(key + stride)) {
             new_grant();
             count(keys, "random, to 1", release_vector, nothing);
         }
@@ -421,11 +424,11 @@ static void bag_paths(void)
         words_released = paths[p].size;
         fill_bag(0, 1, 8);
         warm_up(release_bag);
-        for (uint32_t i = 0; i < 12; i++) {
+        for (uint32_t i = 0; i < 12; i += stride) {
             fill_bag(i * 3, i % 4, 8);
             count(paths[p].words, "8 words", release_bag, released_quarters);
         }
-        for (key = 1; key <= 12; key++) {
+        for (key = 1; key <= 12; key = (uint8_t)(key + stride)) {
             fill_bag(1, 1, 8);
             count(paths[p].keys, "8 words", release_bag, released_quarters);
         }

@@ -76,14 +76,23 @@ pub fn encode_all(
     sentences: &[impl AsRef<str> + Sync],
     progress: &Progress,
 ) -> Result<Vec<f32>> {
-    let dimension = encoder.dimension();
-    let mut rows = vec![0.0; sentences.len() * dimension];
-    rows.par_chunks_exact_mut(dimension)
+    let mut rows = vec![0.0; sentences.len() * encoder.dimension()];
+    encode_into(encoder, sentences, &mut rows, progress)?;
+    Ok(rows)
+}
+
+/// [`encode_all`] into rows that are there.
+pub(crate) fn encode_into(
+    encoder: &dyn Encoder,
+    sentences: &[impl AsRef<str> + Sync],
+    rows: &mut [f32],
+    progress: &Progress,
+) -> Result<()> {
+    rows.par_chunks_exact_mut(encoder.dimension())
         .zip(sentences)
         .try_for_each(|(row, sentence)| {
             encoder.encode(sentence.as_ref(), row)?;
             progress.advance(1);
             Ok(())
-        })?;
-    Ok(rows)
+        })
 }

@@ -1,0 +1,100 @@
+//! Nothing of a text, nor of the random bytes of its release, is left in the memory of a program that linked the C
+//! library: `tests/c/hygiene.c` looks at all of it, for the library as it ships and, with `UNDERTONE_SOAK=1`, for one without optimisation.
+
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::{BUILD, clean, have, output_dir, root, run, static_library};
+use undertone_tests::soak;
+
+fn compile(name: &str, library: &Path, flags: &[&str]) -> PathBuf {
+    let program = output_dir().join(name);
+    run(Command::new("gcc")
+        // Linked before it starts: a program that links late saves registers on its stack.
+        .args([
+            "-std=gnu99",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Wl,-z,now",
+        ])
+        .args(flags)
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(root().join("tests/c/hygiene.c"))
+        .arg(library)
+        .arg("-o")
+        .arg(&program));
+    program
+}
+
+fn look(program: &Path) -> Output {
+    let golden = root().join("tests/golden");
+    let packs = ["golden.pack", "golden-scores.pack", "golden-vectors.pack"];
+    let output = Command::new(program)
+        .args(packs.map(|pack| golden.join(pack)))
+        .env("HYGIENE_WHERE", "1")
+        .output()
+        .expect("the program was just built");
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+    output
+}
+
+#[test]
+fn nothing_private_is_left_in_memory() {
+    if have("gcc", "gcc") {
+        let program = compile("hygiene", static_library(), &[]);
+        assert!(look(&program).status.success(), "see what is left above");
+    }
+}
+
+/// The check can fail: it finds a copy of eight bytes that a caller left on the stack.
+#[test]
+fn a_planted_copy_is_found() {
+    if have("gcc", "gcc") {
+        let program = compile("hygiene-planted", static_library(), &["-DPLANTED"]);
+        let output = look(&program);
+        assert!(
+            output.status.success(),
+            "not found, or something else is left"
+        );
+        assert!(String::from_utf8_lossy(&output.stdout).contains("planted"));
+    }
+}
+
+#[test]
+fn nothing_private_is_left_without_optimisation() {
+    if !soak() || !have("gcc", "gcc") {
+        return;
+    }
+    let library = {
+        let _alone = BUILD.lock();
+        let mut build = Command::new("sh");
+        build
+            .arg(root().join("ffi/build-lib.sh"))
+            .arg(output_dir().join("unoptimised"))
+            .arg("static");
+        let output = run(clean(&mut build)
+            .env("CARGO_TARGET_DIR", output_dir().join("target-unoptimised"))
+            .env("CARGO_PROFILE_EMBED_OPT_LEVEL", "0")
+            .env("CARGO_PROFILE_EMBED_LTO", "false")
+            .env("CARGO_PROFILE_EMBED_DEBUG_ASSERTIONS", "true"));
+        PathBuf::from(
+            String::from_utf8(output.stdout)
+                .expect("a path that is text")
+                .trim(),
+        )
+    };
+    // Unoptimised, the standard library names a function that a program without unwinding never calls.
+    let program = compile(
+        "hygiene-unoptimised",
+        &library,
+        &["-Wl,--defsym=rust_eh_personality=0"],
+    );
+    assert!(look(&program).status.success(), "see what is left above");
+}
