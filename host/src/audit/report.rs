@@ -195,10 +195,15 @@ impl Report {
 
     /// Losses of one mechanism by ε: a curve for each check and method, and what is claimed for each.
     fn plot(&self, of: &str) -> Result<String> {
-        let mut lines: Vec<(String, Style, Vec<(f64, f64, f64)>)> = Vec::new();
+        struct Line {
+            name: String,
+            style: Style,
+            points: Vec<(f64, f64, f64)>,
+        }
+        let mut lines: Vec<Line> = Vec::new();
         let (mut greys, mut colours) = (GREYS.iter().cycle(), COLOURS.iter().cycle());
         let mut add = |name: String, claim: bool, x: f64, y: f64| {
-            let at = lines.iter().position(|(known, ..)| *known == name);
+            let at = lines.iter().position(|line| line.name == name);
             let at = at.unwrap_or_else(|| {
                 let colour = if claim { greys.next() } else { colours.next() };
                 let style = Style {
@@ -206,10 +211,15 @@ impl Report {
                     width: 2,
                     dashed: claim,
                 };
-                lines.push((name, style, Vec::new()));
+                let points = Vec::new();
+                lines.push(Line {
+                    name,
+                    style,
+                    points,
+                });
                 lines.len() - 1
             });
-            lines[at].2.push((x, y, 0.0));
+            lines[at].points.push((x, y, 0.0));
         };
         let checks: Vec<&Check> = self
             .losses()
@@ -238,15 +248,15 @@ impl Report {
                 );
             }
         }
-        for (.., points) in &mut lines {
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for line in &mut lines {
+            line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
         let all: Vec<Curve<'_>> = lines
             .iter()
-            .map(|(name, style, points)| Curve {
-                name,
-                style: *style,
-                points: points.clone(),
+            .map(|line| Curve {
+                name: &line.name,
+                style: line.style,
+                points: line.points.clone(),
             })
             .collect();
         curves(&all, "ε", Scale::Logarithmic)
