@@ -43,7 +43,8 @@ const LEAST: f64 = 25.0;
 
 /// −log₁₀ of a p-value: what a [`Check`] compares.
 fn surprise(p: f64) -> f64 {
-    -p.max(f64::MIN_POSITIVE).log10()
+    // Not -0.
+    0.0 - p.max(f64::MIN_POSITIVE).log10()
 }
 
 /// A check of p-values, of which the smallest counts.
@@ -56,14 +57,14 @@ pub(super) fn of_p_values(
     detail: &str,
 ) -> Check {
     // As many chances of a false alarm.
-    let least = p.iter().copied().fold(1.0, f64::min) * p.len() as f64;
+    let least = (p.iter().copied().fold(1.0, f64::min) * p.len() as f64).min(1.0);
     Check {
         mechanism: mechanism.to_owned(),
         name: name.to_owned(),
         epsilon: Some(epsilon),
         method: Method::Sampled,
         claimed: surprise(threshold()),
-        measured: surprise(least.min(1.0)),
+        measured: surprise(least),
         tried,
         passed: least >= threshold(),
         detail: format!(
