@@ -60,7 +60,7 @@ impl Runtime {
 /// differ in the last bits, so compare bits within one engine only. A model that keeps weights in a
 /// second file is refused, since the digest would not cover them.
 ///
-/// # Trust
+/// # Leaks
 /// Files that are damaged are refused. A model is a program, though: one that was made to can take any time
 /// and memory.
 pub struct OnnxEncoder {
