@@ -79,6 +79,11 @@ pub const TARGETS: &[(&str, Body)] = &[
     #[cfg(feature = "host")]
     ("encoder_files_are_total", encoder_files_are_total),
     #[cfg(feature = "host")]
+    (
+        "kept_vectors_are_those_of_the_encoder",
+        kept_vectors_are_those_of_the_encoder,
+    ),
+    #[cfg(feature = "host")]
     ("resumed_lines_are_whole", resumed_lines_are_whole),
     #[cfg(feature = "host")]
     ("text_sentences_lose_nothing", text_sentences_lose_nothing),

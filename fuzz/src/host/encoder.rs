@@ -6,8 +6,28 @@ use std::sync::Once;
 
 use undertone::encoder::{Encoder, OnnxEncoder, Runtime};
 
+const GROWING: [&str; 14] = [
+    "ConstantOfShape",
+    "Expand",
+    "EyeLike",
+    "Loop",
+    "OneHot",
+    "Pad",
+    "Random",
+    "Range",
+    "Resize",
+    "Scan",
+    "Tile",
+    "Upsample",
+    "Window",
+    "MaxUnpool",
+];
+
 /// Opens a model and a tokenizer with the built-in engine, and with ONNX Runtime if `ORT_DYLIB_PATH` names its
 /// library. The tokenizer is what precedes the first zero byte; an empty one stands for one that fits.
+///
+/// A model is a program, and one that asks for a terabyte gets it or dies. Operators whose output is as large as a
+/// number in the file are left out, or nothing else would be found.
 ///
 /// Checked: an error has a message; what opens encodes every sentence, or refuses, twice alike, and gives as many
 /// numbers as it says.
@@ -18,6 +38,14 @@ pub fn encoder_files_are_total(data: &[u8]) {
         .position(|byte| *byte == 0)
         .unwrap_or(data.len());
     let (tokenizer, model) = (&data[..end], data.get(end + 1..).unwrap_or_default());
+    let names = |operator: &&str| {
+        model
+            .windows(operator.len())
+            .any(|part| part == operator.as_bytes())
+    };
+    if GROWING.iter().any(names) {
+        return;
+    }
     let folder = tempfile::tempdir().expect("room for files");
     let fitting = include_bytes!("../../seeds/encoder_files_are_total/tokenizer.json");
     let tokenizer = if tokenizer.is_empty() {

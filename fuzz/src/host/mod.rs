@@ -5,13 +5,13 @@
 mod candidates;
 mod corpus;
 mod encoder;
-mod lines;
+mod resume;
 mod text;
 mod vectors;
 
 pub use candidates::candidates_file_is_total;
 pub use corpus::corpus_lines_match_json;
 pub use encoder::encoder_files_are_total;
-pub use lines::resumed_lines_are_whole;
+pub use resume::{kept_vectors_are_those_of_the_encoder, resumed_lines_are_whole};
 pub use text::text_sentences_lose_nothing;
 pub use vectors::word_vectors_survive_a_rewrite;
