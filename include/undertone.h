@@ -744,6 +744,8 @@ uint32_t undertone_pack_words(const undertone_pack *pack);
  * `undertone_pack_dimension` are enough. `out_written`: the floats written; with
  * `UNDERTONE_BUFFER_TOO_SMALL` those needed.
  *
+ * No status depends on the sentence, but the time the call takes does.
+ *
  * Statuses: `UNDERTONE_NO_LEXICON`, `UNDERTONE_BUFFER_TOO_SMALL`.
  *
  * Threads: any.
@@ -1201,7 +1203,9 @@ int32_t undertone_document_release(undertone_document *document,
  *
  * `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
  * before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around
- * it left out; a length of 0 if there is none.
+ * it left out; a length of 0 if there is none. Both are as private as the text.
+ *
+ * No status depends on the text, but the time the call takes does.
  *
  * Threads: any.
  *
@@ -1218,6 +1222,8 @@ int32_t undertone_sentence_next(const char *text,
 /**
  * Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but there is none
  * as long as something typed behind it could change it.
+ *
+ * No status depends on the text, but the time the call takes does.
  *
  * Threads: any.
  *
@@ -1602,6 +1608,8 @@ int32_t undertone_bag_push(undertone_bag *bag,
  *
  * `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. Bytes that are not
  * UTF-8 separate words; words of more than 48 bytes are left out. Otherwise like `undertone_bag_push`.
+ *
+ * No status depends on the text, but the time the call takes does.
  *
  * Threads: no other call may use the bag at the same time.
  *

@@ -262,6 +262,8 @@ pub unsafe extern "C" fn undertone_pack_words(pack: *const UndertonePack) -> u32
 /// `undertone_pack_dimension` are enough. `out_written`: the floats written; with
 /// `UNDERTONE_BUFFER_TOO_SMALL` those needed.
 ///
+/// No status depends on the sentence, but the time the call takes does.
+///
 /// Statuses: `UNDERTONE_NO_LEXICON`, `UNDERTONE_BUFFER_TOO_SMALL`.
 ///
 /// Threads: any.

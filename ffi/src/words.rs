@@ -335,6 +335,8 @@ pub unsafe extern "C" fn undertone_bag_push(
 /// `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. Bytes that are not
 /// UTF-8 separate words; words of more than 48 bytes are left out. Otherwise like `undertone_bag_push`.
 ///
+/// No status depends on the text, but the time the call takes does.
+///
 /// Threads: no other call may use the bag at the same time.
 ///
 /// # Safety

@@ -231,7 +231,8 @@ struct PackArgs {
 /// Which public documents to read.
 #[derive(Args)]
 struct CorpusArgs {
-    /// A public corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+    /// A public corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz, in UTF-8. A line that is no document, or longer
+    /// than 16 MiB, is refused with its number; none is skipped.
     #[arg(long, value_name = "FILE")]
     corpus: PathBuf,
     /// Read only the first N documents.
@@ -254,7 +255,8 @@ impl CorpusArgs {
 /// Which private documents to read.
 #[derive(Args)]
 struct PrivateArgs {
-    /// The private documents: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+    /// The private documents: .jsonl, .jsonl.gz, .tsv or .tsv.gz, in UTF-8. If a line is no document, or longer
+    /// than 16 MiB, nothing is released, and the error has its number and nothing of its text.
     #[arg(long = "in", value_name = "FILE")]
     input: PathBuf,
     /// Release only the first N documents.
@@ -807,15 +809,20 @@ fn decode(candidates: &Path, input: &Path, out: &Path) -> Result<()> {
     let mut file = AtomicFile::create(out)?;
     let mut rate = Rate::start();
     while let Some((line, text)) = source.next_line()? {
+        if text.trim().is_empty() {
+            continue;
+        }
         let fail = |problem: String| Error::ReleaseLine {
             path: input.to_owned(),
             line,
             problem,
         };
-        let ReleaseLine { id, release } = serde_json::from_str(text)
-            .map_err(|error| fail(format!("not a release in JSON: {error}")))?;
-        let bytes = hex::decode(release)
-            .map_err(|error| fail(format!("the release is not hexadecimal: {error}")))?;
+        let ReleaseLine { id, release } = serde_json::from_str(text).map_err(|error| {
+            // The message may quote the line, and the file may be the wrong one.
+            fail(format!("not a release in JSON (column {})", error.column()))
+        })?;
+        let bytes =
+            hex::decode(release).map_err(|_| fail("the release is not hexadecimal".to_owned()))?;
         let release = Release::from_bytes(&bytes).map_err(|error| fail(error.to_string()))?;
         let (candidate, embedding) = candidates
             .decode(&release)

@@ -25,6 +25,15 @@ pub const MAX_DIRECTIONS: usize = 100;
 pub type HostDocument<'p> = Document<'p, MAX_SENTENCES, MAX_DIRECTIONS>;
 
 /// The sentences of a document that enter a release: the first [`MAX_SENTENCES`].
+///
+/// # Leaks
+/// Those of [`text::sentences`]. A document that is cut promises ε, not ε/2, when a sentence is added.
+///
+/// # Shapes
+/// `text`: any.
+///
+/// # Cost
+/// That of [`text::sentences`].
 pub fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = text::sentences(text);
     sentences.truncate(MAX_SENTENCES);

@@ -10,7 +10,7 @@ use crate::lines;
 /// The longest line, in bytes: an id of that length has room, whoever made it.
 pub const LINE_LIMIT: usize = 1 << 20;
 
-/// The lines of a file of releases that are not blank. A byte order mark at the start and carriage returns at
+/// The lines of a file of releases, one in memory. A byte order mark at the start and carriage returns at
 /// line ends are skipped; the first line that cannot be read is refused with its number.
 pub struct Lines {
     path: PathBuf,

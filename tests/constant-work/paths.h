@@ -493,7 +493,7 @@ static void pack_paths(const uint8_t *bytes, size_t len)
     if (undertone_pack_candidates(pack) > 0) {
         document_paths();
     }
-    if (undertone_pack_words(pack) > 0) {
+    if (undertone_pack_words(pack) > 0 && stride == 1) {
         bag_paths();
     }
     if (undertone_pack_projected_dimension(pack) > 0) {

@@ -6,7 +6,7 @@ use core::arch::aarch64::*;
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::{GROUP, portable};
+use super::{GROUP, portable, smallest_product};
 use crate::pack::format::BOUNDARIES;
 
 #[target_feature(enable = "neon")]
@@ -29,6 +29,10 @@ fn round(x: float32x4_t, scale: f32) -> int32x4_t {
     let exponent = vdupq_n_u32(0x7f80_0000);
     let bits = vreinterpretq_u32_f32(x);
     let special = vceqq_u32(vandq_u32(bits, exponent), exponent);
+    // What rounds to 0 is 0 from the start: for subnormal numbers some processors take longer.
+    let magnitude = vandq_u32(bits, vdupq_n_u32(0x7fff_ffff));
+    let quarter = vdupq_n_u32(smallest_product(scale) as u32);
+    let special = vorrq_u32(special, vcltq_u32(magnitude, quarter));
     let finite = vreinterpretq_f32_u32(vbicq_u32(bits, special));
     let nearest = vcvtnq_s32_f32(vmulq_n_f32(finite, scale));
     vmaxq_s32(

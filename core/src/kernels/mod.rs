@@ -338,6 +338,15 @@ impl Backend {
     }
 }
 
+/// The bits of ¼ / `scale`: with a smaller magnitude, numbers round to 0. The scale is that of a
+/// [`Scale`](crate::fixed::Scale).
+#[allow(dead_code, reason = "portable code converts integers")]
+#[inline(always)]
+fn smallest_product(scale: f32) -> i32 {
+    // (125 − e)·2^23 for 2^e, whose bits are (127 + e)·2^23.
+    (252 << 23) - scale.to_bits() as i32
+}
+
 /// The mask itself, of which the compiler knows nothing any more. Without it the sign of a difference becomes
 /// a comparison again, and that a branch: on x86-64 where it is thought to be predictable, on RISC-V always.
 ///

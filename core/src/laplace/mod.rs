@@ -419,6 +419,8 @@ fn grid_exponent(square: u32, log2_steps: i32, epsilon: Epsilon, sensitivity: Se
 pub(crate) struct FixedPoint {
     fraction_bits: i32,
     limit: u64,
+    /// The largest exponent, as it stands in a float, of what is below the limit.
+    largest_exponent: i32,
 }
 
 impl FixedPoint {
@@ -438,6 +440,7 @@ impl FixedPoint {
             fraction_bits: -least,
             // In 0..=61.
             limit: 1 << (bound_exponent - least).clamp(0, 61),
+            largest_exponent: bound_exponent + 126,
         })
     }
 
@@ -447,25 +450,19 @@ impl FixedPoint {
     pub(crate) fn of(self, coordinate: f32) -> i64 {
         let bits = coordinate.to_bits() as i32;
         let exponent = bits >> 23 & 0xff;
-        // All ones unless the exponent is 0, and unless it is the largest.
-        let normal = opaque(-exponent >> 31);
-        let finite = opaque((exponent - 0xff) >> 31);
-        let significand = bits & 0x7f_ffff | normal & 1 << 23;
+        // 0 for subnormal numbers; 1 for what is not finite.
+        let normal = (exponent + 0xff) >> 8;
+        let not_finite = (exponent + 1) >> 8;
         // The significand counts 2^(exponent − 150), that of a subnormal number 2^−149.
-        let right = 38 + 150 - self.fraction_bits - (exponent + 1 + normal);
-        // Beyond 63 nothing is left of 62 bits.
-        let most = opaque((63 - right) >> 31);
-        let right = right & !most | 63 & most;
-        // Below 0 it is a normal number of at least 2^61, which no limit exceeds.
-        let over = opaque(right >> 31);
-        let magnitude = ((significand as u64) << 38) >> (right & !over);
-        let magnitude = magnitude | (u64::from(over as u32 & 1) << 62);
-        let over = ((self.limit.wrapping_sub(magnitude) >> 32) as i32) >> 31;
-        let over = i64::from(opaque(over)) as u64;
-        let finite = i64::from(finite) as u64;
-        let magnitude = ((magnitude ^ (magnitude ^ self.limit) & over) & finite) as i64;
+        let significand = i64::from(bits & 0x7f_ffff | normal << 23);
+        let right = 38 + 150 - self.fraction_bits - (exponent + 1 - normal);
+        // Beyond 63 nothing is left of 62 bits. Below 0 the number is beyond the limit, which is 2^61 at most.
+        let magnitude = (significand << 38) >> (right & 63);
+        let beyond = i64::from(opaque((self.largest_exponent - exponent) >> 31));
+        let magnitude = magnitude ^ (magnitude ^ self.limit as i64) & beyond;
+        let nothing = i64::from(opaque((63 - right) >> 31) | -not_finite);
         let sign = i64::from(bits >> 31);
-        (magnitude ^ sign) - sign
+        ((magnitude & !nothing) ^ sign) - sign
     }
 }
 

@@ -43,7 +43,8 @@ const LEAST: f64 = 25.0;
 
 /// −log₁₀ of a p-value: what a [`Check`] compares.
 fn surprise(p: f64) -> f64 {
-    -p.max(f64::MIN_POSITIVE).log10()
+    // Not -0.
+    0.0 - p.max(f64::MIN_POSITIVE).log10()
 }
 
 /// A check of p-values, of which the smallest counts.
@@ -56,14 +57,14 @@ pub(super) fn of_p_values(
     detail: &str,
 ) -> Check {
     // As many chances of a false alarm.
-    let least = p.iter().copied().fold(1.0, f64::min) * p.len() as f64;
+    let least = (p.iter().copied().fold(1.0, f64::min) * p.len() as f64).min(1.0);
     Check {
         mechanism: mechanism.to_owned(),
         name: name.to_owned(),
         epsilon: Some(epsilon),
         method: Method::Sampled,
         claimed: surprise(threshold()),
-        measured: surprise(least.min(1.0)),
+        measured: surprise(least),
         tried,
         passed: least >= threshold(),
         detail: format!(
@@ -268,7 +269,7 @@ pub fn sentences(
 const DESIGNS: usize = 400;
 
 /// Neighbours by design, for any pack with candidates: documents of few sentences, most of them the same one,
-/// one of which is moved; the pair with the largest exact loss of [`DESIGNS`], and one that lacks a sentence of it.
+/// one of which is moved; the pair with the largest exact loss of `DESIGNS`, and one that lacks a sentence of it.
 /// With a lexicon, sentences are texts of one word.
 ///
 /// # Errors
@@ -443,7 +444,7 @@ const UNKNOWN: [&str; 2] = ["qzxjvkqzxjvkqzxjvk", "!?"];
 
 /// Checks private words and bags of them: `draws` of each word of these pairs.
 ///
-/// - The loss between two words, and between bags of [`BAG`] of them, against ε·(distance + q) for each.
+/// - The loss between two words, and between bags of `BAG` of them, against ε·(distance + q) for each.
 /// - Frequencies of words against the exact law; of words that the vocabulary does not have, against that of the
 ///   word that stands for them.
 /// - The words of a bag are in ascending order, and drawn apart.

@@ -160,7 +160,8 @@ impl Search<'_> {
                     _ => self.any(&mut rng),
                 });
             }
-            let (found, pair, loss) = self.round(&changed, &sentences, goal);
+            let place = below(&mut rng, changed.len() as u128 + 1) as usize;
+            let (found, pair, loss) = self.round(&changed, place, &sentences, goal);
             worst = worst.join(&found);
             if loss >= best {
                 best = loss;
@@ -172,25 +173,20 @@ impl Search<'_> {
         worst
     }
 
-    /// Compares all neighbours of a round. Returns the two sentences with the largest loss for the goal, and
+    /// Compares all neighbours of a round, with the sentences at this place of the context. Returns the two sentences with the largest loss for the goal, and
     /// that.
     fn round(
         &self,
         context: &[Vec<f32>],
+        place: usize,
         sentences: &[Vec<f32>],
         (goal, goal_step): (usize, usize),
     ) -> (Worst, [usize; 2], f64) {
-        let mut rows = context.concat();
-        let without = self.see(&rows);
-        let start = rows.len();
-        let seen: Vec<Seen> = sentences
-            .iter()
-            .map(|sentence| {
-                rows.truncate(start);
-                rows.extend_from_slice(sentence);
-                self.see(&rows)
-            })
-            .collect();
+        let without = self.see(&context.concat());
+        let (before, behind) = context.split_at(place);
+        let (before, behind) = (before.concat(), behind.concat());
+        let with = |sentence: &Vec<f32>| self.see(&[&before[..], sentence, &behind].concat());
+        let seen: Vec<Seen> = sentences.iter().map(with).collect();
         let mut worst = Worst::new(self.settings.len());
         let mut pairs = Pairs::default();
         let mut best = ([0, 1], f64::NEG_INFINITY);

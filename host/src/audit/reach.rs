@@ -11,7 +11,7 @@ use undertone_core::rng::rand_core::Rng;
 
 use super::device::Device;
 use super::estimate::{alpha, lower_bound};
-use super::vectors::{distance, promise};
+use super::vectors::{distance, noise_name, promise};
 use super::{Check, Method};
 use crate::error::Result;
 use crate::mechanism::number;
@@ -73,6 +73,9 @@ const DIMENSIONS: [usize; 3] = [1, 8, 384];
 /// Attacks `draws` releases of vectors, of which the attacker knows two candidates that differ by 2⁻¹⁰: it may not
 /// be right more often than ε·D allows.
 ///
+/// In single precision. A vector of `f32`, which is what a device takes, is not given away by the sums of `f64`: its
+/// low bits lie above theirs. Noise that was added in `f64` is off the grid, which [`vectors`](super::vectors) sees.
+///
 /// # Errors
 /// Those of the device.
 pub fn check(
@@ -81,60 +84,48 @@ pub fn check(
     epsilon: Epsilon,
     draws: usize,
 ) -> Result<Vec<Check>> {
-    let mut checks = Vec::new();
     if epsilon.micro() < 100_000 {
         // Noise for vectors is not drawn.
-        return Ok(checks);
+        return Ok(Vec::new());
     }
     let mut rng = PublicRng::new(0x7e57_ab02);
-    for precision in [Precision::Single, Precision::Double] {
-        let mut total = Guesses::default();
-        let (mut allowed, mut tried) = (0.5f64, 0);
-        for dimension in DIMENSIONS {
-            let mut uniform = || (rng.next_u64() >> 40) as f32 / 2f32.powi(23) - 1.0;
-            let scale = (1.0 / number(epsilon)).min(1.0) as f32 / (dimension as f32).sqrt();
-            let x: Vec<f32> = (0..dimension).map(|_| 0.7 * scale * uniform()).collect();
-            let other: Vec<f32> = x.iter().map(|x| x + x.abs() / 1024.0 * uniform()).collect();
-            let loss = promise(noise, dimension as u32, epsilon, distance([&x, &other]));
-            allowed = allowed.max(loss.exp() / (1.0 + loss.exp()));
-            let wide = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
-            // Releases of many coordinates take longer: fewer of them.
-            let count = (draws / dimension.div_ceil(8)).max(2) / 2;
-            for [truth, other] in [[&x, &other], [&other, &x]] {
-                let vectors = device.vectors(truth, 0, noise, epsilon, count)?;
-                let (truth, other) = (wide(truth), wide(other));
-                for y in &vectors.values {
-                    total.of(precision, y, &truth, &other);
-                }
-                tried += count as u64;
+    let mut total = Guesses::default();
+    let (mut allowed, mut tried) = (0.5f64, 0);
+    for dimension in DIMENSIONS {
+        let mut uniform = || (rng.next_u64() >> 40) as f32 / 2f32.powi(23) - 1.0;
+        let scale = (1.0 / number(epsilon)).min(1.0) as f32 / (dimension as f32).sqrt();
+        let x: Vec<f32> = (0..dimension).map(|_| 0.7 * scale * uniform()).collect();
+        let other: Vec<f32> = x.iter().map(|x| x + x.abs() / 1024.0 * uniform()).collect();
+        let loss = promise(noise, dimension as u32, epsilon, distance([&x, &other]));
+        allowed = allowed.max(loss.exp() / (1.0 + loss.exp()));
+        let wide = |x: &[f32]| x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
+        // Releases of many coordinates take longer: fewer of them.
+        let count = (draws / dimension.div_ceil(8)).max(2) / 2;
+        for [truth, other] in [[&x, &other], [&other, &x]] {
+            let vectors = device.vectors(truth, 0, noise, epsilon, count)?;
+            let (truth, other) = (wide(truth), wide(other));
+            for y in &vectors.values {
+                total.of(Precision::Single, y, &truth, &other);
             }
+            tried += count as u64;
         }
-        let named = total.right + total.wrong;
-        let measured = match named {
-            0 => 0.0,
-            named => lower_bound(total.right, named, alpha()),
-        };
-        checks.push(Check {
-            mechanism: match noise {
-                Noise::Laplace => "vectors, Laplace",
-                Noise::DiscreteLaplace => "vectors, discrete Laplace",
-            }
-            .to_owned(),
-            name: format!("reachability in {}", match precision {
-                Precision::Single => "single precision",
-                Precision::Double => "double precision",
-            }),
-            epsilon: Some(epsilon),
-            method: Method::Attack,
-            claimed: allowed,
-            measured,
-            tried,
-            passed: measured <= allowed,
-            detail: format!(
-                "of {tried} releases {} were named rightly and {} wrongly: lower bound on the share of right ones",
-                total.right, total.wrong
-            ),
-        });
     }
-    Ok(checks)
+    let Guesses { right, wrong } = total;
+    let measured = match right + wrong {
+        0 => 0.0,
+        named => lower_bound(right, named, alpha()),
+    };
+    Ok(vec![Check {
+        mechanism: noise_name(noise).to_owned(),
+        name: "reachability by floats".to_owned(),
+        epsilon: Some(epsilon),
+        method: Method::Attack,
+        claimed: allowed,
+        measured,
+        tried,
+        passed: measured <= allowed,
+        detail: format!(
+            "lower bound on the share of right names: of {tried} releases {right} were named rightly and {wrong} wrongly"
+        ),
+    }])
 }

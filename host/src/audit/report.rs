@@ -152,14 +152,13 @@ impl Report {
                  search found. Sampled: a lower bound on the loss from releases of a device; it \
                  proves a broken promise, but no kept one.</p>\n";
         body += "<h2>Claimed and measured loss</h2>\n";
-        let mut bases: Vec<&str> = Vec::new();
+        let mut mechanisms: Vec<&str> = Vec::new();
         for check in self.losses() {
-            let (base, _) = base(check);
-            if !bases.contains(&base) {
-                bases.push(base);
+            if !mechanisms.contains(&check.mechanism.as_str()) {
+                mechanisms.push(&check.mechanism);
             }
         }
-        for of in bases {
+        for of in mechanisms {
             let caption = format!(
                 "{of}: what is claimed (grey, dashed) and the largest loss found, against ε; both axes logarithmic."
             );
@@ -194,12 +193,17 @@ impl Report {
         Ok(page::page("Privacy audit", &body))
     }
 
-    /// Losses of one mechanism by ε: a curve for each rule, check and method, and what is claimed for each check.
+    /// Losses of one mechanism by ε: a curve for each check and method, and what is claimed for each.
     fn plot(&self, of: &str) -> Result<String> {
-        let mut lines: Vec<(String, Style, Vec<(f64, f64, f64)>)> = Vec::new();
+        struct Line {
+            name: String,
+            style: Style,
+            points: Vec<(f64, f64, f64)>,
+        }
+        let mut lines: Vec<Line> = Vec::new();
         let (mut greys, mut colours) = (GREYS.iter().cycle(), COLOURS.iter().cycle());
         let mut add = |name: String, claim: bool, x: f64, y: f64| {
-            let at = lines.iter().position(|(known, ..)| *known == name);
+            let at = lines.iter().position(|line| line.name == name);
             let at = at.unwrap_or_else(|| {
                 let colour = if claim { greys.next() } else { colours.next() };
                 let style = Style {
@@ -207,48 +211,52 @@ impl Report {
                     width: 2,
                     dashed: claim,
                 };
-                lines.push((name, style, Vec::new()));
+                let points = Vec::new();
+                lines.push(Line {
+                    name,
+                    style,
+                    points,
+                });
                 lines.len() - 1
             });
-            let points = &mut lines[at].2;
-            if points.iter().all(|(known, ..)| *known != x) {
-                points.push((x, y, 0.0));
-            }
+            lines[at].points.push((x, y, 0.0));
         };
-        for check in self.losses() {
-            let (Some(epsilon), (base, rule)) = (check.epsilon, base(check)) else {
+        let checks: Vec<&Check> = self
+            .losses()
+            .filter(|check| check.mechanism == of)
+            .collect();
+        for (index, check) in checks.iter().enumerate() {
+            let Some(epsilon) = check.epsilon.map(number) else {
                 continue;
             };
-            if base != of {
-                continue;
+            let what = check.name.trim_start_matches("loss ");
+            // What two checks claim alike is drawn once.
+            let claims = |before: &&Check| (before.epsilon, before.claimed);
+            if checks[..index]
+                .iter()
+                .all(|before| claims(before) != claims(check))
+            {
+                add(format!("claimed {what}"), true, epsilon, check.claimed);
             }
-            let what = check.name.trim_start_matches("loss of ");
-            add(
-                format!("claimed, {what}"),
-                true,
-                number(epsilon),
-                check.claimed,
-            );
             // On a logarithmic axis there is no 0, which a bound may be.
             if check.measured > 0.0 && check.measured.is_finite() {
-                let name = [rule, &check.method.to_string(), what].join(" ");
                 add(
-                    name.trim().to_owned(),
+                    format!("{} {what}", check.method),
                     false,
-                    number(epsilon),
+                    epsilon,
                     check.measured,
                 );
             }
         }
-        for (.., points) in &mut lines {
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for line in &mut lines {
+            line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
         let all: Vec<Curve<'_>> = lines
             .iter()
-            .map(|(name, style, points)| Curve {
-                name,
-                style: *style,
-                points: points.clone(),
+            .map(|line| Curve {
+                name: &line.name,
+                style: line.style,
+                points: line.points.clone(),
             })
             .collect();
         curves(&all, "ε", Scale::Logarithmic)
@@ -265,8 +273,9 @@ fn base(check: &Check) -> (&str, &str) {
 
 /// A number for people.
 pub(super) fn value(x: f64) -> String {
-    if x == 0.0 || (x.fract() == 0.0 && x.abs() < 1e6) {
-        return format!("{x}");
+    if x.fract() == 0.0 && x.abs() < 1e6 {
+        // Without the sign of -0.
+        return format!("{}", x + 0.0);
     }
     match x.abs() {
         1e-3..1e4 => format!("{x:.6}"),

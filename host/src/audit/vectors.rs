@@ -170,7 +170,7 @@ fn independence(releases: &[Vec<i64>]) -> Vec<f64> {
         .collect()
 }
 
-fn noise_name(noise: Noise) -> &'static str {
+pub(super) fn noise_name(noise: Noise) -> &'static str {
     match noise {
         Noise::Laplace => "vectors, Laplace",
         Noise::DiscreteLaplace => "vectors, discrete Laplace",

@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, num_args = 1.., value_name = "MECHANISM")]
     mechanism: Vec<MechanismArg>,
     /// Privacy parameters, 0.000001 to 1000.
-    #[arg(long, num_args = 1.., default_values = ["0.5", "1", "3", "10"], allow_hyphen_values = true)]
+    #[arg(long, num_args = 1.., default_values = ["0.5", "1", "3", "10"])]
     epsilon: Vec<Epsilon>,
     /// How candidates are drawn [default: both].
     #[arg(long, value_enum, num_args = 1..)]
@@ -33,8 +33,8 @@ pub(super) struct Arguments {
     /// Neighbours whose exact laws are compared, at least; pairs of words a tenth of it.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     neighbours: u64,
-    /// Releases that a device is asked for, for each estimate.
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    /// Releases that a device is asked for, for each document; fewer of what takes longer.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
     releases: u64,
     /// The program that releases through the C library, which ffi/install.sh builds [default: undertone-device
     /// beside this program or on the PATH, if there is one].

@@ -149,8 +149,17 @@ impl OnnxEncoder {
 
     /// The token numbers that the model sees for `sentence`, after cutting.
     ///
+    /// # Leaks
+    /// They are the sentence itself. Whether there is an error depends on it, too.
+    ///
+    /// # Shapes
+    /// `sentence`: any string.
+    ///
     /// # Errors
     /// [`Error::Encode`] if the tokenizer fails, for example on a word for which it has no token.
+    ///
+    /// # Cost
+    /// Linear in the sentence, as a rule of tokenizers.
     pub fn token_ids(&self, sentence: &str) -> Result<Vec<u32>> {
         Ok(self.tokens(sentence)?.ids)
     }

@@ -1,6 +1,6 @@
 //! Candidates that stand for classes: the labels of a corpus, or clusters of its documents.
 //!
-//! The corpus is gone through four times (five for clusters) and never in memory: of a document stay 8
+//! The corpus is gone through three times (four for clusters) and never in memory: of a document stay 8
 //! bytes. k-means sees a sample if there are very many.
 
 use std::collections::BTreeMap;
