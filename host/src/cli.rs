@@ -7,6 +7,7 @@ macro_rules! note {
     };
 }
 
+mod audit;
 #[cfg(feature = "train")]
 mod eval;
 mod project;
@@ -15,6 +16,7 @@ mod words;
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -171,6 +173,11 @@ enum Command {
         #[command(subcommand)]
         experiment: eval::Experiment,
     },
+    /// Check what the mechanisms of a pack promise: exact laws, the worst neighbours that a search finds, and
+    /// releases of a device.
+    ///
+    /// Exit status: 0 if every check passed, 3 if one failed, 1 or 2 if the audit could not be made.
+    Audit(audit::Arguments),
     /// Show what a pack contains.
     Inspect {
         /// The pack.
@@ -374,8 +381,10 @@ impl EncoderArgs {
 }
 
 /// Parses the arguments and does the work.
-pub(crate) fn run() -> Result<()> {
-    match Cli::parse().command {
+pub(crate) fn run() -> Result<ExitCode> {
+    let done = match Cli::parse().command {
+        // It has a status of its own.
+        Command::Audit(arguments) => return audit::run(&arguments),
         Command::Demo { text, seed, save } => run_demo(text.as_deref(), seed, save.as_deref()),
         Command::Distil {
             encoder,
@@ -460,7 +469,8 @@ pub(crate) fn run() -> Result<()> {
         #[cfg(feature = "train")]
         Command::Eval { experiment } => eval::run(experiment),
         Command::Inspect { pack } => inspect(&pack),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 fn count_words(corpora: &[PathBuf]) -> Result<WordCounts> {
@@ -807,10 +817,12 @@ fn decode(candidates: &Path, input: &Path, out: &Path) -> Result<()> {
             line,
             problem,
         };
-        let ReleaseLine { id, release } = serde_json::from_str(text)
-            .map_err(|error| fail(format!("not a release in JSON: {error}")))?;
-        let bytes = hex::decode(release)
-            .map_err(|error| fail(format!("the release is not hexadecimal: {error}")))?;
+        let ReleaseLine { id, release } = serde_json::from_str(text).map_err(|error| {
+            // The message may quote the line, and the file may be the wrong one.
+            fail(format!("not a release in JSON (column {})", error.column()))
+        })?;
+        let bytes =
+            hex::decode(release).map_err(|_| fail("the release is not hexadecimal".to_owned()))?;
         let release = Release::from_bytes(&bytes).map_err(|error| fail(error.to_string()))?;
         let (candidate, embedding) = candidates
             .decode(&release)

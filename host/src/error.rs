@@ -109,6 +109,15 @@ pub enum Error {
         problem: &'static str,
     },
 
+    /// The program that an audit asks for releases died, hung or made no sense.
+    #[error("the device `{}`: {problem}", path.display())]
+    Device {
+        /// The program.
+        path: PathBuf,
+        /// What happened.
+        problem: String,
+    },
+
     /// A file of a sentence encoder is absent.
     #[error(
         "no sentence encoder at `{}`: the file `{}` does not exist; give a folder with model.onnx \
@@ -449,6 +458,13 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
+        problem: String,
+    },
+
+    /// Nothing to audit, or something without which it cannot be done.
+    #[error("cannot audit: {problem}")]
+    Audit {
+        /// What is missing, and what to do.
         problem: String,
     },
 

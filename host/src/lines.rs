@@ -10,6 +10,7 @@ pub(crate) struct Lines<R> {
     reader: R,
     limit: usize,
     number: u64,
+    position: u64,
     buffer: Vec<u8>,
 }
 
@@ -19,6 +20,7 @@ impl<R: BufRead> Lines<R> {
             reader,
             limit,
             number: 0,
+            position: 0,
             buffer: Vec::new(),
         }
     }
@@ -26,6 +28,11 @@ impl<R: BufRead> Lines<R> {
     /// The number of the line that was read last, from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Where the line that was read last stops in the file, if it has its end.
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.buffer.ends_with(b"\n").then_some(self.position)
     }
 
     /// The next line without its end, `\n` or `\r\n`, and without a byte order mark at the start of the file.
@@ -38,6 +45,7 @@ impl<R: BufRead> Lines<R> {
             .take(self.limit as u64 + 6)
             .read_until(b'\n', &mut self.buffer)
             .map_err(LineProblem::Unreadable)?;
+        self.position += read as u64;
         if read == 0 {
             return Ok(None);
         }

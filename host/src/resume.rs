@@ -342,7 +342,7 @@ impl PartialLines {
         let of_other_run = remove_others(target, &name, &beside)?;
         let mut file = open_locked(&beside)?;
         let keep = || -> io::Result<usize> {
-            let (kept, end) = whole_lines(&file, is_whole)?;
+            let (kept, end) = whole_lines(&file, is_whole);
             file.set_len(end)?;
             file.seek(SeekFrom::Start(end))?;
             Ok(kept)
@@ -430,21 +430,20 @@ impl Drop for PartialLines {
 }
 
 /// The number of whole lines at the start of a file, and where they end.
-fn whole_lines(file: &File, is_whole: impl Fn(&str) -> bool) -> io::Result<(usize, u64)> {
-    let length = file.metadata()?.len();
+fn whole_lines(file: &File, is_whole: impl Fn(&str) -> bool) -> (usize, u64) {
     let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);
     let (mut kept, mut end) = (0, 0);
     // A line that cannot be read is none of ours.
     while let Ok(Some(line)) = lines.next_line() {
-        let next = end + line.len() as u64 + 1;
+        let whole = is_whole(line);
         // One without its end was cut off while it was written.
-        if next > length || !is_whole(line) {
-            break;
+        match lines.end() {
+            Some(next) if whole => end = next,
+            _ => break,
         }
-        end = next;
         kept += 1;
     }
-    Ok((kept, end))
+    (kept, end)
 }
 
 /// Removes the lines of other runs for the same target, and says whether there were any.

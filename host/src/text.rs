@@ -20,12 +20,21 @@ const LINE_LIMIT: usize = 1 << 16;
 /// vectors that mean nothing. Any string is accepted, and the splitting looks at nothing but `text`.
 ///
 /// The rules are those of the crate `sentencex` for English: abbreviations, initials, decimal
-/// numbers and quotations do not end a sentence, an empty line always does.
+/// numbers and quotations do not end a sentence, an empty line always does. (What is typed on a device is
+/// split by [`undertone_core::sentences`], which has other rules.)
+///
+/// # Leaks
+/// Neighbours are lists of sentences: a character that merges or splits sentences changes several. Time
+/// depends on the text.
+///
+/// # Shapes
+/// `text`: any.
 ///
 /// # Cost
 /// Time linear in the length of `text`, but quadratic in the number of list lines (`1. `, `a) `) that
 /// no empty line parts: 40 000 of them take seconds.
 ///
+/// # Examples
 /// ```
 /// let text = "Dr. Smith paid 3.5 dollars. Then he left.";
 /// assert_eq!(
@@ -80,6 +89,16 @@ impl WordFilter {
 
     /// The words of `text` that count, in order, lower-cased.
     ///
+    /// # Leaks
+    /// Which words count is decided word by word, so one changed word changes one. Time depends on the text.
+    ///
+    /// # Shapes
+    /// `text`: any.
+    ///
+    /// # Cost
+    /// Linear in the text.
+    ///
+    /// # Examples
     /// ```
     /// let filter = undertone::text::WordFilter::default();
     /// let words: Vec<_> = filter.words("The soup wasn't salted.").collect();
@@ -135,9 +154,20 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
 ///
 /// Rules of thumb, those of scikit-learn's 20 newsgroups data with `remove=('headers', 'footers',
 /// 'quotes')` but for the delimiter and for messages without an empty line. A text that is no message
-/// loses its first and last paragraph to them. What quotes less openly stays, so this is no protection
-/// of the people who are quoted.
+/// loses its first and last paragraph to them.
 ///
+/// # Leaks
+/// What quotes less openly stays, so this is no protection of the people who are quoted. A changed line can
+/// make others count or not, so of a message that is private the sentences of what is left are protected, not
+/// its lines.
+///
+/// # Shapes
+/// `message`: any text.
+///
+/// # Cost
+/// Linear in the message.
+///
+/// # Examples
 /// ```
 /// let message = "From: a@b.c\nSubject: Re: soup\n\nAnn writes:\n> Salt?\nYes.\nMuch.\n\n-- \nBob\n";
 /// assert_eq!(undertone::text::message_body(message), "Yes.\nMuch.");
