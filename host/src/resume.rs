@@ -5,11 +5,13 @@
 //! and are gone once the output is there. One process at a time has them. Embeddings of private text are
 //! never written.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use undertone_core::lexicon::Word;
 
 use crate::corpus::LINE_LIMIT;
 use crate::encoder::{Encoder, encode_into};
@@ -264,6 +266,17 @@ impl Run {
         self.0.update((option.len() as u64).to_le_bytes());
         self.0.update(option);
         self
+    }
+
+    /// With this public list of words.
+    #[must_use]
+    pub fn with_words(self, list: &HashSet<Word>) -> Self {
+        let mut words: Vec<&Word> = list.iter().collect();
+        words.sort_unstable();
+        let run = self.with(words.len().to_le_bytes());
+        words
+            .into_iter()
+            .fold(run, |run, word| run.with(word.as_str()))
     }
 
     /// With this file as it is now, whatever is in it.

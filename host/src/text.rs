@@ -9,7 +9,6 @@ use undertone_core::lexicon::{Word, words};
 
 use crate::error::{Error, Result};
 use crate::lines::Lines;
-use crate::resume::Run;
 
 /// The longest line of a list of words, in bytes.
 const LINE_LIMIT: usize = 1 << 16;
@@ -70,23 +69,6 @@ impl Default for WordFilter {
 }
 
 impl WordFilter {
-    /// Adds the lists to what makes a run.
-    pub fn name(&self, run: Run) -> Run {
-        let add = |mut run: Run, list: &HashSet<Word>| {
-            let mut words: Vec<&Word> = list.iter().collect();
-            words.sort_unstable();
-            run = run.with(words.len().to_le_bytes());
-            words
-                .into_iter()
-                .fold(run, |run, word| run.with(word.as_str()))
-        };
-        let run = add(run, &self.stop);
-        match &self.keep {
-            None => run.with("all"),
-            Some(list) => add(run.with("keep"), list),
-        }
-    }
-
     /// The words of `text` that count, in order, lower-cased.
     ///
     /// # Leaks

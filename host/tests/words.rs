@@ -263,8 +263,6 @@ fn interrupted_releases_of_words_go_on() {
         let other: Vec<&str> = other.into_iter().filter(|part| !part.is_empty()).collect();
         assert!(!resumes(&other), "{other:?}");
     }
-    let left = fs::read_to_string(folder.join("r.jsonl")).unwrap();
-    assert_eq!(left.lines().count(), 2);
 }
 
 #[test]

@@ -271,14 +271,18 @@ impl ObfuscateArgs {
             path: self.pack.clone(),
         })?;
         let filter = self.filter(&vocabulary)?;
-        let run = filter.name(
-            self.input
-                .run_of("obfuscate")?
-                .with(pack.digest())
-                .with(self.epsilon.micro().to_le_bytes())
-                .with(format!("{mechanism:?}"))
-                .with(self.words.to_le_bytes()),
-        );
+        let run = self
+            .input
+            .run_of("obfuscate")?
+            .with(pack.digest())
+            .with(self.epsilon.micro().to_le_bytes())
+            .with(format!("{mechanism:?}"))
+            .with(self.words.to_le_bytes())
+            .with_words(&filter.stop);
+        let run = match &filter.keep {
+            None => run,
+            Some(list) => run.with("keep").with_words(list),
+        };
         let is_whole = |line: &str| serde_json::from_str::<BagLine>(line).is_ok();
         let (mut lines, total) = resume(&self.out, &self.input, &run, is_whole)?;
         let progress = Progress::new("releasing texts", total as u64);
