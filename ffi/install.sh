@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs undertone for C, C++ and Java: libraries, headers, a package for CMake and one for pkg-config.
+# Installs undertone for C, C++ and Java: libraries, headers, a package for CMake and one for pkg-config, and
+# undertone-device, which `undertone audit` asks for releases.
 #
 #     ffi/install.sh PREFIX
 #
@@ -19,12 +20,16 @@ prefix=$(cd "$1" && pwd)
 stage=$prefix/.undertone.partial
 rm -rf "$stage"
 trap 'rm -rf "$stage"' EXIT
-mkdir -p "$stage/include" "$stage/lib/pkgconfig" "$stage/lib/cmake/undertone"
+mkdir -p "$stage/bin" "$stage/include" "$stage/lib/pkgconfig" "$stage/lib/cmake/undertone"
 
 "$here/build-lib.sh" "$stage/lib" static >/dev/null
 "$here/build-lib.sh" "$stage/lib" shared --features jni >/dev/null
 
 cp "$here"/../include/* "$stage/include"
+# With the static library inside: it runs wherever it is moved.
+"${CC:-cc}" -std=c99 -O2 -I "$stage/include" "$here/audit/device.c" "$stage/lib/libundertone.a" \
+    -o "$stage/bin/undertone-device"
+
 version=$(sed -n 's/^#define UNDERTONE_VERSION "\(.*\)"$/\1/p' "$here/../include/undertone.h")
 sed "s/@VERSION@/$version/" "$here/packaging/undertone.pc.in" >"$stage/lib/pkgconfig/undertone.pc"
 cp "$here/packaging/undertone-config.cmake" "$stage/lib/cmake/undertone"

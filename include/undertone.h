@@ -744,6 +744,8 @@ uint32_t undertone_pack_words(const undertone_pack *pack);
  * `undertone_pack_dimension` are enough. `out_written`: the floats written; with
  * `UNDERTONE_BUFFER_TOO_SMALL` those needed.
  *
+ * No status depends on the sentence, but the time the call takes does.
+ *
  * Statuses: `UNDERTONE_NO_LEXICON`, `UNDERTONE_BUFFER_TOO_SMALL`.
  *
  * Threads: any.
@@ -1157,10 +1159,14 @@ int32_t undertone_document_reset(undertone_document *document);
 /**
  * Draws the release of a document and forgets all its sentences.
  *
- * The release is epsilon-differentially private for one sentence exchanged, epsilon/2 for one
- * sentence more or less, for any pack. Releases of the same sentences add up. The pack, epsilon
- * and the rule must be chosen without looking at the document. A document without sentences
- * releases a uniformly random candidate.
+ * Guarantee: for any pack the release is epsilon-differentially private for one sentence exchanged,
+ * epsilon/2 for one sentence more or less (epsilon if a document is cut at its limit). There is no
+ * delta. Releases of the same sentences add up.
+ *
+ * Leaks: that there is a release, when, under which pack, rule and epsilon, which must be chosen without
+ * looking at the document. The work is the same whatever the sentences, but a program that watches the
+ * processor's cache line by line is not reckoned with. A document without sentences releases a
+ * uniformly random candidate.
  *
  * `grant`: what may be spent, of a ledger or from `undertone_grant_unrecorded`. `rule`:
  * `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
@@ -1197,7 +1203,9 @@ int32_t undertone_document_release(undertone_document *document,
  *
  * `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
  * before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around
- * it left out; a length of 0 if there is none.
+ * it left out; a length of 0 if there is none. Both are as private as the text.
+ *
+ * No status depends on the text, but the time the call takes does.
  *
  * Threads: any.
  *
@@ -1214,6 +1222,8 @@ int32_t undertone_sentence_next(const char *text,
 /**
  * Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but there is none
  * as long as something typed behind it could change it.
+ *
+ * No status depends on the text, but the time the call takes does.
  *
  * Threads: any.
  *
@@ -1347,9 +1357,13 @@ size_t undertone_vector_release_bytes(const undertone_vector *vector);
 /**
  * Draws the release of one private vector.
  *
- * The promise is metric: two vectors at distance D are told apart by a factor of e^(epsilon*D) at most, but
+ * Guarantee: it is metric. Two vectors at distance D are told apart by a factor of e^(epsilon*D) at most, but
  * for a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. For vectors
  * far apart that may limit nothing. Releases of the same vector add up.
+ *
+ * Leaks: that there is a release, when, and the parameters of the mechanism, which must be chosen without
+ * looking at the vector. On processors that emulate double precision the time of the call depends on the
+ * noise of `UNDERTONE_NOISE_LAPLACE`: hide it there.
  *
  * `grant`: of the epsilon that the mechanism was made for. `embedding`: `len` floats, any; what is not finite
  * counts as 0. `entropy`: called once, with `context`, for
@@ -1358,9 +1372,7 @@ size_t undertone_vector_release_bytes(const undertone_vector *vector);
  * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
  *
  * Unless the status is `UNDERTONE_OK`, nothing was drawn. The grant is spent once the entropy function is
- * called, whatever it returns. No status depends on a coordinate. On processors
- * that emulate double precision the time of the call depends on the noise of `UNDERTONE_NOISE_LAPLACE`:
- * hide it there.
+ * called, whatever it returns. No status depends on a coordinate.
  *
  * Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_OF_ANOTHER_EPSILON`,
  * `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`.
@@ -1597,6 +1609,8 @@ int32_t undertone_bag_push(undertone_bag *bag,
  * `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. Bytes that are not
  * UTF-8 separate words; words of more than 48 bytes are left out. Otherwise like `undertone_bag_push`.
  *
+ * No status depends on the text, but the time the call takes does.
+ *
  * Threads: no other call may use the bag at the same time.
  *
  * What the caller ensures:
@@ -1629,12 +1643,15 @@ size_t undertone_bag_release_bytes(uint32_t size);
 /**
  * Draws `size` words of a bag by frequency, exchanges each for a word of the vocabulary, and forgets all words.
  *
- * The promise is metric. For bags b and b' of `size` words as drawn, no release is more than
+ * Guarantee: it is metric. For bags b and b' of `size` words as drawn, no release is more than
  * e^(epsilon*size*(WMD(b, b') + q)) times likelier from one than from the other, with the word mover's distance
  * WMD of their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
  * `UNDERTONE_WORDS_LAPLACE_NEAREST` the loss is that of `undertone_vector_release` for each word. For words far
- * apart that may limit nothing. Releases of the same text add up. The pack, `size`, epsilon and the mechanism
- * must be chosen without looking at the text. A bag without words counts as the fallback word.
+ * apart that may limit nothing. Releases of the same text add up.
+ *
+ * Leaks: that there is a release, when, under which pack, and `size`, epsilon and the mechanism, all of which
+ * must be chosen without looking at the text. The work is the same whatever the words, but for the addresses
+ * that are read. A bag without words counts as the fallback word.
  *
  * `grant`: the epsilon of each word, per unit of distance. `size`: 1 to `UNDERTONE_MAX_BAG_SIZE`.
  * `mechanism`: one of the `UNDERTONE_WORDS_` numbers. `entropy`: called once, with `context`, for 32 bytes,

@@ -41,7 +41,19 @@ use crate::sentences::sentences;
 /// There is no δ. j changed sentences: j·ε. Several releases of the same sentences add up: each takes a
 /// [`Grant`], which a [`ledger`](crate::ledger) gives as long as its budget lasts.
 ///
-/// # Assumptions
+/// # Leaks
+/// - That there is a release, when, under which pack and with which ε.
+/// - The guarantee protects the content of a sentence, not a fact that many sentences repeat.
+/// - [`release`](Document::release) does the same work whatever the sentences and their number (with
+///   none at all it sets up its table first), up to which quarter of the candidates its second pass visits:
+///   the one with the candidate that the release names.
+///   [`push`](Document::push) does too, whatever the coordinates; how often it is called is
+///   for the app to hide. `push_sentence` takes time that depends on the text.
+/// - Buffers and keys are wiped. What compilers copy to the stack besides (registers that do not suffice,
+///   arguments by value) is wiped by the C interface behind each of its calls, and stays for a while where this
+///   crate is called from Rust.
+///
+/// Assumed of the caller:
 /// - Each sentence is encoded **alone**: no context window over other sentences, no batch whose
 ///   members influence each other (dynamically quantised models do that), no budget of tokens per
 ///   document. Then one sentence changes one embedding.
@@ -52,16 +64,6 @@ use crate::sentences::sentences;
 /// - Filters look at one sentence at a time.
 /// - The entropy source is what it promises to be, and the memory of the process is not read by
 ///   others.
-///
-/// # Leaks
-/// - That there is a release, when, under which pack and with which ε.
-/// - The guarantee protects the content of a sentence, not a fact that many sentences repeat.
-/// - [`release`](Document::release) does the same work whatever the sentences and their number (with
-///   none at all it sets up its table first), up to which quarter of the candidates its second pass visits:
-///   the one with the candidate that the release names.
-///   [`push`](Document::push) does too but for the rounding of single coordinates, where the
-///   processor or its soft-float library may take longer for some values; how often it is called is
-///   for the app to hide. `push_sentence` takes time that depends on the text.
 ///
 /// # Source
 /// Depth: Meehan, Mrini and Chaudhuri 2022 ("DeepCandidate"), with permute-and-flip instead of the
@@ -278,6 +280,10 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// # Errors
     /// [`DocumentError::NoLexicon`] if the pack has none, [`DocumentError::Full`] as for
     /// [`push`](Document::push).
+    ///
+    /// # Cost
+    /// That of [`Lexicon::sentence_vector`](crate::lexicon::Lexicon::sentence_vector) and
+    /// [`push`](Document::push).
     pub fn push_sentence(&mut self, sentence: &str) -> Result<(), DocumentError> {
         self.push_sentence_lossy(sentence.as_bytes())
     }
@@ -285,8 +291,14 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// [`push_sentence`](Document::push_sentence) for bytes that may not be UTF-8: what is not
     /// separates words. An error would depend on the text.
     ///
+    /// # Shapes
+    /// `sentence`: any bytes, taken as one sentence.
+    ///
     /// # Errors
     /// Those of [`push_sentence`](Document::push_sentence).
+    ///
+    /// # Cost
+    /// That of [`push_sentence`](Document::push_sentence).
     pub fn push_sentence_lossy(&mut self, sentence: &[u8]) -> Result<(), DocumentError> {
         let lexicon = self.lexicon.ok_or(DocumentError::NoLexicon)?;
         let mut buffer = [0f32; MAX_LEXICON_DIMENSION as usize];
@@ -312,6 +324,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ///
     /// # Errors
     /// [`DocumentError::NoLexicon`] if the pack has none. No error depends on the text.
+    ///
+    /// # Cost
+    /// Linear in the text, and [`push_sentence`](Document::push_sentence) for each sentence.
     pub fn push_text(&mut self, text: &[u8]) -> Result<usize, DocumentError> {
         let before = self.sentences();
         if self.lexicon.is_none() {

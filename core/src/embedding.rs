@@ -12,6 +12,7 @@ use zerocopy::little_endian::I16;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
+use crate::kernels::opaque;
 use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
 use crate::ledger::Grant;
 use crate::pack::format::{MAX_ROWS, MAX_WIDTH, PROJECTION_TAG, ProjectionHead};
@@ -109,25 +110,42 @@ impl<'a> Projection<'a> {
         Sensitivity::from_units(units.max(Sensitivity::MIN.units()))
     }
 
-    /// Φx rounded down, in the units of x: exactly ⌊row·x·2^exponent⌋, clamped to ±`limit`.
-    fn coordinate(&self, row: &[I16], x: impl Iterator<Item = i64>, limit: i64) -> i64 {
+    /// Φx rounded down, in the units of x, for [`TOGETHER`] rows: exactly ⌊row·x·2^exponent⌋, clamped to ±`limit`.
+    /// Rows that are not there give 0.
+    fn coordinates(
+        &self,
+        rows: [&[I16]; TOGETHER],
+        x: impl Iterator<Item = i64>,
+        limit: i64,
+    ) -> [i64; TOGETHER] {
         // With x = 2^32·high + low, |high| ≤ 2^29 and 0 ≤ low < 2^32, sums of 2^10 products with 16-bit
         // integers stay below 2^54 and 2^57.
-        let (high, low) = row
-            .iter()
-            .zip(x)
-            .fold((0i64, 0i64), |(high, low), (weight, x)| {
-                let weight = i64::from(weight.get());
-                (
-                    high.wrapping_add(weight.wrapping_mul(x >> 32)),
-                    low.wrapping_add(weight.wrapping_mul(x & 0xffff_ffff)),
-                )
-            });
-        let sum = (i128::from(high) << 32) + i128::from(low);
-        let shifted = sum >> self.exponent.clamp(-24, 0).unsigned_abs();
-        // Not `clamp`, which could panic for a negative limit.
-        shifted.max((-limit).into()).min(limit.into()) as i64
+        let mut sums = [(0i64, 0i64); TOGETHER];
+        let mut weights = rows.map(<[I16]>::iter);
+        for x in x {
+            for ((high, low), weight) in sums.iter_mut().zip(&mut weights) {
+                let weight = weight.next().map_or(0, |weight| i64::from(weight.get()));
+                *high = high.wrapping_add(weight.wrapping_mul(x >> 32));
+                *low = low.wrapping_add(weight.wrapping_mul(x & 0xffff_ffff));
+            }
+        }
+        sums.map(|(high, low)| {
+            let sum = (i128::from(high) << 32) + i128::from(low);
+            let shifted = sum >> self.exponent.clamp(-24, 0).unsigned_abs();
+            // At most 2^86, so the high half tells. Not `clamp`, which could become a branch.
+            let shifted = at_most(shifted, limit.into());
+            (-at_most(-shifted, limit.into())) as i64
+        })
     }
+}
+
+/// Rows of a projection that are multiplied with a coordinate at a time: converting it takes longer than a product.
+const TOGETHER: usize = 4;
+
+/// The smaller one, for numbers within ±2^126, without a comparison that could become a branch.
+fn at_most(x: i128, most: i128) -> i128 {
+    let above = opaque(((most - x) >> 96) as i32 >> 31);
+    x ^ (x ^ most) & i128::from(above)
 }
 
 /// The mechanism that releases a private embedding, with its public parameters.
@@ -146,12 +164,12 @@ impl<'a> Projection<'a> {
 /// x is the embedding with coordinates clamped to ±2^`bound_exponent`, those that are not finite 0. Clamping
 /// shortens distances, so the promise holds for the embeddings as they are.
 ///
-/// # Assumptions
-/// - The projection, the bound, ε and the noise are chosen without looking at private embeddings.
-/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
-///
 /// # Leaks
 /// That there is a release, when, and its public parameters. Time as in [`laplace`](crate::laplace).
+///
+/// Assumed of the caller:
+/// - The projection, the bound, ε and the noise are chosen without looking at private embeddings.
+/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
 ///
 /// # Source
 /// Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021 (PRIVEMB). Deviations: a grid
@@ -291,6 +309,9 @@ impl<'a> Embedding<'a> {
     ///
     /// # Errors
     /// [`EmbeddingError::Length`] for another length of the embedding; [`EmbeddingError::Laplace`] of `out`.
+    ///
+    /// # Cost
+    /// That of [`release`](Embedding::release) but for the entropy.
     pub fn draw<R: Rng + ?Sized>(
         &self,
         embedding: &[f32],
@@ -321,15 +342,23 @@ impl<'a> Embedding<'a> {
         } = projected;
         let bits = bound_exponent + self.laplace.fraction_bits() as i32;
         let limit = 1i64 << bits.clamp(0, 61);
-        // Converted again for each row: all of them would take 8 KiB of stack.
+        // Converted again for each few rows: all of them would take 8 KiB of stack.
         let mut rows = projection.rows();
+        let mut ready = [0; TOGETHER];
+        let mut at = TOGETHER;
         // Hides how many there are, which would be computed by a division where it is used.
         let coordinates = core::iter::from_fn(|| {
-            let row = rows.next()?;
-            Some(projection.coordinate(row, fixed(), limit))
+            if at >= TOGETHER {
+                let four = core::array::from_fn(|_| rows.next().unwrap_or_default());
+                ready = projection.coordinates(four, fixed(), limit);
+                at = 0;
+            }
+            at += 1;
+            ready.get(at - 1).copied()
         });
         self.laplace
             .add_noise(coordinates, bound_exponent, rng, out);
+        ready.zeroize();
         Ok(())
     }
 
@@ -454,6 +483,10 @@ impl core::error::Error for EmbeddingError {}
 /// costs ε/d + ε·2·2^−F/Δ + κ, where 2^−F = 2⁻⁴⁰·h ≤ 2⁻⁴⁶·√2·Δ/ε makes the second less than 2⁻⁴⁴. For one coordinate
 /// κ is below 2⁻³¹, so the two are below 2⁻²³ together. ∎
 ///
+/// # Leaks
+/// The number of sentences k, the box and ε, which are assumed to be chosen without looking at the document. Time
+/// as in [`laplace`](crate::laplace).
+///
 /// # Source
 /// Deviation: the noise of [`laplace`](crate::laplace) in one dimension, for a sensitivity of d·w/k, so that
 /// ε/d is never rounded.
@@ -466,13 +499,18 @@ pub struct Truncation<'a> {
 }
 
 impl<'a> Truncation<'a> {
-    /// For documents of `sentences` sentences and a public box: finite `lower` and `upper` ends of each
-    /// coordinate.
+    /// For documents of `sentences` sentences and a public box.
+    ///
+    /// # Shapes
+    /// `lower`, `upper`: `[dimension]` f32, the finite ends of the box in each coordinate.
     ///
     /// # Errors
     /// [`EmbeddingError::Length`] if the ends are not equally many; [`EmbeddingError::Box`] if an end is not
     /// finite or above the other, the box too far from 0 for its noise (2²¹ steps of the grid), or d·w/k
     /// above 2¹²; [`EmbeddingError::Laplace`] for ε below 0.1.
+    ///
+    /// # Cost
+    /// Linear in the coordinates.
     pub fn new(
         lower: &'a [f32],
         upper: &'a [f32],
@@ -506,6 +544,9 @@ impl<'a> Truncation<'a> {
     ///
     /// # Errors
     /// [`EmbeddingError::Length`] for other lengths.
+    ///
+    /// # Cost
+    /// One pass over the rows; for each coordinate that of [`Laplace::perturb`] with one.
     pub fn draw<R: Rng + ?Sized>(
         &self,
         rows: &[f32],
@@ -706,10 +747,9 @@ mod tests {
                 let projection = projection(&rows, 1024, exponent);
                 let limit = 1 << 61;
                 let expected = (exact >> -exponent).clamp(-i128::from(limit), limit.into());
-                assert_eq!(
-                    i128::from(projection.coordinate(&rows, x.iter().copied(), limit)),
-                    expected
-                );
+                let found =
+                    projection.coordinates([&rows, &[], &rows, &[]], x.iter().copied(), limit);
+                assert_eq!(found.map(i128::from), [expected, 0, expected, 0]);
             }
         }
     }

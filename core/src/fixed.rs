@@ -2,7 +2,7 @@
 //!
 //! Everything after this conversion is integer arithmetic, so all targets agree to the bit.
 
-use crate::kernels::Backend;
+use crate::kernels::{Backend, opaque};
 
 /// The largest magnitude of a fixed-point coordinate.
 pub(crate) const LIMIT: i16 = i16::MAX;
@@ -40,20 +40,39 @@ impl Scale {
 
 /// The nearest integer to `coordinate · scale`, ties to even, clamped to ±[`LIMIT`]; 0 when the coordinate
 /// is not finite. Total: an error here would depend on a private value. The scale is that of a [`Scale`].
-#[expect(
-    clippy::float_arithmetic,
-    reason = "a product with a power of two, the same bits everywhere"
-)]
+///
+/// Straight from the bits: rounding and comparing floats takes a call, and longer for some values, where the
+/// processor has no instruction for it.
 #[inline(always)]
 pub(crate) fn to_fixed(coordinate: f32, scale: f32) -> i16 {
-    // Subnormals round to 0 whether or not the target flushes them: the scale is at most 2^24.
-    let finite = if coordinate.is_finite() {
-        coordinate
-    } else {
-        0.0
-    };
-    // `as` saturates; the product may still be infinite.
-    (libm::rintf(finite * scale) as i16).max(-LIMIT)
+    let bits = coordinate.to_bits() as i32;
+    let exponent = bits >> 23 & 0xff;
+    // Counts 2^−right of the result. For subnormals that is wrong, but they are below 2^-100 either way.
+    let significand = bits & 0x7f_ffff | 1 << 23;
+    let scaling = (scale.to_bits() >> 23) as i32 - 127;
+    let right = 150 - scaling - exponent;
+    // With 8 the result is 2^15 or more, with 25 it is below a half.
+    let right = at_most(at_least(right, 8), 25);
+    let odd = significand >> right & 1;
+    let half = 1 << (right - 1);
+    let nearest = at_most((significand + half - 1 + odd) >> right, LIMIT.into());
+    let finite = opaque((exponent - 0xff) >> 31);
+    let sign = bits >> 31;
+    (((nearest & finite) ^ sign) - sign) as i16
+}
+
+/// The larger one, for numbers within ±2^30, without a comparison that could become a branch.
+#[inline(always)]
+fn at_least(x: i32, least: i32) -> i32 {
+    let below = opaque((x - least) >> 31);
+    x ^ (x ^ least) & below
+}
+
+/// The smaller one, likewise.
+#[inline(always)]
+fn at_most(x: i32, most: i32) -> i32 {
+    let above = opaque((most - x) >> 31);
+    x ^ (x ^ most) & above
 }
 
 #[cfg(test)]
@@ -85,5 +104,33 @@ mod tests {
         assert_eq!(to_fixed(20.0, Scale::new(-3).unwrap().0), 2);
         assert!(Scale::new(25).is_none() && Scale::new(-25).is_none());
         assert!(Scale::new(i32::MAX).is_none() && Scale::new(i32::MIN).is_none());
+    }
+
+    /// The definition, by floats. Ties, the limit and everything around them lie at multiples of a quarter.
+    #[test]
+    fn conversion_is_that_of_floats() {
+        let check = |bits: u32, exponent: i32| {
+            let scale = Scale::new(exponent).unwrap().0;
+            let coordinate = f32::from_bits(bits);
+            let finite = if coordinate.is_finite() {
+                coordinate
+            } else {
+                0.0
+            };
+            let expected = ((finite * scale).round_ties_even() as i16).max(-LIMIT);
+            assert_eq!(to_fixed(coordinate, scale), expected, "{bits:x} {exponent}");
+        };
+        for exponent in [-24, -1, 0, 9, 24] {
+            // 977 is prime: all low bits, and every sign and exponent.
+            for bits in (0..=u32::MAX).step_by(977 * 8) {
+                check(bits, exponent);
+            }
+            for quarters in -140_000..140_000 {
+                let near = (quarters as f32 * 0.25 / Scale::new(exponent).unwrap().0).to_bits();
+                check(near, exponent);
+                check(near.wrapping_add(1), exponent);
+                check(near.wrapping_sub(1), exponent);
+            }
+        }
     }
 }

@@ -37,8 +37,18 @@ pub type Word = String<MAX_WORD_BYTES>;
 /// The words of a text, lower-cased.
 ///
 /// A word is a longest run of letters and digits (as Unicode has them), with apostrophes inside it
-/// kept and `’` read as `'`. Words above [`MAX_WORD_BYTES`] are skipped. Total on any text.
+/// kept and `’` read as `'`. Words above [`MAX_WORD_BYTES`] are skipped.
 ///
+/// # Leaks
+/// Time depends on the text: it belongs to the device.
+///
+/// # Shapes
+/// `text`: any.
+///
+/// # Cost
+/// Linear in the text; no heap.
+///
+/// # Examples
 /// ```
 /// let words: Vec<_> = undertone_core::lexicon::words("Don’t panic, 'Zoë'!").collect();
 /// assert_eq!(words, ["don't", "panic", "zoë"]);
@@ -209,9 +219,16 @@ impl<'a> Lexicon<'a> {
         self.text.get(start..self.ends.get(index)?.get() as usize)
     }
 
-    /// The index of a lower-cased word, by binary search.
+    /// The index of a word, by binary search.
     ///
-    /// Which addresses are read depends on the word.
+    /// # Leaks
+    /// Time and the addresses read depend on the word: it belongs to the device.
+    ///
+    /// # Shapes
+    /// `word`: any text; found if it is lower-cased as [`words`] does.
+    ///
+    /// # Cost
+    /// log₂ n comparisons of words.
     pub fn find(&self, word: &str) -> Option<usize> {
         let (mut low, mut high) = (0, self.n_words());
         while low < high {
@@ -274,8 +291,17 @@ impl<'a> Lexicon<'a> {
     /// [`sentence_vector`](Lexicon::sentence_vector) of bytes that may not be UTF-8: what is not
     /// separates words. An error would depend on the text.
     ///
+    /// # Leaks
+    /// As [`sentence_vector`](Lexicon::sentence_vector).
+    ///
+    /// # Shapes
+    /// `sentence`: any bytes, one sentence. `out`: `[dimension]` f32, as there.
+    ///
     /// # Errors
     /// [`DimensionError`] if `out` has another length; nothing is written.
+    ///
+    /// # Cost
+    /// As [`sentence_vector`](Lexicon::sentence_vector).
     pub fn sentence_vector_lossy(
         &self,
         sentence: &[u8],

@@ -660,6 +660,15 @@ impl<'a> DepthSection<'a> {
         self.exponent
     }
 
+    /// The projection directions, `[dimension]` integers each, for those who study packs.
+    pub fn directions(
+        &self,
+    ) -> impl Iterator<Item = impl Iterator<Item = i16> + use<'a>> + use<'a> {
+        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        let directions = self.directions.chunks_exact(self.dimension.max(1));
+        directions.map(|direction| direction.iter().map(|v| v.get()))
+    }
+
     pub(crate) fn scale(&self) -> Scale {
         self.scale
     }

@@ -83,6 +83,10 @@ impl<'a> Recoder<'a> {
 
     /// Recodes one embedding.
     ///
+    /// # Leaks
+    /// Nothing but the rounding of single coordinates, as [`push`](crate::document::Document::push). What comes out
+    /// is as private as the embedding.
+    ///
     /// # Shapes
     /// `embedding`: `[dimension]` f32, any bits; `out`: the first [`width`](Recoder::width) numbers are
     /// the result, whatever stood there. Coordinates that `embedding` lacks count as 0, those it has too

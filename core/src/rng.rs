@@ -128,14 +128,19 @@ pub const WORDS_PER_DRAW: u64 = 2;
 /// A number below `n` from 128 random bits: ⌊U·n / 2¹²⁸⌋.
 ///
 /// # Guarantee
-/// Every value has a probability within (1/n)·(1 ± n·2⁻¹²⁸). There is no rejection loop, so
-/// neither time nor the number of words consumed depends on `n`.
+/// Every value has a probability within (1/n)·(1 ± n·2⁻¹²⁸).
+///
+/// # Leaks
+/// Nothing: there is no rejection loop, so neither time nor the number of words consumed depends on `n`.
 ///
 /// # Shapes
 /// `n` in `1..=2^64`, larger values count as 2⁶⁴; the result is in `0..n` (0 when `n` is 0).
 ///
 /// # Cost
 /// Two words.
+///
+/// # Source
+/// Multiplication instead of division (Lemire 2019), with 128 bits instead of his rejection.
 pub fn below<R: Rng + ?Sized>(rng: &mut R, n: u128) -> u64 {
     let n = n.min(1 << 64);
     let high = u128::from(rng.next_u64());

@@ -45,7 +45,7 @@ use zeroize::Zeroize;
 
 use crate::document::{ROW_BYTES, Rows};
 use crate::fixed::Scale;
-use crate::kernels::{Backend, wipe};
+use crate::kernels::{Backend, opaque, wipe};
 use crate::pack::format::{MAX_WIDTH, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead};
 use crate::pack::{Arrays, PackError, scale, within, zero};
 use crate::recode::Activations;
@@ -149,6 +149,13 @@ impl<'a> ScoresSection<'a> {
     /// A coordinate x enters as round(x · 2^exponent).
     pub fn exponent(&self) -> i32 {
         self.exponent
+    }
+
+    /// The weights of each candidate, `[inputs]` integers, for those who study packs: the direction in which a
+    /// sentence scores most.
+    pub fn weights(&self) -> impl Iterator<Item = &'a [i8]> {
+        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        self.weights.chunks_exact(self.inputs.max(1))
     }
 
     /// The scale of coordinates.
@@ -294,7 +301,10 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
             let sums = rows.next().map(|row| row.as_chunks().0);
             for (level, sum) in levels.iter_mut().zip(sums.unwrap_or_default()) {
                 let behind = best.saturating_sub(u16::from_le_bytes(*sum));
-                *level = behind.min(LEVELS as u16 - 1) as u8;
+                // The smaller of it and LEVELS − 1. Compilers make a branch of `min`, which takes longer the harder
+                // the levels of a document are to foresee.
+                let beyond = i32::from(behind) - (LEVELS as i32 - 1);
+                *level = (LEVELS as i32 - 1 + (beyond & opaque(beyond >> 31))) as u8;
             }
             visit(levels.get(..len).unwrap_or_default());
             left -= len;

@@ -45,6 +45,10 @@ const WRAPPED_BYTES: core::ops::RangeInclusive<usize> = 40..=100;
 
 /// The sentences of `text`, in order, each a trimmed part of it.
 ///
+/// # Shapes
+/// `text`: any bytes.
+///
+/// # Examples
 /// ```
 /// use undertone_core::sentences::sentences;
 ///
@@ -61,8 +65,10 @@ pub fn sentences(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The first sentence that starts at byte `start` or behind it, if the text ends where it ends; `start`
-/// is 0 or the end of the sentence before.
+/// The first sentence that starts at byte `start` or behind it, if the text ends where it ends.
+///
+/// # Shapes
+/// `text`: any bytes; `start`: 0 or the end of the sentence before.
 pub fn next(text: &[u8], start: usize) -> Option<Range<usize>> {
     Scanner::new(text).sentence(start)
 }
@@ -70,6 +76,10 @@ pub fn next(text: &[u8], start: usize) -> Option<Range<usize>> {
 /// As [`next`], for a text that is still being typed: `None` as long as something typed behind it could
 /// change the sentence.
 ///
+/// # Shapes
+/// As [`next`].
+///
+/// # Examples
 /// ```
 /// use undertone_core::sentences::next_finished;
 ///

@@ -34,7 +34,6 @@
 use core::fmt;
 use core::ops::Range;
 
-use heapless::Vec;
 use rand_core::Rng;
 use zeroize::Zeroize;
 
@@ -261,14 +260,14 @@ impl<'a> Vocabulary<'a> {
     ///
     /// Post-processing: it sees the noisy point and public vectors, so it costs no privacy.
     ///
+    /// # Leaks
+    /// Points far outside the vocabulary take longer: that is a fact about the noisy point.
+    ///
     /// # Shapes
     /// `point`: `[d]` i32, in steps of 2^`grid_exponent`; missing coordinates count as 0, more are not looked
     /// at. Coordinates are first rounded to the grid of the words' own vectors (to the nearest, ties up; those
     /// beyond 2⁴⁰ of its steps are clamped; a grid more than 2³¹ times as coarse counts as 2³¹ times); from there on
     /// the result is exact.
-    ///
-    /// # Leaks
-    /// Points far outside the vocabulary take longer: that is a fact about the noisy point.
     ///
     /// # Cost
     /// One pass over the vectors, n·d squares of differences; 5 KiB of stack.
@@ -387,14 +386,15 @@ fn sum_of_squares(a: &[i16], b: &[i8], differences: &mut [i16; CHUNK]) -> u32 {
     squares.fold(0, i32::wrapping_add) as u32
 }
 
-/// ⌊√x⌋ bit by bit: no branch, no table, eight at a time where there are vector units.
+/// ⌊√x⌋ bit by bit, eight at a time where there are vector units. No table, and no branch: what is compared is
+/// added, of which compilers make none.
 fn square_root(x: u16) -> u8 {
     let mut root = 0u16;
-    for bit in [128, 64, 32, 16, 8, 4, 2, 1] {
-        let tried = root | bit;
-        // tried <= 255.
-        let fits = u16::from(tried.wrapping_mul(tried) <= x);
-        root |= fits.wrapping_neg() & bit;
+    for shift in [14, 12, 10, 8, 6, 4, 2, 0] {
+        root *= 2;
+        // At most 255.
+        let tried = root | 1;
+        root += u16::from(tried.wrapping_mul(tried) <= x >> shift);
     }
     root as u8
 }
@@ -469,13 +469,6 @@ impl Levels for WordLevels<'_> {
 /// *Proof.* Given what is drawn, the release is a function of n independent outcomes that forgets their order, so
 /// any pairing may be used, and factors multiply. A mixture over draws has at most the largest factor. ∎
 ///
-/// # Assumptions
-/// - The pack, n, ε and the mechanism are chosen without looking at the text.
-/// - Words are what [`lexicon::words`] yields, or another rule that is fixed before. Word
-///   order is not released, nor is the number of words.
-/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
-/// - Several releases of one text add up.
-///
 /// # Leaks
 /// - That there is a release, when, of how many words n, under which pack, with which mechanism and ε.
 /// - [`push`](Bag::push) takes time and reads addresses that depend on the word: it belongs to the device.
@@ -483,21 +476,31 @@ impl Levels for WordLevels<'_> {
 ///   the words drawn, and the quarter of the vocabulary that each released word lies in.
 /// - A word drawn more than once is made private anew each time.
 ///
+/// Assumed of the caller:
+/// - The pack, n, ε and the mechanism are chosen without looking at the text.
+/// - Words are what [`lexicon::words`] yields, or another rule that is fixed before. Word
+///   order is not released, nor is the number of words.
+/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
+/// - Several releases of one text add up.
+///
 /// # Source
 /// Fernandes, Dras and McIver 2018 (bags under a metric); a fixed number of words drawn by frequency:
 /// Weggenmann and Kerschbaum 2018.
 pub struct Bag<'a, const N: usize = 1024> {
     vocabulary: Vocabulary<'a>,
-    words: Vec<u16, N>,
+    /// The fallback word where there is no other, so that drawing does not depend on whether there are words.
+    words: [u16; N],
+    len: u16,
 }
 
 impl<'a, const N: usize> Bag<'a, N> {
     /// An empty bag of words of `vocabulary`.
     pub fn new(vocabulary: &Vocabulary<'a>) -> Self {
-        const { assert!(N >= 1, "N must be at least 1") };
+        const { assert!(N >= 1 && N <= u16::MAX as usize, "N must lie in 1..=65535") };
         Self {
             vocabulary: *vocabulary,
-            words: Vec::new(),
+            words: [vocabulary.fallback as u16; N],
+            len: 0,
         }
     }
 
@@ -507,6 +510,9 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// `word`: any text. If it is one word to [`lexicon::words`] and the vocabulary has
     /// that, it is added; anything else (a word that is not known or too long, none, several) is added as the
     /// [`fallback`](Vocabulary::fallback) word. Nothing happens if there are `N` words already.
+    ///
+    /// # Cost
+    /// That of [`Lexicon::find`](crate::lexicon::Lexicon::find).
     pub fn push(&mut self, word: &str) {
         let mut words = lexicon::words(word);
         match (words.next(), words.next()) {
@@ -516,12 +522,24 @@ impl<'a, const N: usize> Bag<'a, N> {
     }
 
     /// [`push`](Bag::push) of bytes that may not be UTF-8: those that are not add the fallback word.
+    ///
+    /// # Shapes
+    /// `word`: any bytes.
+    ///
+    /// # Cost
+    /// That of [`push`](Bag::push).
     pub fn push_lossy(&mut self, word: &[u8]) {
         self.push(core::str::from_utf8(word).unwrap_or_default());
     }
 
     /// Adds the words of a text, as [`lexicon::words`] has them: [`push`](Bag::push) for each. Nothing is
     /// left out, stop words neither; bytes that are not UTF-8 separate words.
+    ///
+    /// # Shapes
+    /// `text`: any bytes. Words behind the first `N` are left out.
+    ///
+    /// # Cost
+    /// [`push`](Bag::push) for each word.
     pub fn push_text(&mut self, text: &[u8]) {
         for word in lexicon::words_lossy(text) {
             self.add(word);
@@ -537,22 +555,27 @@ impl<'a, const N: usize> Bag<'a, N> {
 
     fn add_index(&mut self, index: u32) {
         // A full bag stays as it is.
-        let _ = self.words.push(index as u16);
+        if let Some(word) = self.words.get_mut(usize::from(self.len)) {
+            *word = index as u16;
+            self.len += 1;
+        }
     }
 
     /// The number of words kept so far, at most `N`. Private: it must not leave the device.
     pub fn len(&self) -> usize {
-        self.words.len()
+        self.len.into()
     }
 
     /// Whether there are no words. Private too.
     pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        self.len == 0
     }
 
     /// Forgets all words and wipes them.
     pub fn clear(&mut self) {
-        self.words.zeroize();
+        self.words.fill(self.vocabulary.fallback as u16);
+        zeroize::optimization_barrier(&self.words);
+        self.len.zeroize();
     }
 
     /// Whether words can be made private with this ε: what [`release`](Bag::release) refuses, for those who want
@@ -585,11 +608,11 @@ impl<'a, const N: usize> Bag<'a, N> {
             return Err(WordsError::Size { found: out.len() });
         }
         // An empty bag is the fallback word: an error would depend on the text.
-        let kept = self.words.len().max(1) as u128;
+        let kept = u128::from(self.len) + u128::from(self.len == 0);
         for out in out.iter_mut() {
             let position = below(rng, kept) as usize;
-            let word = self.words.get(position).copied().map(u32::from);
-            let word = word.unwrap_or(self.vocabulary.fallback);
+            // It is below N.
+            let word = self.words.get(position).copied().map_or(0, u32::from);
             *out = self.vocabulary.draw(word, mechanism, epsilon, rng)?;
         }
         sort(out);

@@ -12,10 +12,10 @@ use crate::memory::{self, Handle};
 use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UndertonePack, pack_at};
 use crate::release::UNDERTONE_RELEASE_BYTES;
 use crate::status::{
-    Refusal, UNDERTONE_BUFFER_TOO_SMALL, UNDERTONE_DOCUMENT_FULL, UNDERTONE_ENTROPY_FAILED,
-    UNDERTONE_INTERNAL, UNDERTONE_NO_CANDIDATES, UNDERTONE_NO_LEXICON, UNDERTONE_NULL,
-    UNDERTONE_TOO_MANY_CANDIDATES, UNDERTONE_TOO_MANY_DIRECTIONS, UNDERTONE_UNKNOWN_RULE,
-    UNDERTONE_WRONG_DIMENSION, report,
+    Refusal, SENTENCES_STACK, UNDERTONE_BUFFER_TOO_SMALL, UNDERTONE_DOCUMENT_FULL,
+    UNDERTONE_ENTROPY_FAILED, UNDERTONE_INTERNAL, UNDERTONE_NO_CANDIDATES, UNDERTONE_NO_LEXICON,
+    UNDERTONE_NULL, UNDERTONE_TOO_MANY_CANDIDATES, UNDERTONE_TOO_MANY_DIRECTIONS,
+    UNDERTONE_UNKNOWN_RULE, UNDERTONE_WRONG_DIMENSION, report, report_private,
 };
 
 /// The most sentences in a document.
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn undertone_document_push(
     embedding: *const f32,
     len: usize,
 ) -> i32 {
-    report(|| {
+    report_private::<SENTENCES_STACK>(|| {
         let read = memory::array(embedding, len)?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(document) }?;
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn undertone_document_push_all(
     len: usize,
     out_pushed: *mut usize,
 ) -> i32 {
-    report(|| {
+    report_private::<SENTENCES_STACK>(|| {
         let read = memory::array(embeddings, len)?;
         let written = memory::one(out_pushed)?;
         // SAFETY: the caller's promise is the one that `value` asks for.
@@ -235,7 +235,7 @@ pub unsafe extern "C" fn undertone_document_push_sentence(
     text: *const c_char,
     len: usize,
 ) -> i32 {
-    report(|| {
+    report_private::<SENTENCES_STACK>(|| {
         let read = memory::array(text, len)?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(document) }?;
@@ -273,7 +273,7 @@ pub unsafe extern "C" fn undertone_document_push_text(
     len: usize,
     out_sentences: *mut usize,
 ) -> i32 {
-    report(|| {
+    report_private::<SENTENCES_STACK>(|| {
         let read = memory::array(text, len)?;
         let written = memory::one(out_sentences)?;
         // SAFETY: the caller's promise is the one that `value` asks for.
@@ -326,10 +326,14 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 
 /// Draws the release of a document and forgets all its sentences.
 ///
-/// The release is epsilon-differentially private for one sentence exchanged, epsilon/2 for one
-/// sentence more or less, for any pack. Releases of the same sentences add up. The pack, epsilon
-/// and the rule must be chosen without looking at the document. A document without sentences
-/// releases a uniformly random candidate.
+/// Guarantee: for any pack the release is epsilon-differentially private for one sentence exchanged,
+/// epsilon/2 for one sentence more or less (epsilon if a document is cut at its limit). There is no
+/// delta. Releases of the same sentences add up.
+///
+/// Leaks: that there is a release, when, under which pack, rule and epsilon, which must be chosen without
+/// looking at the document. The work is the same whatever the sentences, but a program that watches the
+/// processor's cache line by line is not reckoned with. A document without sentences releases a
+/// uniformly random candidate.
 ///
 /// `grant`: what may be spent, of a ledger or from `undertone_grant_unrecorded`. `rule`:
 /// `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
@@ -362,7 +366,7 @@ pub unsafe extern "C" fn undertone_document_release(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report(|| {
+    report_private::<SENTENCES_STACK>(|| {
         let buffer = memory::array(out, out_capacity)?;
         let written = memory::one(out_written)?;
         let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;

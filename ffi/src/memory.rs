@@ -84,7 +84,7 @@ pub(crate) unsafe fn capacity(
 /// Writes values to a caller's buffer, and how many they are.
 ///
 /// # Safety
-/// [`array`] accepted `out` for at least as many values as there are, [`one`] accepted `out_written`, both are
+/// [`array`](fn@array) accepted `out` for at least as many values as there are, [`one`] accepted `out_written`, both are
 /// writable, and nothing else is read or written through other pointers to them during the call.
 pub(crate) unsafe fn write_all<T>(
     values: impl ExactSizeIterator<Item = T>,
@@ -102,10 +102,10 @@ pub(crate) unsafe fn write_all<T>(
     unsafe { out_written.write(written) };
 }
 
-/// The values that [`array`] found.
+/// The values that [`array`](fn@array) found.
 ///
 /// # Safety
-/// [`array`] accepted `start` and `count`; the values are initialised and nobody writes to them
+/// [`array`](fn@array) accepted `start` and `count`; the values are initialised and nobody writes to them
 /// during `'a`.
 pub(crate) unsafe fn slice<'a, T>(start: *const T, count: usize) -> &'a [T] {
     if count == 0 {

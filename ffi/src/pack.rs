@@ -9,9 +9,9 @@ use zeroize::Zeroize;
 
 use crate::memory::{self, Extent, Handle};
 use crate::status::{
-    Refusal, UNDERTONE_NO_LEXICON, UNDERTONE_NOT_A_PACK, UNDERTONE_PACK_DAMAGED,
+    Refusal, SENTENCES_STACK, UNDERTONE_NO_LEXICON, UNDERTONE_NOT_A_PACK, UNDERTONE_PACK_DAMAGED,
     UNDERTONE_PACK_LENGTH, UNDERTONE_PACK_MALFORMED, UNDERTONE_PACK_TOO_SHORT,
-    UNDERTONE_PACK_VERSION, report,
+    UNDERTONE_PACK_VERSION, report, report_private,
 };
 
 /// Alignment that is enough for every handle on every target.
@@ -262,6 +262,8 @@ pub unsafe extern "C" fn undertone_pack_words(pack: *const UndertonePack) -> u32
 /// `undertone_pack_dimension` are enough. `out_written`: the floats written; with
 /// `UNDERTONE_BUFFER_TOO_SMALL` those needed.
 ///
+/// No status depends on the sentence, but the time the call takes does.
+///
 /// Statuses: `UNDERTONE_NO_LEXICON`, `UNDERTONE_BUFFER_TOO_SMALL`.
 ///
 /// Threads: any.
@@ -279,7 +281,7 @@ pub unsafe extern "C" fn undertone_pack_sentence_vector(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report(|| {
+    report_private::<SENTENCES_STACK>(|| {
         let extents = [
             memory::array(text, len)?,
             memory::array(out, out_capacity)?,

@@ -6,13 +6,15 @@ use core::ops::Range;
 use undertone_core::sentences;
 
 use crate::memory;
-use crate::status::report;
+use crate::status::{SPLITTING_STACK, report_private};
 
 /// Finds the next sentence of a text: what `undertone_document_push_text` pushes one after the other.
 ///
 /// `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
 /// before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around
-/// it left out; a length of 0 if there is none.
+/// it left out; a length of 0 if there is none. Both are as private as the text.
+///
+/// No status depends on the text, but the time the call takes does.
 ///
 /// Threads: any.
 ///
@@ -33,6 +35,8 @@ pub unsafe extern "C" fn undertone_sentence_next(
 
 /// Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but there is none
 /// as long as something typed behind it could change it.
+///
+/// No status depends on the text, but the time the call takes does.
 ///
 /// Threads: any.
 ///
@@ -72,7 +76,7 @@ unsafe fn next(
     out_len: *mut usize,
     find: impl FnOnce(&[u8], usize) -> Option<Range<usize>>,
 ) -> i32 {
-    report(|| {
+    report_private::<SPLITTING_STACK>(|| {
         let extents = [
             memory::array(text, len)?,
             memory::one(out_start)?,

@@ -4,6 +4,8 @@
 
 use core::ffi::{CStr, c_char};
 
+use undertone_core::kernels::Backend;
+
 /// Done.
 pub const UNDERTONE_OK: i32 = 0;
 
@@ -131,6 +133,77 @@ pub(crate) fn report(call: impl FnOnce() -> Result<(), Refusal>) -> i32 {
     match call() {
         Ok(()) => UNDERTONE_OK,
         Err(Refusal(status)) => status,
+    }
+}
+
+/// Stack that is wiped behind a call that takes a sentence or releases a document: all that it may have used
+/// (the header promises 8 KiB), without what is above.
+pub(crate) const SENTENCES_STACK: usize = stack(8 * 1024);
+/// The same for what finds sentences.
+pub(crate) const SPLITTING_STACK: usize = stack(2 * 1024);
+/// The same for words and vectors, 16 KiB.
+pub(crate) const WORDS_STACK: usize = stack(16 * 1024);
+
+const fn stack(promised: usize) -> usize {
+    // Unoptimised code takes more, and is promised nothing.
+    if cfg!(debug_assertions) {
+        128 * 1024
+    } else {
+        promised - 384
+    }
+}
+
+/// [`report`] for a call that sees what is private. Compilers put copies where nobody can wipe them one by one:
+/// arguments by value, registers that did not suffice. So all of the stack below is wiped, and vector registers.
+#[inline(always)]
+pub(crate) fn report_private<const STACK: usize>(
+    call: impl FnOnce() -> Result<(), Refusal>,
+) -> i32 {
+    let status = apart(call);
+    wipe_below::<STACK>();
+    Backend::best().wipe_registers();
+    status
+}
+
+/// Everything that `call` keeps on the stack is below its caller's frame.
+#[inline(never)]
+fn apart(call: impl FnOnce() -> Result<(), Refusal>) -> i32 {
+    report(call)
+}
+
+/// From the same place downwards.
+#[cfg(not(target_pointer_width = "32"))]
+#[inline(never)]
+fn wipe_below<const STACK: usize>() {
+    let below = [0u8; STACK];
+    zeroize::optimization_barrier(&below);
+}
+
+/// From the same place downwards, by the eight bytes: on a microcontroller `memset` takes five times as many
+/// instructions.
+#[cfg(target_pointer_width = "32")]
+#[inline(never)]
+fn wipe_below<const STACK: usize>() {
+    /// Aligned for the stores; the number of rows follows from `STACK`.
+    #[repr(align(8))]
+    struct Below<const STACK: usize>([u8; STACK]);
+    const ROW: usize = 8;
+    const { assert!(STACK.is_multiple_of(ROW * size_of::<u64>())) };
+    let mut below = core::mem::MaybeUninit::<Below<STACK>>::uninit();
+    let mut next = below.as_mut_ptr().cast::<u64>();
+    for _ in 0..STACK / (ROW * size_of::<u64>()) {
+        // SAFETY: so many rows are in the array, which is aligned; nothing else uses it.
+        unsafe {
+            next.write_volatile(0);
+            next.add(1).write_volatile(0);
+            next.add(2).write_volatile(0);
+            next.add(3).write_volatile(0);
+            next.add(4).write_volatile(0);
+            next.add(5).write_volatile(0);
+            next.add(6).write_volatile(0);
+            next.add(7).write_volatile(0);
+            next = next.add(ROW);
+        }
     }
 }
 

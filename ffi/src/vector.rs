@@ -19,7 +19,7 @@ use crate::status::{
     UNDERTONE_ENTROPY_FAILED, UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
     UNDERTONE_GRANT_OF_ANOTHER_EPSILON, UNDERTONE_INTERNAL, UNDERTONE_NO_PROJECTION,
     UNDERTONE_NULL, UNDERTONE_PROJECTION_TOO_STEEP, UNDERTONE_UNKNOWN_NOISE,
-    UNDERTONE_WRONG_DIMENSION, report,
+    UNDERTONE_WRONG_DIMENSION, WORDS_STACK, report, report_private,
 };
 
 /// The most coordinates of a released vector.
@@ -228,9 +228,13 @@ pub unsafe extern "C" fn undertone_vector_release_bytes(vector: *const Undertone
 
 /// Draws the release of one private vector.
 ///
-/// The promise is metric: two vectors at distance D are told apart by a factor of e^(epsilon*D) at most, but
+/// Guarantee: it is metric. Two vectors at distance D are told apart by a factor of e^(epsilon*D) at most, but
 /// for a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. For vectors
 /// far apart that may limit nothing. Releases of the same vector add up.
+///
+/// Leaks: that there is a release, when, and the parameters of the mechanism, which must be chosen without
+/// looking at the vector. On processors that emulate double precision the time of the call depends on the
+/// noise of `UNDERTONE_NOISE_LAPLACE`: hide it there.
 ///
 /// `grant`: of the epsilon that the mechanism was made for. `embedding`: `len` floats, any; what is not finite
 /// counts as 0. `entropy`: called once, with `context`, for
@@ -239,9 +243,7 @@ pub unsafe extern "C" fn undertone_vector_release_bytes(vector: *const Undertone
 /// `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
 ///
 /// Unless the status is `UNDERTONE_OK`, nothing was drawn. The grant is spent once the entropy function is
-/// called, whatever it returns. No status depends on a coordinate. On processors
-/// that emulate double precision the time of the call depends on the noise of `UNDERTONE_NOISE_LAPLACE`:
-/// hide it there.
+/// called, whatever it returns. No status depends on a coordinate.
 ///
 /// Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_OF_ANOTHER_EPSILON`,
 /// `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`.
@@ -266,7 +268,7 @@ pub unsafe extern "C" fn undertone_vector_release(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report(|| {
+    report_private::<WORDS_STACK>(|| {
         let read = memory::array(embedding, len)?;
         let buffer = memory::array(out, out_capacity)?;
         let written = memory::one(out_written)?;

@@ -12,10 +12,10 @@ use crate::memory::{self, Extent, Handle};
 use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UNDERTONE_PACK_ID_BYTES, UndertonePack, pack_at};
 use crate::release;
 use crate::status::{
-    Refusal, UNDERTONE_BAG_SIZE_OUT_OF_RANGE, UNDERTONE_BOUND_OUT_OF_RANGE,
+    Refusal, SENTENCES_STACK, UNDERTONE_BAG_SIZE_OUT_OF_RANGE, UNDERTONE_BOUND_OUT_OF_RANGE,
     UNDERTONE_ENTROPY_FAILED, UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE, UNDERTONE_INTERNAL,
     UNDERTONE_NO_LEXICON, UNDERTONE_NO_SUCH_WORD, UNDERTONE_NULL, UNDERTONE_UNKNOWN_MECHANISM,
-    report,
+    WORDS_STACK, report, report_private,
 };
 use undertone_core::laplace::LaplaceError;
 
@@ -335,6 +335,8 @@ pub unsafe extern "C" fn undertone_bag_push(
 /// `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. Bytes that are not
 /// UTF-8 separate words; words of more than 48 bytes are left out. Otherwise like `undertone_bag_push`.
 ///
+/// No status depends on the text, but the time the call takes does.
+///
 /// Threads: no other call may use the bag at the same time.
 ///
 /// # Safety
@@ -361,7 +363,7 @@ unsafe fn push(
     len: usize,
     push: impl FnOnce(&mut Inner, &[u8]),
 ) -> i32 {
-    report(|| {
+    report_private::<SENTENCES_STACK>(|| {
         let read = memory::array(text, len)?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(bag) }?;
@@ -408,12 +410,15 @@ pub extern "C" fn undertone_bag_release_bytes(size: u32) -> usize {
 
 /// Draws `size` words of a bag by frequency, exchanges each for a word of the vocabulary, and forgets all words.
 ///
-/// The promise is metric. For bags b and b' of `size` words as drawn, no release is more than
+/// Guarantee: it is metric. For bags b and b' of `size` words as drawn, no release is more than
 /// e^(epsilon*size*(WMD(b, b') + q)) times likelier from one than from the other, with the word mover's distance
 /// WMD of their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
 /// `UNDERTONE_WORDS_LAPLACE_NEAREST` the loss is that of `undertone_vector_release` for each word. For words far
-/// apart that may limit nothing. Releases of the same text add up. The pack, `size`, epsilon and the mechanism
-/// must be chosen without looking at the text. A bag without words counts as the fallback word.
+/// apart that may limit nothing. Releases of the same text add up.
+///
+/// Leaks: that there is a release, when, under which pack, and `size`, epsilon and the mechanism, all of which
+/// must be chosen without looking at the text. The work is the same whatever the words, but for the addresses
+/// that are read. A bag without words counts as the fallback word.
 ///
 /// `grant`: the epsilon of each word, per unit of distance. `size`: 1 to `UNDERTONE_MAX_BAG_SIZE`.
 /// `mechanism`: one of the `UNDERTONE_WORDS_` numbers. `entropy`: called once, with `context`, for 32 bytes,
@@ -449,7 +454,7 @@ pub unsafe extern "C" fn undertone_bag_release(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
-    report(|| {
+    report_private::<WORDS_STACK>(|| {
         let buffer = memory::array(out, out_capacity)?;
         let written = memory::one(out_written)?;
         let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use undertone::embeddings::Encoded;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
 use undertone::packer::{self, Built, Options};
+use undertone::resume::Encoding;
 use undertone::{demo, mechanism};
 
 fn root() -> PathBuf {
@@ -112,8 +114,11 @@ fn cpp_releases_with_a_neural_encoder() {
     }
     let encoder = OnnxEncoder::open(&model, None).expect("the model is there");
     // A few documents of each topic: encoding takes its time.
-    let documents = demo::corpus(1).into_iter().step_by(8).map(Ok);
-    let built = packer::build(documents, &encoder, None, &Options::default())
+    let documents = demo::corpus(1);
+    let mut encoded = Encoded::new("demo", Encoding::of(&encoder), || {
+        Ok(documents.iter().cloned().step_by(8).map(Ok))
+    });
+    let built = packer::build(&mut encoded, None, &Options::default())
         .expect("the demo corpus is public and fine");
     agrees("neural", &built, &encoder, Some(&model));
 }

@@ -87,7 +87,12 @@ fn main() -> std::io::Result<()> {
         fs::write(folder.join(name), pack(2, "seed encoder", &sections))?;
     }
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden");
-    for name in ["golden.pack", "golden-scores.pack", "golden-recoded.pack"] {
+    for name in [
+        "golden.pack",
+        "golden-scores.pack",
+        "golden-recoded.pack",
+        "golden-vectors.pack",
+    ] {
         fs::copy(golden.join(name), folder.join(name))?;
     }
     Ok(())

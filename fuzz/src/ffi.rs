@@ -20,13 +20,13 @@ use crate::assemble::{
 /// Places for handles, whatever their kind.
 const SLOTS: usize = 6;
 /// Enough for a document, and not a multiple of it.
-const SLOT_BYTES: usize = UNDERTONE_DOCUMENT_BYTES + 48;
+pub(crate) const SLOT_BYTES: usize = UNDERTONE_DOCUMENT_BYTES + 48;
 /// Arrays for inputs and outputs; as much again for single outputs.
 const SCRATCH_BYTES: usize = 512;
 
 #[repr(align(16))]
 #[derive(Clone, Copy)]
-struct Slot([u8; SLOT_BYTES]);
+pub(crate) struct Slot(pub(crate) [u8; SLOT_BYTES]);
 
 #[repr(align(16))]
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ unsafe extern "C" fn entropy(context: *mut c_void, out: *mut u8, len: usize) -> 
 }
 
 /// Depth, scores, a projection.
-static PACKS: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
+pub(crate) static PACKS: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
     let depth = Depth {
         exponent: 4,
         shift: 0,

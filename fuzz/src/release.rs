@@ -1,38 +1,180 @@
-//! The byte form of a release.
+//! The byte forms of releases.
 
-use undertone_core::release::Release;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::laplace::{Laplace, Noise, Sensitivity};
+use undertone_core::release::{BagRelease, Release, ReleaseFormatError, VectorRelease};
+use undertone_core::select::Rule;
+use undertone_core::words::WordMechanism;
 
-/// Reads the input as a release, and again with the fixed fields in place.
+/// Reads the input as a release of each kind, and again with the fixed fields in place.
 ///
-/// Checked: what is read is written back the same, and the second reading succeeds exactly when
-/// mechanism, rule and ε are allowed.
+/// Checked: what is read, against readers of the tables in the documentation; a release of sentences is
+/// written back the same.
 pub fn release_from_bytes_is_total(data: &[u8]) {
     read(data);
-    let Some((fields, _)) = data.split_first_chunk::<17>() else {
+    let Some((fields, rest)) = data.split_first_chunk::<18>() else {
         return;
     };
-    let [rule, rest @ ..] = fields;
-    for mechanism in 0..=3 {
+    let [mechanism, rule, numbers @ ..] = fields;
+    // The mechanism that the input has, and one of each kind.
+    for mechanism in [mechanism % 8, 1, 4, 5] {
         let mut bytes = *b"UTR\x01----................";
         bytes[4..8].copy_from_slice(&[mechanism, *rule, 0, 0]);
-        bytes[8..].copy_from_slice(rest);
-        let micro = u32::from_le_bytes([rest[0], rest[1], rest[2], rest[3]]);
-        let allowed = (1..=2).contains(&mechanism)
-            && (1..=2).contains(rule)
-            && (1..=1_000_000_000).contains(&micro);
-        assert_eq!(read(&bytes), allowed, "{bytes:?}");
+        bytes[8..].copy_from_slice(numbers);
+        read(&bytes);
+        let mut bytes = bytes.to_vec();
+        bytes.extend(rest);
+        read(&bytes);
+        // As much as follows.
+        bytes[12..16].copy_from_slice(&(rest.len() as u32 / 2).to_le_bytes());
+        bytes.truncate(24 + rest.len() / 2 * 2);
+        read(&bytes);
+        for (word, index) in bytes[24..].as_chunks_mut::<2>().0.iter_mut().zip(0u16..) {
+            *word = (u16::from_le_bytes(*word) / 256 + index).to_le_bytes();
+        }
+        read(&bytes);
+        vector(&bytes[..24], rest);
     }
 }
 
-fn read(bytes: &[u8]) -> bool {
-    match Release::from_bytes(bytes) {
-        Ok(release) => {
-            assert_eq!(release.to_bytes(), *bytes);
-            true
+/// A vector release with a sensitivity, and with the grid that goes with it.
+fn vector(head: &[u8], rest: &[u8]) {
+    let Some((units, rest)) = rest.split_first_chunk::<8>() else {
+        return;
+    };
+    let mut bytes = head.to_vec();
+    let dimension = rest.len() as u32 / 4;
+    bytes[5] = 0;
+    bytes[12..16].copy_from_slice(&dimension.to_le_bytes());
+    let units = (u64::from_le_bytes(*units) % (Sensitivity::MAX.units() + 2)).to_le_bytes();
+    let number =
+        |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let grid =
+        law(bytes[4], dimension, number(8), units).map_or(0, |laplace| laplace.grid_exponent());
+    bytes.extend(units);
+    bytes.extend(grid.to_le_bytes());
+    bytes.extend(&rest[..dimension as usize * 4]);
+    read(&bytes);
+}
+
+/// The law of the noise, if these fields allow one.
+fn law(mechanism: u8, dimension: u32, micro: u32, units: [u8; 8]) -> Option<Laplace> {
+    let noise = match mechanism {
+        3 => Noise::Laplace,
+        4 => Noise::DiscreteLaplace,
+        _ => return None,
+    };
+    let sensitivity = Sensitivity::from_units(u64::from_le_bytes(units))?;
+    let epsilon = Epsilon::from_micro(micro).ok()?;
+    Laplace::with_noise(noise, dimension, epsilon, sensitivity).ok()
+}
+
+fn read(bytes: &[u8]) {
+    let head = head(bytes);
+    let release = told(Release::from_bytes(bytes), bytes);
+    let expected = head.filter(|head| {
+        bytes.len() == 24 && (1..=2).contains(&head.mechanism) && (1..=2).contains(&head.rule)
+    });
+    let found = release.map(|release| {
+        assert_eq!(release.to_bytes(), *bytes);
+        Head {
+            mechanism: release.mechanism() as u8,
+            rule: release.rule() as u8,
+            micro: release.epsilon().micro(),
+            number: release.candidate(),
+            pack_id: release.pack_id(),
         }
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            false
+    });
+    assert_eq!(found, expected, "{bytes:?}");
+
+    let words = |bytes: &[u8]| -> Vec<u32> {
+        let words = bytes
+            .chunks(2)
+            .map(|word| u32::from(word[0]) + 256 * u32::from(word[1]));
+        words.collect()
+    };
+    let release = told(BagRelease::from_bytes(bytes), bytes);
+    let expected = head.filter(|head| {
+        matches!((head.mechanism, head.rule), (5, 1..=2) | (6, 0))
+            && (1..=256).contains(&head.number)
+            && bytes.len() == 24 + 2 * head.number as usize
+            && words(&bytes[24..]).is_sorted()
+    });
+    let found = release.map(|release| {
+        assert_eq!(release.words().collect::<Vec<_>>(), words(&bytes[24..]));
+        let (mechanism, rule) = match release.mechanism() {
+            WordMechanism::Selection(Rule::PermuteAndFlip) => (5, 1),
+            WordMechanism::Selection(_) => (5, 2),
+            _ => (6, 0),
+        };
+        Head {
+            mechanism,
+            rule,
+            micro: release.epsilon().micro(),
+            number: release.words().len() as u32,
+            pack_id: release.pack_id(),
         }
-    }
+    });
+    assert_eq!(found, expected, "{bytes:?}");
+
+    let release = told(VectorRelease::from_bytes(bytes), bytes);
+    let expected = head.filter(|head| {
+        let Some((units, rest)) = bytes[24..].split_first_chunk::<8>() else {
+            return false;
+        };
+        let laplace = law(head.mechanism, head.number, head.micro, *units);
+        head.rule == 0
+            && bytes.len() == 36 + 4 * head.number as usize
+            && laplace
+                .is_some_and(|laplace| rest.starts_with(&laplace.grid_exponent().to_le_bytes()))
+    });
+    let found = release.map(|release| {
+        let steps = bytes[36..].chunks(4);
+        let steps = steps.map(|x| i32::from_le_bytes([x[0], x[1], x[2], x[3]]));
+        assert!(release.coordinates().eq(steps.clone()));
+        let step = 2f64.powi(release.grid_exponent());
+        assert!(
+            release
+                .values()
+                .eq(steps.map(|steps| f64::from(steps) * step))
+        );
+        Head {
+            mechanism: release.noise() as u8,
+            rule: 0,
+            micro: release.epsilon().micro(),
+            number: release.coordinates().len() as u32,
+            pack_id: release.pack_id(),
+        }
+    });
+    assert_eq!(found, expected, "{bytes:?}");
+}
+
+/// What all releases start with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Head {
+    mechanism: u8,
+    rule: u8,
+    micro: u32,
+    number: u32,
+    pack_id: [u8; 8],
+}
+
+fn head(bytes: &[u8]) -> Option<Head> {
+    let bytes = bytes.get(..24)?;
+    let number =
+        |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let whole = bytes.starts_with(b"UTR\x01") && bytes[6..8] == [0; 2];
+    let micro = number(8);
+    (whole && (1..=1_000_000_000).contains(&micro)).then(|| Head {
+        mechanism: bytes[4],
+        rule: bytes[5],
+        micro,
+        number: number(12),
+        pack_id: bytes[16..].try_into().expect("eight bytes"),
+    })
+}
+
+fn told<T>(read: Result<T, ReleaseFormatError>, bytes: &[u8]) -> Option<T> {
+    read.inspect_err(|error| assert!(!error.to_string().is_empty(), "{bytes:?}"))
+        .ok()
 }

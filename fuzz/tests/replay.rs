@@ -26,7 +26,7 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn seeds_pass() {
-    for (target, body) in undertone_fuzz::TARGETS {
+    for &(target, body) in undertone_fuzz::TARGETS {
         let seeds = seeds(target);
         assert!(!seeds.is_empty(), "{target} has no seeds");
         body(b"");

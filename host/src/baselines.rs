@@ -18,6 +18,12 @@ use crate::vectors::DocumentVectors;
 /// # Guarantee
 /// That of [`undertone_core::embedding::Truncation`]: ε-DP when one sentence is replaced, the number of
 /// sentences k public.
+///
+/// # Leaks
+/// Those of [`undertone_core::embedding::Truncation`], and k.
+///
+/// # Source
+/// Li and Clifton 2021, with the box of Meehan, Mrini and Chaudhuri 2022.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truncation {
     /// The box, by coordinate.
@@ -131,6 +137,9 @@ pub fn randomised_response<R: Rng + ?Sized>(
 ///
 /// # Errors
 /// [`SelectError`] for no clusters or a cluster without members, which is a public fact.
+///
+/// # Source
+/// Sequential composition (Dwork, McSherry, Nissim and Smith 2006) of two of [`select`](undertone_core::select).
 pub fn two_stage<R: Rng + ?Sized>(
     clusters: &[u8],
     members: impl FnOnce(usize) -> Vec<u8>,

@@ -10,7 +10,7 @@ use undertone_core::release::Release;
 
 use crate::encoder::EncoderIdentity;
 use crate::error::{Error, Result};
-use crate::output::{AtomicFile, DESCRIPTION, Tensor, write_tensors};
+use crate::output::{AtomicFile, DESCRIPTION, Tensor, settled_tensors};
 
 /// One public candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +92,14 @@ impl Candidates {
     /// # Errors
     /// [`Error::Io`] or [`Error::OutputPath`]; nothing is left behind.
     pub fn write(&self, path: &Path) -> Result<()> {
+        self.settled(path)?.commit()
+    }
+
+    /// The file on the disk, without its name.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    pub fn settled(&self, path: &Path) -> Result<AtomicFile> {
         let description = Description {
             pack: hex::encode(self.pack_digest),
             encoder: self.encoder.name.clone(),
@@ -109,7 +117,7 @@ impl Candidates {
             shape: vec![self.entries.len(), self.dimension],
             bytes: &bytes,
         };
-        write_tensors(AtomicFile::create(path)?, &[tensor], &description)
+        settled_tensors(AtomicFile::create(path)?, &[tensor], &description)
     }
 
     /// Reads such a file.

@@ -1,28 +1,40 @@
 //! Arguments and reports; the work is in the library.
 
+/// Says something on standard error.
+macro_rules! note {
+    ($($line:tt)*) => {
+        undertone::output::note(format_args!($($line)*))
+    };
+}
+
+mod audit;
 #[cfg(feature = "train")]
 mod eval;
 mod project;
 mod words;
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::{Deserialize, Serialize};
 use undertone::candidates::Candidates;
-use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::corpus::{Corpus, CorpusDocument, batches};
 use undertone::distil::{self, WordCounts};
-use undertone::embeddings::Embeddings;
+use undertone::embeddings::{Embeddings, Encoded};
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
 use undertone::error::{Error, Result};
 use undertone::ledger::{LedgerFile, utc_day};
 use undertone::output::AtomicFile;
-use undertone::packer::{self, Built, Directions, LexiconData, Options, Selector, TargetChoice};
+use undertone::packer::{
+    self, Built, Directions, Fit, LexiconData, Options, Selector, TargetChoice,
+};
 use undertone::progress::Progress;
-use undertone::resume::{CachedEncoder, PartialLines};
+use undertone::releases;
+use undertone::resume::{Encoding, PartialLines, Run};
 use undertone::text::message_body;
 use undertone::{demo, mechanism};
 #[cfg(feature = "train")]
@@ -161,6 +173,11 @@ enum Command {
         #[command(subcommand)]
         experiment: eval::Experiment,
     },
+    /// Check what the mechanisms of a pack promise: exact laws, the worst neighbours that a search finds, and
+    /// releases of a device.
+    ///
+    /// Exit status: 0 if every check passed, 3 if one failed, 1 or 2 if the audit could not be made.
+    Audit(audit::Arguments),
     /// Show what a pack contains.
     Inspect {
         /// The pack.
@@ -214,7 +231,8 @@ struct PackArgs {
 /// Which public documents to read.
 #[derive(Args)]
 struct CorpusArgs {
-    /// A public corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+    /// A public corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz, in UTF-8. A line that is no document, or longer
+    /// than 16 MiB, is refused with its number; none is skipped.
     #[arg(long, value_name = "FILE")]
     corpus: PathBuf,
     /// Read only the first N documents.
@@ -225,16 +243,20 @@ struct CorpusArgs {
 }
 
 impl CorpusArgs {
-    fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>>> {
-        let corpus = Corpus::open_watched(&self.corpus)?;
-        Ok(self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX))))
+    /// The documents, as often as is needed, with what `encoding` makes of them.
+    fn encoded<'a>(&'a self, encoding: Encoding<'a>) -> Encoded<'a> {
+        Encoded::new(&self.corpus, encoding, || {
+            let corpus = Corpus::open_watched(&self.corpus)?;
+            Ok(self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX))))
+        })
     }
 }
 
 /// Which private documents to read.
 #[derive(Args)]
 struct PrivateArgs {
-    /// The private documents: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+    /// The private documents: .jsonl, .jsonl.gz, .tsv or .tsv.gz, in UTF-8. If a line is no document, or longer
+    /// than 16 MiB, nothing is released, and the error has its number and nothing of its text.
     #[arg(long = "in", value_name = "FILE")]
     input: PathBuf,
     /// Release only the first N documents.
@@ -245,6 +267,12 @@ struct PrivateArgs {
 }
 
 impl PrivateArgs {
+    /// A run of a command with these documents. With another --limit it is the same: the first documents stay.
+    fn run_of(&self, command: &str) -> Result<Run> {
+        let run = Run::of(command).with([u8::from(self.texts.messages)]);
+        run.with_file(&self.input)
+    }
+
     /// The documents of the file that `open` opens.
     fn documents(
         &self,
@@ -266,13 +294,14 @@ struct TextArgs {
 
 impl TextArgs {
     /// The documents with what counts of their texts.
-    fn of(
+    fn of<I: Iterator<Item = Result<CorpusDocument>>>(
         &self,
-        documents: impl Iterator<Item = Result<CorpusDocument>>,
-    ) -> impl Iterator<Item = Result<CorpusDocument>> {
-        documents.map(|document| {
+        documents: I,
+    ) -> impl Iterator<Item = Result<CorpusDocument>> + use<I> {
+        let messages = self.messages;
+        documents.map(move |document| {
             let mut document = document?;
-            if self.messages {
+            if messages {
                 document.text = message_body(&document.text);
             }
             Ok(document)
@@ -352,8 +381,10 @@ impl EncoderArgs {
 }
 
 /// Parses the arguments and does the work.
-pub(crate) fn run() -> Result<()> {
-    match Cli::parse().command {
+pub(crate) fn run() -> Result<ExitCode> {
+    let done = match Cli::parse().command {
+        // It has a status of its own.
+        Command::Audit(arguments) => return audit::run(&arguments),
         Command::Demo { text, seed, save } => run_demo(text.as_deref(), seed, save.as_deref()),
         Command::Distil {
             encoder,
@@ -385,12 +416,11 @@ pub(crate) fn run() -> Result<()> {
                 dimension: dim,
             };
             let start = Instant::now();
-            let pack = resumable(&encoder, &out, |encoder| {
-                let pack = distil::distil(encoder, &documents, &size)?;
-                write(&out, &pack)?;
-                Ok(pack)
-            })?;
-            eprintln!(
+            let mut encoding = kept(&encoder, &out)?;
+            let pack = distil::distil(&mut encoding, &documents, &size)?;
+            write(&out, &pack)?;
+            encoding.finish()?;
+            note!(
                 "{words} words, up to {phrases} phrases, {dim} coordinates, {} bytes, in {:.0} s",
                 pack.len(),
                 start.elapsed().as_secs_f64()
@@ -407,14 +437,10 @@ pub(crate) fn run() -> Result<()> {
             let encoder = encoder.open(LexiconEncoder::embedded)?;
             AtomicFile::check(&out)?;
             let mut rate = Rate::start();
-            let documents = corpus.documents()?.collect::<Result<Vec<_>>>()?;
-            resumable(&encoder, &out, |encoder| {
-                let embeddings = Embeddings::of(encoder, &documents, |sentences| {
-                    Progress::new("encoding sentences", sentences)
-                })?;
-                rate.count(documents.len(), embeddings.sentences().len());
-                embeddings.write(AtomicFile::create(&out)?)
-            })?;
+            let mut encoded = corpus.encoded(kept(&encoder, &out)?);
+            let passed = encoded.write(&out)?;
+            encoded.finish()?;
+            rate.count(passed.documents, passed.sentences);
             rate.report("encoded");
             Ok(())
         }
@@ -443,7 +469,8 @@ pub(crate) fn run() -> Result<()> {
         #[cfg(feature = "train")]
         Command::Eval { experiment } => eval::run(experiment),
         Command::Inspect { pack } => inspect(&pack),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 fn count_words(corpora: &[PathBuf]) -> Result<WordCounts> {
@@ -503,7 +530,7 @@ impl PackArgs {
         Ok(())
     }
 
-    fn scores<'a>(&self, fit: &'a packer::FitHeads<'a>) -> Selector<'a> {
+    fn scores<'a>(&self, fit: Fit<'a>) -> Selector<'a> {
         Selector::Scores {
             targets: match self.clusters {
                 None => TargetChoice::Labels,
@@ -529,13 +556,11 @@ impl PackArgs {
             seed: self.seed,
         };
         let mut rate = Rate::start();
-        let built = resumable(encoder, &self.out, |own| {
-            let lexicon = encoder.lexicon.clone();
-            let built = packer::build(self.corpus.documents()?, own, lexicon, &options)?;
-            save_pack(&self.out, &built)?;
-            Ok(built)
-        })?;
-        eprintln!(
+        let mut encoded = self.corpus.encoded(kept(encoder, &self.out)?);
+        let built = packer::build(&mut encoded, encoder.lexicon.clone(), &options)?;
+        save_pack(&self.out, &built)?;
+        encoded.finish()?;
+        note!(
             "{}: {} bytes, {} {} as candidates, out of {} documents",
             self.out.display(),
             built.pack.len(),
@@ -560,7 +585,7 @@ impl PackArgs {
                     let fit = |documents: &DocumentVectors, targets: &Targets| {
                         training.scores(documents, targets, epsilon)
                     };
-                    self.build(&encoder, self.scores(&fit))
+                    self.build(&encoder, self.scores(Fit::InMemory(&fit)))
                 });
             }
             (None, Some(clusters)) => {
@@ -574,7 +599,7 @@ impl PackArgs {
             (None, None) => {}
         }
         match self.selector {
-            SelectorArg::Scores => self.build(&encoder, self.scores(&packer::closed_form)),
+            SelectorArg::Scores => self.build(&encoder, self.scores(Fit::ClosedForm)),
             SelectorArg::Depth => self.build(&encoder, self.depth(None)),
         }
     }
@@ -590,7 +615,7 @@ impl PackArgs {
                 ..train::Options::default()
             },
             checkpoint: &partial,
-            notice: &|line| eprintln!("{line}"),
+            notice: &|line| note!("{line}"),
             losses: &|epochs| train::plot::write_loss(&self.out.with_extension("loss.svg"), epochs),
         })?;
         train::checkpoint::remove(&partial)
@@ -601,7 +626,7 @@ impl PackArgs {
 fn read_text(path: &Path) -> Result<String> {
     let bytes = if path == Path::new("-") {
         if io::stdin().is_terminal() {
-            eprintln!("Type a text; end it with Ctrl-D on a line of its own.");
+            note!("Type a text; end it with Ctrl-D on a line of its own.");
         }
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes).map(|_| bytes)
@@ -612,17 +637,24 @@ fn read_text(path: &Path) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Prints to standard output. Whoever reads it may stop early, as `head` does: that is no error.
 fn print(text: &str) -> Result<()> {
-    let written = io::stdout().write_all(text.as_bytes());
-    written.map_err(Error::io("write", Path::new("standard output")))
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(Error::io("write", Path::new("standard output"))),
+    }
 }
 
-/// Writes a pack and, beside it, its candidates.
+/// Writes a pack and, beside it, its candidates. Both are on the disk before one of them gets its name, so
+/// that a full disk leaves the old ones.
 fn save_pack(path: &Path, built: &Built) -> Result<()> {
-    built
-        .candidates
-        .write(&path.with_extension("candidates.safetensors"))?;
-    write(path, &built.pack)
+    let beside = path.with_extension("candidates.safetensors");
+    let candidates = built.candidates.settled(&beside)?;
+    let pack = settled(path, &built.pack)?;
+    candidates.commit()?;
+    pack.commit()
 }
 
 /// The file name of `out` with one more ending.
@@ -632,25 +664,21 @@ fn beside(out: &Path, ending: &str) -> PathBuf {
     path.into()
 }
 
-/// Encodes public text for the output `out`; what a neural encoder has done survives an interrupted
-/// run.
-fn resumable<T>(
-    encoder: &OpenEncoder,
-    out: &Path,
-    work: impl FnOnce(&dyn Encoder) -> Result<T>,
-) -> Result<T> {
+/// Encodes public text for the output `out`: what a neural encoder has done survives an interrupted run.
+fn kept<'a>(encoder: &'a OpenEncoder, out: &Path) -> Result<Encoding<'a>> {
     // A lexicon is faster than the file would be.
     if encoder.lexicon.is_some() {
-        return work(encoder.encoder.as_ref());
+        return Ok(Encoding::of(encoder.encoder.as_ref()));
     }
     let path = beside(out, ".embeddings.partial");
-    let cached = CachedEncoder::open(encoder.encoder.as_ref(), path)?;
-    if cached.known() > 0 {
-        eprintln!("resuming: {} sentences are encoded already", cached.known());
+    let encoding = Encoding::kept_in(encoder.encoder.as_ref(), path)?;
+    if encoding.known() > 0 {
+        note!(
+            "resuming: {} sentences are encoded already",
+            encoding.known()
+        );
     }
-    let done = work(&cached)?;
-    cached.finish()?;
-    Ok(done)
+    Ok(encoding)
 }
 
 /// One line of a releases file.
@@ -660,36 +688,36 @@ struct ReleaseLine {
     release: String,
 }
 
-/// Starts the releases of `input`, behind those of an interrupted run if each of them `belongs` to the
-/// document with this id. Returns the number of documents too, and how many are released already.
+/// Starts the lines of `out`, behind those that an interrupted `run` left. Returns the number of documents,
+/// too.
 fn resume(
     out: &Path,
     input: &PrivateArgs,
-    belongs: impl Fn(&str, &str) -> bool,
-) -> Result<(PartialLines, usize, usize)> {
-    let (mut lines, left) = PartialLines::open(out)?;
+    run: &Run,
+    is_whole: impl Fn(&str) -> bool,
+) -> Result<(PartialLines, usize)> {
+    let mut lines = PartialLines::open(out, run, is_whole)?;
     // All documents are read once before anything is released: a broken line at the end must not cost
     // the budget of the documents before it.
     let mut total = 0;
-    let mut fitting = 0;
     for document in input.documents(|path| Corpus::open_watched(path))? {
-        let document = document?;
-        fitting += usize::from(
-            left.get(total)
-                .is_some_and(|line| belongs(line, &document.id)),
-        );
+        document?;
         total += 1;
     }
-    if fitting < left.len() {
-        eprintln!(
-            "starting over: what is left of an earlier run is for other options or another input"
-        );
-        lines.restart();
-        fitting = 0;
-    } else if fitting > 0 {
-        eprintln!("resuming: {fitting} documents are released already");
+    // Of a smaller --limit there are more lines than documents.
+    let other = lines.of_other_run() || lines.kept() > total;
+    if lines.kept() > total {
+        lines.restart()?;
     }
-    Ok((lines, total, fitting))
+    if lines.kept() > 0 {
+        note!("resuming: {} documents are released already", lines.kept());
+    } else if other {
+        note!(
+            "starting over: what is left of an earlier run is for other options or another input, or the input \
+             was changed since",
+        );
+    }
+    Ok((lines, total))
 }
 
 fn privatize(
@@ -701,47 +729,42 @@ fn privatize(
     input: &PrivateArgs,
     out: &Path,
 ) -> Result<()> {
-    /// Documents whose sentences are encoded together, to keep all cores busy.
-    const BATCH: usize = 64;
-
     let pack = read_pack(pack_path)?;
     let OpenEncoder { encoder, .. } =
         encoder.open(|| LexiconEncoder::new(&pack).unwrap_or_else(LexiconEncoder::embedded))?;
     mechanism::check_encoder(&pack, encoder.as_ref())?;
     let mut document = mechanism::document(&pack)?;
+    AtomicFile::check(out)?;
+    let mut run = input
+        .run_of("privatize")?
+        .with(pack.digest())
+        .with(epsilon.micro().to_le_bytes())
+        .with(format!("{rule:?}"));
     let mut ledger = match budget {
-        Some((path, budget)) => Some(LedgerFile::open_or_create(path, budget)?),
+        Some((path, budget)) => {
+            let ledger = LedgerFile::open_or_create(&path, budget)?;
+            // Lines that no ledger, or another one, paid for are not gone on with.
+            run = run.with_place(&path)?;
+            Some(ledger)
+        }
         None => None,
     };
-    let belongs = |line: &str, id: &str| {
-        let line: Option<ReleaseLine> = serde_json::from_str(line).ok();
-        line.is_some_and(|line| {
-            let release = hex::decode(&line.release).ok();
-            let release = release.and_then(|bytes| Release::from_bytes(&bytes).ok());
-            line.id == id
-                && release.is_some_and(|release| {
-                    (release.pack_id(), release.epsilon(), release.rule())
-                        == (pack.id(), epsilon, rule)
-                })
-        })
-    };
-    let (mut lines, total, fitting) = resume(out, input, belongs)?;
+    let is_whole = |line: &str| serde_json::from_str::<ReleaseLine>(line).is_ok();
+    let (mut lines, total) = resume(out, input, &run, is_whole)?;
     let progress = Progress::new("releasing documents", total as u64);
-    progress.advance(fitting as u64);
+    progress.advance(lines.kept() as u64);
     let mut rate = Rate::start();
-    let mut released = fitting;
+    let mut released = lines.kept();
     // Not watched: another bar is there.
-    let mut rest = input.documents(|path| Corpus::open(path))?.skip(fitting);
-    loop {
-        let batch = rest.by_ref().take(BATCH).collect::<Result<Vec<_>>>()?;
-        if batch.is_empty() {
-            break;
-        }
-        let encoded = Embeddings::of(encoder.as_ref(), &batch, |_| Progress::hidden())?;
+    let rest = input.documents(|path| Corpus::open(path))?.skip(released);
+    let mut encoding = Encoding::of(encoder.as_ref());
+    for batch in batches(rest) {
+        let batch = batch?;
+        let encoded = Embeddings::of(&mut encoding, &batch, |_| Progress::hidden())?;
         for (source, _, rows) in encoded.by_document() {
             let grant = match &mut ledger {
                 Some(ledger) => ledger.spend(epsilon, utc_day()).inspect_err(|_| {
-                    eprintln!(
+                    note!(
                         "{released} of {total} documents are released; the same command goes on with the others"
                     );
                 })?,
@@ -755,6 +778,10 @@ fn privatize(
                 release: hex::encode(release.to_bytes()),
             };
             lines.push(&json(&line))?;
+            if ledger.is_some() {
+                // A killed process must not lose what was paid for.
+                lines.flush()?;
+            }
             progress.advance(1);
         }
         rate.count(batch.len(), encoded.sentences().len());
@@ -778,22 +805,24 @@ struct DecodedLine<'a> {
 
 fn decode(candidates: &Path, input: &Path, out: &Path) -> Result<()> {
     let candidates = Candidates::read(candidates)?;
-    let source = fs::File::open(input).map_err(Error::io("open", input))?;
+    let mut source = releases::Lines::open(input)?;
     let mut file = AtomicFile::create(out)?;
     let mut rate = Rate::start();
-    let mut line = 0;
-    for text in BufReader::new(source).lines() {
-        line += 1;
+    while let Some((line, text)) = source.next_line()? {
+        if text.trim().is_empty() {
+            continue;
+        }
         let fail = |problem: String| Error::ReleaseLine {
             path: input.to_owned(),
             line,
             problem,
         };
-        let text = text.map_err(|error| fail(error.to_string()))?;
-        let ReleaseLine { id, release } = serde_json::from_str(&text)
-            .map_err(|error| fail(format!("not a release in JSON: {error}")))?;
-        let bytes = hex::decode(release)
-            .map_err(|error| fail(format!("the release is not hexadecimal: {error}")))?;
+        let ReleaseLine { id, release } = serde_json::from_str(text).map_err(|error| {
+            // The message may quote the line, and the file may be the wrong one.
+            fail(format!("not a release in JSON (column {})", error.column()))
+        })?;
+        let bytes =
+            hex::decode(release).map_err(|_| fail("the release is not hexadecimal".to_owned()))?;
         let release = Release::from_bytes(&bytes).map_err(|error| fail(error.to_string()))?;
         let (candidate, embedding) = candidates
             .decode(&release)
@@ -808,9 +837,9 @@ fn decode(candidates: &Path, input: &Path, out: &Path) -> Result<()> {
             embedding,
         };
         writeln!(file, "{}", json(&decoded)).map_err(Error::io("write", out))?;
+        rate.count(1, 0);
     }
     file.commit()?;
-    rate.count(line, 0);
     rate.report("decoded");
     Ok(())
 }
@@ -878,9 +907,15 @@ fn json(value: &impl Serialize) -> String {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    settled(path, bytes)?.commit()
+}
+
+/// A file on the disk, without its name.
+fn settled(path: &Path, bytes: &[u8]) -> Result<AtomicFile> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes).map_err(Error::io("write", path))?;
-    file.commit()
+    file.settle()?;
+    Ok(file)
 }
 
 /// Documents and sentences per second.
@@ -918,6 +953,6 @@ impl Rate {
                 self.sentences as f64 / seconds
             );
         }
-        eprintln!("{line}");
+        note!("{line}");
     }
 }

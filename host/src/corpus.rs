@@ -8,8 +8,14 @@
 //! Both may be gzipped (`.jsonl.gz`, `.tsv.gz`). Files are UTF-8; a byte order mark at the start,
 //! carriage returns at line ends and blank lines are skipped. A document without an id gets
 //! `line-N`, N counted from 1. [`Corpus::label_field`] takes the label from another field of the object.
+//!
+//! A line that is not UTF-8, not a document or longer than [`LINE_LIMIT`] is refused with its number, and
+//! reading ends: nothing is skipped, because a pack of half a corpus would look like one of the whole, and a
+//! private text that is left out would look like one that was released. No message quotes a line. Ids may be
+//! repeated.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -19,11 +25,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, LineProblem, Result};
+use crate::lines::Lines;
 use crate::progress::Progress;
 
 /// The longest line that is read, in bytes without the line end: 16 MiB.
 ///
-/// The reader holds one line at a time, so this bounds its memory whatever the file contains.
+/// The reader holds one line at a time, so this bounds its memory whatever the file contains: splitting such
+/// a text into sentences or lines takes up to 320 MiB.
 pub const LINE_LIMIT: usize = 16 << 20;
 
 /// The file name endings that [`Corpus::open`] knows.
@@ -32,8 +40,8 @@ pub(crate) const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz"]
 /// The field of the label, unless another is named.
 const LABEL: &str = "label";
 
-/// One document of a public corpus.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One document of a corpus, or of a file of private texts.
+#[derive(Clone, PartialEq, Eq)]
 pub struct CorpusDocument {
     /// The document's own id, or `line-N`.
     pub id: String,
@@ -43,6 +51,15 @@ pub struct CorpusDocument {
     pub text: String,
 }
 
+/// Says nothing about the text, which may be private.
+impl fmt::Debug for CorpusDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CorpusDocument")
+            .field("bytes", &self.text.len())
+            .finish_non_exhaustive()
+    }
+}
+
 /// The documents of a corpus file, in order.
 ///
 /// The first error ends the iteration: what follows a broken line is not trusted.
@@ -50,9 +67,7 @@ pub struct Corpus {
     path: PathBuf,
     format: Format,
     label_field: String,
-    reader: Box<dyn BufRead + Send>,
-    line: u64,
-    buffer: Vec<u8>,
+    lines: Lines<Box<dyn BufRead + Send>>,
     ended: bool,
 }
 
@@ -124,9 +139,7 @@ impl Corpus {
             path,
             format,
             label_field: LABEL.to_owned(),
-            reader,
-            line: 0,
-            buffer: Vec::new(),
+            lines: Lines::new(reader, LINE_LIMIT),
             ended: false,
         })
     }
@@ -138,46 +151,22 @@ impl Corpus {
         self
     }
 
-    /// Reads the next line into the buffer, without its end. False at the end of the file.
-    fn read_line(&mut self) -> Result<bool, LineProblem> {
-        self.line += 1;
-        self.buffer.clear();
-        // Room for a byte order mark, the longest line, "\r\n", and a byte that shows it is longer.
-        let read = (&mut self.reader)
-            .take(LINE_LIMIT as u64 + 6)
-            .read_until(b'\n', &mut self.buffer)
-            .map_err(LineProblem::Unreadable)?;
-        if self.line == 1 && self.buffer.starts_with(b"\xef\xbb\xbf") {
-            self.buffer.drain(..3);
-        }
-        if self.buffer.ends_with(b"\n") {
-            self.buffer.pop();
-        }
-        if self.buffer.ends_with(b"\r") {
-            self.buffer.pop();
-        }
-        if self.buffer.len() > LINE_LIMIT {
-            return Err(LineProblem::TooLong { limit: LINE_LIMIT });
-        }
-        Ok(read > 0)
-    }
-
     /// The next document, or `None` at the end of the file.
     fn next_document(&mut self) -> Result<Option<CorpusDocument>, LineProblem> {
-        while self.read_line()? {
-            let line = str::from_utf8(&self.buffer).map_err(|error| LineProblem::NotUtf8 {
-                byte: error.valid_up_to() + 1,
-            })?;
+        loop {
+            let number = self.lines.number() + 1;
+            let Some(line) = self.lines.next_line()? else {
+                return Ok(None);
+            };
             if line.trim().is_empty() {
                 continue;
             }
             return match self.format {
-                Format::Jsonl => from_json(line, self.line, &self.label_field),
-                Format::Tsv => from_tsv(line, self.line),
+                Format::Jsonl => from_json(line, number, &self.label_field),
+                Format::Tsv => from_tsv(line, number),
             }
             .map(Some);
         }
-        Ok(None)
     }
 }
 
@@ -192,7 +181,7 @@ impl Iterator for Corpus {
             .next_document()
             .map_err(|problem| Error::CorpusLine {
                 path: self.path.clone(),
-                line: self.line,
+                line: self.lines.number(),
                 problem,
             })
             .transpose();
@@ -202,6 +191,30 @@ impl Iterator for Corpus {
 }
 
 impl std::iter::FusedIterator for Corpus {}
+
+/// Documents in order, in batches that keep all cores busy and are small in memory: at most 64 documents, and
+/// none behind the first mebibyte of text.
+pub fn batches(
+    mut documents: impl Iterator<Item = Result<CorpusDocument>>,
+) -> impl Iterator<Item = Result<Vec<CorpusDocument>>> {
+    const DOCUMENTS: usize = 64;
+    const BYTES: usize = 1 << 20;
+    std::iter::from_fn(move || {
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        while batch.len() < DOCUMENTS && bytes < BYTES {
+            match documents.next() {
+                None => break,
+                Some(Err(error)) => return Some(Err(error)),
+                Some(Ok(document)) => {
+                    bytes += document.text.len();
+                    batch.push(document);
+                }
+            }
+        }
+        (!batch.is_empty()).then_some(Ok(batch))
+    })
+}
 
 fn line_id(line: u64) -> String {
     format!("line-{line}")

@@ -21,11 +21,11 @@ use undertone_core::pack::format::{MAX_PHRASES, MAX_WORDS};
 
 use crate::corpus::CorpusDocument;
 use crate::embeddings::Embeddings;
-use crate::encoder::{Encoder, encode_all};
 use crate::error::{Error, Result};
 use crate::heads::add_gram;
 use crate::packer::{LexiconData, lexicon_pack, limit};
 use crate::progress::Progress;
+use crate::resume::Encoding;
 use crate::vectors::{DocumentVectors, mean};
 
 /// The constant a of the weights.
@@ -112,7 +112,7 @@ pub struct Size {
     pub dimension: usize,
 }
 
-/// Distils `encoder` into a pack that holds a lexicon: the most frequent words of `documents`, and the
+/// Distils the encoder of `encoding` into a pack that holds a lexicon: the most frequent words of `documents`, and the
 /// phrases that change most.
 ///
 /// # Errors
@@ -120,12 +120,18 @@ pub struct Size {
 /// the encoder's; [`Error::NotFinite`]; errors of the encoder.
 ///
 /// # Cost
-/// Encoding takes nearly all the time; then two fits, some seconds each for 200,000 sentences.
+/// Encoding takes nearly all the time; then two fits, some seconds each for 200,000 sentences. Memory grows
+/// with the corpora: all texts, and the vectors of all sentences several times.
 ///
 /// # Source
 /// Arora, Liang and Ma 2017, A simple but tough-to-beat baseline for sentence embeddings: the weights. Hoerl
 /// and Kennard 1970: ridge regression. The target, the directions and the phrases are ours.
-pub fn distil(encoder: &dyn Encoder, documents: &[CorpusDocument], size: &Size) -> Result<Vec<u8>> {
+pub fn distil(
+    encoding: &mut Encoding<'_>,
+    documents: &[CorpusDocument],
+    size: &Size,
+) -> Result<Vec<u8>> {
+    let encoder = encoding.encoder();
     let full = encoder.dimension();
     limit("words", size.words, 2, MAX_WORDS as usize)?;
     limit("phrases", size.phrases, 0, MAX_PHRASES as usize)?;
@@ -142,9 +148,9 @@ pub fn distil(encoder: &dyn Encoder, documents: &[CorpusDocument], size: &Size) 
     let chosen = counts.most_frequent(size.words)?;
     let texts: Vec<&str> = chosen.iter().map(|(word, _)| *word).collect();
     let progress = Progress::new("encoding words", texts.len() as u64);
-    let alone = encode_all(encoder, &texts, &progress)?;
+    let alone = encoding.rows(&texts, &progress)?;
     drop(progress);
-    let sentences = Embeddings::of(encoder, documents, |sentences| {
+    let sentences = Embeddings::of(encoding, documents, |sentences| {
         Progress::new("encoding sentences", sentences)
     })?;
     let vectors = sentences.vectors();

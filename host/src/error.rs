@@ -22,7 +22,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused something.
-    #[error("cannot {action} `{}`: {cause}", path.display())]
+    #[error("cannot {action} `{}`: {cause}{}", path.display(), advice(cause.kind()))]
     Io {
         /// What was tried, as it reads after "cannot".
         action: &'static str,
@@ -30,6 +30,43 @@ pub enum Error {
         path: PathBuf,
         /// What the system said.
         cause: io::Error,
+    },
+
+    /// Somebody else writes the same output.
+    #[error(
+        "`{}` is being written by another process; wait until it is done, or name another output",
+        path.display()
+    )]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A corpus that is not the same when it is read again.
+    #[error(
+        "`{}` changed while it was read; run the command again and leave the file alone",
+        path.display()
+    )]
+    CorpusChanged {
+        /// The corpus.
+        path: PathBuf,
+    },
+
+    /// More documents than the head of a safetensors file has room for.
+    #[error(
+        "the ids and labels of {documents} documents take {found} bytes in the head of `{}`, and programs read at \
+         most {most}; encode fewer documents a file with --limit",
+        path.display()
+    )]
+    LargeHead {
+        /// The file to write.
+        path: PathBuf,
+        /// Documents in it.
+        documents: usize,
+        /// Bytes of the head.
+        found: usize,
+        /// The largest head.
+        most: usize,
     },
 
     /// The corpus format is chosen by the end of the file name, and this end is not known.
@@ -70,6 +107,15 @@ pub enum Error {
         path: PathBuf,
         /// Why not, and what is wanted.
         problem: &'static str,
+    },
+
+    /// The program that an audit asks for releases died, hung or made no sense.
+    #[error("the device `{}`: {problem}", path.display())]
+    Device {
+        /// The program.
+        path: PathBuf,
+        /// What happened.
+        problem: String,
     },
 
     /// A file of a sentence encoder is absent.
@@ -308,7 +354,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The line, counted from 1.
-        line: usize,
+        line: u64,
         /// What is wrong with it.
         problem: String,
     },
@@ -412,6 +458,13 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
+        problem: String,
+    },
+
+    /// Nothing to audit, or something without which it cannot be done.
+    #[error("cannot audit: {problem}")]
+    Audit {
+        /// What is missing, and what to do.
         problem: String,
     },
 
@@ -547,6 +600,24 @@ pub enum Error {
     EqualSentences,
 }
 
+/// What to do about a file that the system refuses.
+fn advice(kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space there and run the same command again"
+        }
+        io::ErrorKind::FileTooLarge => {
+            "; raise the limit on the size of files, or name another place, and run the command again"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => "; name a place that can be written",
+        io::ErrorKind::PermissionDenied => "; change its permissions or name another place",
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            "; is the name right, and does its folder exist?"
+        }
+        _ => "",
+    }
+}
+
 impl Error {
     /// For `map_err`: what was being done with a file when the system refused.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
@@ -574,7 +645,7 @@ pub enum LineProblem {
     Unreadable(io::Error),
 
     /// The line is longer than the reader holds in memory.
-    #[error("longer than {limit} bytes; split the document")]
+    #[error("longer than {limit} bytes; split it")]
     TooLong {
         /// The longest line that is read, in bytes.
         limit: usize,

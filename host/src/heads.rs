@@ -80,54 +80,109 @@ pub fn fit(documents: &DocumentVectors, targets: &[usize], classes: usize) -> Re
         targets.iter().all(|class| *class < classes),
         "targets are below the number of classes"
     );
+    let dimension = documents.dimension();
+    check_finite("sentence", documents.rows(), dimension)?;
+    let sentences: Vec<u32> = (0..documents.len())
+        .map(|document| documents.range(document).len() as u32)
+        .collect();
+    let known = Known {
+        centre: mean(&means(documents), dimension),
+        class: |document| targets[document],
+        classes,
+        sentences: &sentences,
+    };
+    fit_streamed(&known, &mut |each| {
+        for document in with_sentences(documents) {
+            each(documents.document(document));
+        }
+        Ok(())
+    })
+}
+
+/// What is known of documents before their sentences are gone through.
+pub(crate) struct Known<'a, C> {
+    /// The mean of the means of the documents with sentences.
+    pub(crate) centre: Vec<f32>,
+    /// The class of a document.
+    pub(crate) class: C,
+    pub(crate) classes: usize,
+    /// `[documents]`: how many sentences each has.
+    pub(crate) sentences: &'a [u32],
+}
+
+/// Calls its argument with the sentence vectors of each document that has some, in order.
+pub(crate) type Pass<'a> = dyn FnMut(&mut dyn FnMut(&[f32])) -> Result<()> + 'a;
+
+/// Gets a block of sentences, `[sentences][dimension]`, and the class and weight of each.
+type EachBlock<'a> = dyn FnMut(&[f32], &[(usize, f64)]) + 'a;
+
+/// [`fit`] for documents that are not in memory: `pass` is called twice.
+pub(crate) fn fit_streamed(
+    known: &Known<'_, impl Fn(usize) -> usize>,
+    pass: &mut Pass<'_>,
+) -> Result<ScoreHeads> {
+    let classes = known.classes;
     if classes < 2 {
         return Err(Error::TooFewClasses { classes });
     }
-    let dimension = documents.dimension();
-    check_finite("sentence", documents.rows(), dimension)?;
+    let centre = &known.centre;
+    let dimension = centre.len();
+    let full = || {
+        let documents = known.sentences.iter().enumerate();
+        documents
+            .filter(|(_, sentences)| **sentences > 0)
+            .map(|(document, sentences)| ((known.class)(document), *sentences))
+    };
     let mut sizes = vec![0usize; classes];
-    for document in with_sentences(documents) {
-        sizes[targets[document]] += 1;
+    for (class, _) in full() {
+        sizes[class] += 1;
     }
     if let Some(class) = sizes.iter().position(|size| *size == 0) {
         return Err(Error::EmptyClass { class, classes });
     }
 
     // Of every sentence its class and its weight; the weights sum to 1.
-    let mut sentences: Vec<(usize, f64)> = Vec::with_capacity(documents.rows().len() / dimension);
-    for document in with_sentences(documents) {
-        let class = targets[document];
-        let count = documents.range(document).len();
-        let weight = 1.0 / (count as f64 * (sizes[class] as f64).sqrt());
-        sentences.extend(std::iter::repeat_n((class, weight), count));
-    }
-    let total: f64 = sentences.iter().map(|(_, weight)| weight).sum();
-    for (_, weight) in &mut sentences {
-        *weight /= total;
-    }
-
-    let centre = mean(&means(documents), dimension);
-    let blocks = || {
-        documents
-            .rows()
-            .chunks(BLOCK * dimension)
-            .zip(sentences.chunks(BLOCK))
-            .map(|(rows, sentences)| (normalised(rows, dimension, &centre), sentences))
+    let weighted = || {
+        full().flat_map(|(class, sentences)| {
+            let weight = 1.0 / (f64::from(sentences) * (sizes[class] as f64).sqrt());
+            std::iter::repeat_n((class, weight), sentences as usize)
+        })
+    };
+    let total: f64 = weighted().map(|(_, weight)| weight).sum();
+    // Blocks of sentences as directions from the centre, with class and weight of each.
+    let mut blocks = |each: &mut EachBlock<'_>| -> Result<()> {
+        let mut sentences = weighted().map(|(class, weight)| (class, weight / total));
+        let mut rows = Vec::with_capacity(BLOCK * dimension);
+        let mut block = |rows: &mut Vec<f32>| {
+            let own: Vec<_> = sentences.by_ref().take(rows.len() / dimension).collect();
+            each(&normalised(rows, dimension, centre), &own);
+            rows.clear();
+        };
+        pass(&mut |document| {
+            for row in document.chunks_exact(dimension) {
+                rows.extend_from_slice(row);
+                if rows.len() == BLOCK * dimension {
+                    block(&mut rows);
+                }
+            }
+        })?;
+        block(&mut rows);
+        Ok(())
     };
     let mut shift = vec![0f64; dimension];
-    for (rows, sentences) in blocks() {
+    blocks(&mut |rows, sentences| {
         for (row, (_, weight)) in rows.chunks_exact(dimension).zip(sentences) {
             for (shift, x) in shift.iter_mut().zip(row) {
                 *shift += weight * f64::from(*x);
             }
         }
-    }
+    })?;
 
     // With x shifted by its weighted mean, Σ w·x = 0: the mean of the indicators needs no
     // subtraction, and the right sides are the weighted sums over the classes.
     let mut gram = DMatrix::<f64>::zeros(dimension, dimension);
     let mut right = DMatrix::<f64>::zeros(dimension, classes);
-    for (rows, sentences) in blocks() {
+    blocks(&mut |rows, sentences| {
         let mut shifted = Vec::with_capacity(rows.len());
         let mut weighted = Vec::with_capacity(rows.len());
         for (row, (class, weight)) in rows.chunks_exact(dimension).zip(sentences) {
@@ -143,7 +198,7 @@ pub fn fit(documents: &DocumentVectors, targets: &[usize], classes: usize) -> Re
             }
         }
         add_gram(&mut gram, &shifted, &weighted);
-    }
+    })?;
     let variance = gram.trace() / dimension as f64;
     for i in 0..dimension {
         gram[(i, i)] += RIDGE * variance;
@@ -159,7 +214,7 @@ pub fn fit(documents: &DocumentVectors, targets: &[usize], classes: usize) -> Re
         bias.push((-SLOPE * at_shift) as f32);
     }
     Ok(ScoreHeads {
-        centre,
+        centre: centre.clone(),
         weights,
         bias,
         thresholds: thresholds(),
@@ -182,25 +237,83 @@ pub fn clusters_as_targets(
 ) -> Result<Targets> {
     let dimension = documents.dimension();
     check_finite("sentence", documents.rows(), dimension)?;
-    let means = means(documents);
-    let found = means.len() / dimension;
-    let clusters = clusters.unwrap_or(CLUSTERS.min(found));
-    let directions = normalised(&means, dimension, &mean(&means, dimension));
-    let clustered = kmeans(&directions, dimension, clusters, seed)?;
-    let mut used = vec![false; clusters];
-    for cluster in &clustered.assignment {
-        used[*cluster] = true;
-    }
-    // The new number of a cluster: that of the used ones before it.
-    let number = |cluster: usize| used[..cluster].iter().filter(|used| **used).count();
+    let clustered = Clustered::of(&means(documents), dimension, clusters, seed)?;
+    let classes = clustered.classes();
     let mut of_documents = vec![0; documents.len()];
-    for (document, cluster) in with_sentences(documents).zip(clustered.assignment) {
-        of_documents[document] = number(cluster);
+    for (document, class) in with_sentences(documents).zip(clustered.classes_of_points) {
+        of_documents[document] = class;
     }
     Ok(Targets {
         of_documents,
-        classes: number(clusters),
+        classes,
     })
+}
+
+/// Clusters of documents by their means, without the empty ones.
+pub(crate) struct Clustered {
+    /// The centre of the means.
+    centre: Vec<f32>,
+    /// `[clusters][dimension]`, of directions from the centre.
+    centroids: Vec<f32>,
+    /// `[means]`.
+    pub(crate) classes_of_points: Vec<usize>,
+}
+
+impl Clustered {
+    /// k-means over the directions of `means`, `[..][dimension]`.
+    pub(crate) fn of(
+        means: &[f32],
+        dimension: usize,
+        clusters: Option<usize>,
+        seed: u64,
+    ) -> Result<Self> {
+        let clusters = clusters.unwrap_or(CLUSTERS.min(means.len() / dimension));
+        let centre = mean(means, dimension);
+        let directions = normalised(means, dimension, &centre);
+        let found = kmeans(&directions, dimension, clusters, seed)?;
+        let mut used = vec![false; clusters];
+        for cluster in &found.assignment {
+            used[*cluster] = true;
+        }
+        // The new number of a cluster: that of the used ones before it.
+        let number = |cluster: usize| used[..cluster].iter().filter(|used| **used).count();
+        let numbers: Vec<usize> = (0..clusters).map(number).collect();
+        let rows = found.centroids.chunks_exact(dimension);
+        Ok(Self {
+            centre,
+            centroids: rows
+                .zip(&used)
+                .filter(|(_, used)| **used)
+                .flat_map(|(row, _)| row)
+                .copied()
+                .collect(),
+            classes_of_points: found
+                .assignment
+                .into_iter()
+                .map(|cluster| numbers[cluster])
+                .collect(),
+        })
+    }
+
+    /// The number of clusters.
+    pub(crate) fn classes(&self) -> usize {
+        self.centroids.len() / self.centre.len()
+    }
+
+    /// The cluster of a document that k-means has not seen: the nearest.
+    pub(crate) fn class_of(&self, mean: &[f32]) -> usize {
+        let direction = normalised(mean, mean.len(), &self.centre);
+        let distance = |centroid: &[f32]| -> f32 {
+            let parts = centroid.iter().zip(&direction);
+            parts.map(|(c, x)| (c - x).powi(2)).sum()
+        };
+        self.centroids
+            .chunks_exact(direction.len())
+            .map(distance)
+            .enumerate()
+            .min_by(|(_, a), (_, b)| a.total_cmp(b))
+            .map_or(0, |(class, _)| class)
+    }
 }
 
 /// Heads that need no fit: the clipped cosine between a sentence and each of `centres`,

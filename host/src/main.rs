@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match cli::run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => {
-            eprintln!("error: {error}");
+            undertone::output::note(format_args!("error: {error}"));
             ExitCode::FAILURE
         }
     }

@@ -25,6 +25,15 @@ pub const MAX_DIRECTIONS: usize = 100;
 pub type HostDocument<'p> = Document<'p, MAX_SENTENCES, MAX_DIRECTIONS>;
 
 /// The sentences of a document that enter a release: the first [`MAX_SENTENCES`].
+///
+/// # Leaks
+/// Those of [`text::sentences`]. A document that is cut promises ε, not ε/2, when a sentence is added.
+///
+/// # Shapes
+/// `text`: any.
+///
+/// # Cost
+/// That of [`text::sentences`].
 pub fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = text::sentences(text);
     sentences.truncate(MAX_SENTENCES);
@@ -84,12 +93,25 @@ pub fn document<'p>(pack: &Pack<'p>) -> Result<HostDocument<'p>> {
     HostDocument::new(pack).map_err(Error::Document)
 }
 
-/// Releases one document given by the embeddings of its sentences, row-major `[k][dimension]`.
+/// Releases one document given by the embeddings of its sentences.
 ///
-/// Guarantee, assumptions and leaks are those of [`Document`].
+/// # Guarantee
+/// That of [`Document`], as are its leaks, what it assumes and its source.
+///
+/// # Leaks
+/// Those of [`Document`]; how many sentences there are shows in the time.
+///
+/// # Shapes
+/// `embeddings`: `[k][dimension]` f32, row-major; those behind the [`Document`]'s limit are left out.
 ///
 /// # Errors
 /// [`Error::Document`].
+///
+/// # Cost
+/// A [`push`](Document::push) for each sentence and a [`release`](Document::release).
+///
+/// # Source
+/// That of [`Document`].
 pub fn release(
     document: &mut HostDocument<'_>,
     embeddings: &[f32],

@@ -1,7 +1,7 @@
 //! Files that appear whole or not at all.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process;
@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 /// A file that is written beside its target and takes its place in one step.
 ///
 /// Whoever reads or maps the target sees the old content or the new one, never a part. Dropping it
-/// without [`commit`](Self::commit) removes what was written and leaves the target as it was.
+/// without [`commit`](Self::commit) removes what was written and leaves the target as it was. What a
+/// killed process has written is removed by the next one that writes the same target.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -68,8 +69,9 @@ impl AtomicFile {
                 problem: "it is not a regular file; name one",
             });
         }
-        // The process id and a counter make the name unique among running processes; a leftover of
-        // a killed process with the same number is stepped over.
+        remove_left_parts(&target, &name);
+        // The process id and a counter make the name unique among running processes of a machine; one of
+        // another machine is stepped over.
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         loop {
             let count = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -80,6 +82,11 @@ impl AtomicFile {
                 .open(&beside)
             {
                 Ok(file) => {
+                    // Another process may have taken it for a leftover before it was locked.
+                    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !beside.exists()
+                    {
+                        continue;
+                    }
                     return Ok(Self {
                         target,
                         beside,
@@ -119,9 +126,22 @@ impl AtomicFile {
         self.finish_new().map_err(Error::io("write", &self.target))
     }
 
-    fn finish_new(&mut self) -> io::Result<()> {
+    /// Writes everything to the disk without giving the file its name: then [`commit`](Self::commit) needs no
+    /// more space. For several files that belong together.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn settle(&mut self) -> Result<()> {
+        self.settled().map_err(Error::io("write", &self.target))
+    }
+
+    fn settled(&mut self) -> io::Result<()> {
         self.writer.flush()?;
-        self.writer.get_ref().sync_all()?;
+        self.writer.get_ref().sync_all()
+    }
+
+    fn finish_new(&mut self) -> io::Result<()> {
+        self.settled()?;
         // Renaming would replace what is there. The first name goes with `self`.
         match fs::hard_link(&self.beside, &self.target) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -137,6 +157,77 @@ impl AtomicFile {
     }
 }
 
+/// Removes what killed processes have left of `target`: parts that nobody has locked.
+///
+/// What cannot be looked at or removed stays; writing does not depend on it.
+fn remove_left_parts(target: &Path, name: &str) {
+    let Ok(entries) = fs::read_dir(folder(target)) else {
+        return;
+    };
+    let prefix = format!(".{name}.");
+    for entry in entries.flatten() {
+        let own = entry.file_name();
+        let numbers = own
+            .to_str()
+            .and_then(|own| own.strip_prefix(&prefix)?.strip_suffix(".part"))
+            .and_then(|numbers| numbers.split_once('-'));
+        let number = |text: &str| text.parse::<u64>().is_ok();
+        if numbers.is_some_and(|(process, count)| number(process) && number(count))
+            && let Ok(file) = OpenOptions::new().write(true).open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Opens a file that grows beside its output, or makes it, and keeps other processes out until it is closed.
+///
+/// # Errors
+/// [`Error::InUse`] if another process has it; [`Error::Io`].
+pub(crate) fn open_locked(path: &Path) -> Result<File> {
+    loop {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(Error::io("open", path))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::InUse {
+                    path: path.to_owned(),
+                });
+            }
+            // Some file systems have no locks.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        // Between opening and locking, the process that had it may have given it its final name.
+        if is_at(&file, path).map_err(Error::io("open", path))? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether an open file still has this name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let own = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Other systems do not rename a file that is open.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
 /// Puts `file`, which lies at `from`, on the disk and then gives it its name.
 pub(crate) fn rename_durably(file: &File, from: &Path, to: &Path) -> io::Result<()> {
     file.sync_all()?;
@@ -149,13 +240,22 @@ fn sync_folder(file: &Path) -> io::Result<()> {
     // Other systems do not let a folder be opened as a file.
     #[cfg(unix)]
     {
-        let folder = match file.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        File::open(folder)?.sync_all()?;
+        File::open(folder(file))?.sync_all()?;
     }
     Ok(())
+}
+
+fn folder(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Says something on standard error, if anybody listens: `eprintln` would panic if nobody does, and a
+/// note is not worth the work that is under way.
+pub fn note(line: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// One tensor of a safetensors file; `bytes` are little-endian and as many as `shape` says.
@@ -171,11 +271,21 @@ pub(crate) struct Tensor<'a> {
 pub(crate) const DESCRIPTION: &str = "undertone";
 
 /// Writes and commits a safetensors file with a description.
+#[cfg(feature = "train")]
 pub(crate) fn write_tensors(
-    mut file: AtomicFile,
+    file: AtomicFile,
     tensors: &[Tensor<'_>],
     description: &impl Serialize,
 ) -> Result<()> {
+    settled_tensors(file, tensors, description)?.commit()
+}
+
+/// A safetensors file with a description, on the disk but without its name.
+pub(crate) fn settled_tensors(
+    mut file: AtomicFile,
+    tensors: &[Tensor<'_>],
+    description: &impl Serialize,
+) -> Result<AtomicFile> {
     let views = tensors.iter().map(|tensor| {
         let view = TensorView::new(tensor.dtype, tensor.shape.clone(), tensor.bytes);
         (tensor.name, view.expect("the shape is that of the bytes"))
@@ -185,7 +295,8 @@ pub(crate) fn write_tensors(
     let bytes = safetensors::serialize(views, Some(metadata)).expect("the tensors are valid");
     let written = file.write_all(&bytes);
     written.map_err(Error::io("write", &file.target))?;
-    file.commit()
+    file.settle()?;
+    Ok(file)
 }
 
 impl Write for AtomicFile {
@@ -261,6 +372,37 @@ mod tests {
         first.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"first");
         assert_eq!(names(folder.path()), ["a.pack"]);
+    }
+
+    #[test]
+    fn leftovers_of_killed_processes_go_and_nothing_else_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pack");
+        // As if another process wrote: it holds a lock, a killed one does not.
+        for name in [".a.pack.7-0.part", ".a.pack.8-12.part"] {
+            fs::write(folder.path().join(name), "half").unwrap();
+        }
+        let held = fs::File::options()
+            .write(true)
+            .open(folder.path().join(".a.pack.8-12.part"))
+            .unwrap();
+        held.try_lock().unwrap();
+        let others = [
+            ".a.pack.7.part",
+            ".a.pack.x-0.part",
+            ".a.pack2.7-0.part",
+            "a.pack.7-0.part",
+        ];
+        for name in others {
+            fs::write(folder.path().join(name), "mine").unwrap();
+        }
+        AtomicFile::create(&path).unwrap().commit().unwrap();
+        let mut left = [&others[..], &["a.pack", ".a.pack.8-12.part"]].concat();
+        left.sort_unstable();
+        assert_eq!(names(folder.path()), left);
+        drop(held);
+        AtomicFile::create(&path).unwrap().commit().unwrap();
+        assert!(!names(folder.path()).contains(&".a.pack.8-12.part".to_owned()));
     }
 
     #[test]

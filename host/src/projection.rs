@@ -280,9 +280,9 @@ pub struct Certificate {
 
 /// For each projection the largest stretch ‖Φ(v−w)‖/‖v−w‖ over all pairs of `vectors`, `[words][n]` row-major.
 ///
-/// # Guarantee
 /// Φ consists of the integers of `projection`, so the bound holds for what a device multiplies with. It is
-/// for the words of this vocabulary only: other vectors may be stretched more.
+/// for the words of this vocabulary only: other vectors may be stretched more. Vocabulary and projections are
+/// public, and nothing is released here.
 ///
 /// Vectors are subtracted before they are squared: the norms of v and w hide a small distance.
 /// Each word is projected once in f64; with u = 2⁻⁵³ and γₖ = ku/(1−ku) the image of v errs by at most

@@ -1,12 +1,18 @@
 //! Sentences and words of a text, and the text of a message.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
 
 use undertone_core::lexicon::{Word, words};
 
 use crate::error::{Error, Result};
+use crate::lines::Lines;
+use crate::resume::Run;
+
+/// The longest line of a list of words, in bytes.
+const LINE_LIMIT: usize = 1 << 16;
 
 /// The sentences of `text`, in order, each a trimmed part of it.
 ///
@@ -14,12 +20,21 @@ use crate::error::{Error, Result};
 /// vectors that mean nothing. Any string is accepted, and the splitting looks at nothing but `text`.
 ///
 /// The rules are those of the crate `sentencex` for English: abbreviations, initials, decimal
-/// numbers and quotations do not end a sentence, an empty line always does.
+/// numbers and quotations do not end a sentence, an empty line always does. (What is typed on a device is
+/// split by [`undertone_core::sentences`], which has other rules.)
+///
+/// # Leaks
+/// Neighbours are lists of sentences: a character that merges or splits sentences changes several. Time
+/// depends on the text.
+///
+/// # Shapes
+/// `text`: any.
 ///
 /// # Cost
 /// Time linear in the length of `text`, but quadratic in the number of list lines (`1. `, `a) `) that
 /// no empty line parts: 40 000 of them take seconds.
 ///
+/// # Examples
 /// ```
 /// let text = "Dr. Smith paid 3.5 dollars. Then he left.";
 /// assert_eq!(
@@ -55,8 +70,35 @@ impl Default for WordFilter {
 }
 
 impl WordFilter {
+    /// Adds the lists to what makes a run.
+    pub fn name(&self, run: Run) -> Run {
+        let add = |mut run: Run, list: &HashSet<Word>| {
+            let mut words: Vec<&Word> = list.iter().collect();
+            words.sort_unstable();
+            run = run.with(words.len().to_le_bytes());
+            words
+                .into_iter()
+                .fold(run, |run, word| run.with(word.as_str()))
+        };
+        let run = add(run, &self.stop);
+        match &self.keep {
+            None => run.with("all"),
+            Some(list) => add(run.with("keep"), list),
+        }
+    }
+
     /// The words of `text` that count, in order, lower-cased.
     ///
+    /// # Leaks
+    /// Which words count is decided word by word, so one changed word changes one. Time depends on the text.
+    ///
+    /// # Shapes
+    /// `text`: any.
+    ///
+    /// # Cost
+    /// Linear in the text.
+    ///
+    /// # Examples
     /// ```
     /// let filter = undertone::text::WordFilter::default();
     /// let words: Vec<_> = filter.words("The soup wasn't salted.").collect();
@@ -78,23 +120,22 @@ pub fn english_stop_words() -> HashSet<Word> {
 /// The words of a list, one or more a line.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::WordList`] if the file is not UTF-8 or has no word.
+/// [`Error::Io`]; [`Error::WordList`] for a line that is not UTF-8 or longer than 64 KiB, or if the file has no
+/// word.
 pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
-    let bytes = fs::read(path).map_err(Error::io("read", path))?;
     let fail = |problem| Error::WordList {
         path: path.to_owned(),
         problem,
     };
-    let text = str::from_utf8(&bytes).map_err(|error| {
-        let line = bytes[..error.valid_up_to()]
-            .iter()
-            .filter(|byte| **byte == b'\n');
-        fail(format!(
-            "line {} is not UTF-8; convert the file to UTF-8",
-            line.count() + 1
-        ))
-    })?;
-    let list: HashSet<Word> = words(text).collect();
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);
+    let mut list = HashSet::new();
+    while let Some(line) = lines.next_line().transpose() {
+        match line {
+            Ok(line) => list.extend(words(line)),
+            Err(problem) => return Err(fail(format!("line {}: {problem}", lines.number()))),
+        }
+    }
     if list.is_empty() {
         return Err(fail("there is no word in it".into()));
     }
@@ -113,9 +154,20 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
 ///
 /// Rules of thumb, those of scikit-learn's 20 newsgroups data with `remove=('headers', 'footers',
 /// 'quotes')` but for the delimiter and for messages without an empty line. A text that is no message
-/// loses its first and last paragraph to them. What quotes less openly stays, so this is no protection
-/// of the people who are quoted.
+/// loses its first and last paragraph to them.
 ///
+/// # Leaks
+/// What quotes less openly stays, so this is no protection of the people who are quoted. A changed line can
+/// make others count or not, so of a message that is private the sentences of what is left are protected, not
+/// its lines.
+///
+/// # Shapes
+/// `message`: any text.
+///
+/// # Cost
+/// Linear in the message.
+///
+/// # Examples
 /// ```
 /// let message = "From: a@b.c\nSubject: Re: soup\n\nAnn writes:\n> Salt?\nYes.\nMuch.\n\n-- \nBob\n";
 /// assert_eq!(undertone::text::message_body(message), "Yes.\nMuch.");

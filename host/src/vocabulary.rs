@@ -9,7 +9,7 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
@@ -19,11 +19,12 @@ use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, words};
 use undertone_core::pack::format::MAX_WORDS;
 
 use crate::distil::WordCounts;
-use crate::error::{Error, Result};
+use crate::error::{Error, LineProblem, Result};
+use crate::lines::Lines;
 use crate::packer::{LexiconData, lexicon_pack, limit};
 
 /// The longest line of a text file, in bytes: a word and [`MAX_LEXICON_DIMENSION`] coordinates have room.
-const LINE_LIMIT: u64 = 1 << 16;
+const LINE_LIMIT: usize = 1 << 16;
 
 /// The exponents that the coordinates of a lexicon may have.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -16..=32;
@@ -136,29 +137,19 @@ impl Vectors {
         Self::checked(path, name, words, vectors, columns as usize)
     }
 
-    fn read_text(path: &Path, name: &str, mut reader: impl BufRead) -> Result<Self> {
+    fn read_text(path: &Path, name: &str, reader: impl BufRead) -> Result<Self> {
         let mut words = Vec::new();
         let mut vectors = Vec::new();
         let mut dimension = None;
         let mut promised = None;
-        let mut buffer = Vec::new();
-        for line in 1u64.. {
+        let mut lines = Lines::new(reader, LINE_LIMIT);
+        loop {
+            let line = lines.number() + 1;
             let wrong = |problem: String| Err(fail(path)(format!("line {line}: {problem}")));
-            buffer.clear();
-            let read = (&mut reader)
-                .take(LINE_LIMIT + 1)
-                .read_until(b'\n', &mut buffer)
-                .map_err(Error::io("read", path))?;
-            if read == 0 {
-                break;
-            }
-            if read as u64 > LINE_LIMIT {
-                return wrong(format!(
-                    "longer than {LINE_LIMIT} bytes; is this a file of word vectors?"
-                ));
-            }
-            let Ok(text) = str::from_utf8(&buffer) else {
-                return wrong("not UTF-8; convert the file to UTF-8".into());
+            let text = match lines.next_line() {
+                Ok(Some(text)) => text,
+                Ok(None) => break,
+                Err(problem) => return Err(line_problem(path, line, problem)),
             };
             // A no-break space may be a part of a word.
             let fields: Vec<&str> = text
@@ -419,19 +410,27 @@ fn check_dimension(path: &Path, found: u64) -> Result<()> {
 
 /// The lines of a file of words.
 fn read_words(path: &Path) -> Result<Vec<String>> {
-    BufReader::new(open(path)?)
-        .lines()
-        .enumerate()
-        .map(|(line, word)| {
-            word.map_err(|error| match error.kind() {
-                io::ErrorKind::InvalidData => fail(path)(format!(
-                    "line {}: not UTF-8; convert the file to UTF-8",
-                    line + 1
-                )),
-                _ => Error::io("read", path)(error),
-            })
-        })
-        .collect()
+    let mut lines = Lines::new(BufReader::new(open(path)?), LINE_LIMIT);
+    let mut words = Vec::new();
+    loop {
+        let number = lines.number() + 1;
+        match lines.next_line() {
+            Ok(None) => return Ok(words),
+            Ok(Some(word)) => words.push(word.to_owned()),
+            Err(problem) => return Err(line_problem(path, number, problem)),
+        }
+    }
+}
+
+/// What is wrong with a line.
+fn line_problem(path: &Path, number: u64, problem: LineProblem) -> Error {
+    let hint = match problem {
+        LineProblem::TooLong { limit } => {
+            format!("longer than {limit} bytes; is this a file of word vectors?")
+        }
+        problem => problem.to_string(),
+    };
+    fail(path)(format!("line {number}: {hint}"))
 }
 
 /// The elements of a matrix, all finite as f32.

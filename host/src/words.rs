@@ -20,11 +20,22 @@ pub type HostBag<'a> = Bag<'a, MAX_WORDS>;
 
 /// Releases `size` words of a private text.
 ///
-/// Guarantee, assumptions and leaks are those of [`Bag`]; a word that the vocabulary does not have is
-/// exchanged for the [fallback word](Vocabulary::fallback) before.
+/// A word that the vocabulary does not have is exchanged for the [fallback word](Vocabulary::fallback) before.
+///
+/// # Guarantee
+/// That of [`Bag`].
+///
+/// # Leaks
+/// Those of [`Bag`], which also says what is assumed.
 ///
 /// # Errors
 /// [`Error::Words`] for a size outside `1..=256` or if the operating system has no entropy.
+///
+/// # Cost
+/// A [`push`](Bag::push) for each word and a [`release`](Bag::release).
+///
+/// # Source
+/// That of [`Bag`].
 pub fn release(
     vocabulary: &Vocabulary<'_>,
     words: impl IntoIterator<Item = impl AsRef<str>>,

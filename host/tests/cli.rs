@@ -160,31 +160,23 @@ fn interrupted_releases_go_on_and_others_start_over() {
         assert!(output.status.success());
         String::from_utf8(output.stderr).unwrap()
     };
-    run("10");
-    let whole = fs::read_to_string(folder.join("r.jsonl")).unwrap();
-    let part: String = whole
-        .lines()
-        .take(12)
-        .map(|line| format!("{line}\n"))
-        .collect();
-    fs::remove_file(folder.join("r.jsonl")).unwrap();
-    fs::write(
-        folder.join("r.jsonl.partial"),
-        part.clone() + "{\"id\": \"li",
-    )
-    .unwrap();
-    assert!(run("10").contains("resuming: 12 documents"));
+    let ten = privatize("a.pack", "10", "private.tsv", "r.jsonl");
+    let part = common::interrupt(folder, &ten, "r.jsonl", 1000);
+    assert!(!part.is_empty() && part.lines().count() < 30);
+    let resumed = format!("resuming: {} documents", part.lines().count());
+    assert!(run("10").contains(&resumed));
     let resumed = fs::read_to_string(folder.join("r.jsonl")).unwrap();
     assert!(
         resumed.starts_with(&part),
         "what was released stays released"
     );
     assert_eq!(resumed.lines().count(), 30);
-    assert!(!folder.join("r.jsonl.partial").exists());
+    assert_eq!(common::partial(folder, "r.jsonl"), None);
 
     // Releases under another epsilon are not mixed in.
-    fs::write(folder.join("r.jsonl.partial"), &part).unwrap();
+    common::interrupt(folder, &ten, "r.jsonl", 1000);
     assert!(run("5").contains("starting over"));
+    assert_eq!(common::partial(folder, "r.jsonl"), None);
     let again = fs::read_to_string(folder.join("r.jsonl")).unwrap();
     assert_eq!(again.lines().count(), 30);
     let epsilon_5 = "404b4c00";

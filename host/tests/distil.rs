@@ -2,9 +2,11 @@
 
 use undertone::corpus::CorpusDocument;
 use undertone::distil::{Size, distil};
+use undertone::embeddings::Encoded;
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder};
 use undertone::error::{Error, Result};
 use undertone::packer::{self, Options, Selector};
+use undertone::resume::Encoding;
 use undertone_core::pack::Pack;
 
 /// Encodes a text as its letter counts, which lie mostly in a few directions.
@@ -61,7 +63,12 @@ fn size(words: usize, phrases: usize, dimension: usize) -> Size {
 
 #[test]
 fn lexicon_keeps_the_most_frequent_words_and_weighs_rare_ones_more() {
-    let bytes = distil(&Letters::new(), &corpus(), &size(15, 0, 26)).unwrap();
+    let bytes = distil(
+        &mut Encoding::of(&Letters::new()),
+        &corpus(),
+        &size(15, 0, 26),
+    )
+    .unwrap();
     let pack = Pack::parse(&bytes).unwrap();
     let lexicon = pack.lexicon().unwrap();
     assert_eq!((lexicon.n_words(), lexicon.dimension()), (15, 26));
@@ -119,7 +126,7 @@ fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
             ))
         })
         .collect();
-    let bytes = distil(&encoder, &documents, &size(16, 40, 7)).unwrap();
+    let bytes = distil(&mut Encoding::of(&encoder), &documents, &size(16, 40, 7)).unwrap();
     let pack = Pack::parse(&bytes).unwrap();
     let lexicon = pack.lexicon().unwrap();
     let words = ["not", "good"].map(|word| lexicon.find(word).unwrap());
@@ -148,7 +155,7 @@ fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
     }
     // The same again, to the bit.
     assert_eq!(
-        distil(&encoder, &documents, &size(16, 40, 7)).unwrap(),
+        distil(&mut Encoding::of(&encoder), &documents, &size(16, 40, 7)).unwrap(),
         bytes
     );
 }
@@ -157,7 +164,7 @@ fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
 fn impossible_sizes_are_refused() {
     let encoder = Letters::new();
     assert!(matches!(
-        distil(&encoder, &corpus(), &size(17, 0, 5)),
+        distil(&mut Encoding::of(&encoder), &corpus(), &size(17, 0, 5)),
         Err(Error::TooFewWords {
             found: 16,
             wanted: 17
@@ -170,7 +177,12 @@ fn impossible_sizes_are_refused() {
         (70_000, 0, 5),
         (15, 70_000, 5),
     ] {
-        let error = distil(&encoder, &corpus(), &size(words, phrases, dimension)).unwrap_err();
+        let error = distil(
+            &mut Encoding::of(&encoder),
+            &corpus(),
+            &size(words, phrases, dimension),
+        )
+        .unwrap_err();
         assert!(matches!(error, Error::PackLimit { .. }), "{error}");
     }
 }
@@ -195,7 +207,7 @@ fn encoders_that_give_no_numbers_are_refused() {
     }
     let broken = Broken(Letters::new());
     assert!(matches!(
-        distil(&broken, &corpus(), &size(15, 0, 5)),
+        distil(&mut Encoding::of(&broken), &corpus(), &size(15, 0, 5)),
         Err(Error::NotFinite { .. })
     ));
     let corpus = || {
@@ -207,12 +219,16 @@ fn encoders_that_give_no_numbers_are_refused() {
         })]
         .into_iter()
     };
-    let error = packer::build(corpus(), &broken, None, &Options::default()).unwrap_err();
+    let build = |encoder: &dyn Encoder, options: &Options<'_>| {
+        let mut encoded = Encoded::new("test", Encoding::of(encoder), || Ok(corpus()));
+        packer::build(&mut encoded, None, options)
+    };
+    let error = build(&broken, &Options::default()).unwrap_err();
     assert!(
         matches!(error, Error::NotFinite { sentence: 8, .. }),
         "{error}"
     );
-    assert!(packer::build(corpus(), &Letters::new(), None, &published()).is_ok());
+    assert!(build(&Letters::new(), &published()).is_ok());
 }
 
 /// Depth as published.
@@ -226,7 +242,7 @@ fn published() -> Options<'static> {
 #[test]
 fn codes_split_the_candidates_evenly() {
     // 512 documents of random letters: each code of each direction gets about two candidates.
-    let corpus = (0..512u64).map(|number| {
+    let document = |number: u64| {
         let mut state = number;
         let text: String = (0..8)
             .map(|_| {
@@ -246,8 +262,11 @@ fn codes_split_the_candidates_evenly() {
             label: None,
             text,
         })
-    });
-    let built = packer::build(corpus, &Letters::new(), None, &published()).unwrap();
+    };
+    let encoder = Letters::new();
+    let open = || Ok((0..512).map(document));
+    let mut encoded = Encoded::new("test", Encoding::of(&encoder), open);
+    let built = packer::build(&mut encoded, None, &published()).unwrap();
     let pack = Pack::parse(&built.pack).unwrap();
     let section = pack.depth().unwrap();
     assert_eq!((section.candidates(), section.n_directions()), (512, 50));

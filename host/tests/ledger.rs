@@ -272,7 +272,8 @@ fn privatize_spends_a_budget_for_each_day() {
     ];
     refused(&undertone(folder, &arguments), &arguments, &parts);
     assert!(!folder.join("r.jsonl").exists());
-    assert_eq!(lines(&folder.join("r.jsonl.partial")), 3);
+    let partial = common::partial(folder, "r.jsonl").expect("three lines");
+    assert_eq!(lines(&partial), 3);
     let parts = [
         "resuming: 3 documents",
         "epsilon 0.5 is left",

@@ -230,35 +230,38 @@ fn weak_promises_are_called_that() {
 fn interrupted_releases_of_words_go_on() {
     let folder = prepared();
     let folder = folder.path();
-    succeed(folder, &OBFUSCATE);
-    let whole = fs::read_to_string(folder.join("r.jsonl")).unwrap();
-    let part: String = whole
-        .lines()
-        .take(3)
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let run = |more: &[&str]| {
-        fs::remove_file(folder.join("r.jsonl")).unwrap();
-        fs::write(
-            folder.join("r.jsonl.partial"),
-            part.clone() + "{\"id\": \"te",
-        )
-        .unwrap();
+    let resumes = |more: &[&str]| {
+        let part = common::interrupt(folder, &OBFUSCATE, "r.jsonl", 3000);
         let output = undertone(folder, &with(&OBFUSCATE, more));
-        assert!(output.status.success());
-        String::from_utf8(output.stderr).unwrap()
+        let notes = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{notes}");
+        assert_eq!(common::partial(folder, "r.jsonl"), None);
+        let whole = fs::read_to_string(folder.join("r.jsonl")).unwrap();
+        let lines = part.lines().count();
+        assert!(lines > 0 && lines < 7, "{lines}");
+        let resumed = notes.contains(&format!("resuming: {lines} documents"));
+        assert_ne!(resumed, notes.contains("starting over"), "{notes}");
+        assert!(!resumed || whole.starts_with(&part));
+        assert_eq!(
+            whole.lines().count(),
+            if more.contains(&"--limit") { 1 } else { 7 }
+        );
+        resumed
     };
-    assert!(run(&[]).contains("resuming: 3 documents"));
-    let resumed = fs::read_to_string(folder.join("r.jsonl")).unwrap();
-    assert!(resumed.starts_with(&part) && resumed.lines().count() == 7);
-    assert!(!folder.join("r.jsonl.partial").exists());
+    assert!(resumes(&[]));
+    fs::write(folder.join("the.txt"), "the\n").unwrap();
+    fs::write(folder.join("soup.txt"), "soup\n").unwrap();
     for other in [
         ["--words", "49"],
         ["--rule", "exponential"],
         ["--mechanism", "laplace"],
-        ["--limit", "2"],
+        ["--limit", "1"],
+        ["--stop-words", "the.txt"],
+        ["--keep", "soup.txt"],
+        ["--messages", ""],
     ] {
-        assert!(run(&other).contains("starting over"), "{other:?}");
+        let other: Vec<&str> = other.into_iter().filter(|part| !part.is_empty()).collect();
+        assert!(!resumes(&other), "{other:?}");
     }
     let left = fs::read_to_string(folder.join("r.jsonl")).unwrap();
     assert_eq!(left.lines().count(), 2);

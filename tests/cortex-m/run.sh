@@ -2,6 +2,7 @@
 # The library on a Cortex-M4, in QEMU:
 #
 # - the golden vectors, to the byte;
+# - every release path takes as many instructions whatever the documents say;
 # - instructions and stack of each call, the stack within what the header promises and the same for any
 #   number of candidates; the state of a document below 32 KiB;
 # - the least program that makes a release of text: code and constants within 64 KiB, no allocator, no panic
@@ -28,14 +29,32 @@ link() {
         "$@" "$here/startup.c" "$here/$program.c" "$folder/libundertone.a" -o "$folder/$output.elf"
 }
 
+# run PROGRAM [nanoseconds an instruction takes, as a power of two]
 run() {
-    timeout 300 qemu-system-arm -M mps2-an386 -nographic -icount shift=0 \
+    timeout 300 qemu-system-arm -M mps2-an386 -nographic -icount shift="${2:-0}" \
         -semihosting-config enable=on,target=native -kernel "$folder/$1.elf" </dev/null
 }
 
 python3 "$here/cases.py" >"$folder/golden.h"
 link golden golden
 run golden
+
+golden=$here/../golden
+cp "$golden"/golden-*.pack "$folder"
+cp "$golden/golden.pack" "$folder/golden-depth.pack"
+link constant constant
+run constant 10 >"$folder/constant.md" 2>&1 || { cat "$folder/constant.md"; exit 1; }
+awk -F'|' '{ calls += $3 } END { print calls " calls: as many instructions for all documents" }' "$folder/constant.md"
+if [ "${UNDERTONE_WRITE_NOTES:-}" = 1 ]; then
+    {
+        echo "# Constant work on a Cortex-M4"
+        echo
+        echo "Written by \`UNDERTONE_WRITE_NOTES=1 tests/cortex-m/run.sh build/cortex-m\`; constant-work.md says what paths are."
+        echo "Doubles are emulated there, so Laplace noise has the same random bytes for all."
+        echo
+        sed -n '/^| path/,$p' "$folder/constant.md"
+    } >"$root/tests/notes/constant-work-cortex-m.md"
+fi
 
 python3 "$here/packs.py" "$folder"
 link measure measure

@@ -11,12 +11,10 @@
 //! | [`exponential`] | rational bounds on e^x, to compare exact probabilities with |
 //! | [`noise`] | Laplace noise for given random words, from its definition, to 190 bits |
 //! | [`packs`] | small packs from plain arrays, and depth, scores and recoders from their definitions |
-//! | [`fit`] | goodness-of-fit tests and confidence bounds |
 
 pub mod documents;
 pub mod entropy;
 pub mod exponential;
-pub mod fit;
 pub mod golden;
 pub mod law;
 pub mod noise;

@@ -161,6 +161,21 @@ pub fn normal(rng: &mut impl Rng) -> f64 {
     radius * (std::f64::consts::TAU * uniform(rng)).cos()
 }
 
+/// The textbook, which gives its input away: x + r·u, r Gamma, u a normalised Gaussian, in `f32` or in `f64`.
+pub fn textbook(single: bool, x: &[f64], rate: f64, rng: &mut impl Rng) -> Vec<f64> {
+    let g: Vec<f64> = x.iter().map(|_| normal(rng)).collect();
+    let norm = g.iter().map(|g| g * g).sum::<f64>().sqrt();
+    let r = x.iter().map(|_| -uniform(rng).ln()).sum::<f64>() / rate;
+    let pairs = x.iter().zip(&g);
+    if single {
+        pairs
+            .map(|(x, g)| f64::from(*x as f32 + r as f32 * (g / norm) as f32))
+            .collect()
+    } else {
+        pairs.map(|(x, g)| x + r * (g / norm)).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

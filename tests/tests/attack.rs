@@ -1,14 +1,14 @@
 //! Attacks on released vectors: what floating point gives away, low bits, and a black-box audit. Every attack
 //! is shown to work on a mechanism that deserves it.
 
-use std::collections::BTreeMap;
-
+use undertone::audit::estimate::{g_test, loss_of_features};
+use undertone::audit::reach::{Guesses, Precision};
+use undertone::audit::vectors::{distance, features, promise, width};
 use undertone_core::embedding::{Embedding, Noise};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, Sensitivity};
 use undertone_core::rng::PublicRng;
-use undertone_tests::fit::{g_test, lower_bound, upper_bound};
-use undertone_tests::noise::{normal, uniform};
+use undertone_tests::noise::{normal, textbook, uniform};
 use undertone_tests::soak;
 
 const NOISES: [Noise; 2] = [Noise::Laplace, Noise::DiscreteLaplace];
@@ -26,68 +26,20 @@ fn embedding(dimension: usize, rng: &mut PublicRng) -> Vec<f64> {
 
 // --- Floating point
 
-/// Whether some float n has x ⊕ n = y: the float nearest to y − x is such a one if there is any, up to the
-/// uneven spacing at powers of two.
-macro_rules! reachable {
-    ($float:ty, $y:expr, $x:expr) => {{
-        let (y, x): ($float, $float) = ($y, $x);
-        let n = y - x;
-        [n, n.next_up(), n.next_down()].iter().any(|n| x + n == y)
-    }};
-}
-
-/// The attack: is every coordinate of the release `y` what noise in this precision can make of `x`? It knows
-/// nothing about the mechanism but that it adds floats.
-#[derive(Clone, Copy, Debug)]
-enum Precision {
-    Single,
-    Double,
-}
-
-impl Precision {
-    fn excludes(self, y: &[f64], x: &[f64]) -> bool {
-        let mut pairs = y.iter().zip(x);
-        !match self {
-            Self::Single => pairs.all(|(y, x)| reachable!(f32, *y as f32, *x as f32)),
-            Self::Double => pairs.all(|(y, x)| reachable!(f64, *y, *x)),
-        }
-    }
-
-    /// The textbook: x + r·u, r Gamma, u a normalised Gaussian, in this precision.
-    fn naive(self, x: &[f64], rate: f64, rng: &mut PublicRng) -> Vec<f64> {
-        let g: Vec<f64> = x.iter().map(|_| normal(rng)).collect();
-        let norm = g.iter().map(|g| g * g).sum::<f64>().sqrt();
-        let r = x.iter().map(|_| -uniform(rng).ln()).sum::<f64>() / rate;
-        let pairs = x.iter().zip(&g);
-        match self {
-            Self::Single => pairs
-                .map(|(x, g)| f64::from(*x as f32 + r as f32 * (g / norm) as f32))
-                .collect(),
-            Self::Double => pairs.map(|(x, g)| x + r * (g / norm)).collect(),
-        }
-    }
-}
-
-/// The attacker knows two candidates, one of which goes in by turns, and names the one that is not excluded. How
-/// often that is right and how often wrong; with both or none excluded it names nobody.
+/// How often an attacker who knows two candidates, one of which goes in by turns, is right and how often wrong.
 fn guesses(
     precision: Precision,
     rounds: usize,
     candidates: [&[f64]; 2],
     mut release: impl FnMut(&[f64]) -> Vec<f64>,
-) -> (usize, usize) {
-    let (mut right, mut wrong) = (0, 0);
+) -> (u64, u64) {
+    let mut guesses = Guesses::default();
     for round in 0..rounds {
         let truth = candidates[round % 2];
         let other = candidates[1 - round % 2];
-        let y = release(truth);
-        match (precision.excludes(&y, truth), precision.excludes(&y, other)) {
-            (false, true) => right += 1,
-            (true, false) => wrong += 1,
-            _ => {}
-        }
+        guesses.of(precision, &release(truth), truth, other);
     }
-    (right, wrong)
+    (guesses.right, guesses.wrong)
 }
 
 /// A vector as near as makes no difference to the promise: no coordinate moves by more than 2⁻¹⁰ of itself.
@@ -116,7 +68,7 @@ fn floating_point_noise_gives_the_input_away() {
                     Precision::Single => [single(&x), single(&other)],
                     Precision::Double => [x.clone(), other],
                 };
-                let naive = |x: &[f64]| precision.naive(x, rate, &mut rng);
+                let naive = |x: &[f64]| textbook(precision == Precision::Single, x, rate, &mut rng);
                 let (right, wrong) = guesses(precision, rounds, [&x, &other], naive);
                 println!("ε = {rate} {precision:?}: {right} of {rounds} inputs named");
                 assert_eq!(wrong, 0, "what went in is reachable");
@@ -240,7 +192,7 @@ fn low_bits_do_not_depend_on_the_input() {
     // Of floats they do: in units of 2⁻³⁰, noise around 1/3 has no lowest bits, noise around 0 has.
     let mut rng = PublicRng::new(0x7e57_8300);
     let mut sample = |x: f64| -> Vec<i64> {
-        let naive = (0..draws).map(|_| Precision::Single.naive(&[x, x], 1.0, &mut rng)[0]);
+        let naive = (0..draws).map(|_| textbook(true, &[x, x], 1.0, &mut rng)[0]);
         naive.map(|y| (y * 2f64.powi(30)) as i64).collect()
     };
     let (origin, third) = (sample(0.0), sample(f64::from(1.0f32 / 3.0)));
@@ -250,122 +202,19 @@ fn low_bits_do_not_depend_on_the_input() {
 
 // --- Audit
 
-/// Numbers of a release that an auditor looks at: coordinates, their difference and sum.
-fn features(y: &[i32]) -> Vec<i64> {
-    let mut features: Vec<i64> = y.iter().map(|y| i64::from(*y)).collect();
-    if let [a, b] = features[..] {
-        features.extend([a - b, a + b]);
-    }
-    features
-}
-
-/// Sets of releases, by one feature: a cell of this width, everything below its end, everything from its
-/// start on.
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    Cell {
-        feature: usize,
-        width: i64,
-        cell: i64,
-    },
-    Below {
-        feature: usize,
-        end: i64,
-    },
-    From {
-        feature: usize,
-        start: i64,
-    },
-}
-
-impl Event {
-    fn contains(self, y: &[i64]) -> bool {
-        match self {
-            Self::Cell {
-                feature,
-                width,
-                cell,
-            } => y[feature].div_euclid(width) == cell,
-            Self::Below { feature, end } => y[feature] < end,
-            Self::From { feature, start } => y[feature] >= start,
-        }
-    }
-
-    /// Clopper and Pearson: with a confidence of 99.9 %, ln (Pr[x] / Pr[x']) is at least this.
-    fn loss(self, x: &[Vec<i64>], other: &[Vec<i64>]) -> f64 {
-        let hits = |sample: &[Vec<i64>]| sample.iter().filter(|y| self.contains(y)).count() as u64;
-        bound(hits(x), x.len(), hits(other), other.len())
-    }
-}
-
-fn bound(hits: u64, draws: usize, other: u64, other_draws: usize) -> f64 {
-    let p = lower_bound(hits, draws as u64, 0.0005);
-    let q = upper_bound(other, other_draws as u64, 0.0005);
-    (p / q).ln()
-}
-
-/// A lower bound on the privacy loss between two inputs, right with 99.9 %: an event is chosen on one half of the
-/// draws and judged on the other.
+/// A lower bound on the privacy loss between two inputs, right with 99.9 %.
 fn audit(draws: usize, seed: u64, inputs: [&[f32]; 2], width: i64, mechanism: &Mechanism) -> f64 {
     let mut rng = PublicRng::new(seed);
-    let mut sample = |x: &[f32]| -> Vec<Vec<i64>> {
-        (0..draws)
-            .map(|_| features(&mechanism(x, &mut rng)))
-            .collect()
-    };
-    let samples = inputs.map(&mut sample);
-    let half = draws / 2;
-    let mut best = (f64::NEG_INFINITY, None);
-    for sides in [[0, 1], [1, 0]] {
-        let [x, other] = sides.map(|side| &samples[side][..half]);
-        for feature in 0..x[0].len() {
-            for width in [1, width, 4 * width] {
-                let mut cells: BTreeMap<i64, [u64; 2]> = BTreeMap::new();
-                for (side, sample) in [x, other].into_iter().enumerate() {
-                    for y in sample {
-                        cells.entry(y[feature].div_euclid(width)).or_default()[side] += 1;
-                    }
-                }
-                let all = half as u64;
-                let mut below = [0; 2];
-                for (cell, counts) in &cells {
-                    // The bound, about; rare events would win by chance.
-                    let mut consider = |[a, b]: [u64; 2], event| {
-                        let [a, b] = [a, b].map(|count| count as f64);
-                        let loss = (a - 3.3 * a.sqrt()) / (b + 3.3 * b.sqrt() + 7.0);
-                        if a >= 100.0 && loss > best.0 {
-                            best = (loss, Some((event, sides)));
-                        }
-                    };
-                    consider(
-                        *counts,
-                        Event::Cell {
-                            feature,
-                            width,
-                            cell: *cell,
-                        },
-                    );
-                    if width > 1 {
-                        let start = cell * width;
-                        consider(
-                            [all - below[0], all - below[1]],
-                            Event::From { feature, start },
-                        );
-                        below = [below[0] + counts[0], below[1] + counts[1]];
-                        consider(
-                            below,
-                            Event::Below {
-                                feature,
-                                end: start + width,
-                            },
-                        );
-                    }
-                }
-            }
-        }
-    }
-    let (event, [x, other]) = best.1.expect("an event");
-    event.loss(&samples[x][half..], &samples[other][half..])
+    let samples = inputs.map(|x| -> Vec<Vec<i64>> {
+        let release = |_| {
+            mechanism(x, &mut rng)
+                .into_iter()
+                .map(i64::from)
+                .collect::<Vec<_>>()
+        };
+        (0..draws).map(release).map(|y| features(&y)).collect()
+    });
+    loss_of_features([&samples[0], &samples[1]], width, 0.001).bound
 }
 
 /// What takes a vector and gives a release.
@@ -385,14 +234,6 @@ fn pairs(m: usize, h: f32) -> Vec<[Vec<f32>; 2]> {
             [vec![0.25, 0.25], vec![0.25, 0.25 - 0.9]],
         ],
     }
-}
-
-fn distance([x, other]: &[Vec<f32>; 2]) -> f64 {
-    let squares = x
-        .iter()
-        .zip(other)
-        .map(|(x, o)| (f64::from(*x) - f64::from(*o)).powi(2));
-    squares.sum::<f64>().sqrt()
 }
 
 #[test]
@@ -415,7 +256,7 @@ fn an_audit_finds_no_more_than_the_promise() {
                 let mechanism =
                     Embedding::new(m as u32, 3, noise, epsilon(micro)).expect("parameters");
                 let h = 2f32.powi(mechanism.laplace().grid_exponent());
-                let width = (0.25 * 1e6 / f64::from(micro) / f64::from(h)).max(2.0) as i64;
+                let width = width(epsilon(micro), mechanism.laplace().grid_exponent());
                 let draw = |x: &[f32], rng: &mut PublicRng| {
                     let mut out = vec![0; m];
                     mechanism.draw(x, rng, &mut out).expect("lengths");
@@ -424,14 +265,7 @@ fn an_audit_finds_no_more_than_the_promise() {
                 for (index, pair) in pairs(m, h).iter().enumerate() {
                     let inputs = [&pair[0][..], &pair[1][..]];
                     let loss = audit(draws, 0x7e57_8400 + index as u64, inputs, width, &draw);
-                    let tau = (m as f64).sqrt()
-                        * 2f64.powi(-(mechanism.laplace().fraction_bits() as i32));
-                    let kappa = if noise == Noise::Laplace {
-                        2f64.powi(-23)
-                    } else {
-                        0.0
-                    };
-                    let promise = f64::from(micro) / 1e6 * (distance(pair) + tau) + kappa;
+                    let promise = promise(noise, m as u32, epsilon(micro), distance(inputs));
                     println!(
                         "{noise:?} m = {m}: loss at least {loss:.4}, promised at most {promise:.4}"
                     );
@@ -485,7 +319,7 @@ fn an_audit_notices_planted_bugs() {
         let mut largest = f64::NEG_INFINITY;
         for pair in pairs(2, h) {
             let inputs = [&pair[0][..], &pair[1][..]];
-            largest = largest.max(audit(draws, 0x7e57_8500, inputs, 16, bug) / distance(&pair));
+            largest = largest.max(audit(draws, 0x7e57_8500, inputs, 16, bug) / distance(inputs));
         }
         println!("{name}: a loss of at least {largest:.3} for a claimed {claimed}");
         assert!(largest > 1.2 * claimed, "{name}: {largest}");

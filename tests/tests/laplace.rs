@@ -4,13 +4,13 @@ use dashu_float::round::mode::{Down, Up};
 use num_bigint::BigUint;
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::gamma_lr;
+use undertone::audit::estimate::{g_test, uniform_test};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, LaplaceError, Noise, Sensitivity};
 use undertone_core::rng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_tests::exponential::{PRECISION, exp};
-use undertone_tests::fit::{g_test, uniform_test};
 use undertone_tests::noise::{self, Real, normal, real, uniform};
 use undertone_tests::{CountingRng, FixedWords, soak};
 
@@ -465,9 +465,9 @@ fn kappa_keeps_its_bound() {
         assert!(volume <= documented, "{m}");
         assert!(documented < one() >> 23u32, "{m}");
         // ε/Δ·η = 2⁻⁴⁴·(1 + 10/√(m+1))·√(m+1).
-        let density =
+        let density: BigUint =
             (((&widening * 2u32 * root_above(m)) >> 64u32) * root_above(m + 1)) >> (64 + 44);
-        assert!(density + 1u32 < one() >> 30u32, "{m}");
+        assert!(density.clone() + 1u32 < one() >> 30u32, "{m}");
         // In one dimension, as the truncated mean has it, with what two units of the fixed point cost there.
         assert!(m > 1 || &volume + &density + (one() >> 44u32) < one() >> 31u32);
         let kappa = volume.clone() + (one() >> 30u32);

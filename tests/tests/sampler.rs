@@ -3,13 +3,13 @@
 
 use std::ops::Range;
 
+use undertone::audit::estimate::g_test;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, WORDS_PER_DRAW, below};
 use undertone_core::select::{
     Levels, MAX_CANDIDATES, Ratio, Rule, SelectError, SliceLevels, select,
 };
-use undertone_tests::fit::g_test;
 use undertone_tests::law::law;
 use undertone_tests::{CountingRng, FixedWords};
 

@@ -3,6 +3,7 @@
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use proptest::prelude::*;
+use undertone::audit::estimate::g_test;
 use undertone::certificate::certified_table;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, LaplaceError, Sensitivity};
@@ -16,7 +17,6 @@ use undertone_core::words::{Bag, LEVELS, MAX_BAG_SIZE, Vocabulary, WordMechanism
 use undertone_tests::FixedEntropy;
 use undertone_tests::documents::config;
 use undertone_tests::exponential::{Bounds, exp};
-use undertone_tests::fit::g_test;
 use undertone_tests::law::{Law, law};
 use undertone_tests::packs::{LexiconParts, pack};
 

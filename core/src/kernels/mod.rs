@@ -16,7 +16,9 @@
 //! choose (x86-64, also without `std`), and is fixed by the target elsewhere. A program that is built with
 //! `--cfg undertone_backend="portable"` has the portable one only.
 
-// Unsafe code is allowed in this module alone: calls of functions that need an instruction set.
+// Unsafe code is allowed in this module alone, for three things: calls of functions that need an instruction set,
+// behind the answer of the processor that it has it; in `x86`, the one instruction that LLVM does not make of its
+// intrinsic; and `opaque`, which is no instruction.
 #![allow(unsafe_code)]
 
 mod portable;
@@ -160,6 +162,39 @@ impl Backend {
             .ok_or(BackendUnavailable)
     }
 
+    /// Forgets what the kernels and the generator left in vector registers: a program that links late saves them
+    /// on its stack, at whatever call comes next.
+    ///
+    /// # Cost
+    /// Some 30 instructions.
+    pub fn wipe_registers(self) {
+        match self.0 {
+            #[cfg(all(
+                target_arch = "x86_64",
+                target_feature = "sse2",
+                not(undertone_backend = "portable")
+            ))]
+            // SAFETY: this kind is made only after the processor said that it has the instructions.
+            Kind::Avx512 => unsafe { x86::avx512::wipe_registers() },
+            #[cfg(all(
+                target_arch = "x86_64",
+                target_feature = "sse2",
+                not(undertone_backend = "portable")
+            ))]
+            // SAFETY: as above.
+            Kind::Avx2 => unsafe { x86::avx2::wipe_registers() },
+            #[cfg(all(
+                target_arch = "aarch64",
+                target_feature = "neon",
+                target_endian = "little",
+                not(undertone_backend = "portable")
+            ))]
+            // SAFETY: this kind is compiled in only for targets that have the instructions.
+            Kind::Neon => unsafe { aarch64::wipe_registers() },
+            Kind::Portable => portable::wipe_registers(),
+        }
+    }
+
     /// `avx512`, `avx2`, `neon` or `portable`.
     pub const fn name(self) -> &'static str {
         match self.0 {
@@ -300,6 +335,77 @@ impl Backend {
     #[inline]
     pub(crate) fn scores(self, outputs: &mut [i64], thresholds: &[I32], norm: i64) {
         run!(self, scores(outputs, thresholds, norm));
+    }
+}
+
+/// The bits of ¼ / `scale`: with a smaller magnitude, numbers round to 0. The scale is that of a
+/// [`Scale`](crate::fixed::Scale).
+#[allow(dead_code, reason = "portable code converts integers")]
+#[inline(always)]
+fn smallest_product(scale: f32) -> i32 {
+    // (125 − e)·2^23 for 2^e, whose bits are (127 + e)·2^23.
+    (252 << 23) - scale.to_bits() as i32
+}
+
+/// The mask itself, of which the compiler knows nothing any more. Without it the sign of a difference becomes
+/// a comparison again, and that a branch: on x86-64 where it is thought to be predictable, on RISC-V always.
+///
+/// WebAssembly has no inline assembly; its `select` is an instruction.
+#[inline(always)]
+pub(crate) fn opaque(mask: i32) -> i32 {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    macro_rules! template {
+        () => {
+            "/* {0:e} */"
+        };
+    }
+    #[cfg(target_arch = "aarch64")]
+    macro_rules! template {
+        () => {
+            "/* {0:w} */"
+        };
+    }
+    #[cfg(any(target_arch = "arm", target_arch = "riscv32", target_arch = "riscv64"))]
+    macro_rules! template {
+        () => {
+            "/* {0} */"
+        };
+    }
+    #[cfg(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "arm",
+        target_arch = "riscv32",
+        target_arch = "riscv64"
+    ))]
+    {
+        let mut mask = mask;
+        // SAFETY: there is no instruction.
+        unsafe {
+            core::arch::asm!(
+                template!(),
+                inlateout(reg) mask,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        mask
+    }
+    #[cfg(target_family = "wasm")]
+    {
+        mask
+    }
+    #[cfg(not(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "arm",
+        target_arch = "riscv32",
+        target_arch = "riscv64",
+        target_family = "wasm"
+    )))]
+    {
+        core::hint::black_box(mask)
     }
 }
 

@@ -85,6 +85,7 @@ use rand_core::Rng;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
+use crate::kernels::opaque;
 use crate::select::Ratio;
 use gaussian::{BATCH, Sampler};
 
@@ -279,6 +280,9 @@ impl Laplace {
     /// # Cost
     /// About 2 words a coordinate and 2.5 KiB of stack; discrete noise 3 words, 1400 operations a coordinate and
     /// 6 KiB.
+    ///
+    /// # Source
+    /// That of the [module](self).
     pub fn perturb<R: Rng + ?Sized>(
         &self,
         point: &[f32],
@@ -415,6 +419,8 @@ fn grid_exponent(square: u32, log2_steps: i32, epsilon: Epsilon, sensitivity: Se
 pub(crate) struct FixedPoint {
     fraction_bits: i32,
     limit: u64,
+    /// The largest exponent, as it stands in a float, of what is below the limit.
+    largest_exponent: i32,
 }
 
 impl FixedPoint {
@@ -434,6 +440,7 @@ impl FixedPoint {
             fraction_bits: -least,
             // In 0..=61.
             limit: 1 << (bound_exponent - least).clamp(0, 61),
+            largest_exponent: bound_exponent + 126,
         })
     }
 
@@ -441,20 +448,21 @@ impl FixedPoint {
     /// most 2⁶¹ in magnitude. Straight from the bits, without a branch.
     #[inline(always)]
     pub(crate) fn of(self, coordinate: f32) -> i64 {
-        let bits = coordinate.to_bits();
-        let exponent = (bits >> 23 & 0xff) as i32;
-        let normal = u32::from(exponent != 0);
-        let finite = u32::from(exponent != 0xff).wrapping_neg();
-        let significand = u64::from((bits & 0x7f_ffff | normal << 23) & finite);
-        // The significand counts 2^(exponent − 150). A number that is not shifted is normal, so at least
-        // 2^61, which no limit exceeds.
-        let shift = 38 + 150 - self.fraction_bits - exponent.max(1);
-        let magnitude = (significand << 38) >> shift.clamp(0, 63);
-        // The smaller of the two, without a comparison that could become a branch.
-        let over = ((self.limit.wrapping_sub(magnitude) as i64) >> 63) as u64;
-        let magnitude = (magnitude ^ ((magnitude ^ self.limit) & over)) as i64;
-        let sign = -i64::from(bits >> 31);
-        (magnitude ^ sign) - sign
+        let bits = coordinate.to_bits() as i32;
+        let exponent = bits >> 23 & 0xff;
+        // 0 for subnormal numbers; 1 for what is not finite.
+        let normal = (exponent + 0xff) >> 8;
+        let not_finite = (exponent + 1) >> 8;
+        // The significand counts 2^(exponent − 150), that of a subnormal number 2^−149.
+        let significand = i64::from(bits & 0x7f_ffff | normal << 23);
+        let right = 38 + 150 - self.fraction_bits - (exponent + 1 - normal);
+        // Beyond 63 nothing is left of 62 bits. Below 0 the number is beyond the limit, which is 2^61 at most.
+        let magnitude = (significand << 38) >> (right & 63);
+        let beyond = i64::from(opaque((self.largest_exponent - exponent) >> 31));
+        let magnitude = magnitude ^ (magnitude ^ self.limit as i64) & beyond;
+        let nothing = i64::from(opaque((63 - right) >> 31) | -not_finite);
+        let sign = i64::from(bits >> 31);
+        ((magnitude & !nothing) ^ sign) - sign
     }
 }
 

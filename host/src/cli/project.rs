@@ -104,9 +104,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         },
         "squared_distances_kept": projection.share(rows),
     });
-    super::write(&beside, format!("{certificate:#}\n").as_bytes())?;
-    super::write(&arguments.out, &pack)?;
-    eprintln!(
+    let certificate = super::settled(&beside, format!("{certificate:#}\n").as_bytes())?;
+    let written = super::settled(&arguments.out, &pack)?;
+    certificate.commit()?;
+    written.commit()?;
+    note!(
         "{m} of {n} coordinates, {:.1} % of squared distances\n\
          noise for every vector: sensitivity {every}\n\
          noise for these {} words: sensitivity {} ({}, {})",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::corpus::{Corpus, CorpusDocument, batches};
 use undertone::error::{Error, Result};
 use undertone::informative::WordsByLabel;
 use undertone::output::AtomicFile;
@@ -65,7 +65,7 @@ impl VocabularyArgs {
         };
         let made = vectors.lexicon_pack(counts.as_ref(), self.words)?;
         write(&self.out, &made.pack)?;
-        eprintln!(
+        note!(
             "{} of {} words, {} coordinates, {} bytes\n\
              left out: {} that no text has as one word of lower case, {} repeated, {} without a vector, {} behind \
              the first {}\n\
@@ -158,7 +158,7 @@ impl KeywordsArgs {
         ranked.truncate(self.words);
         let list: String = ranked.iter().map(|(word, _)| format!("{word}\n")).collect();
         write(&self.out, list.as_bytes())?;
-        eprintln!(
+        note!(
             "{} of {all} words, {documents} documents, {} labels; the last word tells {:.2e} bits about the label",
             ranked.len(),
             counts.labels(),
@@ -255,7 +255,7 @@ impl ObfuscateArgs {
             });
         }
         if keep.len() < all {
-            eprintln!(
+            note!(
                 "{} of the {all} words to keep are stop words or not in the vocabulary",
                 all - keep.len()
             );
@@ -265,40 +265,31 @@ impl ObfuscateArgs {
     }
 
     pub(super) fn run(&self) -> Result<()> {
-        /// Texts that are released beside each other, to keep all cores busy.
-        const BATCH: usize = 64;
-
         let mechanism = self.mechanism()?;
         let pack = read_pack(&self.pack)?;
         let vocabulary = Vocabulary::new(&pack).map_err(|_| Error::NoLexicon {
             path: self.pack.clone(),
         })?;
         let filter = self.filter(&vocabulary)?;
-        let belongs = |line: &str, id: &str| {
-            let line: Option<BagLine> = serde_json::from_str(line).ok();
-            line.is_some_and(|line| {
-                let bytes = hex::decode(&line.release).unwrap_or_default();
-                line.id == id
-                    && BagRelease::from_bytes(&bytes).is_ok_and(|release| {
-                        (release.pack_id(), release.epsilon(), release.mechanism())
-                            == (pack.id(), self.epsilon, mechanism)
-                            && release.words().len() == usize::from(self.words)
-                    })
-            })
-        };
-        let (mut lines, total, fitting) = resume(&self.out, &self.input, belongs)?;
+        let run = filter.name(
+            self.input
+                .run_of("obfuscate")?
+                .with(pack.digest())
+                .with(self.epsilon.micro().to_le_bytes())
+                .with(format!("{mechanism:?}"))
+                .with(self.words.to_le_bytes()),
+        );
+        let is_whole = |line: &str| serde_json::from_str::<BagLine>(line).is_ok();
+        let (mut lines, total) = resume(&self.out, &self.input, &run, is_whole)?;
         let progress = Progress::new("releasing texts", total as u64);
-        progress.advance(fitting as u64);
+        progress.advance(lines.kept() as u64);
         let mut rate = Rate::start();
-        let mut rest = self
+        let rest = self
             .input
             .documents(|path| Corpus::open(path))?
-            .skip(fitting);
-        loop {
-            let batch = rest.by_ref().take(BATCH).collect::<Result<Vec<_>>>()?;
-            if batch.is_empty() {
-                break;
-            }
+            .skip(lines.kept());
+        for batch in batches(rest) {
+            let batch = batch?;
             let released: Vec<BagLine> = batch
                 .par_iter()
                 .map(|document| {
@@ -317,7 +308,7 @@ impl ObfuscateArgs {
         let (text, warning) = words::guarantee(&vocabulary, self.words, mechanism, self.epsilon);
         print(&text)?;
         if let Some(warning) = warning {
-            eprintln!("{warning}");
+            note!("{warning}");
         }
         Ok(())
     }

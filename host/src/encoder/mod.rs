@@ -36,13 +36,22 @@ pub trait Encoder: Send + Sync {
     /// The number of coordinates of a vector, at least 1.
     fn dimension(&self) -> usize;
 
-    /// Writes the vector of `sentence` to `out`. Any string is a sentence, the empty one too.
+    /// Writes the vector of `sentence` to `out`.
     ///
-    /// A coordinate that comes out as NaN or infinite is written as it is.
+    /// # Leaks
+    /// The vector is as private as the sentence. Time, and with neural encoders the memory in use and whether
+    /// there is an error, depend on it.
+    ///
+    /// # Shapes
+    /// `sentence`: any string, the empty one too. `out`: `[dimension]` f32; a coordinate that comes out as NaN
+    /// or infinite is written as it is.
     ///
     /// # Errors
     /// [`WrongDimension`](crate::Error::WrongDimension) if `out` is not as long as
     /// [`dimension`](Self::dimension); [`Encode`](crate::Error::Encode) if the encoder fails.
+    ///
+    /// # Cost
+    /// One run of the model, or a look-up for each word: the implementation says.
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()>;
 }
 
@@ -67,14 +76,23 @@ pub fn encode_all(
     sentences: &[impl AsRef<str> + Sync],
     progress: &Progress,
 ) -> Result<Vec<f32>> {
-    let dimension = encoder.dimension();
-    let mut rows = vec![0.0; sentences.len() * dimension];
-    rows.par_chunks_exact_mut(dimension)
+    let mut rows = vec![0.0; sentences.len() * encoder.dimension()];
+    encode_into(encoder, sentences, &mut rows, progress)?;
+    Ok(rows)
+}
+
+/// [`encode_all`] into rows that are there.
+pub(crate) fn encode_into(
+    encoder: &dyn Encoder,
+    sentences: &[impl AsRef<str> + Sync],
+    rows: &mut [f32],
+    progress: &Progress,
+) -> Result<()> {
+    rows.par_chunks_exact_mut(encoder.dimension())
         .zip(sentences)
         .try_for_each(|(row, sentence)| {
             encoder.encode(sentence.as_ref(), row)?;
             progress.advance(1);
             Ok(())
-        })?;
-    Ok(rows)
+        })
 }

@@ -2,10 +2,11 @@
 
 use std::env;
 use std::fs;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use tokenizers::{PostProcessor, Tokenizer, TruncationParams, TruncationStrategy};
+use tokenizers::{Encoding, PostProcessor, Tokenizer, TruncationParams, TruncationStrategy};
 
 use super::onnx_file;
 use super::ort_engine::OrtEngine;
@@ -54,11 +55,14 @@ impl Runtime {
 /// output is `last_hidden_state`, `token_embeddings`, or else its only output of three dimensions.
 /// Exports that pool or normalise still have one of these as a rule.
 ///
-/// # Identity
-/// The name is the folder's, with the file's if that is not `model.onnx`. The digest covers the bytes
-/// of the model and the tokenizer that were loaded. It does not cover the engine: the two engines
+/// Its identity: the name is the folder's, with the file's if that is not `model.onnx`. The digest covers
+/// the bytes of the model and the tokenizer that were loaded. It does not cover the engine: the two engines
 /// differ in the last bits, so compare bits within one engine only. A model that keeps weights in a
 /// second file is refused, since the digest would not cover them.
+///
+/// # Trust
+/// Files that are damaged are refused. A model is a program, though: one that was made to can take any time
+/// and memory.
 pub struct OnnxEncoder {
     identity: EncoderIdentity,
     dimension: usize,
@@ -145,18 +149,25 @@ impl OnnxEncoder {
 
     /// The token numbers that the model sees for `sentence`, after cutting.
     ///
+    /// # Leaks
+    /// They are the sentence itself. Whether there is an error depends on it, too.
+    ///
+    /// # Shapes
+    /// `sentence`: any string.
+    ///
     /// # Errors
     /// [`Error::Encode`] if the tokenizer fails, for example on a word for which it has no token.
+    ///
+    /// # Cost
+    /// Linear in the sentence, as a rule of tokenizers.
     pub fn token_ids(&self, sentence: &str) -> Result<Vec<u32>> {
         Ok(self.tokens(sentence)?.ids)
     }
 
     fn tokens(&self, sentence: &str) -> Result<Tokens> {
         // The tokenizer's own message is not passed on: it could quote the sentence.
-        let encoding = self
-            .tokenizer
-            .encode_fast(sentence, true)
-            .map_err(|_| self.failure(sentence, "the tokenizer has no token for a part of it"))?;
+        let encoding = encode(&self.tokenizer, sentence)
+            .ok_or_else(|| self.failure(sentence, "the tokenizer has no token for a part of it"))?;
         Ok(Tokens {
             ids: encoding.get_ids().to_vec(),
             type_ids: encoding.get_type_ids().to_vec(),
@@ -363,7 +374,10 @@ fn digest(model: &[u8], tokenizer: &[u8]) -> [u8; 32] {
 
 /// Reads `tokenizer.json` and makes it total: no padding, and cutting that fits every sentence.
 fn load_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
-    let mut tokenizer = Tokenizer::from_bytes(json).map_err(|error| error.to_string())?;
+    // The crate expects some fields without looking.
+    let mut tokenizer = panic::catch_unwind(|| Tokenizer::from_bytes(json))
+        .map_err(|_| "a part of it is not what its type says".to_owned())?
+        .map_err(|error| error.to_string())?;
     let written = tokenizer.get_truncation();
     let max_length = written.map_or(DEFAULT_TOKENS, |written| written.max_length);
     let direction = written.map(|written| written.direction).unwrap_or_default();
@@ -392,9 +406,16 @@ fn load_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
     Ok(tokenizer)
 }
 
+/// The tokens of a text. With some files that it has read the crate panics only here.
+fn encode(tokenizer: &Tokenizer, text: &str) -> Option<Encoding> {
+    // What it keeps between calls is a cache.
+    let encode = AssertUnwindSafe(|| tokenizer.encode_fast(text, true));
+    panic::catch_unwind(encode).ok()?.ok()
+}
+
 /// The largest number the tokenizer can produce, in its vocabulary or as a special token.
 fn largest_token(tokenizer: &Tokenizer) -> u32 {
-    let special = tokenizer.encode_fast("", true);
+    let special = encode(tokenizer, "");
     let special = special.iter().flat_map(|encoding| encoding.get_ids());
     tokenizer
         .get_vocab(true)

@@ -11,11 +11,11 @@ use super::authorship::{Clear, Measured, Options, Way};
 use super::fidelity::{self, Curves, Fidelity};
 use super::mailbox::{Mailbox, Part, Sample};
 use super::metrics::MeanSd;
-use super::page::{
-    self, COLOURS, Curve, GREYS, HIGHLIGHT, Scale, Style, escape, fields, figure, head,
-};
 use crate::error::Result;
 use crate::mechanism::number;
+use crate::page::{
+    self, COLOURS, Curve, GREYS, HIGHLIGHT, Scale, Style, escape, fields, figure, head,
+};
 use crate::words::TypicalDistances;
 
 /// The bar: this far from the clear text's accuracy to chance, with this much of the topic's F₁ left.

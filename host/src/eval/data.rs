@@ -26,13 +26,12 @@ use zerocopy::little_endian::{F32, U64};
 use zerocopy::{FromBytes, Immutable};
 
 use crate::corpus::{Corpus, CorpusDocument};
-use crate::embeddings::Embeddings;
+use crate::embeddings::{Embeddings, Encoded};
 use crate::encoder::{Encoder, EncoderIdentity};
 use crate::error::{Error, Result};
 use crate::mechanism;
-use crate::output::AtomicFile;
 use crate::progress::Progress;
-use crate::resume::CachedEncoder;
+use crate::resume::Encoding;
 use crate::text;
 use crate::vectors::DocumentVectors;
 
@@ -314,7 +313,7 @@ impl Source {
         let labels = labels.collect::<Result<Vec<usize>>>()?;
         let documents = match cache {
             Some(folder) => self.cached(encoder, folder)?,
-            None => self.embeddings(encoder)?.into_vectors(),
+            None => self.embeddings(encoder)?,
         };
         if let Some(position) = documents.rows().iter().position(|x| !x.is_finite()) {
             return Err(Error::NotFinite {
@@ -330,10 +329,10 @@ impl Source {
         })
     }
 
-    fn embeddings(&self, encoder: &dyn Encoder) -> Result<Embeddings<'_>> {
-        Embeddings::of(encoder, &self.documents, |sentences| {
-            Progress::new("encoding sentences", sentences)
-        })
+    fn embeddings(&self, encoder: &dyn Encoder) -> Result<DocumentVectors> {
+        let progress = |sentences| Progress::new("encoding sentences", sentences);
+        let mut encoding = Encoding::of(encoder);
+        Ok(Embeddings::of(&mut encoding, &self.documents, progress)?.into_vectors())
     }
 
     /// The vectors out of the cache, where they are put if they are not there.
@@ -344,18 +343,26 @@ impl Source {
         hash.update(self.digest);
         let name = hex::encode(&hash.finalize()[..16]);
         let path = folder.join(format!("{name}.safetensors"));
-        if path.exists() {
+        let read = || -> Result<Option<DocumentVectors>> {
             let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
-            // A file that is not what it should be is made anew.
-            if let Some(vectors) = read_vectors(&bytes, encoder.dimension(), self.documents.len()) {
-                return Ok(vectors);
-            }
+            Ok(read_vectors(
+                &bytes,
+                encoder.dimension(),
+                self.documents.len(),
+            ))
+        };
+        // A file that is not what it should be is made anew.
+        if path.exists()
+            && let Some(vectors) = read()?
+        {
+            return Ok(vectors);
         }
-        let cached = CachedEncoder::open(encoder, folder.join(format!("{name}.partial")))?;
-        let embeddings = self.embeddings(&cached)?;
-        embeddings.write(AtomicFile::create(&path)?)?;
-        cached.finish()?;
-        Ok(embeddings.into_vectors())
+        let kept = Encoding::kept_in(encoder, folder.join(format!("{name}.partial")))?;
+        let documents = || Ok(self.documents.iter().cloned().map(Ok));
+        let mut encoded = Encoded::new("the corpus", kept, documents);
+        encoded.write(&path)?;
+        encoded.finish()?;
+        read()?.ok_or_else(|| self.refuse(format!("`{}` changed under its hands", path.display())))
     }
 }
 
@@ -368,7 +375,7 @@ fn digest_of(sentences: &[&str]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The vectors of a file that [`Embeddings::write`] wrote, if it is one of so many documents.
+/// The vectors of a file that [`Encoded::write`] wrote, if it is one of so many documents.
 fn read_vectors(bytes: &[u8], dimension: usize, documents: usize) -> Option<DocumentVectors> {
     let tensors = SafeTensors::deserialize(bytes).ok()?;
     let embeddings = tensors.tensor("embeddings").ok()?;

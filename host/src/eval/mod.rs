@@ -13,7 +13,6 @@ pub mod fidelity;
 pub mod linear;
 pub mod mailbox;
 pub mod metrics;
-mod page;
 pub mod report;
 pub mod sentences;
 pub mod vectors;

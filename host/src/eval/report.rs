@@ -9,13 +9,13 @@ use undertone_core::epsilon::Epsilon;
 
 use super::cost::Cost;
 use super::data::Data;
-use super::page::{
-    self, COLOURS, Curve, GREYS, HIGHLIGHT, PAGE, Scale, Style, curves, escape, fields, figure,
-    head, svg,
-};
 use super::sentences::{Histogram, Measured, Options, Point, Role};
 use crate::error::Result;
 use crate::mechanism::number;
+use crate::page::{
+    self, COLOURS, Curve, GREYS, HIGHLIGHT, PAGE, Scale, Style, curves, escape, fields, figure,
+    head, svg,
+};
 
 /// All results of a run.
 pub struct Report {

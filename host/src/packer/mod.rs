@@ -6,12 +6,11 @@
 //! 2022), and the device gets their bucketed projections. Nothing here sees private text, and nothing
 //! chosen here can weaken the device's guarantee.
 
+mod classes;
 mod depth;
 mod file;
 mod recoder;
 mod scores;
-
-use std::collections::BTreeSet;
 
 use undertone_core::pack::Pack;
 use undertone_core::pack::format::MAX_DIMENSION;
@@ -20,10 +19,9 @@ use undertone_core::select::MAX_CANDIDATES;
 
 use crate::candidates::{Candidate, Candidates};
 use crate::corpus::CorpusDocument;
-use crate::embeddings::Embeddings;
-use crate::encoder::Encoder;
+use crate::embeddings::{Embeddings, Encoded};
 use crate::error::{Error, Result};
-use crate::heads::{self, Targets};
+use crate::heads::Targets;
 use crate::mechanism::{MAX_SENTENCES, sentences};
 use crate::progress::Progress;
 use crate::trained::{Recoder, ScoreHeads};
@@ -50,7 +48,7 @@ impl Default for Options<'_> {
         Self {
             selector: Selector::Scores {
                 targets: TargetChoice::Labels,
-                fit: &closed_form,
+                fit: Fit::ClosedForm,
             },
             seed: 1,
         }
@@ -63,8 +61,8 @@ pub enum Selector<'a> {
     Scores {
         /// What the candidates stand for.
         targets: TargetChoice,
-        /// Makes the heads: [`heads::fit`], or training through the mechanism that starts there.
-        fit: &'a FitHeads<'a>,
+        /// How the heads are made.
+        fit: Fit<'a>,
     },
     /// Depth: documents are candidates.
     Depth {
@@ -79,12 +77,13 @@ pub enum Selector<'a> {
     },
 }
 
-/// [`heads::fit`], as [`Selector::Scores`] wants it.
-///
-/// # Errors
-/// Those of [`heads::fit`].
-pub fn closed_form(documents: &DocumentVectors, targets: &Targets) -> Result<ScoreHeads> {
-    heads::fit(documents, &targets.of_documents, targets.classes)
+/// How score heads are made.
+#[derive(Clone, Copy)]
+pub enum Fit<'a> {
+    /// As [`heads::fit`](crate::heads::fit) does. Of a document a few bytes are in memory.
+    ClosedForm,
+    /// By something that wants the vectors of all sentences in memory, such as training through the mechanism.
+    InMemory(&'a FitHeads<'a>),
 }
 
 /// Makes score heads from documents and the class of each.
@@ -118,7 +117,7 @@ pub enum TargetChoice {
     /// The labels of the corpus, if every document has one and there are two different ones at least;
     /// else clusters.
     Labels,
-    /// So many clusters of documents (`None`: as many as [`heads::clusters_as_targets`] makes).
+    /// So many clusters of documents (`None`: as many as [`clusters_as_targets`](crate::heads::clusters_as_targets) makes).
     Clusters(Option<usize>),
 }
 
@@ -142,8 +141,11 @@ const MAX_EXPONENT: i32 = 24;
 
 /// Builds a pack from a public corpus.
 ///
-/// Scores and recoders are made from all documents. Depth alone draws its candidates from the documents
-/// with enough sentences uniformly (all, if there are fewer), so memory does not grow with the corpus.
+/// Scores are made from all documents, which are gone through several times: memory is that of one batch of
+/// documents, one vector for each label, and 8 bytes for each document. Clusters are found among 32,768
+/// documents at most, drawn uniformly, or 8 for each cluster. Depth draws its candidates from the documents with
+/// enough sentences uniformly (all, if there are fewer) and has only those in memory. A recoder, and heads that
+/// are not in closed form, take the vectors of all documents: there, memory grows with the corpus.
 /// Sentences behind the first [`MAX_SENTENCES`] of a document are left out, as on a device.
 ///
 /// # Errors
@@ -151,11 +153,11 @@ const MAX_EXPONENT: i32 = 24;
 /// document has enough sentences; [`Error::PackLimit`] for options outside their range;
 /// [`Error::NotFinite`] if the encoder gives NaN or ∞ for a public sentence.
 pub fn build(
-    corpus: impl Iterator<Item = Result<CorpusDocument>>,
-    encoder: &dyn Encoder,
+    corpus: &mut Encoded<'_>,
     lexicon: Option<LexiconData>,
     options: &Options<'_>,
 ) -> Result<Built> {
+    let encoder = corpus.encoding().encoder();
     let dimension = encoder.dimension();
     limit(
         "coordinates of an embedding",
@@ -163,40 +165,6 @@ pub fn build(
         1,
         MAX_DIMENSION as usize,
     )?;
-    let mut rng = PublicRng::new(options.seed);
-    let (most, min_sentences) = match options.selector {
-        Selector::Scores { .. } => (usize::MAX, 1),
-        Selector::Depth {
-            candidates,
-            min_sentences,
-            recoder,
-            ..
-        } => {
-            limit("candidates", candidates, 1, MAX_CANDIDATES as usize)?;
-            limit(
-                "sentences that a candidate has at least",
-                min_sentences,
-                1,
-                MAX_SENTENCES,
-            )?;
-            match recoder {
-                None => (candidates, min_sentences),
-                Some(_) => (usize::MAX, 1),
-            }
-        }
-    };
-    let (documents, documents_read) = draw(corpus, most, min_sentences, &mut rng)?;
-    let encoded = Embeddings::of(encoder, &documents, |sentences| {
-        Progress::new("encoding sentences", sentences)
-    })?;
-    if let Some(position) = encoded.vectors().rows().iter().position(|x| !x.is_finite()) {
-        return Err(Error::NotFinite {
-            encoder: encoder.identity().name.clone(),
-            sentence: position / dimension,
-        });
-    }
-
-    let n_sentences = encoded.sentences().len();
     let mut contents = PackContents {
         dimension,
         encoder: encoder.identity().clone(),
@@ -206,21 +174,18 @@ pub fn build(
         lexicon,
         projection: None,
     };
-    let (entries, embeddings, candidates_are) = match &options.selector {
+    let (entries, embeddings, candidates_are, documents_read, sentences) = match &options.selector {
         Selector::Scores { targets, fit } => {
-            let (targets, names) = class_names(&documents, &encoded, *targets, options.seed)?;
-            let (entries, embeddings) = classes(&encoded, &targets, names.as_deref());
-            let vectors = encoded.into_vectors();
-            contents.scores = Some(scores::scores_data(
-                vectors.rows(),
-                &fit(&vectors, &targets)?,
-            ));
-            let are = if names.is_some() {
-                "labels"
-            } else {
-                "clusters"
-            };
-            (entries, embeddings, are)
+            let made = classes::of(corpus, *targets, *fit, options.seed)?;
+            contents.scores = Some(made.scores);
+            let passed = made.passed;
+            (
+                made.entries,
+                made.embeddings,
+                made.are,
+                passed.documents,
+                passed.sentences,
+            )
         }
         Selector::Depth {
             candidates,
@@ -228,6 +193,29 @@ pub fn build(
             directions,
             recoder,
         } => {
+            limit("candidates", *candidates, 1, MAX_CANDIDATES as usize)?;
+            limit(
+                "sentences that a candidate has at least",
+                *min_sentences,
+                1,
+                MAX_SENTENCES,
+            )?;
+            let (most, least) = match recoder {
+                None => (*candidates, *min_sentences),
+                Some(_) => (usize::MAX, 1),
+            };
+            let mut rng = PublicRng::new(options.seed);
+            let (documents, documents_read) = draw(corpus.documents()?, most, least, &mut rng)?;
+            let encoded = Embeddings::of(corpus.encoding(), &documents, |sentences| {
+                Progress::new("encoding sentences", sentences)
+            })?;
+            if let Some(position) = encoded.vectors().rows().iter().position(|x| !x.is_finite()) {
+                return Err(Error::NotFinite {
+                    encoder: encoder.identity().name.clone(),
+                    sentence: position / dimension,
+                });
+            }
+            let n_sentences = encoded.sentences().len();
             let fitting = encoded.by_document().enumerate();
             let mut chosen: Vec<usize> = fitting
                 .filter(|(_, (_, sentences, _))| sentences.len() >= *min_sentences)
@@ -251,7 +239,13 @@ pub fn build(
             )?;
             contents.recoder = recoder;
             contents.depth = Some(depth);
-            (entries, embeddings, "documents")
+            (
+                entries,
+                embeddings,
+                "documents",
+                documents_read,
+                n_sentences,
+            )
         }
     };
     let pack = contents.to_bytes()?;
@@ -266,71 +260,9 @@ pub fn build(
         },
         pack,
         documents_read,
-        sentences: n_sentences,
+        sentences,
         candidates_are,
     })
-}
-
-/// The class of every document, and the names of the classes if they are labels.
-fn class_names(
-    documents: &[CorpusDocument],
-    encoded: &Embeddings<'_>,
-    choice: TargetChoice,
-    seed: u64,
-) -> Result<(Targets, Option<Vec<String>>)> {
-    let labels: Option<Vec<&str>> = documents.iter().map(|d| d.label.as_deref()).collect();
-    let clusters = match (choice, labels) {
-        (TargetChoice::Clusters(clusters), _) => clusters,
-        (TargetChoice::Labels, None) => None,
-        (TargetChoice::Labels, Some(labels)) => {
-            let names: BTreeSet<&str> = labels.iter().copied().collect();
-            if names.len() >= 2 {
-                let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
-                let class = |label: &&str| names.partition_point(|name| name.as_str() < *label);
-                let targets = Targets {
-                    of_documents: labels.iter().map(class).collect(),
-                    classes: names.len(),
-                };
-                return Ok((targets, Some(names)));
-            }
-            None
-        }
-    };
-    let targets = heads::clusters_as_targets(encoded.vectors(), clusters, seed)?;
-    Ok((targets, None))
-}
-
-/// One candidate for each class: the mean of its documents' embeddings, and the sentence closest to it.
-fn classes(
-    encoded: &Embeddings<'_>,
-    targets: &Targets,
-    names: Option<&[String]>,
-) -> (Vec<Candidate>, Vec<f32>) {
-    let dimension = encoded.vectors().dimension();
-    let mut entries = Vec::new();
-    let mut embeddings = Vec::new();
-    for class in 0..targets.classes {
-        let own = || {
-            let documents = encoded.by_document().zip(&targets.of_documents);
-            documents
-                .filter(|(_, target)| **target == class)
-                .map(|((_, sentences, rows), _)| (sentences, rows))
-        };
-        let means: Vec<f32> = own().flat_map(|(_, rows)| mean(rows, dimension)).collect();
-        let centre = mean(&means, dimension);
-        let sentences: Vec<&str> = own()
-            .flat_map(|(sentences, _)| sentences)
-            .copied()
-            .collect();
-        let rows = own().flat_map(|(_, rows)| rows.chunks_exact(dimension));
-        entries.push(Candidate {
-            id: names.map_or_else(|| format!("cluster-{class}"), |names| names[class].clone()),
-            label: names.map(|names| names[class].clone()),
-            excerpt: sentences[nearest(rows, &centre)].to_owned(),
-        });
-        embeddings.extend(centre);
-    }
-    (entries, embeddings)
 }
 
 /// The chosen documents as candidates: the mean of their sentences, and the sentence closest to it.
@@ -417,17 +349,19 @@ fn exponent_of(largest: f32) -> i32 {
 
 /// The row whose direction is closest to that of `target`.
 fn nearest<'a>(rows: impl Iterator<Item = &'a [f32]>, target: &[f32]) -> usize {
-    let cosine = |row: &[f32]| {
-        let dot: f32 = row.iter().zip(target).map(|(a, b)| a * b).sum();
-        let norm: f32 = row.iter().map(|a| a * a).sum::<f32>().sqrt();
-        if norm > 0.0 {
-            dot / norm
-        } else {
-            f32::NEG_INFINITY
-        }
-    };
-    rows.map(cosine)
+    rows.map(|row| cosine(row, target))
         .enumerate()
         .max_by(|(_, a), (_, b)| a.total_cmp(b))
         .map_or(0, |(index, _)| index)
+}
+
+/// The cosine times the length of `target`; −∞ for a row of zeroes.
+fn cosine(row: &[f32], target: &[f32]) -> f32 {
+    let dot: f32 = row.iter().zip(target).map(|(a, b)| a * b).sum();
+    let norm: f32 = row.iter().map(|a| a * a).sum::<f32>().sqrt();
+    if norm > 0.0 {
+        dot / norm
+    } else {
+        f32::NEG_INFINITY
+    }
 }

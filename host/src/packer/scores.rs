@@ -25,7 +25,7 @@ pub fn scores_pack(
         dimension: heads.centre.len(),
         encoder: encoder.clone(),
         recoder: None,
-        scores: Some(scores_data(sentences, heads)),
+        scores: Some(scores_data(reach(sentences, &heads.centre), heads)),
         depth: None,
         lexicon,
         projection: None,
@@ -33,14 +33,18 @@ pub fn scores_pack(
     .to_bytes()
 }
 
-/// Heads as integers: weights use the whole range of 8 bits.
-pub(super) fn scores_data(sentences: &[f32], heads: &ScoreHeads) -> ScoresData {
-    // Neither coordinates nor their distance to the centre may be clamped.
+/// The largest coordinate, or distance of a coordinate to that of the centre: neither may be clamped.
+pub(super) fn reach(sentences: &[f32], centre: &[f32]) -> f32 {
     let reach = sentences
-        .chunks_exact(heads.centre.len())
-        .flat_map(|row| row.iter().zip(&heads.centre))
+        .chunks_exact(centre.len())
+        .flat_map(|row| row.iter().zip(centre))
         .map(|(x, centre)| x.abs().max((x - centre).abs()));
-    let exponent = super::exponent_of(reach.fold(0f32, f32::max));
+    reach.fold(0f32, f32::max)
+}
+
+/// Heads as integers: weights use the whole range of 8 bits. `reach` is that of all public sentences.
+pub(super) fn scores_data(reach: f32, heads: &ScoreHeads) -> ScoresData {
+    let exponent = super::exponent_of(reach);
     let unit = 2f64.powi(exponent);
     let largest = heads.weights.iter().fold(0f32, |most, w| most.max(w.abs()));
     let scale = f64::from(i8::MAX) / f64::from(largest.max(f32::MIN_POSITIVE));

@@ -7,8 +7,9 @@
 
 use std::env;
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 pub(crate) fn undertone(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_undertone"))
@@ -32,6 +33,42 @@ pub(crate) fn refuse(folder: &Path, arguments: &[&str], parts: &[&str]) {
     let before = names(folder);
     refused(&undertone(folder, arguments), arguments, parts);
     assert_eq!(names(folder), before, "{arguments:?} left something behind");
+}
+
+/// Runs a command that the system kills when a file is to become longer than `bytes`, which is in the middle
+/// of its lines, and returns the whole lines that it leaves beside `out`.
+pub(crate) fn interrupt(folder: &Path, arguments: &[&str], out: &str, bytes: usize) -> String {
+    let status = limited(folder, bytes, arguments).status().unwrap();
+    assert_eq!(status.signal(), Some(SIGXFSZ), "{arguments:?}: {status}");
+    let left = fs::read(partial(folder, out).expect("lines were left")).unwrap();
+    assert_eq!(left.len(), bytes, "it stopped elsewhere");
+    let end = left.iter().rposition(|byte| *byte == b'\n');
+    String::from_utf8(left[..end.map_or(0, |end| end + 1)].to_vec()).unwrap()
+}
+
+pub(crate) const SIGXFSZ: i32 = 25;
+
+/// A command that is killed, by SIGXFSZ, once it has written a file of `bytes` and goes on.
+pub(crate) fn limited(folder: &Path, bytes: usize, arguments: &[&str]) -> Command {
+    let mut command = Command::new("prlimit");
+    command
+        .current_dir(folder)
+        .env_remove("ORT_DYLIB_PATH")
+        .args([&format!("--fsize={bytes}"), "--core=0"])
+        .arg(env!("CARGO_BIN_EXE_undertone"))
+        .args(arguments)
+        .stderr(Stdio::null());
+    command
+}
+
+/// The lines that an interrupted run left beside `out`.
+pub(crate) fn partial(folder: &Path, out: &str) -> Option<PathBuf> {
+    names(folder).into_iter().find(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.strip_prefix(out)
+            .and_then(|rest| rest.strip_prefix('.')?.strip_suffix(".partial"))
+            .is_some_and(|run| run.len() == 16)
+    })
 }
 
 /// Checks that a command failed, with a message that has all of `parts`.

@@ -2,6 +2,8 @@
 //!
 //! A missing tool is a printed skip on a developer's machine and a failure where `CI` is `true`.
 
+#![allow(dead_code, reason = "no test uses all of it")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, OnceLock};

@@ -121,7 +121,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         &options,
     )?;
     let clear = experiment.clear();
-    eprintln!(
+    note!(
         "{} messages; clear text: author {:.3} (chance {:.3}), topic {:.3}, after {:.0} s",
         sample.messages.len(),
         clear.attack().accuracy,
@@ -137,7 +137,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
     });
     let ways: Vec<Way> = [Way::Drawn].into_iter().chain(private).collect();
     let measured = experiment.measure(&ways)?;
-    eprintln!("bags measured after {:.0} s", passed());
+    note!("bags measured after {:.0} s", passed());
 
     let all = vectors.lexicon_pack(None, undertone_core::pack::format::MAX_WORDS as usize)?;
     let all = Pack::parse(&all.pack).map_err(Error::PackBytes)?;
@@ -150,7 +150,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         seed: arguments.seed,
     };
     let fidelity = fidelity::curves(&all, &fidelity_options)?;
-    eprintln!("words measured after {:.0} s", passed());
+    note!("words measured after {:.0} s", passed());
 
     let report = Report {
         command: super::command(),
@@ -169,6 +169,6 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         sample: sample.clone(),
     };
     report.write(&arguments.out)?;
-    eprintln!("{}", arguments.out.join("report.html").display());
+    note!("{}", arguments.out.join("report.html").display());
     Ok(())
 }

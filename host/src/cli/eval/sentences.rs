@@ -121,7 +121,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         tasks: Vec::new(),
     };
     for task in &tasks {
-        eprintln!("{}", task.name);
+        note!("{}", task.name);
         let start = Instant::now();
         let data = Data::load(
             task,
@@ -130,7 +130,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
             arguments.seed,
         )?;
         let encoding = start.elapsed();
-        eprintln!(
+        note!(
             "  {} documents to learn from, {} to test on, after {:.0} s",
             data.learning.labels.len(),
             data.test.labels.len(),
@@ -154,9 +154,9 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
             let compared = columns(&words, Extent::Encoder, None, &perceptron, &report.options)?;
             measured.extend(measure(&words, &compared, &report.options)?);
         }
-        eprintln!("  measured after {:.0} s", start.elapsed().as_secs_f64());
+        note!("  measured after {:.0} s", start.elapsed().as_secs_f64());
         for cost in &costs {
-            eprintln!(
+            note!(
                 "  {}: pack of {} bytes, {:.1} µs a sentence",
                 cost.encoder,
                 cost.pack,
@@ -167,6 +167,6 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         report.tasks.push(done);
     }
     report.write(&arguments.out)?;
-    eprintln!("{}", arguments.out.join("report.html").display());
+    note!("{}", arguments.out.join("report.html").display());
     Ok(())
 }

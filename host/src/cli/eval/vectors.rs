@@ -84,7 +84,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         measured: &measured,
     }
     .write(&arguments.out)?;
-    eprintln!(
+    note!(
         "{} after {:.0} s",
         arguments.out.join("report.html").display(),
         start.elapsed().as_secs_f64()

@@ -10,12 +10,12 @@ use super::tasks::Protocol;
 use super::{Bench, Known, Measured, Options, Scope, value};
 use crate::error::Result;
 use crate::eval::metrics::MeanSd;
-use crate::eval::page::{
+use crate::eval::sentences::Role;
+use crate::mechanism::number;
+use crate::page::{
     self, COLOURS, Curve, GREYS, HIGHLIGHT, PAGE, Scale, Style, curves, escape, fields, figure,
     head,
 };
-use crate::eval::sentences::Role;
-use crate::mechanism::number;
 
 /// All results of a run.
 pub struct Report<'a> {

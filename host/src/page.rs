@@ -1,5 +1,8 @@
-//! What the reports of experiments have in common: tables for programs, and one page for people that needs
+//! What the reports of experiments and audits have in common: tables for programs, and one page for people that needs
 //! no other file.
+
+// Evaluations use all of it.
+#![cfg_attr(not(feature = "train"), allow(dead_code))]
 
 use std::fs;
 use std::io::Write;
@@ -14,13 +17,13 @@ use crate::error::{Error, Result};
 use crate::output::AtomicFile;
 
 /// The name of the page.
-pub(super) const PAGE: &str = "report.html";
+pub(crate) const PAGE: &str = "report.html";
 
 /// Makes the folder `out`, if it is not there, and says now whether files can be written there.
 ///
 /// # Errors
 /// [`Error::Io`] or [`Error::OutputPath`].
-pub(super) fn check(out: &Path) -> Result<()> {
+pub(crate) fn check(out: &Path) -> Result<()> {
     fs::create_dir_all(out).map_err(Error::io("create the folder", out))?;
     AtomicFile::check(out.join(PAGE))
 }
@@ -32,7 +35,7 @@ pub(super) fn check(out: &Path) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Io`] or [`Error::OutputPath`].
-pub(super) fn write(out: &Path, files: &[(&str, String)]) -> Result<()> {
+pub(crate) fn write(out: &Path, files: &[(&str, String)]) -> Result<()> {
     for (name, text) in files {
         let path = out.join(name);
         let mut file = AtomicFile::create(&path)?;
@@ -44,18 +47,18 @@ pub(super) fn write(out: &Path, files: &[(&str, String)]) -> Result<()> {
 }
 
 /// The whole page; `title` is plain text, `body` is HTML.
-pub(super) fn page(title: &str, body: &str) -> String {
+pub(crate) fn page(title: &str, body: &str) -> String {
     let title = escape(title);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>undertone: evaluation</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <title>undertone: {title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <h1>{title}</h1>\n{body}</body>\n</html>\n"
     )
 }
 
 /// The last lines of the list at the top of a page: what it takes to repeat the run.
-pub(super) fn repeat(seed: u64, command: &str) -> String {
+pub(crate) fn repeat(seed: u64, command: &str) -> String {
     format!(
         "<dt>seed</dt><dd>{seed}</dd>\n<dt>version</dt><dd>undertone {}</dd>\n\
          <dt>to repeat it</dt><dd><code>{}</code></dd>\n",
@@ -86,8 +89,8 @@ small { color: #666; display: block; }
 
 /// Colours that differ for colour-blind readers too (Okabe and Ito 2008); grey is for baselines, the
 /// first one for the default.
-pub(super) const HIGHLIGHT: RGBColor = RGBColor(213, 94, 0);
-pub(super) const COLOURS: [RGBColor; 6] = [
+pub(crate) const HIGHLIGHT: RGBColor = RGBColor(213, 94, 0);
+pub(crate) const COLOURS: [RGBColor; 6] = [
     RGBColor(0, 114, 178),
     RGBColor(0, 158, 115),
     RGBColor(204, 121, 167),
@@ -95,7 +98,7 @@ pub(super) const COLOURS: [RGBColor; 6] = [
     RGBColor(230, 159, 0),
     RGBColor(0, 0, 0),
 ];
-pub(super) const GREYS: [RGBColor; 3] = [
+pub(crate) const GREYS: [RGBColor; 3] = [
     RGBColor(110, 110, 110),
     RGBColor(150, 150, 150),
     RGBColor(185, 185, 185),
@@ -103,18 +106,18 @@ pub(super) const GREYS: [RGBColor; 3] = [
 
 /// How a mechanism is drawn.
 #[derive(Clone, Copy)]
-pub(super) struct Style {
+pub(crate) struct Style {
     /// Of its curve, and of the mark in tables.
-    pub(super) colour: RGBColor,
+    pub(crate) colour: RGBColor,
     /// Of its curve, in pixels.
-    pub(super) width: u32,
+    pub(crate) width: u32,
     /// Set apart from others of the same colour.
-    pub(super) dashed: bool,
+    pub(crate) dashed: bool,
 }
 
 impl Style {
     /// The first cell of a row: a mark in the colour of the curve, and the name.
-    pub(super) fn name(self, name: &str) -> String {
+    pub(crate) fn name(self, name: &str) -> String {
         let RGBColor(red, green, blue) = self.colour;
         format!(
             "<th><span class=\"dot\" style=\"background:rgb({red},{green},{blue})\"></span>{}</th>",
@@ -124,7 +127,7 @@ impl Style {
 }
 
 /// Fields of a line of CSV.
-pub(super) fn fields(fields: &[&str]) -> String {
+pub(crate) fn fields(fields: &[&str]) -> String {
     let quoted = fields.iter().map(|field| {
         if field.contains([',', '"', '\n', '\r']) {
             format!("\"{}\"", field.replace('"', "\"\""))
@@ -136,7 +139,7 @@ pub(super) fn fields(fields: &[&str]) -> String {
 }
 
 /// Text as it stands in HTML.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
@@ -144,13 +147,13 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// A plot with the plain text `caption`.
-pub(super) fn figure(caption: &str, svg: &str) -> String {
+pub(crate) fn figure(caption: &str, svg: &str) -> String {
     let caption = escape(caption);
     format!("<figure>\n{svg}\n<figcaption>{caption}</figcaption>\n</figure>\n")
 }
 
 /// The first row of a table with a column for each of `values`, named `x`, and the cells `more`.
-pub(super) fn head(x: &str, values: &[String], more: &str) -> String {
+pub(crate) fn head(x: &str, values: &[String], more: &str) -> String {
     let cells: String = values.iter().map(|x| format!("<th>{x}</th>")).collect();
     format!("<div class=\"wide\"><table>\n<tr><th>{x} =</th>{cells}{more}</tr>\n")
 }
@@ -166,10 +169,10 @@ const WIDTH: usize = 550;
 const LINE: i32 = 20;
 
 /// What is drawn on.
-pub(super) type Drawing<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(crate) type Drawing<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Draws an SVG of this size.
-pub(super) fn svg(
+pub(crate) fn svg(
     size: (u32, u32),
     draw: impl FnOnce(&Drawing<'_>) -> Result<(), Box<dyn std::error::Error>>,
 ) -> Result<String> {
@@ -186,18 +189,18 @@ pub(super) fn svg(
 }
 
 /// A curve with error bars.
-pub(super) struct Curve<'a> {
+pub(crate) struct Curve<'a> {
     /// Written at its end.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// How it is drawn.
-    pub(super) style: Style,
+    pub(crate) style: Style,
     /// x > 0, mean and standard deviation, by ascending x.
-    pub(super) points: Vec<(f64, f64, f64)>,
+    pub(crate) points: Vec<(f64, f64, f64)>,
 }
 
 /// What the vertical axis shows.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Scale {
+pub(crate) enum Scale {
     /// From 0 to 100 per cent.
     Percent,
     /// All values, which are positive, by their logarithms.
@@ -248,7 +251,7 @@ impl Scale {
 ///
 /// # Errors
 /// [`Error::Plot`].
-pub(super) fn curves(all: &[Curve<'_>], x_name: &str, scale: Scale) -> Result<String> {
+pub(crate) fn curves(all: &[Curve<'_>], x_name: &str, scale: Scale) -> Result<String> {
     let points = all.iter().flat_map(|curve| &curve.points);
     let mut ticks: Vec<f64> = points.map(|(x, ..)| *x).collect();
     ticks.sort_unstable_by(f64::total_cmp);

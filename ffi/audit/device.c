@@ -1,0 +1,773 @@
+/*
+ * undertone-device: releases what it is told to, as a device would, for `undertone audit`, which believes
+ * nothing about the library and looks at what comes out. It is an app like any other: everything private
+ * happens in libundertone, behind the header, and secret bytes come from the operating system.
+ *
+ * **What goes in is public test data.** It releases the same document as often as it is asked, which no
+ * app may do.
+ *
+ *     undertone-device PACK
+ *
+ * It says on a line that it is ready, then answers every line of standard input with one line of standard
+ * output until the input ends. Fields are separated by single spaces; numbers are decimal, epsilon in
+ * micro-units, rules, mechanisms and noises by the UNDERTONE_ numbers. Hexadecimal is lower case: a float is
+ * its 32 bits, most significant first, a vector its floats without anything between; a text is its bytes;
+ * `-` is no bytes. An answer starts with `ok`, or is `error` and why; a request that was refused changed
+ * nothing.
+ *
+ *     (started)                                    ok undertone-device 1 VERSION BACKEND PACK-ID
+ *     embeddings I VECTOR                          ok              keep document I: one embedding after the other
+ *     texts I TEXT...                              ok              keep document I: one sentence each
+ *     release RULE EPSILON N I...                  ok CANDIDATE... N releases, the documents by turns
+ *     bag MECHANISM EPSILON SIZE N WORD...         ok WORD...      N bags of SIZE words
+ *     vector NOISE EPSILON BOUND N VECTOR          ok LOG2-STEP DIMENSION VALUE...
+ *                                                                  N vectors; values are the 64 bits of doubles;
+ *                                                                  BOUND is `pack` for the projection of the pack
+ *     times RULE EPSILON N FIXED FIRST COUNT       ok CLASS PUSH RELEASE...
+ *                                                                  N releases, each by chance of document FIXED
+ *                                                                  (class 0) or of one of the COUNT documents from
+ *                                                                  FIRST on (class 1), and the nanoseconds that
+ *                                                                  pushing and releasing took
+ *
+ * N is at most 65536, I below 4096, a line at most 64 MiB.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "undertone.h"
+
+#define PROTOCOL 1
+#define MAX_RELEASES 65536
+#define MAX_DOCUMENTS 4096
+#define MAX_LINE ((size_t)64 << 20)
+/* Floats of the documents that are laid out ahead of being timed: 4 MiB. */
+#define MAX_STAGED ((size_t)1 << 20)
+
+/* What is kept of a document: embeddings, or texts one behind the other. */
+struct kept {
+    int is_text;
+    size_t sentences;
+    float *rows;
+    char *texts;
+    size_t *ends;
+};
+
+static struct kept documents[MAX_DOCUMENTS];
+
+/* Handles in memory of their own, made once. */
+static undertone_pack *pack;
+static undertone_document *document;
+static undertone_bag *bag;
+static void *pack_memory, *document_memory, *vocabulary_memory, *bag_memory, *grant_memory, *vector_memory;
+static uint8_t *pack_bytes;
+static int random_file = -1;
+
+/* --- What is answered: collected, so that an error half-way leaves no half of an answer. */
+
+static char *answer;
+static size_t answer_len, answer_capacity;
+
+static void fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("error ", stdout);
+    vprintf(format, arguments);
+    va_end(arguments);
+    putchar('\n');
+}
+
+/* 0, after an answer, if the library refused. */
+static int check(int32_t status)
+{
+    if (status != UNDERTONE_OK) {
+        fail("%s (status %" PRId32 ")", undertone_status_message(status), status);
+        return 0;
+    }
+    return 1;
+}
+
+static int reserve(size_t more)
+{
+    if (answer_capacity - answer_len < more) {
+        const size_t capacity = 2 * answer_capacity + more;
+        char *longer = realloc(answer, capacity);
+        if (longer == NULL) {
+            fail("no memory for the answer");
+            return 0;
+        }
+        answer = longer;
+        answer_capacity = capacity;
+    }
+    return 1;
+}
+
+/* Adds a field; no field is longer than a double or a number. */
+static int add(const char *format, ...)
+{
+    va_list arguments;
+    int len;
+    if (!reserve(32)) return 0;
+    va_start(arguments, format);
+    len = vsnprintf(answer + answer_len, 32, format, arguments);
+    va_end(arguments);
+    if (len < 0 || len >= 32) {
+        fail("a field of the answer is too long");
+        return 0;
+    }
+    answer_len += (size_t)len;
+    return 1;
+}
+
+static void send_answer(void)
+{
+    fputs("ok", stdout);
+    if (answer_len != 0) fwrite(answer, 1, answer_len, stdout);
+    putchar('\n');
+}
+
+/* --- What is asked */
+
+/* The next field of the line, NULL behind the last one. */
+static char *next_field(char **rest)
+{
+    char *field = *rest;
+    char *space;
+    if (field == NULL) return NULL;
+    space = strchr(field, ' ');
+    if (space != NULL) *space++ = '\0';
+    *rest = space;
+    return field;
+}
+
+/* The next field as a number within bounds. 0, after an answer, if it is none. */
+static int next_number(char **rest, const char *what, long least, long most, long *number)
+{
+    const char *field = next_field(rest);
+    char *end;
+    if (field == NULL) {
+        fail("the %s is missing", what);
+        return 0;
+    }
+    errno = 0;
+    *number = strtol(field, &end, 10);
+    if (end == field || *end != '\0' || errno != 0 || *number < least || *number > most) {
+        fail("the %s must be a number from %ld to %ld", what, least, most);
+        return 0;
+    }
+    return 1;
+}
+
+static int digit(char character)
+{
+    if (character >= '0' && character <= '9') return character - '0';
+    if (character >= 'a' && character <= 'f') return character - 'a' + 10;
+    return -1;
+}
+
+/* The bytes of a hexadecimal field, in its place, and how many there are. 0, after an answer, if it is none. */
+static int decode(char *field, size_t *len)
+{
+    const size_t digits = strlen(field);
+    size_t i;
+    *len = 0;
+    if (strcmp(field, "-") == 0) return 1;
+    if (digits == 0 || digits % 2 != 0) {
+        fail("hexadecimal digits must come in pairs");
+        return 0;
+    }
+    for (i = 0; i < digits; i += 2) {
+        const int high = digit(field[i]), low = digit(field[i + 1]);
+        if (high < 0 || low < 0) {
+            fail("a character is no lower-case hexadecimal digit");
+            return 0;
+        }
+        field[i / 2] = (char)(unsigned char)(16 * high + low);
+    }
+    *len = digits / 2;
+    return 1;
+}
+
+/* The floats of the next field; the caller frees them. NULL, after an answer, if it has none. */
+static float *next_vector(char **rest, size_t *count)
+{
+    char *field = next_field(rest);
+    size_t len, i;
+    float *floats;
+    if (field == NULL) {
+        fail("the vector is missing");
+        return NULL;
+    }
+    if (!decode(field, &len)) return NULL;
+    if (len % 4 != 0) {
+        fail("a float has 8 digits");
+        return NULL;
+    }
+    *count = len / 4;
+    floats = malloc(len + sizeof *floats);
+    if (floats == NULL) {
+        fail("no memory for the vector");
+        return NULL;
+    }
+    for (i = 0; i < *count; i++) {
+        const unsigned char *bytes = (const unsigned char *)field + 4 * i;
+        const uint32_t bits = (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8
+            | (uint32_t)bytes[3];
+        memcpy(&floats[i], &bits, sizeof bits);
+    }
+    return floats;
+}
+
+static int at_end(const char *rest)
+{
+    if (rest != NULL) {
+        fail("there is more on the line than the request takes");
+        return 0;
+    }
+    return 1;
+}
+
+/* --- Documents */
+
+static void forget(struct kept *kept)
+{
+    free(kept->rows);
+    free(kept->texts);
+    free(kept->ends);
+    memset(kept, 0, sizeof *kept);
+}
+
+static void keep_embeddings(char *rest)
+{
+    const size_t dimension = undertone_pack_dimension(pack);
+    struct kept kept = {0};
+    long index;
+    size_t count;
+    if (!next_number(&rest, "number of the document", 0, MAX_DOCUMENTS - 1, &index)) return;
+    kept.rows = next_vector(&rest, &count);
+    if (kept.rows == NULL) return;
+    if (!at_end(rest)) {
+        forget(&kept);
+        return;
+    }
+    if (count % dimension != 0) {
+        fail("%zu floats are not embeddings of %zu", count, dimension);
+        forget(&kept);
+        return;
+    }
+    kept.sentences = count / dimension;
+    if (kept.sentences > UNDERTONE_MAX_SENTENCES) {
+        fail("%zu sentences, but a document has at most %d", kept.sentences, UNDERTONE_MAX_SENTENCES);
+        forget(&kept);
+        return;
+    }
+    forget(&documents[index]);
+    documents[index] = kept;
+    send_answer();
+}
+
+static void keep_texts(char *rest)
+{
+    struct kept kept = {0};
+    long index;
+    char *field;
+    size_t len, end = 0;
+    if (!next_number(&rest, "number of the document", 0, MAX_DOCUMENTS - 1, &index)) return;
+    kept.is_text = 1;
+    kept.texts = malloc(rest == NULL ? 1 : strlen(rest) + 1);
+    kept.ends = malloc(UNDERTONE_MAX_SENTENCES * sizeof *kept.ends);
+    if (kept.texts == NULL || kept.ends == NULL) {
+        fail("no memory for the document");
+        forget(&kept);
+        return;
+    }
+    while ((field = next_field(&rest)) != NULL) {
+        if (kept.sentences == UNDERTONE_MAX_SENTENCES) {
+            fail("a document has at most %d sentences", UNDERTONE_MAX_SENTENCES);
+            forget(&kept);
+            return;
+        }
+        if (!decode(field, &len)) {
+            forget(&kept);
+            return;
+        }
+        memcpy(kept.texts + end, field, len);
+        end += len;
+        kept.ends[kept.sentences++] = end;
+    }
+    forget(&documents[index]);
+    documents[index] = kept;
+    send_answer();
+}
+
+/* Pushes a document whose embeddings, if it has any, lie at `rows`. */
+static int32_t push(const struct kept *kept, const float *rows)
+{
+    int32_t status = UNDERTONE_OK;
+    size_t i, start = 0, pushed;
+    if (!kept->is_text) {
+        const size_t floats = kept->sentences * undertone_pack_dimension(pack);
+        return undertone_document_push_all(document, rows, floats, &pushed);
+    }
+    for (i = 0; i < kept->sentences && status == UNDERTONE_OK; i++) {
+        status = undertone_document_push_sentence(document, kept->texts + start, kept->ends[i] - start);
+        start = kept->ends[i];
+    }
+    return status;
+}
+
+/* --- Releases */
+
+/* Secret bytes from the operating system. */
+static int32_t entropy(void *context, uint8_t *out, size_t len)
+{
+    (void)context;
+    while (len > 0) {
+        const ssize_t got = read(random_file, out, len);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return -1;
+        out += got;
+        len -= (size_t)got;
+    }
+    return 0;
+}
+
+static int32_t grant_of(long epsilon, undertone_grant **grant)
+{
+    return undertone_grant_unrecorded(grant_memory, undertone_grant_size(), (uint32_t)epsilon, grant);
+}
+
+static uint64_t nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Pushes and releases a document; `times` are the nanoseconds of both. 0, after an answer, if it was refused. */
+static int release_one(const struct kept *kept, const float *rows, long rule, long epsilon, uint32_t *candidate,
+                       uint64_t times[2])
+{
+    uint8_t bytes[UNDERTONE_RELEASE_BYTES], id[UNDERTONE_PACK_ID_BYTES], expected_id[UNDERTONE_PACK_ID_BYTES];
+    undertone_grant *grant;
+    uint32_t found_epsilon;
+    int32_t status, found_rule;
+    size_t len;
+    uint64_t start, pushed;
+    if (!check(grant_of(epsilon, &grant))) return 0;
+    start = nanoseconds();
+    status = push(kept, rows);
+    pushed = nanoseconds();
+    if (status == UNDERTONE_OK)
+        status = undertone_document_release(document, grant, (int32_t)rule, entropy, NULL, bytes, sizeof bytes, &len);
+    times[1] = nanoseconds() - pushed;
+    times[0] = pushed - start;
+    if (status != UNDERTONE_OK) {
+        const int32_t reset = undertone_document_reset(document);
+        return check(status) && check(reset);
+    }
+    if (!check(undertone_release_read(bytes, len, candidate, &found_epsilon, &found_rule, id))) return 0;
+    if (!check(undertone_pack_id(pack, expected_id))) return 0;
+    if (found_epsilon != (uint32_t)epsilon || found_rule != (int32_t)rule || memcmp(id, expected_id, sizeof id) != 0) {
+        fail("a release states another epsilon, rule or pack than it was made with");
+        return 0;
+    }
+    return 1;
+}
+
+/* Rule, epsilon and how many releases. */
+static int next_parameters(char **rest, const char *what, long *number, long *epsilon)
+{
+    return next_number(rest, what, 0, 255, number)
+        && next_number(rest, "epsilon in micro-units", 1, UNDERTONE_MAX_EPSILON_MICRO, epsilon);
+}
+
+static int next_count(char **rest, long *count)
+{
+    return next_number(rest, "number of releases", 1, MAX_RELEASES, count);
+}
+
+static int have_document(void)
+{
+    if (document == NULL) {
+        fail("the pack has no candidates that this library can select from");
+        return 0;
+    }
+    return 1;
+}
+
+static void release(char *rest)
+{
+    long rule, epsilon, count, index, i;
+    long *turns;
+    size_t n_turns = 0;
+    if (!have_document()) return;
+    if (!next_parameters(&rest, "rule", &rule, &epsilon) || !next_count(&rest, &count)) return;
+    turns = malloc(MAX_DOCUMENTS * sizeof *turns);
+    if (turns == NULL) {
+        fail("no memory for the documents");
+        return;
+    }
+    do {
+        if (!next_number(&rest, "number of the document", 0, MAX_DOCUMENTS - 1, &index)) goto done;
+        if (n_turns == MAX_DOCUMENTS) {
+            fail("at most %d documents by turns", MAX_DOCUMENTS);
+            goto done;
+        }
+        turns[n_turns++] = index;
+    } while (rest != NULL);
+    for (i = 0; i < count; i++) {
+        const struct kept *kept = &documents[turns[(size_t)i % n_turns]];
+        uint32_t candidate;
+        uint64_t times[2];
+        if (!release_one(kept, kept->rows, rule, epsilon, &candidate, times)) goto done;
+        if (!add(" %" PRIu32, candidate)) goto done;
+    }
+    send_answer();
+done:
+    free(turns);
+}
+
+static void times_of(char *rest)
+{
+    const size_t dimension = undertone_pack_dimension(pack);
+    long rule, epsilon, count, fixed, first, others, i, largest = 0;
+    float *staged = NULL;
+    uint16_t *chosen = NULL;
+    size_t floats, slots, slot;
+    if (!have_document()) return;
+    if (!next_parameters(&rest, "rule", &rule, &epsilon) || !next_count(&rest, &count)
+        || !next_number(&rest, "fixed document", 0, MAX_DOCUMENTS - 1, &fixed)
+        || !next_number(&rest, "first of the others", 0, MAX_DOCUMENTS - 1, &first)
+        || !next_number(&rest, "number of the others", 1, MAX_DOCUMENTS - first, &others) || !at_end(rest))
+        return;
+    for (i = first; i < first + others; i++) {
+        if ((long)documents[i].sentences > largest) largest = (long)documents[i].sentences;
+    }
+    if ((long)documents[fixed].sentences > largest) largest = (long)documents[fixed].sentences;
+    /* Documents are laid out one behind the other before any is timed: both classes are equally far away. */
+    floats = (size_t)largest * dimension + 1;
+    slots = MAX_STAGED / floats;
+    if (slots > (size_t)count) slots = (size_t)count;
+    if (slots == 0) slots = 1;
+    staged = malloc(slots * floats * sizeof *staged);
+    chosen = malloc(slots * 2 * sizeof *chosen);
+    if (staged == NULL || chosen == NULL) {
+        fail("no memory to lay out documents");
+        goto done;
+    }
+    for (i = 0; i < count; i += (long)slots) {
+        const size_t now = (size_t)(count - i) < slots ? (size_t)(count - i) : slots;
+        if (entropy(NULL, (uint8_t *)chosen, now * 2 * sizeof *chosen) != 0) {
+            fail("no entropy to choose documents by");
+            goto done;
+        }
+        for (slot = 0; slot < now; slot++) {
+            const long index = chosen[2 * slot] % 2 == 0 ? fixed : first + chosen[2 * slot + 1] % others;
+            const struct kept *kept = &documents[index];
+            if (!kept->is_text && kept->sentences > 0)
+                memcpy(staged + slot * floats, kept->rows, kept->sentences * dimension * sizeof *staged);
+        }
+        for (slot = 0; slot < now; slot++) {
+            const int class = chosen[2 * slot] % 2;
+            const long index = class == 0 ? fixed : first + chosen[2 * slot + 1] % others;
+            uint32_t candidate;
+            uint64_t times[2];
+            if (!release_one(&documents[index], staged + slot * floats, rule, epsilon, &candidate, times)) goto done;
+            if (!add(" %d", class) || !add(" %" PRIu64, times[0]) || !add(" %" PRIu64, times[1])) goto done;
+        }
+    }
+    send_answer();
+done:
+    free(staged);
+    free(chosen);
+}
+
+static void bags(char *rest)
+{
+    static uint8_t bytes[UNDERTONE_MAX_BAG_RELEASE_BYTES];
+    static uint32_t words[UNDERTONE_MAX_BAG_SIZE];
+    long mechanism, epsilon, size, count, i;
+    char **fields = NULL;
+    size_t *lens = NULL;
+    size_t n = 0, capacity, j, len, written;
+    char *field;
+    if (bag == NULL) {
+        fail("the pack has no lexicon, so no vocabulary");
+        return;
+    }
+    if (!next_parameters(&rest, "mechanism", &mechanism, &epsilon)
+        || !next_number(&rest, "size of a bag", 1, UNDERTONE_MAX_BAG_SIZE, &size) || !next_count(&rest, &count))
+        return;
+    capacity = rest == NULL ? 1 : strlen(rest) / 2 + 1;
+    fields = malloc(capacity * sizeof *fields);
+    lens = malloc(capacity * sizeof *lens);
+    if (fields == NULL || lens == NULL) {
+        fail("no memory for the words");
+        goto done;
+    }
+    while ((field = next_field(&rest)) != NULL) {
+        if (n == capacity) {
+            fail("a field is empty");
+            goto done;
+        }
+        if (!decode(field, &lens[n])) goto done;
+        fields[n++] = field;
+    }
+    for (i = 0; i < count; i++) {
+        undertone_grant *grant;
+        uint32_t found_size, found_epsilon;
+        int32_t found_mechanism, status;
+        if (!check(grant_of(epsilon, &grant))) goto done;
+        for (j = 0; j < n; j++) {
+            if (!check(undertone_bag_push(bag, fields[j], lens[j]))) goto done;
+        }
+        status = undertone_bag_release(bag, grant, (uint32_t)size, (int32_t)mechanism, entropy, NULL, bytes,
+                                       sizeof bytes, &len);
+        if (status != UNDERTONE_OK) {
+            const int32_t reset = undertone_bag_reset(bag);
+            if (check(status)) check(reset);
+            goto done;
+        }
+        if (!check(undertone_bag_read(bytes, len, &found_size, &found_mechanism, &found_epsilon,
+                                      (uint8_t[UNDERTONE_PACK_ID_BYTES]){0}))
+            || !check(undertone_bag_read_words(bytes, len, words, UNDERTONE_MAX_BAG_SIZE, &written)))
+            goto done;
+        if (found_size != (uint32_t)size || found_epsilon != (uint32_t)epsilon
+            || found_mechanism != (int32_t)mechanism) {
+            fail("a release states another size, epsilon or mechanism than it was made with");
+            goto done;
+        }
+        for (j = 0; j < written; j++) {
+            if (!add(" %" PRIu32, words[j])) goto done;
+        }
+    }
+    send_answer();
+done:
+    free(fields);
+    free(lens);
+}
+
+static void vectors(char *rest)
+{
+    static uint8_t bytes[UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
+    static double values[UNDERTONE_MAX_VECTOR_DIMENSION];
+    long noise, epsilon, bound = 0, count, i;
+    int projected;
+    undertone_vector *vector;
+    uint32_t dimension, found_epsilon;
+    int32_t found_noise, grid = 0;
+    size_t floats, len, written, j;
+    float *embedding;
+    if (!next_parameters(&rest, "noise", &noise, &epsilon)) return;
+    projected = rest != NULL && strncmp(rest, "pack ", 5) == 0;
+    if (projected) {
+        next_field(&rest);
+    } else if (!next_number(&rest, "bound on the coordinates", -1000, 1000, &bound)) {
+        return;
+    }
+    if (!next_count(&rest, &count)) return;
+    embedding = next_vector(&rest, &floats);
+    if (embedding == NULL) return;
+    if (!at_end(rest)) goto done;
+    if (!check(projected ? undertone_vector_init_projected(vector_memory, undertone_vector_size(), pack,
+                                                           (int32_t)noise, (uint32_t)epsilon, &vector)
+                         : undertone_vector_init(vector_memory, undertone_vector_size(), (uint32_t)floats,
+                                                 (int32_t)bound, (int32_t)noise, (uint32_t)epsilon, &vector)))
+        goto done;
+    for (i = 0; i < count; i++) {
+        undertone_grant *grant;
+        if (!check(grant_of(epsilon, &grant))
+            || !check(undertone_vector_release(vector, grant, embedding, floats, entropy, NULL, bytes, sizeof bytes, &len))
+            || !check(undertone_vector_read(bytes, len, &dimension, &found_noise, &found_epsilon, &grid,
+                                            (uint8_t[UNDERTONE_PACK_ID_BYTES]){0}))
+            || !check(undertone_vector_read_values(bytes, len, values, UNDERTONE_MAX_VECTOR_DIMENSION, &written)))
+            goto done;
+        if (found_noise != (int32_t)noise || found_epsilon != (uint32_t)epsilon) {
+            fail("a release states another noise or epsilon than it was made with");
+            goto done;
+        }
+        if (i == 0 && (!add(" %" PRId32, grid) || !add(" %" PRIu32, dimension))) goto done;
+        for (j = 0; j < written; j++) {
+            uint64_t bits;
+            memcpy(&bits, &values[j], sizeof bits);
+            if (!add(" %016" PRIx64, bits)) goto done;
+        }
+    }
+    send_answer();
+done:
+    free(embedding);
+}
+
+/* --- Lines */
+
+static void respond(char *line)
+{
+    static const struct {
+        const char *name;
+        void (*respond)(char *rest);
+    } requests[] = {
+        {"embeddings", keep_embeddings}, {"texts", keep_texts}, {"release", release},
+        {"bag", bags},                   {"vector", vectors},   {"times", times_of},
+    };
+    char *rest = line;
+    const char *name = next_field(&rest);
+    size_t i;
+    answer_len = 0;
+    for (i = 0; i < sizeof requests / sizeof *requests; i++) {
+        if (strcmp(name, requests[i].name) == 0) {
+            requests[i].respond(rest);
+            return;
+        }
+    }
+    fail("the request is none of embeddings, texts, release, bag, vector and times");
+}
+
+/* Answers the lines of standard input. */
+static void serve(void)
+{
+    char *line = NULL;
+    size_t len = 0, capacity = 0;
+    int too_long = 0;
+    int c;
+    while ((c = getchar()) != EOF) {
+        if (c != '\n' && len + 1 >= capacity && !too_long) {
+            const size_t larger = 2 * capacity + 4096;
+            char *longer = larger > 2 * MAX_LINE ? NULL : realloc(line, larger);
+            if (longer == NULL) {
+                too_long = 1;
+            } else {
+                line = longer;
+                capacity = larger;
+            }
+        }
+        if (c != '\n') {
+            if (!too_long) line[len++] = (char)c;
+            if (len > MAX_LINE) too_long = 1;
+            continue;
+        }
+        if (too_long) {
+            fail("a line of more than %zu bytes", MAX_LINE);
+        } else if (len == 0) {
+            fail("an empty line");
+        } else if (memchr(line, '\0', len) != NULL) {
+            fail("a zero byte in the line");
+        } else {
+            line[len] = '\0';
+            respond(line);
+        }
+        fflush(stdout);
+        len = 0;
+        too_long = 0;
+    }
+    free(line);
+}
+
+static int read_file(const char *path, size_t *len)
+{
+    FILE *file = fopen(path, "rb");
+    size_t capacity = 0, got = 1;
+    *len = 0;
+    if (file == NULL) {
+        fail("cannot open %s: %s", path, strerror(errno));
+        return 0;
+    }
+    while (got > 0) {
+        if (*len == capacity) {
+            uint8_t *longer = realloc(pack_bytes, 2 * capacity + 65536);
+            if (longer == NULL) {
+                fail("no memory for %s", path);
+                fclose(file);
+                return 0;
+            }
+            pack_bytes = longer;
+            capacity = 2 * capacity + 65536;
+        }
+        got = fread(pack_bytes + *len, 1, capacity - *len, file);
+        *len += got;
+    }
+    if (ferror(file)) {
+        fail("cannot read %s: %s", path, strerror(errno));
+        fclose(file);
+        return 0;
+    }
+    fclose(file);
+    return 1;
+}
+
+/* The handles that the pack is good for. 0, after an answer, if it is good for none. */
+static int start(const char *path)
+{
+    uint8_t id[UNDERTONE_PACK_ID_BYTES];
+    size_t len, i;
+    if (undertone_abi_version() != UNDERTONE_ABI_VERSION) {
+        fail("compiled for version %d of the interface, linked with version %" PRIu32, UNDERTONE_ABI_VERSION,
+             undertone_abi_version());
+        return 0;
+    }
+    random_file = open("/dev/urandom", O_RDONLY);
+    if (random_file < 0) {
+        fail("cannot open /dev/urandom: %s", strerror(errno));
+        return 0;
+    }
+    pack_memory = malloc(undertone_pack_size());
+    document_memory = malloc(undertone_document_size());
+    vocabulary_memory = malloc(undertone_vocabulary_size());
+    bag_memory = malloc(undertone_bag_size());
+    grant_memory = malloc(undertone_grant_size());
+    vector_memory = malloc(undertone_vector_size());
+    if (!pack_memory || !document_memory || !vocabulary_memory || !bag_memory || !grant_memory || !vector_memory) {
+        fail("no memory");
+        return 0;
+    }
+    if (!read_file(path, &len)
+        || !check(undertone_pack_init(pack_memory, undertone_pack_size(), pack_bytes, len, &pack))
+        || !check(undertone_pack_id(pack, id)))
+        return 0;
+    /* A pack may be without candidates, too wide to select from, or without words: then that is not served. */
+    if (undertone_document_init(document_memory, undertone_document_size(), pack, &document) != UNDERTONE_OK)
+        document = NULL;
+    if (undertone_pack_words(pack) > 0) {
+        undertone_vocabulary *vocabulary;
+        if (!check(undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_size(), pack, &vocabulary))
+            || !check(undertone_bag_init(bag_memory, undertone_bag_size(), vocabulary, &bag)))
+            return 0;
+    }
+    printf("ok undertone-device %d %s %s ", PROTOCOL, undertone_version(), undertone_backend());
+    for (i = 0; i < sizeof id; i++) printf("%02x", id[i]);
+    putchar('\n');
+    fflush(stdout);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    int started;
+    size_t i;
+    if (argc != 2) {
+        fputs("usage: undertone-device PACK\n", stderr);
+        return 2;
+    }
+    started = start(argv[1]);
+    if (started) serve();
+    for (i = 0; i < MAX_DOCUMENTS; i++) forget(&documents[i]);
+    free(answer);
+    free(pack_bytes);
+    free(pack_memory);
+    free(document_memory);
+    free(vocabulary_memory);
+    free(bag_memory);
+    free(grant_memory);
+    free(vector_memory);
+    if (random_file >= 0) close(random_file);
+    return started ? 0 : 1;
+}

@@ -1,0 +1,169 @@
+//! Corpora in any bytes.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs;
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use undertone::corpus::{Corpus, CorpusDocument};
+
+/// Reads the input as a corpus; its first byte says as which, and where the labels are.
+///
+/// Checked: documents, against lines that are split and read as JSON one by one here; that what is refused is
+/// no document, but for what the two JSON readers limit differently.
+pub fn corpus_lines_match_json(data: &[u8]) {
+    let Some((kind, data)) = data.split_first() else {
+        return;
+    };
+    let json = kind & 1 == 0;
+    // Bytes as they are, compressed here, or said to be compressed.
+    let (ending, file, content) = match kind >> 1 & 3 {
+        0 | 1 => ("", data.to_vec(), Some(data.to_vec())),
+        2 => {
+            let mut file = GzEncoder::new(Vec::new(), Compression::fast());
+            file.write_all(data).expect("a vector takes everything");
+            (".gz", file.finish().expect("likewise"), Some(data.to_vec()))
+        }
+        _ => {
+            let mut content = Vec::new();
+            let whole = MultiGzDecoder::new(data).read_to_end(&mut content).is_ok();
+            (".gz", data.to_vec(), whole.then_some(content))
+        }
+    };
+    let field = if kind >> 3 & 1 == 0 { "label" } else { "topic" };
+    let folder = tempfile::tempdir().expect("room for a file");
+    let name = if json { "c.jsonl" } else { "c.tsv" };
+    let path = folder.path().join(format!("{name}{ending}"));
+    fs::write(&path, file).expect("room for a file");
+    let corpus = Corpus::open(&path)
+        .expect("a known ending")
+        .label_field(field);
+    let mut found: Vec<_> = corpus.collect();
+    let error = match found.pop() {
+        Some(Err(error)) => {
+            assert!(!error.to_string().is_empty());
+            true
+        }
+        Some(Ok(last)) => {
+            found.push(Ok(last));
+            false
+        }
+        None => false,
+    };
+    let found: Vec<CorpusDocument> = found
+        .into_iter()
+        .map(|document| document.expect("an error ends the corpus"))
+        .collect();
+    let Some(content) = content else {
+        return;
+    };
+
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
+    let mut found = found.into_iter();
+    for (number, line) in (1u64..).zip(content.split(|byte| *byte == b'\n')) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let blank = str::from_utf8(line).is_ok_and(|line| line.trim().is_empty());
+        if blank {
+            continue;
+        }
+        let expected = match str::from_utf8(line) {
+            Err(_) => Line::Refused,
+            Ok(line) if json => from_json(line, number, field),
+            Ok(line) => match line.split_once('\t') {
+                None => Line::Refused,
+                Some((label, text)) => Line::Document(CorpusDocument {
+                    id: format!("line-{number}"),
+                    label: (!label.is_empty()).then(|| label.to_owned()),
+                    text: text.to_owned(),
+                }),
+            },
+        };
+        match (found.next(), expected) {
+            (Some(document), Line::Document(expected)) => assert_eq!(document, expected),
+            (Some(_), Line::Limited) => {}
+            (None, Line::Refused | Line::Limited) => {
+                assert!(error, "line {number} is passed over");
+                return;
+            }
+            (found, expected) => panic!("line {number} is {found:?}, not {expected:?}"),
+        }
+    }
+    assert!(!error && found.next().is_none());
+}
+
+#[derive(Debug)]
+enum Line {
+    Document(CorpusDocument),
+    Refused,
+    /// No JSON to the reader here, which looks into fields that nobody wants.
+    Limited,
+}
+
+fn from_json(line: &str, number: u64, label: &str) -> Line {
+    let fields = match serde_json::from_str::<Fields>(line) {
+        Ok(Fields(fields)) => fields,
+        Err(_) if line.trim_start().starts_with('{') => return Line::Limited,
+        Err(_) => return Line::Refused,
+    };
+    let mut last: HashMap<&str, &RawValue> = HashMap::new();
+    for (name, value) in &fields {
+        let before = last.insert(name, value);
+        if before.is_some() && ["id", "label", "text"].contains(&name.as_str()) {
+            return Line::Refused;
+        }
+    }
+    // The value of a string, the digits of a number, nothing for null; all else is wrong.
+    let scalar = |name: &str| match last.get(name).map(|value| value.get()) {
+        None | Some("null") => Ok(None),
+        Some(string) if string.starts_with('"') => serde_json::from_str::<String>(string)
+            .map(Some)
+            .map_err(|_| ()),
+        Some(digits) if digits.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+            Ok(Some(digits.to_owned()))
+        }
+        Some(_) => Err(()),
+    };
+    let string = last
+        .get("text")
+        .is_some_and(|value| value.get().starts_with('"'));
+    match (scalar("id"), scalar(label), scalar("text")) {
+        (Ok(id), Ok(label), Ok(Some(text))) if string => Line::Document(CorpusDocument {
+            id: id.unwrap_or_else(|| format!("line-{number}")),
+            label,
+            text,
+        }),
+        _ => Line::Refused,
+    }
+}
+
+/// The fields of an object, as often as they are there.
+struct Fields(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(Pairs)
+    }
+}

@@ -1,0 +1,96 @@
+//! Encoders in any two files.
+
+use std::fs;
+use std::panic;
+use std::sync::Once;
+
+use undertone::encoder::{Encoder, OnnxEncoder, Runtime};
+
+const GROWING: [&str; 14] = [
+    "ConstantOfShape",
+    "Expand",
+    "EyeLike",
+    "Loop",
+    "OneHot",
+    "Pad",
+    "Random",
+    "Range",
+    "Resize",
+    "Scan",
+    "Tile",
+    "Upsample",
+    "Window",
+    "MaxUnpool",
+];
+
+/// Opens a model and a tokenizer with the built-in engine, and with ONNX Runtime if `ORT_DYLIB_PATH` names its
+/// library. The tokenizer is what precedes the first zero byte; an empty one stands for one that fits.
+///
+/// A model is a program, and one that asks for a terabyte gets it or dies. Operators whose output is as large as a
+/// number in the file are left out, or nothing else would be found.
+///
+/// Checked: an error has a message; what opens encodes every sentence, or refuses, twice alike, and gives as many
+/// numbers as it says.
+pub fn encoder_files_are_total(data: &[u8]) {
+    engines_may_panic();
+    let end = data
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(data.len());
+    let (tokenizer, model) = (&data[..end], data.get(end + 1..).unwrap_or_default());
+    let names = |operator: &&str| {
+        model
+            .windows(operator.len())
+            .any(|part| part == operator.as_bytes())
+    };
+    if GROWING.iter().any(names) {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("room for files");
+    let fitting = include_bytes!("../../seeds/encoder_files_are_total/tokenizer.json");
+    let tokenizer = if tokenizer.is_empty() {
+        fitting
+    } else {
+        tokenizer
+    };
+    fs::write(folder.path().join("tokenizer.json"), tokenizer).expect("room for files");
+    fs::write(folder.path().join("model.onnx"), model).expect("room for files");
+    let mut runtimes = vec![Runtime::Rten];
+    runtimes.extend(Some(Runtime::choose(None)).filter(|runtime| *runtime != Runtime::Rten));
+    for runtime in runtimes {
+        match OnnxEncoder::open_with(folder.path(), &runtime) {
+            Ok(encoder) => use_encoder(&encoder),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+fn use_encoder(encoder: &OnnxEncoder) {
+    assert!(encoder.dimension() > 0);
+    for sentence in ["", "red", "Blue, green. été\0", &"red blue ".repeat(700)] {
+        let encode = || {
+            let mut out = vec![f32::NAN; encoder.dimension()];
+            let encoded = encoder.encode(sentence, &mut out);
+            let bits: Vec<u32> = out.iter().map(|x| x.to_bits()).collect();
+            encoded.map(|()| bits).map_err(|error| error.to_string())
+        };
+        let once = encode();
+        if let Err(message) = &once {
+            assert!(!message.is_empty() && !message.contains("Blue, green"));
+        }
+        assert_eq!(once, encode());
+        let _ = encoder.token_ids(sentence);
+    }
+    assert!(
+        encoder
+            .encode("red", &mut vec![0.0; encoder.dimension() + 1])
+            .is_err()
+    );
+}
+
+/// libFuzzer ends the process at a panic, caught or not; what this crate asserts is still noticed where it calls
+/// the body.
+fn engines_may_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| panic::set_hook(Box::new(|panic| eprintln!("{panic}"))));
+}

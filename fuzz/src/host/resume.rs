@@ -1,0 +1,163 @@
+//! What an interrupted run left, in whatever state.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use arbitrary::{Result, Unstructured};
+use undertone::encoder::{Encoder, EncoderIdentity};
+use undertone::progress::Progress;
+use undertone::resume::{Encoding, PartialLines, Run};
+
+/// Goes on behind the lines in the input, and gives them their name.
+///
+/// Checked: the lines kept are those of the input that are whole, UTF-8 and wanted, up to the first that is not;
+/// the output is these bytes and what was added; a restart leaves none of them, and another run neither.
+pub fn resumed_lines_are_whole(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("room for a file");
+    let target = folder.path().join("out.jsonl");
+    // What a run may have written, as far as this run can tell.
+    let wanted = |line: &str| !line.starts_with('#');
+    let start = |line: &[u8]| line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).to_vec();
+    let whole: Vec<&[u8]> = data
+        .split_inclusive(|byte| *byte == b'\n')
+        .enumerate()
+        .take_while(|(number, line)| {
+            let text = if *number == 0 {
+                start(line)
+            } else {
+                line.to_vec()
+            };
+            line.ends_with(b"\n") && str::from_utf8(&text).is_ok_and(wanted)
+        })
+        .map(|(_, line)| line)
+        .collect();
+    for (option, restarts) in [("", false), ("", true), ("another", false)] {
+        fs::write(beside(&target), data).expect("room for a file");
+        let run = Run::of("fuzz").with(option);
+        let mut lines = PartialLines::open(&target, &run, wanted).expect("a folder to write to");
+        assert_eq!(lines.of_other_run(), !option.is_empty());
+        let kept = if option.is_empty() { &whole[..] } else { &[] };
+        assert_eq!(lines.kept(), kept.len());
+        let mut output = kept.concat();
+        if restarts {
+            lines.restart().expect("a file to write to");
+            output.clear();
+        }
+        lines.push("{}").expect("room for a line");
+        lines.commit().expect("room for a file");
+        output.extend(b"{}\n");
+        assert_eq!(fs::read(&target).expect("it is there"), output);
+        fs::remove_file(&target).expect("it was there");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+}
+
+/// Where a run without options keeps its lines: the one file in the folder.
+fn beside(target: &Path) -> PathBuf {
+    let run = Run::of("fuzz").with("");
+    let mut lines = PartialLines::open(target, &run, |_| true).expect("a folder to write to");
+    lines.push("").expect("room for a line");
+    drop(lines);
+    let folder = target.parent().expect("a file in a folder");
+    let entry = fs::read_dir(folder).expect("a folder").next();
+    entry.expect("the lines").expect("a readable folder").path()
+}
+
+/// Encodes some sentences, lets the input damage the file in which their vectors are kept, and goes on with it.
+///
+/// Checked: whatever was done to the file, the vectors are those of the encoder.
+pub fn kept_vectors_are_those_of_the_encoder(data: &[u8]) {
+    // Input that is too short for that teaches nothing.
+    let _ = damage_and_go_on(&mut Unstructured::new(data));
+}
+
+fn damage_and_go_on(u: &mut Unstructured<'_>) -> Result<()> {
+    let folder = tempfile::tempdir().expect("room for a file");
+    let path = folder.path().join("kept");
+    let sentences: Vec<String> = (0..u.int_in_range(0..=20u8)?)
+        .map(|n| n.to_string())
+        .collect();
+    let known = u.int_in_range(0..=sentences.len())?;
+    let encoder = Numbers::new(1);
+    let expected =
+        |sentences: &[String]| -> Vec<f32> { sentences.iter().flat_map(|s| row(s)).collect() };
+    let progress = Progress::hidden();
+    let mut encoding = Encoding::kept_in(&encoder, path.clone()).expect("room for a file");
+    let rows = encoding
+        .rows(&sentences[..known], &progress)
+        .expect("vectors");
+    assert_eq!(rows, expected(&sentences[..known]));
+    drop(encoding);
+
+    let mut file = fs::read(&path).unwrap_or_default();
+    for _ in 0..u.int_in_range(0..=4u8)? {
+        let at = u.int_in_range(0..=file.len())?;
+        match u.int_in_range(0..=4u8)? {
+            0 => file.truncate(at),
+            1 => file
+                .splice(at..at, u.bytes(u.len().min(8))?.iter().copied())
+                .for_each(drop),
+            2 => drop(file.drain(at..(at + 32).min(file.len()))),
+            // A record again, where it does not belong.
+            3 => file.extend_from_within(at..(at + 32).min(file.len())),
+            _ => {
+                let byte: u8 = u.arbitrary()?;
+                file.iter_mut().skip(at).take(1).for_each(|old| *old = byte);
+            }
+        }
+    }
+    fs::write(&path, &file).expect("room for a file");
+    // Sometimes for another encoder, and for other sentences.
+    let encoder = Numbers::new(if u.ratio(1, 8)? { 2 } else { 1 });
+    let from = u
+        .int_in_range(0..=sentences.len())?
+        .min(u.int_in_range(0..=20)?);
+    let mut encoding = Encoding::kept_in(&encoder, path.clone()).expect("room for a file");
+    for _ in 0..2 {
+        let mut rest = &sentences[from..];
+        while !rest.is_empty() {
+            let (next, behind) = rest.split_at(u.int_in_range(1..=rest.len())?);
+            assert_eq!(
+                encoding.rows(next, &progress).expect("vectors"),
+                expected(next)
+            );
+            rest = behind;
+        }
+        encoding.rewind();
+    }
+    encoding.finish().expect("a file to remove");
+    assert!(!path.exists());
+    Ok(())
+}
+
+/// A vector that tells sentences apart.
+fn row(sentence: &str) -> [f32; 2] {
+    let number: f32 = sentence.parse().expect("a number");
+    [number, -1.0 - number]
+}
+
+struct Numbers(EncoderIdentity);
+
+impl Numbers {
+    fn new(digest: u8) -> Self {
+        Self(EncoderIdentity {
+            name: "numbers".to_owned(),
+            digest: [digest; 32],
+        })
+    }
+}
+
+impl Encoder for Numbers {
+    fn identity(&self) -> &EncoderIdentity {
+        &self.0
+    }
+
+    fn dimension(&self) -> usize {
+        2
+    }
+
+    fn encode(&self, sentence: &str, out: &mut [f32]) -> undertone::Result<()> {
+        out.copy_from_slice(&row(sentence));
+        Ok(())
+    }
+}

@@ -1,0 +1,374 @@
+//! The search for the worst neighbours of sentence mechanisms.
+//!
+//! A round looks at one list of sentences, the context, with each of a few other sentences added: any two of those
+//! documents are neighbours by a replaced sentence, and each is a neighbour of the context by an added one.
+//! Rounds climb: the two sentences with the largest loss stay, variants of them come in, and a change of the
+//! context is kept if the loss has not fallen. Searches start again from other contexts, lengths and goals.
+
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::rng::{PublicRng, below};
+use undertone_core::select::Rule;
+
+use super::inside::Sentences;
+use super::law::Law;
+use crate::mechanism::{MAX_SENTENCES, number};
+use crate::progress::Progress;
+
+/// Sentences that a round adds to its context.
+const SENTENCES: usize = 32;
+
+/// Neighbours in a round.
+pub(super) const PER_ROUND: u64 = (SENTENCES * (SENTENCES - 1) / 2 + SENTENCES) as u64;
+
+/// Rounds of a search.
+const ROUNDS: u64 = 24;
+
+/// Lengths of contexts: most are short, where one sentence counts most and much can be tried; the longest leaves room
+/// for one.
+const LENGTHS: [usize; 12] = [0, 1, 1, 2, 2, 3, 4, 7, 12, 2, 31, MAX_SENTENCES - 1];
+
+/// How two documents are neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// One sentence is another one.
+    Replaced,
+    /// One sentence is more.
+    Added,
+}
+
+/// By [`Step`].
+pub(super) const STEPS: [Step; 2] = [Step::Replaced, Step::Added];
+
+/// A table of weights, to compute laws by.
+pub(super) struct Setting {
+    pub(super) epsilon: Epsilon,
+    pub(super) rule: Rule,
+    pub(super) table: Vec<u128>,
+}
+
+/// The worst that was found.
+#[derive(Clone, Debug)]
+pub(super) struct Worst {
+    /// By [`Step`]: neighbours compared.
+    pub(super) tried: [u64; 2],
+    /// By [`Step`]: how far the levels of two candidates moved against each other.
+    pub(super) moved: [i32; 2],
+    /// By setting and [`Step`]: the loss, and the sentences in the longer of the two documents.
+    pub(super) losses: Vec<[(f64, usize); 2]>,
+}
+
+impl Worst {
+    fn new(settings: usize) -> Self {
+        Self {
+            tried: [0; 2],
+            moved: [0; 2],
+            losses: vec![[(0.0, 0); 2]; settings],
+        }
+    }
+
+    fn join(mut self, other: &Self) -> Self {
+        for step in 0..2 {
+            self.tried[step] += other.tried[step];
+            self.moved[step] = self.moved[step].max(other.moved[step]);
+        }
+        for (mine, others) in self.losses.iter_mut().zip(&other.losses) {
+            for (mine, other) in mine.iter_mut().zip(others) {
+                // Not a number is worse than any.
+                if other.0.is_nan() || other.0 > mine.0 {
+                    *mine = *other;
+                }
+            }
+        }
+        self
+    }
+}
+
+/// A document or a word: its levels, and by setting the logarithm of the probability of a candidate at each level.
+pub(super) struct Seen {
+    pub(super) levels: Vec<u8>,
+    pub(super) logarithms: Vec<Vec<f64>>,
+}
+
+impl Seen {
+    pub(super) fn new(levels: Vec<u8>, settings: &[Setting]) -> Self {
+        let logarithms = settings
+            .iter()
+            .map(|setting| {
+                let law = Law::of_table(levels.clone(), &setting.table, setting.rule);
+                law.logarithms()
+            })
+            .collect();
+        Self { levels, logarithms }
+    }
+}
+
+/// What is searched, and with what.
+pub(super) struct Search<'a> {
+    pub(super) mechanism: &'a dyn Sentences,
+    pub(super) settings: &'a [Setting],
+    /// Sentences to start from.
+    pub(super) pool: &'a [Vec<f32>],
+    pub(super) seed: u64,
+}
+
+impl Search<'_> {
+    /// Tries at least `neighbours` neighbours.
+    pub(super) fn run(&self, neighbours: u64) -> Worst {
+        let searches = neighbours.div_ceil(PER_ROUND * ROUNDS).max(1);
+        // Fewer rounds each, not fewer kinds of contexts.
+        let kinds = (LENGTHS.len() * 4) as u64;
+        let searches = searches.max(kinds.min(neighbours.div_ceil(PER_ROUND)));
+        let rounds = neighbours.div_ceil(PER_ROUND * searches).max(1);
+        let progress = Progress::new("searching neighbours", searches * rounds);
+        (0..searches)
+            .into_par_iter()
+            .map(|search| self.climb(search, rounds, &progress))
+            .reduce(|| Worst::new(self.settings.len()), |a, b| a.join(&b))
+    }
+
+    /// One search.
+    fn climb(&self, search: u64, rounds: u64, progress: &Progress) -> Worst {
+        let mut rng = PublicRng::new(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ search);
+        let length = LENGTHS[(search % LENGTHS.len() as u64) as usize];
+        let goal = (
+            (search / 3 % self.settings.len() as u64) as usize,
+            usize::from(search.is_multiple_of(2)),
+        );
+        let mut context = self.context(length, search / LENGTHS.len() as u64, &mut rng);
+        let mut kept: [Vec<f32>; 2] = [self.any(&mut rng), self.any(&mut rng)];
+        let mut best = f64::NEG_INFINITY;
+        let mut worst = Worst::new(self.settings.len());
+        for round in 0..rounds {
+            let mut changed = context.clone();
+            if round > 0 && round % 2 == 0 && !changed.is_empty() {
+                let at = below(&mut rng, changed.len() as u128) as usize;
+                changed[at] = match below(&mut rng, 4) {
+                    0 => kept[0].clone(),
+                    1 => kept[1].clone(),
+                    2 => self.variant(&changed[at], &mut rng),
+                    _ => self.any(&mut rng),
+                };
+            }
+            let mut sentences = kept.to_vec();
+            while sentences.len() < SENTENCES {
+                let place = sentences.len();
+                sentences.push(match place % 4 {
+                    0 => self.variant(&kept[0], &mut rng),
+                    1 => self.variant(&kept[1], &mut rng),
+                    _ => self.any(&mut rng),
+                });
+            }
+            let place = below(&mut rng, changed.len() as u128 + 1) as usize;
+            let (found, pair, loss) = self.round(&changed, place, &sentences, goal);
+            worst = worst.join(&found);
+            if loss >= best {
+                best = loss;
+                context = changed;
+                kept = pair.map(|at| sentences[at].clone());
+            }
+            progress.advance(1);
+        }
+        worst
+    }
+
+    /// Compares all neighbours of a round, with the sentences at this place of the context. Returns the two sentences with the largest loss for the goal, and
+    /// that.
+    fn round(
+        &self,
+        context: &[Vec<f32>],
+        place: usize,
+        sentences: &[Vec<f32>],
+        (goal, goal_step): (usize, usize),
+    ) -> (Worst, [usize; 2], f64) {
+        let without = self.see(&context.concat());
+        let (before, behind) = context.split_at(place);
+        let (before, behind) = (before.concat(), behind.concat());
+        let with = |sentence: &Vec<f32>| self.see(&[&before[..], sentence, &behind].concat());
+        let seen: Vec<Seen> = sentences.iter().map(with).collect();
+        let mut worst = Worst::new(self.settings.len());
+        let mut pairs = Pairs::default();
+        let mut best = ([0, 1], f64::NEG_INFINITY);
+        let mut losses = vec![0.0; self.settings.len()];
+        let mut compare = |a: &Seen, b: &Seen, step: Step, at: [usize; 2]| {
+            let step = step as usize;
+            pairs.of(&a.levels, &b.levels);
+            let moves = pairs
+                .distinct
+                .iter()
+                .map(|(a, b)| i32::from(*b) - i32::from(*a));
+            let (least, most) = moves.fold((i32::MAX, i32::MIN), |(least, most), moved| {
+                (least.min(moved), most.max(moved))
+            });
+            worst.tried[step] += 1;
+            worst.moved[step] = worst.moved[step].max(most - least);
+            for (setting, loss) in losses.iter_mut().enumerate() {
+                *loss = pairs.loss(&a.logarithms[setting], &b.logarithms[setting]);
+                let known = &mut worst.losses[setting][step];
+                if loss.is_nan() || *loss > known.0 {
+                    *known = (*loss, context.len() + 1);
+                }
+            }
+            if step == goal_step && losses[goal] > best.1 {
+                best = (at, losses[goal]);
+            }
+        };
+        for (at, one) in seen.iter().enumerate() {
+            compare(&without, one, Step::Added, [at, (at + 1) % seen.len()]);
+            for (before, other) in seen[..at].iter().enumerate() {
+                compare(one, other, Step::Replaced, [at, before]);
+            }
+        }
+        (worst, best.0, best.1)
+    }
+
+    fn see(&self, rows: &[f32]) -> Seen {
+        Seen::new(self.mechanism.levels(rows), self.settings)
+    }
+
+    /// A list of sentences to start from: all on one side, on two sides, of three kinds, or any.
+    fn context(&self, length: usize, kind: u64, rng: &mut PublicRng) -> Vec<Vec<f32>> {
+        let kinds = match kind % 4 {
+            0 => 1,
+            1 => 2,
+            2 => 3,
+            _ => length.max(1),
+        };
+        let mut sentences: Vec<Vec<f32>> = (0..kinds).map(|_| self.any(rng)).collect();
+        if kinds == 2 {
+            sentences[1] = sentences[0].iter().map(|x| -x).collect();
+        }
+        (0..length)
+            .map(|at| sentences[at % kinds].clone())
+            .collect()
+    }
+
+    /// A sentence of the pool, or a mixture of two.
+    fn any(&self, rng: &mut PublicRng) -> Vec<f32> {
+        let one = self.pooled(rng).clone();
+        if below(rng, 4) > 0 {
+            return one;
+        }
+        let scale = [1.0, -1.0, 0.25, 1e3][below(rng, 4) as usize];
+        let other = self.pooled(rng).iter();
+        one.iter().zip(other).map(|(a, b)| a + scale * b).collect()
+    }
+
+    fn pooled(&self, rng: &mut PublicRng) -> &Vec<f32> {
+        &self.pool[below(rng, self.pool.len() as u128) as usize]
+    }
+
+    /// A sentence near this one, in one way or another.
+    fn variant(&self, sentence: &[f32], rng: &mut PublicRng) -> Vec<f32> {
+        let mut variant = sentence.to_vec();
+        let size = sentence.len() as u128;
+        match below(rng, 6) {
+            0 => {
+                for _ in 0..=below(rng, 4) {
+                    variant[below(rng, size) as usize] = odd(rng);
+                }
+            }
+            1 => {
+                let scale = [-1.0, 0.5, 2.0, 1e6][below(rng, 4) as usize];
+                variant.iter_mut().for_each(|x| *x *= scale);
+            }
+            2 => {
+                let scale = largest(sentence) * [0.001, 0.03, 0.3][below(rng, 3) as usize];
+                for x in &mut variant {
+                    let noise: f32 = StandardNormal.sample(rng);
+                    *x += scale * noise;
+                }
+            }
+            3 => {
+                // A few coordinates the other way.
+                for _ in 0..=below(rng, size) {
+                    let at = below(rng, size) as usize;
+                    variant[at] = -variant[at];
+                }
+            }
+            kind => {
+                let scale = largest(sentence) * [0.05, 0.5][kind as usize % 2];
+                let other = self.pooled(rng);
+                let scale = scale / largest(other);
+                for (x, other) in variant.iter_mut().zip(other) {
+                    *x += scale * other;
+                }
+            }
+        }
+        variant
+    }
+}
+
+/// The largest finite coordinate, at least a little.
+fn largest(sentence: &[f32]) -> f32 {
+    let finite = sentence.iter().filter(|x| x.is_finite());
+    finite.fold(1e-3, |most, x| most.max(x.abs()))
+}
+
+/// A coordinate that an encoder should not give, or might.
+pub(super) fn odd(rng: &mut PublicRng) -> f32 {
+    match below(rng, 9) {
+        0 => 0.0,
+        1 => -0.0,
+        2 => 1e30,
+        3 => -1e30,
+        4 => f32::NAN,
+        5 => f32::INFINITY,
+        6 => f32::NEG_INFINITY,
+        7 => f32::from_bits(1),
+        _ => StandardNormal.sample(rng),
+    }
+}
+
+/// The pairs of levels that the candidates of two documents have.
+pub(super) struct Pairs {
+    known: Vec<u64>,
+    distinct: Vec<(u8, u8)>,
+}
+
+impl Default for Pairs {
+    fn default() -> Self {
+        Self {
+            known: vec![0; 256 * 256 / 64],
+            distinct: Vec::new(),
+        }
+    }
+}
+
+impl Pairs {
+    pub(super) fn of(&mut self, a: &[u8], b: &[u8]) {
+        for (a, b) in self.distinct.drain(..) {
+            self.known[usize::from(a) * 4 + usize::from(b) / 64] = 0;
+        }
+        for (a, b) in a.iter().zip(b) {
+            let word = &mut self.known[usize::from(*a) * 4 + usize::from(*b) / 64];
+            let bit = 1 << (b % 64);
+            if *word & bit == 0 {
+                *word |= bit;
+                self.distinct.push((*a, *b));
+            }
+        }
+    }
+
+    /// The largest |ln ratio| of probabilities.
+    pub(super) fn loss(&self, a: &[f64], b: &[f64]) -> f64 {
+        self.distinct.iter().fold(0.0, |most: f64, (at, bt)| {
+            let loss = (a[usize::from(*at)] - b[usize::from(*bt)]).abs();
+            // Not a number is worse than any.
+            if loss.is_nan() || loss > most {
+                loss
+            } else {
+                most
+            }
+        })
+    }
+}
+
+/// Loss as a part of what is promised.
+pub(super) fn promised(epsilon: Epsilon, step: Step) -> f64 {
+    match step {
+        Step::Replaced => number(epsilon),
+        Step::Added => number(epsilon) / 2.0,
+    }
+}

@@ -1,0 +1,66 @@
+//! The lines of a text file, one in memory.
+
+use std::io::{BufRead, Read};
+
+use crate::error::LineProblem;
+
+/// Reads a line at a time, of at most `limit` bytes without its end, so that memory does not depend on what
+/// the file contains.
+pub(crate) struct Lines<R> {
+    reader: R,
+    limit: usize,
+    number: u64,
+    position: u64,
+    buffer: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(crate) fn new(reader: R, limit: usize) -> Self {
+        Self {
+            reader,
+            limit,
+            number: 0,
+            position: 0,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The number of the line that was read last, from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Where the line that was read last stops in the file, if it has its end.
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.buffer.ends_with(b"\n").then_some(self.position)
+    }
+
+    /// The next line without its end, `\n` or `\r\n`, and without a byte order mark at the start of the file.
+    /// None at the end.
+    pub(crate) fn next_line(&mut self) -> Result<Option<&str>, LineProblem> {
+        self.number += 1;
+        self.buffer.clear();
+        // Room for a byte order mark, the longest line, "\r\n", and a byte that shows it is longer.
+        let read = (&mut self.reader)
+            .take(self.limit as u64 + 6)
+            .read_until(b'\n', &mut self.buffer)
+            .map_err(LineProblem::Unreadable)?;
+        self.position += read as u64;
+        if read == 0 {
+            return Ok(None);
+        }
+        let mut line = self.buffer.as_slice();
+        if self.number == 1 {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        line = line.strip_suffix(b"\n").unwrap_or(line);
+        line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.len() > self.limit {
+            return Err(LineProblem::TooLong { limit: self.limit });
+        }
+        let text = str::from_utf8(line).map_err(|error| LineProblem::NotUtf8 {
+            byte: error.valid_up_to() + 1,
+        })?;
+        Ok(Some(text))
+    }
+}

@@ -1,0 +1,202 @@
+//! Memory that does not grow with the corpus.
+//!
+//! `UNDERTONE_SOAK=1 cargo test --release -p undertone --test memory -- --nocapture` prints the table at 1, 10
+//! and 100 times a corpus; without it at 1 and 10 times a small one.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::env;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::Command;
+
+use common::succeed;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use undertone::demo;
+
+/// What a command may take more for ten times the corpus, in KiB: threads and allocators are not the same
+/// each time, and of each document some bytes stay.
+const SLACK: u64 = 12 << 10;
+
+/// Runs a command and prints its peak memory in KiB, as the kernel tells the process that waits for it. Calling
+/// wait4 takes unsafe code in Rust.
+const PEAK: &str = "import os, sys
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(child, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status) & 255)";
+
+/// Whether it succeeded, and its peak memory in KiB.
+fn peak(folder: &Path, arguments: &[&str]) -> (bool, u64) {
+    let output = Command::new("python3")
+        .args(["-c", PEAK, env!("CARGO_BIN_EXE_undertone")])
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("ORT_DYLIB_PATH")
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let last = shown.lines().last().unwrap_or_default();
+    let kib = last
+        .parse()
+        .unwrap_or_else(|_| panic!("{arguments:?}: {shown}{said}"));
+    (output.status.success(), kib)
+}
+
+fn can_measure() -> bool {
+    let can = Command::new("python3").arg("--version").output();
+    let can = can.is_ok_and(|output| output.status.success());
+    if !can {
+        println!("NOT CHECKED: peak memory; python3 measures it");
+    }
+    can
+}
+
+/// The demo's documents, over and over with new ids.
+fn write_corpus(path: &Path, documents: usize) {
+    let texts = demo::corpus(1);
+    let mut file = BufWriter::new(File::create(path).unwrap());
+    for (number, document) in texts.iter().cycle().take(documents).enumerate() {
+        let (label, text) = (&document.label, &document.text);
+        let line = serde_json::json!({"id": number, "label": label, "text": text});
+        writeln!(file, "{line}").unwrap();
+    }
+    file.flush().unwrap();
+}
+
+const COMMANDS: [(&str, &str); 8] = [
+    ("`encode`", "encode --corpus c.jsonl --out e.safetensors"),
+    ("`pack`, labels", "pack --corpus c.jsonl --out l.pack"),
+    (
+        "`pack --clusters 30`",
+        "pack --corpus c.jsonl --clusters 30 --out c.pack",
+    ),
+    (
+        "`pack --selector depth`",
+        "pack --corpus c.jsonl --selector depth --min-sentences 2 --candidates 20 --out d.pack",
+    ),
+    (
+        "`privatize`",
+        "privatize --pack a.pack --epsilon 3 --in c.jsonl --out r.jsonl",
+    ),
+    (
+        "`decode`",
+        "decode --candidates a.candidates.safetensors --in r.jsonl --out d.jsonl",
+    ),
+    (
+        "`obfuscate --words 10`",
+        "obfuscate --pack w.pack --epsilon 3 --words 10 --in c.jsonl --out b.jsonl",
+    ),
+    (
+        "`keywords`",
+        "keywords --corpus c.jsonl --words 300 --out k.txt",
+    ),
+];
+
+#[test]
+fn memory_does_not_grow_with_the_corpus() {
+    if !can_measure() {
+        return;
+    }
+    let soak = env::var_os("UNDERTONE_SOAK").is_some_and(|value| value == "1");
+    let (base, times) = if soak {
+        (500, &[1, 10, 100][..])
+    } else {
+        (50, &[1, 10][..])
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_corpus(&folder.join("c.jsonl"), 50);
+    succeed(folder, &["pack", "--corpus", "c.jsonl", "--out", "a.pack"]);
+    let words: String = (0..100).map(|n| format!("word{n} {n} 0 1\n")).collect();
+    fs::write(folder.join("w.txt"), words).unwrap();
+    succeed(
+        folder,
+        &["vocabulary", "--vectors", "w.txt", "--out", "w.pack"],
+    );
+    let mut table = vec![Vec::new(); COMMANDS.len()];
+    for times in times {
+        write_corpus(&folder.join("c.jsonl"), base * times);
+        for ((_, line), row) in COMMANDS.iter().zip(&mut table) {
+            let arguments: Vec<&str> = line.split(' ').collect();
+            let (succeeded, kib) = peak(folder, &arguments);
+            assert!(succeeded, "{line}");
+            row.push(kib);
+        }
+    }
+    println!(
+        "| peak memory, MiB | {} |",
+        times
+            .iter()
+            .map(|t| format!("{} documents", t * base))
+            .collect::<Vec<_>>()
+            .join(" | ")
+    );
+    println!("| --- |{}", " ---: |".repeat(times.len()));
+    for ((name, _), row) in COMMANDS.iter().zip(&table) {
+        let cells: Vec<String> = row
+            .iter()
+            .map(|kib| format!("{:.1}", *kib as f64 / 1024.0))
+            .collect();
+        println!("| {name} | {} |", cells.join(" | "));
+    }
+    for ((name, _), row) in COMMANDS.iter().zip(&table) {
+        for (before, after) in row.iter().zip(&row[1..]) {
+            assert!(
+                *after < before + SLACK,
+                "{name}: {before} KiB, then {after} KiB"
+            );
+        }
+    }
+}
+
+/// A few times the longest line that is read, whatever the line is.
+#[test]
+fn memory_does_not_grow_with_a_line() {
+    if !can_measure() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_corpus(&folder.join("c.jsonl"), 50);
+    succeed(folder, &["pack", "--corpus", "c.jsonl", "--out", "a.pack"]);
+    let mut member = GzEncoder::new(Vec::new(), Compression::best());
+    member.write_all(&vec![b'x'; 16 << 20]).unwrap();
+    // Ten GB.
+    fs::write(
+        folder.join("bomb.tsv.gz"),
+        member.finish().unwrap().repeat(640),
+    )
+    .unwrap();
+    let long = [b"\t".as_slice(), &vec![b'x'; 100 << 20]].concat();
+    fs::write(folder.join("long.tsv"), &long).unwrap();
+    let most = 16 << 20;
+    fs::write(folder.join("most.tsv"), &long[..most]).unwrap();
+    let mut inputs = vec![("long.tsv", 48), ("bomb.tsv.gz", 48), ("most.tsv", 320)];
+    if env::var_os("UNDERTONE_SOAK").is_some_and(|value| value == "1") {
+        for (name, piece) in [
+            ("quotes.jsonl", "\\\""),
+            ("sentences.jsonl", "One. "),
+            ("paragraphs.jsonl", "a\\n\\n"),
+        ] {
+            let text = piece.repeat(most / piece.len() - 9);
+            fs::write(folder.join(name), format!("{{\"text\":\"{text}\"}}")).unwrap();
+            inputs.push((name, 320));
+        }
+    }
+    for (input, limit) in inputs {
+        let encode = ["encode", "--messages", "--corpus", input, "--out", "o"];
+        let privatize = "privatize --messages --pack a.pack --epsilon 1 --out o --in".split(' ');
+        let privatize: Vec<&str> = privatize.chain([input]).collect();
+        for command in [&encode[..], &privatize] {
+            let (succeeded, kib) = peak(folder, command);
+            println!("{} {input}: {succeeded}, {} MiB", command[0], kib >> 10);
+            assert_eq!(succeeded, limit == 320, "{command:?}");
+            assert!(kib < limit << 10, "{command:?}: {kib} KiB");
+        }
+    }
+}

@@ -1,0 +1,504 @@
+/* The release paths of the C interface, each over documents that differ in what they say alone. Whoever includes
+ * this says how a call is counted: `count` makes one call and books what it took.
+ *
+ * A path is a call; its documents have the same number of sentences, the same pack, the same parameters and
+ * (unless the path says so) the same random bytes. Two calls with the same `public` must take as many
+ * instructions: that is what the call may show, such as the quarter of the list that a released candidate lies in. */
+#ifndef PATHS_H
+#define PATHS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "undertone.h"
+
+#define ALIGNED __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)))
+
+/* Makes a call. `path` and `document` name it. */
+static void count(const char *path, const char *document, int32_t (*call)(void),
+                  uint32_t (*public)(void));
+
+/* Something is wrong that no count shows. */
+static void fail(const char *what, const char *why);
+
+enum { SENTENCES = 6, MOST_COORDINATES = 1024, PART = 1024 };
+
+static uint8_t pack_memory[UNDERTONE_PACK_BYTES] ALIGNED;
+static uint8_t document_memory[UNDERTONE_DOCUMENT_BYTES] ALIGNED;
+static uint8_t vocabulary_memory[UNDERTONE_VOCABULARY_BYTES] ALIGNED;
+static uint8_t bag_memory[UNDERTONE_BAG_BYTES] ALIGNED;
+static uint8_t vector_memory[UNDERTONE_VECTOR_BYTES] ALIGNED;
+static uint8_t grant_memory[UNDERTONE_GRANT_BYTES] ALIGNED;
+static uint8_t ledger_memory[UNDERTONE_LEDGER_BYTES] ALIGNED;
+
+static undertone_pack *pack;
+static undertone_document *document;
+static undertone_vocabulary *vocabulary;
+static undertone_bag *bag;
+static undertone_vector *vector;
+static undertone_grant *grant;
+static undertone_ledger *ledger;
+static uint32_t dimension;
+static float embeddings[SENTENCES * MOST_COORDINATES] ALIGNED;
+static uint8_t release[UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
+static size_t written;
+static int32_t rule, mechanism;
+static uint32_t words_released;
+
+static void must(int32_t status, const char *what)
+{
+    if (status != UNDERTONE_OK) {
+        fail(what, undertone_status_message(status));
+    }
+}
+
+/* --- Numbers that everybody may know --- */
+
+static uint64_t state;
+
+static uint32_t random_bits(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 32);
+}
+
+static float random_float(void)
+{
+    return (float)(int32_t)random_bits() / 2147483648.0f;
+}
+
+static uint8_t key;
+
+/* 1 for all documents and all random bytes. */
+static uint32_t stride = 1;
+
+/* The same bytes for the same key: what differs is the document alone. */
+static int32_t not_entropy(void *context, uint8_t *out, size_t len)
+{
+    (void)context;
+    for (size_t i = 0; i < len; i++) {
+        out[i] = (uint8_t)(key * 31 + i * 7 + 1);
+    }
+    return 0;
+}
+
+/* --- Documents --- */
+
+static float of_bits(uint32_t bits)
+{
+    union {
+        uint32_t bits;
+        float number;
+    } either = {bits};
+    return either.number;
+}
+
+typedef float coordinate(uint32_t sentence, uint32_t i);
+
+static float zero(uint32_t sentence, uint32_t i) { return (void)sentence, (void)i, 0.0f; }
+static float minus_zero(uint32_t sentence, uint32_t i) { return (void)sentence, (void)i, -0.0f; }
+static float constant(uint32_t sentence, uint32_t i) { return (void)sentence, (void)i, 0.1f; }
+static float negative(uint32_t sentence, uint32_t i) { return (void)sentence, (void)i, -0.1f; }
+static float scattered(uint32_t sentence, uint32_t i)
+{
+    return (void)sentence, (void)i, random_float();
+}
+static float small(uint32_t sentence, uint32_t i)
+{
+    return (void)sentence, (void)i, random_float() / 32.0f;
+}
+static float tiny(uint32_t sentence, uint32_t i)
+{
+    return (void)sentence, (void)i, random_float() * 1e-6f;
+}
+static float large(uint32_t sentence, uint32_t i)
+{
+    return (void)sentence, (void)i, random_float() * 1000.0f;
+}
+static float huge(uint32_t sentence, uint32_t i) { return (sentence + i) % 2 ? 1e38f : -1e38f; }
+static float largest(uint32_t sentence, uint32_t i)
+{
+    return (void)sentence, of_bits(i % 2 ? 0x7f7fffff : 0xff7fffff);
+}
+static float infinite(uint32_t sentence, uint32_t i)
+{
+    return (void)sentence, of_bits(i % 2 ? 0x7f800000 : 0xff800000);
+}
+static float not_a_number(uint32_t sentence, uint32_t i)
+{
+    return of_bits((sentence % 2 ? 0x7fc00000 : 0xff800001) + i);
+}
+static float subnormal(uint32_t sentence, uint32_t i)
+{
+    return of_bits((sentence % 2 ? 0x80000000 : 0) | (i * 7919 % 0x7fffff + 1));
+}
+static float one_hot(uint32_t sentence, uint32_t i) { return i == sentence ? 1.0f : 0.0f; }
+static float same_hot(uint32_t sentence, uint32_t i)
+{
+    return (void)sentence, i == 3 ? 30.0f : 0.0f;
+}
+/* Every bit pattern of sign and exponent comes up. */
+static float any_bits(uint32_t sentence, uint32_t i)
+{
+    return (void)sentence, (void)i, of_bits(random_bits());
+}
+/* Halves, where rounding is to even. */
+static float ties(uint32_t sentence, uint32_t i)
+{
+    return ((float)(int)(i % 64) - 32.0f + 0.5f) / (sentence % 2 ? 256.0f : 512.0f);
+}
+/* One sentence six times: all evidence for the same candidates, the winner far ahead. */
+static float repeated(uint32_t sentence, uint32_t i)
+{
+    if (i == 0) {
+        state = 99;
+    }
+    return (void)sentence, random_float();
+}
+/* The first sentence and its opposite: all evidence cancels. */
+static float opposite(uint32_t sentence, uint32_t i)
+{
+    const float same = repeated(sentence, i);
+    return sentence % 2 ? -same : same;
+}
+
+static const struct {
+    const char *name;
+    coordinate *of;
+} documents[] = {
+    {"zeroes", zero},
+    {"minus zero", minus_zero},
+    {"a constant", constant},
+    {"a negative constant", negative},
+    {"random, to 1", scattered},
+    {"random, again", scattered},
+    {"random, to 1/32", small},
+    {"random, to 1e-6", tiny},
+    {"random, to 1000", large},
+    {"+-1e38", huge},
+    {"the largest numbers", largest},
+    {"infinities", infinite},
+    {"NaN", not_a_number},
+    {"subnormal", subnormal},
+    {"one-hot", one_hot},
+    {"all at one coordinate", same_hot},
+    {"any bits", any_bits},
+    {"ties", ties},
+    {"one sentence repeated", repeated},
+    {"opposite sentences", opposite},
+};
+
+enum { DOCUMENTS = sizeof documents / sizeof documents[0] };
+
+static void fill(uint32_t which)
+{
+    state = which;
+    for (uint32_t sentence = 0; sentence < SENTENCES; sentence++) {
+        for (uint32_t i = 0; i < dimension; i++) {
+            embeddings[sentence * dimension + i] = documents[which].of(sentence, i);
+        }
+    }
+}
+
+/* --- Calls --- */
+
+static uint32_t nothing(void)
+{
+    return 0;
+}
+
+static int32_t push(void)
+{
+    return undertone_document_push(document, embeddings, dimension);
+}
+
+static int32_t push_all(void)
+{
+    return undertone_document_push_all(document, embeddings, SENTENCES * dimension, &written);
+}
+
+static int32_t release_document(void)
+{
+    return undertone_document_release(document, grant, rule, not_entropy, NULL, release,
+                                      sizeof release, &written);
+}
+
+static uint32_t part_of(uint32_t candidate, uint32_t candidates)
+{
+    const uint32_t blocks = (candidates + PART - 1) / PART;
+    uint32_t part = 0;
+    while (part < 3 && candidate >= blocks * (part + 1) / 4 * PART) {
+        part++;
+    }
+    return part;
+}
+
+/* The quarter of the list that the released candidate lies in. */
+static uint32_t released_quarter(void)
+{
+    uint32_t candidate = 0, epsilon = 0;
+    int32_t read_rule = 0;
+    uint8_t id[UNDERTONE_PACK_ID_BYTES];
+    must(undertone_release_read(release, written, &candidate, &epsilon, &read_rule, id), "a release");
+    return part_of(candidate, undertone_pack_candidates(pack));
+}
+
+static int32_t release_vector(void)
+{
+    return undertone_vector_release(vector, grant, embeddings, undertone_vector_dimension(vector),
+                                    not_entropy, NULL, release, sizeof release, &written);
+}
+
+static int32_t release_bag(void)
+{
+    return undertone_bag_release(bag, grant, words_released, mechanism, not_entropy, NULL, release,
+                                 sizeof release, &written);
+}
+
+/* How many of the released words lie in which quarter. */
+static uint32_t released_quarters(void)
+{
+    uint32_t words[UNDERTONE_MAX_BAG_SIZE], quarters = 0;
+    size_t n = 0;
+    must(undertone_bag_read_words(release, written, words, UNDERTONE_MAX_BAG_SIZE, &n), "a bag");
+    for (size_t i = 0; i < n; i++) {
+        quarters += 1u << 8 * part_of(words[i], undertone_vocabulary_words(vocabulary));
+    }
+    return quarters;
+}
+
+/* --- Paths --- */
+
+static void new_grant(void)
+{
+    must(undertone_grant_unrecorded(grant_memory, sizeof grant_memory, 3000000, &grant), "a grant");
+}
+
+static void new_document(void)
+{
+    must(undertone_document_init(document_memory, sizeof document_memory, pack, &document),
+         "a document");
+}
+
+/* The first call finds out what the processor has and links what is linked late: not counted. */
+static void warm_up(int32_t (*call)(void))
+{
+    new_grant();
+    must(call(), "the first call");
+}
+
+static void filled(uint32_t which, uint32_t sentences)
+{
+    new_document();
+    fill(which);
+    must(undertone_document_push_all(document, embeddings, sentences * dimension, &written),
+         "sentences");
+    new_grant();
+}
+
+static void document_paths(void)
+{
+    new_document();
+    fill(4);
+    warm_up(push);
+    warm_up(push_all);
+    rule = UNDERTONE_RULE_EXPONENTIAL;
+    warm_up(release_document);
+    for (uint32_t i = 0; i < DOCUMENTS; i += stride) {
+        new_document();
+        fill(i);
+        count("push", documents[i].name, push, nothing);
+        count("push, again", documents[i].name, push, nothing);
+        new_document();
+        count("push_all, 6 sentences", documents[i].name, push_all, nothing);
+    }
+    static const struct {
+        int32_t rule;
+        const char *documents, *keys, *sentences;
+    } rules[] = {
+        {UNDERTONE_RULE_PERMUTE_AND_FLIP, "release, permute-and-flip",
+         "release, permute-and-flip, other random bytes",
+         "release, permute-and-flip, 1 to 6 sentences"},
+        {UNDERTONE_RULE_EXPONENTIAL, "release, exponential", "release, exponential, other random bytes",
+         "release, exponential, 1 to 6 sentences"},
+    };
+    for (int r = 0; r < 2; r++) {
+        rule = rules[r].rule;
+        for (uint32_t i = 0; i < DOCUMENTS; i += stride) {
+            filled(i, SENTENCES);
+            count(rules[r].documents, documents[i].name, release_document, released_quarter);
+        }
+        for (key = 1; key <= 12; key = (uint8_t)(key + stride)) {
+            filled(4, SENTENCES);
+            count(rules[r].keys, "random, to 1", release_document, released_quarter);
+        }
+        key = 0;
+        for (uint32_t sentences = 1; sentences <= SENTENCES; sentences++) {
+            filled(4, sentences);
+            count(rules[r].sentences, "random, to 1", release_document, released_quarter);
+        }
+    }
+}
+
+static void vector_path(const char *path, const char *keys)
+{
+    dimension = undertone_vector_dimension(vector);
+    fill(4);
+    warm_up(release_vector);
+    for (uint32_t i = 0; i < DOCUMENTS; i += stride) {
+        fill(i);
+        new_grant();
+        count(path, documents[i].name, release_vector, nothing);
+    }
+    if (keys != NULL) {
+        fill(4);
+        for (key = 1; key <= 12; key = (uint8_t)(key + stride)) {
+            new_grant();
+            count(keys, "random, to 1", release_vector, nothing);
+        }
+        key = 0;
+    }
+}
+
+/* Where doubles are emulated, other random bytes take another time. */
+#ifdef EMULATED_DOUBLES
+#define KEYS(name) NULL
+#else
+#define KEYS(name) name
+#endif
+
+static void vector_paths(uint32_t coordinates)
+{
+    must(undertone_vector_init(vector_memory, sizeof vector_memory, coordinates, 0,
+                               UNDERTONE_NOISE_LAPLACE, 3000000, &vector), "vectors");
+    vector_path("vector, Laplace", KEYS("vector, Laplace, other random bytes"));
+    must(undertone_vector_init(vector_memory, sizeof vector_memory, coordinates, 0,
+                               UNDERTONE_NOISE_DISCRETE_LAPLACE, 3000000, &vector), "vectors");
+    vector_path("vector, discrete Laplace", "vector, discrete Laplace, other random bytes");
+}
+
+static void projection_paths(void)
+{
+    must(undertone_vector_init_projected(vector_memory, sizeof vector_memory, pack,
+                                         UNDERTONE_NOISE_LAPLACE, 3000000, &vector), "a projection");
+    vector_path("projected vector, Laplace", KEYS("projected vector, Laplace, other random bytes"));
+    must(undertone_vector_init_projected(vector_memory, sizeof vector_memory, pack,
+                                         UNDERTONE_NOISE_DISCRETE_LAPLACE, 3000000, &vector),
+         "a projection");
+    vector_path("projected vector, discrete Laplace",
+                "projected vector, discrete Laplace, other random bytes");
+}
+
+/* As many words of the vocabulary as `n`, from the first-th on, each `step` behind the other. */
+static void fill_bag(uint32_t first, uint32_t step, uint32_t n)
+{
+    must(undertone_bag_init(bag_memory, sizeof bag_memory, vocabulary, &bag), "a bag");
+    const uint32_t all = undertone_vocabulary_words(vocabulary);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *text = NULL;
+        size_t len = 0;
+        must(undertone_vocabulary_word(vocabulary, (first + i * step) % all, &text, &len), "a word");
+        must(undertone_bag_push(bag, text, len), "a word");
+    }
+    new_grant();
+}
+
+static void bag_paths(void)
+{
+    must(undertone_vocabulary_init(vocabulary_memory, sizeof vocabulary_memory, pack, &vocabulary),
+         "a vocabulary");
+    static const struct {
+        int32_t mechanism;
+        uint32_t size;
+        const char *words, *keys, *sizes;
+    } paths[] = {
+        {UNDERTONE_WORDS_PERMUTE_AND_FLIP, 1, "a word, permute-and-flip",
+         "a word, permute-and-flip, other random bytes", "a word, permute-and-flip, of 0 to 9"},
+        {UNDERTONE_WORDS_EXPONENTIAL, 1, "a word, exponential",
+         "a word, exponential, other random bytes", "a word, exponential, of 0 to 9"},
+        {UNDERTONE_WORDS_EXPONENTIAL, 5, "a bag of 5, exponential",
+         "a bag of 5, exponential, other random bytes", "a bag of 5, exponential, of 0 to 9"},
+    };
+    for (int p = 0; p < 3; p++) {
+        mechanism = paths[p].mechanism;
+        words_released = paths[p].size;
+        fill_bag(0, 1, 8);
+        warm_up(release_bag);
+        for (uint32_t i = 0; i < 12; i += stride) {
+            fill_bag(i * 3, i % 4, 8);
+            count(paths[p].words, "8 words", release_bag, released_quarters);
+        }
+        for (key = 1; key <= 12; key = (uint8_t)(key + stride)) {
+            fill_bag(1, 1, 8);
+            count(paths[p].keys, "8 words", release_bag, released_quarters);
+        }
+        key = 0;
+        for (uint32_t n = 0; n < 10; n++) {
+            fill_bag(1, 1, n);
+            count(paths[p].sizes, "0 to 9 words", release_bag, released_quarters);
+        }
+    }
+}
+
+static uint8_t image[UNDERTONE_LEDGER_IMAGE_BYTES];
+static uint8_t record[UNDERTONE_LEDGER_RECORD_BYTES];
+static uint32_t reserved_micro;
+
+static int32_t reserve(void)
+{
+    size_t offset = 0;
+    const int32_t status = undertone_ledger_reserve(ledger, reserved_micro, 7, image, sizeof image,
+                                                    record, sizeof record, &written, &offset);
+    for (size_t i = 0; i < written; i++) {
+        image[offset + i] = record[i];
+    }
+    return status;
+}
+
+static int32_t grant_of_ledger(void)
+{
+    return undertone_ledger_grant(ledger, image, sizeof image, grant_memory, sizeof grant_memory,
+                                  &grant);
+}
+
+static void ledger_paths(void)
+{
+    for (key = 1; key <= 4; key++) {
+        must(undertone_ledger_create(100000000, not_entropy, NULL, image, sizeof image, &written),
+             "a ledger");
+        must(undertone_ledger_init(ledger_memory, sizeof ledger_memory, image, sizeof image,
+                                   not_entropy, NULL, &ledger), "a ledger");
+        reserved_micro = 1;
+        must(reserve(), "a reservation");
+        must(grant_of_ledger(), "a grant");
+        for (uint32_t i = 0; i < 6; i++) {
+            reserved_micro = 1000000 * i + i;
+            reserved_micro += reserved_micro == 0;
+            count("ledger_reserve", "6 epsilons, 4 ledgers", reserve, nothing);
+            count("ledger_grant", "6 epsilons, 4 ledgers", grant_of_ledger, nothing);
+        }
+    }
+    key = 0;
+}
+
+/* All paths that a pack has. */
+static void pack_paths(const uint8_t *bytes, size_t len)
+{
+    must(undertone_pack_init(pack_memory, sizeof pack_memory, bytes, len, &pack), "a pack");
+    dimension = undertone_pack_dimension(pack);
+    if (dimension > MOST_COORDINATES) {
+        fail("a pack", "too many coordinates");
+        return;
+    }
+    if (undertone_pack_candidates(pack) > 0) {
+        document_paths();
+    }
+    if (undertone_pack_words(pack) > 0 && stride == 1) {
+        bag_paths();
+    }
+    if (undertone_pack_projected_dimension(pack) > 0) {
+        projection_paths();
+    }
+}
+
+#endif

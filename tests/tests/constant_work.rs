@@ -1,0 +1,273 @@
+//! Every release path takes as many instructions whatever the documents say: the C library as it ships, counted
+//! by callgrind on the programs in `tests/constant-work`, the random bytes the same each time.
+//!
+//! `UNDERTONE_SOAK=1` adds the portable kernels. `UNDERTONE_WRITE_NOTES=1` adds packs as large as real ones, and what
+//! valgrind does not know, the AVX-512 kernels, step by step; it takes half an hour and writes the table to
+//! `tests/notes/constant-work.md`.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use common::{BUILD, clean, have, output_dir, root, run, static_library};
+use undertone_tests::soak;
+
+/// A path, and what a call of it may show, such as the quarter that the released candidate lies in.
+type Shown = (String, String);
+
+/// How many instructions each call of a path took, and which ones if that is known.
+type Counts = BTreeMap<Shown, Vec<(u64, String)>>;
+
+fn source(name: &str) -> PathBuf {
+    root().join("tests/constant-work").join(name)
+}
+
+const GOLDEN: [&str; 5] = [
+    "golden.pack",
+    "golden-scores.pack",
+    "golden-vote.pack",
+    "golden-recoded.pack",
+    "golden-vectors.pack",
+];
+
+fn golden(names: &[&str]) -> Vec<PathBuf> {
+    let folder = root().join("tests/golden");
+    names.iter().map(|name| folder.join(name)).collect()
+}
+
+/// Compiles a program; everything is linked before it starts.
+fn compile(name: &str, file: &str, library: Option<&Path>) -> PathBuf {
+    let program = output_dir().join(name);
+    run(Command::new("gcc")
+        .args(["-std=gnu99", "-O1", "-Wall", "-Wextra", "-Werror"])
+        .arg("-Wl,-z,now")
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(source(file))
+        .args(library)
+        .arg("-o")
+        .arg(&program));
+    program
+}
+
+/// The backend, and the counts by callgrind.
+fn by_callgrind(program: &Path, mode: &str, packs: &[PathBuf]) -> (String, Counts) {
+    let dumps = program.with_extension(mode);
+    let output = run(Command::new("valgrind")
+        .args(["--quiet", "--tool=callgrind", "--combine-dumps=yes"])
+        .arg(format!("--callgrind-out-file={}", dumps.display()))
+        .arg(program)
+        .arg(mode)
+        .args(packs));
+    let mut counts = Counts::new();
+    let mut label = None;
+    for line in fs::read_to_string(&dumps).expect("dumps").lines() {
+        if let Some(trigger) = line.strip_prefix("desc: Trigger: Client Request: ") {
+            label = Some(trigger.to_owned());
+        } else if let (Some(total), Some(_)) = (line.strip_prefix("totals: "), &label) {
+            let count = total.parse().expect("a number of instructions");
+            add(&mut counts, &label.take().unwrap_or_default(), count, "");
+        }
+    }
+    let backend = String::from_utf8(output.stdout).expect("text");
+    (backend.trim().to_owned(), counts)
+}
+
+/// The same, by the processor itself.
+fn by_steps(program: &Path, packs: &[PathBuf]) -> (String, Counts) {
+    let steps = compile("constant-steps", "steps.c", None);
+    // Without randomised addresses two runs could be compared, too.
+    let output = run(Command::new(steps).arg(program).arg("steps").args(packs));
+    let output = String::from_utf8(output.stdout).expect("text");
+    let (mut counts, mut backend) = (Counts::new(), String::new());
+    for line in output.lines() {
+        match line.rsplitn(3, '|').collect::<Vec<_>>()[..] {
+            [digest, count, label] => {
+                let count = count.parse().expect("a number of instructions");
+                add(&mut counts, label, count, digest);
+            }
+            _ => backend = line.to_owned(),
+        }
+    }
+    (backend, counts)
+}
+
+fn add(counts: &mut Counts, label: &str, count: u64, digest: &str) {
+    let [path, _, public] = label.split('|').collect::<Vec<_>>()[..] else {
+        panic!("{label} is no name of a call");
+    };
+    let calls = counts.entry((path.to_owned(), public.to_owned()));
+    calls.or_default().push((count, digest.to_owned()));
+}
+
+fn spread(calls: &[(u64, String)]) -> u64 {
+    let counts = || calls.iter().map(|(count, _)| *count);
+    counts().max().unwrap_or(0) - counts().min().unwrap_or(0)
+}
+
+/// The table, and whether all calls of each path are the same.
+fn judge(title: &str, counts: &Counts, table: &mut String) -> bool {
+    let mut same = true;
+    writeln!(table, "\n{title}\n").expect("memory");
+    writeln!(
+        table,
+        "| path | calls | instructions | spread |\n| --- | ---: | ---: | ---: |"
+    )
+    .expect("memory");
+    for ((path, public), calls) in counts {
+        // Where there is but one quarter, it goes without saying.
+        let quarters = counts.keys().filter(|(other, _)| other == path).count();
+        let public = if quarters > 1 {
+            format!(", released from quarter {public}")
+        } else {
+            String::new()
+        };
+        let (least, spread) = (calls.iter().map(|(count, _)| count).min(), spread(calls));
+        let least = least.copied().unwrap_or(0);
+        writeln!(
+            table,
+            "| {path}{public} | {} | {least} | {spread} |",
+            calls.len()
+        )
+        .expect("memory");
+        same &= spread == 0 && calls.iter().all(|(_, digest)| *digest == calls[0].1);
+    }
+    same
+}
+
+fn tools() -> bool {
+    have("gcc", "gcc") && have("valgrind", "valgrind")
+}
+
+#[test]
+fn instructions_do_not_depend_on_documents() {
+    if !tools() {
+        return;
+    }
+    let mut table = String::new();
+    let program = compile("constant-work", "desktop.c", Some(static_library()));
+    let (backend, counts) = by_callgrind(&program, "callgrind", &golden(&GOLDEN));
+    let same = judge(&format!("`{backend}`, golden packs:"), &counts, &mut table);
+    println!("{table}");
+    // Every path is there: 6 in each of 4 packs, for rules 2 of 3; words; vectors; a ledger.
+    let calls: usize = counts.values().map(Vec::len).sum();
+    assert!(
+        counts.len() >= 60 && calls >= 1000,
+        "{} paths, {calls} calls",
+        counts.len()
+    );
+    assert!(
+        same,
+        "instructions depend on what documents say: see the table above"
+    );
+}
+
+/// The check can fail: a branch on one coordinate and an early exit for sentences of zeroes are found.
+#[test]
+fn planted_branches_are_found() {
+    if !tools() {
+        return;
+    }
+    let library = Some(static_library());
+    let program = compile("constant-planted", "desktop.c", library);
+    let (_, counts) = by_callgrind(&program, "planted", &golden(&GOLDEN[..1]));
+    assert_eq!(counts.len(), 2);
+    for ((path, _), calls) in &counts {
+        println!("{path}: spread {}", spread(calls));
+        assert!(spread(calls) > 0, "{path} is not found");
+    }
+    assert!(!judge("planted", &counts, &mut String::new()));
+}
+
+#[test]
+fn instructions_of_portable_kernels_do_not_depend_on_documents() {
+    if !soak() || !tools() {
+        return;
+    }
+    let mut table = String::new();
+    let same = judge_portable(&golden(&GOLDEN), &mut table);
+    println!("{table}");
+    assert!(
+        same,
+        "instructions depend on what documents say: see the table above"
+    );
+}
+
+fn judge_portable(packs: &[PathBuf], table: &mut String) -> bool {
+    let program = compile(
+        "constant-work-portable",
+        "desktop.c",
+        Some(&portable_library()),
+    );
+    let (backend, counts) = by_callgrind(&program, "callgrind", packs);
+    assert_eq!(backend, "portable");
+    judge("`portable`, callgrind:", &counts, table)
+}
+
+/// The long form.
+#[test]
+fn table_for_the_notes() {
+    let asked_for = env::var_os("UNDERTONE_WRITE_NOTES").is_some_and(|value| value == "1");
+    if !asked_for || !tools() || !have("python3", "python3") {
+        return;
+    }
+    let folder = output_dir().join("constant-packs");
+    fs::create_dir_all(&folder).expect("a folder");
+    let packs = root().join("tests/cortex-m/packs.py");
+    run(Command::new("python3").arg(packs).arg(&folder));
+    let packs = ["small.pack", "large.pack", "scores.pack", "projection.pack"];
+    let large = packs.iter().map(|name| folder.join(name));
+    let packs: Vec<PathBuf> = large.chain(golden(&GOLDEN)).collect();
+    let mut table = String::new();
+
+    let program = compile("constant-work-long", "desktop.c", Some(static_library()));
+    let (backend, counts) = by_callgrind(&program, "callgrind", &packs);
+    let mut same = judge(&format!("`{backend}`, callgrind:"), &counts, &mut table);
+    same &= judge_portable(&packs, &mut table);
+    let (backend, counts) = by_steps(&program, &golden(&["golden-vote.pack"]));
+    let title = format!("`{backend}`, by the processor, the same instructions in the same order:");
+    same &= judge(&title, &counts, &mut table);
+
+    println!("{table}");
+    fs::write(
+        root().join("tests/notes/constant-work.md"),
+        format!("{NOTES}{table}"),
+    )
+    .expect("the notes");
+    assert!(
+        same,
+        "instructions depend on what documents say: see the table above"
+    );
+}
+
+const NOTES: &str = "# Constant work
+
+Written by `UNDERTONE_WRITE_NOTES=1 cargo test --release -p undertone-tests --test constant_work`.
+
+Instructions of calls of the C library as `ffi/build-lib.sh` makes it. A path is one call over documents that differ
+in what they say: zeroes, constants, random numbers of all sizes, 1e38, NaN, infinities, subnormal numbers, one-hot,
+any bits, one sentence repeated, sentences that cancel. The random bytes are the same each time, unless the path says
+`other random bytes`. The spread is the difference between the most and the fewest instructions, and has to be 0.
+On a Cortex-M4: `tests/cortex-m/run.sh`.
+";
+
+/// The library with the portable kernels alone.
+fn portable_library() -> PathBuf {
+    let _alone = BUILD.lock();
+    let mut build = Command::new("sh");
+    build
+        .arg(root().join("ffi/build-lib.sh"))
+        .arg(output_dir().join("portable"))
+        .arg("static");
+    let output = run(clean(&mut build)
+        .env("CARGO_TARGET_DIR", output_dir().join("target-portable"))
+        .env("RUSTFLAGS", "--cfg undertone_backend=\"portable\""));
+    let path = String::from_utf8(output.stdout).expect("a path that is text");
+    PathBuf::from(path.trim())
+}

@@ -1,0 +1,160 @@
+//! Nothing of a text, nor of the random bytes of its release, is left in the memory of a program that linked the C
+//! library: `tests/c/hygiene.c` looks at all of it, for the library as it ships and, with `UNDERTONE_SOAK=1`, for one without optimisation.
+
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use std::fmt::Debug;
+
+use common::{BUILD, clean, have, output_dir, root, run, static_library};
+use undertone_core::document::Document;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
+use undertone_core::pack::Pack;
+use undertone_core::select::{Rule, SliceLevels};
+use undertone_core::words::{Bag, Vocabulary};
+use undertone_tests::{FixedEntropy, soak};
+
+fn compile(name: &str, library: &Path, flags: &[&str]) -> PathBuf {
+    let program = output_dir().join(name);
+    run(Command::new("gcc")
+        // Linked before it starts: a program that links late saves registers on its stack.
+        .args([
+            "-std=gnu99",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Wl,-z,now",
+        ])
+        .args(flags)
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(root().join("tests/c/hygiene.c"))
+        .arg(library)
+        .arg("-o")
+        .arg(&program));
+    program
+}
+
+fn look(program: &Path) -> Output {
+    let golden = root().join("tests/golden");
+    let packs = ["golden.pack", "golden-scores.pack", "golden-vectors.pack"];
+    let output = Command::new(program)
+        .args(packs.map(|pack| golden.join(pack)))
+        .env("HYGIENE_WHERE", "1")
+        .output()
+        .expect("the program was just built");
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+    output
+}
+
+#[test]
+fn nothing_private_is_left_in_memory() {
+    if have("gcc", "gcc") {
+        let program = compile("hygiene", static_library(), &[]);
+        assert!(look(&program).status.success(), "see what is left above");
+    }
+}
+
+/// The check can fail: it finds a copy of eight bytes that a caller left on the stack.
+#[test]
+fn a_planted_copy_is_found() {
+    if have("gcc", "gcc") {
+        let program = compile("hygiene-planted", static_library(), &["-DPLANTED"]);
+        let output = look(&program);
+        assert!(
+            output.status.success(),
+            "not found, or something else is left"
+        );
+        assert!(String::from_utf8_lossy(&output.stdout).contains("planted"));
+    }
+}
+
+#[test]
+fn nothing_private_is_left_without_optimisation() {
+    if !soak() || !have("gcc", "gcc") {
+        return;
+    }
+    let library = {
+        let _alone = BUILD.lock();
+        let mut build = Command::new("sh");
+        build
+            .arg(root().join("ffi/build-lib.sh"))
+            .arg(output_dir().join("unoptimised"))
+            .arg("static");
+        let output = run(clean(&mut build)
+            .env("CARGO_TARGET_DIR", output_dir().join("target-unoptimised"))
+            .env("CARGO_PROFILE_EMBED_OPT_LEVEL", "0")
+            .env("CARGO_PROFILE_EMBED_LTO", "false")
+            .env("CARGO_PROFILE_EMBED_DEBUG_ASSERTIONS", "true"));
+        PathBuf::from(
+            String::from_utf8(output.stdout)
+                .expect("a path that is text")
+                .trim(),
+        )
+    };
+    // Unoptimised, the standard library names a function that a program without unwinding never calls.
+    let program = compile(
+        "hygiene-unoptimised",
+        &library,
+        &["-Wl,--defsym=rust_eh_personality=0"],
+    );
+    assert!(look(&program).status.success(), "see what is left above");
+}
+
+/// The same for two documents, which is more than not to show one.
+fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
+    fn both<T: Debug>(value: T) -> [String; 2] {
+        [format!("{value:?}"), format!("{value:#?}")]
+    }
+    let read = |name: &str| std::fs::read(root().join("tests/golden").join(name)).expect("a pack");
+    let mut found = Vec::new();
+    for name in [
+        "golden.pack",
+        "golden-scores.pack",
+        "golden-vote.pack",
+        "golden-recoded.pack",
+    ] {
+        let bytes = read(name);
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let mut document: Document<'_> = Document::new(&pack).expect("candidates");
+        let embedding = vec![coordinate; document.dimension()];
+        document.push(&embedding).expect("room");
+        document.push_sentence(text).expect("room");
+        found.extend(both(&document));
+        // Errors, too, with a text in the document.
+        found.extend(both(document.push(&embedding[1..])));
+        let grant = Grant::unrecorded(Epsilon::from_micro(1_000_000).expect("an epsilon"));
+        let failed = document.release(grant, Rule::Exponential, &mut FixedEntropy::new(&[]));
+        found.push(
+            failed
+                .as_ref()
+                .map_or_else(ToString::to_string, |_| String::new()),
+        );
+        found.extend(both(failed));
+
+        let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
+        let mut bag: Bag<'_> = Bag::new(&vocabulary);
+        bag.push_text(text.as_bytes());
+        found.extend(both(&bag));
+    }
+    let levels = [level; 9];
+    found.extend(both(SliceLevels {
+        levels: &levels,
+        bound: 200,
+    }));
+    found
+}
+
+#[test]
+fn debug_output_says_nothing_about_texts() {
+    let one = debug("the house", 0.8125, 171);
+    let other = debug("a river in the old garden", -0.3, 3);
+    assert!(one.len() > 40);
+    assert_eq!(one, other);
+}

@@ -1,0 +1,422 @@
+//! The auditor audited: mechanisms with planted bugs, which the exact half of an audit must find, each by the check
+//! that is there for it. The same mechanisms without the bug pass.
+
+use std::collections::BTreeSet;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use undertone::audit::inside::{CoreSentences, CoreWords, Engine, Sentences, Words};
+use undertone::audit::{Check, Mechanism, Options, encoders, sentences, words};
+use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
+use undertone_core::rng::below;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::select::{Ratio, Rule};
+use undertone_tests::packs::{DepthParts, LexiconParts, ScoreParts};
+
+const TABLE: &str = "table of weights";
+const DRAWS: &str = "draws by the table";
+const LEVELS: [&str; 2] = [
+    "levels of replaced sentences",
+    "levels of added and removed sentences",
+];
+const LOSSES: [&str; 2] = [
+    "loss of replaced sentences",
+    "loss of added and removed sentences",
+];
+
+fn options() -> Options {
+    Options {
+        mechanisms: Mechanism::ALL.to_vec(),
+        epsilons: ["0.5", "3"].map(|text| text.parse().unwrap()).to_vec(),
+        rules: vec![Rule::PermuteAndFlip, Rule::Exponential],
+        neighbours: if undertone_tests::soak() {
+            1_000_000
+        } else {
+            4000
+        },
+        releases: 0,
+        seed: 1,
+    }
+}
+
+/// The names of the checks that failed.
+fn failed(checks: &[Check]) -> BTreeSet<&str> {
+    assert!(!checks.is_empty());
+    let failed = checks.iter().filter(|check| !check.passed);
+    failed.map(|check| check.name.as_str()).collect()
+}
+
+/// Two directions, 24 candidates, boundaries at every unit.
+fn depth_pack() -> Vec<u8> {
+    let boundaries: Vec<i32> = (0..255).map(|i| i - 127).collect();
+    let codes = |step: usize| (0..24).map(|c| (100 + c * step % 56) as u8).collect();
+    DepthParts {
+        dimension: 2,
+        exponent: 3,
+        shift: 3,
+        directions: vec![vec![8, 0], vec![0, 8]],
+        boundaries: vec![boundaries; 2],
+        codes: vec![codes(5), codes(23)],
+    }
+    .to_pack()
+}
+
+/// Six kinds of sentences, five candidates, scores of 0 to 4.
+fn score_pack() -> Vec<u8> {
+    let table = [
+        [4, 0, 0, 0, 0],
+        [0, 4, 0, 0, 0],
+        [0, 0, 4, 4, 4],
+        [4, 4, 0, 2, 1],
+        [0, 4, 4, 4, 4],
+        [1, 2, 3, 4, 0],
+    ];
+    ScoreParts::of_table(&table.map(|row| row.to_vec()), 4).to_pack()
+}
+
+/// 40 words on a plane.
+fn words_pack() -> Vec<u8> {
+    let vectors = (0i32..40).map(|i| vec![(i * 37 % 101 - 50) as i8, (i * 53 % 97 - 48) as i8]);
+    let lexicon = LexiconParts::of_vectors(vectors.collect(), -4);
+    undertone_tests::packs::pack(2, &[lexicon.to_section()])
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Bug {
+    None,
+    /// The weights of 2ε.
+    DoubledEpsilon,
+    /// Levels of some candidates are one worse if an odd number of sentences lies on one side.
+    OffByOne,
+    /// A sentence counts twice.
+    OffByTwo,
+    /// Weights are rounded down, step by step.
+    RoundedDown,
+    /// The ratio of neighbouring weights is rounded down, the weights are not.
+    RatioRoundedDown,
+    /// Weights by the level, not by how far it is from the best.
+    RelativeToZero,
+}
+
+/// A sentence mechanism of `core` with a bug.
+struct Planted<'p>(CoreSentences<'p>, Bug);
+
+impl<'p> Planted<'p> {
+    fn new(bytes: &'p [u8], bug: Bug) -> Self {
+        let pack = Pack::parse(bytes).unwrap();
+        Self(CoreSentences::new(&pack).unwrap().unwrap(), bug)
+    }
+
+    fn audit(&self) -> Vec<Check> {
+        sentences::check(self, &[], &options())
+    }
+
+    fn epsilon(&self, epsilon: Epsilon) -> Epsilon {
+        match self.1 {
+            Bug::DoubledEpsilon => Epsilon::from_micro(2 * epsilon.micro()).unwrap(),
+            _ => epsilon,
+        }
+    }
+}
+
+impl Engine for Planted<'_> {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn candidates(&self) -> usize {
+        self.0.candidates()
+    }
+
+    fn bound(&self) -> usize {
+        self.0.bound()
+    }
+
+    fn steps(&self) -> NonZero<u8> {
+        self.0.steps()
+    }
+
+    fn exponent(&self) -> i32 {
+        self.0.exponent()
+    }
+
+    fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128> {
+        let first = rule.first_weight();
+        let constant = Ratio::per_step(epsilon, self.steps()).constant();
+        let table = |next: &dyn Fn(u128) -> u128| -> Vec<u128> {
+            let weights = std::iter::successors(Some(first), |weight| Some(next(*weight)));
+            weights.take(self.bound()).collect()
+        };
+        match self.1 {
+            Bug::RoundedDown => table(&|weight| (weight * u128::from(constant)) >> 64),
+            // By 5: the table has 4 more than the value that was rounded up.
+            Bug::RatioRoundedDown => table(&|weight| {
+                let product = weight * u128::from(constant - 5);
+                product.div_ceil(1 << 64).max(1)
+            }),
+            _ => self.0.table(self.epsilon(epsilon), rule),
+        }
+    }
+
+    fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
+        if self.1 != Bug::RelativeToZero {
+            return self.0.draw(levels, self.epsilon(epsilon), rule, rng);
+        }
+        let table = self.table(epsilon, rule);
+        let weights = levels.iter().map(|level| table[usize::from(*level)]);
+        let shares: Vec<u128> = match rule {
+            Rule::Exponential => weights.collect(),
+            Rule::PermuteAndFlip => weights
+                .map(|weight| u128::from(u128::from(rng.next_u64()) < weight))
+                .collect(),
+        };
+        let mut left = u128::from(below(rng, shares.iter().sum()));
+        for (candidate, share) in (0..).zip(&shares) {
+            if left < *share {
+                return candidate;
+            }
+            left -= share;
+        }
+        0
+    }
+}
+
+impl Sentences for Planted<'_> {
+    fn dimension(&self) -> usize {
+        self.0.dimension()
+    }
+
+    fn levels(&self, sentences: &[f32]) -> Vec<u8> {
+        let mut levels = self.0.levels(sentences);
+        let most = self.bound() as u8 - 1;
+        match self.1 {
+            Bug::OffByOne => {
+                let sentences = sentences.chunks(self.dimension());
+                let moved = sentences.filter(|x| x[0] < 0.0).count() % 2 == 1;
+                for level in levels.iter_mut().step_by(2) {
+                    *level = (*level + u8::from(moved)).min(most);
+                }
+            }
+            Bug::OffByTwo => {
+                for level in &mut levels {
+                    *level = level.saturating_mul(2).min(most);
+                }
+            }
+            _ => {}
+        }
+        levels
+    }
+
+    fn directions(&self) -> Vec<Vec<f32>> {
+        self.0.directions()
+    }
+}
+
+/// Audits the mechanism with the bug, on both packs: these checks must be among those that fail.
+fn must_fail(bug: Bug, by: &[&str]) {
+    for bytes in [depth_pack(), score_pack()] {
+        let checks = Planted::new(&bytes, bug).audit();
+        let found = failed(&checks);
+        for name in by {
+            assert!(
+                found.contains(name),
+                "{}: {name} passed; {found:?} failed",
+                checks[0].mechanism
+            );
+        }
+    }
+}
+
+#[test]
+fn without_a_bug_all_checks_pass_and_losses_come_near() {
+    for bytes in [depth_pack(), score_pack()] {
+        let checks = Planted::new(&bytes, Bug::None).audit();
+        assert_eq!(failed(&checks), BTreeSet::new());
+        let names: BTreeSet<&str> = checks.iter().map(|check| check.name.as_str()).collect();
+        let expected = [TABLE, DRAWS].into_iter().chain(LEVELS).chain(LOSSES);
+        assert_eq!(names, expected.collect());
+        for check in checks {
+            let losses = LOSSES.contains(&check.name.as_str());
+            assert!(!losses || check.measured > 0.7 * check.claimed, "{check}");
+            assert!(!losses || check.tried > 200, "{check}");
+        }
+    }
+}
+
+#[test]
+fn an_epsilon_that_should_be_halved_is_found() {
+    must_fail(Bug::DoubledEpsilon, &[TABLE, LOSSES[0], LOSSES[1]]);
+}
+
+#[test]
+fn a_level_off_by_one_is_found() {
+    must_fail(Bug::OffByOne, &[LEVELS[1], LOSSES[1]]);
+}
+
+#[test]
+fn a_level_off_by_two_is_found() {
+    must_fail(Bug::OffByTwo, &[LEVELS[0], LEVELS[1], LOSSES[0], LOSSES[1]]);
+}
+
+#[test]
+fn a_table_that_is_rounded_down_is_found() {
+    must_fail(Bug::RoundedDown, &[TABLE]);
+    // By less than any loss shows: only integers see it.
+    must_fail(Bug::RatioRoundedDown, &[TABLE]);
+    let bytes = depth_pack();
+    let checks = Planted::new(&bytes, Bug::RatioRoundedDown).audit();
+    assert!(!failed(&checks).contains(LOSSES[0]));
+}
+
+#[test]
+fn weights_relative_to_level_0_are_found() {
+    must_fail(Bug::RelativeToZero, &[DRAWS]);
+    let bytes = score_pack();
+    let checks = Planted::new(&bytes, Bug::RelativeToZero).audit();
+    assert_eq!(failed(&checks), BTreeSet::from([DRAWS]));
+}
+
+#[test]
+fn words_outside_the_vocabulary_that_are_passed_through_are_found() {
+    /// Takes an unknown word for the one that comes behind it in the alphabet.
+    struct PassedThrough<'p>(CoreWords<'p>, bool);
+
+    impl Engine for PassedThrough<'_> {
+        fn name(&self) -> String {
+            self.0.name()
+        }
+
+        fn candidates(&self) -> usize {
+            self.0.candidates()
+        }
+
+        fn bound(&self) -> usize {
+            self.0.bound()
+        }
+
+        fn steps(&self) -> NonZero<u8> {
+            self.0.steps()
+        }
+
+        fn exponent(&self) -> i32 {
+            self.0.exponent()
+        }
+
+        fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128> {
+            self.0.table(epsilon, rule)
+        }
+
+        fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
+            self.0.draw(levels, epsilon, rule, rng)
+        }
+    }
+
+    impl Words for PassedThrough<'_> {
+        fn fallback(&self) -> u32 {
+            self.0.fallback()
+        }
+
+        fn word(&self, word: u32) -> String {
+            self.0.word(word)
+        }
+
+        fn distance(&self, a: u32, b: u32) -> f64 {
+            self.0.distance(a, b)
+        }
+
+        fn unit(&self) -> f64 {
+            self.0.unit()
+        }
+
+        fn levels(&self, word: u32) -> Vec<u8> {
+            self.0.levels(word)
+        }
+
+        fn exchange(&self, text: &str, epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
+            let words = (0..self.candidates() as u32).map(|word| self.word(word));
+            let behind = words.take_while(|word| word.as_str() < text).count();
+            let near = self.word(behind.min(self.candidates() - 1) as u32);
+            let text = if self.1 { &near } else { text };
+            self.0.exchange(text, epsilon, rule, rng)
+        }
+    }
+
+    let bytes = words_pack();
+    let pack = Pack::parse(&bytes).unwrap();
+    for (planted, expected) in [
+        (false, vec![]),
+        (true, vec!["words outside the vocabulary"]),
+    ] {
+        let mechanism = PassedThrough(CoreWords::new(&pack).unwrap(), planted);
+        let checks = words::check(&mechanism, &options());
+        assert_eq!(failed(&checks), BTreeSet::from_iter(expected));
+        let worst = checks
+            .iter()
+            .find(|check| check.name == "loss of exchanged words")
+            .unwrap();
+        assert!(
+            worst.measured > 0.3 * worst.claimed && worst.tried == 780,
+            "{worst}"
+        );
+    }
+}
+
+#[test]
+fn encoders_that_look_at_more_than_a_sentence_are_found() {
+    #[derive(PartialEq)]
+    enum Coupled {
+        No,
+        /// A part of the vector before stays, as if a batch had been normalised.
+        Batch,
+        /// The scale changes with every call.
+        Calls,
+    }
+
+    struct Planted(LexiconEncoder<'static>, Coupled, AtomicU32);
+
+    impl Encoder for Planted {
+        fn identity(&self) -> &EncoderIdentity {
+            self.0.identity()
+        }
+
+        fn dimension(&self) -> usize {
+            self.0.dimension()
+        }
+
+        fn encode(&self, sentence: &str, out: &mut [f32]) -> undertone::Result<()> {
+            self.0.encode(sentence, out)?;
+            let own = out[0].to_bits();
+            let before = match self.1 {
+                Coupled::No => return Ok(()),
+                Coupled::Batch => f32::from_bits(self.2.swap(own, Ordering::Relaxed)),
+                Coupled::Calls => self.2.fetch_add(1, Ordering::Relaxed) as f32,
+            };
+            out.iter_mut().for_each(|x| *x += before / 1024.0);
+            Ok(())
+        }
+    }
+
+    let sentences = [
+        "The train was late again.",
+        "My doctor wants to see me on Tuesday.",
+        "",
+        "We planted tomatoes behind the garage.",
+        "xqzzv",
+        "The budget for the new school was refused.",
+    ];
+    for (coupled, by) in [
+        (Coupled::No, None),
+        (Coupled::Batch, Some("same vectors in any order")),
+        (Coupled::Calls, Some("same vectors twice running")),
+    ] {
+        let encoder = Planted(LexiconEncoder::embedded(), coupled, AtomicU32::new(0));
+        let checks = encoders::check(&encoder, &sentences).unwrap();
+        let found = failed(&checks);
+        match by {
+            None => assert_eq!(found, BTreeSet::new()),
+            Some(name) => assert!(found.contains(name), "{found:?}"),
+        }
+    }
+}

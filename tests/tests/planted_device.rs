@@ -1,0 +1,1143 @@
+//! The auditor is audited: devices with a bug that the black-box half of `undertone audit` must find, in Rust on
+//! `core`'s parts and in C around the real library, and the real device, which must pass.
+
+#![cfg(unix)]
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::ops::Range;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
+use undertone::audit::black_box::{self, Change, Neighbours};
+use undertone::audit::device::{Device, Document, Program, Timed, Vectors};
+use undertone::audit::{Check, levels, reach, time, vectors};
+use undertone::error::Result;
+use undertone::mechanism::OsEntropy;
+use undertone_core::embedding::{Embedding, Noise};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
+use undertone_core::pack::Pack;
+use undertone_core::rng::rand_core::{Rng, TryRng};
+use undertone_core::rng::{PublicRng, below};
+use undertone_core::select::{Ratio, Rule};
+use undertone_core::words::{Vocabulary, WordMechanism};
+use undertone_tests::noise::textbook;
+use undertone_tests::packs::{DepthParts, LexiconParts, ScoreParts, pack};
+use undertone_tests::soak;
+
+const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
+
+fn epsilon(text: &str) -> Epsilon {
+    text.parse().expect("an epsilon")
+}
+
+/// Releases of a document or a word.
+fn draws() -> usize {
+    if soak() { 200_000 } else { 8_000 }
+}
+
+/// Most bugs are looked for at this ε.
+fn two() -> Epsilon {
+    epsilon("2")
+}
+
+// --- Packs with the worst neighbours
+
+/// Candidates of the packs below.
+const CANDIDATES: usize = 16;
+
+/// One sentence lifts the first candidate, another one all others: a loss close to ε. Words lie on a line.
+fn scores_pack() -> Vec<u8> {
+    let table: Vec<Vec<u8>> = [1, 0]
+        .iter()
+        .map(|first| {
+            (0..CANDIDATES)
+                .map(|c| if c == 0 { *first } else { 1 - *first })
+                .collect()
+        })
+        .collect();
+    let scores = ScoreParts::of_table(&table, 1);
+    let words = (0..40i8).map(|i| vec![3 * i, 0]).collect();
+    pack(
+        2,
+        &[
+            LexiconParts::of_vectors(words, -12).to_section(),
+            scores.to_section(),
+        ],
+    )
+}
+
+fn worst_neighbours() -> Vec<Neighbours> {
+    let [first, others] = [vec![3.0, 0.0], vec![0.0, 3.0]];
+    let document =
+        |rows: &[&Vec<f32>]| Document::Embeddings(rows.iter().map(|row| (*row).clone()).collect());
+    vec![
+        Neighbours {
+            documents: [document(&[&first]), document(&[&others])],
+            change: Change::Replaced,
+        },
+        Neighbours {
+            documents: [document(&[&first, &others]), document(&[&others])],
+            change: Change::Added,
+        },
+    ]
+}
+
+/// One direction and two sorts of candidates, neither of which lies in the middle of the sentences below: no level
+/// is 0.
+fn depth_pack() -> Vec<u8> {
+    let depth = DepthParts {
+        dimension: 2,
+        exponent: 4,
+        shift: 0,
+        directions: vec![vec![1, 0]],
+        boundaries: vec![(0..255).map(|i| 16 * i - 2048).collect()],
+        codes: vec![
+            (0..CANDIDATES)
+                .map(|c| if c < 8 { 120 } else { 129 })
+                .collect(),
+        ],
+    };
+    depth.to_pack()
+}
+
+// --- Devices in Rust
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bug {
+    None,
+    /// ε where ε/2 belongs.
+    WholeEpsilon,
+    /// Every level but the best is one or two too large.
+    LevelOffBy(u8),
+    /// Every second release has the random words of the one before.
+    NoiseReused,
+    NoNoise,
+    /// The textbook, in `f32` or in `f64`.
+    FloatNoise {
+        single: bool,
+    },
+    /// Sentences of zeroes are not looked at.
+    EarlyExit,
+    Seeded,
+    /// Weights by the level, not by the level above the best; again if nobody shows heads.
+    RelativeToZero,
+    /// A word that is not in the vocabulary stays as it is: it gets a number of its own.
+    PassedThrough,
+    /// A word that is not in the vocabulary counts as the first one and not as the one that stands for it.
+    WrongFallback,
+    /// The words of a bag are not drawn apart.
+    OneDrawForABag,
+}
+
+struct Planted<'p> {
+    bug: Bug,
+    pack: Pack<'p>,
+    kept: Vec<Document>,
+    rng: PublicRng,
+    releases: u64,
+    before: PublicRng,
+}
+
+impl<'p> Planted<'p> {
+    fn new(bug: Bug, pack: &'p [u8]) -> Self {
+        let mut planted = Self {
+            bug,
+            pack: Pack::parse(pack).expect("a pack"),
+            kept: Vec::new(),
+            rng: PublicRng::new(0),
+            releases: 0,
+            before: PublicRng::new(0),
+        };
+        planted.restart().expect("nothing can fail");
+        planted
+    }
+
+    /// The generator of the next release.
+    fn next_rng(&mut self) -> PublicRng {
+        let fresh = PublicRng::new(self.rng.next_u64());
+        let reuse = self.bug == Bug::NoiseReused && !self.releases.is_multiple_of(2);
+        self.releases += 1;
+        if !reuse {
+            self.before = fresh;
+        }
+        self.before.clone()
+    }
+
+    /// Draws by the definition, from the weights of `core`: its own engine is slow where it is not optimised.
+    fn select(&self, levels: &[u8], ratio: Ratio, rule: Rule, rng: &mut PublicRng) -> u32 {
+        let best = levels.iter().min().copied().unwrap_or(0);
+        let off = match self.bug {
+            Bug::NoNoise => {
+                let first = levels.iter().position(|level| *level == best);
+                return first.unwrap_or(0) as u32;
+            }
+            Bug::LevelOffBy(off) => usize::from(off),
+            _ => 0,
+        };
+        let worst = levels.iter().max().copied().unwrap_or(0);
+        let weights: Vec<u128> = ratio
+            .weights(rule)
+            .take(usize::from(worst) + off + 1)
+            .collect();
+        let weight = |level: &u8| match (self.bug, level - best) {
+            (Bug::RelativeToZero, _) => weights[usize::from(*level)],
+            (_, 0) => weights[0],
+            (_, relative) => weights[usize::from(relative) + off],
+        };
+        let mut shares: Vec<u128> = Vec::new();
+        // Without a best level that always shows heads somebody tosses again.
+        while shares.iter().sum::<u128>() == 0 {
+            shares = match rule {
+                Rule::Exponential => levels.iter().map(weight).collect(),
+                Rule::PermuteAndFlip => levels
+                    .iter()
+                    .map(|level| u128::from(u128::from(rng.next_u64()) < weight(level)))
+                    .collect(),
+            };
+        }
+        let mut target = u128::from(below(rng, shares.iter().sum()));
+        let passes = |share: &u128| match target.checked_sub(*share) {
+            Some(left) => {
+                target = left;
+                false
+            }
+            None => true,
+        };
+        shares.iter().position(passes).expect("a share") as u32
+    }
+
+    fn spent(&self, epsilon: Epsilon) -> Epsilon {
+        match self.bug {
+            Bug::WholeEpsilon => Epsilon::from_micro(2 * epsilon.micro()).expect("an epsilon"),
+            _ => epsilon,
+        }
+    }
+}
+
+impl Device for Planted<'_> {
+    fn restart(&mut self) -> Result<()> {
+        let seed = match self.bug {
+            Bug::Seeded => 1,
+            _ => OsEntropy.try_next_u64().expect("the system's entropy"),
+        };
+        self.rng = PublicRng::new(seed);
+        self.kept.clear();
+        Ok(())
+    }
+
+    fn keep(&mut self, number: usize, document: &Document) -> Result<()> {
+        let empty = Document::Texts(Vec::new());
+        self.kept.resize(self.kept.len().max(number + 1), empty);
+        self.kept[number] = document.clone();
+        Ok(())
+    }
+
+    fn releases(
+        &mut self,
+        documents: &[usize],
+        rule: Rule,
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<u32>> {
+        let mut all = Vec::new();
+        for number in documents {
+            let document = self.kept[*number].inside(&self.pack)?;
+            all.push((levels(&document), document.ratio(self.spent(epsilon))));
+        }
+        Ok((0..count)
+            .map(|index| {
+                let (levels, ratio) = &all[index % all.len()];
+                let mut rng = self.next_rng();
+                self.select(levels, *ratio, rule, &mut rng)
+            })
+            .collect())
+    }
+
+    fn bags(
+        &mut self,
+        words: &[&str],
+        size: u16,
+        mechanism: WordMechanism,
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<Vec<u32>>> {
+        let vocabulary = Vocabulary::new(&self.pack).expect("a lexicon");
+        let unknown = words
+            .iter()
+            .any(|word| vocabulary.lexicon().find(word).is_none());
+        if unknown && self.bug == Bug::PassedThrough {
+            return Ok(vec![vec![vocabulary.n_words(); size.into()]; count]);
+        }
+        let fallback = match self.bug {
+            Bug::WrongFallback => 30,
+            _ => vocabulary.fallback(),
+        };
+        let known: Vec<u32> = words
+            .iter()
+            .map(|word| {
+                vocabulary
+                    .lexicon()
+                    .find(word)
+                    .map_or(fallback, |word| word as u32)
+            })
+            .collect();
+        let levels: Vec<Vec<u8>> = known
+            .iter()
+            .map(|word| {
+                (0..vocabulary.n_words())
+                    .map(|w| vocabulary.level(*word, w))
+                    .collect()
+            })
+            .collect();
+        let epsilon = self.spent(epsilon);
+        let ratio = Ratio::per_unit(epsilon, vocabulary.unit_exponent());
+        let released = (0..count).map(|_| {
+            let mut rng = self.next_rng();
+            let mut bag: Vec<u32> = (0..size)
+                .map(|_| {
+                    let index = below(&mut rng, known.len() as u128) as usize;
+                    match mechanism {
+                        WordMechanism::Selection(rule) => {
+                            self.select(&levels[index], ratio, rule, &mut rng)
+                        }
+                        _ => vocabulary
+                            .draw(known[index], mechanism, epsilon, &mut rng)
+                            .expect("the parameters of noise"),
+                    }
+                })
+                .collect();
+            if self.bug == Bug::OneDrawForABag {
+                let word = bag[0];
+                bag.fill(word);
+            }
+            bag.sort_unstable();
+            bag
+        });
+        Ok(released.collect())
+    }
+
+    fn vectors(
+        &mut self,
+        vector: &[f32],
+        bound_exponent: i32,
+        noise: Noise,
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vectors> {
+        let epsilon = self.spent(epsilon);
+        let mechanism = Embedding::new(vector.len() as u32, bound_exponent, noise, epsilon)
+            .expect("parameters");
+        let grid_exponent = mechanism.laplace().grid_exponent();
+        let step = f64::from(grid_exponent).exp2();
+        let wide: Vec<f64> = vector.iter().map(|x| f64::from(*x)).collect();
+        let values = (0..count).map(|_| {
+            let mut rng = self.next_rng();
+            match self.bug {
+                Bug::FloatNoise { single } => {
+                    let rate = f64::from(epsilon.micro()) / 1e6;
+                    textbook(single, &wide, rate, &mut rng)
+                }
+                Bug::NoNoise => wide.iter().map(|x| (x / step).round() * step).collect(),
+                _ => {
+                    let mut out = vec![0; vector.len()];
+                    mechanism.draw(vector, &mut rng, &mut out).expect("lengths");
+                    out.iter().map(|y| f64::from(*y) * step).collect()
+                }
+            }
+        });
+        Ok(Vectors {
+            grid_exponent,
+            values: values.collect(),
+        })
+    }
+
+    fn times(
+        &mut self,
+        fixed: usize,
+        others: Range<usize>,
+        rule: Rule,
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<Timed>> {
+        let mut times = Vec::new();
+        for _ in 0..count {
+            let other = self.rng.next_u64().is_multiple_of(2);
+            let number = match other {
+                true => others.start + below(&mut self.rng, others.len() as u128) as usize,
+                false => fixed,
+            };
+            let Document::Embeddings(rows) = &self.kept[number] else {
+                unreachable!("embeddings are timed")
+            };
+            let mut document = undertone::mechanism::document(&self.pack)?;
+            let start = Instant::now();
+            for row in rows {
+                if !(self.bug == Bug::EarlyExit && row.iter().all(|x| *x == 0.0)) {
+                    document.push(row).expect("room");
+                }
+            }
+            let pushed = Instant::now();
+            document
+                .release(Grant::unrecorded(epsilon), rule, &mut OsEntropy)
+                .expect("the system's entropy");
+            times.push(Timed {
+                other,
+                push: (pushed - start).as_nanos() as u64,
+                release: pushed.elapsed().as_nanos() as u64,
+            });
+        }
+        Ok(times)
+    }
+}
+
+/// The names of the checks that failed.
+fn failed(checks: &[Check]) -> Vec<&str> {
+    for check in checks {
+        println!("{check:?}");
+    }
+    let failed = checks.iter().filter(|check| !check.passed);
+    failed.map(|check| check.name.as_str()).collect()
+}
+
+fn audit_sentences(
+    device: &mut dyn Device,
+    bytes: &[u8],
+    rule: Rule,
+    neighbours: &[Neighbours],
+) -> Vec<Check> {
+    let pack = Pack::parse(bytes).expect("a pack");
+    black_box::sentences(device, &pack, "sentences", rule, two(), neighbours, draws())
+        .expect("a device")
+}
+
+#[test]
+fn spending_epsilon_for_half_of_it_is_noticed() {
+    let bytes = scores_pack();
+    for rule in RULES {
+        let mut device = Planted::new(Bug::WholeEpsilon, &bytes);
+        let checks = audit_sentences(&mut device, &bytes, rule, &worst_neighbours());
+        let failed = failed(&checks);
+        assert!(
+            failed.contains(&"loss of a replaced sentence"),
+            "{rule:?}: {failed:?}"
+        );
+        assert!(
+            failed.contains(&"frequencies of candidates"),
+            "{rule:?}: {failed:?}"
+        );
+    }
+}
+
+#[test]
+fn levels_off_are_noticed() {
+    let bytes = scores_pack();
+    for rule in RULES {
+        for off in [1, 2] {
+            let mut device = Planted::new(Bug::LevelOffBy(off), &bytes);
+            let checks = audit_sentences(&mut device, &bytes, rule, &worst_neighbours());
+            let failed = failed(&checks);
+            assert!(
+                failed.contains(&"loss of a replaced sentence"),
+                "{rule:?} {off}: {failed:?}"
+            );
+            assert!(
+                failed.contains(&"frequencies of candidates"),
+                "{rule:?} {off}: {failed:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn missing_noise_is_noticed() {
+    let bytes = scores_pack();
+    let mut device = Planted::new(Bug::NoNoise, &bytes);
+    let checks = audit_sentences(
+        &mut device,
+        &bytes,
+        Rule::PermuteAndFlip,
+        &worst_neighbours(),
+    );
+    assert!(failed(&checks).contains(&"loss of a replaced sentence"));
+    let checks =
+        vectors::check(&mut device, Noise::Laplace, epsilon("1"), 2_000).expect("a device");
+    let failed = failed(&checks);
+    for name in [
+        "loss between two vectors",
+        "law of the noise",
+        "releases do not come again",
+    ] {
+        assert!(failed.contains(&name), "{failed:?}");
+    }
+}
+
+#[test]
+fn reused_noise_is_noticed() {
+    let bytes = scores_pack();
+    let mut device = Planted::new(Bug::NoiseReused, &bytes);
+    let checks = audit_sentences(
+        &mut device,
+        &bytes,
+        Rule::PermuteAndFlip,
+        &worst_neighbours(),
+    );
+    // Of each document alone nothing is wrong.
+    assert_eq!(failed(&checks), ["independence of releases"]);
+    let checks =
+        vectors::check(&mut device, Noise::Laplace, epsilon("1"), 5_000).expect("a device");
+    assert!(failed(&checks).contains(&"independence of releases"));
+    let checks = audit_words(
+        &mut device,
+        &bytes,
+        WordMechanism::Selection(Rule::PermuteAndFlip),
+    );
+    assert!(failed(&checks).contains(&"independence of words"));
+    let mut device = Planted::new(Bug::OneDrawForABag, &bytes);
+    let checks = audit_words(
+        &mut device,
+        &bytes,
+        WordMechanism::Selection(Rule::PermuteAndFlip),
+    );
+    assert!(failed(&checks).contains(&"independence of words"));
+}
+
+#[test]
+fn a_seeded_generator_is_noticed() {
+    let bytes = scores_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let document = worst_neighbours()[0].documents[1].clone();
+    for (bug, passes) in [
+        (Bug::Seeded, false),
+        (Bug::NoNoise, false),
+        (Bug::None, true),
+    ] {
+        let mut device = Planted::new(bug, &bytes);
+        let rule = Rule::PermuteAndFlip;
+        let check = black_box::runs(&mut device, &pack, "", rule, epsilon("1"), &document)
+            .expect("a device");
+        assert_eq!(check.passed, passes, "{bug:?}: {check:?}");
+    }
+    let mut device = Planted::new(Bug::Seeded, &bytes);
+    let checks =
+        vectors::check(&mut device, Noise::DiscreteLaplace, epsilon("1"), 500).expect("a device");
+    assert!(failed(&checks).contains(&"releases do not come again"));
+}
+
+#[test]
+fn weights_relative_to_level_0_are_noticed() {
+    let bytes = depth_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    // Four sentences on one side: all candidates are at depth 0, or the second half is a level deeper.
+    let rows = |last: f32| {
+        Document::Embeddings(vec![
+            vec![1.0, 0.0],
+            vec![1.0, 0.0],
+            vec![1.0, 0.0],
+            vec![last, 0.0],
+        ])
+    };
+    let document = rows(-0.5).inside(&pack).expect("four sentences");
+    let found = levels(&document);
+    assert!(
+        found.iter().min() == Some(&1) && found.iter().max() == Some(&2),
+        "{found:?}"
+    );
+    let neighbours = [Neighbours {
+        documents: [rows(1.0), rows(-0.5)],
+        change: Change::Replaced,
+    }];
+    // Far below level 0 all weights are 1, the least that there is.
+    let epsilon = epsilon("85");
+    for (bug, names) in [
+        (Bug::RelativeToZero, &["frequencies of candidates"][..]),
+        (Bug::None, &[]),
+    ] {
+        let mut device = Planted::new(bug, &bytes);
+        let rule = Rule::Exponential;
+        let checks =
+            black_box::sentences(&mut device, &pack, "", rule, epsilon, &neighbours, 1_000)
+                .expect("a device");
+        assert_eq!(failed(&checks), names);
+    }
+}
+
+fn audit_words(device: &mut dyn Device, bytes: &[u8], mechanism: WordMechanism) -> Vec<Check> {
+    let pack = Pack::parse(bytes).expect("a pack");
+    let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
+    let pairs = [[0, 39], [12, 13], [20, 5]];
+    // 3·2⁻⁴ between neighbours, 7.3 in all.
+    black_box::words(
+        device,
+        &vocabulary,
+        "words",
+        mechanism,
+        two(),
+        &pairs,
+        draws() / 4,
+    )
+    .expect("a device")
+}
+
+#[test]
+fn wrong_words_are_noticed() {
+    let bytes = scores_pack();
+    let selection = WordMechanism::Selection(Rule::Exponential);
+    for (bug, mechanism, name) in [
+        (Bug::WholeEpsilon, selection, "frequencies of words"),
+        (
+            Bug::PassedThrough,
+            selection,
+            "words for unknown ones exist",
+        ),
+        (
+            Bug::PassedThrough,
+            WordMechanism::LaplaceNearest,
+            "words for unknown ones exist",
+        ),
+        (Bug::WrongFallback, selection, "unknown words"),
+        (
+            Bug::WrongFallback,
+            WordMechanism::LaplaceNearest,
+            "unknown words",
+        ),
+    ] {
+        let mut device = Planted::new(bug, &bytes);
+        let checks = audit_words(&mut device, &bytes, mechanism);
+        let failed = failed(&checks);
+        assert!(failed.contains(&name), "{bug:?} {mechanism:?}: {failed:?}");
+    }
+}
+
+#[test]
+fn floating_point_noise_is_noticed() {
+    let bytes = scores_pack();
+    for single in [true, false] {
+        let mut device = Planted::new(Bug::FloatNoise { single }, &bytes);
+        let checks =
+            reach::check(&mut device, Noise::Laplace, epsilon("1"), 2_000).expect("a device");
+        // In double precision a vector of single precision is not given away by what can be reached.
+        assert_eq!(failed(&checks).is_empty(), !single);
+        let checks =
+            vectors::check(&mut device, Noise::Laplace, epsilon("1"), 500).expect("a device");
+        assert!(failed(&checks).contains(&"coordinates lie on the grid"));
+    }
+    for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
+        let mut device = Planted::new(Bug::WholeEpsilon, &bytes);
+        let checks = vectors::check(&mut device, noise, epsilon("1"), 10_000).expect("a device");
+        assert!(failed(&checks).contains(&"loss between two vectors"));
+    }
+}
+
+#[test]
+fn a_data_dependent_early_exit_is_noticed() {
+    let bytes = scores_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let mut device = Planted::new(Bug::EarlyExit, &bytes);
+    let checks = time::check(
+        &mut device,
+        &pack,
+        "sentences",
+        Rule::PermuteAndFlip,
+        epsilon("1"),
+        3_000,
+    );
+    let checks = checks.expect("a device");
+    assert!(
+        failed(&checks)
+            .iter()
+            .any(|name| name.starts_with("time of push: zeroes"))
+    );
+}
+
+/// That the devices above fail is due to their bugs.
+#[test]
+fn devices_without_bugs_pass() {
+    let bytes = scores_pack();
+    let mut device = Planted::new(Bug::None, &bytes);
+    let rule = Rule::PermuteAndFlip;
+    let mut checks = audit_sentences(&mut device, &bytes, rule, &worst_neighbours());
+    checks.extend(audit_words(
+        &mut device,
+        &bytes,
+        WordMechanism::Selection(rule),
+    ));
+    checks.extend(vectors::check(&mut device, Noise::Laplace, two(), 1_000).expect("a device"));
+    checks.extend(reach::check(&mut device, Noise::Laplace, two(), 1_000).expect("a device"));
+    assert_eq!(failed(&checks), [""; 0]);
+}
+
+/// All checks that do not look at the clock, on a device with [`scores_pack`]; they pass.
+fn audit(device: &mut dyn Device, bytes: &[u8]) {
+    let pack = Pack::parse(bytes).expect("a pack");
+    let mut checks = Vec::new();
+    for rule in RULES {
+        checks.extend(audit_sentences(device, bytes, rule, &worst_neighbours()));
+        let designed = black_box::designed(&pack, rule, epsilon("1")).expect("candidates");
+        checks.extend(audit_sentences(device, bytes, rule, &designed));
+        let document = &designed[0].documents[0];
+        checks.push(
+            black_box::runs(device, &pack, "", rule, epsilon("1"), document).expect("a device"),
+        );
+        checks.extend(audit_words(device, bytes, WordMechanism::Selection(rule)));
+    }
+    checks.extend(audit_words(device, bytes, WordMechanism::LaplaceNearest));
+    for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
+        let draws = if soak() { 200_000 } else { 2_000 };
+        checks.extend(vectors::check(device, noise, epsilon("1"), draws).expect("a device"));
+        checks.extend(reach::check(device, noise, epsilon("1"), draws).expect("a device"));
+    }
+    let releases: u64 = checks.iter().map(|check| check.tried).sum();
+    println!("{releases} releases");
+    assert_eq!(failed(&checks), [""; 0]);
+    // The audit sees most of what is there.
+    let loss = checks
+        .iter()
+        .find(|check| check.name == "loss of a replaced sentence");
+    assert!(loss.is_some_and(|loss| loss.measured > 1.0), "{loss:?}");
+}
+
+// --- Devices in C
+
+/// `ffi/audit/device.c` with these flags and files.
+fn build_device(name: &str, arguments: &[&str]) -> PathBuf {
+    let program = output_dir().join(name);
+    run(Command::new("cc")
+        .arg("-std=c99")
+        .args(STRICT)
+        .arg("-I")
+        .arg(root().join("include"))
+        .args(arguments)
+        .arg(root().join("ffi/audit/device.c"))
+        .arg(static_library())
+        .arg("-o")
+        .arg(&program));
+    program
+}
+
+/// The device with the calls of these names going to `tests/c/planted.c`.
+fn planted_device(name: &str, calls: &[&str]) -> PathBuf {
+    // The file calls the library by its own names.
+    let object = output_dir().join("planted.o");
+    static COMPILED: OnceLock<()> = OnceLock::new();
+    COMPILED.get_or_init(|| {
+        run(Command::new("cc")
+            .arg("-std=c99")
+            .args(STRICT)
+            .args(["-O2", "-c", "-I"])
+            .arg(root().join("include"))
+            .arg(root().join("tests/c/planted.c"))
+            .arg("-o")
+            .arg(&object));
+    });
+    let renamed: Vec<String> = calls
+        .iter()
+        .map(|call| format!("-Dundertone_{call}=planted_{call}"))
+        .collect();
+    let mut arguments: Vec<&str> = renamed.iter().map(String::as_str).collect();
+    arguments.extend(["-O2", object.to_str().expect("a path that is text")]);
+    build_device(name, &arguments)
+}
+
+fn start(program: &Path, pack: &[u8]) -> Program {
+    let file = program.with_extension("pack");
+    fs::write(&file, pack).expect("the target folder can be written");
+    let id = Pack::parse(pack).expect("a pack").id();
+    Program::start(program, &file, id).expect("a device")
+}
+
+#[test]
+fn the_device_passes() {
+    if !have("cc", "gcc") {
+        return;
+    }
+    let bytes = scores_pack();
+    let program = build_device("device", &["-O2"]);
+    audit(&mut start(&program, &bytes), &bytes);
+    // Every mechanism of sentences, and texts.
+    for name in [
+        "golden.pack",
+        "golden-scores.pack",
+        "golden-vote.pack",
+        "golden-recoded.pack",
+    ] {
+        let bytes = fs::read(root().join("tests/golden").join(name)).expect("a golden pack");
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let mut device = start(&program, &bytes);
+        for rule in RULES {
+            let designed = black_box::designed(&pack, rule, epsilon("3")).expect("candidates");
+            let checks = black_box::sentences(
+                &mut device,
+                &pack,
+                name,
+                rule,
+                epsilon("3"),
+                &designed,
+                draws() / 10,
+            );
+            assert_eq!(failed(&checks.expect("a device")), [""; 0], "{name}");
+        }
+    }
+}
+
+/// The time of a release does not depend on the sentences, on a machine that does other things, too.
+#[test]
+fn the_device_takes_its_time() {
+    if !have("cc", "gcc") {
+        return;
+    }
+    let program = build_device("device-timed", &["-O2"]);
+    for name in ["golden.pack", "golden-scores.pack"] {
+        let bytes = fs::read(root().join("tests/golden").join(name)).expect("a golden pack");
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let mut device = start(&program, &bytes);
+        let count = if soak() { 1_000_000 } else { 10_000 };
+        let checks = time::check(
+            &mut device,
+            &pack,
+            name,
+            Rule::PermuteAndFlip,
+            epsilon("1"),
+            count,
+        );
+        assert_eq!(failed(&checks.expect("a device")), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn bugs_in_c_are_noticed() {
+    if !have("cc", "gcc") {
+        return;
+    }
+    let bytes = scores_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let rule = Rule::PermuteAndFlip;
+    let doubled = planted_device("device-doubled", &["grant_unrecorded", "release_read"]);
+    let checks = audit_sentences(
+        &mut start(&doubled, &bytes),
+        &bytes,
+        rule,
+        &worst_neighbours(),
+    );
+    assert!(failed(&checks).contains(&"loss of a replaced sentence"));
+
+    let seeded = planted_device("device-seeded", &["document_release"]);
+    let document = &worst_neighbours()[0].documents[1];
+    let check = black_box::runs(
+        &mut start(&seeded, &bytes),
+        &pack,
+        "",
+        rule,
+        epsilon("1"),
+        document,
+    );
+    assert!(!check.expect("a device").passed);
+
+    let lazy = planted_device("device-lazy", &["document_push_all"]);
+    let bytes = fs::read(root().join("tests/golden/golden-scores.pack")).expect("a golden pack");
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let checks = time::check(
+        &mut start(&lazy, &bytes),
+        &pack,
+        "",
+        rule,
+        epsilon("1"),
+        3_000,
+    );
+    let checks = checks.expect("a device");
+    assert!(
+        failed(&checks)
+            .iter()
+            .any(|name| name.starts_with("time of push: zeroes"))
+    );
+}
+
+/// A release that states another ε than was asked for is no release of the mechanism.
+#[test]
+fn a_device_that_lies_about_epsilon_is_an_error() {
+    if !have("cc", "gcc") {
+        return;
+    }
+    let bytes = scores_pack();
+    let mut device = start(
+        &planted_device("device-honest", &["grant_unrecorded"]),
+        &bytes,
+    );
+    device
+        .keep(0, &worst_neighbours()[0].documents[0])
+        .expect("a document");
+    let error = device
+        .releases(&[0], Rule::Exponential, epsilon("1"), 1)
+        .expect_err("a lie");
+    assert!(
+        error.to_string().contains("states another epsilon"),
+        "{error}"
+    );
+}
+
+/// A device that is a shell script.
+fn script(name: &str, text: &str) -> PathBuf {
+    let path = output_dir().join(name);
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("the target folder can be written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    path
+}
+
+#[test]
+fn devices_that_die_hang_or_talk_nonsense_are_errors() {
+    let pack = root().join("tests/golden/golden.pack");
+    let hello = "echo ok undertone-device 1 0.1.0 portable 0000000000000000";
+    for (name, text, expected) in [
+        (
+            "dies",
+            "exit 3",
+            "it ended without an answer: exit status: 3",
+        ),
+        (
+            "dies-later",
+            &format!("{hello}; read line; exit 4"),
+            "it ended without an answer: exit status: 4",
+        ),
+        ("hangs", "sleep 60", "no answer within 0.2 s"),
+        (
+            "hangs-later",
+            &format!("{hello}; exec sleep 60"),
+            "no answer within 0.2 s",
+        ),
+        (
+            "nonsense",
+            "echo hello",
+            "its answer makes no sense: \"hello\"",
+        ),
+        (
+            "binary",
+            "printf '\\377\\376\\n'",
+            "its answer cannot be read",
+        ),
+        (
+            "half",
+            "printf 'ok undertone-dev'",
+            "its answer cannot be read: a line without an end",
+        ),
+        (
+            "other",
+            "echo ok something else",
+            "does not say that it is an undertone-device",
+        ),
+        (
+            "newer",
+            "echo ok undertone-device 7 9.9.9 portable 0000000000000000",
+            "speaks version 7",
+        ),
+        (
+            "wrong-pack",
+            "echo ok undertone-device 1 0.1.0 portable 0123456789abcdef",
+            "read pack 0123456789abcdef",
+        ),
+        (
+            "refuses",
+            &format!("{hello}; read line; echo error no mood"),
+            "it refused: no mood",
+        ),
+        (
+            "words",
+            &format!("{hello}; read line; echo ok 1 two"),
+            "\"two\" is no number",
+        ),
+        (
+            "few",
+            &format!("{hello}; read line; echo ok 1 2"),
+            "2 numbers for 3 releases",
+        ),
+        (
+            "negative",
+            &format!("{hello}; read line; echo ok -1 2 3"),
+            "\"-1\" is no number",
+        ),
+    ] {
+        let path = script(name, text);
+        let patience = Duration::from_millis(if text.contains("sleep") { 200 } else { 20_000 });
+        let device = Program::start_within(&path, &pack, [0; 8], patience);
+        let outcome =
+            device.and_then(|mut device| device.releases(&[0], Rule::Exponential, epsilon("1"), 3));
+        let error = outcome.expect_err(name).to_string();
+        assert!(
+            error.contains(expected) && error.contains(name),
+            "{name}: {error}"
+        );
+    }
+    let missing = Program::start(Path::new("/nonexistent/device"), &pack, [0; 8]);
+    assert!(
+        missing
+            .expect_err("nothing there")
+            .to_string()
+            .contains("does not start")
+    );
+}
+
+/// Whatever is asked, there is one line for each, and no sanitizer has anything to say.
+#[test]
+fn bad_requests_are_answered() {
+    if !have("gcc", "gcc") {
+        return;
+    }
+    let flags = [
+        "-g",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+    ];
+    let program = build_device("device-sanitized", &flags);
+    assert_sanitized(&program);
+    let good = [
+        "embeddings 0 3f80000000000000",
+        "embeddings 1 -",
+        "texts 2 746865 - ff",
+        "release 1 1000000 3 0 1 2",
+        "bag 1 1000000 3 2 773030303031 ff -",
+        "bag 3 1000000 1 2 773030303031",
+        "vector 3 1000000 0 2 3f80000000000000",
+        "vector 4 1000000 3 1 7fc00000",
+        "times 2 1000000 5 0 1 2",
+    ];
+    let bad = [
+        "",
+        " ",
+        "hello",
+        "release",
+        "release 1",
+        "release 1 1000000 1",
+        "release 1 1000000 1 ",
+        "release 9 1000000 1 0",
+        "release 1 0 1 0",
+        "release 1 1000000001 1 0",
+        "release 1 1000000 0 0",
+        "release 1 1000000 65537 0",
+        "release 1 1000000 1 4096",
+        "release 1 1000000 1 -1",
+        "release 1 99999999999999999999 1 0",
+        "release 1 1000000 1 0x0",
+        "release 1 1000000 1 0  0",
+        "embeddings 0",
+        "embeddings 4096 -",
+        "embeddings 0 3f8000000000000",
+        "embeddings 0 3F800000",
+        "embeddings 0 3f800000",
+        "embeddings 0 zz",
+        "embeddings 0 - -",
+        "texts",
+        "texts 0 7",
+        "texts 0  74",
+        "bag 1 1000000 0 1 74",
+        "bag 1 1000000 257 1 74",
+        "bag 9 1000000 1 1 74",
+        "bag 3 99999 1 1 74",
+        "vector 3 1000000 0 1 -",
+        "vector 3 1000000 40 1 3f800000",
+        "vector 3 1000000 pack 1 3f800000",
+        "vector 7 1000000 0 1 3f800000",
+        "vector 3 99999 0 1 3f800000",
+        "vector 3 1000000 0 1",
+        "times 1 1000000 1 0 0 0",
+        "times 1 1000000 1 0 4095 2",
+        "times 1 1000000 1 0 0 1 1",
+    ];
+    let too_many = format!("embeddings 0 {}", "00".repeat(8 * 129));
+    let mut lines: Vec<Vec<u8>> = Vec::new();
+    lines.extend(good.iter().map(|line| line.as_bytes().to_vec()));
+    lines.extend(bad.iter().map(|line| line.as_bytes().to_vec()));
+    lines.push(too_many.into_bytes());
+    lines.push(b"release\0 1".to_vec());
+    // Good ones with a byte or a field changed.
+    let mut rng = PublicRng::new(0x7e57_ab10);
+    for _ in 0..if soak() { 200_000 } else { 3_000 } {
+        let mut line = good[below(&mut rng, good.len() as u128) as usize]
+            .as_bytes()
+            .to_vec();
+        for _ in 0..=below(&mut rng, 3) {
+            let at = below(&mut rng, line.len() as u128) as usize;
+            let letters = b" -0123456789abcdefxz\xff";
+            match below(&mut rng, 3) {
+                0 => line[at] = letters[below(&mut rng, letters.len() as u128) as usize],
+                1 => line.insert(at, letters[below(&mut rng, letters.len() as u128) as usize]),
+                _ => line.truncate(at.max(1)),
+            }
+        }
+        // So that none asks for many releases of many words.
+        if line.len() < 60
+            && !line
+                .windows(4)
+                .any(|digits| digits.iter().all(u8::is_ascii_digit) && digits[0] > b'1')
+        {
+            lines.push(line);
+        }
+    }
+    let bytes = scores_pack();
+    let pack = program.with_extension("pack");
+    fs::write(&pack, bytes).expect("the target folder can be written");
+    let mut child = Command::new(&program)
+        .arg(&pack)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it was just built");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let asked = lines.clone();
+    let writer = std::thread::spawn(move || {
+        for line in asked {
+            let written = stdin.write_all(&line).and_then(|()| stdin.write_all(b"\n"));
+            if written.is_err() {
+                break;
+            }
+        }
+    });
+    let output = child.wait_with_output().expect("it ends with its input");
+    writer.join().expect("no panic");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {stderr}", output.status);
+    let answers: Vec<&[u8]> = output
+        .stdout
+        .trim_ascii_end()
+        .split(|byte| *byte == b'\n')
+        .collect();
+    assert_eq!(
+        answers.len(),
+        lines.len() + 1,
+        "an answer for each line, and one at the start"
+    );
+    for (index, (line, answer)) in lines.iter().zip(&answers[1..]).enumerate() {
+        let (line, answer) = (
+            String::from_utf8_lossy(line),
+            String::from_utf8_lossy(answer),
+        );
+        let fine = answer == "ok" || answer.starts_with("ok ");
+        assert!(fine || answer.starts_with("error "), "{line:?}: {answer:?}");
+        if index < good.len() {
+            assert!(fine, "{line:?}: {answer:?}");
+        } else if index < good.len() + bad.len() + 2 {
+            assert!(!fine, "{line:?}: {answer:?}");
+        }
+    }
+    // Packs that are none.
+    for bytes in [&b""[..], b"hello", &[0; 4096]] {
+        fs::write(&pack, bytes).expect("the target folder can be written");
+        let output = Command::new(&program)
+            .arg(&pack)
+            .output()
+            .expect("it was just built");
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(output.stdout.starts_with(b"error "));
+    }
+}
