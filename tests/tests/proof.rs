@@ -492,7 +492,7 @@ fn noise_never_wraps() {
     let ln_2 = 694u64;
     assert!(exp(ln_2, 1000).lower >= two_to(PRECISION + 1));
     for m in 1..=MAX_DIMENSION {
-        let (count, odd) = ((m + 1) / 2, (m + 1) % 2);
+        let (count, odd) = (m.div_ceil(2), (m + 1) % 2);
         let sum = if count < noise::AT_ONCE {
             // An exponential is half of such a square.
             count as u64 * square

@@ -15,7 +15,7 @@ use undertone_core::pack::format::{
     PhrasesHead, ProjectionHead, RECODER_TAG, RecoderHead, SCORES_TAG, ScoresHead,
 };
 use undertone_core::pack::{Pack, PackError};
-use undertone_core::release::{BagRelease, Release, ReleaseFormatError, VectorRelease};
+use undertone_core::release::{BagRelease, Mechanism, Release, ReleaseFormatError, VectorRelease};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
@@ -922,4 +922,45 @@ fn documents_need_no_heap_whatever_the_candidates() {
     }
     // The counter counts.
     assert!(allocations(|| drop(std::hint::black_box(vec![1u8; 100]))) > 0);
+}
+
+/// A parsed pack says what was written, and refuses a name or an exponent that is half right.
+#[test]
+fn a_pack_says_what_was_written() {
+    const NAME: usize = 96;
+    let projection = |exponent, bound_exponent| ProjectionParts {
+        rows: vec![vec![3, 4]],
+        exponent,
+        bound_exponent,
+    };
+    let scores = ScoreParts::of_table(&[vec![1, 0], vec![0, 1]], 1);
+    let mut bytes = pack(2, &[scores.to_section(), projection(-3, 5).to_section()]);
+    let name = "encoder é";
+    bytes[NAME..NAME + name.len()].copy_from_slice(name.as_bytes());
+    repair_digest(&mut bytes);
+    let parsed = Pack::parse(&bytes).expect("a pack");
+    assert_eq!(parsed.id(), parsed.digest()[..8]);
+    assert_eq!(&bytes[32..64], parsed.digest());
+    assert_eq!(parsed.encoder_name(), name);
+    assert_eq!(parsed.mechanism(), Some(Mechanism::SentenceScores));
+    let found = parsed.projection().expect("a projection");
+    assert_eq!((found.exponent(), found.bound_exponent()), (-3, 5));
+    let alone = projection(0, 0).to_pack();
+    assert_eq!(Pack::parse(&alone).expect("a pack").mechanism(), None);
+
+    for (exponent, bound) in [(1, 0), (-25, 0), (0, 25), (0, -25)] {
+        let refused = Pack::parse(&projection(exponent, bound).to_pack()).err();
+        let number = if exponent == 0 { bound } else { exponent };
+        assert!(
+            matches!(refused, Some(PackError::Exponent { found, .. }) if found == number),
+            "{exponent} {bound}: {refused:?}"
+        );
+    }
+    // Not UTF-8, and something behind the zero that ends the name.
+    for place in [NAME, NAME + 31] {
+        let mut other = bytes.clone();
+        other[place] = if place == NAME { 0xff } else { b'x' };
+        repair_digest(&mut other);
+        assert_eq!(Pack::parse(&other).err(), Some(PackError::EncoderName));
+    }
 }
