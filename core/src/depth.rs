@@ -16,7 +16,12 @@
 //! *Replace-one* (same k, one sentence exchanged): every h_j moves by at most 1, so D does too,
 //! up for some candidates and down for others: a mixed step, ε-DP for the whole selection.
 //! *Add/remove-one*: adding a sentence raises exactly one of h_j and k − h_j by 1 for every j, so
-//! D by 0 or 1 for every candidate: a one-sided step, (ε/2)-DP with k itself private.
+//! D by 0 or 1 for every candidate: a one-sided step, (ε/2)-DP with k itself private. (⌊k/2⌋ moves all levels
+//! alike, which levels relative to the best do not see.)
+//!
+//! The code counts h_j in bytes, and a document takes at most [`MAX_SENTENCES`] = 255 sentences: nothing saturates.
+//! D ≤ ⌊k/2⌋, so no level is negative, and all are below the public bound ⌊K/2⌋ + 1: none is cut. A document that is
+//! cut at K sentences can exchange its last one when another is added: then add/remove-one is replace-one.
 //!
 //! Both hold for any directions, any candidates and any bucket boundaries whatever, as long as
 //! they are public and a sentence's embedding depends on that sentence alone. Nothing in a pack

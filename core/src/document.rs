@@ -47,9 +47,11 @@ use crate::sentences::sentences;
 /// - [`release`](Document::release) does the same work whatever the sentences and their number (with
 ///   none at all it sets up its table first), up to which quarter of the candidates its second pass visits:
 ///   the one with the candidate that the release names.
-///   [`push`](Document::push) does too but for the rounding of single coordinates, where the
-///   processor or its soft-float library may take longer for some values; how often it is called is
+///   [`push`](Document::push) does too, whatever the coordinates; how often it is called is
 ///   for the app to hide. `push_sentence` takes time that depends on the text.
+/// - Buffers and keys are wiped. What compilers copy to the stack besides (registers that do not suffice,
+///   arguments by value) is wiped by the C interface behind each of its calls, and stays for a while where this
+///   crate is called from Rust.
 ///
 /// Assumed of the caller:
 /// - Each sentence is encoded **alone**: no context window over other sentences, no batch whose

@@ -475,9 +475,13 @@ impl core::error::Error for EmbeddingError {}
 /// Meehan, Mrini and Chaudhuri 2022): a baseline, for comparison only.
 ///
 /// # Guarantee
-/// (ε + d·κ)-differential privacy up to the fixed point (2·2^−F in a coordinate), with the δ₀ of [`laplace`](crate::laplace) for each coordinate, when one
-/// of the k sentences is replaced; k is public. A coordinate of the mean moves by at most w/k, where w is the
-/// width of the box there, and the d coordinates share ε.
+/// When one of the k sentences is replaced, k being public, (ε + d·κ)-differential privacy with the κ ≤ 2⁻²³ of
+/// [`laplace`](crate::laplace), and its δ in each of the d coordinates.
+///
+/// *Proof.* Coordinates enter as integers and are clamped to the ends of the box, so their sum moves by at most
+/// the width of the box as integers, and its quotient by k, rounded down, by w/k + 2·2^−F. With Δ ≥ d·w/k that
+/// costs ε/d + ε·2·2^−F/Δ + κ, where 2^−F = 2⁻⁴⁰·h ≤ 2⁻⁴⁶·√2·Δ/ε makes the second less than 2⁻⁴⁴. For one coordinate
+/// κ is below 2⁻³¹, so the two are below 2⁻²³ together. ∎
 ///
 /// # Leaks
 /// The number of sentences k, the box and ε, which are assumed to be chosen without looking at the document. Time

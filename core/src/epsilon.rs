@@ -176,6 +176,7 @@ impl core::error::Error for EpsilonError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::string::ToString;
 
     #[test]
     fn parses_exactly_and_rounds_down() {
@@ -247,5 +248,25 @@ mod tests {
             Epsilon::from_micro(1_000_000_001),
             Err(EpsilonError::TooLarge)
         );
+    }
+
+    #[test]
+    fn writes_the_shortest_decimal() {
+        for (micro, text) in [
+            (0, "0"),
+            (1, "0.000001"),
+            (500_000, "0.5"),
+            (1_000_010, "1.00001"),
+            (10_000_000, "10"),
+            (999_999_999, "999.999999"),
+            (u64::MAX, "18446744073709.551615"),
+        ] {
+            assert_eq!(Micro(micro).to_string(), text);
+        }
+        let refused = |text: &str| text.parse::<Epsilon>().unwrap_err().to_string();
+        assert!(refused("one").contains("not a decimal number"));
+        for text in ["0", "1001"] {
+            assert!(refused(text).contains("0.000001..=1000"), "{text}");
+        }
     }
 }

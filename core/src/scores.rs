@@ -21,7 +21,8 @@
 //!
 //! Nothing is asked of q but that it lies in 0..=Q and looks at one sentence, so no pack can weaken the
 //! guarantee. Scores need no common normalisation. Sums do not overflow: at most 255 sentences of at most
-//! 255, and 65 025 fits 16 bits.
+//! 255, and 65 025 fits 16 bits. Finite randomness costs once a selection and not once a unit step; ρ^Q and ρ^2Q
+//! leave more than that.
 //!
 //! # The scores
 //!

@@ -6,7 +6,7 @@
 //!
 //! # Why it is private
 //!
-//! Let `C` be [`Ratio::constant`] and ρ = 2⁶⁴/C; by construction 2·ln ρ ≤ ε − 2⁻⁶². The weights
+//! Let `C` be [`Ratio::constant`] and ρ = 2⁶⁴/C; with C ≥ 2⁶⁴·e^(−ε/2) + 4, ln ρ ≤ ε/2 − 2⁻⁶². The weights
 //! `W₀ = S, W_{i+1} = max(1, ⌈W_i·C / 2⁶⁴⌉)` are positive, non-increasing and satisfy
 //! `W_i ≤ ρ·W_{i+1}`. That inequality, and not closeness to e^(−εi/2), is all that the proof
 //! uses. Levels enter relative to the best level attained, i_r = ℓ_r − min ℓ.
@@ -22,8 +22,20 @@
 //! *Mixed step* (levels move by −1, 0, +1): pass through the larger of old and new level, two
 //! one-sided steps, factor ρ² ≤ e^ε.
 //!
-//! *Finite randomness.* A uniform draw below n errs by a factor 1 ± n·2⁻¹²⁸, and n ≤ 2⁶⁴; the
-//! "+4" in `C` pays for it. The result is pure ε: no δ, the random bits included.
+//! *Levels at or above the bound* count as the bound less one: x ↦ min(x, bound − 1) turns a step of either kind
+//! into one of that kind.
+//!
+//! *The form of the code.* Coins are tossed by level, a level is drawn by its number of heads, then a rank among
+//! *all* n candidates of that level. Given how many heads a level has, its coins are exchangeable, so which
+//! candidates have them is uniform: a uniformly random head of it is a uniformly random candidate of it. The
+//! second pass finds the candidate of that level and rank, of which there is one: by the counts of the four parts of
+//! the list it visits the part that has it.
+//!
+//! *Finite randomness.* Coins are exact: of 2⁶⁴ words, `W` are below `W`. A share s ≥ 1 of n, drawn by
+//! [`below`], has between 2¹²⁸·s/n − 1 and 2¹²⁸·s/n + 1 of 2¹²⁸ draws: a factor within 1 ± n·2⁻¹²⁸. There are two
+//! draws: n is at most 2⁶⁴ (weights) or 2¹⁶ (heads), then 2¹⁶ (ranks). So the laws before and after a step are
+//! together within (1 + 2⁻⁶⁴)(1 + 2⁻¹¹²) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ones, which is what the
+//! "+4" in `C` leaves, once for a list of steps. The result is pure ε: no δ, the random bits included.
 
 use core::fmt;
 use core::num::NonZero;
@@ -246,12 +258,22 @@ fn part_of(candidates: usize, part: usize) -> Range<usize> {
 }
 
 /// A slice of levels and a public bound on them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct SliceLevels<'a> {
     /// One level per candidate.
     pub levels: &'a [u8],
     /// All levels are below this; larger ones count as `bound − 1`.
     pub bound: usize,
+}
+
+/// Says nothing about the levels.
+impl fmt::Debug for SliceLevels<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SliceLevels")
+            .field("candidates", &self.levels.len())
+            .field("bound", &self.bound)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Levels for SliceLevels<'_> {
@@ -600,3 +622,42 @@ impl fmt::Display for SelectError {
 }
 
 impl core::error::Error for SelectError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::PublicRng;
+
+    /// ⌈a·b / 2¹²⁷⌉, bit by bit.
+    fn product(a: u128, b: u128) -> u128 {
+        let (mut high, mut low) = (0u128, 0u128);
+        for bit in (0..128).rev() {
+            (high, low) = (high << 1 | low >> 127, low << 1);
+            if a >> bit & 1 == 1 {
+                let carry;
+                (low, carry) = low.overflowing_add(b);
+                high += u128::from(carry);
+            }
+        }
+        (high << 1 | low >> 127) + u128::from(low << 1 != 0)
+    }
+
+    /// To the last bit, of which C shows the upper half only: 30 roundings must not add up.
+    #[test]
+    fn products_are_exact_and_rounded_up() {
+        let one = 1 << 127;
+        let mut rng = PublicRng::new(6);
+        let mut word = || u128::from(rng.next_u64()) << 63 | u128::from(rng.next_u64() >> 1);
+        let mut factors = std::vec![1, 2, one, one - 1, 1 << 63, 1 << 64, (1 << 64) - 1];
+        factors.extend(EXP_OF_BIT);
+        for size in 0..60 {
+            factors.push((word() >> size).max(1));
+        }
+        for a in &factors {
+            assert_eq!(multiply_up(*a, one), *a);
+            for b in &factors {
+                assert_eq!(multiply_up(*a, *b), product(*a, *b), "{a:#x} {b:#x}");
+            }
+        }
+    }
+}

@@ -172,10 +172,39 @@ fn apart(call: impl FnOnce() -> Result<(), Refusal>) -> i32 {
 }
 
 /// From the same place downwards.
+#[cfg(not(target_pointer_width = "32"))]
 #[inline(never)]
 fn wipe_below<const STACK: usize>() {
     let below = [0u8; STACK];
     zeroize::optimization_barrier(&below);
+}
+
+/// From the same place downwards, by the eight bytes: on a microcontroller `memset` takes five times as many
+/// instructions.
+#[cfg(target_pointer_width = "32")]
+#[inline(never)]
+fn wipe_below<const STACK: usize>() {
+    /// Aligned for the stores; the number of rows follows from `STACK`.
+    #[repr(align(8))]
+    struct Below<const STACK: usize>([u8; STACK]);
+    const ROW: usize = 8;
+    const { assert!(STACK.is_multiple_of(ROW * size_of::<u64>())) };
+    let mut below = core::mem::MaybeUninit::<Below<STACK>>::uninit();
+    let mut next = below.as_mut_ptr().cast::<u64>();
+    for _ in 0..STACK / (ROW * size_of::<u64>()) {
+        // SAFETY: so many rows are in the array, which is aligned; nothing else uses it.
+        unsafe {
+            next.write_volatile(0);
+            next.add(1).write_volatile(0);
+            next.add(2).write_volatile(0);
+            next.add(3).write_volatile(0);
+            next.add(4).write_volatile(0);
+            next.add(5).write_volatile(0);
+            next.add(6).write_volatile(0);
+            next.add(7).write_volatile(0);
+            next = next.add(ROW);
+        }
+    }
 }
 
 pub(crate) fn message(status: i32) -> &'static CStr {

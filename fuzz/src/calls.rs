@@ -14,6 +14,7 @@ use arbitrary::{Result, Unstructured};
 use undertone_core::document::Document;
 use undertone_core::embedding::{Embedding, Noise};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::laplace::LaplaceError;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
@@ -664,10 +665,14 @@ fn release_bag(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Resu
                 Word::Text(text) => bag.push_text(text),
             }
         }
-        // Noise has a least ε; the grant is not spent for it.
-        if let Err(error) = bag.check(mechanism, epsilon) {
-            assert!(matches!(error, WordsError::Laplace(_)));
-            return Err(UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE);
+        // Noise has a least ε, and a largest for these words; the grant is not spent for either.
+        match bag.check(mechanism, epsilon) {
+            Ok(()) => {}
+            Err(WordsError::Laplace(LaplaceError::Bound { .. })) => {
+                return Err(UNDERTONE_BOUND_OUT_OF_RANGE);
+            }
+            Err(WordsError::Laplace(_)) => return Err(UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE),
+            Err(error) => panic!("{error}"),
         }
         Ok((pack, bag, mechanism, epsilon))
     });

@@ -817,10 +817,12 @@ fn decode(candidates: &Path, input: &Path, out: &Path) -> Result<()> {
             line,
             problem,
         };
-        let ReleaseLine { id, release } = serde_json::from_str(text)
-            .map_err(|error| fail(format!("not a release in JSON: {error}")))?;
-        let bytes = hex::decode(release)
-            .map_err(|error| fail(format!("the release is not hexadecimal: {error}")))?;
+        let ReleaseLine { id, release } = serde_json::from_str(text).map_err(|error| {
+            // The message may quote the line, and the file may be the wrong one.
+            fail(format!("not a release in JSON (column {})", error.column()))
+        })?;
+        let bytes =
+            hex::decode(release).map_err(|_| fail("the release is not hexadecimal".to_owned()))?;
         let release = Release::from_bytes(&bytes).map_err(|error| fail(error.to_string()))?;
         let (candidate, embedding) = candidates
             .decode(&release)

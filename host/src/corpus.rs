@@ -15,6 +15,7 @@
 //! repeated.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,8 @@ use crate::progress::Progress;
 
 /// The longest line that is read, in bytes without the line end: 16 MiB.
 ///
-/// The reader holds one line at a time, so this bounds its memory whatever the file contains.
+/// The reader holds one line at a time, so this bounds its memory whatever the file contains: splitting such
+/// a text into sentences or lines takes up to 320 MiB.
 pub const LINE_LIMIT: usize = 16 << 20;
 
 /// The file name endings that [`Corpus::open`] knows.
@@ -38,8 +40,8 @@ pub(crate) const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz"]
 /// The field of the label, unless another is named.
 const LABEL: &str = "label";
 
-/// One document of a public corpus.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One document of a corpus, or of a file of private texts.
+#[derive(Clone, PartialEq, Eq)]
 pub struct CorpusDocument {
     /// The document's own id, or `line-N`.
     pub id: String,
@@ -47,6 +49,15 @@ pub struct CorpusDocument {
     pub label: Option<String>,
     /// The document.
     pub text: String,
+}
+
+/// Says nothing about the text, which may be private.
+impl fmt::Debug for CorpusDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CorpusDocument")
+            .field("bytes", &self.text.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// The documents of a corpus file, in order.

@@ -5,10 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use undertone::demo;
 use undertone_core::pack::Pack;
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
@@ -99,6 +101,63 @@ fn an_interrupted_training_goes_on() {
     let bytes = read("killed.pack");
     let pack = Pack::parse(&bytes).unwrap();
     assert!(pack.recoder().is_some() && pack.depth().is_some());
+}
+
+/// At any time of reading, encoding, training and writing; again and again, without and with a checkpoint.
+#[test]
+fn a_training_that_was_killed_at_any_time_ends_as_if_undisturbed() {
+    let soak = std::env::var_os("UNDERTONE_SOAK").is_some_and(|value| value == "1");
+    let rounds = if soak { 30 } else { 2 };
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_micros() as u64;
+    let seed = std::env::var("UNDERTONE_SEED").map_or(now, |seed| seed.parse().unwrap());
+    println!("UNDERTONE_SEED={seed}");
+    let mut rng = PublicRng::new(seed);
+    let folder = corpus();
+    let folder = folder.path();
+    for how in [
+        &["--train", "3", "--epochs", "6"][..],
+        &["--selector", "depth", "--recoder", "12", "--epochs", "6"],
+    ] {
+        let train = [&PACK[..], how].concat();
+        let start = Instant::now();
+        succeed(folder, &train);
+        let taken = start.elapsed();
+        let read = || -> Vec<(PathBuf, Vec<u8>)> {
+            let files = names(folder).into_iter();
+            files
+                .map(|path| (path.clone(), fs::read(&path).unwrap()))
+                .collect()
+        };
+        let expected = read();
+        let mut kills = 0;
+        for _ in 0..rounds {
+            for (path, _) in &expected {
+                if !path.ends_with("c.jsonl") {
+                    fs::remove_file(path).unwrap();
+                }
+            }
+            for _ in 0..1 + rng.next_u64() % 3 {
+                let mut child = command(folder, &train)
+                    .stderr(Stdio::null())
+                    .spawn()
+                    .unwrap();
+                thread::sleep(taken.mul_f64((rng.next_u64() % 1000) as f64 / 900.0));
+                child.kill().unwrap();
+                kills += usize::from(!child.wait().unwrap().success());
+            }
+            succeed(folder, &train);
+            assert!(read() == expected, "{how:?}: another result");
+        }
+        println!(
+            "{how:?}: {kills} kills in {rounds} runs of {} ms",
+            taken.as_millis()
+        );
+        for (path, _) in &expected {
+            if !path.ends_with("c.jsonl") {
+                fs::remove_file(path).unwrap();
+            }
+        }
+    }
 }
 
 #[test]

@@ -43,7 +43,7 @@ golden=$here/../golden
 cp "$golden"/golden-*.pack "$folder"
 cp "$golden/golden.pack" "$folder/golden-depth.pack"
 link constant constant
-run constant 10 >"$folder/constant.md" || { cat "$folder/constant.md"; exit 1; }
+run constant 10 >"$folder/constant.md" 2>&1 || { cat "$folder/constant.md"; exit 1; }
 awk -F'|' '{ calls += $3 } END { print calls " calls: as many instructions for all documents" }' "$folder/constant.md"
 if [ "${UNDERTONE_WRITE_NOTES:-}" = 1 ]; then
     {

@@ -18,13 +18,13 @@ pub struct Law {
 }
 
 /// The values U in `0..2^128` with `⌊U·n / 2^128⌋ < value`: ⌈value·2^128 / n⌉.
-fn draws_below(value: u128, n: u128) -> BigUint {
+pub fn draws_below(value: u128, n: u128) -> BigUint {
     assert!(value <= n && n > 0);
     ((BigUint::from(value) << 128u32) + (n - 1)) / n
 }
 
 /// The values U for which a draw below `n` lands in `start..end`.
-fn draws_in(start: u128, end: u128, n: u128) -> BigUint {
+pub fn draws_in(start: u128, end: u128, n: u128) -> BigUint {
     draws_below(end, n) - draws_below(start, n)
 }
 

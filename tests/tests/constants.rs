@@ -4,7 +4,7 @@ use num_bigint::BigUint;
 use undertone_core::epsilon::{Epsilon, EpsilonError};
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
-use undertone_core::select::{Ratio, Rule};
+use undertone_core::select::{MAX_LEVELS, Ratio, Rule};
 use undertone_tests::exponential::{PRECISION, exp};
 
 const MICRO: u64 = 1_000_000;
@@ -110,23 +110,73 @@ fn known_answers() {
     }
 }
 
+/// Every bit, decimal values of one and two digits, the limits, and ten thousand others.
+fn grid() -> Vec<u32> {
+    let mut rng = PublicRng::new(0x7e57_0009);
+    let bits = (0..30).map(|bit| 1 << bit);
+    let decimals = (0..8).flat_map(|power| (1..100).map(move |digits| digits * 10u32.pow(power)));
+    let random = (0..10_000).map(|i| match i % 2 {
+        0 => 1 + below(&mut rng, 100 * u128::from(MICRO)) as u32,
+        _ => 1 + below(&mut rng, 1000 * u128::from(MICRO)) as u32,
+    });
+    bits.chain(decimals)
+        .chain([999_999_999, 1_000_000_000])
+        .chain(random)
+        .collect()
+}
+
+/// What the proof of privacy uses of the table: 1 ≤ W_{i+1} ≤ W_i ≤ ρ·W_{i+1} with ρ = 2⁶⁴/C, for all levels that
+/// there may be, both first weights, and the ratio of an ε that was rounded down to nothing.
 #[test]
 fn weights_fall_by_no_more_than_the_ratio() {
-    for micro in [1, 1_000_000, 10_000_000, 85_000_000, 1_000_000_000] {
-        let ratio = ratio(micro);
+    let nothing = Ratio::per_step(
+        Epsilon::from_micro(1).expect("an epsilon"),
+        2.try_into().expect("not 0"),
+    );
+    assert_eq!(nothing.constant(), u64::MAX);
+    for ratio in grid().into_iter().map(ratio).chain([nothing]) {
+        let c = u128::from(ratio.constant());
         for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
-            let weights: Vec<u128> = ratio.weights(rule).take(2_000).collect();
-            assert_eq!(weights[0], rule.first_weight());
-            for pair in weights.windows(2) {
-                assert!(1 <= pair[1] && pair[1] <= pair[0], "{micro}");
-                // W_i ≤ ρ·W_{i+1} with ρ = 2^64/C.
-                let (left, right) = (
-                    BigUint::from(pair[0]) * ratio.constant(),
-                    BigUint::from(pair[1]) << 64,
+            let mut before = rule.first_weight();
+            for (level, weight) in ratio.weights(rule).take(MAX_LEVELS).enumerate() {
+                assert!(1 <= weight && weight <= before, "{c} {level}");
+                // W_i·C ≤ 2⁶⁴·W_{i+1}: the left is below 2¹²⁸, and so is the right but for W = 2⁶⁴.
+                assert!(
+                    weight == 1 << 64 || before * c <= weight << 64 || level == 0,
+                    "{c} {level}"
                 );
-                assert!(left <= right, "{micro}");
+                before = weight;
             }
         }
+    }
+}
+
+/// ε·2^k to whole micro-units, never up and never above the largest; nothing at all is C = 2⁶⁴ − 1.
+#[test]
+fn a_unit_gets_its_share_rounded_down() {
+    for micro in [1, 3, 999_999, 2_500_000, 999_999_999, 1_000_000_000] {
+        for exponent in (-40..=40).chain([i32::MIN, i32::MAX]) {
+            let bits = exponent.unsigned_abs().min(100);
+            let exact = BigUint::from(micro);
+            let units = if exponent < 0 {
+                exact >> bits
+            } else {
+                exact << bits
+            };
+            let units = units.min(Epsilon::MAX.micro().into());
+            let found = Ratio::per_unit(Epsilon::from_micro(micro).expect("an epsilon"), exponent);
+            match u32::try_from(units).expect("32 bits") {
+                0 => assert_eq!(found.constant(), u64::MAX),
+                units => assert_eq!(found, ratio(units), "{micro} {exponent}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn constants_are_upper_bounds_for_decimal_values() {
+    for micro in grid().into_iter().take(30 + 8 * 99 + 2) {
+        check(micro);
     }
 }
 

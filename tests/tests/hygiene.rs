@@ -8,8 +8,16 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use std::fmt::Debug;
+
 use common::{BUILD, clean, have, output_dir, root, run, static_library};
-use undertone_tests::soak;
+use undertone_core::document::Document;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
+use undertone_core::pack::Pack;
+use undertone_core::select::{Rule, SliceLevels};
+use undertone_core::words::{Bag, Vocabulary};
+use undertone_tests::{FixedEntropy, soak};
 
 fn compile(name: &str, library: &Path, flags: &[&str]) -> PathBuf {
     let program = output_dir().join(name);
@@ -97,4 +105,56 @@ fn nothing_private_is_left_without_optimisation() {
         &["-Wl,--defsym=rust_eh_personality=0"],
     );
     assert!(look(&program).status.success(), "see what is left above");
+}
+
+/// The same for two documents, which is more than not to show one.
+fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
+    fn both<T: Debug>(value: T) -> [String; 2] {
+        [format!("{value:?}"), format!("{value:#?}")]
+    }
+    let read = |name: &str| std::fs::read(root().join("tests/golden").join(name)).expect("a pack");
+    let mut found = Vec::new();
+    for name in [
+        "golden.pack",
+        "golden-scores.pack",
+        "golden-vote.pack",
+        "golden-recoded.pack",
+    ] {
+        let bytes = read(name);
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let mut document: Document<'_> = Document::new(&pack).expect("candidates");
+        let embedding = vec![coordinate; document.dimension()];
+        document.push(&embedding).expect("room");
+        document.push_sentence(text).expect("room");
+        found.extend(both(&document));
+        // Errors, too, with a text in the document.
+        found.extend(both(document.push(&embedding[1..])));
+        let grant = Grant::unrecorded(Epsilon::from_micro(1_000_000).expect("an epsilon"));
+        let failed = document.release(grant, Rule::Exponential, &mut FixedEntropy::new(&[]));
+        found.push(
+            failed
+                .as_ref()
+                .map_or_else(ToString::to_string, |_| String::new()),
+        );
+        found.extend(both(failed));
+
+        let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
+        let mut bag: Bag<'_> = Bag::new(&vocabulary);
+        bag.push_text(text.as_bytes());
+        found.extend(both(&bag));
+    }
+    let levels = [level; 9];
+    found.extend(both(SliceLevels {
+        levels: &levels,
+        bound: 200,
+    }));
+    found
+}
+
+#[test]
+fn debug_output_says_nothing_about_texts() {
+    let one = debug("the house", 0.8125, 171);
+    let other = debug("a river in the old garden", -0.3, 3);
+    assert!(one.len() > 40);
+    assert_eq!(one, other);
 }

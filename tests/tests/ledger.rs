@@ -406,6 +406,16 @@ fn other_files_are_refused() {
         let refused = try_open(&[byte; LEDGER_BYTES]);
         assert_eq!(refused.err(), Some(LedgerError::NotALedger));
     }
+    // One torn record in either slot tells a ledger that is damaged from another file.
+    let mut torn = record(1, 5, 1, 10, 3);
+    torn[40] ^= 1;
+    for file in [
+        image(torn, [0; 64]),
+        image([0; 64], torn),
+        image(torn, torn),
+    ] {
+        assert_eq!(try_open(&file).err(), Some(LedgerError::Damaged));
+    }
 
     let (a, b) = (record(1, 5, 1, 10, 3), record(1, 4, 1, 10, 1));
     assert_eq!(open(&image(a, b)).remaining(1), Ok(7));
@@ -672,4 +682,25 @@ proptest! {
             }
         }
     }
+}
+
+/// Whoever reads an error finds the numbers that it is about, in units of ε.
+#[test]
+fn refusals_name_what_is_left_and_what_is_needed() {
+    let mut ledger = open(&image(
+        record(1, 5, 1, 10_000_000, 9_500_000),
+        record(1, 4, 1, 10_000_000, 0),
+    ));
+    let file = image(
+        record(1, 5, 1, 10_000_000, 9_500_000),
+        record(1, 4, 1, 10_000_000, 0),
+    );
+    let refused = ledger
+        .reserve(epsilon(2_000_000), 1, &file)
+        .expect_err("more than is left");
+    let text = refused.to_string();
+    assert!(
+        text.contains("epsilon 0.5 is left") && text.contains("but 2 is needed"),
+        "{text}"
+    );
 }

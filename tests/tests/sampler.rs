@@ -242,6 +242,16 @@ fn sizes_outside_the_limits_are_refused() {
         let refused = select::<4, _>(&levels, RULES[0], ratio(1), &mut rng);
         assert_eq!(refused, Err(error));
         assert_eq!(rng.take_count(), 0);
+        let (found, limit) = match error {
+            SelectError::Candidates { found } => (found as usize, MAX_CANDIDATES as usize),
+            SelectError::LevelBound { found, limit } => (found, limit),
+            _ => unreachable!("no other"),
+        };
+        let text = error.to_string();
+        assert!(
+            text.contains(&found.to_string()) && text.contains(&limit.to_string()),
+            "{text}"
+        );
     }
 }
 

@@ -269,7 +269,7 @@ pub fn sentences(
 const DESIGNS: usize = 400;
 
 /// Neighbours by design, for any pack with candidates: documents of few sentences, most of them the same one,
-/// one of which is moved; the pair with the largest exact loss of 400, and one that lacks a sentence of it.
+/// one of which is moved; the pair with the largest exact loss of `DESIGNS`, and one that lacks a sentence of it.
 /// With a lexicon, sentences are texts of one word.
 ///
 /// # Errors
@@ -444,7 +444,7 @@ const UNKNOWN: [&str; 2] = ["qzxjvkqzxjvkqzxjvk", "!?"];
 
 /// Checks private words and bags of them: `draws` of each word of these pairs.
 ///
-/// - The loss between two words, and between bags of three of them, against ε·(distance + q) for each.
+/// - The loss between two words, and between bags of `BAG` of them, against ε·(distance + q) for each.
 /// - Frequencies of words against the exact law; of words that the vocabulary does not have, against that of the
 ///   word that stands for them.
 /// - The words of a bag are in ascending order, and drawn apart.

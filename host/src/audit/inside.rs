@@ -85,7 +85,7 @@ impl<'p> CoreSentences<'p> {
     /// The mechanism of `pack`, if it has candidates.
     ///
     /// # Errors
-    /// [`crate::Error::Document`] if this library cannot release from it.
+    /// [`Error::Document`](crate::Error::Document) if this library cannot release from it.
     pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
         if pack.scores().is_none() && pack.depth().is_none() {
             return Ok(None);

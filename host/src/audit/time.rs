@@ -4,7 +4,7 @@
 //!
 //! Times have a long upper tail, of interrupts and other programs, that has nothing to do with the document. So means
 //! are compared below several percentiles of all times, by Welch's t. A difference counts if it is there, in the same
-//! direction, in every one of three parts of the measurement: noise that comes and goes with the load of the
+//! direction, in every one of `PARTS` parts of the measurement: noise that comes and goes with the load of the
 //! machine hits one part and not all of them.
 
 use undertone_core::epsilon::Epsilon;
