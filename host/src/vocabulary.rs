@@ -103,7 +103,28 @@ impl Vectors {
     }
 
     fn open_npy(path: &Path, name: &str) -> Result<Self> {
-        let file = NpyFile::new(BufReader::new(open(path)?))
+        let mut reader = BufReader::new(open(path)?);
+        // The crate makes as much room as the file says that its header needs.
+        if let &[
+            0x93,
+            b'N',
+            b'U',
+            b'M',
+            b'P',
+            b'Y',
+            2..=255,
+            _,
+            a,
+            b,
+            c,
+            d,
+            ..,
+        ] = reader.fill_buf().map_err(Error::io("read", path))?
+            && u32::from_le_bytes([a, b, c, d]) > u32::from(u16::MAX)
+        {
+            return Err(fail(path)("not a .npy file: a header above 64 KiB".into()));
+        }
+        let file = NpyFile::new(reader)
             .map_err(|error| fail(path)(format!("not a .npy file: {error}")))?;
         let [rows, columns] = file.shape() else {
             return Err(fail(path)(format!(
