@@ -324,6 +324,21 @@ fn extreme_sentences(dimension: usize) -> Vec<Vec<f32>> {
     ]
 }
 
+/// Levels of every extreme sentence, against sums that cannot overflow.
+fn assert_corners(parts: &ScoreParts, what: &str) {
+    let bytes = parts.to_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    for sentence in extreme_sentences(parts.dimension) {
+        let mut document: Document<'_, 255, 1> = Document::new(&pack).expect("room");
+        document.push(&sentence).expect("room");
+        assert_eq!(
+            levels_of(&document),
+            parts.naive_levels(&[sentence]),
+            "{what}"
+        );
+    }
+}
+
 /// Scores: 1024 coordinates of 65 534 before they are clamped, weights of −128, biases and thresholds of 2³¹
 /// times the largest norm, Q = 255; against the definition in 128 bits.
 #[test]
@@ -352,17 +367,7 @@ fn scores_hold_at_every_corner() {
                 bias: heads.iter().map(|(_, bias)| *bias).collect(),
                 scoring,
             };
-            let bytes = parts.to_pack();
-            let pack = Pack::parse(&bytes).expect("a pack");
-            for sentence in extreme_sentences(1024) {
-                let mut document: Document<'_, 255, 1> = Document::new(&pack).expect("room");
-                document.push(&sentence).expect("room");
-                assert_eq!(
-                    levels_of(&document),
-                    parts.naive_levels(&[sentence]),
-                    "{centre}"
-                );
-            }
+            assert_corners(&parts, &format!("{centre}"));
         }
     }
 }
@@ -391,17 +396,7 @@ fn recoders_hold_at_every_corner() {
             bias: vec![i32::MIN, i32::MAX, 0],
             scoring: Scoring::Graded((0..16).map(|i| (i - 8) * (i32::MAX / 8)).collect()),
         };
-        let bytes = parts.to_pack();
-        let pack = Pack::parse(&bytes).expect("a pack");
-        for sentence in extreme_sentences(1024) {
-            let mut document: Document<'_, 255, 1> = Document::new(&pack).expect("room");
-            document.push(&sentence).expect("room");
-            assert_eq!(
-                levels_of(&document),
-                parts.naive_levels(&[sentence]),
-                "{weight} {shift}"
-            );
-        }
+        assert_corners(&parts, &format!("{weight} {shift}"));
     }
 }
 

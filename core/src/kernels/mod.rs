@@ -16,9 +16,9 @@
 //! choose (x86-64, also without `std`), and is fixed by the target elsewhere. A program that is built with
 //! `--cfg undertone_backend="portable"` has the portable one only.
 
-// Unsafe code is allowed in this module alone, for three things: calls of functions that need an instruction set,
+// Unsafe code is allowed in this module alone, for four things: calls of functions that need an instruction set,
 // behind the answer of the processor that it has it; in `x86`, the one instruction that LLVM does not make of its
-// intrinsic; and `opaque`, which is no instruction.
+// intrinsic; `opaque`, which is no instruction; and the wiping of vector registers, by their names.
 #![allow(unsafe_code)]
 
 mod portable;

@@ -8,7 +8,8 @@ use undertone_core::rng::rand_core::TryRng;
 use undertone_core::select::Rule;
 
 use super::inside::Engine;
-use super::{Check, Method, label};
+use super::neighbours::Setting;
+use super::{Check, Method, Options, label};
 
 /// Fractional bits of e^x.
 const PRECISION: u32 = 320;
@@ -194,6 +195,25 @@ impl TryRng for Script<'_> {
         }
         Ok(())
     }
+}
+
+/// Checks the engine by this rule at every ε of the options: what the search for neighbours goes on with.
+pub(super) fn settings(
+    engine: &dyn Engine,
+    rule: Rule,
+    options: &Options,
+    checks: &mut Vec<Check>,
+) -> Vec<Setting> {
+    let of = |epsilon: &Epsilon| {
+        checks.push(table(engine, *epsilon, rule));
+        checks.push(draws(engine, *epsilon, rule));
+        Setting {
+            epsilon: *epsilon,
+            rule,
+            table: engine.table(*epsilon, rule),
+        }
+    };
+    options.epsilons.iter().map(of).collect()
 }
 
 #[cfg(test)]

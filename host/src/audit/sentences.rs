@@ -4,7 +4,7 @@ use rand_distr::{Distribution, StandardNormal};
 use undertone_core::rng::PublicRng;
 
 use super::inside::Sentences;
-use super::neighbours::{STEPS, Search, Setting, Step, odd, promised};
+use super::neighbours::{STEPS, Search, Step, odd, promised};
 use super::{Check, Method, Options, RELATIVE, ROUNDING, engine, label};
 
 /// Directions, words and sentences in the pool, at most, of each sort.
@@ -17,15 +17,7 @@ pub fn check(mechanism: &dyn Sentences, public: &[f32], options: &Options) -> Ve
     let mut checks = Vec::new();
     let mut settings = Vec::new();
     for rule in &options.rules {
-        for epsilon in &options.epsilons {
-            checks.push(engine::table(mechanism, *epsilon, *rule));
-            checks.push(engine::draws(mechanism, *epsilon, *rule));
-            settings.push(Setting {
-                epsilon: *epsilon,
-                rule: *rule,
-                table: mechanism.table(*epsilon, *rule),
-            });
-        }
+        settings.extend(engine::settings(mechanism, *rule, options, &mut checks));
     }
     let pool = pool(mechanism, public, options.seed);
     let search = Search {

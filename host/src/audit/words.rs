@@ -44,15 +44,7 @@ pub fn check(mechanism: &dyn Words, options: &Options) -> Vec<Check> {
     let mut checks = Vec::new();
     let mut settings = Vec::new();
     for rule in &options.rules {
-        for epsilon in &options.epsilons {
-            checks.push(engine::table(mechanism, *epsilon, *rule));
-            checks.push(engine::draws(mechanism, *epsilon, *rule));
-            settings.push(Setting {
-                epsilon: *epsilon,
-                rule: *rule,
-                table: mechanism.table(*epsilon, *rule),
-            });
-        }
+        settings.extend(engine::settings(mechanism, *rule, options, &mut checks));
         checks.push(exchanges(mechanism, *rule, options));
         checks.push(unknown(mechanism, *rule, options));
     }
