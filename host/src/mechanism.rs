@@ -1,7 +1,7 @@
 //! The device side, run from the host: the same `core` that a phone runs, with the operating
 //! system's entropy.
 
-use getrandom::SysRng;
+use rand::rngs::{SysError, SysRng};
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
@@ -50,7 +50,7 @@ pub fn number(epsilon: Epsilon) -> f64 {
 pub struct OsEntropy;
 
 impl TryRng for OsEntropy {
-    type Error = getrandom::Error;
+    type Error = SysError;
 
     fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
         SysRng.try_next_u32()

@@ -39,7 +39,7 @@ random = np.random.default_rng(0)
 
 def executable():
     """Builds the bench and gives the path of its program."""
-    command = ["cargo", "bench", "--no-run", "--message-format=json", "--bench", "kernels"]
+    command = ["cargo", "bench", "--no-run", "--message-format=json", "--features", "tools", "--bench", "kernels"]
     built = subprocess.run(command, cwd=HERE.parent, check=True, stdout=subprocess.PIPE, text=True)
     messages = [json.loads(line) for line in built.stdout.splitlines()]
     return next(m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == "kernels")

@@ -13,4 +13,5 @@ RUSTDOC=$PWD/tests/public-api/rustdoc RUSTDOCFLAGS="-Zunstable-options --output-
 UNDERTONE_RUSTDOC_JSON=${CARGO_TARGET_DIR:-target}/doc
 UNDERTONE_RUSTDOC_JSON=$(cd "$UNDERTONE_RUSTDOC_JSON" && pwd)
 export UNDERTONE_RUSTDOC_JSON
-cargo test -p undertone-tests --test public_api -- --ignored
+# With the packages and features of the README's test command, for which most is built then.
+cargo test --workspace --all-features --lib --test public_api -- --ignored
