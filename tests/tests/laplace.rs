@@ -1,5 +1,7 @@
 //! `core::laplace`: the law of the noise, its grid, the constants of its proof, and what they are made of.
 
+use std::mem::MaybeUninit;
+
 use dashu_float::round::mode::{Down, Up};
 use num_bigint::BigUint;
 use statrs::function::beta::beta_reg;
@@ -424,6 +426,37 @@ fn parameters_are_refused_exactly_outside_their_limits() {
     }
 }
 
+/// What was wrong, and what would have been right.
+#[test]
+fn errors_name_the_value_and_its_limits() {
+    let bound = LaplaceError::Bound {
+        found: 18,
+        least: -45,
+        most: 16,
+    };
+    let length = LaplaceError::Length {
+        expected: 384,
+        found: 383,
+    };
+    for (error, parts) in [
+        (
+            LaplaceError::Dimension { found: 1025 },
+            &["1025", "1 to 1024"][..],
+        ),
+        (
+            LaplaceError::Epsilon {
+                found: epsilon(99_999),
+            },
+            &["0.099999", "0.1..=1000"],
+        ),
+        (bound, &["2^18", "2^-45..=2^16"]),
+        (length, &["383", "384"]),
+    ] {
+        let text = error.to_string();
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+}
+
 // --- The constants of the proof
 
 /// ⌈√n·2⁶⁴⌉.
@@ -833,6 +866,22 @@ fn releases_are_those_of_exact_arithmetic() {
     other[0] ^= 1 << 30;
     let difference = &noise::noise(&l, &words)[0] - &noise::noise(&l, &other)[0];
     assert!(difference.to_f64().value().abs() > 8.0);
+}
+
+/// The random words of a release, and the Gaussians made of them, tell the vector: none outlives the sampler.
+#[test]
+fn a_sampler_is_wiped_when_it_goes() {
+    const WORDS: usize = size_of::<gaussian::Sampler>() / 8;
+    let mut slot = MaybeUninit::new(gaussian::Sampler::new());
+    let sampler = slot.as_mut_ptr();
+    // SAFETY: initialised two lines above, and nothing else refers to it.
+    unsafe { &mut *sampler }.pairs(gaussian::BATCH / 2, &mut PublicRng::new(0x7e57_700b));
+    // SAFETY: fields of 8 bytes, so no padding, all of them initialised and fit to be read as integers.
+    let read = || unsafe { sampler.cast::<[u64; WORDS]>().read_volatile() };
+    assert!(read().iter().all(|word| *word != 0));
+    // SAFETY: initialised, and no sampler from here on. Its memory stays that of `slot`.
+    unsafe { sampler.drop_in_place() };
+    assert_eq!(read(), [0; WORDS]);
 }
 
 #[test]

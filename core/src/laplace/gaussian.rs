@@ -341,6 +341,36 @@ mod tests {
         }
     }
 
+    /// The tables hold the series that they are named for, and these leave out no more than is written there.
+    #[test]
+    fn series_are_those_of_their_functions() {
+        let q = FRAC_PI_4 * FRAC_PI_4;
+        let sums = [FRAC_PI_4.cos(), FRAC_PI_4.sin() / FRAC_PI_4];
+        let bounds = [2f64.powi(-67), 2f64.powi(-72)];
+        for ((table, first), left_out) in [(&COS, 0), (&SIN, 1)]
+            .into_iter()
+            .zip(sums.iter().zip(bounds).map(|(sum, bound)| sum * bound))
+        {
+            // n! with the sign of its term; a double for every n here.
+            let (mut n, mut factorial) = (first, 1.0);
+            for coefficient in table.as_flattened().iter().rev() {
+                assert!((coefficient * factorial - 1.0).abs() <= 2.0 * ULP, "{n}");
+                factorial *= -f64::from((n + 1) * (n + 2));
+                n += 2;
+            }
+            // Alternating terms that get smaller: the rest is below its first.
+            assert!(q.powi(n / 2) / factorial.abs() < left_out, "{n}");
+        }
+        let mut odd = 1.0;
+        for coefficient in TWICE_ARTANH.as_flattened().iter().rev() {
+            assert!((coefficient * odd / 2.0 - 1.0).abs() <= 2.0 * ULP, "{odd}");
+            odd += 2.0;
+        }
+        // A geometric series above the rest: ratio 1/9.
+        let rest = 9f64.powf((1.0 - odd) / 2.0) / odd * (9.0 / 8.0);
+        assert!(rest < 2f64.powi(-55));
+    }
+
     #[test]
     fn directions_are_accurate_in_every_octant() {
         let mut rng = PublicRng::new(2);
