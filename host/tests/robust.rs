@@ -756,6 +756,10 @@ fn a_limit_on_files_is_an_error_that_leaves_the_old_output() {
             &["o.", "File too large", "raise the limit"],
         );
         assert_eq!(output.status.code(), Some(1), "{}", job.name);
+        let part = names(folder)
+            .into_iter()
+            .find(|path| path.extension().is_some_and(|end| end == "part"));
+        assert_eq!(part, None, "{}", job.name);
         for output in job.outputs {
             assert_eq!(
                 fs::read(folder.join(output)).unwrap(),
@@ -764,7 +768,18 @@ fn a_limit_on_files_is_an_error_that_leaves_the_old_output() {
                 job.name
             );
         }
+        // Whoever reads the old output reads it to its end: the new one takes its place and is not written into it.
+        let readers: Vec<File> = job
+            .outputs
+            .iter()
+            .map(|output| File::open(folder.join(output)).unwrap())
+            .collect();
         succeed(folder, &job.arguments);
+        for mut reader in readers {
+            let mut content = Vec::new();
+            reader.read_to_end(&mut content).unwrap();
+            assert!(content == b"old", "{}: written in place", job.name);
+        }
         job.clean(folder);
     }
 }
