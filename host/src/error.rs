@@ -453,7 +453,11 @@ pub enum Error {
     },
 
     /// A task file with the wrong content.
-    #[error("`{}` is not a task file: {problem}", path.display())]
+    #[error(
+        "`{}` is not a task file: {problem}; its fields are name and train, and may be test, label_field, messages \
+         and classes",
+        path.display()
+    )]
     Task {
         /// The file.
         path: PathBuf,

@@ -237,7 +237,7 @@ pub fn clusters_as_targets(
 ) -> Result<Targets> {
     let dimension = documents.dimension();
     check_finite("sentence", documents.rows(), dimension)?;
-    let clustered = Clustered::of(&means(documents), dimension, clusters, seed)?;
+    let clustered = Clustered::of(means(documents), dimension, clusters, seed)?;
     let classes = clustered.classes();
     let mut of_documents = vec![0; documents.len()];
     for (document, class) in with_sentences(documents).zip(clustered.classes_of_points) {
@@ -262,14 +262,16 @@ pub(crate) struct Clustered {
 impl Clustered {
     /// k-means over the directions of `means`, `[..][dimension]`.
     pub(crate) fn of(
-        means: &[f32],
+        means: Vec<f32>,
         dimension: usize,
         clusters: Option<usize>,
         seed: u64,
     ) -> Result<Self> {
         let clusters = clusters.unwrap_or(CLUSTERS.min(means.len() / dimension));
-        let centre = mean(means, dimension);
-        let directions = normalised(means, dimension, &centre);
+        let centre = mean(&means, dimension);
+        let directions = normalised(&means, dimension, &centre);
+        // k-means has a copy of its own.
+        drop(means);
         let found = kmeans(&directions, dimension, clusters, seed)?;
         let mut used = vec![false; clusters];
         for cluster in &found.assignment {

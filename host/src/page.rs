@@ -30,20 +30,22 @@ pub(crate) fn check(out: &Path) -> Result<()> {
 
 /// Writes each text as the file of its name in the folder `out`.
 ///
-/// Each file appears whole, in this order, so the page comes last. Files of these names are replaced,
-/// others are left alone.
+/// All are on the disk before one of them gets its name, so that a full disk leaves the old ones; the page gets
+/// its name last. Files of these names are replaced, others are left alone.
 ///
 /// # Errors
 /// [`Error::Io`] or [`Error::OutputPath`].
 pub(crate) fn write(out: &Path, files: &[(&str, String)]) -> Result<()> {
-    for (name, text) in files {
+    let settled = |(name, text): &(&str, String)| {
         let path = out.join(name);
         let mut file = AtomicFile::create(&path)?;
         file.write_all(text.as_bytes())
             .map_err(Error::io("write", &path))?;
-        file.commit()?;
-    }
-    Ok(())
+        file.settle()?;
+        Ok(file)
+    };
+    let files = files.iter().map(settled).collect::<Result<Vec<_>>>()?;
+    files.into_iter().try_for_each(AtomicFile::commit)
 }
 
 /// The whole page; `title` is plain text, `body` is HTML.

@@ -156,6 +156,238 @@ fn errors_say_what_is_wrong() {
     }
 }
 
+/// Files beside the task files: public corpora, good and bad.
+fn write_corpora(folder: &Path) {
+    write_corpus(folder);
+    let line = |label: &str, n: usize| {
+        let text = format!("The soup number {n} needs salt. Our team lost {n} times.");
+        format!("{}\n", serde_json::json!({"label": label, "text": text}))
+    };
+    let lines = |labels: &[&str]| -> String {
+        let lines = labels.iter().zip(1..);
+        lines.map(|(label, n)| line(label, n)).collect()
+    };
+    let many: String = (0..60).map(|n| line(&n.to_string(), n)).collect();
+    for (name, content) in [
+        ("two.jsonl", lines(&["a", "b"].repeat(20))),
+        ("few.jsonl", lines(&["a", "b", "a", "b"])),
+        ("other.jsonl", lines(&["a", "c"])),
+        ("many.jsonl", many),
+        ("empty.jsonl", String::new()),
+        (
+            "short.jsonl",
+            "{\"label\": \"a\", \"text\": \"Soup.\"}\n".repeat(20),
+        ),
+        ("bare.jsonl", "{\"text\": \"One. Two.\"}\n".to_owned()),
+        (
+            "flag.jsonl",
+            lines(&["a"]) + "{\"label\": true, \"text\": \"One. Two.\"}\n",
+        ),
+        ("cut.jsonl", lines(&["a"]) + "{\"label\": \"b\""),
+    ] {
+        fs::write(folder.join(name), content).unwrap();
+    }
+    fs::write(folder.join("latin1.tsv"), b"a\tThe caf\xe9.\n").unwrap();
+    fs::create_dir(folder.join("folder.jsonl")).unwrap();
+    fs::create_dir(folder.join("out")).unwrap();
+}
+
+/// Says which file, where in it, what was wanted and what to do; writes nothing.
+#[test]
+fn bad_task_files_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    write_corpora(folder);
+    let fields = "its fields are name and train";
+    let long = format!("{}{{}}", " ".repeat(1 << 20));
+    let deep = "[".repeat(100_000);
+    for (task, parts) in [
+        // The file itself.
+        ("", &["EOF while parsing", "line 1", fields][..]),
+        ("name: t", &["expected", "line 1 column 2", fields]),
+        (
+            "{\"name\": \"t\",\n \"train\": }",
+            &["line 2 column 11", fields],
+        ),
+        ("null", &["invalid type: null", fields]),
+        ("[\"t\"]", &["invalid length 1", fields]),
+        ("{} {}", &["missing field `name`", fields]),
+        (&deep, &["invalid type: sequence", fields]),
+        (&long, &["longer than 1048576 bytes", fields]),
+        // Its fields.
+        (r#"{"name": "t"}"#, &["missing field `train`", "line 1"]),
+        (r#"{"train": "two.jsonl"}"#, &["missing field `name`"]),
+        (
+            r#"{"name": 7, "train": "two.jsonl"}"#,
+            &["integer `7`", "a string", "column 10"],
+        ),
+        (
+            r#"{"name": "t", "train": ["two.jsonl"]}"#,
+            &["invalid type: sequence", "path"],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "messages": "no"}"#,
+            &["\"no\"", "a boolean"],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "label_field": null}"#,
+            &["null", "a string"],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "classes": ["a"]}"#,
+            &["sequence", "a map"],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "classes": {"A": "a"}}"#,
+            &["a sequence"],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "tset": "x"}"#,
+            &["unknown field `tset`"],
+        ),
+        (
+            r#"{"name": "t", "name": "u", "train": "two.jsonl"}"#,
+            &["duplicate field `name`"],
+        ),
+        (
+            r#"{"name": " ", "train": "two.jsonl"}"#,
+            &["the name is empty"],
+        ),
+        // Its classes.
+        (
+            r#"{"name": "t", "train": "two.jsonl", "classes": {}}"#,
+            &["at least 2", "found 0"],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "classes": {"A": ["*"]}}"#,
+            &["found 1"],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "classes": {"A": ["a"], "B": []}}"#,
+            &["the class \"B\" has no labels"],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "classes": {"A": ["a*", "b"], "B": ["c", "ab.*"]}}"#,
+            &[
+                "\"a*\" of the class \"A\"",
+                "\"ab.*\" of \"B\"",
+                "of one class",
+            ],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "classes": {"A": ["a"], "B": ["x"]}}"#,
+            &[
+                "`two.jsonl`",
+                "document line-2",
+                "\"b\"",
+                "no class of the task",
+                "add it",
+            ],
+        ),
+        // Its corpora.
+        (
+            r#"{"name": "t", "train": "absent.jsonl"}"#,
+            &["cannot open `absent.jsonl`", "is the name right"],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "test": "absent.tsv"}"#,
+            &["cannot open `absent.tsv`"],
+        ),
+        (
+            r#"{"name": "t", "train": ""}"#,
+            &["the name of a corpus is empty", fields],
+        ),
+        (
+            r#"{"name": "t", "train": "task.json"}"#,
+            &["unknown ending", ".jsonl"],
+        ),
+        (
+            r#"{"name": "t", "train": "folder.jsonl"}"#,
+            &["`folder.jsonl`", "directory"],
+        ),
+        (
+            r#"{"name": "t", "train": "cut.jsonl"}"#,
+            &["`cut.jsonl` line 2", "not one JSON"],
+        ),
+        (
+            r#"{"name": "t", "train": "latin1.tsv"}"#,
+            &["`latin1.tsv` line 1", "UTF-8 at byte 10"],
+        ),
+        (
+            r#"{"name": "t", "train": "flag.jsonl"}"#,
+            &[
+                "`flag.jsonl` line 2",
+                "\"label\" is not a string or a number",
+            ],
+        ),
+        (
+            r#"{"name": "t", "train": "bare.jsonl"}"#,
+            &["document line-1 has no label", "label_field"],
+        ),
+        (
+            r#"{"name": "t", "train": "empty.jsonl"}"#,
+            &["`empty.jsonl`", "0 classes; at least 2"],
+        ),
+        (
+            r#"{"name": "t", "train": "short.jsonl"}"#,
+            &["2 and more sentences have 0 classes"],
+        ),
+        (
+            r#"{"name": "t", "train": "demo.jsonl", "label_field": "kind"}"#,
+            &[
+                "1 classes; at least 2",
+                "take another corpus or label_field",
+            ],
+        ),
+        (
+            r#"{"name": "t", "train": "few.jsonl"}"#,
+            &[
+                "`few.jsonl`",
+                "4 documents to learn from and 0 to test",
+                "at least 5 and 1",
+            ],
+        ),
+        (
+            r#"{"name": "t", "train": "few.jsonl", "test": "two.jsonl"}"#,
+            &["4 documents to learn from"],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "test": "empty.jsonl"}"#,
+            &["40 documents to learn from and 0 to test on"],
+        ),
+        (
+            r#"{"name": "t", "train": "two.jsonl", "test": "other.jsonl"}"#,
+            &[
+                "`other.jsonl`",
+                "\"c\" does not occur in the training corpus",
+                "add documents",
+            ],
+        ),
+        (
+            r#"{"name": "t", "train": "many.jsonl"}"#,
+            &[
+                "`many.jsonl`",
+                "has no document among the 36 drawn to train on",
+            ],
+        ),
+    ] {
+        fs::write(folder.join("task.json"), task).unwrap();
+        let arguments = ["--data", "task.json", "--out", "out"];
+        let output = eval(folder, &arguments);
+        // Of a long file, the start is enough to know it by.
+        common::refused(&output, &[task.get(..80).unwrap_or(task)], parts);
+        assert_eq!(common::names(&folder.join("out")).len(), 0, "{task}");
+    }
+    for bytes in [&b"\xff\xfe{\x00"[..], b"{\"name\": \"\xe9\"}"] {
+        fs::write(folder.join("task.json"), bytes).unwrap();
+        common::refuse(
+            folder,
+            &["eval", "sentences", "--data", "task.json", "--out", "out"],
+            &["`task.json` is not a task file", "line 1", fields],
+        );
+    }
+}
+
 /// A vector for each word of the demo corpus, all far from each other.
 fn write_word_vectors(folder: &Path) {
     let texts = demo::corpus(1).into_iter().map(|document| document.text);

@@ -21,6 +21,9 @@ use undertone::demo;
 /// each time, and of each document some bytes stay.
 const SLACK: u64 = 12 << 10;
 
+/// What k-means takes besides, in KiB: two copies of the means of at most 32,768 documents, of 128 coordinates.
+const SAMPLE: u64 = (2 * 32_768 * 128 * 4) >> 10;
+
 /// Runs a command and prints its peak memory in KiB, as the kernel tells the process that waits for it. Calling
 /// wait4 takes unsafe code in Rust.
 const PEAK: &str = "import os, sys
@@ -145,9 +148,10 @@ fn memory_does_not_grow_with_the_corpus() {
         println!("| {name} | {} |", cells.join(" | "));
     }
     for ((name, _), row) in COMMANDS.iter().zip(&table) {
+        let sample = if name.contains("clusters") { SAMPLE } else { 0 };
         for (before, after) in row.iter().zip(&row[1..]) {
             assert!(
-                *after < before + SLACK,
+                *after < before + SLACK + sample,
                 "{name}: {before} KiB, then {after} KiB"
             );
         }

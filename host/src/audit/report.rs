@@ -102,7 +102,8 @@ impl Report {
         page::check(out)
     }
 
-    /// Writes `checks.csv` and `report.html` into the folder `out`, each whole, the page last.
+    /// Writes `checks.csv` and `report.html` into the folder `out`, each whole, the page last; a full disk leaves the
+    /// old ones.
     ///
     /// # Errors
     /// [`crate::Error::Io`], [`crate::Error::OutputPath`] or [`crate::Error::Plot`].

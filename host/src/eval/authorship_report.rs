@@ -156,7 +156,7 @@ impl Report {
     }
 
     /// Writes `authorship.csv`, `clear.csv`, `groups.csv`, `fidelity.csv`, `fidelity-ratios.csv` and `report.html`
-    /// into the folder `out`, each whole, the page last.
+    /// into the folder `out`, each whole, the page last; a full disk leaves the old ones.
     ///
     /// # Errors
     /// [`crate::Error::Io`] or [`crate::Error::OutputPath`]; [`crate::Error::Plot`].

@@ -15,6 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -58,6 +59,19 @@ pub struct Task {
     pub classes: Option<BTreeMap<String, Vec<String>>>,
 }
 
+/// The longest task file, in bytes.
+const LARGEST_FILE: usize = 1 << 20;
+
+/// Whether a label fits both patterns.
+fn overlap(a: &str, b: &str) -> bool {
+    match (a.strip_suffix('*'), b.strip_suffix('*')) {
+        (None, None) => a == b,
+        (Some(start), None) => b.starts_with(start),
+        (None, Some(start)) => a.starts_with(start),
+        (Some(a), Some(b)) => a.starts_with(b) || b.starts_with(a),
+    }
+}
+
 fn default_label_field() -> String {
     "label".to_owned()
 }
@@ -80,15 +94,69 @@ impl Task {
                 classes: None,
             });
         }
-        let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
-        let mut task: Self = serde_json::from_str(&text).map_err(|error| Error::Task {
-            path: path.to_owned(),
-            problem: error.to_string(),
-        })?;
+        let mut task = Self::read(path)?;
         let folder = folder.or(path.parent()).unwrap_or(Path::new(""));
         task.train = folder.join(task.train);
         task.test = task.test.map(|test| folder.join(test));
         Ok(task)
+    }
+
+    fn read(path: &Path) -> Result<Self> {
+        let fail = |problem| Error::Task {
+            path: path.to_owned(),
+            problem,
+        };
+        let mut bytes = Vec::new();
+        let file = fs::File::open(path).map_err(Error::io("open", path))?;
+        file.take(LARGEST_FILE as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(Error::io("read", path))?;
+        if bytes.len() > LARGEST_FILE {
+            return Err(fail(format!("longer than {LARGEST_FILE} bytes")));
+        }
+        let task: Self = serde_json::from_slice(&bytes).map_err(|error| fail(error.to_string()))?;
+        task.check().map_err(fail)?;
+        Ok(task)
+    }
+
+    /// What can be known without a corpus.
+    fn check(&self) -> Result<(), String> {
+        if self.name.trim().is_empty() {
+            return Err("the name is empty".to_owned());
+        }
+        let mut paths = [Some(&self.train), self.test.as_ref()]
+            .into_iter()
+            .flatten();
+        if paths.any(|path| path.as_os_str().is_empty()) {
+            return Err("the name of a corpus is empty".to_owned());
+        }
+        let Some(classes) = &self.classes else {
+            return Ok(());
+        };
+        if classes.len() < 2 {
+            return Err(format!(
+                "there must be at least 2 classes, or no field \"classes\"; found {}",
+                classes.len()
+            ));
+        }
+        let mut before = Vec::<(&str, &str)>::new();
+        for (class, labels) in classes {
+            if labels.is_empty() {
+                return Err(format!("the class \"{class}\" has no labels"));
+            }
+            let both = |label: &String| {
+                let other = before.iter().find(|(_, other)| overlap(label, other))?;
+                Some((label.clone(), *other))
+            };
+            if let Some((label, (other, pattern))) = labels.iter().find_map(both) {
+                return Err(format!(
+                    "\"{pattern}\" of the class \"{other}\" and \"{label}\" of \"{class}\" are the same labels; \
+                     a label is of one class"
+                ));
+            }
+            before.extend(labels.iter().map(|label| (class.as_str(), label.as_str())));
+        }
+        Ok(())
     }
 
     /// The class of a label, if it has one.
@@ -175,7 +243,8 @@ impl Data {
         let classes: Vec<String> = names.into_iter().collect();
         if classes.len() < 2 {
             return Err(train.refuse(format!(
-                "its documents of {LEAST_SENTENCES} and more sentences have {} classes; at least 2 are needed",
+                "its documents of {LEAST_SENTENCES} and more sentences have {} classes; at least 2 are needed: take \
+                 another corpus or label_field",
                 classes.len()
             )));
         }
@@ -200,9 +269,21 @@ impl Data {
         let validation = order.split_off(order.len() - held);
         if validation.is_empty() || test.labels.is_empty() {
             return Err(train.refuse(format!(
-                "{} documents to learn from and {} to test on are too few",
+                "{} documents to learn from and {} to test on, of at least {LEAST_SENTENCES} sentences each, are too \
+                 few; give at least 5 and 1",
                 order.len() + held,
                 test.labels.len()
+            )));
+        }
+        let mut absent: BTreeSet<usize> = (0..classes.len()).collect();
+        for document in &order {
+            absent.remove(&learning.labels[*document]);
+        }
+        if let Some(class) = absent.first() {
+            return Err(train.refuse(format!(
+                "the class \"{}\" has no document among the {} drawn to train on; add documents of it, or leave it out",
+                classes[*class],
+                order.len()
             )));
         }
         Ok(Self {
@@ -252,13 +333,14 @@ impl Source {
             let mut document = document?;
             let Some(label) = document.label.as_deref() else {
                 return Err(source.refuse(format!(
-                    "document {} has no label; wanted is the field \"{}\"",
+                    "document {} has no label; wanted is the field \"{}\", and label_field of a task file names \
+                     another",
                     document.id, task.label_field
                 )));
             };
             let Some(class) = task.class(label).map(str::to_owned) else {
                 return Err(source.refuse(format!(
-                    "document {} has the label \"{label}\", which is in no class of the task",
+                    "document {} has the label \"{label}\", which is in no class of the task; add it to one",
                     document.id
                 )));
             };
@@ -306,7 +388,7 @@ impl Source {
             let index = classes.binary_search(class);
             index.map_err(|_| {
                 self.refuse(format!(
-                    "the class \"{class}\" does not occur in the training corpus"
+                    "the class \"{class}\" does not occur in the training corpus; leave it out or add documents there"
                 ))
             })
         });
@@ -525,7 +607,7 @@ mod tests {
                 "no label",
             ),
             (
-                r#""train": "train.jsonl", "label_field": "kind", "classes": {"A": ["a*"]}"#,
+                r#""train": "train.jsonl", "label_field": "kind", "classes": {"A": ["a*"], "C": ["c"]}"#,
                 "\"b\", which is in no class",
             ),
             (

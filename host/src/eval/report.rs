@@ -91,7 +91,8 @@ impl Report {
     /// Writes `f1-vs-epsilon.csv`, `f1-vs-sentences.csv`, `histograms.csv`, `privacy-loss.csv`,
     /// `timings.csv`, `encoders.csv` and `report.html` into the folder `out`.
     ///
-    /// Everything is there before the first file is written; each file appears whole, the page last.
+    /// Everything is there before the first file is written; each file appears whole, the page last; a full
+    /// disk leaves the old ones.
     /// Files of these names are replaced, others are left alone.
     ///
     /// # Errors

@@ -285,8 +285,7 @@ fn by_clusters(
         }
         Ok(())
     })?;
-    let clustered = Clustered::of(&points, dimension, clusters, seed)?;
-    drop(points);
+    let clustered = Clustered::of(points, dimension, clusters, seed)?;
     let mut of_documents = vec![UNSEEN; sentences.len()];
     for (index, class) in drawn.iter().zip(&clustered.classes_of_points) {
         of_documents[*index] = *class as u32;

@@ -49,7 +49,8 @@ impl Report<'_> {
     /// Writes `projections.csv`, `signal-to-noise.csv`, `pairs.csv`, `words.csv`, `tasks.csv`, `timings.csv` and
     /// `report.html` into the folder `out`.
     ///
-    /// Everything is there before the first file is written; each file appears whole, the page last.
+    /// Everything is there before the first file is written; each file appears whole, the page last; a full
+    /// disk leaves the old ones.
     /// Files of these names are replaced, others are left alone.
     ///
     /// # Errors
