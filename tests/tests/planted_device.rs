@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
 use undertone::audit::black_box::{self, Change, Neighbours};
 use undertone::audit::device::{Device, Document, Program, Timed, Vectors};
-use undertone::audit::{Check, levels, reach, time, vectors};
+use undertone::audit::{self, Check, Mechanism, Options, levels, reach, time, vectors};
 use undertone::error::Result;
 use undertone::mechanism::OsEntropy;
 use undertone_core::embedding::{Embedding, Noise};
@@ -135,6 +135,8 @@ enum Bug {
     WrongFallback,
     /// The words of a bag are not drawn apart.
     OneDrawForABag,
+    /// Sentences whose second coordinate is larger than the first count twice.
+    CountedTwice,
 }
 
 struct Planted<'p> {
@@ -249,7 +251,12 @@ impl Device for Planted<'_> {
     ) -> Result<Vec<u32>> {
         let mut all = Vec::new();
         for number in documents {
-            let document = self.kept[*number].inside(&self.pack)?;
+            let mut kept = self.kept[*number].clone();
+            if let (Bug::CountedTwice, Document::Embeddings(rows)) = (self.bug, &mut kept) {
+                let twice: Vec<_> = rows.iter().filter(|x| x[1] > x[0]).cloned().collect();
+                rows.extend(twice);
+            }
+            let document = kept.inside(&self.pack)?;
             all.push((levels(&document), document.ratio(self.spent(epsilon))));
         }
         Ok((0..count)
@@ -452,6 +459,41 @@ fn levels_off_are_noticed() {
                 failed.contains(&"frequencies of candidates"),
                 "{rule:?} {off}: {failed:?}"
             );
+        }
+    }
+}
+
+/// No text of the lexicon is a sentence on which this device errs; the search finds some.
+#[test]
+fn the_device_is_asked_for_searched_neighbours() {
+    let bytes = scores_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let names = ["loss of a replaced sentence", "frequencies of candidates"];
+    for bug in [Bug::None, Bug::CountedTwice] {
+        let mut device = Planted::new(bug, &bytes);
+        for rule in RULES {
+            let designed = black_box::designed(&pack, rule, two()).expect("candidates");
+            let checks = audit_sentences(&mut device, &bytes, rule, &designed);
+            assert_eq!(failed(&checks), [""; 0], "{rule:?}");
+        }
+        let options = Options {
+            mechanisms: vec![Mechanism::Sentences],
+            epsilons: vec![two()],
+            rules: RULES.to_vec(),
+            neighbours: 600,
+            releases: draws() as u64,
+            seed: 1,
+        };
+        let report = audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
+        let checks = report.expect("a device").checks;
+        for name in names {
+            let checks = checks.iter().filter(|check| check.name == name);
+            let passed: Vec<bool> = checks.map(|check| check.passed).collect();
+            assert_eq!(passed, [bug == Bug::None; 2], "{bug:?}: {name}");
+        }
+        // Far more than by design, which shows nothing here.
+        for check in checks.iter().filter(|check| check.name == names[0]) {
+            assert!(check.measured > 0.6 * check.claimed, "{check}");
         }
     }
 }

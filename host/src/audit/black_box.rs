@@ -14,11 +14,12 @@ use undertone_core::words::{Vocabulary, WordMechanism};
 
 use super::device::{Device, Document};
 use super::estimate::{
-    Loss, alpha, cells, g_test, independence_test, loss_of_features, loss_of_outcomes, threshold,
+    Loss, alpha, cells, event, g_test, independence_test, loss_of_event, loss_of_features,
+    loss_of_outcomes, threshold,
 };
 use super::{Check, Law, Method, levels, vectors};
 use crate::error::Result;
-use crate::mechanism::number;
+use crate::mechanism::{self, HostDocument, number};
 
 /// How two documents differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +192,19 @@ fn law_of(sentences: &Document, pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -
         .collect())
 }
 
+/// A lower bound on the loss between two samples, wrong with a probability of at most [`alpha`]: the better one of two, by an
+/// event that the laws of what should be there suggest, and by one that half of the draws do, whatever their law is.
+fn loss_of(samples: [&[u32]; 2], laws: [&[f64]; 2]) -> Loss {
+    let event = event(laws, samples[0].len() as u64);
+    let foreseen = loss_of_event(samples, &event, alpha() / 2.0);
+    let found = loss_of_outcomes(samples, alpha() / 2.0);
+    if foreseen.bound > found.bound {
+        foreseen
+    } else {
+        found
+    }
+}
+
 /// Checks releases of sentences: `draws` of each document of these neighbours.
 ///
 /// - The loss between neighbours: a lower bound on it must not exceed the promise.
@@ -222,11 +236,6 @@ pub fn sentences(
             return Ok(vec![check]);
         }
         let samples = by_turns(&outcomes);
-        let loss = loss_of_outcomes([&samples[0], &samples[1]], alpha());
-        match pair.change {
-            Change::Replaced => replaced.push((loss, number(epsilon))),
-            Change::Added => added.push((loss, number(epsilon) / 2.0)),
-        }
         let mut laws = Vec::new();
         for (document, sample) in pair.documents.iter().zip(&samples) {
             let law = law_of(document, pack, rule, epsilon)?;
@@ -234,6 +243,11 @@ pub fn sentences(
             laws.push(law);
         }
         let laws = [&laws[0][..], &laws[1][..]];
+        let loss = loss_of([&samples[0], &samples[1]], laws);
+        match pair.change {
+            Change::Replaced => replaced.push((loss, number(epsilon))),
+            Change::Added => added.push((loss, number(epsilon) / 2.0)),
+        }
         independent.extend(independence([&samples[0], &samples[1]], laws));
     }
     let mut checks = Vec::new();
@@ -275,80 +289,111 @@ const DESIGNS: usize = 400;
 /// # Errors
 /// Those of documents that the pack does not take.
 pub fn designed(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Neighbours>> {
-    let mut rng = PublicRng::new(0x7e57_ab00);
-    let mut below = |n: usize| (rng.next_u64() % n as u64) as usize;
-    let pool: Vec<Document> = match pack.lexicon() {
-        Some(lexicon) => (0..64)
-            .filter_map(|_| lexicon.word(below(lexicon.n_words())))
-            .map(|word| Document::Texts(vec![word.to_owned()]))
-            .collect(),
-        None => (0..64)
-            .map(|_| {
-                // Signs, most of them 0 in every other one: in all directions.
-                let spread = 1 + below(4);
-                let row = (0..pack.dimension()).map(|_| match below(2 * spread) {
-                    0 => 1.0,
-                    1 => -1.0,
-                    _ => 0.0,
-                });
-                Document::Embeddings(vec![row.collect()])
-            })
-            .collect(),
-    };
-    let of = |choice: &[usize]| -> Document {
-        let all = choice.iter().map(|index| &pool[*index]);
-        match &pool[0] {
-            Document::Texts(_) => Document::Texts(
-                all.filter_map(|one| match one {
-                    Document::Texts(texts) => Some(texts[0].clone()),
-                    Document::Embeddings(_) => None,
+    Ok(Designs::new(pack)?.worst(rule, epsilon))
+}
+
+/// What [`designed`] chooses from, which is the same for every rule and ε.
+pub(super) struct Designs<'p> {
+    document: HostDocument<'p>,
+    /// Documents and their levels.
+    pairs: Vec<[(Document, Vec<u8>); 2]>,
+}
+
+impl<'p> Designs<'p> {
+    /// # Errors
+    /// Those of documents that the pack does not take.
+    pub(super) fn new(pack: &Pack<'p>) -> Result<Self> {
+        let mut rng = PublicRng::new(0x7e57_ab00);
+        let mut below = |n: usize| (rng.next_u64() % n as u64) as usize;
+        let pool: Vec<Document> = match pack.lexicon() {
+            Some(lexicon) => (0..64)
+                .filter_map(|_| lexicon.word(below(lexicon.n_words())))
+                .map(|word| Document::Texts(vec![word.to_owned()]))
+                .collect(),
+            None => (0..64)
+                .map(|_| {
+                    // Signs, most of them 0 in every other one: in all directions.
+                    let spread = 1 + below(4);
+                    let row = (0..pack.dimension()).map(|_| match below(2 * spread) {
+                        0 => 1.0,
+                        1 => -1.0,
+                        _ => 0.0,
+                    });
+                    Document::Embeddings(vec![row.collect()])
                 })
                 .collect(),
-            ),
-            Document::Embeddings(_) => Document::Embeddings(
-                all.filter_map(|one| match one {
-                    Document::Embeddings(rows) => Some(rows[0].clone()),
-                    Document::Texts(_) => None,
-                })
-                .collect(),
-            ),
+        };
+        let of = |choice: &[usize]| -> Result<(Document, Vec<u8>)> {
+            let all = choice.iter().map(|index| &pool[*index]);
+            let document = match &pool[0] {
+                Document::Texts(_) => Document::Texts(
+                    all.filter_map(|one| match one {
+                        Document::Texts(texts) => Some(texts[0].clone()),
+                        Document::Embeddings(_) => None,
+                    })
+                    .collect(),
+                ),
+                Document::Embeddings(_) => Document::Embeddings(
+                    all.filter_map(|one| match one {
+                        Document::Embeddings(rows) => Some(rows[0].clone()),
+                        Document::Texts(_) => None,
+                    })
+                    .collect(),
+                ),
+            };
+            let levels = levels(&document.inside(pack)?);
+            Ok((document, levels))
+        };
+        let mut pairs = Vec::new();
+        for _ in 0..DESIGNS {
+            let mut choice = vec![below(pool.len()); 1 + below(4)];
+            if below(2) == 0 {
+                choice[0] = below(pool.len());
+            }
+            let mut moved = choice.clone();
+            let last = moved.len() - 1;
+            moved[last] = below(pool.len());
+            pairs.push([of(&choice)?, of(&moved)?]);
         }
-    };
-    let loss = |a: &Document, b: &Document| -> Result<f64> {
-        let (a, b) = (
-            law_of(a, pack, rule, epsilon)?,
-            law_of(b, pack, rule, epsilon)?,
-        );
-        let ratios = a.iter().zip(&b).map(|(a, b)| (a / b).ln().abs());
-        Ok(ratios.fold(0.0, f64::max))
-    };
-    let mut best: (f64, Option<[Vec<usize>; 2]>) = (f64::NEG_INFINITY, None);
-    for _ in 0..DESIGNS {
-        let mut choice = vec![below(pool.len()); 1 + below(4)];
-        if below(2) == 0 {
-            choice[0] = below(pool.len());
-        }
-        let mut moved = choice.clone();
-        let last = moved.len() - 1;
-        moved[last] = below(pool.len());
-        let loss = loss(&of(&choice), &of(&moved))?;
-        if loss > best.0 {
-            best = (loss, Some([choice, moved]));
-        }
+        Ok(Self {
+            document: mechanism::document(pack)?,
+            pairs,
+        })
     }
-    let Some([choice, moved]) = best.1 else {
-        return Ok(Vec::new());
-    };
-    Ok(vec![
-        Neighbours {
-            documents: [of(&choice), of(&moved)],
-            change: Change::Replaced,
-        },
-        Neighbours {
-            documents: [of(&choice), of(&choice[..choice.len() - 1])],
-            change: Change::Added,
-        },
-    ])
+
+    /// The neighbours with the largest loss by this rule and ε.
+    pub(super) fn worst(&self, rule: Rule, epsilon: Epsilon) -> Vec<Neighbours> {
+        let ratio = self.document.ratio(epsilon);
+        let loss = |[(_, a), (_, b)]: &[(Document, Vec<u8>); 2]| {
+            let [a, b] = [a, b].map(|levels| Law::new(levels.clone(), ratio, rule));
+            a.loss(&b)
+        };
+        let losses = self.pairs.iter().map(|pair| (loss(pair), pair));
+        let worst = losses.max_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, [(document, _), (moved, _)])) = worst else {
+            return Vec::new();
+        };
+        let less = match document.clone() {
+            Document::Texts(mut texts) => {
+                texts.pop();
+                Document::Texts(texts)
+            }
+            Document::Embeddings(mut rows) => {
+                rows.pop();
+                Document::Embeddings(rows)
+            }
+        };
+        vec![
+            Neighbours {
+                documents: [document.clone(), moved.clone()],
+                change: Change::Replaced,
+            },
+            Neighbours {
+                documents: [document.clone(), less],
+                change: Change::Added,
+            },
+        ]
+    }
 }
 
 /// The probability that a sequence is seen again by chance.
@@ -501,7 +546,13 @@ pub fn words(
                 return Ok(vec![check]);
             }
         }
-        let loss = loss_of_outcomes([&samples[0], &samples[1]], alpha());
+        let loss = match rule {
+            Some(rule) => {
+                let laws = pair.map(|word| word_law(vocabulary, word, rule, epsilon));
+                loss_of([&samples[0], &samples[1]], [&laws[0], &laws[1]])
+            }
+            None => loss_of_outcomes([&samples[0], &samples[1]], alpha()),
+        };
         losses.push((loss, promise(*pair)));
         let unsorted = bags.iter().flatten().filter(|bag| !bag.is_sorted()).count();
         if unsorted > 0 {

@@ -4,6 +4,7 @@
 //! searched; elsewhere a device is asked for releases.
 
 pub mod black_box;
+mod construct;
 pub mod device;
 pub mod encoders;
 mod engine;
@@ -32,6 +33,7 @@ use crate::encoder::{Encoder, encode_all};
 use crate::error::{Error, Result};
 use crate::mechanism::check_encoder;
 use crate::progress::Progress;
+use black_box::{Designs, Neighbours};
 use device::Device;
 use inside::{CoreSentences, CoreWords, Engine};
 pub use law::{Law, deep_candidate, levels};
@@ -199,9 +201,10 @@ pub fn run(
                     Some(encoder) => encode_all(encoder, &public, &Progress::hidden())?,
                     None => Vec::new(),
                 };
-                add(sentences::check(&mechanism, &rows, options));
+                let (checks, searched) = sentences::search(&mechanism, &rows, options);
+                add(checks);
                 if let Some(device) = &mut device {
-                    release_sentences(*device, pack, &mechanism, options, &mut add)?;
+                    release_sentences(*device, pack, &mechanism, options, searched, &mut add)?;
                 }
             }
             None => report
@@ -261,18 +264,25 @@ pub fn run(
 /// Pushes and releases that are timed.
 const TIMED: usize = 3000;
 
-/// Checks releases of sentences by a device.
+/// Checks releases of sentences by a device: of neighbours by design and of those that were `searched`, by rule and ε.
 fn release_sentences(
     device: &mut dyn Device,
     pack: &Pack<'_>,
     mechanism: &CoreSentences<'_>,
     options: &Options,
+    searched: Vec<Vec<Neighbours>>,
     add: &mut dyn FnMut(Vec<Check>),
 ) -> Result<()> {
+    let designs = Designs::new(pack)?;
+    let mut searched = searched.into_iter();
     for rule in &options.rules {
         let label = label(mechanism, *rule);
         for epsilon in &options.epsilons {
-            let neighbours = black_box::designed(pack, *rule, *epsilon)?;
+            let mut neighbours = designs.worst(*rule, *epsilon);
+            // Where texts can be pushed, those by design are texts. One pair of them is enough beside searched ones.
+            let searched = searched.next().unwrap_or_default();
+            neighbours.truncate(if searched.is_empty() { 2 } else { 1 });
+            neighbours.extend(searched);
             let count = options.releases as usize;
             add(black_box::sentences(
                 device,

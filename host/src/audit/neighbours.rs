@@ -4,6 +4,9 @@
 //! documents are neighbours by a replaced sentence, and each is a neighbour of the context by an added one.
 //! Rounds climb: the two sentences with the largest loss stay, variants of them come in, and a change of the
 //! context is kept if the loss has not fallen. Searches start again from other contexts, lengths and goals.
+//!
+//! Half of the searches climb by the loss, the others by what releases of a device could show of it: the worst loss
+//! is often that of an event which a device never shows. The documents that could show most are kept for it.
 
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
@@ -11,6 +14,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
 
+use super::estimate::shown;
 use super::inside::Sentences;
 use super::law::Law;
 use crate::mechanism::{MAX_SENTENCES, number};
@@ -28,6 +32,12 @@ const ROUNDS: u64 = 24;
 /// Lengths of contexts: most are short, where one sentence counts most and much can be tried; the longest leaves room
 /// for one.
 const LENGTHS: [usize; 12] = [0, 1, 1, 2, 2, 3, 4, 7, 12, 2, 31, MAX_SENTENCES - 1];
+
+/// Longest documents that are kept for a device, which pushes them again for every release. Longer ones show no more.
+const SHORT: usize = 8;
+
+/// Moves of a level beyond this count as this: of scores that are graded more finely than those we make.
+const MOST_MOVED: usize = 32;
 
 /// How two documents are neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +58,13 @@ pub(super) struct Setting {
     pub(super) table: Vec<u128>,
 }
 
+/// Two documents that are neighbours, as lists of sentences.
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    pub(super) documents: [Vec<Vec<f32>>; 2],
+    pub(super) step: Step,
+}
+
 /// The worst that was found.
 #[derive(Clone, Debug)]
 pub(super) struct Worst {
@@ -57,6 +74,8 @@ pub(super) struct Worst {
     pub(super) moved: [i32; 2],
     /// By setting and [`Step`]: the loss, and the sentences in the longer of the two documents.
     pub(super) losses: Vec<[(f64, usize); 2]>,
+    /// Of each search, the short neighbours by which releases could show most of its goal.
+    pub(super) shows: Vec<Pair>,
 }
 
 impl Worst {
@@ -65,10 +84,11 @@ impl Worst {
             tried: [0; 2],
             moved: [0; 2],
             losses: vec![[(0.0, 0); 2]; settings],
+            shows: Vec::new(),
         }
     }
 
-    fn join(mut self, other: &Self) -> Self {
+    fn join(mut self, other: Self) -> Self {
         for step in 0..2 {
             self.tried[step] += other.tried[step];
             self.moved[step] = self.moved[step].max(other.moved[step]);
@@ -81,8 +101,27 @@ impl Worst {
                 }
             }
         }
+        self.shows.extend(other.shows);
         self
     }
+}
+
+/// What a search climbs by.
+#[derive(Clone, Copy)]
+struct Goal {
+    setting: usize,
+    step: Step,
+    /// By what releases could show, not by the loss.
+    shown: bool,
+}
+
+/// The best of a round for its goal.
+struct Best {
+    /// The two sentences; of an added one the first.
+    pair: [usize; 2],
+    loss: f64,
+    /// The same for what releases could show.
+    shown: ([usize; 2], f64),
 }
 
 /// A document or a word: its levels, and by setting the logarithm of the probability of a candidate at each level.
@@ -110,6 +149,8 @@ pub(super) struct Search<'a> {
     pub(super) settings: &'a [Setting],
     /// Sentences to start from.
     pub(super) pool: &'a [Vec<f32>],
+    /// Releases of each document that a device is asked for.
+    pub(super) releases: u64,
     pub(super) seed: u64,
 }
 
@@ -125,21 +166,23 @@ impl Search<'_> {
         (0..searches)
             .into_par_iter()
             .map(|search| self.climb(search, rounds, &progress))
-            .reduce(|| Worst::new(self.settings.len()), |a, b| a.join(&b))
+            .reduce(|| Worst::new(self.settings.len()), Worst::join)
     }
 
     /// One search.
     fn climb(&self, search: u64, rounds: u64, progress: &Progress) -> Worst {
         let mut rng = PublicRng::new(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ search);
         let length = LENGTHS[(search % LENGTHS.len() as u64) as usize];
-        let goal = (
-            (search / 3 % self.settings.len() as u64) as usize,
-            usize::from(search.is_multiple_of(2)),
-        );
+        let goal = Goal {
+            setting: (search / 3 % self.settings.len() as u64) as usize,
+            step: STEPS[usize::from(search.is_multiple_of(2))],
+            shown: (search / 2).is_multiple_of(2),
+        };
         let mut context = self.context(length, search / LENGTHS.len() as u64, &mut rng);
         let mut kept: [Vec<f32>; 2] = [self.any(&mut rng), self.any(&mut rng)];
         let mut best = f64::NEG_INFINITY;
         let mut worst = Worst::new(self.settings.len());
+        let mut most_shown = f64::NEG_INFINITY;
         for round in 0..rounds {
             let mut changed = context.clone();
             if round > 0 && round % 2 == 0 && !changed.is_empty() {
@@ -161,10 +204,31 @@ impl Search<'_> {
                 });
             }
             let place = below(&mut rng, changed.len() as u128 + 1) as usize;
-            let (found, pair, loss) = self.round(&changed, place, &sentences, goal);
-            worst = worst.join(&found);
-            if loss >= best {
-                best = loss;
+            let (found, round) = self.round(&changed, place, &sentences, goal);
+            worst = worst.join(found);
+            if round.shown.1 > most_shown && changed.len() < SHORT {
+                most_shown = round.shown.1;
+                let [first, second] = round.shown.0;
+                let with = |at: usize| {
+                    let mut document = changed.clone();
+                    document.insert(place, sentences[at].clone());
+                    document
+                };
+                let other = match goal.step {
+                    Step::Replaced => with(second),
+                    Step::Added => changed.clone(),
+                };
+                worst.shows = vec![Pair {
+                    documents: [with(first), other],
+                    step: goal.step,
+                }];
+            }
+            let (pair, found) = match goal.shown {
+                true => round.shown,
+                false => (round.pair, round.loss),
+            };
+            if found >= best {
+                best = found;
                 context = changed;
                 kept = pair.map(|at| sentences[at].clone());
             }
@@ -173,15 +237,14 @@ impl Search<'_> {
         worst
     }
 
-    /// Compares all neighbours of a round, with the sentences at this place of the context. Returns the two sentences with the largest loss for the goal, and
-    /// that.
+    /// Compares all neighbours of a round, with the sentences at this place of the context.
     fn round(
         &self,
         context: &[Vec<f32>],
         place: usize,
         sentences: &[Vec<f32>],
-        (goal, goal_step): (usize, usize),
-    ) -> (Worst, [usize; 2], f64) {
+        goal: Goal,
+    ) -> (Worst, Best) {
         let without = self.see(&context.concat());
         let (before, behind) = context.split_at(place);
         let (before, behind) = (before.concat(), behind.concat());
@@ -189,10 +252,14 @@ impl Search<'_> {
         let seen: Vec<Seen> = sentences.iter().map(with).collect();
         let mut worst = Worst::new(self.settings.len());
         let mut pairs = Pairs::default();
-        let mut best = ([0, 1], f64::NEG_INFINITY);
+        let mut best = Best {
+            pair: [0, 1],
+            loss: f64::NEG_INFINITY,
+            shown: ([0, 1], f64::NEG_INFINITY),
+        };
         let mut losses = vec![0.0; self.settings.len()];
-        let mut compare = |a: &Seen, b: &Seen, step: Step, at: [usize; 2]| {
-            let step = step as usize;
+        let mut compare = |a: &Seen, b: &Seen, of: Step, at: [usize; 2]| {
+            let step = of as usize;
             pairs.of(&a.levels, &b.levels);
             let moves = pairs
                 .distinct
@@ -210,8 +277,20 @@ impl Search<'_> {
                     *known = (*loss, context.len() + 1);
                 }
             }
-            if step == goal_step && losses[goal] > best.1 {
-                best = (at, losses[goal]);
+            if of != goal.step {
+                return;
+            }
+            let loss = losses[goal.setting];
+            if loss > best.loss {
+                (best.pair, best.loss) = (at, loss);
+            }
+            // No event shows more than the loss.
+            if loss > best.shown.1 {
+                let [a, b] = [a, b].map(|seen| &seen.logarithms[goal.setting][..]);
+                let shown = pairs.shown(a, b, self.releases);
+                if shown > best.shown.1 {
+                    best.shown = (at, shown);
+                }
             }
         };
         for (at, one) in seen.iter().enumerate() {
@@ -220,7 +299,19 @@ impl Search<'_> {
                 compare(one, other, Step::Replaced, [at, before]);
             }
         }
-        (worst, best.0, best.1)
+        (worst, best)
+    }
+
+    /// What releases could show of these neighbours, by setting.
+    pub(super) fn shows(&self, pair: &Pair) -> Vec<f64> {
+        let [a, b] = [0, 1].map(|side| self.see(&pair.documents[side].concat()));
+        let mut pairs = Pairs::default();
+        pairs.of(&a.levels, &b.levels);
+        a.logarithms
+            .iter()
+            .zip(&b.logarithms)
+            .map(|(a, b)| pairs.shown(a, b, self.releases))
+            .collect()
     }
 
     fn see(&self, rows: &[f32]) -> Seen {
@@ -323,15 +414,19 @@ pub(super) fn odd(rng: &mut PublicRng) -> f32 {
 
 /// The pairs of levels that the candidates of two documents have.
 pub(super) struct Pairs {
-    known: Vec<u64>,
+    /// By pair: its place in the others and 1 more, or 0.
+    places: Vec<u32>,
     distinct: Vec<(u8, u8)>,
+    /// Candidates of each.
+    counts: Vec<u32>,
 }
 
 impl Default for Pairs {
     fn default() -> Self {
         Self {
-            known: vec![0; 256 * 256 / 64],
+            places: vec![0; 256 * 256],
             distinct: Vec::new(),
+            counts: Vec::new(),
         }
     }
 }
@@ -339,16 +434,40 @@ impl Default for Pairs {
 impl Pairs {
     pub(super) fn of(&mut self, a: &[u8], b: &[u8]) {
         for (a, b) in self.distinct.drain(..) {
-            self.known[usize::from(a) * 4 + usize::from(b) / 64] = 0;
+            self.places[usize::from(a) * 256 + usize::from(b)] = 0;
         }
+        self.counts.clear();
         for (a, b) in a.iter().zip(b) {
-            let word = &mut self.known[usize::from(*a) * 4 + usize::from(*b) / 64];
-            let bit = 1 << (b % 64);
-            if *word & bit == 0 {
-                *word |= bit;
+            let place = &mut self.places[usize::from(*a) * 256 + usize::from(*b)];
+            if *place == 0 {
                 self.distinct.push((*a, *b));
+                self.counts.push(0);
+                *place = self.counts.len() as u32;
             }
+            self.counts[*place as usize - 1] += 1;
         }
+    }
+
+    /// What so many releases of each document could show of the loss, about: by the best set of the candidates that
+    /// moved by most levels. Those are the likeliest ones for their number, by the exponential mechanism exactly.
+    pub(super) fn shown(&self, a: &[f64], b: &[f64], releases: u64) -> f64 {
+        let mut moved = [[0.0; 2]; 2 * MOST_MOVED + 1];
+        for ((at, bt), count) in self.distinct.iter().zip(&self.counts) {
+            let by = (usize::from(*bt) + MOST_MOVED).saturating_sub(usize::from(*at));
+            let sums = &mut moved[by.min(2 * MOST_MOVED)];
+            sums[0] += f64::from(*count) * a[usize::from(*at)].exp();
+            sums[1] += f64::from(*count) * b[usize::from(*bt)].exp();
+        }
+        let mut most = f64::NEG_INFINITY;
+        let mut set = [0.0; 2];
+        for [p, other] in moved.iter().filter(|[p, _]| *p > 0.0) {
+            set = [set[0] + p, set[1] + other];
+            // The set, and what is not in it.
+            let rest = set.map(|p| 1.0 - p);
+            most = most.max(shown(set[1], set[0], releases));
+            most = most.max(shown(rest[0], rest[1], releases));
+        }
+        most
     }
 
     /// The largest |ln ratio| of probabilities.

@@ -150,8 +150,9 @@ impl Report {
                  release by more than a factor e<sup>loss</sup>, with the loss below what is claimed. Exact: computed from \
                  the law of the release, in which the tables are exact integers and sums are in double precision \
                  (an excess of 10<sup>-9</sup> of the promise, or of 10<sup>-10</sup>, is rounding), for the worst neighbours that a \
-                 search found. Sampled: a lower bound on the loss from releases of a device; it \
-                 proves a broken promise, but no kept one.</p>\n";
+                 search found. Sampled: a lower bound on the loss from releases of a device, for the neighbours of which \
+                 so many releases can show most; it proves a broken promise, but no kept one, and stays below the loss of \
+                 events that are too rare to be seen. All bounds of a report hold together with 99.9 %.</p>\n";
         body += "<h2>Claimed and measured loss</h2>\n";
         let mut mechanisms: Vec<&str> = Vec::new();
         for check in self.losses() {
@@ -159,9 +160,11 @@ impl Report {
                 mechanisms.push(&check.mechanism);
             }
         }
+        body += &self.shares();
         for of in mechanisms {
             let caption = format!(
-                "{of}: what is claimed (grey, dashed) and the largest loss found, against ε; both axes logarithmic."
+                "{of}: what is claimed (grey, dashed) and the largest loss found, against ε; both axes logarithmic. \
+                 A bound of 0 is not drawn."
             );
             body += &figure(&caption, &self.plot(of)?);
         }
@@ -192,6 +195,40 @@ impl Report {
         }
         body += "</table></div>\n";
         Ok(page::page("Privacy audit", &body))
+    }
+
+    /// A table of all losses as shares of what is claimed, by ε.
+    fn shares(&self) -> String {
+        let epsilons: Vec<String> = self
+            .options
+            .epsilons
+            .iter()
+            .map(|e| e.to_string())
+            .collect();
+        let mut table = page::head(
+            "Share of what is claimed, at ε",
+            &epsilons,
+            "<th>method</th>",
+        );
+        let mut rows: Vec<(&str, &str)> = Vec::new();
+        for check in self.losses() {
+            let row = (check.mechanism.as_str(), check.name.as_str());
+            if rows.contains(&row) {
+                continue;
+            }
+            rows.push(row);
+            let _ = write!(table, "<tr><th>{}: {}</th>", escape(row.0), escape(row.1));
+            for epsilon in &self.options.epsilons {
+                let same = self.losses().find(|other| {
+                    (other.mechanism.as_str(), other.name.as_str()) == row
+                        && other.epsilon == Some(*epsilon)
+                });
+                let share = same.map(|check| format!("{:.3}", check.measured / check.claimed));
+                let _ = write!(table, "<td>{}</td>", share.unwrap_or_default());
+            }
+            let _ = writeln!(table, "<td>{}</td></tr>", check.method);
+        }
+        table + "</table></div>\n"
     }
 
     /// Losses of one mechanism by ε: a curve for each check and method, and what is claimed for each.

@@ -1,11 +1,14 @@
 //! Sentence mechanisms, by enumeration: tables, levels and exact losses.
 
 use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
 use undertone_core::rng::PublicRng;
 
+use super::black_box::{Change, Neighbours};
+use super::device::Document;
 use super::inside::Sentences;
-use super::neighbours::{STEPS, Search, Step, odd, promised};
-use super::{Check, Method, Options, RELATIVE, ROUNDING, engine, label};
+use super::neighbours::{Pair, STEPS, Search, Step, odd, promised};
+use super::{Check, Method, Options, RELATIVE, ROUNDING, construct, engine, label};
 
 /// Directions, words and sentences in the pool, at most, of each sort.
 const SORT: usize = 512;
@@ -14,6 +17,16 @@ const SORT: usize = 512;
 ///
 /// `public`: sentences to search from, `[n][dimension]` row-major; there may be none.
 pub fn check(mechanism: &dyn Sentences, public: &[f32], options: &Options) -> Vec<Check> {
+    search(mechanism, public, options).0
+}
+
+/// [`check`], and the neighbours of which releases could show most: for each rule and ε of the options, in this
+/// order, by a sentence that is replaced and by one that is added.
+pub(super) fn search(
+    mechanism: &dyn Sentences,
+    public: &[f32],
+    options: &Options,
+) -> (Vec<Check>, Vec<Vec<Neighbours>>) {
     let mut checks = Vec::new();
     let mut settings = Vec::new();
     for rule in &options.rules {
@@ -24,9 +37,13 @@ pub fn check(mechanism: &dyn Sentences, public: &[f32], options: &Options) -> Ve
         mechanism,
         settings: &settings,
         pool: &pool,
+        releases: options.releases,
         seed: options.seed,
     };
     let worst = search.run(options.neighbours);
+    let mut shows = construct::neighbours(mechanism, options.seed);
+    shows.extend(worst.shows);
+    let neighbours = most_shown(&search, &shows);
     let steps = i32::from(mechanism.steps().get());
     for step in STEPS {
         let (name, claimed) = match step {
@@ -67,7 +84,33 @@ pub fn check(mechanism: &dyn Sentences, public: &[f32], options: &Options) -> Ve
             });
         }
     }
-    checks
+    (checks, neighbours)
+}
+
+/// For every setting, those of these neighbours of which releases could show most, by a replaced and by an added
+/// sentence.
+fn most_shown(search: &Search<'_>, pairs: &[Pair]) -> Vec<Vec<Neighbours>> {
+    let shows: Vec<Vec<f64>> = pairs.par_iter().map(|pair| search.shows(pair)).collect();
+    let best = |setting: usize, step: Step| {
+        let of_step = shows
+            .iter()
+            .zip(pairs)
+            .filter(|(_, pair)| pair.step == step);
+        let best = of_step.max_by(|a, b| a.0[setting].total_cmp(&b.0[setting]));
+        best.map(|(_, pair)| Neighbours {
+            documents: pair.documents.clone().map(Document::Embeddings),
+            change: match step {
+                Step::Replaced => Change::Replaced,
+                Step::Added => Change::Added,
+            },
+        })
+    };
+    (0..search.settings.len())
+        .map(|setting| {
+            let steps = STEPS.into_iter();
+            steps.filter_map(|step| best(setting, step)).collect()
+        })
+        .collect()
 }
 
 /// Sentences to search from: public ones, the directions that the pack looks at, either way and in groups, and what
