@@ -45,6 +45,10 @@ const ENCODED: usize = 64;
 /// Public sentences that a search starts from, those included.
 const SEARCHED: usize = 240;
 
+/// Values of ε in an audit, at most: with both rules and every mechanism each takes some 25 bounds and 95 tests of
+/// fit, so that there are fewer than [`estimate::MOST`].
+const EPSILONS: usize = 8;
+
 /// Losses are computed in double precision from exact integers. A probability is a sum of positive terms, each with
 /// a few dozen roundings of 2⁻⁵³, and of at most 2¹⁶ terms: its relative error stays below 10⁻¹¹. This much of the
 /// promise a loss may exceed it by, ...
@@ -164,7 +168,8 @@ pub struct Check {
 /// out, and the report says so.
 ///
 /// # Errors
-/// [`Error::EncoderMismatch`] for another encoder, [`Error::Audit`] if the pack has nothing that is to be audited, and
+/// [`Error::EncoderMismatch`] for another encoder, [`Error::Audit`] if the pack has nothing that is to be audited or for
+/// more than 8 values of ε, and
 /// the errors of encoders, of devices and of packs that this library cannot release from. A check that failed is no
 /// error.
 pub fn run(
@@ -175,6 +180,15 @@ pub fn run(
     notice: &mut dyn FnMut(&Check),
 ) -> Result<Report> {
     let start = Instant::now();
+    if options.epsilons.len() > EPSILONS {
+        return Err(Error::Audit {
+            problem: format!(
+                "{} values of epsilon, but the rates of false alarms are shared by what is checked at up to {EPSILONS}; \
+                 name fewer, or audit twice",
+                options.epsilons.len()
+            ),
+        });
+    }
     let mut report = Report::new(pack, options);
     let mut add = |checks: Vec<Check>| {
         checks.iter().for_each(&mut *notice);
@@ -244,6 +258,13 @@ pub fn run(
                 )?);
             }
         }
+    }
+    if wanted(Mechanism::Vectors) && pack.projection().is_some() {
+        report.left_out.push(
+            "the projection of the pack: noise is asked for on vectors as they are; the device computes the \
+             sensitivity of a projection from the integers that it multiplies with"
+                .to_owned(),
+        );
     }
     if device.is_none() {
         report.left_out.push(

@@ -88,7 +88,37 @@ impl Worst {
         }
     }
 
-    fn join(mut self, other: Self) -> Self {
+    /// Takes two documents in that differ by this step, the longer one of so many sentences. `pairs` and `losses`, by
+    /// setting, are those of the two then.
+    fn compare(
+        &mut self,
+        [a, b]: [&Seen; 2],
+        step: Step,
+        sentences: usize,
+        pairs: &mut Pairs,
+        losses: &mut [f64],
+    ) {
+        let step = step as usize;
+        pairs.of(&a.levels, &b.levels);
+        let moves = pairs
+            .distinct
+            .iter()
+            .map(|(a, b)| i32::from(*b) - i32::from(*a));
+        let (least, most) = moves.fold((i32::MAX, i32::MIN), |(least, most), moved| {
+            (least.min(moved), most.max(moved))
+        });
+        self.tried[step] += 1;
+        self.moved[step] = self.moved[step].max(most - least);
+        for (setting, loss) in losses.iter_mut().enumerate() {
+            *loss = pairs.loss(&a.logarithms[setting], &b.logarithms[setting]);
+            let known = &mut self.losses[setting][step];
+            if loss.is_nan() || *loss > known.0 {
+                *known = (*loss, sentences);
+            }
+        }
+    }
+
+    pub(super) fn join(mut self, other: Self) -> Self {
         for step in 0..2 {
             self.tried[step] += other.tried[step];
             self.moved[step] = self.moved[step].max(other.moved[step]);
@@ -259,24 +289,7 @@ impl Search<'_> {
         };
         let mut losses = vec![0.0; self.settings.len()];
         let mut compare = |a: &Seen, b: &Seen, of: Step, at: [usize; 2]| {
-            let step = of as usize;
-            pairs.of(&a.levels, &b.levels);
-            let moves = pairs
-                .distinct
-                .iter()
-                .map(|(a, b)| i32::from(*b) - i32::from(*a));
-            let (least, most) = moves.fold((i32::MAX, i32::MIN), |(least, most), moved| {
-                (least.min(moved), most.max(moved))
-            });
-            worst.tried[step] += 1;
-            worst.moved[step] = worst.moved[step].max(most - least);
-            for (setting, loss) in losses.iter_mut().enumerate() {
-                *loss = pairs.loss(&a.logarithms[setting], &b.logarithms[setting]);
-                let known = &mut worst.losses[setting][step];
-                if loss.is_nan() || *loss > known.0 {
-                    *known = (*loss, context.len() + 1);
-                }
-            }
+            worst.compare([a, b], of, context.len() + 1, &mut pairs, &mut losses);
             if of != goal.step {
                 return;
             }
@@ -302,16 +315,23 @@ impl Search<'_> {
         (worst, best)
     }
 
-    /// What releases could show of these neighbours, by setting.
-    pub(super) fn shows(&self, pair: &Pair) -> Vec<f64> {
+    /// Compares these neighbours. Returns what releases could show of them, too, by setting.
+    pub(super) fn compare(&self, pair: &Pair) -> (Worst, Vec<f64>) {
         let [a, b] = [0, 1].map(|side| self.see(&pair.documents[side].concat()));
+        let sentences = pair.documents.iter().map(Vec::len).max();
+        let mut worst = Worst::new(self.settings.len());
         let mut pairs = Pairs::default();
-        pairs.of(&a.levels, &b.levels);
-        a.logarithms
-            .iter()
-            .zip(&b.logarithms)
-            .map(|(a, b)| pairs.shown(a, b, self.releases))
-            .collect()
+        let mut losses = vec![0.0; self.settings.len()];
+        worst.compare(
+            [&a, &b],
+            pair.step,
+            sentences.unwrap_or_default(),
+            &mut pairs,
+            &mut losses,
+        );
+        let logarithms = a.logarithms.iter().zip(&b.logarithms);
+        let shown = logarithms.map(|(a, b)| pairs.shown(a, b, self.releases));
+        (worst, shown.collect())
     }
 
     fn see(&self, rows: &[f32]) -> Seen {

@@ -7,7 +7,7 @@ use undertone_core::rng::PublicRng;
 use super::black_box::{Change, Neighbours};
 use super::device::Document;
 use super::inside::Sentences;
-use super::neighbours::{Pair, STEPS, Search, Step, odd, promised};
+use super::neighbours::{Pair, STEPS, Search, Step, Worst, odd, promised};
 use super::{Check, Method, Options, RELATIVE, ROUNDING, construct, engine, label};
 
 /// Directions, words and sentences in the pool, at most, of each sort.
@@ -40,10 +40,15 @@ pub(super) fn search(
         releases: options.releases,
         seed: options.seed,
     };
-    let worst = search.run(options.neighbours);
-    let mut shows = construct::neighbours(mechanism, options.seed);
-    shows.extend(worst.shows);
-    let neighbours = most_shown(&search, &shows);
+    let mut worst = search.run(options.neighbours);
+    let mut pairs = std::mem::take(&mut worst.shows);
+    let searched = pairs.len();
+    pairs.extend(construct::neighbours(mechanism, options.seed));
+    let compared: Vec<_> = pairs.par_iter().map(|pair| search.compare(pair)).collect();
+    let (found, shows): (Vec<_>, Vec<_>) = compared.into_iter().unzip();
+    // Those of the search have been counted.
+    worst = found.into_iter().skip(searched).fold(worst, Worst::join);
+    let neighbours = most_shown(&pairs, &shows, settings.len());
     let steps = i32::from(mechanism.steps().get());
     for step in STEPS {
         let (name, claimed) = match step {
@@ -89,8 +94,7 @@ pub(super) fn search(
 
 /// For every setting, those of these neighbours of which releases could show most, by a replaced and by an added
 /// sentence.
-fn most_shown(search: &Search<'_>, pairs: &[Pair]) -> Vec<Vec<Neighbours>> {
-    let shows: Vec<Vec<f64>> = pairs.par_iter().map(|pair| search.shows(pair)).collect();
+fn most_shown(pairs: &[Pair], shows: &[Vec<f64>], settings: usize) -> Vec<Vec<Neighbours>> {
     let best = |setting: usize, step: Step| {
         let of_step = shows
             .iter()
@@ -105,7 +109,7 @@ fn most_shown(search: &Search<'_>, pairs: &[Pair]) -> Vec<Vec<Neighbours>> {
             },
         })
     };
-    (0..search.settings.len())
+    (0..settings)
         .map(|setting| {
             let steps = STEPS.into_iter();
             steps.filter_map(|step| best(setting, step)).collect()
