@@ -70,7 +70,9 @@ fn rate(dimension: u32, epsilon: Epsilon, sensitivity: Sensitivity, grid_exponen
     let micro = u128::from(epsilon.micro());
     let mut left = units * units * u128::from(dimension) * 5u128.pow(12);
     let mut power = grid_exponent + 58;
-    // Down to 64 bits, rounded up, so that A² of 58 bits fits beside it. An excess of 2^-62 of A at most.
+    // Down to 64 bits, rounded up, so that A² of 58 bits fits beside it. An excess of 2^-62 of A at most. This takes
+    // log₄ L − 32 to log₄ L − 30 steps, and the grid has 4^(log₂ h + 29)·E² ≤ L, but not four times that, for this L:
+    // so 28 < power < 45.
     while left >= 1 << 64 {
         left = left.div_ceil(4);
         power -= 1;
@@ -80,20 +82,8 @@ fn rate(dimension: u32, epsilon: Epsilon, sensitivity: Sensitivity, grid_exponen
     while bit > 0 {
         let larger = rate | bit;
         let product = larger * larger * left;
-        // product ≤ E²·4^power, where a negative power divides exactly what is rounded up.
-        let fits = if power >= 0 {
-            product.div_ceil(
-                1u128
-                    .checked_shl(2 * power.unsigned_abs())
-                    .unwrap_or(u128::MAX),
-            ) <= micro * micro
-        } else {
-            product
-                <= (micro * micro)
-                    .checked_shr(2 * power.unsigned_abs())
-                    .unwrap_or(0)
-        };
-        if fits {
+        // product ≤ E²·4^power, both sides divided, the left one rounded up.
+        if (product + (1 << (2 * power)) - 1) >> (2 * power) <= micro * micro {
             rate = larger;
         }
         bit >>= 1;
