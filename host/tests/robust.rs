@@ -384,8 +384,11 @@ fn disturb(
         let output = fs::read(folder.join("o.jsonl")).unwrap_or_default();
         over += usize::from(left.is_empty() && releases(&output) == Some(DOCUMENTS));
         if job.has_ledger() && utc_day() == day {
-            let paid = spent(folder);
-            assert!(paid >= EPSILON * count_lines(&left), "{paid} paid");
+            let (paid, lines) = (spent(folder), count_lines(&left));
+            assert!(paid >= EPSILON * lines, "{paid} paid");
+            // Each kill loses one document at most; all of them are paid for if a run was over.
+            let most = (DOCUMENTS * over + hits) as u64 + lines;
+            assert!(paid <= EPSILON * most, "{paid} paid for {lines} lines");
         }
     }
     succeed(folder, &job.arguments);
