@@ -164,8 +164,8 @@ pub fn run(built: &Built, text: &str) -> Result<String> {
          factor of\ne^epsilon (1.6 at 0.5, 2.7 at 1, 20 at 3, 22026 at 10). Whoever sees the release \
          learns at most\nthat much about any single sentence, whatever else they know. A fact that \
          many sentences repeat\nis protected less, and several releases of one text add up.\n\
-         The privacy losses above were computed from the exact law of the release for every replaced\n\
-         sentence, not sampled; the chances come from the same law.\n";
+         The privacy losses above were computed from the exact law of the release for each of those\n\
+         replacements, not sampled; the chances come from the same law.\n";
     Ok(shown)
 }
 

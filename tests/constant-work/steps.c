@@ -79,6 +79,8 @@ int main(int argc, char **argv)
 {
     int status;
     need(argc > 1, "usage: steps PROGRAM ARGUMENT...");
+    /* The child writes to the same pipe: by whole lines, or it writes into one of ours. */
+    need(setvbuf(stdout, NULL, _IOLBF, 0) == 0, "stdout");
     child = fork();
     need(child >= 0, "fork");
     if (child == 0) {

@@ -2,7 +2,7 @@
 //! by callgrind on the programs in `tests/constant-work`, the random bytes the same each time.
 //!
 //! `UNDERTONE_SOAK=1` adds the portable kernels. `UNDERTONE_WRITE_NOTES=1` adds packs as large as real ones, and what
-//! valgrind does not know, the AVX-512 kernels, step by step; it takes half an hour and writes the table to
+//! valgrind does not know, the AVX-512 kernels, step by step; it takes some minutes and writes the table to
 //! `tests/notes/constant-work.md`.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -49,6 +49,12 @@ const SEARCHED: usize = 240;
 /// fit, so that there are fewer than [`estimate::MOST`].
 const EPSILONS: usize = 8;
 
+/// Releases of each document in an audit, at least: with fewer there are not enough for a test of fit.
+pub const LEAST_RELEASES: u64 = 1000;
+
+/// The same for words, of which there are fewer.
+const LEAST_OF_WORDS: u64 = 100;
+
 /// Losses are computed in double precision from exact integers. A probability is a sum of positive terms, each with
 /// a few dozen roundings of 2⁻⁵³, and of at most 2¹⁶ terms: its relative error stays below 10⁻¹¹. This much of the
 /// promise a loss may exceed it by, ...
@@ -57,6 +63,13 @@ const RELATIVE: f64 = 1e-9;
 /// ... and this much if the promise is small.
 const ROUNDING: f64 = 1e-10;
 
+impl Check {
+    /// Whether it compares a loss with what is promised at an ε.
+    fn is_loss(&self) -> bool {
+        self.epsilon.is_some() && self.claimed > 0.0 && self.name.starts_with("loss")
+    }
+}
+
 /// A line of a table for people.
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,11 +77,12 @@ impl fmt::Display for Check {
         let epsilon = self.epsilon.map(|epsilon| format!("ε = {epsilon}"));
         write!(
             f,
-            "{verdict}  {:<28} {:<36} {:<9} {:<7} claimed {:<9} measured {:<10} tried {}",
+            "{verdict}  {:<28} {:<39} {:<9} {:<7} {} {:<9} measured {:<10} tried {}",
             self.mechanism,
             self.name,
             epsilon.unwrap_or_default(),
             self.method,
+            if self.is_loss() { "claimed" } else { "limit  " },
             report::value(self.claimed),
             report::value(self.measured),
             self.tried
@@ -150,7 +164,7 @@ pub struct Check {
     pub epsilon: Option<Epsilon>,
     /// How it was measured.
     pub method: Method,
-    /// What is promised: the measured value may not exceed it.
+    /// What is promised, or the limit of a test: the measured value may not exceed it.
     pub claimed: f64,
     /// What was found.
     pub measured: f64,
@@ -168,8 +182,8 @@ pub struct Check {
 /// out, and the report says so.
 ///
 /// # Errors
-/// [`Error::EncoderMismatch`] for another encoder, [`Error::Audit`] if the pack has nothing that is to be audited or for
-/// more than 8 values of ε, and
+/// [`Error::EncoderMismatch`] for another encoder, [`Error::Audit`] if the pack has nothing that is to be audited, for
+/// more than 8 values of ε, and for fewer releases of a device than [`LEAST_RELEASES`]; and
 /// the errors of encoders, of devices and of packs that this library cannot release from. A check that failed is no
 /// error.
 pub fn run(
@@ -186,6 +200,14 @@ pub fn run(
                 "{} values of epsilon, but the rates of false alarms are shared by what is checked at up to {EPSILONS}; \
                  name fewer, or audit twice",
                 options.epsilons.len()
+            ),
+        });
+    }
+    if device.is_some() && options.releases < LEAST_RELEASES {
+        return Err(Error::Audit {
+            problem: format!(
+                "{} releases of a document say nothing; ask for {LEAST_RELEASES} or more",
+                options.releases
             ),
         });
     }
@@ -314,10 +336,9 @@ fn release_sentences(
                 &neighbours,
                 count,
             )?);
-            let document = &neighbours[0].documents[0];
-            add(vec![black_box::runs(
-                device, pack, &label, *rule, *epsilon, document,
-            )?]);
+            add(Vec::from_iter(black_box::runs(
+                device, pack, &label, *rule, *epsilon,
+            )?));
         }
         // No time depends on ε.
         if let Some(epsilon) = options.epsilons.first() {
@@ -342,7 +363,7 @@ fn release_words(
         return Ok(());
     }
     // A release of a word looks at all words: fewer of them, and at the ε at which most can be seen.
-    let count = (options.releases / u64::from(n).div_ceil(256)).max(1) as usize;
+    let count = (options.releases / u64::from(n).div_ceil(256)).max(LEAST_OF_WORDS) as usize;
     let Some(epsilon) = options.epsilons.iter().max() else {
         return Ok(());
     };

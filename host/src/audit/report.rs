@@ -50,6 +50,9 @@ impl Report {
             0 => format!("all {} checks passed", self.checks.len()),
             _ => format!("{failed} of {} checks FAILED", self.checks.len()),
         };
+        if !self.left_out.is_empty() {
+            let _ = write!(line, ", {} left out", self.left_out.len());
+        }
         let _ = write!(
             line,
             ", {neighbours} neighbours compared exactly, {:.0} s",
@@ -89,9 +92,7 @@ impl Report {
 
     /// Checks of a loss against a promise that depends on ε.
     fn losses(&self) -> impl Iterator<Item = &Check> {
-        self.checks.iter().filter(|check| {
-            check.epsilon.is_some() && check.claimed > 0.0 && check.name.starts_with("loss")
-        })
+        self.checks.iter().filter(|check| check.is_loss())
     }
 
     /// Says now, before the work, whether the files can be written into the folder `out`.
@@ -169,7 +170,7 @@ impl Report {
             body += &figure(&caption, &self.plot(of)?);
         }
         body += "<h2>All checks</h2>\n<div class=\"wide\"><table>\n<tr><th></th><th class=\"text\">mechanism</th>\
-                 <th class=\"text\">check</th><th>ε</th><th>method</th><th>claimed</th><th>measured</th><th>tried</th>\
+                 <th class=\"text\">check</th><th>ε</th><th>method</th><th>claimed, or limit</th><th>measured</th><th>tried</th>\
                  <th class=\"text\">what it is</th></tr>\n";
         // What failed comes first.
         let mut checks: Vec<&Check> = self.checks.iter().collect();

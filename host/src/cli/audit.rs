@@ -33,7 +33,7 @@ pub(super) struct Arguments {
     /// Neighbours whose exact laws are compared, at least; pairs of words a tenth of it.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     neighbours: u64,
-    /// Releases that a device is asked for, for each document; fewer of what takes longer.
+    /// Releases that a device is asked for, for each document, 1000 at least; fewer of what takes longer.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     releases: u64,
     /// The program that releases through the C library, which ffi/install.sh builds [default: undertone-device
