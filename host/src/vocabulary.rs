@@ -104,26 +104,8 @@ impl Vectors {
 
     fn open_npy(path: &Path, name: &str) -> Result<Self> {
         let mut reader = BufReader::new(open(path)?);
-        // The crate makes as much room as the file says that its header needs.
-        if let &[
-            0x93,
-            b'N',
-            b'U',
-            b'M',
-            b'P',
-            b'Y',
-            2..=255,
-            _,
-            a,
-            b,
-            c,
-            d,
-            ..,
-        ] = reader.fill_buf().map_err(Error::io("read", path))?
-            && u32::from_le_bytes([a, b, c, d]) > u32::from(u16::MAX)
-        {
-            return Err(fail(path)("not a .npy file: a header above 64 KiB".into()));
-        }
+        check_header(reader.fill_buf().map_err(Error::io("read", path))?)
+            .map_err(|problem| fail(path)(format!("not a .npy file: {problem}")))?;
         let file = NpyFile::new(reader)
             .map_err(|error| fail(path)(format!("not a .npy file: {error}")))?;
         let [rows, columns] = file.shape() else {
@@ -427,6 +409,52 @@ fn check_dimension(path: &Path, found: u64) -> Result<()> {
     Err(fail(path)(format!(
         "vectors of {found} coordinates; allowed are 1 to {MAX_LEXICON_DIMENSION}"
     )))
+}
+
+/// The longest header of a `.npy` file; that of a matrix takes 128 bytes.
+const NPY_HEADER: usize = 4096;
+
+/// Refuses headers that the crate takes gigabytes for, or years: it makes as much room as a file says that its header
+/// needs, and twice as long over every bracket within another.
+fn check_header(start: &[u8]) -> std::result::Result<(), String> {
+    let (length, header) = match start {
+        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, rest @ ..] => {
+            (u16::from_le_bytes([*a, *b]).into(), rest)
+        }
+        [
+            0x93,
+            b'N',
+            b'U',
+            b'M',
+            b'P',
+            b'Y',
+            _,
+            _,
+            a,
+            b,
+            c,
+            d,
+            rest @ ..,
+        ] => (u32::from_le_bytes([*a, *b, *c, *d]), rest),
+        // The crate says so.
+        _ => return Ok(()),
+    };
+    let length = length as usize;
+    if length > NPY_HEADER {
+        return Err(format!(
+            "a header of {length} bytes, above {NPY_HEADER}; save a matrix of float16, float32 or float64"
+        ));
+    }
+    let header = header.get(..length).unwrap_or(header);
+    // A dictionary and in it a shape.
+    let brackets = header.iter().filter(|byte| b"{[(".contains(byte)).count();
+    if brackets > 2 {
+        return Err(format!(
+            "a header with {brackets} opening brackets, where that of a matrix has 2; save a matrix of float16, \
+             float32 or float64"
+        ));
+    }
+    Ok(())
 }
 
 /// The lines of a file of words.
@@ -786,6 +814,23 @@ mod tests {
                 Vectors::open(folder.path().join("a.npy")).is_err(),
                 "{shape}"
             );
+        }
+    }
+
+    /// Found by fuzzing: twice as long for each bracket.
+    #[test]
+    fn headers_of_nested_brackets_are_refused() {
+        for open in ["{", "(", "["] {
+            let text = format!("{}'descr': '<f4'\n", open.repeat(60));
+            for (version, length) in [
+                (1, (text.len() as u16).to_le_bytes().to_vec()),
+                (2, (text.len() as u32).to_le_bytes().to_vec()),
+            ] {
+                let bytes = [b"\x93NUMPY", &[version, 0][..], &length, text.as_bytes()].concat();
+                let folder = folder(&[("a.npy", &bytes), ("a.vocab.txt", b"one\ntwo")]);
+                let error = Vectors::open(folder.path().join("a.npy")).unwrap_err();
+                assert!(error.to_string().contains("60 opening brackets"), "{error}");
+            }
         }
     }
 
