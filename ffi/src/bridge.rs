@@ -11,9 +11,10 @@ use std::vec;
 
 use cxx::CxxString;
 use self_cell::self_cell;
-use undertone::candidates::Candidates as HostCandidates;
+use undertone::Error;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
-use undertone::{Error, mechanism};
+use undertone::pack::candidates::Candidates as HostCandidates;
+use undertone::release::document;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::select::Rule as CoreRule;
@@ -169,9 +170,9 @@ impl Pipeline {
                 problem,
             })?;
             let encoder = encoder(&pack)?;
-            mechanism::check_encoder(&pack, encoder.as_ref())?;
+            document::check_encoder(&pack, encoder.as_ref())?;
             // What cannot be released from is refused here rather than at the first text.
-            mechanism::document(&pack)?;
+            document::empty(&pack)?;
             Ok::<_, Error>(View { pack, encoder })
         })?;
         Ok(Box::new(Self(loaded)))
@@ -222,14 +223,14 @@ impl Pipeline {
         let rule = CoreRule::from_number(rule.repr).ok_or(Problem::Rule { found: rule.repr })?;
         let dimension = self.dimension();
         let text = text.to_string_lossy();
-        let sentences = mechanism::sentences(&text);
+        let sentences = document::sentences(&text);
         let mut rows = vec![0.0; sentences.len() * dimension];
         for (row, sentence) in rows.chunks_exact_mut(dimension).zip(sentences) {
             self.encoder_dyn().encode(sentence, row)?;
         }
-        let mut document = mechanism::document(&self.0.borrow_dependent().pack)?;
+        let mut document = document::empty(&self.0.borrow_dependent().pack)?;
         let grant = grant::spend(grant).map_err(Problem::Grant)?;
-        let release = mechanism::release(&mut document, &rows, dimension, grant, rule)?;
+        let release = document::release(&mut document, &rows, dimension, grant, rule)?;
         Ok(release.to_bytes().to_vec())
     }
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use undertone::embeddings::Encoded;
+use undertone::encoder::embeddings::Encoded;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
-use undertone::packer::{self, Built, Options};
-use undertone::resume::Encoding;
-use undertone::{demo, mechanism};
+use undertone::files::resume::Encoding;
+use undertone::pack::{self, Built, Options};
+use undertone::{demo, release::document};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -74,7 +74,7 @@ fn agrees(name: &str, built: &Built, encoder: &dyn Encoder, model: Option<&Path>
 
     let mut own = vec![0.0; encoder.dimension()];
     encoder
-        .encode(mechanism::sentences(demo::PRIVATE_TEXT)[0], &mut own)
+        .encode(document::sentences(demo::PRIVATE_TEXT)[0], &mut own)
         .expect("the encoder's dimension");
     let theirs: Vec<f32> = vector.split_whitespace().map(hexadecimal_float).collect();
     assert!(own.iter().any(|&x| x != 0.0));
@@ -118,7 +118,7 @@ fn cpp_releases_with_a_neural_encoder() {
     let mut encoded = Encoded::new("demo", Encoding::of(&encoder), || {
         Ok(documents.iter().cloned().step_by(8).map(Ok))
     });
-    let built = packer::build(&mut encoded, None, &Options::default())
+    let built = pack::build(&mut encoded, None, &Options::default())
         .expect("the demo corpus is public and fine");
     agrees("neural", &built, &encoder, Some(&model));
 }

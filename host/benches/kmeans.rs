@@ -8,7 +8,7 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use undertone::kmeans::lloyd;
+use undertone::pack::kmeans::lloyd;
 
 fn main() -> ExitCode {
     // Cargo adds `--bench`.

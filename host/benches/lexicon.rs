@@ -11,8 +11,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::demo;
 use undertone::encoder::LexiconEncoder;
-use undertone::{demo, mechanism};
+use undertone::release::document;
 use undertone_core::pack::Pack;
 use undertone_core::sentences::sentences;
 
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
     let lexicon = LexiconEncoder::embedded();
     let built = demo::build(1).expect("the demo's pack");
     let pack = Pack::parse(&built.pack).expect("the demo's pack");
-    let mut document = mechanism::document(&pack).expect("candidates");
+    let mut document = document::empty(&pack).expect("candidates");
     let (mut split, mut vector, mut push) = (Vec::new(), Vec::new(), Vec::new());
     let mut out = vec![0f32; lexicon.lexicon().dimension()];
     for text in &texts {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use undertone::encoder::EncoderIdentity;
-use undertone::packer::{LexiconData, PackContents};
+use undertone::pack::{LexiconData, PackContents};
 use undertone_core::pack::Pack;
 use undertone_core::words::Vocabulary;
 

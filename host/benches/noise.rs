@@ -8,7 +8,7 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use undertone::mechanism::OsEntropy;
+use undertone::release::document::OsEntropy;
 use undertone_core::embedding::{Embedding, Noise};
 use undertone_core::ledger::Grant;
 use undertone_core::rng::PublicRng;

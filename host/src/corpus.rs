@@ -25,7 +25,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, LineProblem, Result};
-use crate::lines::Lines;
+use crate::files::lines::Lines;
 use crate::progress::Progress;
 
 /// The longest line that is read, in bytes without the line end: 16 MiB.

@@ -11,18 +11,18 @@
 //! # Smallest example
 //!
 //! ```
-//! use undertone::{demo, mechanism};
-//! use undertone::encoder::{Encoder, LexiconEncoder};
+//! use undertone::{demo, release::document};
+//! use crate::encoder::{Encoder, LexiconEncoder};
 //! use undertone_core::{ledger::Grant, pack::Pack, select::Rule};
 //!
 //! let built = demo::build(1)?;
 //! let pack = Pack::parse(&built.pack)?;
 //! let encoder = LexiconEncoder::embedded();
-//! let mut document = mechanism::document(&pack)?;
+//! let mut document = document::empty(&pack)?;
 //! let mut embedding = vec![0.0; encoder.dimension()];
 //! encoder.encode("The doctor wants to repeat the blood test.", &mut embedding)?;
 //! let grant = Grant::unrecorded("1".parse()?);
-//! let release = mechanism::release(
+//! let release = document::release(
 //!     &mut document, &embedding, encoder.dimension(), grant, Rule::PermuteAndFlip,
 //! )?;
 //! assert_eq!(release.to_bytes().len(), 24);
@@ -31,10 +31,8 @@
 //!
 //! # Rooms
 //!
-//! Text in: [`corpus`], [`text`], [`words`], [`vectors`]. Vectors: [`encoder`], [`embeddings`], [`distil`],
-//! [`projection`], [`vocabulary`]. Packs: [`packer`], [`heads`], [`kmeans`], [`candidates`]. Releases:
-//! [`mechanism`], [`ledger`]. Checks: [`mod@audit`], [`bounds`], [`certificate`], [`baselines`]. The feature `train` adds
-//! training and evaluations, which no promise of a stable interface covers.
+//! Text in: [`corpus`], [`text`]. Vectors: [`encoder`], [`lexicon`]. Packs: [`pack`]. Releases: [`release`]. Files:
+//! [`files`]. Audits are the crate `undertone-audit`, training is `undertone-train`, the command line `undertone-cli`.
 //!
 //! # Errors
 //!
@@ -43,39 +41,17 @@
 
 #![forbid(unsafe_code)]
 
-pub mod audit;
-pub mod baselines;
-pub mod bounds;
-pub mod candidates;
-pub mod certificate;
 pub mod corpus;
 pub mod demo;
-pub mod distil;
-pub mod embeddings;
 pub mod encoder;
 pub mod error;
-#[cfg(feature = "train")]
-pub mod eval;
-pub mod heads;
-pub mod informative;
-pub mod kmeans;
-pub mod ledger;
-pub(crate) mod lines;
-pub mod mechanism;
-pub mod output;
-pub mod packer;
-mod page;
+pub mod files;
+pub mod lexicon;
+pub mod pack;
+#[doc(hidden)]
+pub mod page;
 pub mod progress;
-pub mod projection;
-pub mod releases;
-pub mod resume;
+pub mod release;
 pub mod text;
-#[cfg(feature = "train")]
-pub mod train;
-pub mod trained;
-pub mod vectors;
-pub mod vocabulary;
-pub mod wmd;
-pub mod words;
 
 pub use error::{Error, Result};

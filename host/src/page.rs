@@ -2,7 +2,6 @@
 //! no other file.
 
 // Evaluations use all of it.
-#![cfg_attr(not(feature = "train"), allow(dead_code))]
 
 use std::fs;
 use std::io::Write;
@@ -14,16 +13,16 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::error::{Error, Result};
-use crate::output::AtomicFile;
+use crate::files::atomic::AtomicFile;
 
 /// The name of the page.
-pub(crate) const PAGE: &str = "report.html";
+pub const PAGE: &str = "report.html";
 
 /// Makes the folder `out`, if it is not there, and says now whether files can be written there.
 ///
 /// # Errors
 /// [`Error::Io`] or [`Error::OutputPath`].
-pub(crate) fn check(out: &Path) -> Result<()> {
+pub fn check(out: &Path) -> Result<()> {
     fs::create_dir_all(out).map_err(Error::io("create the folder", out))?;
     AtomicFile::check(out.join(PAGE))
 }
@@ -35,7 +34,7 @@ pub(crate) fn check(out: &Path) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Io`] or [`Error::OutputPath`].
-pub(crate) fn write(out: &Path, files: &[(&str, String)]) -> Result<()> {
+pub fn write(out: &Path, files: &[(&str, String)]) -> Result<()> {
     let settled = |(name, text): &(&str, String)| {
         let path = out.join(name);
         let mut file = AtomicFile::create(&path)?;
@@ -49,7 +48,7 @@ pub(crate) fn write(out: &Path, files: &[(&str, String)]) -> Result<()> {
 }
 
 /// The whole page; `title` is plain text, `body` is HTML.
-pub(crate) fn page(title: &str, body: &str) -> String {
+pub fn page(title: &str, body: &str) -> String {
     let title = escape(title);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -60,7 +59,7 @@ pub(crate) fn page(title: &str, body: &str) -> String {
 }
 
 /// The last lines of the list at the top of a page: what it takes to repeat the run.
-pub(crate) fn repeat(seed: u64, command: &str) -> String {
+pub fn repeat(seed: u64, command: &str) -> String {
     format!(
         "<dt>seed</dt><dd>{seed}</dd>\n<dt>version</dt><dd>undertone {}</dd>\n\
          <dt>to repeat it</dt><dd><code>{}</code></dd>\n",
@@ -91,8 +90,8 @@ small { color: #666; display: block; }
 
 /// Colours that differ for colour-blind readers too (Okabe and Ito 2008); grey is for baselines, the
 /// first one for the default.
-pub(crate) const HIGHLIGHT: RGBColor = RGBColor(213, 94, 0);
-pub(crate) const COLOURS: [RGBColor; 6] = [
+pub const HIGHLIGHT: RGBColor = RGBColor(213, 94, 0);
+pub const COLOURS: [RGBColor; 6] = [
     RGBColor(0, 114, 178),
     RGBColor(0, 158, 115),
     RGBColor(204, 121, 167),
@@ -100,7 +99,7 @@ pub(crate) const COLOURS: [RGBColor; 6] = [
     RGBColor(230, 159, 0),
     RGBColor(0, 0, 0),
 ];
-pub(crate) const GREYS: [RGBColor; 3] = [
+pub const GREYS: [RGBColor; 3] = [
     RGBColor(110, 110, 110),
     RGBColor(150, 150, 150),
     RGBColor(185, 185, 185),
@@ -108,18 +107,18 @@ pub(crate) const GREYS: [RGBColor; 3] = [
 
 /// How a mechanism is drawn.
 #[derive(Clone, Copy)]
-pub(crate) struct Style {
+pub struct Style {
     /// Of its curve, and of the mark in tables.
-    pub(crate) colour: RGBColor,
+    pub colour: RGBColor,
     /// Of its curve, in pixels.
-    pub(crate) width: u32,
+    pub width: u32,
     /// Set apart from others of the same colour.
-    pub(crate) dashed: bool,
+    pub dashed: bool,
 }
 
 impl Style {
     /// The first cell of a row: a mark in the colour of the curve, and the name.
-    pub(crate) fn name(self, name: &str) -> String {
+    pub fn name(self, name: &str) -> String {
         let RGBColor(red, green, blue) = self.colour;
         format!(
             "<th><span class=\"dot\" style=\"background:rgb({red},{green},{blue})\"></span>{}</th>",
@@ -129,7 +128,7 @@ impl Style {
 }
 
 /// Fields of a line of CSV.
-pub(crate) fn fields(fields: &[&str]) -> String {
+pub fn fields(fields: &[&str]) -> String {
     let quoted = fields.iter().map(|field| {
         if field.contains([',', '"', '\n', '\r']) {
             format!("\"{}\"", field.replace('"', "\"\""))
@@ -141,7 +140,7 @@ pub(crate) fn fields(fields: &[&str]) -> String {
 }
 
 /// Text as it stands in HTML.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
@@ -149,13 +148,13 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// A plot with the plain text `caption`.
-pub(crate) fn figure(caption: &str, svg: &str) -> String {
+pub fn figure(caption: &str, svg: &str) -> String {
     let caption = escape(caption);
     format!("<figure>\n{svg}\n<figcaption>{caption}</figcaption>\n</figure>\n")
 }
 
 /// The first row of a table with a column for each of `values`, named `x`, and the cells `more`.
-pub(crate) fn head(x: &str, values: &[String], more: &str) -> String {
+pub fn head(x: &str, values: &[String], more: &str) -> String {
     let cells: String = values.iter().map(|x| format!("<th>{x}</th>")).collect();
     format!("<div class=\"wide\"><table>\n<tr><th>{x} =</th>{cells}{more}</tr>\n")
 }
@@ -171,10 +170,10 @@ const WIDTH: usize = 550;
 const LINE: i32 = 20;
 
 /// What is drawn on.
-pub(crate) type Drawing<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub type Drawing<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Draws an SVG of this size.
-pub(crate) fn svg(
+pub fn svg(
     size: (u32, u32),
     draw: impl FnOnce(&Drawing<'_>) -> Result<(), Box<dyn std::error::Error>>,
 ) -> Result<String> {
@@ -191,18 +190,18 @@ pub(crate) fn svg(
 }
 
 /// A curve with error bars.
-pub(crate) struct Curve<'a> {
+pub struct Curve<'a> {
     /// Written at its end.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// How it is drawn.
-    pub(crate) style: Style,
+    pub style: Style,
     /// x > 0, mean and standard deviation, by ascending x.
-    pub(crate) points: Vec<(f64, f64, f64)>,
+    pub points: Vec<(f64, f64, f64)>,
 }
 
 /// What the vertical axis shows.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Scale {
+pub enum Scale {
     /// From 0 to 100 per cent.
     Percent,
     /// All values, which are positive, by their logarithms.
@@ -253,7 +252,7 @@ impl Scale {
 ///
 /// # Errors
 /// [`Error::Plot`].
-pub(crate) fn curves(all: &[Curve<'_>], x_name: &str, scale: Scale) -> Result<String> {
+pub fn curves(all: &[Curve<'_>], x_name: &str, scale: Scale) -> Result<String> {
     let points = all.iter().flat_map(|curve| &curve.points);
     let mut ticks: Vec<f64> = points.map(|(x, ..)| *x).collect();
     ticks.sort_unstable_by(f64::total_cmp);

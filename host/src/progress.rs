@@ -1,109 +1,48 @@
-//! A progress bar that stays out of the way.
+//! How far long work is.
+//!
+//! The library draws nothing. It tells a [`Watcher`], if the program has named one with [`watch`]: the command line
+//! draws bars, another program can call back.
 
-use std::sync::Once;
-use std::time::Duration;
+use std::sync::OnceLock;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-/// Work shorter than this shows no bar.
-const DELAY: Duration = Duration::from_secs(1);
-
-/// Progress of a piece of work, with rate and remaining time.
-///
-/// It is drawn to standard error, only if that is a terminal, and only once the work has taken more
-/// than a second. It disappears when dropped.
-pub struct Progress {
-    bar: ProgressBar,
-    delay: Duration,
-    show: Once,
-    target: fn() -> ProgressDrawTarget,
+/// Is told about long work.
+pub trait Watcher: Send + Sync {
+    /// Work of `total` steps starts; `what` names it, such as `encoding sentences`. It is over when the value
+    /// that this returns is dropped.
+    fn start(&self, what: &'static str, total: u64) -> Box<dyn Steps>;
 }
 
+/// Is told about the steps of one piece of work.
+pub trait Steps: Send + Sync {
+    /// `steps` more steps are done. Called from many threads.
+    fn advance(&self, steps: u64);
+}
+
+static WATCHER: OnceLock<Box<dyn Watcher>> = OnceLock::new();
+
+/// Names the watcher of this process, once: a later call changes nothing and returns false.
+pub fn watch(watcher: impl Watcher + 'static) -> bool {
+    WATCHER.set(Box::new(watcher)).is_ok()
+}
+
+/// Progress of a piece of work, which ends when this is dropped.
+pub struct Progress(Option<Box<dyn Steps>>);
+
 impl Progress {
-    /// Starts a bar for `total` steps; `what` names the work, such as `encoding`.
+    /// Starts work of `total` steps; `what` names it, such as `encoding sentences`.
     pub fn new(what: &'static str, total: u64) -> Self {
-        // Standard error as a target hides itself when it is not a terminal.
-        Self::drawn_to(what, total, DELAY, ProgressDrawTarget::stderr)
+        Self(WATCHER.get().map(|watcher| watcher.start(what, total)))
     }
 
-    /// A bar that is never shown.
+    /// Progress that nobody is told about.
     pub fn hidden() -> Self {
-        Self::drawn_to("", 0, Duration::MAX, ProgressDrawTarget::hidden)
-    }
-
-    fn drawn_to(
-        what: &'static str,
-        total: u64,
-        delay: Duration,
-        target: fn() -> ProgressDrawTarget,
-    ) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
-        let style = "{msg} {wide_bar} {human_pos}/{human_len} {per_sec}, {eta} left";
-        bar.set_style(ProgressStyle::with_template(style).expect("the template is a constant"));
-        bar.set_message(what);
-        Self {
-            bar,
-            delay,
-            show: Once::new(),
-            target,
-        }
+        Self(None)
     }
 
     /// Counts `steps` more steps as done. May be called from many threads.
     pub fn advance(&self, steps: u64) {
-        if !self.show.is_completed() && self.bar.elapsed() > self.delay {
-            self.show
-                .call_once(|| self.bar.set_draw_target((self.target)()));
+        if let Some(told) = &self.0 {
+            told.advance(steps);
         }
-        self.bar.inc(steps);
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Progress;
-    use indicatif::{InMemoryTerm, ProgressDrawTarget};
-    use std::cell::RefCell;
-    use std::time::Duration;
-
-    thread_local! {
-        static TERMINAL: RefCell<InMemoryTerm> = RefCell::new(InMemoryTerm::new(4, 80));
-    }
-
-    fn terminal() -> InMemoryTerm {
-        TERMINAL.with_borrow(InMemoryTerm::clone)
-    }
-
-    fn target() -> ProgressDrawTarget {
-        ProgressDrawTarget::term_like(Box::new(terminal()))
-    }
-
-    #[test]
-    fn shows_only_after_the_delay_and_clears_at_the_end() {
-        let delay = Duration::from_millis(50);
-        let progress = Progress::drawn_to("encoding", 100, delay, target);
-        progress.advance(1);
-        assert_eq!(terminal().contents(), "");
-        std::thread::sleep(2 * delay);
-        progress.advance(9);
-        let shown = terminal().contents();
-        assert!(shown.contains("encoding"), "{shown}");
-        assert!(shown.contains("10/100"), "{shown}");
-        assert!(shown.contains("left"), "{shown}");
-        drop(progress);
-        assert_eq!(terminal().contents(), "");
-    }
-
-    #[test]
-    fn hidden_stays_hidden() {
-        let progress = Progress::hidden();
-        progress.advance(1);
-        assert!(progress.bar.is_hidden());
     }
 }

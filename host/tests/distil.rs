@@ -1,12 +1,12 @@
 //! Distillation and packing with an encoder small enough to reason about.
 
 use undertone::corpus::CorpusDocument;
-use undertone::distil::{Size, distil};
-use undertone::embeddings::Encoded;
+use undertone::encoder::embeddings::Encoded;
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder};
 use undertone::error::{Error, Result};
-use undertone::packer::{self, Options, Selector};
-use undertone::resume::Encoding;
+use undertone::files::resume::Encoding;
+use undertone::lexicon::distil::{Size, distil};
+use undertone::pack::{self, Options, Selector};
 use undertone_core::pack::Pack;
 
 /// Encodes a text as its letter counts, which lie mostly in a few directions.
@@ -221,7 +221,7 @@ fn encoders_that_give_no_numbers_are_refused() {
     };
     let build = |encoder: &dyn Encoder, options: &Options<'_>| {
         let mut encoded = Encoded::new("test", Encoding::of(encoder), || Ok(corpus()));
-        packer::build(&mut encoded, None, options)
+        pack::build(&mut encoded, None, options)
     };
     let error = build(&broken, &Options::default()).unwrap_err();
     assert!(
@@ -266,7 +266,7 @@ fn codes_split_the_candidates_evenly() {
     let encoder = Letters::new();
     let open = || Ok((0..512).map(document));
     let mut encoded = Encoded::new("test", Encoding::of(&encoder), open);
-    let built = packer::build(&mut encoded, None, &published()).unwrap();
+    let built = pack::build(&mut encoded, None, &published()).unwrap();
     let pack = Pack::parse(&built.pack).unwrap();
     let section = pack.depth().unwrap();
     assert_eq!((section.candidates(), section.n_directions()), (512, 50));

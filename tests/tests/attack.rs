@@ -1,9 +1,9 @@
 //! Attacks on released vectors: what floating point gives away, low bits, and a black-box audit. Every attack
 //! is shown to work on a mechanism that deserves it.
 
-use undertone::audit::estimate::{g_test, loss_of_features};
-use undertone::audit::reach::{Guesses, Precision};
-use undertone::audit::vectors::{distance, features, promise, width};
+use undertone_audit::sampled::reachability::{Guesses, Precision};
+use undertone_audit::sampled::statistics::{g_test, loss_of_features};
+use undertone_audit::sampled::vectors::{distance, features, promise, width};
 use undertone_core::embedding::{Embedding, Noise};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, Sensitivity};

@@ -17,7 +17,7 @@ use common::{
 };
 
 use undertone::encoder::{Encoder, LexiconEncoder};
-use undertone::{demo, mechanism};
+use undertone::{demo, release::document};
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 
@@ -368,7 +368,7 @@ fn the_server_reads_what_a_c_program_releases_under_a_pack_of_the_host() {
     fs::write(&pack, &built.pack).expect("the target folder can be written");
 
     let encoder = LexiconEncoder::embedded();
-    let sentences = mechanism::sentences(demo::PRIVATE_TEXT);
+    let sentences = document::sentences(demo::PRIVATE_TEXT);
     let mut rows = vec![0f32; sentences.len() * encoder.dimension()];
     for (row, sentence) in rows.chunks_exact_mut(encoder.dimension()).zip(&sentences) {
         encoder

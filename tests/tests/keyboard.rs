@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
-use undertone::ledger::LedgerFile;
+use undertone::release::ledger::LedgerFile;
 use undertone::{Error, demo};
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;

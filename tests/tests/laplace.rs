@@ -6,7 +6,7 @@ use dashu_float::round::mode::{Down, Up};
 use num_bigint::BigUint;
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::gamma_lr;
-use undertone::audit::estimate::{g_test, uniform_test};
+use undertone_audit::sampled::statistics::{g_test, uniform_test};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, LaplaceError, Noise, Sensitivity};
 use undertone_core::rng;

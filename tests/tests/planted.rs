@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use undertone::audit::inside::{CoreSentences, CoreWords, Engine, Sentences, Words};
-use undertone::audit::{Check, Mechanism, Options, encoders, sentences, words};
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder};
+use undertone_audit::exact::inside::{CoreSentences, CoreWords, Engine, Sentences, Words};
+use undertone_audit::exact::{encoders, sentences, words};
+use undertone_audit::{Check, Mechanism, Options};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::rng::below;

@@ -15,11 +15,12 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
-use undertone::audit::black_box::{self, Change, Neighbours};
-use undertone::audit::device::{Device, Document, Program, Timed, Vectors};
-use undertone::audit::{self, Check, Mechanism, Options, levels, reach, time, vectors};
 use undertone::error::Result;
-use undertone::mechanism::OsEntropy;
+use undertone::release::document::OsEntropy;
+use undertone_audit::sampled::device::{Device, Document, Program, Timed, Vectors};
+use undertone_audit::sampled::selection::{self, Change, Neighbours};
+use undertone_audit::sampled::{reachability, timing, vectors};
+use undertone_audit::{Check, Mechanism, Options, levels};
 use undertone_core::embedding::{Embedding, Noise};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
@@ -396,7 +397,7 @@ impl Device for Planted<'_> {
             let Document::Embeddings(rows) = &self.kept[number] else {
                 unreachable!("embeddings are timed")
             };
-            let mut document = undertone::mechanism::document(&self.pack)?;
+            let mut document = undertone::release::document::empty(&self.pack)?;
             let start = Instant::now();
             for row in rows {
                 if !(self.bug == Bug::EarlyExit && row.iter().all(|x| *x == 0.0)) {
@@ -433,7 +434,7 @@ fn audit_sentences(
     neighbours: &[Neighbours],
 ) -> Vec<Check> {
     let pack = Pack::parse(bytes).expect("a pack");
-    black_box::sentences(device, &pack, "sentences", rule, two(), neighbours, draws())
+    selection::sentences(device, &pack, "sentences", rule, two(), neighbours, draws())
         .expect("a device")
 }
 
@@ -484,7 +485,7 @@ fn the_device_is_asked_for_searched_neighbours() {
     for bug in [Bug::None, Bug::CountedTwice] {
         let mut device = Planted::new(bug, &bytes);
         for rule in RULES {
-            let designed = black_box::designed(&pack, rule, two()).expect("candidates");
+            let designed = selection::designed(&pack, rule, two()).expect("candidates");
             let checks = audit_sentences(&mut device, &bytes, rule, &designed);
             assert_eq!(failed(&checks), [""; 0], "{rule:?}");
         }
@@ -496,7 +497,7 @@ fn the_device_is_asked_for_searched_neighbours() {
             releases: draws() as u64,
             seed: 1,
         };
-        let report = audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
+        let report = undertone_audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
         let checks = report.expect("a device").checks;
         for name in names {
             let checks = checks.iter().filter(|check| check.name == name);
@@ -521,17 +522,17 @@ fn too_few_releases_are_refused() {
         epsilons: vec![epsilon("0.5"), epsilon("10")],
         rules: RULES.to_vec(),
         neighbours: 600,
-        releases: audit::LEAST_RELEASES - 1,
+        releases: undertone_audit::LEAST_RELEASES - 1,
         seed: 1,
     };
-    let refused = audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
+    let refused = undertone_audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
     let text = refused.expect_err("too few").to_string();
     assert!(
         text.contains("999 releases") && text.contains("1000 or more"),
         "{text}"
     );
     options.releases += 1;
-    let report = audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
+    let report = undertone_audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
     let report = report.expect("a device");
     assert_eq!(failed(&report.checks), [""; 0]);
     // The encoder: the pack is asked for none.
@@ -551,7 +552,7 @@ fn releases_that_tell_now_and_then_are_noticed() {
         let mut device = Planted::new(Bug::TellsOneIn(50), &bytes);
         let neighbours = worst_neighbours();
         let one = epsilon("1");
-        let checks = black_box::sentences(&mut device, &pack, "", rule, one, &neighbours, 20_000);
+        let checks = selection::sentences(&mut device, &pack, "", rule, one, &neighbours, 20_000);
         assert!(failed(&checks.expect("a device")).contains(&"frequencies of candidates"));
     }
 }
@@ -620,7 +621,7 @@ fn a_seeded_generator_is_noticed() {
     ] {
         let mut device = Planted::new(bug, &bytes);
         let rule = Rule::PermuteAndFlip;
-        let check = black_box::runs(&mut device, &pack, "", rule, epsilon("1")).expect("a device");
+        let check = selection::runs(&mut device, &pack, "", rule, epsilon("1")).expect("a device");
         let check = check.expect("more than one candidate");
         assert_eq!(check.passed, passes, "{bug:?}: {check:?}");
     }
@@ -662,7 +663,7 @@ fn weights_relative_to_level_0_are_noticed() {
         let mut device = Planted::new(bug, &bytes);
         let rule = Rule::Exponential;
         let checks =
-            black_box::sentences(&mut device, &pack, "", rule, epsilon, &neighbours, 1_000)
+            selection::sentences(&mut device, &pack, "", rule, epsilon, &neighbours, 1_000)
                 .expect("a device");
         assert_eq!(failed(&checks), names);
     }
@@ -673,7 +674,7 @@ fn audit_words(device: &mut dyn Device, bytes: &[u8], mechanism: WordMechanism) 
     let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
     let pairs = [[0, 39], [12, 13], [20, 5]];
     // 3·2⁻⁴ between neighbours, 7.3 in all.
-    black_box::words(
+    selection::words(
         device,
         &vocabulary,
         "words",
@@ -720,8 +721,8 @@ fn floating_point_noise_is_noticed() {
     let bytes = scores_pack();
     for single in [true, false] {
         let mut device = Planted::new(Bug::FloatNoise { single }, &bytes);
-        let checks =
-            reach::check(&mut device, Noise::Laplace, epsilon("1"), 2_000).expect("a device");
+        let checks = reachability::check(&mut device, Noise::Laplace, epsilon("1"), 2_000)
+            .expect("a device");
         // In double precision a vector of single precision is not given away by what can be reached.
         assert_eq!(failed(&checks).is_empty(), !single);
         let checks =
@@ -742,7 +743,7 @@ fn a_data_dependent_early_exit_is_noticed() {
     let bytes = scores_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     let mut device = Planted::new(Bug::EarlyExit, &bytes);
-    let checks = time::check(
+    let checks = timing::check(
         &mut device,
         &pack,
         "sentences",
@@ -771,7 +772,8 @@ fn devices_without_bugs_pass() {
         WordMechanism::Selection(rule),
     ));
     checks.extend(vectors::check(&mut device, Noise::Laplace, two(), 1_000).expect("a device"));
-    checks.extend(reach::check(&mut device, Noise::Laplace, two(), 1_000).expect("a device"));
+    checks
+        .extend(reachability::check(&mut device, Noise::Laplace, two(), 1_000).expect("a device"));
     assert_eq!(failed(&checks), [""; 0]);
 }
 
@@ -781,16 +783,16 @@ fn audit(device: &mut dyn Device, bytes: &[u8]) {
     let mut checks = Vec::new();
     for rule in RULES {
         checks.extend(audit_sentences(device, bytes, rule, &worst_neighbours()));
-        let designed = black_box::designed(&pack, rule, epsilon("1")).expect("candidates");
+        let designed = selection::designed(&pack, rule, epsilon("1")).expect("candidates");
         checks.extend(audit_sentences(device, bytes, rule, &designed));
-        checks.extend(black_box::runs(device, &pack, "", rule, epsilon("1")).expect("a device"));
+        checks.extend(selection::runs(device, &pack, "", rule, epsilon("1")).expect("a device"));
         checks.extend(audit_words(device, bytes, WordMechanism::Selection(rule)));
     }
     checks.extend(audit_words(device, bytes, WordMechanism::LaplaceNearest));
     for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
         let draws = if soak() { 50_000 } else { 2_000 };
         checks.extend(vectors::check(device, noise, epsilon("1"), draws).expect("a device"));
-        checks.extend(reach::check(device, noise, epsilon("1"), draws).expect("a device"));
+        checks.extend(reachability::check(device, noise, epsilon("1"), draws).expect("a device"));
     }
     let releases: u64 = checks.iter().map(|check| check.tried).sum();
     println!("{releases} releases");
@@ -870,8 +872,8 @@ fn the_device_passes() {
         let pack = Pack::parse(&bytes).expect("a pack");
         let mut device = start(&program, &bytes);
         for rule in RULES {
-            let designed = black_box::designed(&pack, rule, epsilon("3")).expect("candidates");
-            let checks = black_box::sentences(
+            let designed = selection::designed(&pack, rule, epsilon("3")).expect("candidates");
+            let checks = selection::sentences(
                 &mut device,
                 &pack,
                 name,
@@ -897,7 +899,7 @@ fn the_device_takes_its_time() {
         let pack = Pack::parse(&bytes).expect("a pack");
         let mut device = start(&program, &bytes);
         let count = if soak() { 100_000 } else { 10_000 };
-        let checks = time::check(
+        let checks = timing::check(
             &mut device,
             &pack,
             name,
@@ -928,13 +930,13 @@ fn bugs_in_c_are_noticed() {
 
     let seeded = planted_device("device-seeded", &["document_release"]);
     let mut device = start(&seeded, &bytes);
-    let check = black_box::runs(&mut device, &pack, "", rule, epsilon("1")).expect("a device");
+    let check = selection::runs(&mut device, &pack, "", rule, epsilon("1")).expect("a device");
     assert!(!check.expect("more than one candidate").passed);
 
     let lazy = planted_device("device-lazy", &["document_push_all"]);
     let bytes = fs::read(root().join("tests/golden/golden-scores.pack")).expect("a golden pack");
     let pack = Pack::parse(&bytes).expect("a pack");
-    let checks = time::check(
+    let checks = timing::check(
         &mut start(&lazy, &bytes),
         &pack,
         "",

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use undertone::audit::estimate::g_test;
+use undertone_audit::sampled::statistics::g_test;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, WORDS_PER_DRAW, below};

@@ -3,8 +3,8 @@
 use chacha20::ChaCha12Rng;
 use chacha20::rand_core::SeedableRng;
 use proptest::prelude::*;
-use undertone::audit::estimate::g_test;
-use undertone::certificate::certified_table;
+use undertone_audit::exact::certificate::certified_table;
+use undertone_audit::sampled::statistics::g_test;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, LaplaceError, Sensitivity};
 use undertone_core::ledger::Grant;

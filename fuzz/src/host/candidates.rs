@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use undertone::candidates::Candidates;
+use undertone::pack::candidates::Candidates;
 use undertone_core::release::Release;
 
 /// Reads the input as a file of candidates, and again with the length of its header in place: what precedes the

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use arbitrary::{Result, Unstructured};
 use undertone::encoder::{Encoder, EncoderIdentity};
 use undertone::progress::Progress;
-use undertone::resume::{Encoding, PartialLines, Run};
+use undertone::files::resume::{Encoding, PartialLines, Run};
 
 /// Goes on behind the lines in the input, and gives them their name.
 ///

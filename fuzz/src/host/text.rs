@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use undertone::mechanism;
+use undertone::release::document;
 use undertone::text::{WordFilter, english_stop_words, message_body, read_word_list, sentences};
 use undertone_core::lexicon::words;
 
@@ -23,7 +23,7 @@ pub fn text_sentences_lose_nothing(data: &[u8]) {
         rest = &rest[start + sentence.len()..];
     }
     assert!(!speaks(rest), "{rest:?}");
-    assert_eq!(mechanism::sentences(&text), all[..all.len().min(128)]);
+    assert_eq!(document::sentences(&text), all[..all.len().min(128)]);
 
     let body = message_body(&text);
     let mut lines = text.lines();

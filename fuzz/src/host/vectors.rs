@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use undertone::vocabulary::Vectors;
+use undertone::lexicon::word_vectors::Vectors;
 use undertone_core::pack::Pack;
 
 /// Reads the input as word vectors; its first byte says as which kind of file.

@@ -4,11 +4,10 @@
 //! engines: `rten`, which is built in, or ONNX Runtime, which is faster and is loaded while running
 //! when a library is named (see [`Runtime`]).
 
+pub mod embeddings;
 pub(crate) mod lexicon;
 mod onnx;
-mod onnx_file;
-mod ort_engine;
-mod rten_engine;
+pub mod vectors;
 
 use rayon::prelude::*;
 
@@ -16,8 +15,8 @@ use crate::error::Result;
 use crate::progress::Progress;
 
 pub use lexicon::LexiconEncoder;
+pub(crate) use onnx::RUNTIME_OLDEST_MINOR;
 pub use onnx::{OnnxEncoder, Runtime};
-pub(crate) use ort_engine::RUNTIME_OLDEST_MINOR;
 
 /// The environment variable that names the shared library of ONNX Runtime.
 pub const RUNTIME_VARIABLE: &str = "ORT_DYLIB_PATH";

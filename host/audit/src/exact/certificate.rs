@@ -1,0 +1,130 @@
+//! A sharper table for the selection of words by the exponential mechanism, certified on the host.
+//!
+//! A device selects a word with the table for ε·q per level and needs to know nothing about the vocabulary: a
+//! level costs half of that in the weights and half in their sum. How much the sum changes between two words
+//! can be looked up once the vocabulary is there, and where it changes less the weights may fall faster.
+//!
+//! Let ρ be the ratio of a table and Z(x) the sum of its weights for the private word x, both exact integers of the
+//! code. Words x and x' at level ℓ of each other are less than (ℓ + 1)·q apart, so levels differ by at most ℓ + 1 and
+//!
+//! |ln Pr\[w | x\] − ln Pr\[w | x'\]| ≤ (ℓ + 1)·ln ρ + |ln Z(x) − ln Z(x')|.
+//!
+//! That this is at most (ℓ + 1)·q·ε ≤ (dist(x, x') + q)·ε is checked for all pairs. Then the table keeps the promise
+//! of [`words`](undertone_core::words) for this vocabulary. It is for evaluations: a device cannot check it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::select::{Levels, Ratio, Rule};
+use undertone_core::words::{LEVELS, Vocabulary};
+
+use undertone::progress::Progress;
+use undertone::release::document::number;
+
+/// Tables that are tried between that of ε and that of 2ε.
+const STEPS: u32 = 32;
+
+/// More than the rounding of all logarithms below 50 and of products with up to 256, and than what 128-bit draws
+/// change.
+const MARGIN: f64 = 1e-9;
+
+/// A table that keeps the promise for ε.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CertifiedTable {
+    /// What was certified: exp(ε·(dist + q)).
+    pub epsilon: Epsilon,
+    /// 2λ: weights fall by e^(−λ·q) a level. From ε, which always holds, to 2ε.
+    pub doubled: Epsilon,
+}
+
+impl CertifiedTable {
+    /// The table, for [`Rule::Exponential`] and nothing else.
+    pub fn ratio(&self, vocabulary: &Vocabulary<'_>) -> Ratio {
+        Ratio::per_unit(self.doubled, vocabulary.unit_exponent())
+    }
+}
+
+/// The sharpest of 33 tables, 2λ from ε to 2ε in equal steps, that keeps the promise for ε between any two of these
+/// private words, whatever word is drawn.
+///
+/// # Cost
+/// Two passes over the vectors for each private word, on all threads.
+pub fn certified_table(
+    vocabulary: &Vocabulary<'_>,
+    words: &[u32],
+    epsilon: Epsilon,
+) -> CertifiedTable {
+    let doubled = |step: u32| {
+        let micro = u64::from(epsilon.micro());
+        let micro = micro + micro * u64::from(step) / u64::from(STEPS);
+        Epsilon::from_micro(micro.min(Epsilon::MAX.micro().into()) as u32).expect("in range")
+    };
+    let ratios: Vec<Ratio> = (0..=STEPS)
+        .map(|step| Ratio::per_unit(doubled(step), vocabulary.unit_exponent()))
+        .collect();
+
+    // [table][word]: ln Z.
+    let progress = Progress::new("weights of words", words.len() as u64);
+    let logarithms: Vec<Vec<f64>> = words
+        .par_iter()
+        .map(|word| {
+            let mut counts = [0u128; LEVELS];
+            vocabulary.levels(*word).for_each_block(|block| {
+                for level in block {
+                    counts[usize::from(*level)] += 1;
+                }
+            });
+            progress.advance(1);
+            let sum = |ratio: &Ratio| {
+                let weights = ratio.weights(Rule::Exponential);
+                let terms = counts.iter().zip(weights).map(|(n, weight)| n * weight);
+                // At most 2^64.
+                (terms.sum::<u128>() as f64).ln()
+            };
+            ratios.iter().map(sum).collect()
+        })
+        .collect();
+    let logarithms: Vec<Vec<f64>> = (0..ratios.len())
+        .map(|table| logarithms.iter().map(|word| word[table]).collect())
+        .collect();
+
+    let unit = 2f64.powi(vocabulary.unit_exponent());
+    let promised = number(epsilon) * unit;
+    // What is left for the sums, a level.
+    let left: Vec<f64> = ratios
+        .iter()
+        .map(|ratio| promised - (2f64.powi(64).ln() - (ratio.constant() as f64).ln()))
+        .collect();
+
+    let progress = Progress::new("pairs of words", words.len() as u64);
+    // One bit a table.
+    let holding = AtomicU64::new((1 << ratios.len()) - 1);
+    words.par_iter().enumerate().for_each(|(index, word)| {
+        let mut levels = Vec::with_capacity(vocabulary.n_words() as usize);
+        vocabulary
+            .levels(*word)
+            .for_each_block(|block| levels.extend_from_slice(block));
+        let steps: Vec<f64> = words[index..]
+            .iter()
+            .map(|other| f64::from(levels[*other as usize]) + 1.0)
+            .collect();
+        let mut here = holding.load(Ordering::Relaxed);
+        for (table, (sums, left)) in logarithms.iter().zip(&left).enumerate().skip(1) {
+            let mut pairs = sums[index..].iter().zip(&steps);
+            if here >> table & 1 == 1
+                && pairs.any(|(sum, steps)| (sum - sums[index]).abs() + MARGIN > left * steps)
+            {
+                here &= !(1 << table);
+            }
+        }
+        holding.fetch_and(here, Ordering::Relaxed);
+        progress.advance(1);
+    });
+    // The table for ε holds by the theorem.
+    let best = holding.into_inner().ilog2();
+    CertifiedTable {
+        epsilon,
+        doubled: doubled(best),
+    }
+}

@@ -1,0 +1,282 @@
+//! What an audit sees from inside a mechanism.
+//!
+//! The implementations here look into `core` and compute nothing of their own. That an audit knows mechanisms by
+//! traits is for those who audit the auditor: a wrong mechanism has to fail.
+
+use std::num::NonZero;
+
+use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
+use undertone_core::pack::Pack;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::scores;
+use undertone_core::select::{Levels, MAX_LEVELS, Ratio, Rule, SliceLevels, select};
+use undertone_core::words::{self, Bag, Vocabulary, WordMechanism};
+
+use undertone::error::Result;
+use undertone::release::document::{self, HostDocument};
+
+/// A selection by levels: what all mechanisms that name a public thing have in common.
+pub trait Engine: Sync {
+    /// What it is called in reports.
+    fn name(&self) -> String;
+
+    /// The number of candidates.
+    fn candidates(&self) -> usize;
+
+    /// All levels are below this.
+    fn bound(&self) -> usize;
+
+    /// Unit steps that one changed sentence, or one unit of distance, moves levels by at most.
+    fn steps(&self) -> NonZero<u8>;
+
+    /// Those steps may cost ε·2^(this).
+    fn exponent(&self) -> i32;
+
+    /// The weights of the relative levels 0, 1, ..., up to [`bound`](Self::bound) of them.
+    fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128>;
+
+    /// Draws one of a few candidates with these levels, which are below [`bound`](Self::bound).
+    fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32;
+}
+
+/// A mechanism that selects by the levels of a document.
+pub trait Sentences: Engine {
+    /// The number of coordinates of a sentence.
+    fn dimension(&self) -> usize;
+
+    /// The levels of all candidates for the document of these sentences, `[k][dimension]` row-major.
+    fn levels(&self, sentences: &[f32]) -> Vec<u8>;
+
+    /// Sentences that move levels far: multiples of the directions that the pack looks at.
+    fn directions(&self) -> Vec<Vec<f32>>;
+}
+
+/// A mechanism that exchanges a word of a vocabulary.
+pub trait Words: Engine {
+    /// The word that stands for all words that the vocabulary does not have.
+    fn fallback(&self) -> u32;
+
+    /// The word with this number.
+    fn word(&self, word: u32) -> String;
+
+    /// The distance of two words.
+    fn distance(&self, a: u32, b: u32) -> f64;
+
+    /// q: the distance of neighbouring levels.
+    fn unit(&self) -> f64;
+
+    /// The levels of all words for a private word.
+    fn levels(&self, word: u32) -> Vec<u8>;
+
+    /// The word that comes out of a bag with this text as its word.
+    fn exchange(&self, text: &str, epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32;
+}
+
+/// The sentence mechanism of a pack, as `core` has it.
+#[derive(Debug)]
+pub struct CoreSentences<'p> {
+    pack: Pack<'p>,
+    bound: usize,
+    steps: NonZero<u8>,
+}
+
+impl<'p> CoreSentences<'p> {
+    /// The mechanism of `pack`, if it has candidates.
+    ///
+    /// # Errors
+    /// [`undertone::Error::Document`] if this library cannot release from it.
+    pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
+        if pack.scores().is_none() && pack.depth().is_none() {
+            return Ok(None);
+        }
+        document::empty(pack)?;
+        let (bound, steps) = match pack.scores() {
+            Some(scores) => (scores::LEVELS, scores.largest_score()),
+            None => (document::MAX_SENTENCES / 2 + 1, 1),
+        };
+        Ok(Some(Self {
+            pack: *pack,
+            bound,
+            steps: NonZero::new(steps).unwrap_or(NonZero::<u8>::MIN),
+        }))
+    }
+
+    fn document(&self) -> HostDocument<'p> {
+        document::empty(&self.pack).expect("one was made before")
+    }
+}
+
+impl Engine for CoreSentences<'_> {
+    fn name(&self) -> String {
+        let name = match self.pack.scores() {
+            Some(scores) if scores.largest_score() == 1 => "votes",
+            Some(_) => "scores",
+            None => "depth",
+        };
+        match self.pack.recoder() {
+            Some(_) => format!("recoded {name}"),
+            None => name.to_owned(),
+        }
+    }
+
+    fn candidates(&self) -> usize {
+        let scores = self.pack.scores().map(|scores| scores.candidates());
+        let depth = || self.pack.depth().map(|depth| depth.candidates());
+        scores.or_else(depth).unwrap_or(0) as usize
+    }
+
+    fn bound(&self) -> usize {
+        self.bound
+    }
+
+    fn steps(&self) -> NonZero<u8> {
+        self.steps
+    }
+
+    fn exponent(&self) -> i32 {
+        0
+    }
+
+    fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128> {
+        let ratio = self.document().ratio(epsilon);
+        ratio.weights(rule).take(self.bound).collect()
+    }
+
+    fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
+        draw(
+            levels,
+            self.bound,
+            self.document().ratio(epsilon),
+            rule,
+            rng,
+        )
+    }
+}
+
+impl Sentences for CoreSentences<'_> {
+    fn dimension(&self) -> usize {
+        self.pack.dimension()
+    }
+
+    fn levels(&self, sentences: &[f32]) -> Vec<u8> {
+        let mut document = self.document();
+        document
+            .push_all(sentences)
+            .expect("the rows have the pack's dimension");
+        let mut levels = Vec::with_capacity(self.candidates());
+        hazmat::levels(&document, |block| levels.extend_from_slice(block));
+        levels
+    }
+
+    fn directions(&self) -> Vec<Vec<f32>> {
+        // Behind a recoder they are in another space.
+        if self.pack.recoder().is_some() {
+            return Vec::new();
+        }
+        match (self.pack.scores(), self.pack.depth()) {
+            (Some(scores), _) => {
+                let weights = scores.weights();
+                weights
+                    .map(|row| row.iter().map(|v| f32::from(*v)).collect())
+                    .collect()
+            }
+            (None, Some(depth)) => {
+                let rows = depth.directions();
+                rows.map(|row| row.map(f32::from).collect()).collect()
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+/// The words of a pack, as `core` exchanges them.
+#[derive(Debug)]
+pub struct CoreWords<'p> {
+    vocabulary: Vocabulary<'p>,
+}
+
+impl<'p> CoreWords<'p> {
+    /// The words of `pack`, if it has any.
+    pub fn new(pack: &Pack<'p>) -> Option<Self> {
+        let vocabulary = Vocabulary::new(pack).ok()?;
+        Some(Self { vocabulary })
+    }
+
+    fn ratio(&self, epsilon: Epsilon) -> Ratio {
+        Ratio::per_unit(epsilon, self.vocabulary.unit_exponent())
+    }
+}
+
+impl Engine for CoreWords<'_> {
+    fn name(&self) -> String {
+        "words".to_owned()
+    }
+
+    fn candidates(&self) -> usize {
+        self.vocabulary.n_words() as usize
+    }
+
+    fn bound(&self) -> usize {
+        words::LEVELS
+    }
+
+    fn steps(&self) -> NonZero<u8> {
+        NonZero::<u8>::MIN
+    }
+
+    fn exponent(&self) -> i32 {
+        self.vocabulary.unit_exponent()
+    }
+
+    fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128> {
+        let weights = self.ratio(epsilon).weights(rule);
+        weights.take(words::LEVELS).collect()
+    }
+
+    fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
+        draw(levels, words::LEVELS, self.ratio(epsilon), rule, rng)
+    }
+}
+
+impl Words for CoreWords<'_> {
+    fn fallback(&self) -> u32 {
+        self.vocabulary.fallback()
+    }
+
+    fn word(&self, word: u32) -> String {
+        let word = self.vocabulary.lexicon().word(word as usize);
+        word.unwrap_or_default().to_owned()
+    }
+
+    fn distance(&self, a: u32, b: u32) -> f64 {
+        let step = 2f64.powi(self.vocabulary.lexicon().vector_exponent());
+        (self.vocabulary.squared_distance(a, b) as f64).sqrt() * step
+    }
+
+    fn unit(&self) -> f64 {
+        2f64.powi(self.vocabulary.unit_exponent())
+    }
+
+    fn levels(&self, word: u32) -> Vec<u8> {
+        let mut levels = Vec::with_capacity(self.candidates());
+        let of_word = self.vocabulary.levels(word);
+        of_word.for_each_block(|block| levels.extend_from_slice(block));
+        levels
+    }
+
+    fn exchange(&self, text: &str, epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
+        let mut bag: Bag<'_, 8> = Bag::new(&self.vocabulary);
+        bag.push(text);
+        let mut out = [0];
+        bag.draw(WordMechanism::Selection(rule), epsilon, rng, &mut out)
+            .expect("a bag of one word can be selected for");
+        out[0]
+    }
+}
+
+/// The engine of `core`.
+fn draw(levels: &[u8], bound: usize, ratio: Ratio, rule: Rule, rng: &mut dyn Rng) -> u32 {
+    let levels = SliceLevels { levels, bound };
+    select::<MAX_LEVELS, _>(&levels, rule, ratio, rng).expect("there are candidates and levels")
+}

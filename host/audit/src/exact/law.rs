@@ -1,0 +1,313 @@
+//! The law of a selection, computed, not sampled.
+
+use std::num::NonZeroUsize;
+use std::sync::LazyLock;
+
+use gauss_quad::GaussLegendre;
+use undertone_core::hazmat;
+use undertone_core::select::{Ratio, Rule};
+
+use undertone::release::document::HostDocument;
+
+/// The law of one selection: the probability of each candidate.
+///
+/// It is computed from the integer weights that the device uses. Permute-and-flip's probabilities
+/// p_r·∫₀¹ ∏_{s≠r}(1 − t·p_s) dt are integrals of polynomials of degree m − 1. Up to 64 candidates, Gauss–Legendre
+/// quadrature with ⌈m/2⌉ nodes is exact; beyond, the range is cut where the product has fallen by about e⁻⁴, and
+/// 32 nodes for each part leave less than rounding does. What remains is rounding in double precision, far
+/// below 10⁻⁹ relative. All terms are positive.
+#[derive(Clone, Debug)]
+pub struct Law {
+    levels: Vec<u8>,
+    /// By level; 0 where there is no candidate.
+    probability: Vec<f64>,
+}
+
+/// Candidates of one level: the level, p, and how many they are.
+type Occupied = (usize, f64, f64);
+
+/// Up to so many nodes in a quadrature.
+const NODES: usize = 32;
+
+/// Nodes and weights on 0..1, for 1, 2, ... of them.
+static QUADRATURES: LazyLock<Vec<Vec<(f64, f64)>>> = LazyLock::new(|| {
+    (1..=NODES)
+        .filter_map(NonZeroUsize::new)
+        .map(|nodes| {
+            let quadrature = GaussLegendre::new(nodes);
+            let pairs = quadrature.as_node_weight_pairs().iter();
+            // From -1..1.
+            pairs.map(|(x, w)| ((x + 1.0) / 2.0, w / 2.0)).collect()
+        })
+        .collect()
+});
+
+impl Law {
+    /// The law for these levels of 1 to 65536 candidates; empty for none. `ratio`: that of the document
+    /// at some ε.
+    pub fn new(levels: Vec<u8>, ratio: Ratio, rule: Rule) -> Self {
+        let range = levels.iter().max().zip(levels.iter().min());
+        let span = range.map_or(0, |(worst, best)| usize::from(worst - best) + 1);
+        let table: Vec<u128> = ratio.weights(rule).take(span).collect();
+        Self::of_table(levels, &table, rule)
+    }
+
+    /// The law for these levels, with the weights of relative levels 0, 1, ...; levels behind the last one have
+    /// the last weight.
+    pub fn of_table(levels: Vec<u8>, table: &[u128], rule: Rule) -> Self {
+        let mut bins = vec![
+            0u32;
+            levels
+                .iter()
+                .max()
+                .map_or(0, |worst| usize::from(*worst) + 1)
+        ];
+        for level in &levels {
+            bins[usize::from(*level)] += 1;
+        }
+        let (Some(best), Some(first), Some(last)) = (
+            levels.iter().min(),
+            table.first().copied(),
+            table.last().copied(),
+        ) else {
+            return Self {
+                levels,
+                probability: Vec::new(),
+            };
+        };
+        let weights = table.iter().copied().chain(std::iter::repeat(last));
+        let occupied: Vec<Occupied> = weights
+            .zip(bins.iter().enumerate().skip((*best).into()))
+            .filter(|(_, (_, n))| **n > 0)
+            .map(|(weight, (level, n))| (level, weight as f64 / first as f64, f64::from(*n)))
+            .collect();
+        let mut probability = vec![0.0; bins.len()];
+        match rule {
+            Rule::Exponential => {
+                let total: f64 = occupied.iter().map(|(_, weight, n)| weight * n).sum();
+                for (level, weight, _) in &occupied {
+                    probability[*level] = weight / total;
+                }
+            }
+            Rule::PermuteAndFlip => flip(&occupied, levels.len(), &mut probability),
+        }
+        Self {
+            levels,
+            probability,
+        }
+    }
+
+    /// ln of the probability of a candidate at each level; -∞ where there is none.
+    pub(crate) fn logarithms(&self) -> Vec<f64> {
+        self.probability.iter().map(|p| p.ln()).collect()
+    }
+
+    /// The probability of one candidate.
+    pub fn probability(&self, candidate: usize) -> f64 {
+        self.probability[usize::from(self.levels[candidate])]
+    }
+
+    /// The largest |ln ratio| of probabilities of one candidate under the two laws.
+    ///
+    /// # Panics
+    /// If the laws are over different numbers of candidates.
+    pub fn loss(&self, other: &Self) -> f64 {
+        assert_eq!(
+            self.levels.len(),
+            other.levels.len(),
+            "laws over different candidates"
+        );
+        (0..self.levels.len())
+            .map(|candidate| {
+                (self.probability(candidate) / other.probability(candidate))
+                    .ln()
+                    .abs()
+            })
+            .fold(0.0, f64::max)
+    }
+}
+
+/// The probabilities of permute-and-flip among `candidates`.
+fn flip(occupied: &[Occupied], candidates: usize, probability: &mut [f64]) {
+    let mut logs = vec![0.0; occupied.len()];
+    let mut integrate = |start: f64, width: f64, nodes: usize| {
+        let mut area = 0.0;
+        for (x, weight) in &QUADRATURES[nodes - 1] {
+            let (t, weight) = (start + width * x, width * weight);
+            // ∏ over everybody, in logarithms: m factors may underflow. t < 1, so none is 0.
+            let mut all = 0.0;
+            for (log, (_, p, n)) in logs.iter_mut().zip(occupied) {
+                *log = (-t * p).ln_1p();
+                all += n * *log;
+            }
+            area += weight * all.exp();
+            // Over everybody else.
+            for (log, (level, p, _)) in logs.iter().zip(occupied) {
+                probability[*level] += weight * p * (all - log).exp();
+            }
+        }
+        area
+    };
+    if candidates <= 2 * NODES {
+        integrate(0.0, 1.0, candidates.div_ceil(2));
+        return;
+    }
+    let (mut start, mut area) = (0.0, 0.0);
+    while start < 1.0 {
+        let (mut log, mut slope) = (0.0, 0.0);
+        for (_, p, n) in occupied {
+            log += n * (-start * p).ln_1p();
+            slope += n * p / (1.0 - start * p);
+        }
+        // What is left of any of the integrals is at most this.
+        if log.exp() <= 1e-18 * area {
+            break;
+        }
+        let width = (4.0 / slope).min(1.0 - start);
+        area += integrate(start, width, NODES);
+        start += width;
+    }
+}
+
+/// The probability that a release names one of the `deep` candidates out of `candidates` that are `lead`
+/// levels better than all others: table 1 of Meehan, Mrini and Chaudhuri 2022 ("conditions for deep
+/// candidates"), where it is at least 0.95 for m = 5000 and (ε, b, j*) = (3, 55, 5), (6, 25, 3),
+/// (10, 5, 2), (23, 1, 1).
+///
+/// # Shapes
+/// `candidates` m: `1..=65536`; `deep` b: `0..=m`; `lead` j*, in levels: in sentences for depth, in
+/// Q-ths of a sentence for scores. `ratio`: that of the document at some ε.
+///
+/// # Panics
+/// If `deep` exceeds `candidates`.
+pub fn deep_candidate(candidates: usize, deep: usize, lead: u8, ratio: Ratio, rule: Rule) -> f64 {
+    assert!(deep <= candidates, "{deep} of {candidates} candidates");
+    let mut levels = vec![lead; candidates];
+    levels[..deep].fill(0);
+    let law = Law::new(levels, ratio, rule);
+    match deep {
+        0 => 0.0,
+        _ => deep as f64 * law.probability(0),
+    }
+}
+
+/// The levels of all candidates for the document as it stands. Private data.
+pub fn levels(document: &HostDocument<'_>) -> Vec<u8> {
+    let mut levels = Vec::new();
+    hazmat::levels(document, |block| levels.extend_from_slice(block));
+    levels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(epsilon: &str) -> Ratio {
+        Ratio::new(epsilon.parse().unwrap())
+    }
+
+    #[test]
+    fn deep_candidates_are_drawn_as_published() {
+        for (epsilon, deep, lead, exponential, flip) in [
+            ("3", 55, 5, 0.9526, 0.9534),
+            ("6", 25, 3, 0.9760, 0.9769),
+            ("10", 5, 2, 0.9566, 0.9634),
+            ("23", 1, 1, 0.9518, 0.9751),
+        ] {
+            for (rule, expected) in [
+                (Rule::Exponential, exponential),
+                (Rule::PermuteAndFlip, flip),
+            ] {
+                let p = deep_candidate(5000, deep, lead, ratio(epsilon), rule);
+                assert!((p - expected).abs() < 5.1e-5, "{epsilon} {rule:?}: {p}");
+                // The formula of the paper, equation 4.
+                let weight = (epsilon.parse::<f64>().unwrap() * f64::from(lead) / 2.0).exp();
+                let paper = deep as f64 * weight / (deep as f64 * weight + (5000 - deep) as f64);
+                assert!(rule != Rule::Exponential || (p - paper).abs() < 1e-9);
+            }
+        }
+        assert_eq!(deep_candidate(5, 0, 1, ratio("1"), Rule::Exponential), 0.0);
+        let all = deep_candidate(5, 5, 1, ratio("1"), Rule::PermuteAndFlip);
+        assert!((all - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn laws_sum_to_one() {
+        let levels: Vec<u8> = (0..5000).map(|i| 3 + (i * i % 17) as u8).collect();
+        for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
+            for text in ["0.01", "1", "10", "100"] {
+                let law = Law::new(levels.clone(), ratio(text), rule);
+                let sum: f64 = (0..levels.len()).map(|c| law.probability(c)).sum();
+                assert!((sum - 1.0).abs() < 1e-9, "{rule:?} {text}: {sum}");
+            }
+        }
+    }
+
+    #[test]
+    fn cutting_the_range_changes_nothing() {
+        // Against one quadrature that is exact for the degree.
+        let shapes: [fn(usize) -> u8; 5] = [
+            |i| (i * i % 17) as u8,
+            |i| u8::from(i > 0) * 40,
+            |i| u8::from(i < 3),
+            |i| u8::from(i > 2000) * 9,
+            |_| 0,
+        ];
+        for shape in shapes {
+            for text in ["0.000001", "0.01", "1", "10", "1000"] {
+                let levels: Vec<u8> = (0..3000).map(shape).collect();
+                let table: Vec<u128> = ratio(text).weights(Rule::PermuteAndFlip).take(41).collect();
+                let law = Law::of_table(levels.clone(), &table, Rule::PermuteAndFlip);
+                let p = |level: u8| table[usize::from(level)] as f64 / 2f64.powi(64);
+                let mut expected = vec![0.0; 41];
+                let mut bins = [0.0; 41];
+                for level in &levels {
+                    bins[usize::from(*level)] += 1.0;
+                }
+                let quadrature = GaussLegendre::new(NonZeroUsize::new(1500).unwrap());
+                for (x, w) in quadrature.as_node_weight_pairs() {
+                    let t = (x + 1.0) / 2.0;
+                    let all: f64 = (0..41)
+                        .zip(bins)
+                        .map(|(level, n)| n * (-t * p(level)).ln_1p())
+                        .sum();
+                    for level in 0..41 {
+                        let p = p(level);
+                        let other = (all - (-t * p).ln_1p()).exp();
+                        expected[usize::from(level)] += w / 2.0 * p * other;
+                    }
+                }
+                for (candidate, level) in levels.iter().enumerate() {
+                    let expected = expected[usize::from(*level)];
+                    let error = (law.probability(candidate) / expected - 1.0).abs();
+                    assert!(error < 1e-11, "{text} {level}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn permute_and_flip_of_two_candidates_is_the_formula() {
+        // One candidate at the best level, one below it with coin p: 1 − p/2 and p/2.
+        let law = Law::new(vec![4, 5], ratio("1"), Rule::PermuteAndFlip);
+        let p = ratio("1").constant() as f64 / 2f64.powi(64);
+        assert!((law.probability(0) - (1.0 - p / 2.0)).abs() < 1e-14);
+        assert!((law.probability(1) - p / 2.0).abs() < 1e-14);
+    }
+
+    #[test]
+    fn loss_of_a_mixed_step_stays_below_epsilon_and_comes_close() {
+        // One candidate rises while all others fall: the worst mixed step.
+        let mut before = vec![1; 3000];
+        before[0] = 2;
+        let mut after = vec![2; 3000];
+        after[0] = 1;
+        for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
+            let laws =
+                [before.clone(), after.clone()].map(|levels| Law::new(levels, ratio("2"), rule));
+            let loss = laws[0].loss(&laws[1]);
+            // The rounding that the type promises, and no more.
+            assert!(loss <= 2.0 + 1e-9 && loss > 1.9, "{rule:?}: {loss}");
+        }
+    }
+}

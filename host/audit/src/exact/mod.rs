@@ -1,0 +1,11 @@
+//! Laws that are computed, and the search for the worst neighbours.
+
+pub mod certificate;
+mod construct;
+pub mod encoders;
+pub(crate) mod engine;
+pub mod inside;
+pub(crate) mod law;
+pub(crate) mod neighbours;
+pub mod sentences;
+pub mod words;

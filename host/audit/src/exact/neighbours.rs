@@ -1,0 +1,513 @@
+//! The search for the worst neighbours of sentence mechanisms.
+//!
+//! A round looks at one list of sentences, the context, with each of a few other sentences added: any two of those
+//! documents are neighbours by a replaced sentence, and each is a neighbour of the context by an added one.
+//! Rounds climb: the two sentences with the largest loss stay, variants of them come in, and a change of the
+//! context is kept if the loss has not fallen. Searches start again from other contexts, lengths and goals.
+//!
+//! Half of the searches climb by the loss, the others by what releases of a device could show of it: the worst loss
+//! is often that of an event which a device never shows. The documents that could show most are kept for it.
+
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::rng::{PublicRng, below};
+use undertone_core::select::Rule;
+
+use crate::exact::inside::Sentences;
+use crate::exact::law::Law;
+use crate::sampled::statistics::shown;
+use undertone::progress::Progress;
+use undertone::release::document::{MAX_SENTENCES, number};
+
+/// Sentences that a round adds to its context.
+const SENTENCES: usize = 32;
+
+/// Neighbours in a round.
+pub(crate) const PER_ROUND: u64 = (SENTENCES * (SENTENCES - 1) / 2 + SENTENCES) as u64;
+
+/// Rounds of a search.
+const ROUNDS: u64 = 24;
+
+/// Lengths of contexts: most are short, where one sentence counts most and much can be tried; the longest leaves room
+/// for one.
+const LENGTHS: [usize; 12] = [0, 1, 1, 2, 2, 3, 4, 7, 12, 2, 31, MAX_SENTENCES - 1];
+
+/// Longest documents that are kept for a device, which pushes them again for every release. Longer ones show no more.
+const SHORT: usize = 8;
+
+/// Moves of a level beyond this count as this: of scores that are graded more finely than those we make.
+const MOST_MOVED: usize = 32;
+
+/// How two documents are neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// One sentence is another one.
+    Replaced,
+    /// One sentence is more.
+    Added,
+}
+
+/// By [`Step`].
+pub(crate) const STEPS: [Step; 2] = [Step::Replaced, Step::Added];
+
+/// A table of weights, to compute laws by.
+pub(crate) struct Setting {
+    pub(crate) epsilon: Epsilon,
+    pub(crate) rule: Rule,
+    pub(crate) table: Vec<u128>,
+}
+
+/// Two documents that are neighbours, as lists of sentences.
+#[derive(Clone, Debug)]
+pub(crate) struct Pair {
+    pub(crate) documents: [Vec<Vec<f32>>; 2],
+    pub(crate) step: Step,
+}
+
+/// The worst that was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Worst {
+    /// By [`Step`]: neighbours compared.
+    pub(crate) tried: [u64; 2],
+    /// By [`Step`]: how far the levels of two candidates moved against each other.
+    pub(crate) moved: [i32; 2],
+    /// By setting and [`Step`]: the loss, and the sentences in the longer of the two documents.
+    pub(crate) losses: Vec<[(f64, usize); 2]>,
+    /// Of each search, the short neighbours by which releases could show most of its goal.
+    pub(crate) shows: Vec<Pair>,
+}
+
+impl Worst {
+    fn new(settings: usize) -> Self {
+        Self {
+            tried: [0; 2],
+            moved: [0; 2],
+            losses: vec![[(0.0, 0); 2]; settings],
+            shows: Vec::new(),
+        }
+    }
+
+    /// Takes two documents in that differ by this step, the longer one of so many sentences. `pairs` and `losses`, by
+    /// setting, are those of the two then.
+    fn compare(
+        &mut self,
+        [a, b]: [&Seen; 2],
+        step: Step,
+        sentences: usize,
+        pairs: &mut Pairs,
+        losses: &mut [f64],
+    ) {
+        let step = step as usize;
+        pairs.of(&a.levels, &b.levels);
+        let moves = pairs
+            .distinct
+            .iter()
+            .map(|(a, b)| i32::from(*b) - i32::from(*a));
+        let (least, most) = moves.fold((i32::MAX, i32::MIN), |(least, most), moved| {
+            (least.min(moved), most.max(moved))
+        });
+        self.tried[step] += 1;
+        self.moved[step] = self.moved[step].max(most - least);
+        for (setting, loss) in losses.iter_mut().enumerate() {
+            *loss = pairs.loss(&a.logarithms[setting], &b.logarithms[setting]);
+            let known = &mut self.losses[setting][step];
+            if loss.is_nan() || *loss > known.0 {
+                *known = (*loss, sentences);
+            }
+        }
+    }
+
+    pub(crate) fn join(mut self, other: Self) -> Self {
+        for step in 0..2 {
+            self.tried[step] += other.tried[step];
+            self.moved[step] = self.moved[step].max(other.moved[step]);
+        }
+        for (mine, others) in self.losses.iter_mut().zip(&other.losses) {
+            for (mine, other) in mine.iter_mut().zip(others) {
+                // Not a number is worse than any.
+                if other.0.is_nan() || other.0 > mine.0 {
+                    *mine = *other;
+                }
+            }
+        }
+        self.shows.extend(other.shows);
+        self
+    }
+}
+
+/// What a search climbs by.
+#[derive(Clone, Copy)]
+struct Goal {
+    setting: usize,
+    step: Step,
+    /// By what releases could show, not by the loss.
+    shown: bool,
+}
+
+/// The best of a round for its goal.
+struct Best {
+    /// The two sentences; of an added one the first.
+    pair: [usize; 2],
+    loss: f64,
+    /// The same for what releases could show.
+    shown: ([usize; 2], f64),
+}
+
+/// A document or a word: its levels, and by setting the logarithm of the probability of a candidate at each level.
+pub(crate) struct Seen {
+    pub(crate) levels: Vec<u8>,
+    pub(crate) logarithms: Vec<Vec<f64>>,
+}
+
+impl Seen {
+    pub(crate) fn new(levels: Vec<u8>, settings: &[Setting]) -> Self {
+        let logarithms = settings
+            .iter()
+            .map(|setting| {
+                let law = Law::of_table(levels.clone(), &setting.table, setting.rule);
+                law.logarithms()
+            })
+            .collect();
+        Self { levels, logarithms }
+    }
+}
+
+/// What is searched, and with what.
+pub(crate) struct Search<'a> {
+    pub(crate) mechanism: &'a dyn Sentences,
+    pub(crate) settings: &'a [Setting],
+    /// Sentences to start from.
+    pub(crate) pool: &'a [Vec<f32>],
+    /// Releases of each document that a device is asked for.
+    pub(crate) releases: u64,
+    pub(crate) seed: u64,
+}
+
+impl Search<'_> {
+    /// Tries at least `neighbours` neighbours.
+    pub(crate) fn run(&self, neighbours: u64) -> Worst {
+        let searches = neighbours.div_ceil(PER_ROUND * ROUNDS).max(1);
+        // Fewer rounds each, not fewer kinds of contexts.
+        let kinds = (LENGTHS.len() * 4) as u64;
+        let searches = searches.max(kinds.min(neighbours.div_ceil(PER_ROUND)));
+        let rounds = neighbours.div_ceil(PER_ROUND * searches).max(1);
+        let progress = Progress::new("searching neighbours", searches * rounds);
+        (0..searches)
+            .into_par_iter()
+            .map(|search| self.climb(search, rounds, &progress))
+            .reduce(|| Worst::new(self.settings.len()), Worst::join)
+    }
+
+    /// One search.
+    fn climb(&self, search: u64, rounds: u64, progress: &Progress) -> Worst {
+        let mut rng = PublicRng::new(self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ search);
+        let length = LENGTHS[(search % LENGTHS.len() as u64) as usize];
+        let goal = Goal {
+            setting: (search / 3 % self.settings.len() as u64) as usize,
+            step: STEPS[usize::from(search.is_multiple_of(2))],
+            shown: (search / 2).is_multiple_of(2),
+        };
+        let mut context = self.context(length, search / LENGTHS.len() as u64, &mut rng);
+        let mut kept: [Vec<f32>; 2] = [self.any(&mut rng), self.any(&mut rng)];
+        let mut best = f64::NEG_INFINITY;
+        let mut worst = Worst::new(self.settings.len());
+        let mut most_shown = f64::NEG_INFINITY;
+        for round in 0..rounds {
+            let mut changed = context.clone();
+            if round > 0 && round % 2 == 0 && !changed.is_empty() {
+                let at = below(&mut rng, changed.len() as u128) as usize;
+                changed[at] = match below(&mut rng, 4) {
+                    0 => kept[0].clone(),
+                    1 => kept[1].clone(),
+                    2 => self.variant(&changed[at], &mut rng),
+                    _ => self.any(&mut rng),
+                };
+            }
+            let mut sentences = kept.to_vec();
+            while sentences.len() < SENTENCES {
+                let place = sentences.len();
+                sentences.push(match place % 4 {
+                    0 => self.variant(&kept[0], &mut rng),
+                    1 => self.variant(&kept[1], &mut rng),
+                    _ => self.any(&mut rng),
+                });
+            }
+            let place = below(&mut rng, changed.len() as u128 + 1) as usize;
+            let (found, round) = self.round(&changed, place, &sentences, goal);
+            worst = worst.join(found);
+            if round.shown.1 > most_shown && changed.len() < SHORT {
+                most_shown = round.shown.1;
+                let [first, second] = round.shown.0;
+                let with = |at: usize| {
+                    let mut document = changed.clone();
+                    document.insert(place, sentences[at].clone());
+                    document
+                };
+                let other = match goal.step {
+                    Step::Replaced => with(second),
+                    Step::Added => changed.clone(),
+                };
+                worst.shows = vec![Pair {
+                    documents: [with(first), other],
+                    step: goal.step,
+                }];
+            }
+            let (pair, found) = match goal.shown {
+                true => round.shown,
+                false => (round.pair, round.loss),
+            };
+            if found >= best {
+                best = found;
+                context = changed;
+                kept = pair.map(|at| sentences[at].clone());
+            }
+            progress.advance(1);
+        }
+        worst
+    }
+
+    /// Compares all neighbours of a round, with the sentences at this place of the context.
+    fn round(
+        &self,
+        context: &[Vec<f32>],
+        place: usize,
+        sentences: &[Vec<f32>],
+        goal: Goal,
+    ) -> (Worst, Best) {
+        let without = self.see(&context.concat());
+        let (before, behind) = context.split_at(place);
+        let (before, behind) = (before.concat(), behind.concat());
+        let with = |sentence: &Vec<f32>| self.see(&[&before[..], sentence, &behind].concat());
+        let seen: Vec<Seen> = sentences.iter().map(with).collect();
+        let mut worst = Worst::new(self.settings.len());
+        let mut pairs = Pairs::default();
+        let mut best = Best {
+            pair: [0, 1],
+            loss: f64::NEG_INFINITY,
+            shown: ([0, 1], f64::NEG_INFINITY),
+        };
+        let mut losses = vec![0.0; self.settings.len()];
+        let mut compare = |a: &Seen, b: &Seen, of: Step, at: [usize; 2]| {
+            worst.compare([a, b], of, context.len() + 1, &mut pairs, &mut losses);
+            if of != goal.step {
+                return;
+            }
+            let loss = losses[goal.setting];
+            if loss > best.loss {
+                (best.pair, best.loss) = (at, loss);
+            }
+            // No event shows more than the loss.
+            if loss > best.shown.1 {
+                let [a, b] = [a, b].map(|seen| &seen.logarithms[goal.setting][..]);
+                let shown = pairs.shown(a, b, self.releases);
+                if shown > best.shown.1 {
+                    best.shown = (at, shown);
+                }
+            }
+        };
+        for (at, one) in seen.iter().enumerate() {
+            compare(&without, one, Step::Added, [at, (at + 1) % seen.len()]);
+            for (before, other) in seen[..at].iter().enumerate() {
+                compare(one, other, Step::Replaced, [at, before]);
+            }
+        }
+        (worst, best)
+    }
+
+    /// Compares these neighbours. Returns what releases could show of them, too, by setting.
+    pub(crate) fn compare(&self, pair: &Pair) -> (Worst, Vec<f64>) {
+        let [a, b] = [0, 1].map(|side| self.see(&pair.documents[side].concat()));
+        let sentences = pair.documents.iter().map(Vec::len).max();
+        let mut worst = Worst::new(self.settings.len());
+        let mut pairs = Pairs::default();
+        let mut losses = vec![0.0; self.settings.len()];
+        worst.compare(
+            [&a, &b],
+            pair.step,
+            sentences.unwrap_or_default(),
+            &mut pairs,
+            &mut losses,
+        );
+        let logarithms = a.logarithms.iter().zip(&b.logarithms);
+        let shown = logarithms.map(|(a, b)| pairs.shown(a, b, self.releases));
+        (worst, shown.collect())
+    }
+
+    fn see(&self, rows: &[f32]) -> Seen {
+        Seen::new(self.mechanism.levels(rows), self.settings)
+    }
+
+    /// A list of sentences to start from: all on one side, on two sides, of three kinds, or any.
+    fn context(&self, length: usize, kind: u64, rng: &mut PublicRng) -> Vec<Vec<f32>> {
+        let kinds = match kind % 4 {
+            0 => 1,
+            1 => 2,
+            2 => 3,
+            _ => length.max(1),
+        };
+        let mut sentences: Vec<Vec<f32>> = (0..kinds).map(|_| self.any(rng)).collect();
+        if kinds == 2 {
+            sentences[1] = sentences[0].iter().map(|x| -x).collect();
+        }
+        (0..length)
+            .map(|at| sentences[at % kinds].clone())
+            .collect()
+    }
+
+    /// A sentence of the pool, or a mixture of two.
+    fn any(&self, rng: &mut PublicRng) -> Vec<f32> {
+        let one = self.pooled(rng).clone();
+        if below(rng, 4) > 0 {
+            return one;
+        }
+        let scale = [1.0, -1.0, 0.25, 1e3][below(rng, 4) as usize];
+        let other = self.pooled(rng).iter();
+        one.iter().zip(other).map(|(a, b)| a + scale * b).collect()
+    }
+
+    fn pooled(&self, rng: &mut PublicRng) -> &Vec<f32> {
+        &self.pool[below(rng, self.pool.len() as u128) as usize]
+    }
+
+    /// A sentence near this one, in one way or another.
+    fn variant(&self, sentence: &[f32], rng: &mut PublicRng) -> Vec<f32> {
+        let mut variant = sentence.to_vec();
+        let size = sentence.len() as u128;
+        match below(rng, 6) {
+            0 => {
+                for _ in 0..=below(rng, 4) {
+                    variant[below(rng, size) as usize] = odd(rng);
+                }
+            }
+            1 => {
+                let scale = [-1.0, 0.5, 2.0, 1e6][below(rng, 4) as usize];
+                variant.iter_mut().for_each(|x| *x *= scale);
+            }
+            2 => {
+                let scale = largest(sentence) * [0.001, 0.03, 0.3][below(rng, 3) as usize];
+                for x in &mut variant {
+                    let noise: f32 = StandardNormal.sample(rng);
+                    *x += scale * noise;
+                }
+            }
+            3 => {
+                // A few coordinates the other way.
+                for _ in 0..=below(rng, size) {
+                    let at = below(rng, size) as usize;
+                    variant[at] = -variant[at];
+                }
+            }
+            kind => {
+                let scale = largest(sentence) * [0.05, 0.5][kind as usize % 2];
+                let other = self.pooled(rng);
+                let scale = scale / largest(other);
+                for (x, other) in variant.iter_mut().zip(other) {
+                    *x += scale * other;
+                }
+            }
+        }
+        variant
+    }
+}
+
+/// The largest finite coordinate, at least a little.
+fn largest(sentence: &[f32]) -> f32 {
+    let finite = sentence.iter().filter(|x| x.is_finite());
+    finite.fold(1e-3, |most, x| most.max(x.abs()))
+}
+
+/// A coordinate that an encoder should not give, or might.
+pub(crate) fn odd(rng: &mut PublicRng) -> f32 {
+    match below(rng, 9) {
+        0 => 0.0,
+        1 => -0.0,
+        2 => 1e30,
+        3 => -1e30,
+        4 => f32::NAN,
+        5 => f32::INFINITY,
+        6 => f32::NEG_INFINITY,
+        7 => f32::from_bits(1),
+        _ => StandardNormal.sample(rng),
+    }
+}
+
+/// The pairs of levels that the candidates of two documents have.
+pub(crate) struct Pairs {
+    /// By pair: its place in the others and 1 more, or 0.
+    places: Vec<u32>,
+    distinct: Vec<(u8, u8)>,
+    /// Candidates of each.
+    counts: Vec<u32>,
+}
+
+impl Default for Pairs {
+    fn default() -> Self {
+        Self {
+            places: vec![0; 256 * 256],
+            distinct: Vec::new(),
+            counts: Vec::new(),
+        }
+    }
+}
+
+impl Pairs {
+    pub(crate) fn of(&mut self, a: &[u8], b: &[u8]) {
+        for (a, b) in self.distinct.drain(..) {
+            self.places[usize::from(a) * 256 + usize::from(b)] = 0;
+        }
+        self.counts.clear();
+        for (a, b) in a.iter().zip(b) {
+            let place = &mut self.places[usize::from(*a) * 256 + usize::from(*b)];
+            if *place == 0 {
+                self.distinct.push((*a, *b));
+                self.counts.push(0);
+                *place = self.counts.len() as u32;
+            }
+            self.counts[*place as usize - 1] += 1;
+        }
+    }
+
+    /// What so many releases of each document could show of the loss, about: by the best set of the candidates that
+    /// moved by most levels. Those are the likeliest ones for their number, by the exponential mechanism exactly.
+    pub(crate) fn shown(&self, a: &[f64], b: &[f64], releases: u64) -> f64 {
+        let mut moved = [[0.0; 2]; 2 * MOST_MOVED + 1];
+        for ((at, bt), count) in self.distinct.iter().zip(&self.counts) {
+            let by = (usize::from(*bt) + MOST_MOVED).saturating_sub(usize::from(*at));
+            let sums = &mut moved[by.min(2 * MOST_MOVED)];
+            sums[0] += f64::from(*count) * a[usize::from(*at)].exp();
+            sums[1] += f64::from(*count) * b[usize::from(*bt)].exp();
+        }
+        let mut most = f64::NEG_INFINITY;
+        let mut set = [0.0; 2];
+        for [p, other] in moved.iter().filter(|[p, _]| *p > 0.0) {
+            set = [set[0] + p, set[1] + other];
+            // The set, and what is not in it.
+            let rest = set.map(|p| 1.0 - p);
+            most = most.max(shown(set[1], set[0], releases));
+            most = most.max(shown(rest[0], rest[1], releases));
+        }
+        most
+    }
+
+    /// The largest |ln ratio| of probabilities.
+    pub(crate) fn loss(&self, a: &[f64], b: &[f64]) -> f64 {
+        self.distinct.iter().fold(0.0, |most: f64, (at, bt)| {
+            let loss = (a[usize::from(*at)] - b[usize::from(*bt)]).abs();
+            // Not a number is worse than any.
+            if loss.is_nan() || loss > most {
+                loss
+            } else {
+                most
+            }
+        })
+    }
+}
+
+/// Loss as a part of what is promised.
+pub(crate) fn promised(epsilon: Epsilon, step: Step) -> f64 {
+    match step {
+        Step::Replaced => number(epsilon),
+        Step::Added => number(epsilon) / 2.0,
+    }
+}

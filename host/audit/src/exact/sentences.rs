@@ -1,0 +1,180 @@
+//! Sentence mechanisms, by enumeration: tables, levels and exact losses.
+
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+use undertone_core::rng::PublicRng;
+
+use crate::exact::inside::Sentences;
+use crate::exact::neighbours::{Pair, STEPS, Search, Step, Worst, odd, promised};
+use crate::exact::{construct, engine};
+use crate::sampled::device::Document;
+use crate::sampled::selection::{Change, Neighbours};
+use crate::{Check, Method, Options, RELATIVE, ROUNDING, label};
+
+/// Directions, words and sentences in the pool, at most, of each sort.
+const SORT: usize = 512;
+
+/// Checks the mechanism at every ε and rule of the options.
+///
+/// `public`: sentences to search from, `[n][dimension]` row-major; there may be none.
+pub fn check(mechanism: &dyn Sentences, public: &[f32], options: &Options) -> Vec<Check> {
+    search(mechanism, public, options).0
+}
+
+/// [`check`], and the neighbours of which releases could show most: for each rule and ε of the options, in this
+/// order, by a sentence that is replaced and by one that is added.
+pub(crate) fn search(
+    mechanism: &dyn Sentences,
+    public: &[f32],
+    options: &Options,
+) -> (Vec<Check>, Vec<Vec<Neighbours>>) {
+    let mut checks = Vec::new();
+    let mut settings = Vec::new();
+    for rule in &options.rules {
+        settings.extend(engine::settings(mechanism, *rule, options, &mut checks));
+    }
+    let pool = pool(mechanism, public, options.seed);
+    let search = Search {
+        mechanism,
+        settings: &settings,
+        pool: &pool,
+        releases: options.releases,
+        seed: options.seed,
+    };
+    let mut worst = search.run(options.neighbours);
+    let mut pairs = std::mem::take(&mut worst.shows);
+    let searched = pairs.len();
+    pairs.extend(construct::neighbours(mechanism, options.seed));
+    let compared: Vec<_> = pairs.par_iter().map(|pair| search.compare(pair)).collect();
+    let (found, shows): (Vec<_>, Vec<_>) = compared.into_iter().unzip();
+    // Those of the search have been counted.
+    worst = found.into_iter().skip(searched).fold(worst, Worst::join);
+    let neighbours = most_shown(&pairs, &shows, settings.len());
+    let steps = i32::from(mechanism.steps().get());
+    for step in STEPS {
+        let (name, claimed) = match step {
+            Step::Replaced => ("levels of replaced sentences", 2 * steps),
+            Step::Added => ("levels of added and removed sentences", steps),
+        };
+        let moved = worst.moved[step as usize];
+        checks.push(Check {
+            mechanism: mechanism.name(),
+            name: name.to_owned(),
+            epsilon: None,
+            method: Method::Exact,
+            claimed: claimed.into(),
+            measured: moved.into(),
+            tried: worst.tried[step as usize],
+            passed: moved <= claimed,
+            detail: "most levels that two candidates moved against each other".to_owned(),
+        });
+    }
+    for (setting, losses) in settings.iter().zip(&worst.losses) {
+        for step in STEPS {
+            let claimed = promised(setting.epsilon, step);
+            let (loss, sentences) = losses[step as usize];
+            let name = match step {
+                Step::Replaced => "loss of replaced sentences",
+                Step::Added => "loss of added and removed sentences",
+            };
+            checks.push(Check {
+                mechanism: label(mechanism, setting.rule),
+                name: name.to_owned(),
+                epsilon: Some(setting.epsilon),
+                method: Method::Exact,
+                claimed,
+                measured: loss,
+                tried: worst.tried[step as usize],
+                passed: loss <= claimed * (1.0 + RELATIVE) + ROUNDING,
+                detail: format!("the worst for {sentences} sentences"),
+            });
+        }
+    }
+    (checks, neighbours)
+}
+
+/// For every setting, those of these neighbours of which releases could show most, by a replaced and by an added
+/// sentence.
+fn most_shown(pairs: &[Pair], shows: &[Vec<f64>], settings: usize) -> Vec<Vec<Neighbours>> {
+    let best = |setting: usize, step: Step| {
+        let of_step = shows
+            .iter()
+            .zip(pairs)
+            .filter(|(_, pair)| pair.step == step);
+        let best = of_step.max_by(|a, b| a.0[setting].total_cmp(&b.0[setting]));
+        best.map(|(_, pair)| Neighbours {
+            documents: pair.documents.clone().map(Document::Embeddings),
+            change: match step {
+                Step::Replaced => Change::Replaced,
+                Step::Added => Change::Added,
+            },
+        })
+    };
+    (0..settings)
+        .map(|setting| {
+            let steps = STEPS.into_iter();
+            steps.filter_map(|step| best(setting, step)).collect()
+        })
+        .collect()
+}
+
+/// Sentences to search from: public ones, the directions that the pack looks at, either way and in groups, and what
+/// an encoder should not give.
+fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<Vec<f32>> {
+    let dimension = mechanism.dimension();
+    let mut rng = PublicRng::new(seed);
+    let mut pool = vec![vec![0.0; dimension]];
+    for x in [
+        1e30,
+        -1e30,
+        f32::NAN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        -0.0,
+        1.0,
+    ] {
+        pool.push(vec![x; dimension]);
+    }
+    for at in (0..dimension).step_by(dimension.div_ceil(64)) {
+        for x in [1.0, -1.0, 1e30] {
+            let mut one_hot = vec![0.0; dimension];
+            one_hot[at] = x;
+            pool.push(one_hot);
+        }
+    }
+    let directions = mechanism.directions();
+    for direction in directions
+        .iter()
+        .step_by(directions.len().div_ceil(SORT).max(1))
+    {
+        for scale in [1.0, -1.0, 1e4] {
+            pool.push(direction.iter().map(|x| scale * x).collect());
+        }
+    }
+    if !directions.is_empty() {
+        // Each direction one way or the other: a corner of what projections can be.
+        for _ in 0..64 {
+            let mut corner = vec![0.0; dimension];
+            for direction in &directions {
+                let sign: f32 = StandardNormal.sample(&mut rng);
+                for (x, d) in corner.iter_mut().zip(direction) {
+                    *x += sign.signum() * d;
+                }
+            }
+            pool.push(corner);
+        }
+    }
+    let rows: Vec<&[f32]> = public.chunks_exact(dimension).collect();
+    for row in rows.iter().step_by(rows.len().div_ceil(SORT).max(1)) {
+        pool.push(row.to_vec());
+    }
+    for _ in 0..64 {
+        pool.push(
+            (0..dimension)
+                .map(|_| StandardNormal.sample(&mut rng))
+                .collect(),
+        );
+        pool.push((0..dimension).map(|_| odd(&mut rng)).collect());
+    }
+    pool
+}

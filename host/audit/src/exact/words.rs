@@ -1,0 +1,255 @@
+//! Word mechanisms, by enumeration: tables, exact losses of pairs of words, and words that the vocabulary does not
+//! have.
+
+use rayon::prelude::*;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::rng::{PublicRng, below};
+use undertone_core::select::Rule;
+
+use crate::exact::engine;
+use crate::exact::inside::Words;
+use crate::exact::neighbours::{Pairs, Seen, Setting};
+use crate::{Check, Method, Options, RELATIVE, ROUNDING, label};
+use undertone::progress::Progress;
+use undertone::release::document::number;
+
+/// Words that a round compares with each other.
+const WORDS: usize = 64;
+
+/// Pairs in a round.
+const PER_ROUND: u64 = (WORDS * (WORDS - 1) / 2) as u64;
+
+/// A pair of words costs as much as so many neighbours of documents, since every word is a candidate.
+const NEIGHBOURS_PER_PAIR: u64 = 10;
+
+/// Rounds of a search.
+const ROUNDS: u64 = 4;
+
+/// Random words for which a text is exchanged.
+const DRAWS: u64 = 16;
+
+/// Texts that are no word of any vocabulary that people would make.
+const UNKNOWN: [&str; 8] = [
+    "",
+    "zzqxjkvw",
+    "two words",
+    "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq",
+    "a1b2c3d4e5",
+    "\u{fffd}\u{fffd}",
+    "!?",
+    "ξκψζωρθ",
+];
+
+/// Checks the mechanism at every ε and rule of the options.
+pub fn check(mechanism: &dyn Words, options: &Options) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let mut settings = Vec::new();
+    for rule in &options.rules {
+        settings.extend(engine::settings(mechanism, *rule, options, &mut checks));
+        checks.push(exchanges(mechanism, *rule, options));
+        checks.push(unknown(mechanism, *rule, options));
+    }
+    // Pairs of one vocabulary are not more than these.
+    let n = mechanism.candidates() as u64;
+    let all = n * n.saturating_sub(1) / 2;
+    let (worst, tried) = if n <= WORDS as u64 {
+        let words: Vec<u32> = (0..n as u32).collect();
+        (round(mechanism, &settings, &words), all)
+    } else {
+        let pairs = options.neighbours.div_ceil(NEIGHBOURS_PER_PAIR);
+        search(mechanism, &settings, pairs, options.seed)
+    };
+    for (setting, worst) in settings.iter().zip(worst) {
+        let claimed = number(setting.epsilon);
+        checks.push(Check {
+            mechanism: label(mechanism, setting.rule),
+            name: "loss of exchanged words".to_owned(),
+            epsilon: Some(setting.epsilon),
+            method: Method::Exact,
+            claimed,
+            measured: worst.loss,
+            tried,
+            passed: worst.loss <= claimed * (1.0 + RELATIVE) + ROUNDING,
+            detail: format!(
+                "per unit of dist + q; the worst for words {:.3} apart, q = {}",
+                worst.distance,
+                mechanism.unit()
+            ),
+        });
+    }
+    checks
+}
+
+/// A pair of words with a large loss per unit of dist + q.
+#[derive(Clone, Copy, Default)]
+struct Worst {
+    loss: f64,
+    distance: f64,
+    pair: [u32; 2],
+}
+
+impl Worst {
+    fn or(self, other: Self) -> Self {
+        // Not a number is worse than any.
+        if other.loss.is_nan() || other.loss > self.loss {
+            other
+        } else {
+            self
+        }
+    }
+}
+
+/// The worst by setting, over pairs of near words, of words anywhere, and of words near those with the largest loss so
+/// far; and how many pairs were compared.
+fn search(mechanism: &dyn Words, settings: &[Setting], pairs: u64, seed: u64) -> (Vec<Worst>, u64) {
+    let rounds = pairs.div_ceil(PER_ROUND).clamp(1, ROUNDS);
+    let searches = pairs.div_ceil(PER_ROUND * rounds).max(1);
+    let progress = Progress::new("searching words", searches * rounds);
+    let climb = |search: u64| {
+        let mut rng = PublicRng::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ search);
+        let n = mechanism.candidates() as u128;
+        let mut worst = vec![Worst::default(); settings.len()];
+        let mut centres = [mechanism.fallback(), below(&mut rng, n) as u32];
+        let goal = (search % settings.len() as u64) as usize;
+        for _ in 0..rounds {
+            let mut words: Vec<u32> = centres.to_vec();
+            for centre in centres {
+                words.extend(nearest(mechanism, centre, WORDS / 4));
+            }
+            words.sort_unstable();
+            words.dedup();
+            while words.len() < WORDS {
+                let word = below(&mut rng, n) as u32;
+                if !words.contains(&word) {
+                    words.push(word);
+                }
+            }
+            let found = round(mechanism, settings, &words);
+            centres = found[goal].pair;
+            worst = join(worst, found);
+            progress.advance(1);
+        }
+        worst
+    };
+    let worst = (0..searches)
+        .into_par_iter()
+        .map(climb)
+        .reduce(|| vec![Worst::default(); settings.len()], join);
+    (worst, searches * rounds * PER_ROUND)
+}
+
+fn join(a: Vec<Worst>, b: Vec<Worst>) -> Vec<Worst> {
+    a.into_iter().zip(b).map(|(a, b)| a.or(b)).collect()
+}
+
+/// The nearest other words, in any order.
+pub(crate) fn nearest(mechanism: &dyn Words, word: u32, count: usize) -> Vec<u32> {
+    let others = (0..mechanism.candidates() as u32).filter(|other| *other != word);
+    let mut others: Vec<(f64, u32)> = others
+        .map(|other| (mechanism.distance(word, other), other))
+        .collect();
+    let count = count.min(others.len());
+    if count < others.len() {
+        others.select_nth_unstable_by(count, |a, b| a.0.total_cmp(&b.0));
+    }
+    others[..count].iter().map(|(_, word)| *word).collect()
+}
+
+/// The worst by setting over all pairs of these words.
+fn round(mechanism: &dyn Words, settings: &[Setting], words: &[u32]) -> Vec<Worst> {
+    let seen: Vec<Seen> = words
+        .iter()
+        .map(|word| Seen::new(mechanism.levels(*word), settings))
+        .collect();
+    let mut worst = vec![Worst::default(); settings.len()];
+    let mut pairs = Pairs::default();
+    for (at, one) in seen.iter().enumerate() {
+        for (before, other) in seen[..at].iter().enumerate() {
+            pairs.of(&one.levels, &other.levels);
+            let pair = [words[at], words[before]];
+            let distance = mechanism.distance(pair[0], pair[1]);
+            for (setting, worst) in worst.iter_mut().enumerate() {
+                let loss = pairs.loss(&one.logarithms[setting], &other.logarithms[setting]);
+                let loss = loss / (distance + mechanism.unit());
+                *worst = worst.or(Worst {
+                    loss,
+                    distance,
+                    pair,
+                });
+            }
+        }
+    }
+    worst
+}
+
+/// Checks that what comes out for a word is what the engine draws from its levels with the same random words.
+fn exchanges(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
+    let n = mechanism.candidates() as u128;
+    let mut rng = PublicRng::new(options.seed);
+    let mut different = 0;
+    let mut tried = 0;
+    for epsilon in &options.epsilons {
+        for _ in 0..DRAWS {
+            let word = below(&mut rng, n) as u32;
+            let seed = rng.next_u64();
+            let mut stream = PublicRng::new(seed);
+            let found = mechanism.exchange(&mechanism.word(word), *epsilon, rule, &mut stream);
+            let mut stream = PublicRng::new(seed);
+            // Which word of the bag.
+            below(&mut stream, 1);
+            let expected = mechanism.draw(&mechanism.levels(word), *epsilon, rule, &mut stream);
+            different += u64::from(found != expected);
+            tried += 1;
+        }
+    }
+    Check {
+        mechanism: label(mechanism, rule),
+        name: "words drawn by their levels".to_owned(),
+        epsilon: None,
+        method: Method::Exact,
+        claimed: 0.0,
+        measured: different as f64,
+        tried,
+        passed: different == 0,
+        detail: "words exchanged in another way".to_owned(),
+    }
+}
+
+/// Checks that words outside the vocabulary have the law of the fallback word: for the same random words they become the
+/// same word.
+fn unknown(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
+    let fallback = mechanism.word(mechanism.fallback());
+    let mut different = Vec::new();
+    let mut tried = 0;
+    for epsilon in &options.epsilons {
+        for seed in 0..DRAWS {
+            let draw = |text: &str| {
+                let mut rng = PublicRng::new(options.seed ^ seed);
+                mechanism.exchange(text, *epsilon, rule, &mut rng)
+            };
+            let expected = draw(&fallback);
+            for text in UNKNOWN {
+                tried += 1;
+                if draw(text) != expected {
+                    different.push(text);
+                }
+            }
+        }
+    }
+    Check {
+        mechanism: label(mechanism, rule),
+        name: "words outside the vocabulary".to_owned(),
+        epsilon: None,
+        method: Method::Exact,
+        claimed: 0.0,
+        measured: different.len() as f64,
+        tried,
+        passed: different.is_empty(),
+        detail: match different.first() {
+            None => format!("texts that were not exchanged as the fallback word \"{fallback}\" is"),
+            Some(text) => format!(
+                "texts that were not exchanged as the fallback word \"{fallback}\" is, such as \"{text}\""
+            ),
+        },
+    }
+}

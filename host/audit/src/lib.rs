@@ -1,0 +1,386 @@
+//! Privacy audits: what a mechanism promises, compared with what it does.
+//!
+//! Where the domain allows, the law of a release is computed, not sampled, and the worst neighbours are
+//! searched; elsewhere a device is asked for releases.
+
+pub mod exact;
+mod report;
+pub mod sampled;
+
+use std::fmt;
+use std::time::Instant;
+
+use undertone_core::embedding::Noise;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
+use undertone_core::select::Rule;
+use undertone_core::words::{Vocabulary, WordMechanism};
+
+use exact::inside::{CoreSentences, CoreWords, Engine};
+pub use exact::law::{Law, deep_candidate, levels};
+use exact::{encoders, sentences, words};
+pub use report::Report;
+use sampled::device::Device;
+use sampled::selection::{Designs, Neighbours};
+use sampled::{reachability, selection, timing, vectors};
+use undertone::demo::public_sentences;
+use undertone::encoder::{Encoder, encode_all};
+use undertone::error::{Error, Result};
+use undertone::progress::Progress;
+use undertone::release::document::check_encoder;
+
+/// Public sentences that an encoder is checked with.
+const ENCODED: usize = 64;
+
+/// Public sentences that a search starts from, those included.
+const SEARCHED: usize = 240;
+
+/// Values of ε in an audit, at most: with both rules and every mechanism each takes some 25 bounds and 95 tests of
+/// fit, so that there are fewer than [`sampled::statistics::MOST`].
+const EPSILONS: usize = 8;
+
+/// Releases of each document in an audit, at least: with fewer there are not enough for a test of fit.
+pub const LEAST_RELEASES: u64 = 1000;
+
+/// The same for words, of which there are fewer.
+const LEAST_OF_WORDS: u64 = 100;
+
+/// Losses are computed in double precision from exact integers. A probability is a sum of positive terms, each with
+/// a few dozen roundings of 2⁻⁵³, and of at most 2¹⁶ terms: its relative error stays below 10⁻¹¹. This much of the
+/// promise a loss may exceed it by, ...
+const RELATIVE: f64 = 1e-9;
+
+/// ... and this much if the promise is small.
+const ROUNDING: f64 = 1e-10;
+
+impl Check {
+    /// Whether it compares a loss with what is promised at an ε.
+    fn is_loss(&self) -> bool {
+        self.epsilon.is_some() && self.claimed > 0.0 && self.name.starts_with("loss")
+    }
+}
+
+/// A line of a table for people.
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.passed { "passed" } else { "FAILED" };
+        let epsilon = self.epsilon.map(|epsilon| format!("ε = {epsilon}"));
+        write!(
+            f,
+            "{verdict}  {:<28} {:<39} {:<9} {:<7} {} {:<9} measured {:<10} tried {}",
+            self.mechanism,
+            self.name,
+            epsilon.unwrap_or_default(),
+            self.method,
+            if self.is_loss() { "claimed" } else { "limit  " },
+            report::value(self.claimed),
+            report::value(self.measured),
+            self.tried
+        )?;
+        if self.passed {
+            return Ok(());
+        }
+        write!(f, "\n        {}", self.detail)
+    }
+}
+
+/// What can be audited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mechanism {
+    /// What selects a candidate for a document.
+    Sentences,
+    /// The exchange of words of the lexicon.
+    Words,
+    /// Noise on vectors, which the pack has no part in.
+    Vectors,
+    /// The encoder whose vectors the pack was built from.
+    Encoder,
+}
+
+impl Mechanism {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Encoder, Self::Sentences, Self::Words, Self::Vectors];
+}
+
+/// What is checked, and how hard.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What is audited of all that the pack has.
+    pub mechanisms: Vec<Mechanism>,
+    /// The privacy parameters.
+    pub epsilons: Vec<Epsilon>,
+    /// How candidates are drawn.
+    pub rules: Vec<Rule>,
+    /// Neighbours whose exact laws are compared, at least; pairs of words a tenth of it.
+    pub neighbours: u64,
+    /// Releases that a device is asked for, for each document; fewer of what takes longer.
+    pub releases: u64,
+    /// Seed of searches.
+    pub seed: u64,
+}
+
+/// How something was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Computed by enumeration or integer arithmetic.
+    Exact,
+    /// Estimated from releases, with a confidence bound.
+    Sampled,
+    /// Tried to tell apart by what an attacker does.
+    Attack,
+    /// Measured by a clock or a counter.
+    Timed,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Exact => "exact",
+            Self::Sampled => "sampled",
+            Self::Attack => "attack",
+            Self::Timed => "timed",
+        })
+    }
+}
+
+/// One thing that was checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// The mechanism and its rule, as in "scores, permute-and-flip".
+    pub mechanism: String,
+    /// What was checked, as in "loss of replaced sentences".
+    pub name: String,
+    /// The ε it was checked at, if it depends on one.
+    pub epsilon: Option<Epsilon>,
+    /// How it was measured.
+    pub method: Method,
+    /// What is promised, or the limit of a test: the measured value may not exceed it.
+    pub claimed: f64,
+    /// What was found.
+    pub measured: f64,
+    /// Neighbours compared, releases drawn, or whatever was counted.
+    pub tried: u64,
+    /// Whether the promise holds as far as this can tell.
+    pub passed: bool,
+    /// What else there is to say, for people.
+    pub detail: String,
+}
+
+/// Audits what the pack can do, and calls `notice` with each check as it is made.
+///
+/// `encoder`: that of the pack. `device`: a program that has read the same pack. What needs one that is not there is left
+/// out, and the report says so.
+///
+/// # Errors
+/// [`Error::EncoderMismatch`] for another encoder, [`Error::Audit`] if the pack has nothing that is to be audited, for
+/// more than 8 values of ε, and for fewer releases of a device than [`LEAST_RELEASES`]; and
+/// the errors of encoders, of devices and of packs that this library cannot release from. A check that failed is no
+/// error.
+pub fn run(
+    pack: &Pack<'_>,
+    encoder: Option<&dyn Encoder>,
+    mut device: Option<&mut dyn Device>,
+    options: &Options,
+    notice: &mut dyn FnMut(&Check),
+) -> Result<Report> {
+    let start = Instant::now();
+    if options.epsilons.len() > EPSILONS {
+        return Err(Error::Audit {
+            problem: format!(
+                "{} values of epsilon, but the rates of false alarms are shared by what is checked at up to {EPSILONS}; \
+                 name fewer, or audit twice",
+                options.epsilons.len()
+            ),
+        });
+    }
+    if device.is_some() && options.releases < LEAST_RELEASES {
+        return Err(Error::Audit {
+            problem: format!(
+                "{} releases of a document say nothing; ask for {LEAST_RELEASES} or more",
+                options.releases
+            ),
+        });
+    }
+    let mut report = Report::new(pack, options);
+    let mut add = |checks: Vec<Check>| {
+        checks.iter().for_each(&mut *notice);
+        report.checks.extend(checks);
+    };
+    let wanted = |mechanism| options.mechanisms.contains(&mechanism);
+    if let Some(encoder) = encoder {
+        check_encoder(pack, encoder)?;
+    }
+    let mut public = public_sentences();
+    if wanted(Mechanism::Encoder) {
+        match encoder {
+            Some(encoder) => add(encoders::check(encoder, &public[..ENCODED])?),
+            None => report.left_out.push(
+                "the encoder: the pack has no lexicon; name its encoder with --encoder".to_owned(),
+            ),
+        }
+    }
+    if wanted(Mechanism::Sentences) {
+        match CoreSentences::new(pack)? {
+            Some(mechanism) => {
+                public.truncate(SEARCHED);
+                let rows = match encoder {
+                    Some(encoder) => encode_all(encoder, &public, &Progress::hidden())?,
+                    None => Vec::new(),
+                };
+                let (checks, searched) = sentences::search(&mechanism, &rows, options);
+                add(checks);
+                if let Some(device) = &mut device {
+                    release_sentences(*device, pack, &mechanism, options, searched, &mut add)?;
+                }
+            }
+            None => report
+                .left_out
+                .push("sentences: the pack has no candidates".to_owned()),
+        }
+    }
+    if wanted(Mechanism::Words) {
+        match CoreWords::new(pack) {
+            Some(mechanism) => {
+                add(words::check(&mechanism, options));
+                if let Some(device) = &mut device {
+                    release_words(*device, pack, &mechanism, options, &mut add)?;
+                }
+            }
+            None => report
+                .left_out
+                .push("words: the pack has no lexicon".to_owned()),
+        }
+    }
+    if let Some(device) = &mut device
+        && wanted(Mechanism::Vectors)
+    {
+        for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
+            for epsilon in &options.epsilons {
+                add(vectors::check(
+                    *device,
+                    noise,
+                    *epsilon,
+                    options.releases as usize,
+                )?);
+                add(reachability::check(
+                    *device,
+                    noise,
+                    *epsilon,
+                    options.releases as usize,
+                )?);
+            }
+        }
+    }
+    if wanted(Mechanism::Vectors) && pack.projection().is_some() {
+        report.left_out.push(
+            "the projection of the pack: noise is asked for on vectors as they are; the device computes the \
+             sensitivity of a projection from the integers that it multiplies with"
+                .to_owned(),
+        );
+    }
+    if device.is_none() {
+        report.left_out.push(
+            "what a device releases, and vectors: there is no undertone-device; ffi/install.sh builds one, --device \
+             names it"
+                .to_owned(),
+        );
+    }
+    if report.checks.is_empty() {
+        return Err(Error::Audit {
+            problem: report.left_out.join("; "),
+        });
+    }
+    report.took = start.elapsed();
+    Ok(report)
+}
+
+/// Pushes and releases that are timed.
+const TIMED: usize = 3000;
+
+/// Checks releases of sentences by a device: of neighbours by design and of those that were `searched`, by rule and ε.
+fn release_sentences(
+    device: &mut dyn Device,
+    pack: &Pack<'_>,
+    mechanism: &CoreSentences<'_>,
+    options: &Options,
+    searched: Vec<Vec<Neighbours>>,
+    add: &mut dyn FnMut(Vec<Check>),
+) -> Result<()> {
+    let designs = Designs::new(pack)?;
+    let mut searched = searched.into_iter();
+    for rule in &options.rules {
+        let label = label(mechanism, *rule);
+        for epsilon in &options.epsilons {
+            let mut neighbours = designs.worst(*rule, *epsilon);
+            // Where texts can be pushed, those by design are texts. One pair of them is enough beside searched ones.
+            let searched = searched.next().unwrap_or_default();
+            neighbours.truncate(if searched.is_empty() { 2 } else { 1 });
+            neighbours.extend(searched);
+            let count = options.releases as usize;
+            add(selection::sentences(
+                device,
+                pack,
+                &label,
+                *rule,
+                *epsilon,
+                &neighbours,
+                count,
+            )?);
+            add(Vec::from_iter(selection::runs(
+                device, pack, &label, *rule, *epsilon,
+            )?));
+        }
+        // No time depends on ε.
+        if let Some(epsilon) = options.epsilons.first() {
+            let count = TIMED.min(options.releases as usize);
+            add(timing::check(device, pack, &label, *rule, *epsilon, count)?);
+        }
+    }
+    Ok(())
+}
+
+/// Checks releases of words by a device.
+fn release_words(
+    device: &mut dyn Device,
+    pack: &Pack<'_>,
+    mechanism: &CoreWords<'_>,
+    options: &Options,
+    add: &mut dyn FnMut(Vec<Check>),
+) -> Result<()> {
+    let vocabulary = Vocabulary::new(pack).map_err(Error::Words)?;
+    let n = vocabulary.n_words();
+    if n < 2 {
+        return Ok(());
+    }
+    // A release of a word looks at all words: fewer of them, and at the ε at which most can be seen.
+    let count = (options.releases / u64::from(n).div_ceil(256)).max(LEAST_OF_WORDS) as usize;
+    let Some(epsilon) = options.epsilons.iter().max() else {
+        return Ok(());
+    };
+    let first = n / 2;
+    let near = words::nearest(mechanism, first, 1);
+    let pairs = [[first, near.first().copied().unwrap_or(0)]];
+    for rule in &options.rules {
+        let label = label(mechanism, *rule);
+        let how = WordMechanism::Selection(*rule);
+        add(selection::words(
+            device,
+            &vocabulary,
+            &label,
+            how,
+            *epsilon,
+            &pairs,
+            count,
+        )?);
+    }
+    Ok(())
+}
+
+/// The mechanism and its rule.
+fn label(engine: &dyn Engine, rule: Rule) -> String {
+    let rule = match rule {
+        Rule::PermuteAndFlip => "permute-and-flip",
+        Rule::Exponential => "exponential",
+    };
+    format!("{}, {rule}", engine.name())
+}

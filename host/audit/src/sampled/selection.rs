@@ -1,0 +1,674 @@
+//! What releases of a device say about its mechanisms that select: sentences, words and bags of words.
+//!
+//! The device is asked through the C interface; what its releases are compared with is computed from inside.
+
+use std::collections::HashSet;
+
+use undertone_core::embedding::Noise;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::select::{Levels, Ratio, Rule};
+use undertone_core::words::{Vocabulary, WordMechanism};
+
+use crate::sampled::device::{Device, Document};
+use crate::sampled::statistics::{
+    Loss, alpha, cells, event, g_test, independence_test, loss_of_event, loss_of_features,
+    loss_of_outcomes, threshold,
+};
+use crate::sampled::vectors;
+use crate::{Check, Law, Method, levels};
+use undertone::error::Result;
+use undertone::release::document::{self, HostDocument, number};
+
+/// How two documents differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// One sentence is another one: ε.
+    Replaced,
+    /// One has a sentence more: ε/2.
+    Added,
+}
+
+/// Two documents that differ in one sentence.
+#[derive(Clone, Debug)]
+pub struct Neighbours {
+    /// The documents.
+    pub documents: [Document; 2],
+    /// How they differ.
+    pub change: Change,
+}
+
+/// Cells of a test of fit have at least so many draws, on average.
+const LEAST: f64 = 25.0;
+
+/// −log₁₀ of a p-value: what a [`Check`] compares.
+fn surprise(p: f64) -> f64 {
+    // Not -0.
+    0.0 - p.max(f64::MIN_POSITIVE).log10()
+}
+
+/// A check of p-values, of which the smallest counts.
+pub(crate) fn of_p_values(
+    mechanism: &str,
+    name: &str,
+    epsilon: Epsilon,
+    p: &[f64],
+    tried: u64,
+    detail: &str,
+) -> Check {
+    // As many chances of a false alarm.
+    let least = (p.iter().copied().fold(1.0, f64::min) * p.len() as f64).min(1.0);
+    Check {
+        mechanism: mechanism.to_owned(),
+        name: name.to_owned(),
+        epsilon: Some(epsilon),
+        method: Method::Sampled,
+        claimed: surprise(threshold()),
+        measured: surprise(least),
+        tried,
+        passed: least >= threshold(),
+        detail: format!(
+            "{detail}; p = {least:.2e} after {} tests, as -log10",
+            p.len()
+        ),
+    }
+}
+
+/// A check of losses, of which the largest share of its promise counts.
+pub(crate) fn of_losses(
+    mechanism: &str,
+    name: &str,
+    epsilon: Epsilon,
+    losses: &[(Loss, f64)],
+    tried: u64,
+) -> Check {
+    let worst = losses
+        .iter()
+        .max_by(|a, b| (a.0.bound / a.1).total_cmp(&(b.0.bound / b.1)));
+    let (loss, claimed) = worst.map_or((f64::NEG_INFINITY, 0.0), |(loss, claimed)| {
+        (loss.bound, *claimed)
+    });
+    let hits = worst.map_or([0; 2], |(loss, _)| loss.hits);
+    Check {
+        mechanism: mechanism.to_owned(),
+        name: name.to_owned(),
+        epsilon: Some(epsilon),
+        method: Method::Sampled,
+        claimed,
+        // A bound below 0 says nothing.
+        measured: loss.max(0.0),
+        tried,
+        passed: loss <= claimed,
+        detail: format!(
+            "lower bound on the loss, the worst of {} pairs for its promise; seen {} times against {}",
+            losses.len(),
+            hits[0],
+            hits[1]
+        ),
+    }
+}
+
+/// Whether there are only outcomes that exist; nothing else can be said about others.
+fn in_range(
+    mechanism: &str,
+    what: &str,
+    epsilon: Epsilon,
+    outcomes: &[u32],
+    bound: usize,
+) -> Option<Check> {
+    let outside = outcomes.iter().filter(|y| **y as usize >= bound).count();
+    let example = outcomes.iter().find(|y| **y as usize >= bound)?;
+    Some(Check {
+        mechanism: mechanism.to_owned(),
+        name: format!("{what} exist"),
+        epsilon: Some(epsilon),
+        method: Method::Sampled,
+        claimed: 0.0,
+        measured: outside as f64,
+        tried: outcomes.len() as u64,
+        passed: false,
+        detail: format!("{outside} releases name one that does not exist, as {example} of {bound}"),
+    })
+}
+
+/// p-values that outcomes come from this law: by probability, which tells what level or weight is wrong, and in
+/// order of their numbers.
+fn fit(outcomes: &[u32], law: &[f64]) -> [f64; 2] {
+    let by = |rank: &dyn Fn(usize) -> f64| {
+        let (cell, probabilities) = cells(law, outcomes.len(), LEAST, rank);
+        let mut counts = vec![0; probabilities.len()];
+        for outcome in outcomes {
+            counts[cell[*outcome as usize]] += 1;
+        }
+        g_test(&counts, &probabilities)
+    };
+    [by(&|outcome| law[outcome]), by(&|outcome| outcome as f64)]
+}
+
+/// Outcomes in few cells that are about equally likely: so few that every pair of cells is seen often enough.
+fn coarse(outcomes: &[u32], law: &[f64]) -> Vec<usize> {
+    let least = (LEAST * outcomes.len() as f64).sqrt();
+    let (cell, _) = cells(
+        law,
+        outcomes.len(),
+        least.max(outcomes.len() as f64 / 8.0),
+        |outcome| outcome,
+    );
+    outcomes
+        .iter()
+        .map(|outcome| cell[*outcome as usize])
+        .collect()
+}
+
+/// p-values that draws of two documents by turns are independent: of each other, and of those before.
+fn independence(samples: [&[u32]; 2], laws: [&[f64]; 2]) -> [f64; 4] {
+    let [x, y] = [0, 1].map(|side| coarse(samples[side], laws[side]));
+    let test = |a: &[usize], b: &[usize]| {
+        let pairs: Vec<_> = a.iter().copied().zip(b.iter().copied()).collect();
+        independence_test(&pairs)
+    };
+    [
+        test(&x, &y),
+        test(&y, &x[1..]),
+        test(&x, &x[1..]),
+        test(&y, &y[1..]),
+    ]
+}
+
+/// Every second of them, from the first and from the second on.
+fn by_turns(outcomes: &[u32]) -> [Vec<u32>; 2] {
+    [0, 1].map(|side| outcomes.iter().copied().skip(side).step_by(2).collect())
+}
+
+/// The probability of every candidate for this document.
+fn law_of(sentences: &Document, pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<f64>> {
+    let document = sentences.inside(pack)?;
+    let levels = levels(&document);
+    let candidates = levels.len();
+    let law = Law::new(levels, document.ratio(epsilon), rule);
+    Ok((0..candidates)
+        .map(|candidate| law.probability(candidate))
+        .collect())
+}
+
+/// A lower bound on the loss between two samples, wrong with a probability of at most [`alpha`]: the better one of two, by an
+/// event that the laws of what should be there suggest, and by one that half of the draws do, whatever their law is.
+fn loss_of(samples: [&[u32]; 2], laws: [&[f64]; 2]) -> Loss {
+    let event = event(laws, samples[0].len() as u64);
+    let foreseen = loss_of_event(samples, &event, alpha() / 2.0);
+    let found = loss_of_outcomes(samples, alpha() / 2.0);
+    if foreseen.bound > found.bound {
+        foreseen
+    } else {
+        found
+    }
+}
+
+/// Checks releases of sentences: `draws` of each document of these neighbours.
+///
+/// - The loss between neighbours: a lower bound on it must not exceed the promise.
+/// - Frequencies of candidates, against the law that the integers of the mechanism give.
+/// - Consecutive releases are independent, of one document and of two by turns.
+///
+/// # Errors
+/// Those of the device, and of documents that the pack does not take.
+pub fn sentences(
+    device: &mut dyn Device,
+    pack: &Pack<'_>,
+    mechanism: &str,
+    rule: Rule,
+    epsilon: Epsilon,
+    neighbours: &[Neighbours],
+    draws: usize,
+) -> Result<Vec<Check>> {
+    let (mut replaced, mut added) = (Vec::new(), Vec::new());
+    let (mut fits, mut independent) = (Vec::new(), Vec::new());
+    let mut tried = 0;
+    for pair in neighbours {
+        for (number, document) in pair.documents.iter().enumerate() {
+            device.keep(number, document)?;
+        }
+        let outcomes = device.releases(&[0, 1], rule, epsilon, 2 * draws)?;
+        tried += outcomes.len() as u64;
+        let candidates = pack.candidates() as usize;
+        if let Some(check) = in_range(mechanism, "candidates", epsilon, &outcomes, candidates) {
+            return Ok(vec![check]);
+        }
+        let samples = by_turns(&outcomes);
+        let mut laws = Vec::new();
+        for (document, sample) in pair.documents.iter().zip(&samples) {
+            let law = law_of(document, pack, rule, epsilon)?;
+            fits.extend(fit(sample, &law));
+            laws.push(law);
+        }
+        let laws = [&laws[0][..], &laws[1][..]];
+        let loss = loss_of([&samples[0], &samples[1]], laws);
+        match pair.change {
+            Change::Replaced => replaced.push((loss, number(epsilon))),
+            Change::Added => added.push((loss, number(epsilon) / 2.0)),
+        }
+        independent.extend(independence([&samples[0], &samples[1]], laws));
+    }
+    let mut checks = Vec::new();
+    for (name, losses) in [
+        ("loss of a replaced sentence", replaced),
+        ("loss of an added sentence", added),
+    ] {
+        if !losses.is_empty() {
+            let releases = (2 * draws * losses.len()) as u64;
+            checks.push(of_losses(mechanism, name, epsilon, &losses, releases));
+        }
+    }
+    checks.push(of_p_values(
+        mechanism,
+        "frequencies of candidates",
+        epsilon,
+        &fits,
+        tried,
+        "G-tests against the exact law",
+    ));
+    checks.push(of_p_values(
+        mechanism,
+        "independence of releases",
+        epsilon,
+        &independent,
+        tried,
+        "G-tests of consecutive releases",
+    ));
+    Ok(checks)
+}
+
+/// Tries this many documents.
+const DESIGNS: usize = 400;
+
+/// Neighbours by design, for any pack with candidates: documents of few sentences, most of them the same one,
+/// one of which is moved; the pair with the largest exact loss of 400, and one that lacks a sentence of it.
+/// With a lexicon, sentences are texts of one word.
+///
+/// # Errors
+/// Those of documents that the pack does not take.
+pub fn designed(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Neighbours>> {
+    Ok(Designs::new(pack)?.worst(rule, epsilon))
+}
+
+/// What [`designed`] chooses from, which is the same for every rule and ε.
+pub(crate) struct Designs<'p> {
+    document: HostDocument<'p>,
+    /// Documents and their levels.
+    pairs: Vec<[(Document, Vec<u8>); 2]>,
+}
+
+impl<'p> Designs<'p> {
+    /// # Errors
+    /// Those of documents that the pack does not take.
+    pub(crate) fn new(pack: &Pack<'p>) -> Result<Self> {
+        let mut rng = PublicRng::new(0x7e57_ab00);
+        let mut below = |n: usize| (rng.next_u64() % n as u64) as usize;
+        let pool: Vec<Document> = match pack.lexicon() {
+            Some(lexicon) => (0..64)
+                .filter_map(|_| lexicon.word(below(lexicon.n_words())))
+                .map(|word| Document::Texts(vec![word.to_owned()]))
+                .collect(),
+            None => (0..64)
+                .map(|_| {
+                    // Signs, most of them 0 in every other one: in all directions.
+                    let spread = 1 + below(4);
+                    let row = (0..pack.dimension()).map(|_| match below(2 * spread) {
+                        0 => 1.0,
+                        1 => -1.0,
+                        _ => 0.0,
+                    });
+                    Document::Embeddings(vec![row.collect()])
+                })
+                .collect(),
+        };
+        let of = |choice: &[usize]| -> Result<(Document, Vec<u8>)> {
+            let all = choice.iter().map(|index| &pool[*index]);
+            let document = match &pool[0] {
+                Document::Texts(_) => Document::Texts(
+                    all.filter_map(|one| match one {
+                        Document::Texts(texts) => Some(texts[0].clone()),
+                        Document::Embeddings(_) => None,
+                    })
+                    .collect(),
+                ),
+                Document::Embeddings(_) => Document::Embeddings(
+                    all.filter_map(|one| match one {
+                        Document::Embeddings(rows) => Some(rows[0].clone()),
+                        Document::Texts(_) => None,
+                    })
+                    .collect(),
+                ),
+            };
+            let levels = levels(&document.inside(pack)?);
+            Ok((document, levels))
+        };
+        let mut pairs = Vec::new();
+        for _ in 0..DESIGNS {
+            let mut choice = vec![below(pool.len()); 1 + below(4)];
+            if below(2) == 0 {
+                choice[0] = below(pool.len());
+            }
+            let mut moved = choice.clone();
+            let last = moved.len() - 1;
+            moved[last] = below(pool.len());
+            pairs.push([of(&choice)?, of(&moved)?]);
+        }
+        Ok(Self {
+            document: document::empty(pack)?,
+            pairs,
+        })
+    }
+
+    /// The neighbours with the largest loss by this rule and ε.
+    pub(crate) fn worst(&self, rule: Rule, epsilon: Epsilon) -> Vec<Neighbours> {
+        let ratio = self.document.ratio(epsilon);
+        let loss = |[(_, a), (_, b)]: &[(Document, Vec<u8>); 2]| {
+            let [a, b] = [a, b].map(|levels| Law::new(levels.clone(), ratio, rule));
+            a.loss(&b)
+        };
+        let losses = self.pairs.iter().map(|pair| (loss(pair), pair));
+        let worst = losses.max_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, [(document, _), (moved, _)])) = worst else {
+            return Vec::new();
+        };
+        let less = match document.clone() {
+            Document::Texts(mut texts) => {
+                texts.pop();
+                Document::Texts(texts)
+            }
+            Document::Embeddings(mut rows) => {
+                rows.pop();
+                Document::Embeddings(rows)
+            }
+        };
+        vec![
+            Neighbours {
+                documents: [document.clone(), moved.clone()],
+                change: Change::Replaced,
+            },
+            Neighbours {
+                documents: [document.clone(), less],
+                change: Change::Added,
+            },
+        ]
+    }
+}
+
+/// The probability that a sequence is seen again by chance.
+const REPEATED: f64 = 1e-12;
+
+/// Checks that two runs of the device have no sequence of releases in common: a generator that somebody seeded
+/// starts again where it did before, and one with few states repeats itself. The document has no sentence, so that
+/// all candidates are equally likely; nothing can be said of a pack with one.
+///
+/// # Errors
+/// Those of the device.
+pub fn runs(
+    device: &mut dyn Device,
+    pack: &Pack<'_>,
+    mechanism: &str,
+    rule: Rule,
+    epsilon: Epsilon,
+) -> Result<Option<Check>> {
+    const DRAWS: usize = 2000;
+    let candidates = f64::from(pack.candidates());
+    if candidates < 2.0 {
+        return Ok(None);
+    }
+    let run = |device: &mut dyn Device| {
+        device.restart()?;
+        device.keep(0, &Document::Embeddings(Vec::new()))?;
+        device.releases(&[0], rule, epsilon, DRAWS)
+    };
+    let [first, second] = [run(device)?, run(device)?];
+    // Two draws are the same with a probability of 1 / candidates, a pair of places has so many in a row, and of
+    // pairs within and between runs there are fewer than (2·DRAWS)².
+    let places = (2.0 * DRAWS as f64).powi(2);
+    let length = ((places / REPEATED).ln() / candidates.ln()).ceil();
+    let length = length as usize;
+    let mut seen = HashSet::new();
+    let mut repeated = 0;
+    for run in [&first, &second] {
+        for (start, window) in run.windows(length).enumerate() {
+            // Windows that overlap repeat each other more easily: of each run only every length-th is kept.
+            if seen.contains(window) {
+                repeated += 1;
+            } else if start.is_multiple_of(length) {
+                seen.insert(window);
+            }
+        }
+    }
+    Ok(Some(Check {
+        mechanism: mechanism.to_owned(),
+        name: "sequences of releases do not come again".to_owned(),
+        epsilon: Some(epsilon),
+        method: Method::Attack,
+        claimed: 0.0,
+        measured: f64::from(repeated),
+        tried: 2 * DRAWS as u64,
+        passed: repeated == 0,
+        detail: format!("{repeated} sequences of {length} releases were seen again in two runs"),
+    }))
+}
+
+/// The law of a private word.
+fn word_law(vocabulary: &Vocabulary<'_>, word: u32, rule: Rule, epsilon: Epsilon) -> Vec<f64> {
+    let mut levels = Vec::new();
+    vocabulary
+        .levels(word)
+        .for_each_block(|block| levels.extend_from_slice(block));
+    let words = levels.len();
+    let law = Law::new(
+        levels,
+        Ratio::per_unit(epsilon, vocabulary.unit_exponent()),
+        rule,
+    );
+    (0..words).map(|word| law.probability(word)).collect()
+}
+
+/// The distance of two words, in the units of ε.
+fn distance(vocabulary: &Vocabulary<'_>, [a, b]: [u32; 2]) -> f64 {
+    let squared = vocabulary.squared_distance(a, b) as f64;
+    squared.sqrt() * f64::from(vocabulary.lexicon().vector_exponent()).exp2()
+}
+
+/// Words in a bag whose loss is looked at.
+const BAG: u16 = 3;
+
+/// Words that no vocabulary has: too long, and no word.
+const UNKNOWN: [&str; 2] = ["qzxjvkqzxjvkqzxjvk", "!?"];
+
+/// Checks private words and bags of them: `draws` of each word of these pairs.
+///
+/// - The loss between two words, and between bags of three of them, against ε·(distance + q) for each.
+/// - Frequencies of words against the exact law; of words that the vocabulary does not have, against that of the
+///   word that stands for them.
+/// - The words of a bag are in ascending order, and drawn apart.
+///
+/// Noise with the nearest word has no law that is computed: its loss is looked at, and that of unknown words.
+///
+/// # Errors
+/// Those of the device.
+pub fn words(
+    device: &mut dyn Device,
+    vocabulary: &Vocabulary<'_>,
+    mechanism: &str,
+    how: WordMechanism,
+    epsilon: Epsilon,
+    pairs: &[[u32; 2]],
+    draws: usize,
+) -> Result<Vec<Check>> {
+    let lexicon = vocabulary.lexicon();
+    let text = |word: u32| lexicon.word(word as usize).unwrap_or_default();
+    let bound = lexicon.n_words();
+    let rule = match how {
+        WordMechanism::Selection(rule) => Some(rule),
+        _ => None,
+    };
+    let step = f64::from(vocabulary.unit_exponent()).exp2();
+    let promise = |pair| {
+        let distance = distance(vocabulary, pair);
+        match rule {
+            Some(_) => number(epsilon) * (distance + step),
+            None => vectors::promise(
+                Noise::Laplace,
+                lexicon.dimension() as u32,
+                epsilon,
+                distance,
+            ),
+        }
+    };
+    let (mut losses, mut bag_losses, mut fits, mut apart) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut tried = 0;
+    let mut checks = Vec::new();
+    for pair in pairs {
+        let mut samples: [Vec<u32>; 2] = Default::default();
+        let mut bags: [Vec<Vec<u32>>; 2] = Default::default();
+        for side in [0, 1] {
+            let word = [text(pair[side])];
+            samples[side] = device.bags(&word, 1, how, epsilon, draws)?.concat();
+            bags[side] = device.bags(&word, BAG, how, epsilon, draws)?;
+            tried += (1 + u64::from(BAG)) * draws as u64;
+            let all = bags[side].concat();
+            let outside = in_range(mechanism, "words", epsilon, &samples[side], bound);
+            let outside = outside.or_else(|| in_range(mechanism, "words", epsilon, &all, bound));
+            if let Some(check) = outside {
+                return Ok(vec![check]);
+            }
+        }
+        let loss = match rule {
+            Some(rule) => {
+                let laws = pair.map(|word| word_law(vocabulary, word, rule, epsilon));
+                loss_of([&samples[0], &samples[1]], [&laws[0], &laws[1]])
+            }
+            None => loss_of_outcomes([&samples[0], &samples[1]], alpha()),
+        };
+        losses.push((loss, promise(*pair)));
+        let unsorted = bags.iter().flatten().filter(|bag| !bag.is_sorted()).count();
+        if unsorted > 0 {
+            checks.push(Check {
+                mechanism: mechanism.to_owned(),
+                name: "bags are sorted".to_owned(),
+                epsilon: Some(epsilon),
+                method: Method::Sampled,
+                claimed: 0.0,
+                measured: unsorted as f64,
+                tried: 2 * draws as u64,
+                passed: false,
+                detail: "the order of words tells the order of the text".to_owned(),
+            });
+        }
+        let Some(rule) = rule else { continue };
+        let laws = pair.map(|word| word_law(vocabulary, word, rule, epsilon));
+        // The logarithm of the likelihood ratio, in 16ths.
+        let features = |bags: &[Vec<u32>]| -> Vec<Vec<i64>> {
+            let ratio = |word: &u32| (laws[0][*word as usize] / laws[1][*word as usize]).ln();
+            bags.iter()
+                .map(|bag| vec![(16.0 * bag.iter().map(ratio).sum::<f64>()).round() as i64])
+                .collect()
+        };
+        let loss = loss_of_features([&features(&bags[0]), &features(&bags[1])], 4, alpha());
+        bag_losses.push((loss, f64::from(BAG) * promise(*pair)));
+        for side in [0, 1] {
+            let law = &laws[side];
+            fits.extend(fit(&samples[side], law));
+            fits.extend(fit(&bags[side].concat(), law));
+            // The first and the last of a sorted bag are the same if all are.
+            let same: f64 = law.iter().map(|p| p.powi(BAG.into())).sum();
+            let equal = bags[side]
+                .iter()
+                .filter(|bag| bag.first() == bag.last())
+                .count() as u64;
+            apart.push(g_test(&[equal, draws as u64 - equal], &[same, 1.0 - same]));
+            apart.push(independence([&samples[side]; 2], [law; 2])[2]);
+        }
+    }
+    checks.push(of_losses(
+        mechanism,
+        "loss of a replaced word",
+        epsilon,
+        &losses,
+        tried,
+    ));
+    // Unknown words.
+    let fallback = vocabulary.fallback();
+    let mut unknown = Vec::new();
+    let mut expected = None;
+    for word in UNKNOWN {
+        let sample = device.bags(&[word], 1, how, epsilon, draws)?.concat();
+        tried += draws as u64;
+        if let Some(check) = in_range(mechanism, "words for unknown ones", epsilon, &sample, bound)
+        {
+            checks.push(check);
+            return Ok(checks);
+        }
+        match rule {
+            Some(rule) => {
+                let law =
+                    expected.get_or_insert_with(|| word_law(vocabulary, fallback, rule, epsilon));
+                unknown.extend(fit(&sample, law));
+            }
+            None => {
+                // The law is that of the fallback word, whatever that is.
+                let known = device
+                    .bags(&[text(fallback)], 1, how, epsilon, draws)?
+                    .concat();
+                tried += draws as u64;
+                unknown.push(same_law(&sample, &known));
+            }
+        }
+    }
+    checks.push(of_p_values(
+        mechanism,
+        "unknown words",
+        epsilon,
+        &unknown,
+        tried,
+        "tests against the word that stands for them",
+    ));
+    if rule.is_some() {
+        checks.push(of_losses(
+            mechanism,
+            "loss of a bag",
+            epsilon,
+            &bag_losses,
+            tried,
+        ));
+        checks.push(of_p_values(
+            mechanism,
+            "frequencies of words",
+            epsilon,
+            &fits,
+            tried,
+            "G-tests against the exact law",
+        ));
+        checks.push(of_p_values(
+            mechanism,
+            "independence of words",
+            epsilon,
+            &apart,
+            tried,
+            "G-tests of consecutive words and of those in a bag",
+        ));
+    }
+    Ok(checks)
+}
+
+/// The p-value that two samples have the same law: which sample a draw is from is independent of what it is.
+fn same_law(a: &[u32], b: &[u32]) -> f64 {
+    let words = a.iter().chain(b).max().map_or(0, |most| *most as usize + 1);
+    let mut law = vec![0.0; words];
+    for word in a.iter().chain(b) {
+        law[*word as usize] += 1.0 / (a.len() + b.len()) as f64;
+    }
+    let (cell, _) = cells(&law, a.len().min(b.len()), LEAST, |word| word);
+    let of = |side, sample: &[u32]| -> Vec<(usize, usize)> {
+        let cells = sample.iter().map(|word| cell[*word as usize]);
+        cells.map(|cell| (side, cell)).collect()
+    };
+    independence_test(&[of(0, a), of(1, b)].concat())
+}

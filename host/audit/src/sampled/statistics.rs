@@ -1,0 +1,559 @@
+//! What samples tell about laws: goodness of fit, independence, confidence bounds, privacy loss.
+
+use std::collections::{BTreeMap, HashMap};
+
+use statrs::function::beta::inv_beta_reg;
+use statrs::function::erf::erfc;
+use statrs::function::gamma::ln_gamma;
+
+/// How many bounds and how many tests of fit an audit has at most; they share its rates of false alarms.
+pub const MOST: u32 = 1000;
+
+/// The probability that any of the bounds of an audit is wrong: they hold together with 99.9 %.
+pub const WRONG: f64 = 1e-3;
+
+/// The probability that any test of fit of an audit fails a device that does what it should.
+pub const FALSE_ALARM: f64 = 1e-9;
+
+/// The share of [`WRONG`] of one bound.
+pub fn alpha() -> f64 {
+    WRONG / f64::from(MOST)
+}
+
+/// The p-value below which one test of fit fails: its share of [`FALSE_ALARM`].
+pub fn threshold() -> f64 {
+    FALSE_ALARM / f64::from(MOST)
+}
+
+/// The p-value of the G-test of `observed` counts against `expected` probabilities.
+///
+/// Cells with fewer than 10 expected observations are pooled, so that the chi-square tail is
+/// accurate; an observation in a cell of probability 0 gives p = 0. Empty cells count.
+pub fn g_test(observed: &[u64], expected: &[f64]) -> f64 {
+    assert_eq!(observed.len(), expected.len());
+    let total = observed.iter().sum::<u64>() as f64;
+    let mut cells: Vec<(f64, f64)> = Vec::new();
+    let mut pool = (0.0, 0.0);
+    for (count, probability) in observed.iter().zip(expected) {
+        if *probability <= 0.0 {
+            if *count > 0 {
+                return 0.0;
+            }
+            continue;
+        }
+        let cell = (*count as f64, probability * total);
+        if cell.1 >= 10.0 {
+            cells.push(cell);
+        } else {
+            pool = (pool.0 + cell.0, pool.1 + cell.1);
+        }
+    }
+    if pool.1 >= 10.0 {
+        cells.push(pool);
+    } else if pool.1 > 0.0 {
+        // Too small to stand alone: join the smallest of the others.
+        let smallest = cells.iter_mut().min_by(|a, b| a.1.total_cmp(&b.1));
+        let smallest = smallest.expect("a cell with 10 expected observations");
+        *smallest = (smallest.0 + pool.0, smallest.1 + pool.1);
+    }
+    let g: f64 = cells
+        .iter()
+        .filter(|(count, _)| *count > 0.0)
+        .map(|(count, expectation)| 2.0 * count * (count / expectation).ln())
+        .sum();
+    match cells.len() {
+        0 | 1 => 1.0,
+        n => chi_square_tail(g.max(0.0), n - 1),
+    }
+}
+
+/// The probability that a chi-square variable with `freedom` degrees exceeds `x`.
+///
+/// Q(a, y) with a = freedom/2 and y = x/2 by Q(a + 1, y) = Q(a, y) + y^a·e^(−y)/Γ(a + 1), from
+/// Q(1, y) = e^(−y) or Q(1/2, y) = erfc(√y).
+pub fn chi_square_tail(x: f64, freedom: usize) -> f64 {
+    let y = x / 2.0;
+    let (mut a, mut tail) = if freedom.is_multiple_of(2) {
+        (1.0, (-y).exp())
+    } else {
+        (0.5, erfc(y.sqrt()))
+    };
+    while a < freedom as f64 / 2.0 {
+        if y > 0.0 {
+            tail += (a * y.ln() - y - ln_gamma(a + 1.0)).exp();
+        }
+        a += 1.0;
+    }
+    tail
+}
+
+/// The p-value of the test of Kolmogorov and Smirnov that `sample` is uniform on 0..=1: a sample of any
+/// continuous law after its distribution function. Sorts the sample.
+pub fn uniform_test(sample: &mut [f64]) -> f64 {
+    sample.sort_by(f64::total_cmp);
+    let n = sample.len() as f64;
+    let ranks = (0u32..).map(f64::from);
+    let distance = sample
+        .iter()
+        .zip(ranks)
+        .map(|(u, rank)| (u - rank / n).max((rank + 1.0) / n - u))
+        .fold(0.0, f64::max);
+    // Stephens 1970: the asymptotic law at this argument is good from a handful of observations on.
+    let x = distance * (n.sqrt() + 0.12 + 0.11 / n.sqrt());
+    let terms = (1..=100).map(|k| {
+        let sign = if k % 2 == 1 { 2.0 } else { -2.0 };
+        sign * (-2.0 * (f64::from(k) * x).powi(2)).exp()
+    });
+    if x < 0.2 {
+        1.0
+    } else {
+        terms.sum::<f64>().clamp(0.0, 1.0)
+    }
+}
+
+/// Clopper and Pearson's bound: the probability of which `hits` or more in `trials` are no likelier than
+/// `alpha`. The true one is smaller with probability at most `alpha`.
+pub fn lower_bound(hits: u64, trials: u64, alpha: f64) -> f64 {
+    assert!(hits <= trials && trials > 0);
+    if hits == 0 {
+        return 0.0;
+    }
+    inv_beta_reg(hits as f64, (trials - hits) as f64 + 1.0, alpha)
+}
+
+/// The same on the other side.
+pub fn upper_bound(hits: u64, trials: u64, alpha: f64) -> f64 {
+    1.0 - lower_bound(trials - hits, trials, alpha)
+}
+
+/// Cells of a law for [`g_test`]: outcomes in the order of `rank`, merged until `draws` draws give at least
+/// `least` of them on average. Returns the cell of each outcome, and the probability of each cell.
+pub fn cells<K: PartialOrd>(
+    law: &[f64],
+    draws: usize,
+    least: f64,
+    rank: impl Fn(usize) -> K,
+) -> (Vec<usize>, Vec<f64>) {
+    let mut order: Vec<usize> = (0..law.len()).collect();
+    order.sort_by(|a, b| {
+        let order = rank(*a).partial_cmp(&rank(*b));
+        order.unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let mut cell = vec![0; law.len()];
+    let mut probabilities: Vec<f64> = Vec::new();
+    let (mut open, mut sum) = (Vec::new(), 0.0);
+    for outcome in order {
+        open.push(outcome);
+        sum += law[outcome];
+        if sum * draws as f64 >= least {
+            for outcome in open.drain(..) {
+                cell[outcome] = probabilities.len();
+            }
+            probabilities.push(sum);
+            sum = 0.0;
+        }
+    }
+    // What is left over joins the last cell.
+    if probabilities.is_empty() {
+        probabilities.push(0.0);
+    }
+    let last = probabilities.len() - 1;
+    for outcome in open {
+        cell[outcome] = last;
+    }
+    probabilities[last] += sum;
+    (cell, probabilities)
+}
+
+/// The p-value of the G-test that the row and the column of an observation are independent. `pairs` are
+/// observations; rows and columns with fewer than 10 expected observations in a cell should have been merged.
+pub fn independence_test(pairs: &[(usize, usize)]) -> f64 {
+    let mut joint: HashMap<(usize, usize), u64> = HashMap::new();
+    let (mut rows, mut columns): (BTreeMap<usize, u64>, BTreeMap<usize, u64>) = Default::default();
+    for pair in pairs {
+        *joint.entry(*pair).or_default() += 1;
+        *rows.entry(pair.0).or_default() += 1;
+        *columns.entry(pair.1).or_default() += 1;
+    }
+    let total = pairs.len() as f64;
+    let g: f64 = joint
+        .iter()
+        .map(|((row, column), count)| {
+            let count = *count as f64;
+            let expected = rows[row] as f64 * columns[column] as f64 / total;
+            2.0 * count * (count / expected).ln()
+        })
+        .sum();
+    match (rows.len() - 1) * (columns.len() - 1) {
+        0 => 1.0,
+        freedom => chi_square_tail(g.max(0.0), freedom),
+    }
+}
+
+/// What two samples tell about the loss between their laws.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loss {
+    /// ln (Pr\[S\] / Pr'\[S\]) is at least this, for a set S of outcomes and one of the two orders.
+    pub bound: f64,
+    /// How often S was seen among the draws that judge, first under the law where it is likelier.
+    pub hits: [u64; 2],
+}
+
+impl Loss {
+    /// Clopper and Pearson: wrong with a probability of at most `alpha`.
+    fn of(hits: [u64; 2], draws: [usize; 2], alpha: f64) -> Self {
+        let p = lower_bound(hits[0], draws[0] as u64, alpha / 2.0);
+        let q = upper_bound(hits[1], draws[1] as u64, alpha / 2.0);
+        Self {
+            bound: (p / q).ln(),
+            hits,
+        }
+    }
+}
+
+/// The quantile of the normal law for half of what [`alpha`] gives to each of the two sides of a bound.
+const QUANTILE: f64 = 5.0;
+
+/// About the [`Loss`] that so many draws of each law show by an event with these probabilities: Wilson's bounds in
+/// place of Clopper and Pearson's, which take a hundred times longer.
+pub(crate) fn shown(p: f64, other: f64, draws: u64) -> f64 {
+    let n = draws.max(1) as f64;
+    let z = QUANTILE * QUANTILE / n;
+    let bound = |p: f64, sign: f64| {
+        let spread = (z * (p * (1.0 - p)).max(0.0) + z * z / 4.0).sqrt();
+        (p + z / 2.0 + sign * spread) / (1.0 + z)
+    };
+    let (low, high) = (bound(p, -1.0), bound(other, 1.0));
+    if low > 0.0 {
+        (low / high).ln()
+    } else {
+        f64::NEG_INFINITY
+    }
+}
+
+/// The event by which draws of these two laws show most of the loss between them: of the outcomes that are likelier
+/// by one law, those for which the ratio is largest. Returns the side on which it is likelier, and its outcomes.
+pub(crate) fn event(laws: [&[f64]; 2], draws: u64) -> (usize, Vec<bool>) {
+    let mut best = (f64::NEG_INFINITY, 0, Vec::new());
+    for side in [0, 1] {
+        let [law, other] = [laws[side], laws[1 - side]];
+        let mut order: Vec<usize> = (0..law.len()).collect();
+        order.sort_by(|a, b| (law[*b] / other[*b]).total_cmp(&(law[*a] / other[*a])));
+        let mut sum = [0.0; 2];
+        for (index, outcome) in order.iter().enumerate() {
+            sum = [sum[0] + law[*outcome], sum[1] + other[*outcome]];
+            let shown = shown(sum[0], sum[1], draws);
+            if shown > best.0 {
+                best = (shown, side, order[..=index].to_vec());
+            }
+        }
+    }
+    let (_, side, outcomes) = best;
+    let mut event = vec![false; laws[0].len()];
+    outcomes
+        .into_iter()
+        .for_each(|outcome| event[outcome] = true);
+    (side, event)
+}
+
+/// A lower bound on the loss between the laws of two samples, wrong with a probability of at most `alpha`, by an
+/// event that was chosen without looking at them: it is likelier on this side, it seems.
+pub(crate) fn loss_of_event(
+    samples: [&[u32]; 2],
+    (side, event): &(usize, Vec<bool>),
+    alpha: f64,
+) -> Loss {
+    let sides = [*side, 1 - side];
+    let hits = sides.map(|side| {
+        let outcomes = samples[side].iter();
+        outcomes.filter(|y| event[**y as usize]).count() as u64
+    });
+    Loss::of(hits, sides.map(|side| samples[side].len()), alpha)
+}
+
+/// How promising a set of outcomes is that was seen this often among the draws that choose: about its bound.
+/// Rare ones would win by chance.
+fn promise([a, b]: [u64; 2]) -> Option<f64> {
+    let [a, b] = [a, b].map(|count| count as f64);
+    (a >= 100.0).then(|| (a - 3.3 * a.sqrt()) / (b + 3.3 * b.sqrt() + 7.0))
+}
+
+/// A lower bound on the loss between the laws of two samples of outcomes, wrong with a probability of at most
+/// `alpha`: a set of outcomes is chosen on one half of the draws and judged on the other.
+///
+/// # Panics
+/// If a sample has fewer than two draws.
+pub fn loss_of_outcomes(samples: [&[u32]; 2], alpha: f64) -> Loss {
+    let halves = samples.map(|sample| sample.split_at(sample.len() / 2));
+    let mut counts: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
+    for (side, (choosing, _)) in halves.iter().enumerate() {
+        for outcome in *choosing {
+            counts.entry(*outcome).or_default()[side] += 1;
+        }
+    }
+    let mut best = (f64::NEG_INFINITY, 0, Vec::new());
+    for side in [0, 1] {
+        let mut order: Vec<(u32, [u64; 2])> = counts
+            .iter()
+            .map(|(outcome, counts)| (*outcome, [counts[side], counts[1 - side]]))
+            .collect();
+        // The first of this order are the best set of their number.
+        let ratio = |[a, b]: [u64; 2]| (a as f64 + 0.5) / (b as f64 + 0.5);
+        order.sort_by(|a, b| ratio(b.1).total_cmp(&ratio(a.1)));
+        let mut sum = [0; 2];
+        let mut chosen = None;
+        for (index, (_, counts)) in order.iter().enumerate() {
+            sum = [sum[0] + counts[0], sum[1] + counts[1]];
+            for (from, counts) in [(0, sum), (index, *counts)] {
+                if let Some(promise) = promise(counts).filter(|promise| *promise > best.0) {
+                    best.0 = promise;
+                    chosen = Some(from..index + 1);
+                }
+            }
+        }
+        if let Some(range) = chosen {
+            let set = order[range].iter().map(|(outcome, _)| *outcome);
+            best = (best.0, side, set.collect());
+        }
+    }
+    let (_, side, mut set) = best;
+    set.sort_unstable();
+    let hits = [side, 1 - side].map(|side| {
+        let judging = halves[side].1.iter();
+        judging.filter(|y| set.binary_search(y).is_ok()).count() as u64
+    });
+    Loss::of(
+        hits,
+        [side, 1 - side].map(|side| halves[side].1.len()),
+        alpha,
+    )
+}
+
+/// Sets of releases, by one feature: a cell of this width, everything below its end, everything from its
+/// start on.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Cell {
+        feature: usize,
+        width: i64,
+        cell: i64,
+    },
+    Below {
+        feature: usize,
+        end: i64,
+    },
+    From {
+        feature: usize,
+        start: i64,
+    },
+}
+
+impl Event {
+    fn contains(self, y: &[i64]) -> bool {
+        match self {
+            Self::Cell {
+                feature,
+                width,
+                cell,
+            } => y[feature].div_euclid(width) == cell,
+            Self::Below { feature, end } => y[feature] < end,
+            Self::From { feature, start } => y[feature] >= start,
+        }
+    }
+}
+
+/// A lower bound on the loss between the laws of two samples, wrong with a probability of at most `alpha`. Each
+/// draw is a list of numbers, its features; events by one of them, in cells of 1, `width` and 4·`width`, are
+/// chosen from on one half of the draws, and the best is judged on the other.
+///
+/// # Panics
+/// If a sample has fewer than two draws, or draws of different numbers of features.
+pub fn loss_of_features(samples: [&[Vec<i64>]; 2], width: i64, alpha: f64) -> Loss {
+    let halves = samples.map(|sample| sample.split_at(sample.len() / 2));
+    let mut best = (f64::NEG_INFINITY, None);
+    for sides in [[0, 1], [1, 0]] {
+        let [x, other] = sides.map(|side| halves[side].0);
+        let all = [x.len() as u64, other.len() as u64];
+        for feature in 0..x[0].len() {
+            for width in [1, width, 4 * width] {
+                let mut cells: BTreeMap<i64, [u64; 2]> = BTreeMap::new();
+                for (side, sample) in [x, other].into_iter().enumerate() {
+                    for y in sample {
+                        cells.entry(y[feature].div_euclid(width)).or_default()[side] += 1;
+                    }
+                }
+                let mut below = [0; 2];
+                for (cell, counts) in &cells {
+                    let mut consider = |counts, event| {
+                        if let Some(promise) = promise(counts).filter(|promise| *promise > best.0) {
+                            best = (promise, Some((event, sides)));
+                        }
+                    };
+                    let cell = *cell;
+                    consider(
+                        *counts,
+                        Event::Cell {
+                            feature,
+                            width,
+                            cell,
+                        },
+                    );
+                    if width > 1 {
+                        let start = cell * width;
+                        let from = [all[0] - below[0], all[1] - below[1]];
+                        consider(from, Event::From { feature, start });
+                        below = [below[0] + counts[0], below[1] + counts[1]];
+                        let end = start + width;
+                        consider(below, Event::Below { feature, end });
+                    }
+                }
+            }
+        }
+    }
+    let judging = |side: usize| halves[side].1;
+    let Some((event, sides)) = best.1 else {
+        return Loss::of([0, 0], [judging(0).len(), judging(1).len()], alpha);
+    };
+    let hits = sides.map(|side| judging(side).iter().filter(|y| event.contains(y)).count() as u64);
+    Loss::of(hits, sides.map(|side| judging(side).len()), alpha)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_match_tables() {
+        for (x, freedom, p) in [
+            (3.841, 1, 0.05),
+            (5.991, 2, 0.05),
+            (16.266, 3, 0.001),
+            (18.307, 10, 0.05),
+            (23.928, 1, 1e-6),
+            (124.342, 100, 0.05),
+            (0.0, 5, 1.0),
+        ] {
+            let tail = chi_square_tail(x, freedom);
+            assert!((tail / p - 1.0).abs() < 2e-3, "{x}, {freedom}: {tail}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_law_is_noticed() {
+        assert!(g_test(&[5_000, 5_000], &[0.5, 0.5]) > 0.9);
+        assert!(g_test(&[5_300, 4_700], &[0.5, 0.5]) < 1e-6);
+        assert_eq!(g_test(&[9_999, 1], &[1.0, 0.0]), 0.0);
+        // An empty cell is evidence too.
+        assert!(g_test(&[10_000, 0], &[0.99, 0.01]) < 1e-6);
+    }
+
+    #[test]
+    fn uniform_samples_are_told_from_others() {
+        let mut even: Vec<f64> = (0..1000).map(|i| (f64::from(i) + 0.5) / 1000.0).collect();
+        assert!(uniform_test(&mut even) > 0.999);
+        // D = 0.05 + 0.0005 of 1000: x = 1.6, p = 0.012.
+        let mut shifted: Vec<f64> = even.iter().map(|u| u * 0.95 + 0.05).collect();
+        let p = uniform_test(&mut shifted);
+        assert!((0.01..0.014).contains(&p), "{p}");
+        let mut squares: Vec<f64> = even.iter().map(|u| u * u).collect();
+        assert!(uniform_test(&mut squares) < 1e-40);
+    }
+
+    #[test]
+    fn dependence_is_noticed() {
+        let coin = |i: usize| (i * i / 7 + i / 3) % 2;
+        let pairs: Vec<_> = (0..2000).map(|i| (i % 2, i / 2 % 2)).collect();
+        assert!(independence_test(&pairs) > 0.9);
+        let repeated: Vec<_> = (0..2000).map(|i| (coin(i), coin(i))).collect();
+        assert!(independence_test(&repeated) < 1e-100);
+        assert_eq!(independence_test(&[(0, 0), (0, 1)]), 1.0);
+    }
+
+    #[test]
+    fn cells_keep_all_of_a_law() {
+        let law = [0.3, 0.001, 0.002, 0.4, 0.297];
+        let (cell, probabilities) = cells(&law, 100, 10.0, |outcome| law[outcome]);
+        assert_eq!(cell, [1, 0, 0, 2, 0]);
+        let sums = [0.3, 0.3, 0.4];
+        for (p, sum) in probabilities.iter().zip(sums) {
+            assert!((p - sum).abs() < 1e-12, "{probabilities:?}");
+        }
+        assert_eq!(cells(&[0.5, 0.5], 1, 10.0, |i| i).1, [1.0]);
+    }
+
+    /// The loss between (3/4, 1/4) and (1/4, 3/4) is ln 3: found from below, never exceeded.
+    #[test]
+    fn losses_are_bounded_from_below() {
+        let sample =
+            |ones: usize| -> Vec<u32> { (0..40_000).map(|i| u32::from(i % 4 < ones)).collect() };
+        let (few, many) = (sample(1), sample(3));
+        let loss = loss_of_outcomes([&few, &many], 1e-3);
+        assert!(
+            loss.bound < 3f64.ln() && loss.bound > 3f64.ln() - 0.1,
+            "{loss:?}"
+        );
+        let features = |sample: &[u32]| {
+            sample
+                .iter()
+                .map(|y| vec![0, i64::from(*y)])
+                .collect::<Vec<_>>()
+        };
+        let loss = loss_of_features([&features(&few), &features(&many)], 2, 1e-3);
+        assert!(
+            loss.bound < 3f64.ln() && loss.bound > 3f64.ln() - 0.1,
+            "{loss:?}"
+        );
+        assert!(loss_of_outcomes([&few, &few], 1e-3).bound < 0.0);
+    }
+
+    /// What is shown before anything is drawn is what is found behind, to a tenth, and never more than the loss.
+    #[test]
+    fn what_draws_show_is_foreseen() {
+        // Ten outcomes: the first is likely by one law and rare by the other.
+        for rest in [0.007, 0.05, 0.09] {
+            let first = 1.0 - 9.0 * rest;
+            let law: Vec<f64> = (0..10).map(|y| if y == 0 { first } else { rest }).collect();
+            let other: Vec<f64> = (0..10)
+                .map(|y| {
+                    if y == 0 {
+                        rest / 10.0
+                    } else {
+                        (1.0 - rest / 10.0) / 9.0
+                    }
+                })
+                .collect();
+            let draws = 20_000;
+            let sample = |law: &[f64]| -> Vec<u32> {
+                let of =
+                    |(y, p): (usize, &f64)| vec![y as u32; (p * draws as f64).round() as usize];
+                law.iter().enumerate().flat_map(of).collect()
+            };
+            let event = event([&other, &law], draws);
+            assert_eq!((event.0, event.1.iter().filter(|y| **y).count()), (1, 1));
+            let loss = loss_of_event([&sample(&other), &sample(&law)], &event, alpha());
+            let foreseen = shown(first, rest / 10.0, draws);
+            let exact = (first / rest * 10.0).ln();
+            assert!((loss.bound - foreseen).abs() < 0.3, "{loss:?}, {foreseen}");
+            assert!(
+                loss.bound < exact && foreseen < exact,
+                "{loss:?}, {foreseen}"
+            );
+        }
+        assert_eq!(shown(0.0, 0.1, 0), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn confidence_bounds_match_closed_forms() {
+        // All of n: alpha^(1/n). One of n: 1 - (1 - alpha)^(1/n).
+        for n in [1u64, 10, 1000] {
+            let root = 1.0 / n as f64;
+            assert!((lower_bound(n, n, 0.001) - 0.001f64.powf(root)).abs() < 1e-9);
+            assert!((lower_bound(1, n, 0.001) - (1.0 - 0.999f64.powf(root))).abs() < 1e-9);
+            assert!((upper_bound(0, n, 0.001) - (1.0 - 0.001f64.powf(root))).abs() < 1e-9);
+            assert_eq!(
+                (lower_bound(0, n, 0.001), upper_bound(n, n, 0.001)),
+                (0.0, 1.0)
+            );
+        }
+    }
+}

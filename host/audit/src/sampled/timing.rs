@@ -1,0 +1,197 @@
+//! Does the time of a release depend on the sentences? A device is timed on two classes of documents with the same
+//! number of sentences, by chance one or the other, and the means are compared (dudect: Reparaz, Balasch and
+//! Verbauwhede 2017).
+//!
+//! Times have a long upper tail, of interrupts and other programs, that has nothing to do with the document. So means
+//! are compared below several percentiles of all times, by Welch's t. A difference counts if it is there, in the same
+//! direction, in every one of three parts of the measurement: noise that comes and goes with the load of the
+//! machine hits one part and not all of them.
+
+use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::select::Rule;
+
+use crate::sampled::device::{Device, Document, Timed};
+use crate::{Check, Method};
+use undertone::error::Result;
+
+/// A measurement is judged in so many parts.
+const PARTS: usize = 3;
+
+/// Welch's t that every part must reach for a difference to count.
+const THRESHOLD: f64 = 5.0;
+
+/// The share of the mean that a difference must have to count: what is below is measured, and said, but does not
+/// fail. A machine on which other programs run shows differences of that size between equal classes.
+const LEAST_EFFECT: f64 = 0.01;
+
+/// Times above these percentiles of all are left out.
+const CROPS: [f64; 5] = [0.5, 0.75, 0.9, 0.99, 1.0];
+
+/// Document of the documents that are timed.
+const SENTENCES: usize = 20;
+
+/// How much two classes differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// Welch's t of the part in which it is least, of the crop for which that is largest; 0 if the parts do
+    /// not agree in its sign.
+    pub t: f64,
+    /// The difference of means of that crop, as a share of the mean, over all parts.
+    pub effect: f64,
+}
+
+impl Difference {
+    /// Whether a device fails by it.
+    pub fn counts(self) -> bool {
+        self.t >= THRESHOLD && self.effect >= LEAST_EFFECT
+    }
+
+    /// Of times and whether each is of the second class.
+    pub fn of(times: &[(bool, u64)]) -> Self {
+        let mut sorted: Vec<u64> = times.iter().map(|(_, time)| *time).collect();
+        sorted.sort_unstable();
+        let mut largest = Self {
+            t: 0.0,
+            effect: 0.0,
+        };
+        if sorted.len() < 100 * PARTS {
+            return largest;
+        }
+        for crop in CROPS {
+            let last = ((sorted.len() - 1) as f64 * crop) as usize;
+            let limit = sorted[last];
+            let moments = |part: &[(bool, u64)]| {
+                let mut classes = [Moments::default(); 2];
+                let kept = part.iter().filter(|(_, time)| *time <= limit);
+                kept.for_each(|(class, time)| classes[usize::from(*class)].add(*time as f64));
+                classes
+            };
+            let parts = times.chunks(times.len().div_ceil(PARTS));
+            let ts: Vec<f64> = parts.map(|part| welch(moments(part))).collect();
+            let one_sign = ts.iter().all(|t| *t > 0.0) || ts.iter().all(|t| *t < 0.0);
+            let t = ts.iter().map(|t| t.abs()).fold(f64::INFINITY, f64::min);
+            let [a, b] = moments(times);
+            let effect = (a.mean - b.mean).abs() / a.mean.min(b.mean).max(1.0);
+            // The largest of those that are large enough to count, if there are any.
+            let rank = |t: f64, effect: f64| (effect >= LEAST_EFFECT, t);
+            if one_sign && rank(t, effect) > rank(largest.t, largest.effect) {
+                largest = Self { t, effect };
+            }
+        }
+        largest
+    }
+}
+
+/// Number, mean, and sum of squares of what lies around it (Welford 1962).
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    n: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    fn add(&mut self, x: f64) {
+        self.n += 1.0;
+        let before = x - self.mean;
+        self.mean += before / self.n;
+        self.squares += before * (x - self.mean);
+    }
+}
+
+/// Welch's t; 0 if a class has too few times.
+fn welch([a, b]: [Moments; 2]) -> f64 {
+    if a.n < 10.0 || b.n < 10.0 {
+        return 0.0;
+    }
+    let variance = |x: Moments| x.squares / (x.n - 1.0) / x.n;
+    let deviation = (variance(a) + variance(b)).sqrt();
+    // Clocks that do not tick give no deviation.
+    (a.mean - b.mean) / deviation.max(1e-9)
+}
+
+/// Documents to time: the first is class 0, the others class 1.
+fn classes(dimension: usize) -> [(&'static str, Vec<Document>); 2] {
+    let mut rng = PublicRng::new(0x7e57_ab03);
+    let mut random = || {
+        let mut row = || -> Vec<f32> {
+            let coordinate = |_| (rng.next_u64() >> 40) as f32 / 2f32.powi(23) - 1.0;
+            (0..dimension).map(coordinate).collect()
+        };
+        Document::Embeddings((0..SENTENCES).map(|_| row()).collect())
+    };
+    let same = |x: f32| Document::Embeddings(vec![vec![x; dimension]; SENTENCES]);
+    [
+        (
+            "a fixed document against random ones",
+            (0..33).map(|_| random()).collect(),
+        ),
+        (
+            "zeroes against the largest numbers, infinity and none",
+            vec![
+                same(0.0),
+                same(f32::MAX),
+                same(f32::MIN),
+                same(f32::INFINITY),
+                same(f32::NAN),
+            ],
+        ),
+    ]
+}
+
+/// Checks the times of pushing documents of 20 embeddings, and of releasing them: `count` of each class pair.
+///
+/// A difference fails if Welch's t is at least 5 in every third of the measurement and the means differ by 1 % at
+/// least.
+///
+/// # Errors
+/// Those of the device.
+pub fn check(
+    device: &mut dyn Device,
+    pack: &Pack<'_>,
+    mechanism: &str,
+    rule: Rule,
+    epsilon: Epsilon,
+    count: usize,
+) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    for (name, documents) in classes(pack.dimension()) {
+        for (number, document) in documents.iter().enumerate() {
+            device.keep(number, document)?;
+        }
+        // What is not in memory yet is fetched once.
+        device.times(0, 1..documents.len(), rule, epsilon, count.min(100))?;
+        let times = device.times(0, 1..documents.len(), rule, epsilon, count)?;
+        type Of = fn(&Timed) -> u64;
+        for (call, of) in [
+            ("push", (|time| time.push) as Of),
+            ("release", |time| time.release),
+        ] {
+            let times: Vec<(bool, u64)> = times.iter().map(|time| (time.other, of(time))).collect();
+            let difference = Difference::of(&times);
+            let mut sorted: Vec<u64> = times.iter().map(|(_, time)| *time).collect();
+            sorted.sort_unstable();
+            checks.push(Check {
+                mechanism: mechanism.to_owned(),
+                name: format!("time of {call}: {name}"),
+                epsilon: Some(epsilon),
+                method: Method::Timed,
+                claimed: THRESHOLD,
+                measured: difference.t,
+                tried: count as u64,
+                passed: !difference.counts(),
+                detail: format!(
+                    "Welch's t in the least of {PARTS} parts; the means differ by {:.2} %, which counts from {} % on; \
+                     median {}",
+                    100.0 * difference.effect,
+                    100.0 * LEAST_EFFECT,
+                    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+                ),
+            });
+        }
+    }
+    Ok(checks)
+}

@@ -1,0 +1,312 @@
+//! What releases of a device say about private vectors.
+
+use statrs::function::beta::beta_reg;
+use statrs::function::gamma::gamma_lr;
+use undertone_core::embedding::Noise;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::laplace::{Laplace, Sensitivity};
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+
+use crate::sampled::device::Device;
+use crate::sampled::selection::{of_losses, of_p_values};
+use crate::sampled::statistics::{
+    Loss, alpha, cells, g_test, independence_test, loss_of_features, uniform_test,
+};
+use crate::{Check, Method};
+use undertone::error::Result;
+use undertone::release::document::number;
+
+/// What is promised for two vectors at this distance: ε·(D + τ) + κ, with the δ of [`delta`].
+pub fn promise(noise: Noise, dimension: u32, epsilon: Epsilon, distance: f64) -> f64 {
+    let laplace = Laplace::with_noise(noise, dimension, epsilon, Sensitivity::ONE);
+    let bits = laplace.map_or(0, |laplace| laplace.fraction_bits());
+    let tau = f64::from(dimension).sqrt() * (-f64::from(bits)).exp2();
+    number(epsilon) * (distance + tau) + kappa(noise)
+}
+
+fn kappa(noise: Noise) -> f64 {
+    match noise {
+        Noise::Laplace => 2f64.powi(-23),
+        Noise::DiscreteLaplace => 0.0,
+    }
+}
+
+/// The δ that goes with a [`promise`]: far below what any number of releases could show.
+pub fn delta(noise: Noise, promise: f64) -> f64 {
+    match noise {
+        Noise::Laplace => (1.0 + promise.exp()) * 2f64.powi(-60),
+        Noise::DiscreteLaplace => 0.0,
+    }
+}
+
+/// Numbers of a release that an auditor looks at: the first two coordinates, their difference, and the sum of all.
+pub fn features(y: &[i64]) -> Vec<i64> {
+    match y {
+        [a, b, ..] => vec![*a, *b, a - b, y.iter().sum()],
+        _ => y.to_vec(),
+    }
+}
+
+/// The width of cells that releases of this ε are looked at in: a quarter of 1/ε, in steps of the grid.
+pub fn width(epsilon: Epsilon, grid_exponent: i32) -> i64 {
+    let step = f64::from(grid_exponent).exp2();
+    (0.25 / number(epsilon) / step).max(2.0) as i64
+}
+
+/// Two vectors at a distance of 1/ε or so, where the promise is a loss of about 1: along an axis, all coordinates
+/// at once, between two grid points.
+fn pairs(dimension: usize, epsilon: Epsilon, step: f64) -> Vec<[Vec<f32>; 2]> {
+    let far = 1.0 / number(epsilon);
+    let along_axis = |by: f64| {
+        let mut x = vec![0.0; dimension];
+        x[0] = by as f32;
+        x
+    };
+    let all = |by: f64| vec![(by / (dimension as f64).sqrt()) as f32; dimension];
+    let mut pairs = vec![
+        [along_axis(0.0), along_axis(far)],
+        [along_axis(0.37 * step), along_axis(far + 0.37 * step)],
+    ];
+    if dimension > 1 {
+        pairs.push([all(0.25 * far), all(-0.75 * far)]);
+    }
+    pairs
+}
+
+/// The Euclidean distance.
+pub fn distance([x, other]: [&[f32]; 2]) -> f64 {
+    let differences = x
+        .iter()
+        .zip(other)
+        .map(|(x, o)| f64::from(*x) - f64::from(*o));
+    differences.map(|d| d * d).sum::<f64>().sqrt()
+}
+
+/// p-values of the law of releases of the vector 0: the noise.
+fn fit(noise: Noise, epsilon: Epsilon, step: f64, releases: &[Vec<i64>]) -> Vec<f64> {
+    let m = releases[0].len();
+    match noise {
+        Noise::Laplace => {
+            // The grid is smoothed away; what is left of it is 10⁻⁴ of the noise's deviation.
+            let mut rng = PublicRng::new(0x7e57_ab01);
+            let mut uniform = || (rng.next_u64() >> 11) as f64 / 2f64.powi(53);
+            let points: Vec<Vec<f64>> = releases
+                .iter()
+                .map(|y| {
+                    y.iter()
+                        .map(|y| (*y as f64 + uniform() - 0.5) * step)
+                        .collect()
+                })
+                .collect();
+            let norm = |y: &[f64]| y.iter().map(|y| y * y).sum::<f64>().sqrt();
+            // The radius is Gamma(m), the direction uniform: (1 + cos)/2 is Beta((m−1)/2, (m−1)/2).
+            let radii = points
+                .iter()
+                .map(|y| gamma_lr(m as f64, number(epsilon) * norm(y)));
+            let mut tests = vec![uniform_test(&mut radii.collect::<Vec<_>>())];
+            for coordinate in 0..m.min(2) {
+                let cosines = points.iter().map(|y| (1.0 + y[coordinate] / norm(y)) / 2.0);
+                let half = (m as f64 - 1.0) / 2.0;
+                tests.push(if m == 1 {
+                    let up = releases.iter().filter(|y| y[0] > 0).count() as u64;
+                    let down = releases.iter().filter(|y| y[0] < 0).count() as u64;
+                    g_test(&[up, down], &[0.5, 0.5])
+                } else {
+                    let cosines = cosines.map(|c| beta_reg(half, half, c.clamp(0.0, 1.0)));
+                    uniform_test(&mut cosines.collect::<Vec<_>>())
+                });
+            }
+            tests
+        }
+        Noise::DiscreteLaplace => {
+            // Pr[k] = (1 − q)/(1 + q)·q^|k| with q = 1/(1 + a), up to 2⁻²⁸.
+            let a = number(epsilon) * step / (m as f64).sqrt();
+            let q = 1.0 / (1.0 + a);
+            let most = (40.0 / a) as i64;
+            let law: Vec<f64> = (-most..=most)
+                .map(|k| (1.0 - q) / (1.0 + q) * q.powf(k.unsigned_abs() as f64))
+                .collect();
+            let (cell, probabilities) = cells(&law, releases.len(), 25.0, |k| k);
+            (0..m.min(2))
+                .map(|coordinate| {
+                    let mut counts = vec![0; probabilities.len()];
+                    for y in releases {
+                        let k = y[coordinate].clamp(-most, most) + most;
+                        counts[cell[k.unsigned_abs() as usize]] += 1;
+                    }
+                    g_test(&counts, &probabilities)
+                })
+                .collect()
+        }
+    }
+}
+
+/// The quarter of the sample that each value lies in.
+fn quarters(sample: &[i64]) -> Vec<usize> {
+    let mut sorted = sample.to_vec();
+    sorted.sort_unstable();
+    let ends = [1, 2, 3].map(|quarter| sorted[sorted.len() * quarter / 4]);
+    sample
+        .iter()
+        .map(|y| ends.iter().filter(|end| y >= end).count())
+        .collect()
+}
+
+/// p-values that consecutive releases are independent.
+fn independence(releases: &[Vec<i64>]) -> Vec<f64> {
+    let m = releases[0].len();
+    (0..m.min(2))
+        .map(|coordinate| {
+            let sample: Vec<i64> = releases.iter().map(|y| y[coordinate]).collect();
+            let quarters = quarters(&sample);
+            let pairs: Vec<_> = quarters
+                .iter()
+                .copied()
+                .zip(quarters[1..].iter().copied())
+                .collect();
+            independence_test(&pairs)
+        })
+        .collect()
+}
+
+pub(crate) fn noise_name(noise: Noise) -> &'static str {
+    match noise {
+        Noise::Laplace => "vectors, Laplace",
+        Noise::DiscreteLaplace => "vectors, discrete Laplace",
+    }
+}
+
+/// Coordinates of the vectors that are looked at.
+const DIMENSIONS: [usize; 3] = [1, 2, 8];
+
+/// Checks private vectors of 1, 2 and 8 coordinates: `draws` releases of each of the vectors of a few pairs.
+///
+/// - Every coordinate is a whole number of steps of the grid that the public parameters give.
+/// - The loss between two vectors: a lower bound on it must not exceed ε·(D + τ) + κ. (δ is below 10⁻¹⁷.)
+/// - The law of the noise: radius and direction of Laplace noise, the coordinates of discrete noise.
+/// - Consecutive releases are independent, and two runs of the device have none in common.
+///
+/// # Errors
+/// Those of the device.
+pub fn check(
+    device: &mut dyn Device,
+    noise: Noise,
+    epsilon: Epsilon,
+    draws: usize,
+) -> Result<Vec<Check>> {
+    let mechanism = noise_name(noise);
+    let mut losses: Vec<(Loss, f64)> = Vec::new();
+    let (mut fits, mut independent) = (Vec::new(), Vec::new());
+    let (mut tried, mut off_grid, mut example) = (0u64, 0u64, String::new());
+    for dimension in DIMENSIONS {
+        let Ok(laplace) = Laplace::with_noise(noise, dimension as u32, epsilon, Sensitivity::ONE)
+        else {
+            // Noise for vectors is not drawn for an ε below 0.1.
+            return Ok(Vec::new());
+        };
+        let grid = laplace.grid_exponent();
+        let step = f64::from(grid).exp2();
+        // The vectors fit: their coordinates are about 1/ε at most.
+        let bound = (2.0 / number(epsilon)).log2().ceil() as i32;
+        let mut sample = |x: &[f32]| -> Result<Vec<Vec<i64>>> {
+            let vectors = device.vectors(x, bound, noise, epsilon, draws)?;
+            tried += draws as u64;
+            if vectors.grid_exponent != grid {
+                off_grid += draws as u64;
+                example = format!("log₂ of a step is {}, not {grid}", vectors.grid_exponent);
+            }
+            let steps = vectors.values.iter().map(|y| {
+                let steps: Vec<f64> = y.iter().map(|y| y / step).collect();
+                if let Some(steps) = steps.iter().find(|steps| steps.fract() != 0.0) {
+                    off_grid += 1;
+                    example = format!("{steps} steps");
+                }
+                steps.iter().map(|steps| steps.round() as i64).collect()
+            });
+            Ok(steps.collect())
+        };
+        let origin = sample(&vec![0.0; dimension])?;
+        fits.extend(fit(noise, epsilon, step, &origin));
+        independent.extend(independence(&origin));
+        for [x, other] in pairs(dimension, epsilon, step) {
+            let samples = [sample(&x)?, sample(&other)?]
+                .map(|sample| sample.iter().map(|y| features(y)).collect::<Vec<_>>());
+            let loss = loss_of_features([&samples[0], &samples[1]], width(epsilon, grid), alpha());
+            let promise = promise(noise, dimension as u32, epsilon, distance([&x, &other]));
+            losses.push((loss, promise));
+        }
+    }
+    let mut on_grid = Check {
+        mechanism: mechanism.to_owned(),
+        name: "coordinates lie on the grid".to_owned(),
+        epsilon: Some(epsilon),
+        method: Method::Sampled,
+        claimed: 0.0,
+        measured: off_grid as f64,
+        tried,
+        passed: off_grid == 0,
+        detail: "releases off the grid".to_owned(),
+    };
+    if off_grid > 0 {
+        on_grid.detail = format!("{off_grid} releases off the grid: {example}");
+    }
+    let mut loss = of_losses(
+        mechanism,
+        "loss between two vectors",
+        epsilon,
+        &losses,
+        tried,
+    );
+    let largest = losses
+        .iter()
+        .map(|(_, promise)| *promise)
+        .fold(0.0, f64::max);
+    loss.detail = format!("{}; δ at most {:.1e}", loss.detail, delta(noise, largest));
+    let law = "tests against the law of the noise";
+    let consecutive = "G-tests of consecutive releases";
+    Ok(vec![
+        on_grid,
+        loss,
+        of_p_values(mechanism, "law of the noise", epsilon, &fits, tried, law),
+        of_p_values(
+            mechanism,
+            "independence of releases",
+            epsilon,
+            &independent,
+            tried,
+            consecutive,
+        ),
+        runs(device, noise, epsilon)?,
+    ])
+}
+
+/// Two runs of the device have no release in common.
+fn runs(device: &mut dyn Device, noise: Noise, epsilon: Epsilon) -> Result<Check> {
+    const DRAWS: usize = 500;
+    // A coordinate is the same in two releases with a probability of 1/32 at most: with 16 of them, two of 1000
+    // releases are the same with one below 10⁻¹².
+    let x = [0.0; 16];
+    let mut run = || -> Result<Vec<Vec<u64>>> {
+        device.restart()?;
+        let bound = (2.0 / number(epsilon)).log2().ceil() as i32;
+        let vectors = device.vectors(&x, bound, noise, epsilon, DRAWS)?;
+        let bits = |y: &Vec<f64>| y.iter().map(|y| y.to_bits()).collect();
+        Ok(vectors.values.iter().map(bits).collect())
+    };
+    let mut all = run()?;
+    all.extend(run()?);
+    all.sort_unstable();
+    let repeated = all.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    Ok(Check {
+        mechanism: noise_name(noise).to_owned(),
+        name: "releases do not come again".to_owned(),
+        epsilon: Some(epsilon),
+        method: Method::Attack,
+        claimed: 0.0,
+        measured: repeated as f64,
+        tried: 2 * DRAWS as u64,
+        passed: repeated == 0,
+        detail: format!("{repeated} releases of 16 coordinates were seen again in two runs"),
+    })
+}

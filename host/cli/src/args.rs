@@ -1,0 +1,215 @@
+//! Arguments that several subcommands share, and what they open.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::encoder::embeddings::Encoded;
+use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
+use undertone::error::Result;
+use undertone::files::resume::{Encoding, Run};
+use undertone::lexicon::distil::WordCounts;
+use undertone::pack::LexiconData;
+use undertone::text::{WordFilter, message_body, read_word_list};
+use undertone_core::select::Rule;
+
+use crate::files::read_pack;
+
+/// Which public documents to read.
+#[derive(Args)]
+pub(crate) struct CorpusArgs {
+    /// A public corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz, in UTF-8. A line that is no document, or longer
+    /// than 16 MiB, is refused with its number; none is skipped.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) corpus: PathBuf,
+    /// Read only the first N documents.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    pub(crate) texts: TextArgs,
+}
+
+impl CorpusArgs {
+    /// The documents, as often as is needed, with what `encoding` makes of them.
+    pub(crate) fn encoded<'a>(&'a self, encoding: Encoding<'a>) -> Encoded<'a> {
+        Encoded::new(&self.corpus, encoding, || {
+            let corpus = Corpus::open_watched(&self.corpus)?;
+            Ok(self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX))))
+        })
+    }
+}
+
+/// Which private documents to read.
+#[derive(Args)]
+pub(crate) struct PrivateArgs {
+    /// The private documents: .jsonl, .jsonl.gz, .tsv or .tsv.gz, in UTF-8. If a line is no document, or longer
+    /// than 16 MiB, nothing is released, and the error has its number and nothing of its text.
+    #[arg(long = "in", value_name = "FILE")]
+    pub(crate) input: PathBuf,
+    /// Release only the first N documents.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    pub(crate) texts: TextArgs,
+}
+
+impl PrivateArgs {
+    /// A run of a command with these documents. With another --limit it is the same: the first documents stay.
+    pub(crate) fn run_of(&self, command: &str) -> Result<Run> {
+        let run = Run::of(command).with([u8::from(self.texts.messages)]);
+        run.with_file(&self.input)
+    }
+
+    /// The documents of the file that `open` opens.
+    pub(crate) fn documents(
+        &self,
+        open: impl FnOnce(&Path) -> Result<Corpus>,
+    ) -> Result<impl Iterator<Item = Result<CorpusDocument>>> {
+        let corpus = open(&self.input)?;
+        Ok(self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX))))
+    }
+}
+
+/// What the texts are.
+#[derive(Args)]
+pub(crate) struct TextArgs {
+    /// The texts are mail or Usenet messages: their headers, quoted lines and signatures are left
+    /// out.
+    #[arg(long)]
+    pub(crate) messages: bool,
+}
+
+impl TextArgs {
+    /// The documents with what counts of their texts.
+    pub(crate) fn of<I: Iterator<Item = Result<CorpusDocument>>>(
+        &self,
+        documents: I,
+    ) -> impl Iterator<Item = Result<CorpusDocument>> + use<I> {
+        let messages = self.messages;
+        documents.map(move |document| {
+            let mut document = document?;
+            if messages {
+                document.text = message_body(&document.text);
+            }
+            Ok(document)
+        })
+    }
+}
+
+/// Which sentence encoder to use.
+#[derive(Args)]
+pub(crate) struct EncoderArgs {
+    /// A folder with model.onnx and tokenizer.json, an .onnx file with tokenizer.json beside it, or
+    /// a .pack file with a lexicon. Without it: the lexicon of the pack, or the built-in one.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) encoder: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArgs,
+}
+
+/// What runs a neural encoder.
+#[derive(Args)]
+pub(crate) struct RuntimeArgs {
+    /// The shared library of ONNX Runtime to run a model with, instead of the built-in engine.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) onnxruntime: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum RuleArg {
+    PermuteAndFlip,
+    Exponential,
+}
+
+impl From<RuleArg> for Rule {
+    fn from(rule: RuleArg) -> Self {
+        match rule {
+            RuleArg::PermuteAndFlip => Self::PermuteAndFlip,
+            RuleArg::Exponential => Self::Exponential,
+        }
+    }
+}
+
+/// An encoder, and its lexicon if it is one: packs carry it along.
+pub(crate) struct OpenEncoder {
+    pub(crate) encoder: Box<dyn Encoder>,
+    pub(crate) lexicon: Option<LexiconData>,
+}
+
+impl EncoderArgs {
+    /// The encoder that was named, else `default`.
+    pub(crate) fn open(
+        &self,
+        default: impl FnOnce() -> LexiconEncoder<'static>,
+    ) -> Result<OpenEncoder> {
+        let lexicon = match &self.encoder {
+            Some(path) if path.extension().is_some_and(|end| end == "pack") => {
+                LexiconEncoder::of_file(&read_pack(path)?, path)?
+            }
+            Some(path) => {
+                let encoder = OnnxEncoder::open(path, self.runtime.onnxruntime.as_deref())?;
+                return Ok(OpenEncoder {
+                    encoder: Box::new(encoder),
+                    lexicon: None,
+                });
+            }
+            None => default(),
+        };
+        Ok(OpenEncoder {
+            lexicon: Some(LexiconData::from_view(lexicon.lexicon())),
+            encoder: Box::new(lexicon),
+        })
+    }
+}
+
+/// The file name of `out` with one more ending.
+pub(crate) fn beside(out: &Path, ending: &str) -> PathBuf {
+    let mut path = out.as_os_str().to_owned();
+    path.push(ending);
+    path.into()
+}
+
+/// Encodes public text for the output `out`: what a neural encoder has done survives an interrupted run.
+pub(crate) fn kept<'a>(encoder: &'a OpenEncoder, out: &Path) -> Result<Encoding<'a>> {
+    // A lexicon is faster than the file would be.
+    if encoder.lexicon.is_some() {
+        return Ok(Encoding::of(encoder.encoder.as_ref()));
+    }
+    let path = beside(out, ".embeddings.partial");
+    let encoding = Encoding::kept_in(encoder.encoder.as_ref(), path)?;
+    if encoding.known() > 0 {
+        note!(
+            "resuming: {} sentences are encoded already",
+            encoding.known()
+        );
+    }
+    Ok(encoding)
+}
+
+pub(crate) fn count_words(corpora: &[PathBuf]) -> Result<WordCounts> {
+    let mut counts = WordCounts::default();
+    for path in corpora {
+        for document in Corpus::open_watched(path)? {
+            counts.add(&document?);
+        }
+    }
+    Ok(counts)
+}
+
+/// Which words do not count.
+#[derive(Args)]
+pub(crate) struct StopArgs {
+    /// Words that do not count, one a line, instead of NLTK's English stop words.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stop_words: Option<PathBuf>,
+}
+
+impl StopArgs {
+    pub(crate) fn filter(&self) -> Result<WordFilter> {
+        let mut filter = WordFilter::default();
+        if let Some(path) = &self.stop_words {
+            filter.stop = read_word_list(path)?;
+        }
+        Ok(filter)
+    }
+}

@@ -1,0 +1,145 @@
+//! `undertone audit`.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use undertone::encoder::{Encoder, LexiconEncoder};
+use undertone::error::Result;
+use undertone_audit::sampled::device::{Device, Program};
+use undertone_audit::{Mechanism, Options, Report};
+use undertone_core::epsilon::Epsilon;
+
+use crate::args::{EncoderArgs, RuleArg};
+use crate::files::{print, read_pack};
+
+/// The exit status if the audit was made and a check failed.
+const FAILED: u8 = 3;
+
+/// What to audit, and how hard.
+#[derive(Args)]
+pub(super) struct Arguments {
+    /// The pack.
+    pack: PathBuf,
+    /// What to audit [default: everything that the pack can do].
+    #[arg(long, value_enum, num_args = 1.., value_name = "MECHANISM")]
+    mechanism: Vec<MechanismArg>,
+    /// Privacy parameters, 0.000001 to 1000.
+    #[arg(long, num_args = 1.., default_values = ["0.5", "1", "3", "10"])]
+    epsilon: Vec<Epsilon>,
+    /// How candidates are drawn [default: both].
+    #[arg(long, value_enum, num_args = 1..)]
+    rule: Vec<RuleArg>,
+    /// Neighbours whose exact laws are compared, at least; pairs of words a tenth of it.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    neighbours: u64,
+    /// Releases that a device is asked for, for each document, 1000 at least; fewer of what takes longer.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    releases: u64,
+    /// The program that releases through the C library, which ffi/install.sh builds [default: undertone-device
+    /// beside this program or on the PATH, if there is one].
+    #[arg(long, value_name = "PROGRAM")]
+    device: Option<PathBuf>,
+    #[command(flatten)]
+    encoder: EncoderArgs,
+    /// Seed of searches.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The folder for report.html and checks.csv.
+    #[arg(long, value_name = "FOLDER")]
+    out: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MechanismArg {
+    /// The selection of a candidate for a document, by depth, scores or votes.
+    Sentences,
+    /// The exchange of words.
+    Words,
+    /// Noise on vectors, released by the device.
+    Vectors,
+    /// The sentence encoder: each sentence alone.
+    Encoder,
+}
+
+impl From<MechanismArg> for Mechanism {
+    fn from(mechanism: MechanismArg) -> Self {
+        match mechanism {
+            MechanismArg::Sentences => Self::Sentences,
+            MechanismArg::Words => Self::Words,
+            MechanismArg::Vectors => Self::Vectors,
+            MechanismArg::Encoder => Self::Encoder,
+        }
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let pack = read_pack(&arguments.pack)?;
+    let mut epsilons = arguments.epsilon.clone();
+    epsilons.sort_unstable();
+    epsilons.dedup();
+    let options = Options {
+        mechanisms: match arguments.mechanism.as_slice() {
+            [] => Mechanism::ALL.to_vec(),
+            some => some.iter().map(|mechanism| (*mechanism).into()).collect(),
+        },
+        epsilons,
+        rules: match arguments.rule.as_slice() {
+            [] => vec![RuleArg::PermuteAndFlip.into(), RuleArg::Exponential.into()],
+            some => some.iter().map(|rule| (*rule).into()).collect(),
+        },
+        neighbours: arguments.neighbours,
+        releases: arguments.releases,
+        seed: arguments.seed,
+    };
+    let encoder: Option<Box<dyn Encoder>> = match (&arguments.encoder.encoder, pack.lexicon()) {
+        (None, Some(_)) => LexiconEncoder::new(&pack).map(|encoder| Box::new(encoder) as _),
+        (None, None) => None,
+        (Some(_), _) => Some(arguments.encoder.open(LexiconEncoder::embedded)?.encoder),
+    };
+    Report::check_output(&arguments.out)?;
+    let program = arguments.device.clone().or_else(find_device);
+    let mut device = program
+        .map(|program| Program::start(&program, &arguments.pack, pack.id()))
+        .transpose()?;
+    let mut printed = Ok(());
+    let report = undertone_audit::run(
+        &pack,
+        encoder.as_deref(),
+        device.as_mut().map(|device| device as &mut dyn Device),
+        &options,
+        &mut |check| {
+            if printed.is_ok() {
+                printed = print(&format!("{check}\n"));
+            }
+        },
+    )?;
+    printed?;
+    for left_out in &report.left_out {
+        print(&format!("not checked: {left_out}\n"))?;
+    }
+    let command: Vec<String> = env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    report.write(&arguments.out, &command.join(" "))?;
+    print(&format!("{}\n", report.summary()))?;
+    Ok(match report.passed() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(FAILED),
+    })
+}
+
+/// The device beside this program or on the PATH.
+fn find_device() -> Option<PathBuf> {
+    let name = format!("undertone-device{}", env::consts::EXE_SUFFIX);
+    let beside = env::current_exe().ok();
+    let beside = beside.iter().filter_map(|program| program.parent());
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path: Vec<PathBuf> = env::split_paths(&path).collect();
+    beside
+        .map(PathBuf::from)
+        .chain(path)
+        .map(|folder| folder.join(&name))
+        .find(|program| program.is_file())
+}

@@ -1,0 +1,37 @@
+//! `undertone encode`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use undertone::encoder::LexiconEncoder;
+use undertone::error::Result;
+use undertone::files::atomic::AtomicFile;
+
+use crate::args::{CorpusArgs, EncoderArgs, kept};
+use crate::progress::Rate;
+
+/// Its arguments.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    encoder: EncoderArgs,
+    #[command(flatten)]
+    corpus: CorpusArgs,
+    /// The safetensors file.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+impl Arguments {
+    pub(crate) fn run(&self) -> Result<()> {
+        let encoder = self.encoder.open(LexiconEncoder::embedded)?;
+        AtomicFile::check(&self.out)?;
+        let mut rate = Rate::start();
+        let mut encoded = self.corpus.encoded(kept(&encoder, &self.out)?);
+        let passed = encoded.write(&self.out)?;
+        encoded.finish()?;
+        rate.count(passed.documents, passed.sentences);
+        rate.report("encoded");
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! Files and streams of the command line.
+
+use std::fs;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use undertone::error::{Error, Result};
+use undertone::files::atomic::AtomicFile;
+use undertone::pack::Built;
+use undertone_core::pack::Pack;
+
+/// The text of a file, or what is typed if the file is `-`.
+pub(crate) fn read_text(path: &Path) -> Result<String> {
+    let bytes = if path == Path::new("-") {
+        if io::stdin().is_terminal() {
+            note!("Type a text; end it with Ctrl-D on a line of its own.");
+        }
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        fs::read(path)
+    };
+    let bytes = bytes.map_err(Error::io("read", path))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Prints to standard output. Whoever reads it may stop early, as `head` does: that is no error.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(Error::io("write", Path::new("standard output"))),
+    }
+}
+
+/// Writes a pack and, beside it, its candidates. Both are on the disk before one of them gets its name, so
+/// that a full disk leaves the old ones.
+pub(crate) fn save_pack(path: &Path, built: &Built) -> Result<()> {
+    let beside = path.with_extension("candidates.safetensors");
+    let candidates = built.candidates.settled(&beside)?;
+    let pack = settled(path, &built.pack)?;
+    candidates.commit()?;
+    pack.commit()
+}
+
+/// A pack from a file. Its bytes stay in memory until the process ends, which for a command line
+/// is when they are no longer needed.
+pub(crate) fn read_pack(path: &Path) -> Result<Pack<'static>> {
+    let bytes: &'static [u8] = fs::read(path).map_err(Error::io("read", path))?.leak();
+    Pack::parse(bytes).map_err(|problem| Error::Pack {
+        path: path.to_owned(),
+        problem,
+    })
+}
+
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("strings and numbers are JSON")
+}
+
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    settled(path, bytes)?.commit()
+}
+
+/// A file on the disk, without its name.
+pub(crate) fn settled(path: &Path, bytes: &[u8]) -> Result<AtomicFile> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(bytes).map_err(Error::io("write", path))?;
+    file.settle()?;
+    Ok(file)
+}

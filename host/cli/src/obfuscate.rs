@@ -1,0 +1,202 @@
+//! `undertone obfuscate`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use undertone::corpus::{Corpus, CorpusDocument, batches};
+use undertone::error::{Error, Result};
+use undertone::progress::Progress;
+use undertone::release::words;
+use undertone::text::{WordFilter, read_word_list};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
+use undertone_core::release::BagRelease;
+use undertone_core::select::Rule;
+use undertone_core::words::{MAX_BAG_SIZE, Vocabulary, WordMechanism};
+
+use crate::args::{PrivateArgs, RuleArg, StopArgs};
+use crate::files::{json, print, read_pack};
+use crate::privatize::resume;
+use crate::progress::Rate;
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MechanismArg {
+    /// Selection among all words by their distance.
+    Selection,
+    /// The word nearest to the noisy vector, as published; for comparison.
+    Laplace,
+}
+
+/// Which texts become bags of words, and how.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// A pack with the vocabulary; `vocabulary` makes one.
+    #[arg(long, value_name = "FILE")]
+    pack: PathBuf,
+    /// The privacy parameter of each word, per unit of distance, 0.000001 to 1000.
+    #[arg(long, allow_hyphen_values = true)]
+    epsilon: Epsilon,
+    /// Number of words in a release, whatever the length of the text.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 50,
+        value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_BAG_SIZE))
+    )]
+    words: u16,
+    /// How a word is exchanged.
+    #[arg(long, value_enum, default_value_t = MechanismArg::Selection)]
+    mechanism: MechanismArg,
+    /// Selection: how a word is drawn [default: permute-and-flip].
+    #[arg(long, value_enum)]
+    rule: Option<RuleArg>,
+    /// Nothing but these words of a text counts, one a line; `keywords` finds some.
+    #[arg(long, value_name = "FILE")]
+    keep: Option<PathBuf>,
+    #[command(flatten)]
+    stop: StopArgs,
+    #[command(flatten)]
+    input: PrivateArgs,
+    /// One line of JSON per text: its id, the release, and the words it says.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+/// One line of a file of released bags.
+#[derive(Serialize, Deserialize)]
+struct BagLine {
+    id: String,
+    release: String,
+    words: Vec<String>,
+}
+
+impl Arguments {
+    fn mechanism(&self) -> Result<WordMechanism> {
+        match (self.mechanism, self.rule) {
+            (MechanismArg::Selection, rule) => {
+                let rule = rule.map_or(Rule::PermuteAndFlip, Rule::from);
+                Ok(WordMechanism::Selection(rule))
+            }
+            (MechanismArg::Laplace, None) => Ok(WordMechanism::LaplaceNearest),
+            (MechanismArg::Laplace, Some(_)) => Err(Error::OptionOfOther {
+                option: "--rule",
+                of: "--mechanism selection",
+            }),
+        }
+    }
+
+    /// The words that count.
+    fn filter(&self, vocabulary: &Vocabulary<'_>) -> Result<WordFilter> {
+        let mut filter = self.stop.filter()?;
+        let Some(path) = &self.keep else {
+            return Ok(filter);
+        };
+        let mut keep = read_word_list(path)?;
+        let all = keep.len();
+        // Others would all become the same word.
+        keep.retain(|word| {
+            vocabulary.lexicon().find(word).is_some() && !filter.stop.contains(word)
+        });
+        if keep.is_empty() {
+            return Err(Error::WordList {
+                path: path.clone(),
+                problem: format!(
+                    "the vocabulary has none of its {all} words but stop words; take a list that fits it"
+                ),
+            });
+        }
+        if keep.len() < all {
+            note!(
+                "{} of the {all} words to keep are stop words or not in the vocabulary",
+                all - keep.len()
+            );
+        }
+        filter.keep = Some(keep);
+        Ok(filter)
+    }
+
+    pub(crate) fn run(&self) -> Result<()> {
+        let mechanism = self.mechanism()?;
+        let pack = read_pack(&self.pack)?;
+        let vocabulary = Vocabulary::new(&pack).map_err(|_| Error::NoLexicon {
+            path: self.pack.clone(),
+        })?;
+        let filter = self.filter(&vocabulary)?;
+        let run = self
+            .input
+            .run_of("obfuscate")?
+            .with(pack.digest())
+            .with(self.epsilon.micro().to_le_bytes())
+            .with(format!("{mechanism:?}"))
+            .with(self.words.to_le_bytes())
+            .with_words(&filter.stop);
+        let run = match &filter.keep {
+            None => run,
+            Some(list) => run.with("keep").with_words(list),
+        };
+        let is_whole = |line: &str| serde_json::from_str::<BagLine>(line).is_ok();
+        let (mut lines, total) = resume(&self.out, &self.input, &run, is_whole)?;
+        let progress = Progress::new("releasing texts", total as u64);
+        progress.advance(lines.kept() as u64);
+        let mut rate = Rate::start();
+        let rest = self
+            .input
+            .documents(|path| Corpus::open(path))?
+            .skip(lines.kept());
+        for batch in batches(rest) {
+            let batch = batch?;
+            let released: Vec<BagLine> = batch
+                .par_iter()
+                .map(|document| {
+                    let line = self.release(document, &vocabulary, &filter, mechanism)?;
+                    progress.advance(1);
+                    Ok(line)
+                })
+                .collect::<Result<_>>()?;
+            for line in &released {
+                lines.push(&json(line))?;
+            }
+            rate.count(batch.len(), 0);
+        }
+        lines.commit()?;
+        rate.report("released");
+        let (text, warning) = words::guarantee(&vocabulary, self.words, mechanism, self.epsilon);
+        print(&text)?;
+        if let Some(warning) = warning {
+            note!("{warning}");
+        }
+        Ok(())
+    }
+
+    fn release(
+        &self,
+        document: &CorpusDocument,
+        vocabulary: &Vocabulary<'_>,
+        filter: &WordFilter,
+        mechanism: WordMechanism,
+    ) -> Result<BagLine> {
+        let own = filter.words(&document.text);
+        let bytes = words::release(
+            vocabulary,
+            own,
+            self.words,
+            mechanism,
+            Grant::unrecorded(self.epsilon),
+        )?;
+        let release = BagRelease::from_bytes(&bytes).expect("a release was just written");
+        let word = |index: u32| vocabulary.lexicon().word(index as usize);
+        let mut words: Vec<String> = release
+            .words()
+            .filter_map(word)
+            .map(str::to_owned)
+            .collect();
+        words.sort_unstable();
+        Ok(BagLine {
+            id: document.id.clone(),
+            release: hex::encode(&bytes),
+            words,
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! `undertone pack`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use undertone::encoder::LexiconEncoder;
+use undertone::error::{Error, Result};
+use undertone::files::atomic::AtomicFile;
+use undertone::pack::{self, Directions, Fit, Options, Selector, TargetChoice};
+#[cfg(feature = "train")]
+use undertone::release::document;
+#[cfg(feature = "train")]
+use undertone::{encoder::vectors::DocumentVectors, pack::heads::Targets};
+#[cfg(feature = "train")]
+use undertone_core::epsilon::Epsilon;
+#[cfg(feature = "train")]
+use undertone_train::{self as train, PackTraining};
+
+use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, beside, kept};
+use crate::files::save_pack;
+use crate::progress::Rate;
+
+/// What to build a pack from, and how.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    encoder: EncoderArgs,
+    #[command(flatten)]
+    corpus: CorpusArgs,
+    /// What the device selects by.
+    #[arg(long, value_enum, default_value_t = SelectorArg::Scores)]
+    selector: SelectorArg,
+    /// Scores: make so many clusters of documents the candidates, instead of the labels. Without it:
+    /// the labels, if every document has one, else 30 clusters.
+    #[arg(long, value_name = "N")]
+    clusters: Option<usize>,
+    /// Depth: how many documents become candidates at most [default: 5000].
+    #[arg(long, value_name = "N")]
+    candidates: Option<usize>,
+    /// Depth: random projection directions [default: 50].
+    #[arg(long, value_name = "N")]
+    directions: Option<usize>,
+    /// Depth: sentences that a candidate has at least [default: 8].
+    #[arg(long, value_name = "N")]
+    min_sentences: Option<usize>,
+    /// Scores: train the heads through the mechanism, for releases at about this epsilon.
+    #[cfg(feature = "train")]
+    #[arg(long, value_name = "EPSILON")]
+    train: Option<Epsilon>,
+    /// Depth: train a recoder that keeps so many clusters of documents apart [default: 50].
+    #[cfg(feature = "train")]
+    #[arg(long, value_name = "CLUSTERS")]
+    recoder: Option<Option<usize>>,
+    /// How often training sees each document; the losses are drawn beside the pack, ending .loss.svg.
+    #[cfg(feature = "train")]
+    #[arg(long, value_name = "N", default_value_t = train::Options::default().epochs)]
+    epochs: usize,
+    /// Seed of everything that is drawn: candidates, directions, first centres and weights.
+    #[arg(long, default_value_t = Options::default().seed)]
+    seed: u64,
+    /// The pack; the candidates are written beside it with the ending .candidates.safetensors.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SelectorArg {
+    /// Bounded scores of every sentence for every label or cluster.
+    Scores,
+    /// Approximate Tukey depth of public documents among the sentences, as published.
+    Depth,
+}
+
+impl Arguments {
+    /// Refuses options that the selector has no use for.
+    fn check(&self) -> Result<()> {
+        let only = |option, of, given: bool| match given {
+            true => Err(Error::OptionOfOther { option, of }),
+            false => Ok(()),
+        };
+        match self.selector {
+            SelectorArg::Scores => {
+                only(
+                    "--candidates",
+                    "--selector depth",
+                    self.candidates.is_some(),
+                )?;
+                only(
+                    "--directions",
+                    "--selector depth",
+                    self.directions.is_some(),
+                )?;
+                only(
+                    "--min-sentences",
+                    "--selector depth",
+                    self.min_sentences.is_some(),
+                )?;
+                #[cfg(feature = "train")]
+                only("--recoder", "--selector depth", self.recoder.is_some())?;
+            }
+            SelectorArg::Depth => {
+                only("--clusters", "--selector scores", self.clusters.is_some())?;
+                #[cfg(feature = "train")]
+                only("--train", "--selector scores", self.train.is_some())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn scores<'a>(&self, fit: Fit<'a>) -> Selector<'a> {
+        Selector::Scores {
+            targets: match self.clusters {
+                None => TargetChoice::Labels,
+                clusters => TargetChoice::Clusters(clusters),
+            },
+            fit,
+        }
+    }
+
+    fn depth<'a>(&self, recoder: Option<&'a pack::TrainRecoder<'a>>) -> Selector<'a> {
+        Selector::Depth {
+            candidates: self.candidates.unwrap_or(pack::CANDIDATES),
+            min_sentences: self.min_sentences.unwrap_or(pack::MIN_SENTENCES),
+            directions: Directions::Random(self.directions.unwrap_or(pack::DIRECTIONS)),
+            recoder,
+        }
+    }
+
+    /// Builds and writes the pack.
+    fn build(&self, encoder: &OpenEncoder, selector: Selector<'_>) -> Result<()> {
+        let options = Options {
+            selector,
+            seed: self.seed,
+        };
+        let mut rate = Rate::start();
+        let mut encoded = self.corpus.encoded(kept(encoder, &self.out)?);
+        let built = pack::build(&mut encoded, encoder.lexicon.clone(), &options)?;
+        save_pack(&self.out, &built)?;
+        encoded.finish()?;
+        note!(
+            "{}: {} bytes, {} {} as candidates, out of {} documents",
+            self.out.display(),
+            built.pack.len(),
+            built.candidates.entries.len(),
+            built.candidates_are,
+            built.documents_read
+        );
+        rate.count(built.documents_read, built.sentences);
+        rate.report("packed");
+        Ok(())
+    }
+
+    pub(crate) fn run(&self) -> Result<()> {
+        self.check()?;
+        let encoder = self.encoder.open(LexiconEncoder::embedded)?;
+        AtomicFile::check(&self.out)?;
+        #[cfg(feature = "train")]
+        match (self.train, self.recoder) {
+            (Some(epsilon), _) => {
+                let epsilon = document::number(epsilon);
+                return self.with_training(|training| {
+                    let fit = |documents: &DocumentVectors, targets: &Targets| {
+                        training.scores(documents, targets, epsilon)
+                    };
+                    self.build(&encoder, self.scores(Fit::InMemory(&fit)))
+                });
+            }
+            (None, Some(clusters)) => {
+                let clusters = clusters.unwrap_or(train::CLUSTERS);
+                return self.with_training(|training| {
+                    let recode =
+                        |documents: &DocumentVectors| training.recoder(documents, clusters);
+                    self.build(&encoder, self.depth(Some(&recode)))
+                });
+            }
+            (None, None) => {}
+        }
+        match self.selector {
+            SelectorArg::Scores => self.build(&encoder, self.scores(Fit::ClosedForm)),
+            SelectorArg::Depth => self.build(&encoder, self.depth(None)),
+        }
+    }
+
+    /// `build`s with a training, which goes on where it was interrupted.
+    #[cfg(feature = "train")]
+    fn with_training(&self, build: impl FnOnce(&PackTraining<'_>) -> Result<()>) -> Result<()> {
+        let partial = beside(&self.out, ".training.partial");
+        build(&PackTraining {
+            options: train::Options {
+                epochs: self.epochs,
+                seed: self.seed,
+                ..train::Options::default()
+            },
+            checkpoint: &partial,
+            notice: &|line| note!("{line}"),
+            losses: &|epochs| train::plot::write_loss(&self.out.with_extension("loss.svg"), epochs),
+        })?;
+        train::checkpoint::remove(&partial)
+    }
+}

@@ -1,0 +1,122 @@
+//! `undertone project`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use undertone::encoder::EncoderIdentity;
+use undertone::error::Result;
+use undertone::files::atomic::AtomicFile;
+use undertone::lexicon::word_vectors::Vectors;
+use undertone::pack::projection::{self, PrincipalDirections};
+use undertone_core::laplace::Sensitivity;
+use undertone_core::pack::Pack;
+
+/// Which projection to make for which vectors.
+#[derive(Args)]
+pub(super) struct Arguments {
+    /// Public word vectors: a .npy matrix with its words in NAME.vocab.txt beside it, or a text file, .txt or
+    /// .vec, which may be gzipped.
+    #[arg(long, value_name = "FILE")]
+    vectors: PathBuf,
+    /// How the rows are chosen.
+    #[arg(long, value_enum, default_value_t = Kind::Pca)]
+    kind: Kind,
+    /// The number of rows: coordinates of what is released.
+    #[arg(long, value_name = "M")]
+    dimension: usize,
+    /// Seed of random rows.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The pack; what the projection does to distances is written beside it with the ending
+    /// .certificate.json.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// The principal directions of the vectors.
+    Pca,
+    /// Random rows at right angles.
+    Orthonormal,
+    /// Independent Gaussian entries of variance 1/M, as published.
+    Gaussian,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<()> {
+    let beside = arguments.out.with_extension("certificate.json");
+    AtomicFile::check(&arguments.out)?;
+    AtomicFile::check(&beside)?;
+    let vectors = Vectors::open(&arguments.vectors)?;
+    let (n, m) = (vectors.dimension, arguments.dimension);
+    let rows = &vectors.vectors;
+    let projection = match arguments.kind {
+        Kind::Pca => PrincipalDirections::of(rows, n)?.first(m)?,
+        Kind::Orthonormal => projection::orthonormal(n, m, arguments.seed)?,
+        Kind::Gaussian => projection::gaussian(n, m, arguments.seed)?,
+    };
+    let every = projection.sensitivity()?;
+    let pairs = projection::pair_certificates(rows, n, &[&projection])?[0];
+
+    let digest: Sha256 = rows.iter().fold(Sha256::new(), |hash, x| {
+        hash.chain_update(x.to_bits().to_le_bytes())
+    });
+    let encoder = EncoderIdentity {
+        name: format!("words:{}", vectors.name),
+        digest: digest.finalize().into(),
+    };
+    let largest = rows.iter().fold(0f32, |most, x| most.max(x.abs()));
+    let pack = projection.pack(&encoder, largest.log2().ceil() as i32)?;
+    let id = Pack::parse(&pack)
+        .map_err(undertone::Error::PackBytes)?
+        .id();
+
+    let delta = |sensitivity: Sensitivity| {
+        json!({
+            "sensitivity": sensitivity.to_string(),
+            "units_of_2^-32": sensitivity.units(),
+        })
+    };
+    let kind = arguments.kind.to_possible_value();
+    let certificate = json!({
+        "pack": hex::encode(id),
+        "vectors": vectors.name,
+        "kind": kind.as_ref().map(|kind| kind.get_name()),
+        "seed": (arguments.kind != Kind::Pca).then_some(arguments.seed),
+        "rows": m,
+        "coordinates": n,
+        "every_vector": {
+            "certified": delta(every),
+            "by": "the largest row sum of |PHI PHI^T| (Gershgorin), as a device computes it from the pack",
+            "norm": projection.norm(),
+        },
+        "vocabulary": {
+            "certified": delta(pairs.sensitivity),
+            "by": "the largest |PHI (v - w)| / |v - w| over all pairs of different vectors",
+            "valid_for": "the words of these vectors only",
+            "words": vectors.words.len(),
+            "largest": pairs.maximum,
+            "pair": [&vectors.words[pairs.pair.0], &vectors.words[pairs.pair.1]],
+            "pairs": pairs.pairs,
+            "equal_pairs": pairs.equal,
+        },
+        "squared_distances_kept": projection.share(rows),
+    });
+    let certificate = crate::files::settled(&beside, format!("{certificate:#}\n").as_bytes())?;
+    let written = crate::files::settled(&arguments.out, &pack)?;
+    certificate.commit()?;
+    written.commit()?;
+    note!(
+        "{m} of {n} coordinates, {:.1} % of squared distances\n\
+         noise for every vector: sensitivity {every}\n\
+         noise for these {} words: sensitivity {} ({}, {})",
+        100.0 * projection.share(rows),
+        vectors.words.len(),
+        pairs.sensitivity,
+        vectors.words[pairs.pair.0],
+        vectors.words[pairs.pair.1],
+    );
+    Ok(())
+}

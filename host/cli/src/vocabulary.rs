@@ -1,0 +1,76 @@
+//! `undertone vocabulary`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use undertone::error::Result;
+use undertone::files::atomic::AtomicFile;
+use undertone::lexicon::word_vectors::Vectors;
+use undertone::text::read_word_list;
+use undertone_core::lexicon::Word;
+use undertone_core::pack::format::MAX_WORDS;
+
+use crate::args::count_words;
+use crate::files::write;
+
+/// Which word vectors become a vocabulary.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The word vectors: .npy with its words in NAME.vocab.txt beside it, or a text file, .txt or .vec,
+    /// which may be gzipped.
+    #[arg(long, value_name = "FILE")]
+    vectors: PathBuf,
+    /// Number of words at most; the first usable ones are taken.
+    #[arg(long, value_name = "N", default_value_t = MAX_WORDS as usize)]
+    words: usize,
+    /// Nothing but these words, one a line; `keywords` finds some. Selection among few words needs less epsilon.
+    #[arg(long, value_name = "FILE")]
+    keep: Option<PathBuf>,
+    /// Public corpora that say which words are frequent: in sentence vectors those weigh less.
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    corpus: Vec<PathBuf>,
+    /// The vocabulary, a pack file with a lexicon.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+impl Arguments {
+    pub(crate) fn run(&self) -> Result<()> {
+        AtomicFile::check(&self.out)?;
+        let mut vectors = Vectors::open(&self.vectors)?;
+        if let Some(path) = &self.keep {
+            let list = read_word_list(path)?;
+            let listed = |row: &usize| {
+                let word = vectors.words[*row].to_lowercase();
+                Word::try_from(word.as_str()).is_ok_and(|word| list.contains(&word))
+            };
+            let rows: Vec<usize> = (0..vectors.words.len()).filter(listed).collect();
+            vectors = vectors.rows(&rows);
+        }
+        let counts = match self.corpus.is_empty() {
+            true => None,
+            false => Some(count_words(&self.corpus)?),
+        };
+        let made = vectors.lexicon_pack(counts.as_ref(), self.words)?;
+        write(&self.out, &made.pack)?;
+        note!(
+            "{} of {} words, {} coordinates, {} bytes\n\
+             left out: {} that no text has as one word of lower case, {} repeated, {} without a vector, {} behind \
+             the first {}\n\
+             coordinates are multiples of 2^{}, {} clamped, relative error {:.2} %",
+            made.words,
+            vectors.words.len(),
+            vectors.dimension,
+            made.pack.len(),
+            made.unusable,
+            made.duplicates,
+            made.zero,
+            made.cut,
+            self.words,
+            made.exponent,
+            made.clamped,
+            100.0 * made.relative_error
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,687 @@
+//! The command line, run as a user runs it.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{names, refuse, succeed, undertone};
+use tempfile::TempDir;
+
+fn privatize<'a>(pack: &'a str, epsilon: &'a str, input: &'a str, out: &'a str) -> [&'a str; 9] {
+    [
+        "privatize",
+        "--pack",
+        pack,
+        "--epsilon",
+        epsilon,
+        "--in",
+        input,
+        "--out",
+        out,
+    ]
+}
+
+/// A public and a private corpus, and a pack of the public one.
+fn prepared() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let topics = [
+        [
+            "The soup needs salt.",
+            "Boil the potatoes.",
+            "Bake the bread slowly.",
+            "Chop the onions.",
+        ],
+        [
+            "The goalkeeper dived.",
+            "They scored twice.",
+            "The referee blew his whistle.",
+            "Our team lost.",
+        ],
+        [
+            "The telescope shows Saturn.",
+            "A comet passed.",
+            "Stars twinkle.",
+            "The moon is full.",
+        ],
+    ];
+    let mut public = String::new();
+    let mut private = String::new();
+    for (number, topic) in (0..).zip(topics.iter().cycle().take(30)) {
+        let text: Vec<&str> = topic
+            .iter()
+            .cycle()
+            .skip(number % 4)
+            .take(8 + number % 3)
+            .copied()
+            .collect();
+        let text = text.join(" ");
+        let label = number % 3;
+        public +=
+            &format!("{{\"id\": \"public-{number}\", \"label\": {label}, \"text\": \"{text}\"}}\n");
+        private += &format!("{label}\t{text}\n");
+    }
+    fs::write(folder.path().join("public.jsonl"), public).unwrap();
+    fs::write(folder.path().join("private.tsv"), private).unwrap();
+    succeed(
+        folder.path(),
+        &["pack", "--corpus", "public.jsonl", "--out", "a.pack"],
+    );
+    folder
+}
+
+fn golden_pack() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/golden.pack");
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn text_becomes_releases_that_the_server_reads() {
+    let folder = prepared();
+    let folder = folder.path();
+    let described = succeed(folder, &["inspect", "a.pack"]);
+    assert!(
+        described.contains("scores      3 candidates, 0..=8 a sentence"),
+        "{described}"
+    );
+    assert!(
+        described.contains("words"),
+        "the lexicon travels in the pack: {described}"
+    );
+
+    let private = privatize("a.pack", "10", "private.tsv", "r.jsonl");
+    succeed(folder, &private);
+    let decode = [
+        "decode",
+        "--candidates",
+        "a.candidates.safetensors",
+        "--in",
+        "r.jsonl",
+        "--out",
+        "d.jsonl",
+    ];
+    succeed(folder, &decode);
+    let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
+    let lines: Vec<serde_json::Value> = decoded
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 30);
+    for (number, line) in lines.iter().enumerate() {
+        assert_eq!(line["id"], format!("line-{}", number + 1));
+        assert_eq!(line["epsilon"], "10");
+        assert_eq!(line["label"], line["name"]);
+        assert_eq!(line["label"], line["candidate"].to_string());
+    }
+    let own = |(number, line): &(usize, &serde_json::Value)| {
+        line["label"].as_str() == Some(["0", "1", "2"][number % 3])
+    };
+    let right = lines.iter().enumerate().filter(own).count();
+    assert!(
+        right >= 28,
+        "{right} of 30 releases name the document's own topic"
+    );
+
+    let listed = succeed(folder, &["candidates", "a.candidates.safetensors"]);
+    let listed: Vec<Vec<&str>> = listed
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert!(listed[0][0].starts_with("# pack ") && listed[0][0].len() == 23);
+    for (index, candidate) in listed[1..].iter().enumerate() {
+        assert_eq!(candidate[..2], [index.to_string(), index.to_string()]);
+        assert!(candidate[2].ends_with('.'), "{candidate:?}");
+    }
+    assert_eq!(listed.len(), 4);
+    refuse(
+        folder,
+        &["candidates", "a.pack"],
+        &["a.pack", "not a candidates file"],
+    );
+
+    // Releases of a run are drawn anew: the same run twice does not give the same 30 releases.
+    let private = privatize("a.pack", "0.01", "private.tsv", "r.jsonl");
+    succeed(folder, &private);
+    let first = fs::read(folder.join("r.jsonl")).unwrap();
+    succeed(folder, &private);
+    assert_ne!(fs::read(folder.join("r.jsonl")).unwrap(), first);
+}
+
+#[test]
+fn interrupted_releases_go_on_and_others_start_over() {
+    let folder = prepared();
+    let folder = folder.path();
+    let run = |epsilon: &str| {
+        let arguments = privatize("a.pack", epsilon, "private.tsv", "r.jsonl");
+        let output = undertone(folder, &arguments);
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let ten = privatize("a.pack", "10", "private.tsv", "r.jsonl");
+    let part = common::interrupt(folder, &ten, "r.jsonl", 1000);
+    assert!(!part.is_empty() && part.lines().count() < 30);
+    let resumed = format!("resuming: {} documents", part.lines().count());
+    assert!(run("10").contains(&resumed));
+    let resumed = fs::read_to_string(folder.join("r.jsonl")).unwrap();
+    assert!(
+        resumed.starts_with(&part),
+        "what was released stays released"
+    );
+    assert_eq!(resumed.lines().count(), 30);
+    assert_eq!(common::partial(folder, "r.jsonl"), None);
+
+    // Releases under another epsilon are not mixed in.
+    common::interrupt(folder, &ten, "r.jsonl", 1000);
+    assert!(run("5").contains("starting over"));
+    assert_eq!(common::partial(folder, "r.jsonl"), None);
+    let again = fs::read_to_string(folder.join("r.jsonl")).unwrap();
+    assert_eq!(again.lines().count(), 30);
+    let epsilon_5 = "404b4c00";
+    assert!(
+        again.lines().all(|line| line.contains(epsilon_5)),
+        "{again}"
+    );
+}
+
+#[test]
+fn a_killed_run_goes_on_and_gives_what_an_undisturbed_one_gives() {
+    let Some(model) = common::minilm("model.onnx") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sentences: Vec<&str> = include_str!("../../assets/demo-corpus.txt")
+        .lines()
+        .filter(|line| line.ends_with('.'))
+        .take(200)
+        .collect();
+    let corpus: String = sentences
+        .chunks(10)
+        .map(|text| format!("0\t{}\n", text.join(" ")))
+        .collect();
+    fs::write(folder.join("public.tsv"), corpus).unwrap();
+    let model = model.to_str().unwrap();
+    let to = |out: &'static str| {
+        [
+            "pack",
+            "--corpus",
+            "public.tsv",
+            "--encoder",
+            model,
+            "--out",
+            out,
+        ]
+    };
+    succeed(folder, &to("undisturbed.pack"));
+
+    let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .current_dir(folder)
+        .env_remove("ORT_DYLIB_PATH")
+        .args(to("killed.pack"))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let partial = folder.join("killed.pack.embeddings.partial");
+    let start = Instant::now();
+    // A record has 1560 bytes and 64 of them are written at a time.
+    while fs::metadata(&partial).map_or(0, |file| file.len()) < 90_000 {
+        assert!(
+            start.elapsed() < Duration::from_secs(120),
+            "nothing was written"
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!folder.join("killed.pack").exists() && partial.exists());
+
+    let output = undertone(folder, &to("killed.pack"));
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() && shown.contains("resuming: "),
+        "{shown}"
+    );
+    let read = |name: &str| fs::read(folder.join(name)).unwrap();
+    assert!(read("killed.pack") == read("undisturbed.pack"));
+    assert!(read("killed.candidates.safetensors") == read("undisturbed.candidates.safetensors"));
+    // The two outputs of each run, the corpus, and nothing else.
+    assert_eq!(names(folder).len(), 5, "{:?}", names(folder));
+}
+
+#[test]
+fn packs_are_reproducible_from_their_seed() {
+    let folder = prepared();
+    let folder = folder.path();
+    let same =
+        |a: &str, b: &str| fs::read(folder.join(a)).unwrap() == fs::read(folder.join(b)).unwrap();
+    for how in [&["--clusters", "5"], &["--selector", "depth"]] {
+        for (out, seed) in [("1.pack", "1"), ("again.pack", "1"), ("2.pack", "2")] {
+            let pack = ["pack", "--corpus", "public.jsonl", "--out", out];
+            succeed(folder, &[&pack[..], how, &["--seed", seed]].concat());
+        }
+        assert!(same("1.pack", "again.pack"));
+        let candidates = |name: &str| format!("{name}.candidates.safetensors");
+        assert!(same(&candidates("1"), &candidates("again")));
+        assert!(!same("1.pack", "2.pack"));
+    }
+}
+
+#[test]
+fn candidates_are_labels_clusters_or_documents() {
+    let folder = prepared();
+    let folder = folder.path();
+    fs::write(
+        folder.join("unlabelled.jsonl"),
+        fs::read_to_string(folder.join("public.jsonl"))
+            .unwrap()
+            .replace("label", "other"),
+    )
+    .unwrap();
+    for (corpus, how, expected) in [
+        ("public.jsonl", &[][..], "scores      3 candidates"),
+        (
+            "public.jsonl",
+            &["--clusters", "5"],
+            "scores      5 candidates",
+        ),
+        // Nine different documents: there is nothing to make more clusters of.
+        ("unlabelled.jsonl", &[], "scores      9 candidates"),
+        (
+            "unlabelled.jsonl",
+            &["--clusters", "2"],
+            "scores      2 candidates",
+        ),
+        (
+            "public.jsonl",
+            &["--selector", "depth"],
+            "depth       30 candidates, 50 directions",
+        ),
+        (
+            "public.jsonl",
+            &[
+                "--selector",
+                "depth",
+                "--candidates",
+                "9",
+                "--directions",
+                "7",
+            ],
+            "depth       9 candidates, 7 directions",
+        ),
+    ] {
+        let pack = ["pack", "--corpus", corpus, "--out", "b.pack"];
+        succeed(folder, &[&pack[..], how].concat());
+        let described = succeed(folder, &["inspect", "b.pack"]);
+        assert!(
+            described.contains(expected),
+            "{corpus} {how:?}: {described}"
+        );
+        succeed(folder, &privatize("b.pack", "1", "private.tsv", "r.jsonl"));
+    }
+    for (how, message) in [
+        (
+            &["--directions", "5"][..],
+            "--directions is for --selector depth",
+        ),
+        (
+            &["--candidates", "5"],
+            "--candidates is for --selector depth",
+        ),
+        (
+            &["--min-sentences", "5"],
+            "--min-sentences is for --selector depth",
+        ),
+        (
+            &["--selector", "depth", "--clusters", "5"],
+            "--clusters is for --selector scores",
+        ),
+        (&["--clusters", "31"], "31"),
+        (&["--clusters", "0"], "0"),
+        (&["--clusters", "1"], "1"),
+    ] {
+        let pack = ["pack", "--corpus", "public.jsonl", "--out", "c.pack"];
+        refuse(folder, &[&pack[..], how].concat(), &[message]);
+    }
+}
+
+#[test]
+fn limit_reads_only_the_first_documents() {
+    let folder = prepared();
+    let folder = folder.path();
+    succeed(
+        folder,
+        &[
+            "pack",
+            "--corpus",
+            "public.jsonl",
+            "--limit",
+            "7",
+            "--selector",
+            "depth",
+            "--out",
+            "b.pack",
+        ],
+    );
+    assert!(succeed(folder, &["inspect", "b.pack"]).contains("7 candidates"));
+    let release = privatize("b.pack", "1", "private.tsv", "r.jsonl");
+    let arguments = [&release[..], &["--limit", "2"]].concat();
+    succeed(folder, &arguments);
+    assert_eq!(
+        fs::read_to_string(folder.join("r.jsonl"))
+            .unwrap()
+            .lines()
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn encode_writes_what_other_software_reads() {
+    let folder = prepared();
+    let folder = folder.path();
+    succeed(
+        folder,
+        &[
+            "encode",
+            "--corpus",
+            "public.jsonl",
+            "--out",
+            "e.safetensors",
+        ],
+    );
+    let bytes = fs::read(folder.join("e.safetensors")).unwrap();
+    let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let offsets = tensors.tensor("offsets").unwrap();
+    assert_eq!(offsets.shape(), [31]);
+    let sentences = u64::from_le_bytes(offsets.data()[30 * 8..].try_into().unwrap());
+    // Ten documents each of 8, 9 and 10 sentences.
+    assert_eq!(sentences, 270);
+    assert_eq!(tensors.tensor("embeddings").unwrap().shape()[0], 270);
+}
+
+#[test]
+fn epsilon_outside_its_range_is_refused() {
+    let folder = prepared();
+    for (epsilon, message) in [
+        ("0", "below 0.000001"),
+        ("-1", "below 0.000001"),
+        ("1e12", "above 1000"),
+        ("abc", "not a decimal number"),
+        ("", "not a decimal number"),
+        ("NaN", "not a decimal number"),
+    ] {
+        let arguments = privatize("a.pack", epsilon, "private.tsv", "r.jsonl");
+        refuse(folder.path(), &arguments, &[message]);
+    }
+}
+
+#[test]
+fn broken_corpora_are_refused_by_line_before_anything_is_released() {
+    let folder = prepared();
+    let folder = folder.path();
+    fs::write(
+        folder.join("bad.jsonl"),
+        "{\"text\": \"Fine.\"}\n{\"text\": Secret words}\n",
+    )
+    .unwrap();
+    let release = privatize("a.pack", "1", "bad.jsonl", "r.jsonl");
+    refuse(
+        folder,
+        &release,
+        &["bad.jsonl", "line 2", "not one JSON object"],
+    );
+    let output = undertone(folder, &release);
+    assert!(
+        !String::from_utf8_lossy(&output.stderr).contains("Secret"),
+        "an error quotes the text"
+    );
+    refuse(
+        folder,
+        &["pack", "--corpus", "bad.jsonl", "--out", "b.pack"],
+        &["bad.jsonl", "line 2"],
+    );
+
+    fs::write(folder.join("latin.tsv"), b"1\tcaf\xe9\n").unwrap();
+    refuse(
+        folder,
+        &["pack", "--corpus", "latin.tsv", "--out", "b.pack"],
+        &["latin.tsv", "line 1", "UTF-8"],
+    );
+    fs::write(folder.join("short.tsv"), "1\tOne sentence.\n").unwrap();
+    refuse(
+        folder,
+        &["pack", "--corpus", "short.tsv", "--out", "b.pack"],
+        &["class"],
+    );
+    fs::write(folder.join("empty.jsonl"), "").unwrap();
+    refuse(
+        folder,
+        &["pack", "--corpus", "empty.jsonl", "--out", "b.pack"],
+        &["the corpus has no documents"],
+    );
+    fs::write(folder.join("rulers.tsv"), "1\t-- ** --\n1\t...\n").unwrap();
+    refuse(
+        folder,
+        &["pack", "--corpus", "rulers.tsv", "--out", "b.pack"],
+        &["none of the 2 documents has a sentence"],
+    );
+    let depth = ["--selector", "depth"];
+    refuse(
+        folder,
+        &[
+            &["pack", "--corpus", "short.tsv", "--out", "b.pack"],
+            &depth[..],
+        ]
+        .concat(),
+        &["1 documents", "8 sentences"],
+    );
+    refuse(
+        folder,
+        &["pack", "--corpus", "no.jsonl", "--out", "b.pack"],
+        &["no.jsonl"],
+    );
+    refuse(
+        folder,
+        &["pack", "--corpus", "a.pack", "--out", "b.pack"],
+        &["a.pack", ".jsonl"],
+    );
+}
+
+#[test]
+fn wrong_encoders_are_refused_by_name() {
+    let folder = prepared();
+    let folder = folder.path();
+    let with = |encoder: &str, parts: &[&str]| {
+        let release = privatize("a.pack", "1", "private.tsv", "r.jsonl");
+        let arguments = [&release[..], &["--encoder", encoder]].concat();
+        refuse(folder, &arguments, parts);
+    };
+    with("no-such-folder", &["no-such-folder", "model.onnx"]);
+    // A lexicon of 16 coordinates.
+    with(&golden_pack(), &["16 coordinates"]);
+    fs::write(folder.join("text.pack"), "not a pack").unwrap();
+    with("text.pack", &["text.pack", "not a usable pack"]);
+}
+
+#[test]
+fn damaged_packs_are_refused() {
+    let folder = prepared();
+    let folder = folder.path();
+    let good = fs::read(folder.join("a.pack")).unwrap();
+    let mut flipped = good.clone();
+    flipped[good.len() / 2] ^= 4;
+    for (bytes, message) in [
+        (&good[..good.len() - 1], "copy it again"),
+        (&flipped, "digest"),
+        (&[], "0 bytes"),
+    ] {
+        fs::write(folder.join("bad.pack"), bytes).unwrap();
+        let arguments = privatize("bad.pack", "1", "private.tsv", "r.jsonl");
+        refuse(folder, &arguments, &["bad.pack", message]);
+        refuse(folder, &["inspect", "bad.pack"], &["bad.pack", message]);
+    }
+}
+
+#[test]
+fn releases_that_do_not_belong_are_refused_by_line() {
+    let folder = prepared();
+    let folder = folder.path();
+    let decode = [
+        "decode",
+        "--candidates",
+        "a.candidates.safetensors",
+        "--in",
+        "r.jsonl",
+        "--out",
+        "d.jsonl",
+    ];
+    for (line, message) in [
+        ("{\"id\": \"x\", \"release\": \"00\"}", "1 bytes"),
+        ("{\"id\": \"x\", \"release\": \"zz\"}", "not hexadecimal"),
+        ("nonsense", "not a release in JSON"),
+        (
+            "{\"id\": \"x\", \"release\": \"555452010101000040420f00000000000000000000000000\"}",
+            "under pack 0000000000000000",
+        ),
+    ] {
+        fs::write(folder.join("r.jsonl"), format!("{line}\n")).unwrap();
+        refuse(folder, &decode, &["r.jsonl", "line 1", message]);
+    }
+    fs::write(folder.join("a.candidates.safetensors"), "no tensors here").unwrap();
+    refuse(
+        folder,
+        &decode,
+        &["a.candidates.safetensors", "not a candidates file"],
+    );
+}
+
+#[test]
+fn sizes_outside_their_range_are_refused() {
+    let folder = prepared();
+    for (option, value, message) in [
+        ("--directions", "0", "1 to 100"),
+        ("--directions", "101", "1 to 100"),
+        ("--candidates", "0", "1 to 65536"),
+        ("--candidates", "65537", "1 to 65536"),
+        ("--min-sentences", "0", "1 to 128"),
+        ("--min-sentences", "129", "1 to 128"),
+    ] {
+        refuse(
+            folder.path(),
+            &[
+                "pack",
+                "--corpus",
+                "public.jsonl",
+                "--out",
+                "b.pack",
+                "--selector",
+                "depth",
+                option,
+                value,
+            ],
+            &[message],
+        );
+    }
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_refused_before_the_work() {
+    let folder = prepared();
+    let folder = folder.path();
+    // Where a rename would put a file in the place of something else.
+    let socket = folder.join("socket");
+    drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    for out in ["no-folder/b.pack", ".", "socket"] {
+        let pack = ["pack", "--corpus", "public.jsonl", "--out", out];
+        refuse(folder, &pack, &["cannot"]);
+        let release = privatize("a.pack", "1", "private.tsv", out);
+        refuse(folder, &release, &["cannot"]);
+        refuse(
+            folder,
+            &["encode", "--corpus", "public.jsonl", "--out", out],
+            &["cannot"],
+        );
+        refuse(folder, &["demo", "--save", out], &["cannot"]);
+    }
+    assert!(!socket.metadata().unwrap().is_file());
+}
+
+#[test]
+fn demo_states_a_loss_below_every_epsilon() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(
+        folder.join("note.txt"),
+        "The nurse drew blood. My scan is on Friday! Will it hurt?",
+    )
+    .unwrap();
+    for text in [
+        &["demo"][..],
+        &["demo", "--text", "note.txt"],
+        &["demo", "--text", "note.txt", "--save", "d.pack"],
+    ] {
+        let shown = succeed(folder, text);
+        let losses: Vec<(f64, f64)> = shown
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("worst privacy loss"))
+            .map(|line| {
+                let mut words = line.split_whitespace();
+                let loss = words.next().unwrap().parse().unwrap();
+                let most = words.nth(3).unwrap().trim_end_matches(',').parse().unwrap();
+                (loss, most)
+            })
+            .collect();
+        assert_eq!(losses.len(), 4, "{shown}");
+        for (loss, most) in losses {
+            assert!(loss > 0.3 * most && loss <= most, "{loss} of {most}");
+        }
+        assert!(shown.contains("What is promised"));
+    }
+    assert!(folder.join("d.pack").exists() && folder.join("d.candidates.safetensors").exists());
+    refuse(folder, &["demo", "--text", "missing.txt"], &["missing.txt"]);
+}
+
+#[test]
+fn of_messages_only_the_author_s_words_count() {
+    let folder = prepared();
+    let folder = folder.path();
+    let quoted = "> The goalkeeper dived. They scored twice. The referee blew his whistle. Our team lost.\\n".repeat(9);
+    let own = "The soup needs salt. Boil the potatoes. Bake the bread slowly. Chop the onions. "
+        .repeat(3);
+    let messages = format!(
+        "{{\"text\": \"Subject: the referee blew his whistle\\n\\n{quoted}{own}\\n-- \\nOur team\"}}\n"
+    );
+    fs::write(folder.join("messages.jsonl"), messages).unwrap();
+    let sentences = |more: &[&str]| {
+        let encode = ["encode", "--corpus", "messages.jsonl", "--out", "e"];
+        succeed(folder, &[&encode[..], more].concat());
+        let bytes = fs::read(folder.join("e")).unwrap();
+        let tensors = safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        tensors.tensor("embeddings").unwrap().shape()[0]
+    };
+    assert!(sentences(&[]) > 12 + 36);
+    assert_eq!(sentences(&["--messages"]), 12);
+
+    let label = |more: &[&str]| {
+        let release = privatize("a.pack", "1000", "messages.jsonl", "r.jsonl");
+        succeed(folder, &[&release[..], more].concat());
+        let decode = [
+            "decode",
+            "--candidates",
+            "a.candidates.safetensors",
+            "--in",
+            "r.jsonl",
+            "--out",
+            "d.jsonl",
+        ];
+        succeed(folder, &decode);
+        let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
+        let line: serde_json::Value = serde_json::from_str(decoded.trim()).unwrap();
+        line["label"].clone()
+    };
+    assert_eq!(label(&[]), "1", "football");
+    assert_eq!(label(&["--messages"]), "0", "soup");
+}

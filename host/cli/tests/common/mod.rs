@@ -1,0 +1,296 @@
+//! The command line, run as a user runs it. And sentence encoders small enough to write down: a table of token
+//! vectors as an ONNX model, and a tokenizer of whole words. The bytes are written here and not by a library, so that the engines are
+//! checked against the ONNX format itself.
+
+// Each test program uses a part of this.
+#![allow(dead_code)]
+
+use std::env;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+pub(crate) fn undertone(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .current_dir(folder)
+        .env_remove("ORT_DYLIB_PATH")
+        .args(arguments)
+        .output()
+        .expect("the binary runs")
+}
+
+pub(crate) fn succeed(folder: &Path, arguments: &[&str]) -> String {
+    let output = undertone(folder, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs a command that must fail, with a message that has all of `parts`, and must leave the folder
+/// as it was.
+pub(crate) fn refuse(folder: &Path, arguments: &[&str], parts: &[&str]) {
+    let before = names(folder);
+    refused(&undertone(folder, arguments), arguments, parts);
+    assert_eq!(names(folder), before, "{arguments:?} left something behind");
+}
+
+/// Runs a command that the system kills when a file is to become longer than `bytes`, which is in the middle
+/// of its lines, and returns the whole lines that it leaves beside `out`.
+pub(crate) fn interrupt(folder: &Path, arguments: &[&str], out: &str, bytes: usize) -> String {
+    let status = limited(folder, bytes, arguments).status().unwrap();
+    assert_eq!(status.signal(), Some(SIGXFSZ), "{arguments:?}: {status}");
+    let left = fs::read(partial(folder, out).expect("lines were left")).unwrap();
+    assert_eq!(left.len(), bytes, "it stopped elsewhere");
+    let end = left.iter().rposition(|byte| *byte == b'\n');
+    String::from_utf8(left[..end.map_or(0, |end| end + 1)].to_vec()).unwrap()
+}
+
+pub(crate) const SIGXFSZ: i32 = 25;
+
+/// A command that is killed, by SIGXFSZ, once it has written a file of `bytes` and goes on.
+pub(crate) fn limited(folder: &Path, bytes: usize, arguments: &[&str]) -> Command {
+    let mut command = Command::new("prlimit");
+    command
+        .current_dir(folder)
+        .env_remove("ORT_DYLIB_PATH")
+        .args([&format!("--fsize={bytes}"), "--core=0"])
+        .arg(env!("CARGO_BIN_EXE_undertone"))
+        .args(arguments)
+        .stderr(Stdio::null());
+    command
+}
+
+/// The lines that an interrupted run left beside `out`.
+pub(crate) fn partial(folder: &Path, out: &str) -> Option<PathBuf> {
+    names(folder).into_iter().find(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.strip_prefix(out)
+            .and_then(|rest| rest.strip_prefix('.')?.strip_suffix(".partial"))
+            .is_some_and(|run| run.len() == 16)
+    })
+}
+
+/// Checks that a command failed, with a message that has all of `parts`.
+pub(crate) fn refused(output: &Output, arguments: &[&str], parts: &[&str]) {
+    let errors = str::from_utf8(&output.stderr).unwrap();
+    assert!(!output.status.success(), "{arguments:?} was accepted");
+    for part in parts {
+        assert!(
+            errors.contains(part),
+            "{arguments:?}: no \"{part}\" in: {errors}"
+        );
+    }
+    assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
+}
+
+pub(crate) fn names(folder: &Path) -> Vec<PathBuf> {
+    let mut names: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    names.sort();
+    names
+}
+
+pub(crate) const DIMENSION: usize = 3;
+
+/// The vectors of the tokens [UNK], [CLS], [SEP], red, green, blue. Beside the large number, f32 has no
+/// odd numbers, so sums with it show their order.
+pub(crate) const TABLE: [[f32; DIMENSION]; 6] = [
+    [9.0, 9.0, 9.0],
+    [1.0, 0.0, 0.5],
+    [3.0, 0.0, -0.5],
+    [8.0, 1.0, 0.0],
+    [16.0, 3e7, 0.25],
+    [32.0, 4.0, f32::INFINITY],
+];
+
+/// `{[CLS] text [SEP]}` over whole words; `truncation` is that field of the file.
+pub(crate) fn tokenizer_json(words: &[&str], truncation: &str) -> String {
+    let words: Vec<_> = ["[UNK]", "[CLS]", "[SEP]"]
+        .iter()
+        .chain(words)
+        .enumerate()
+        .map(|(number, word)| format!("\"{word}\": {number}"))
+        .collect();
+    let special = |name: &str, number: u32| {
+        format!("\"{name}\": {{\"id\": \"{name}\", \"ids\": [{number}], \"tokens\": [\"{name}\"]}}")
+    };
+    let piece =
+        |kind: &str, id: &str| format!("{{\"{kind}\": {{\"id\": \"{id}\", \"type_id\": 0}}}}");
+    format!(
+        r#"{{
+            "version": "1.0", "truncation": {truncation}, "padding": {{
+                "strategy": {{"Fixed": 64}}, "direction": "Right", "pad_to_multiple_of": null,
+                "pad_id": 0, "pad_type_id": 0, "pad_token": "[UNK]"
+            }},
+            "added_tokens": [], "normalizer": null,
+            "pre_tokenizer": {{"type": "Whitespace"}},
+            "post_processor": {{
+                "type": "TemplateProcessing",
+                "single": [{cls}, {text}, {sep}],
+                "pair": [{cls}, {text}, {sep}, {pair}, {sep}],
+                "special_tokens": {{{cls_ids}, {sep_ids}}}
+            }},
+            "decoder": null,
+            "model": {{"type": "WordLevel", "vocab": {{{words}}}, "unk_token": "[UNK]"}}
+        }}"#,
+        cls = piece("SpecialToken", "[CLS]"),
+        sep = piece("SpecialToken", "[SEP]"),
+        text = piece("Sequence", "A"),
+        pair = piece("Sequence", "B"),
+        cls_ids = special("[CLS]", 1),
+        sep_ids = special("[SEP]", 2),
+        words = words.join(", "),
+    )
+}
+
+/// A model to write: what of it differs from one test to the next.
+pub(crate) struct Model {
+    pub(crate) inputs: &'static [&'static str],
+    /// Name and declared shape; `None` is a dimension without a size.
+    pub(crate) output: (&'static str, &'static [Option<u64>]),
+    /// The operator that makes the output, and its inputs; `table` is a constant.
+    pub(crate) operator: (&'static str, &'static [&'static str]),
+    /// The file that holds the table, if not the model's own.
+    pub(crate) weights: Option<&'static str>,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self {
+            inputs: &["input_ids", "attention_mask", "token_type_ids"],
+            output: ("last_hidden_state", &[None, None, Some(3)]),
+            operator: ("Gather", &["table", "input_ids"]),
+            weights: None,
+        }
+    }
+}
+
+impl Model {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        const FLOAT: u64 = 1;
+        const INT64: u64 = 7;
+        let mut node = Message::default();
+        for input in self.operator.1 {
+            node.text(1, input);
+        }
+        node.text(2, self.output.0).text(4, self.operator.0);
+        let mut table = Message::default();
+        table
+            .number(1, TABLE.len() as u64)
+            .number(1, DIMENSION as u64);
+        table.number(2, FLOAT).text(8, "table");
+        match self.weights {
+            None => table.bytes(9, &table_bytes()),
+            Some(file) => {
+                let mut location = Message::default();
+                location.text(1, "location").text(2, file);
+                table.message(13, &location).number(14, 1)
+            }
+        };
+
+        let mut graph = Message::default();
+        graph.message(1, &node).text(2, "graph").message(5, &table);
+        for name in self.inputs {
+            graph.message(11, &value(name, INT64, &[None, None]));
+        }
+        graph.message(12, &value(self.output.0, FLOAT, self.output.1));
+        let mut opset = Message::default();
+        opset.number(2, 14);
+        let mut model = Message::default();
+        model.number(1, 7).message(7, &graph).message(8, &opset);
+        model.0
+    }
+}
+
+pub(crate) fn table_bytes() -> Vec<u8> {
+    let values = TABLE.as_flattened().iter();
+    values.flat_map(|value| value.to_le_bytes()).collect()
+}
+
+/// A `ValueInfoProto`.
+fn value(name: &str, element: u64, shape: &[Option<u64>]) -> Message {
+    let mut dimensions = Message::default();
+    for (index, size) in shape.iter().enumerate() {
+        let mut dimension = Message::default();
+        match size {
+            Some(size) => dimension.number(1, *size),
+            None => dimension.text(2, &format!("d{index}")),
+        };
+        dimensions.message(1, &dimension);
+    }
+    let mut tensor = Message::default();
+    tensor.number(1, element).message(2, &dimensions);
+    let mut kind = Message::default();
+    kind.message(1, &tensor);
+    let mut value = Message::default();
+    value.text(1, name).message(2, &kind);
+    value
+}
+
+/// A protocol buffer message.
+#[derive(Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn number(&mut self, field: u64, value: u64) -> &mut Self {
+        self.varint(field << 3);
+        self.varint(value);
+        self
+    }
+
+    fn bytes(&mut self, field: u64, value: &[u8]) -> &mut Self {
+        self.varint(field << 3 | 2);
+        self.varint(value.len() as u64);
+        self.0.extend_from_slice(value);
+        self
+    }
+
+    fn text(&mut self, field: u64, value: &str) -> &mut Self {
+        self.bytes(field, value.as_bytes())
+    }
+
+    fn message(&mut self, field: u64, value: &Message) -> &mut Self {
+        self.bytes(field, &value.0)
+    }
+}
+
+/// An encoder in a folder of its own below `folder`.
+pub(crate) fn write_encoder(folder: &Path, name: &str, model: &Model, tokenizer: &str) -> PathBuf {
+    let folder = folder.join(name);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("model.onnx"), model.bytes()).unwrap();
+    fs::write(folder.join("tokenizer.json"), tokenizer).unwrap();
+    folder
+}
+
+/// The tokenizer that fits [`TABLE`].
+pub(crate) fn fitting_tokenizer() -> String {
+    tokenizer_json(&["red", "green", "blue"], "null")
+}
+
+/// A file of the real model, where it is at hand.
+pub(crate) fn minilm(file: &str) -> Option<PathBuf> {
+    let models = env::var_os("UNDERTONE_MODELS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models"),
+        PathBuf::from,
+    );
+    let path = models.join("all-MiniLM-L6-v2").join(file);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!(
+        "not checked: {file} of all-MiniLM-L6-v2 (not at hand; UNDERTONE_MODELS names its folder)"
+    );
+    None
+}

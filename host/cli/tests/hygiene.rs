@@ -1,0 +1,226 @@
+//! Nothing that a private text says reaches the terminal or a file, whether a command succeeds, refuses a line,
+//! or is interrupted.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use common::undertone;
+use tempfile::TempDir;
+
+/// Stands in private texts only.
+const MARKERS: [&str; 3] = ["zyxwmarker", "soup of marker", "Ärgermarker"];
+
+const FILES: [&str; 7] = [
+    "private.jsonl",
+    "private.tsv",
+    "broken.jsonl",
+    "typed.jsonl",
+    "latin.jsonl",
+    "untabbed.tsv",
+    "many.jsonl",
+];
+
+fn text(number: usize) -> String {
+    format!(
+        "The zyxwmarker needs salt {number}. Boil the soup of marker. Das \\u00c4rgermarker Ärgermarker."
+    )
+}
+
+fn prepared() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let public =
+        "Food\tThe soup needs salt. Boil the potatoes.\nSky\tA comet passed. Stars twinkle.\n"
+            .repeat(9);
+    fs::write(path("public.tsv"), public).unwrap();
+    let line = |number| format!("{{\"id\": \"{number}\", \"text\": \"{}\"}}\n", text(number));
+    let good: String = (0..3).map(line).collect();
+    fs::write(path("private.jsonl"), &good).unwrap();
+    fs::write(path("private.tsv"), format!("\t{}\n", text(0))).unwrap();
+    fs::write(
+        path("broken.jsonl"),
+        format!("{good}{{\"text\": \"zyxwmarker\", zyxwmarker\n"),
+    )
+    .unwrap();
+    let typed = "{\"text\": [\"zyxwmarker\"]}\n\"zyxwmarker\"\n";
+    fs::write(path("typed.jsonl"), format!("{good}{typed}")).unwrap();
+    let mut latin = good.clone().into_bytes();
+    latin.extend(b"{\"text\": \"zyxwmarker \xff\"}\n");
+    fs::write(path("latin.jsonl"), latin).unwrap();
+    fs::write(path("untabbed.tsv"), "zyxwmarker and no tabulator\n").unwrap();
+    fs::write(
+        path("many.jsonl"),
+        (0..40_000).map(line).collect::<String>(),
+    )
+    .unwrap();
+    let output = undertone(
+        folder.path(),
+        &["pack", "--corpus", "public.tsv", "--out", "a.pack"],
+    );
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    folder
+}
+
+fn has_marker(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    MARKERS.iter().any(|marker| text.contains(marker))
+}
+
+fn assert_clean(folder: &Path, what: &str, output: &Output) {
+    for (name, bytes) in [("output", &output.stdout), ("errors", &output.stderr)] {
+        let text = String::from_utf8_lossy(bytes);
+        assert!(!has_marker(bytes), "{what}: in its {name}: {text}");
+        assert!(!text.contains("panicked"), "{what}: {text}");
+    }
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !FILES.contains(&name.as_str()) {
+            assert!(!has_marker(&fs::read(&path).unwrap()), "{what}: in {name}");
+        }
+    }
+}
+
+/// The commands that see private texts.
+fn commands<'a>(input: &'a str, out: &'a str) -> [Vec<&'a str>; 2] {
+    let rest = ["--epsilon", "3", "--in", input, "--out", out];
+    // A small vocabulary.
+    let words = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/golden.pack");
+    [
+        [&["privatize", "--pack", "a.pack"][..], &rest].concat(),
+        [&["obfuscate", "--words", "5", "--pack", words][..], &rest].concat(),
+    ]
+}
+
+#[test]
+fn no_text_in_output_errors_and_files() {
+    let folder = prepared();
+    // The check finds what it looks for.
+    assert!(has_marker(
+        &fs::read(folder.path().join("private.jsonl")).unwrap()
+    ));
+    for input in FILES {
+        if input == "many.jsonl" {
+            continue;
+        }
+        for arguments in commands(input, "out.jsonl") {
+            let output = undertone(folder.path(), &arguments);
+            assert_eq!(
+                output.status.success(),
+                input.starts_with("private"),
+                "{arguments:?}"
+            );
+            assert_clean(folder.path(), &format!("{arguments:?}"), &output);
+            let _ = fs::remove_file(folder.path().join("out.jsonl"));
+        }
+    }
+}
+
+#[test]
+fn no_text_in_what_wrong_files_and_encoders_say() {
+    let folder = prepared();
+    let private = |rest: &[&'static str]| {
+        let mut arguments = commands("private.jsonl", "out.jsonl")[0].clone();
+        arguments.extend(rest);
+        undertone(folder.path(), &arguments)
+    };
+    assert_clean(
+        folder.path(),
+        "no encoder",
+        &private(&["--encoder", "nowhere"]),
+    );
+    // A file of texts where another is wanted.
+    assert_clean(
+        folder.path(),
+        "a text as encoder",
+        &private(&["--encoder", "private.jsonl"]),
+    );
+    for arguments in [
+        [
+            "privatize",
+            "--pack",
+            "private.jsonl",
+            "--epsilon",
+            "3",
+            "--in",
+            "public.tsv",
+            "--out",
+            "b",
+        ],
+        [
+            "decode",
+            "--candidates",
+            "a.candidates.safetensors",
+            "--in",
+            "typed.jsonl",
+            "--out",
+            "b",
+            "--",
+            "",
+        ],
+        [
+            "decode",
+            "--candidates",
+            "private.jsonl",
+            "--in",
+            "private.jsonl",
+            "--out",
+            "b",
+            "--",
+            "",
+        ],
+    ] {
+        let arguments: Vec<&str> = arguments
+            .into_iter()
+            .take_while(|argument| *argument != "--")
+            .collect();
+        let output = undertone(folder.path(), &arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        assert_clean(folder.path(), &format!("{arguments:?}"), &output);
+    }
+}
+
+#[test]
+fn no_text_in_what_an_interrupted_run_leaves() {
+    let folder = prepared();
+    for arguments in commands("many.jsonl", "many-out.jsonl") {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
+            .current_dir(folder.path())
+            .args(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // As soon as there is something.
+        let partial = |path: &Path| {
+            fs::read_dir(path).unwrap().any(|entry| {
+                let entry = entry.unwrap();
+                entry.file_name().to_string_lossy().contains("many-out")
+                    && entry.metadata().is_ok_and(|metadata| metadata.len() > 0)
+            })
+        };
+        for _ in 0..600 {
+            if partial(folder.path()) || child.try_wait().unwrap().is_some() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        let _ = child.kill();
+        let output = child.wait_with_output().unwrap();
+        assert!(partial(folder.path()), "nothing was left to look at");
+        assert_clean(
+            folder.path(),
+            &format!("{arguments:?}, interrupted"),
+            &output,
+        );
+    }
+}

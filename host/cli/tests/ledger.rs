@@ -1,0 +1,309 @@
+//! A ledger on a real disk: two processes, a process that is killed, and the command line.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use common::{names, refused, succeed, undertone};
+use undertone::Error;
+use undertone::release::ledger::{LedgerFile, utc_day};
+use undertone_core::epsilon::{Epsilon, MICRO};
+use undertone_core::ledger::LedgerError;
+
+/// Names the ledger of [`spends_until_it_is_killed`].
+const LEDGER: &str = "UNDERTONE_TEST_LEDGER";
+
+/// One test at a time: between fork and exec, a process that is being started holds the locks of this one.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn epsilon(text: &str) -> Epsilon {
+    text.parse().expect("an epsilon")
+}
+
+/// Not a test but what [`child`] starts: says that the ledger is open, then spends micro-units and says so
+/// after each.
+#[test]
+fn spends_until_it_is_killed() {
+    let Some(path) = std::env::var_os(LEDGER) else {
+        return;
+    };
+    let mut ledger = LedgerFile::open_or_create(path, Epsilon::MAX).expect("a ledger");
+    let mut out = std::io::stderr().lock();
+    writeln!(out, "open").expect("the parent listens");
+    loop {
+        let grant = ledger
+            .spend(epsilon("0.000001"), 1)
+            .expect("a large budget");
+        writeln!(out, "granted {}", grant.epsilon().micro()).expect("the parent listens");
+    }
+}
+
+/// This program, as a process of its own.
+fn child(path: &Path) -> Child {
+    Command::new(std::env::current_exe().expect("a program"))
+        .args(["--exact", "spends_until_it_is_killed", "--nocapture"])
+        .env(LEDGER, path)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs")
+}
+
+/// Kills the child after so many lines and so long, and returns how many micro-units it said were granted.
+fn kill_after(mut child: Child, lines: usize, pause: Duration) -> u64 {
+    let mut reader = BufReader::new(child.stderr.take().expect("piped"));
+    let mut line = String::new();
+    let mut text = String::new();
+    for _ in 0..lines {
+        line.clear();
+        reader.read_line(&mut line).expect("text");
+        text += &line;
+    }
+    thread::sleep(pause);
+    // SIGKILL.
+    child.kill().expect("it runs");
+    child.wait().expect("it is gone");
+    // What it had said before.
+    for line in reader.lines() {
+        text += &line.expect("text");
+        text.push('\n');
+    }
+    text.lines().filter(|line| *line == "granted 1").count() as u64
+}
+
+#[test]
+fn killed_processes_leave_a_ledger_that_knows_every_grant() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ledger");
+    let mut said = 0;
+    for round in 0..20 {
+        // Sometimes before it is open, sometimes later.
+        let lines = [0, 0, 1, 2, 7, 30][round % 6];
+        let pause = Duration::from_micros(300 * (round as u64 % 11));
+        said += kill_after(child(&path), lines, pause);
+        let ledger = LedgerFile::open_or_create(&path, Epsilon::MAX).expect("a whole ledger");
+        let spent = u64::from(Epsilon::MAX.micro()) - ledger.remaining(1).expect("this window");
+        assert!(spent >= said, "{spent} known, {said} granted");
+        // The one that was being written when the process was killed, each time.
+        assert!(
+            spent <= said + round as u64 + 1,
+            "{spent} known, {said} granted"
+        );
+    }
+    assert!(said > 100, "{said}");
+}
+
+#[test]
+fn one_process_at_a_time() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ledger");
+    let mut first = child(&path);
+    let mut reader = BufReader::new(first.stderr.take().expect("piped"));
+    let mut line = String::new();
+    while line != "open\n" {
+        line.clear();
+        assert!(reader.read_line(&mut line).expect("text") > 0, "it ended");
+    }
+    let error = LedgerFile::open_or_create(&path, Epsilon::MAX).unwrap_err();
+    assert!(matches!(error, Error::LedgerInUse { .. }), "{error}");
+    assert!(
+        error.to_string().contains("in use by another process"),
+        "{error}"
+    );
+    // The lock goes with the process, however it ends.
+    drop(reader);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let held = LedgerFile::open_or_create(&path, Epsilon::MAX).expect("unlocked");
+    let again = LedgerFile::open_or_create(&path, Epsilon::MAX);
+    assert!(matches!(again, Err(Error::LedgerInUse { .. })));
+    drop(held);
+    LedgerFile::open_or_create(&path, Epsilon::MAX).expect("unlocked");
+}
+
+/// Many at once where no ledger is: one file is made, and all who got in spend of it.
+#[test]
+fn ledgers_made_at_once_are_one() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ledger");
+    let granted: u64 = thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    let opened = LedgerFile::open_or_create(&path, epsilon("5"));
+                    let mut ledger = match opened {
+                        Ok(ledger) => ledger,
+                        Err(Error::LedgerInUse { .. }) => return 0,
+                        Err(error) => panic!("{error}"),
+                    };
+                    ledger.spend(epsilon("1"), 1).map_or(0, |_| 1)
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .sum()
+    });
+    assert!(granted >= 1);
+    let ledger = LedgerFile::open_or_create(&path, epsilon("5")).expect("unlocked");
+    let remaining = (5 - granted.min(5)) * u64::from(MICRO);
+    assert_eq!(ledger.remaining(1).unwrap(), remaining);
+    assert_eq!(names(folder.path()), [path]);
+}
+
+#[test]
+fn files_that_are_no_ledger_stay_as_they_are() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.ledger");
+    let mut ledger = LedgerFile::open_or_create(&path, epsilon("5")).unwrap();
+    let _grant = ledger.spend(epsilon("2"), 7).unwrap();
+    drop(ledger);
+    let error = LedgerFile::open_or_create(&path, epsilon("5.5")).unwrap_err();
+    assert!(
+        error.to_string().contains("a budget of epsilon 5, not 5.5"),
+        "{error}"
+    );
+    let good = fs::read(&path).unwrap();
+    for length in (0..130).filter(|length| *length != good.len()) {
+        let bytes: Vec<u8> = good.iter().chain(&[0; 2]).copied().take(length).collect();
+        fs::write(&path, &bytes).unwrap();
+        let error = LedgerFile::open_or_create(&path, epsilon("5")).unwrap_err();
+        let found = length.min(129);
+        assert!(
+            matches!(error, Error::Ledger { problem: LedgerError::Length { found: n }, .. } if n == found),
+            "{error}"
+        );
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+    fs::write(&path, [7; 128]).unwrap();
+    let error = LedgerFile::open_or_create(&path, epsilon("5")).unwrap_err();
+    assert!(error.to_string().contains("not a ledger"), "{error}");
+    let error = LedgerFile::open_or_create(folder.path(), epsilon("5")).unwrap_err();
+    assert!(matches!(error, Error::Io { .. }), "{error}");
+    let error = LedgerFile::open_or_create(folder.path().join("no/a.ledger"), epsilon("5"));
+    assert!(matches!(error, Err(Error::Io { .. })));
+
+    // Changed under its hands, as no process can that asks for the lock.
+    fs::write(&path, &good).unwrap();
+    let mut ledger = LedgerFile::open_or_create(&path, epsilon("5")).unwrap();
+    let mut changed = good.clone();
+    changed[100] ^= 1;
+    fs::write(&path, changed).unwrap();
+    let error = ledger.spend(epsilon("1"), 7).unwrap_err();
+    assert!(error.to_string().contains("somebody else wrote"), "{error}");
+    fs::write(&path, good).unwrap();
+    let error = ledger.spend(epsilon("3.5"), 7).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("epsilon 3 is left in this window, but 3.5 is needed"),
+        "{error}"
+    );
+    let error = ledger.spend(epsilon("1"), 6).unwrap_err();
+    assert!(error.to_string().contains("clock set back"), "{error}");
+    let _grant = ledger.spend(epsilon("3"), 7).expect("exactly what is left");
+    assert_eq!(ledger.remaining(7).unwrap(), 0);
+}
+
+fn lines(path: &Path) -> usize {
+    fs::read_to_string(path).unwrap().lines().count()
+}
+
+/// Arguments of a run with a ledger.
+fn run<'a>(budget: Option<&'a str>, epsilon: &'a str) -> Vec<&'a str> {
+    let mut arguments = vec![
+        "privatize",
+        "--pack",
+        "a.pack",
+        "--epsilon",
+        epsilon,
+        "--in",
+        "texts.tsv",
+        "--out",
+        "r.jsonl",
+        "--ledger",
+        "day.ledger",
+    ];
+    arguments.extend(budget.iter().flat_map(|budget| ["--budget", *budget]));
+    arguments
+}
+
+#[test]
+fn privatize_spends_a_budget_for_each_day() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = |n: usize| format!("{}\tThe soup needs salt. Our team lost {n} times.\n", n % 2);
+    let documents: String = (0..5).map(text).collect();
+    fs::write(folder.join("texts.tsv"), documents).unwrap();
+    succeed(
+        folder,
+        &["pack", "--corpus", "texts.tsv", "--out", "a.pack"],
+    );
+    // Each needs the other.
+    let alone = run(None, "1");
+    refused(&undertone(folder, &alone), &alone, &["--budget"]);
+    let alone = [&run(None, "1")[..9], &["--budget", "3"]].concat();
+    refused(&undertone(folder, &alone), &alone, &["--ledger"]);
+    assert!(!folder.join("day.ledger").exists());
+
+    // Midnight makes a new window: then the first three are released again tomorrow, and the test says so.
+    let day = utc_day();
+    let arguments = run(Some("3.5"), "1");
+    let parts = [
+        "day.ledger",
+        "epsilon 0.5 is left in this window, but 1 is needed",
+        "3 of 5 documents are released",
+    ];
+    refused(&undertone(folder, &arguments), &arguments, &parts);
+    assert!(!folder.join("r.jsonl").exists());
+    let partial = common::partial(folder, "r.jsonl").expect("three lines");
+    assert_eq!(lines(&partial), 3);
+    let parts = [
+        "resuming: 3 documents",
+        "epsilon 0.5 is left",
+        "3 of 5 documents",
+    ];
+    refused(&undertone(folder, &arguments), &arguments, &parts);
+    let other = run(Some("4"), "1");
+    refused(
+        &undertone(folder, &other),
+        &other,
+        &["a budget of epsilon 3.5, not 4"],
+    );
+    let held = LedgerFile::open_or_create(folder.join("day.ledger"), epsilon("3.5")).unwrap();
+    assert_eq!(held.remaining(day).unwrap(), 500_000);
+    refused(
+        &undertone(folder, &arguments),
+        &arguments,
+        &["in use by another process"],
+    );
+    drop(held);
+    // What was released stays; with an epsilon that fits, all is released anew.
+    let smaller = run(Some("3.5"), "0.1");
+    let output = undertone(folder, &smaller);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(lines(&folder.join("r.jsonl")), 5);
+    let ledger = LedgerFile::open_or_create(folder.join("day.ledger"), epsilon("3.5")).unwrap();
+    assert_eq!(ledger.remaining(day).unwrap(), 0);
+    assert_eq!(utc_day(), day, "the test ran over midnight; run it again");
+}

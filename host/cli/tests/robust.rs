@@ -1,0 +1,1267 @@
+//! Interruptions: processes that are killed, disks that are full, outputs that cannot be written, corpora
+//! with bad lines. Everything through the command line, as a user has it.
+//!
+//! `UNDERTONE_SOAK=1 cargo test --release -p undertone --test robust -- --nocapture` kills hundreds of times;
+//! without it a few times. The seed is printed and can be given as `UNDERTONE_SEED`.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use common::{SIGXFSZ, interrupt, limited, names, partial, refuse, refused, succeed, undertone};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tempfile::TempDir;
+use undertone::encoder::EncoderIdentity;
+use undertone::pack::candidates::{Candidate, Candidates};
+use undertone::release::ledger::{LedgerFile, utc_day};
+use undertone_core::release::{BagRelease, Release};
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+
+fn soak() -> bool {
+    env::var_os("UNDERTONE_SOAK").is_some_and(|value| value == "1")
+}
+
+/// Where and when to kill is drawn from a seed that is printed.
+struct Dice(PublicRng);
+
+impl Dice {
+    fn new(what: &str) -> Self {
+        let seed = env::var("UNDERTONE_SEED").ok().and_then(|s| s.parse().ok());
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_micros() as u64;
+        let seed = seed.unwrap_or(now);
+        println!("{what}: UNDERTONE_SEED={seed}");
+        Self(PublicRng::new(seed))
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.0.next_u64() % n.max(1)
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
+
+const DOCUMENTS: usize = 60;
+const LEDGER_BUDGET: &str = "900";
+const EPSILON: u64 = 2_000_000;
+
+/// Inputs for all commands. The neural encoder knows two words.
+fn inputs() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let sentences = [
+        "The soup needs salt and red onions.",
+        "Our green team lost the game twice.",
+        "A red comet passed the moon.",
+        "The nurse drew blood, red and green.",
+    ];
+    let (mut public, mut private, mut vectors) = (String::new(), String::new(), String::new());
+    for number in 0..DOCUMENTS {
+        let text: Vec<String> = (0..9)
+            .map(|i| {
+                let topic = sentences[(number % 3 + i / 7) % 4];
+                format!(
+                    "{topic} So {}.",
+                    ["red", "green", "odd"][(number / 3 + i) % 3]
+                )
+            })
+            .collect();
+        let line = serde_json::json!({"id": number, "label": number % 3, "text": text.join(" ")});
+        public += &format!("{line}\n");
+        private += &format!("{}\tMine is {number}. {}\n", number % 3, text.concat());
+    }
+    for (number, word) in sentences.iter().flat_map(|s| s.split(' ')).enumerate() {
+        let word = word.trim_matches(['.', ',']).to_lowercase();
+        vectors += &format!("{word} {number} {} 0.25\n", number % 5);
+    }
+    fs::write(path.join("public.jsonl"), public).unwrap();
+    fs::write(path.join("private.tsv"), private).unwrap();
+    fs::write(path.join("vectors.txt"), vectors).unwrap();
+    let model = common::Model::default();
+    common::write_encoder(path, "neural", &model, &common::fitting_tokenizer());
+    let words = [
+        "vocabulary",
+        "--vectors",
+        "vectors.txt",
+        "--out",
+        "words.pack",
+    ];
+    succeed(path, &words);
+    succeed(
+        path,
+        &["pack", "--corpus", "public.jsonl", "--out", "a.pack"],
+    );
+    succeed(path, &private_run("releases.jsonl"));
+    folder
+}
+
+fn private_run(out: &str) -> Vec<&str> {
+    "privatize --pack a.pack --epsilon 2 --in private.tsv --out"
+        .split(' ')
+        .chain([out])
+        .collect()
+}
+
+/// A command that ends with its output, all its outputs, and whether they are the same each time.
+struct Job {
+    name: &'static str,
+    arguments: Vec<&'static str>,
+    outputs: &'static [&'static str],
+    fixed: bool,
+}
+
+fn jobs() -> Vec<Job> {
+    let job = |name, line: &'static str, outputs, fixed| Job {
+        name,
+        arguments: line.split(' ').collect(),
+        outputs,
+        fixed,
+    };
+    vec![
+        job(
+            "encode, neural",
+            "encode --corpus public.jsonl --encoder neural --out o.st",
+            &["o.st"],
+            true,
+        ),
+        job(
+            "encode, lexicon",
+            "encode --corpus public.jsonl --out o.st",
+            &["o.st"],
+            true,
+        ),
+        job(
+            "pack, neural",
+            "pack --corpus public.jsonl --encoder neural --out o.pack",
+            &["o.pack", "o.candidates.safetensors"],
+            true,
+        ),
+        job(
+            "pack, labels",
+            "pack --corpus public.jsonl --out o.pack",
+            &["o.pack", "o.candidates.safetensors"],
+            true,
+        ),
+        job(
+            "pack, clusters",
+            "pack --corpus public.jsonl --clusters 4 --out o.pack",
+            &["o.pack", "o.candidates.safetensors"],
+            true,
+        ),
+        job(
+            "pack, depth",
+            "pack --corpus public.jsonl --selector depth --encoder neural --out o.pack",
+            &["o.pack", "o.candidates.safetensors"],
+            true,
+        ),
+        job(
+            "demo",
+            "demo --save o.pack",
+            &["o.pack", "o.candidates.safetensors"],
+            true,
+        ),
+        job(
+            "distil",
+            "distil --corpus public.jsonl --encoder neural --words 8 --dim 2 --out o.pack",
+            &["o.pack"],
+            true,
+        ),
+        job(
+            "vocabulary",
+            "vocabulary --vectors vectors.txt --out o.pack",
+            &["o.pack"],
+            true,
+        ),
+        job(
+            "project",
+            "project --vectors vectors.txt --dimension 2 --out o.pack",
+            &["o.pack", "o.certificate.json"],
+            true,
+        ),
+        job(
+            "keywords",
+            "keywords --corpus public.jsonl --words 9 --out o.txt",
+            &["o.txt"],
+            true,
+        ),
+        job(
+            "decode",
+            "decode --candidates a.candidates.safetensors --in releases.jsonl --out o.jsonl",
+            &["o.jsonl"],
+            true,
+        ),
+        job(
+            "privatize",
+            "privatize --pack a.pack --epsilon 2 --in private.tsv --out o.jsonl",
+            &["o.jsonl"],
+            false,
+        ),
+        job(
+            "privatize with a ledger",
+            "privatize --pack a.pack --epsilon 2 --in private.tsv --ledger day.ledger --budget 900 --out o.jsonl",
+            &["o.jsonl", "day.ledger"],
+            false,
+        ),
+        job(
+            "obfuscate",
+            "obfuscate --pack words.pack --epsilon 2 --in private.tsv --out o.jsonl",
+            &["o.jsonl"],
+            false,
+        ),
+    ]
+}
+
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+impl Job {
+    fn has_ledger(&self) -> bool {
+        self.outputs.contains(&"day.ledger")
+    }
+
+    fn read(&self, folder: &Path) -> Files {
+        let outputs = self.outputs.iter().map(|name| folder.join(name));
+        outputs
+            .filter_map(|path| Some((path.clone(), fs::read(&path).ok()?)))
+            .collect()
+    }
+
+    /// Undisturbed: the outputs, and how long it takes.
+    fn undisturbed(&self, folder: &Path) -> (Files, Duration) {
+        let start = Instant::now();
+        succeed(folder, &self.arguments);
+        let taken = start.elapsed();
+        let files = self.read(folder);
+        assert_eq!(files.len(), self.outputs.len(), "{}", self.name);
+        self.clean(folder);
+        (files, taken)
+    }
+
+    fn clean(&self, folder: &Path) {
+        for output in self.outputs {
+            let _ = fs::remove_file(folder.join(output));
+        }
+    }
+
+    fn spawn(&self, folder: &Path) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_undertone"))
+            .current_dir(folder)
+            .env_remove("ORT_DYLIB_PATH")
+            .args(&self.arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    /// The whole lines of released text that an interruption left.
+    fn left(&self, folder: &Path) -> Vec<u8> {
+        let left = partial(folder, "o.jsonl").map(|path| fs::read(path).unwrap());
+        let mut left = left.unwrap_or_default();
+        left.truncate(
+            left.iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |end| end + 1),
+        );
+        left
+    }
+
+    /// After a kill: each output is as it was, or as it is to be.
+    fn check_killed(&self, folder: &Path, before: &Files, expected: &Files) {
+        for (path, bytes) in self.read(folder) {
+            if path.ends_with("day.ledger") {
+                continue;
+            }
+            let old = before.get(&path) == Some(&bytes);
+            let new = match self.fixed {
+                true => expected.get(&path) == Some(&bytes),
+                false => releases(&bytes).is_some_and(|n| n == DOCUMENTS),
+            };
+            assert!(
+                old || new,
+                "{}: `{}` is half written",
+                self.name,
+                path.display()
+            );
+        }
+    }
+
+    /// After the rerun: the outputs are those of an undisturbed run, and nothing else is there.
+    fn check_done(&self, folder: &Path, inputs: &[PathBuf], expected: &Files, left: &[u8]) {
+        let files = self.read(folder);
+        if self.fixed {
+            assert!(files == *expected, "{}: another result", self.name);
+        } else {
+            let bytes = &files[&folder.join("o.jsonl")];
+            assert_eq!(releases(bytes), Some(DOCUMENTS), "{}", self.name);
+            assert!(
+                bytes.starts_with(left),
+                "{}: a release was drawn again",
+                self.name
+            );
+        }
+        let mut all: Vec<PathBuf> = inputs.to_vec();
+        all.extend(files.into_keys());
+        all.sort();
+        assert_eq!(names(folder), all, "{}: something was left", self.name);
+    }
+}
+
+/// The number of lines, if each is a release at ε = 2 for the document of its place.
+fn releases(bytes: &[u8]) -> Option<usize> {
+    let mut count = 0;
+    for line in str::from_utf8(bytes).ok()?.split_inclusive('\n') {
+        count += 1;
+        let line: serde_json::Value = serde_json::from_str(line.strip_suffix('\n')?).ok()?;
+        let release = hex::decode(line["release"].as_str()?).ok()?;
+        let micro = match Release::from_bytes(&release) {
+            Ok(release) => release.epsilon().micro(),
+            Err(_) => BagRelease::from_bytes(&release).ok()?.epsilon().micro(),
+        };
+        if line["id"] != format!("line-{count}") || u64::from(micro) != EPSILON {
+            return None;
+        }
+    }
+    Some(count)
+}
+
+/// What the ledger says was spent today.
+fn spent(folder: &Path) -> u64 {
+    let path = folder.join("day.ledger");
+    if !path.exists() {
+        return 0;
+    }
+    let ledger = LedgerFile::open_or_create(path, LEDGER_BUDGET.parse().unwrap()).unwrap();
+    900_000_000 - ledger.remaining(utc_day()).unwrap()
+}
+
+fn count_lines(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+/// Interrupts a job so many times, then runs it to its end. `run` says which signal ended it, if one did.
+/// Returns how many did.
+fn disturb(
+    job: &Job,
+    folder: &Path,
+    expected: &Files,
+    (old, times): (bool, usize),
+    mut run: impl FnMut() -> Option<i32>,
+) -> usize {
+    let inputs = names(folder);
+    if old {
+        for output in job.outputs.iter().filter(|name| **name != "day.ledger") {
+            fs::write(folder.join(output), "old").unwrap();
+        }
+    }
+    let day = utc_day();
+    let before = job.read(folder);
+    let mut left = Vec::new();
+    let (mut hits, mut over) = (0, 0);
+    for _ in 0..times {
+        hits += usize::from(run().is_some());
+        job.check_killed(folder, &before, expected);
+        let now = job.left(folder);
+        // What is released stays. If nothing is left, nothing was there, or the run was over.
+        assert!(
+            now.starts_with(&left) || now.is_empty(),
+            "{}: a release was drawn again",
+            job.name
+        );
+        left = now;
+        let output = fs::read(folder.join("o.jsonl")).unwrap_or_default();
+        over += usize::from(left.is_empty() && releases(&output) == Some(DOCUMENTS));
+        if job.has_ledger() && utc_day() == day {
+            let (paid, lines) = (spent(folder), count_lines(&left));
+            assert!(paid >= EPSILON * lines, "{paid} paid");
+            // Each kill loses one document at most; all of them are paid for if a run was over.
+            let most = (DOCUMENTS * over + hits) as u64 + lines;
+            assert!(paid <= EPSILON * most, "{paid} paid for {lines} lines");
+        }
+    }
+    succeed(folder, &job.arguments);
+    job.check_done(folder, &inputs, expected, &left);
+    if job.has_ledger() && utc_day() == day {
+        // An interruption loses what one document cost, at most.
+        let paid = spent(folder);
+        let documents = (DOCUMENTS * (over + 1) + hits) as u64;
+        assert!(paid >= EPSILON * DOCUMENTS as u64, "{paid} paid");
+        assert!(paid <= EPSILON * documents, "{paid} paid, {hits} kills");
+    }
+    job.clean(folder);
+    hits
+}
+
+#[test]
+fn a_run_that_was_killed_at_any_time_ends_as_if_undisturbed() {
+    let folder = inputs();
+    let folder = folder.path();
+    let mut dice = Dice::new("kills in time");
+    let rounds = if soak() { 40 } else { 1 };
+    for job in jobs() {
+        let (expected, mut taken) = job.undisturbed(folder);
+        let mut hits = 0;
+        for round in 0..rounds {
+            // On a busy machine the first run says little.
+            if round % 8 == 7 {
+                taken = taken.min(job.undisturbed(folder).1);
+            }
+            let old = dice.one_in(2);
+            let times = 1 + usize::from(dice.one_in(2)) + usize::from(dice.one_in(4));
+            hits += disturb(&job, folder, &expected, (old, times), || {
+                let mut child = job.spawn(folder);
+                thread::sleep(taken.mul_f64(dice.below(1000) as f64 / 900.0));
+                // SIGINT and SIGTERM end a process as SIGKILL does: nothing catches them.
+                let signal = ["KILL", "KILL", "INT", "TERM"][dice.below(4) as usize];
+                let id = child.id().to_string();
+                let mut kill = Command::new("kill");
+                let _ = kill
+                    .args(["-s", signal, &id])
+                    .stderr(Stdio::null())
+                    .status();
+                child.wait().unwrap().signal()
+            });
+        }
+        println!(
+            "{}: {hits} kills in {rounds} runs of {} ms",
+            job.name,
+            taken.as_millis()
+        );
+    }
+}
+
+/// Not by a clock: the system kills the process with the byte that makes a file longer than so many, and
+/// what was written before that byte stays.
+#[test]
+fn a_run_that_was_killed_at_any_byte_ends_as_if_undisturbed() {
+    let folder = inputs();
+    let folder = folder.path();
+    let mut dice = Dice::new("kills in bytes");
+    let rounds = if soak() { 40 } else { 1 };
+    for job in jobs() {
+        let (expected, _) = job.undisturbed(folder);
+        let longest = expected.values().map(Vec::len).max().unwrap_or(0) as u64;
+        let mut hits = 0;
+        for round in 0..rounds {
+            let bytes = match round {
+                1 => 0,
+                2 => longest - 1,
+                _ => dice.below(longest),
+            };
+            let mut next = [bytes, bytes + dice.below(longest - bytes)].into_iter();
+            hits += disturb(&job, folder, &expected, (dice.one_in(2), 2), || {
+                let bytes = next.next().unwrap();
+                let status = limited(folder, bytes as usize, &job.arguments).status();
+                let status = status.unwrap();
+                let killed = status.signal() == Some(SIGXFSZ);
+                assert!(status.success() || killed, "{}: {status}", job.name);
+                status.signal()
+            });
+        }
+        println!("{}: {hits} kills", job.name);
+    }
+}
+
+/// The public part of a run, and place and times of its input, name what is left of it.
+#[test]
+fn what_is_left_is_for_the_same_command_and_the_same_input() {
+    let folder = inputs();
+    let folder = folder.path();
+    let own = private_run("o.jsonl");
+    let run = |arguments: &[&str]| {
+        let output = undertone(folder, arguments);
+        let notes = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{arguments:?}: {notes}");
+        let resumed = notes.contains("resuming: ");
+        assert_ne!(
+            resumed,
+            notes.contains("starting over"),
+            "{arguments:?}: {notes}"
+        );
+        assert_eq!(partial(folder, "o.jsonl"), None);
+        resumed
+    };
+    interrupt(folder, &own, "o.jsonl", 3000);
+    assert!(run(&own));
+    // A larger --limit is no other run: its first documents are the same.
+    let limited = [&own[..], &["--limit", "40"]].concat();
+    let part = interrupt(folder, &limited, "o.jsonl", 3000);
+    assert!(run(&own));
+    assert!(
+        fs::read_to_string(folder.join("o.jsonl"))
+            .unwrap()
+            .starts_with(&part)
+    );
+
+    let with_ledger = ["--ledger", "day.ledger", "--budget", "900"];
+    for other in [
+        &["--rule", "exponential"][..],
+        &["--messages"],
+        &["--limit", "3"],
+        &with_ledger,
+    ] {
+        interrupt(folder, &own, "o.jsonl", 3000);
+        assert!(!run(&[&own[..], other].concat()), "{other:?}");
+    }
+    // All of them were paid for.
+    assert_eq!(spent(folder), EPSILON * DOCUMENTS as u64);
+    // Nor may what a ledger paid for be gone on with without it.
+    interrupt(folder, &[&own[..], &with_ledger].concat(), "o.jsonl", 3000);
+    assert!(!run(&own));
+
+    // Another text of the same number and id, in a file of the same length.
+    interrupt(folder, &own, "o.jsonl", 3000);
+    let text = fs::read_to_string(folder.join("private.tsv")).unwrap();
+    fs::write(
+        folder.join("private.tsv"),
+        text.replacen("Mine is 0", "Mine is 7", 1),
+    )
+    .unwrap();
+    assert!(!run(&own));
+    // Another file under its name.
+    interrupt(folder, &own, "o.jsonl", 3000);
+    fs::write(folder.join("other.tsv"), &text).unwrap();
+    fs::rename(folder.join("other.tsv"), folder.join("private.tsv")).unwrap();
+    assert!(!run(&own));
+    // What is kept beside a release while it is made has no word of a text in it.
+    interrupt(folder, &own, "o.jsonl", 3000);
+    for path in names(folder) {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if name.ends_with(".partial") {
+            let content = fs::read_to_string(&path).unwrap();
+            let word = text
+                .split_whitespace()
+                .find(|word| word.len() > 4 && content.contains(word));
+            assert_eq!(word, None, "{name}");
+        }
+    }
+}
+
+fn send(signal: &str, child: &Child) {
+    let status = Command::new("kill")
+        .args(["-s", signal, &child.id().to_string()])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+/// Two at once for one output: the second one is told, or the last one wins; never are they mixed.
+#[test]
+fn two_runs_for_one_output_are_not_mixed() {
+    let folder = inputs();
+    let folder = folder.path();
+    let all = jobs();
+    let job = |name: &str| all.iter().find(|job| job.name == name).unwrap();
+    for (job, beside) in [
+        (job("privatize"), ".partial"),
+        (job("obfuscate"), ".partial"),
+        (job("encode, neural"), ".embeddings.partial"),
+        (job("distil"), ".embeddings.partial"),
+    ] {
+        let inputs = names(folder);
+        let (expected, _) = job.undisturbed(folder);
+        let (mut first, held) = loop {
+            let mut child = job.spawn(folder);
+            let held = loop {
+                let there = names(folder);
+                let found = there
+                    .iter()
+                    .any(|path| path.to_str().unwrap().ends_with(beside));
+                if found || child.try_wait().unwrap().is_some() {
+                    break found;
+                }
+            };
+            if held && child.try_wait().unwrap().is_none() {
+                send("STOP", &child);
+                // Stopped before it was over?
+                thread::sleep(Duration::from_millis(20));
+                let there = names(folder);
+                if there
+                    .iter()
+                    .any(|path| path.to_str().unwrap().ends_with(beside))
+                {
+                    break (child, held);
+                }
+                send("CONT", &child);
+            }
+            child.wait().unwrap();
+            job.clean(folder);
+        };
+        assert!(held);
+        let parts = ["is being written by another process", "wait"];
+        refused(&undertone(folder, &job.arguments), &job.arguments, &parts);
+        send("CONT", &first);
+        assert!(first.wait().unwrap().success(), "{}", job.name);
+        job.check_done(folder, &inputs, &expected, b"");
+        job.clean(folder);
+    }
+    for name in ["pack, labels", "keywords", "decode"] {
+        let job = job(name);
+        let inputs = names(folder);
+        let (expected, _) = job.undisturbed(folder);
+        let mut children: Vec<Child> = (0..4).map(|_| job.spawn(folder)).collect();
+        for child in &mut children {
+            assert!(child.wait().unwrap().success(), "{name}");
+        }
+        job.check_done(folder, &inputs, &expected, b"");
+        job.clean(folder);
+    }
+}
+
+/// Whether this system lets us mount: only then can a disk be full or read-only.
+fn can_mount() -> bool {
+    let mount = "mount -t tmpfs -o size=64k none /mnt";
+    let status = Command::new("unshare")
+        .args(["-m", "sh", "-c", mount])
+        .stderr(Stdio::null())
+        .status();
+    let can = status.is_ok_and(|status| status.success());
+    if !can {
+        println!("NOT CHECKED: full and read-only disks; mounting takes root");
+    }
+    can
+}
+
+/// Runs a command with `disk` as a read-only disk.
+fn mounted_read_only(folder: &Path, arguments: &[&str]) -> Output {
+    let script = "mount -t tmpfs -o ro none disk && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script, "sh"]);
+    command.arg(env!("CARGO_BIN_EXE_undertone")).args(arguments);
+    command.current_dir(folder).env_remove("ORT_DYLIB_PATH");
+    command.output().unwrap()
+}
+
+/// Writes to a disk with 0, 1, 2 ... free pages, and again once there is room.
+#[test]
+fn a_full_disk_is_an_error_that_leaves_the_old_output() {
+    if !can_mount() {
+        return;
+    }
+    let folder = inputs();
+    let folder = folder.path();
+    fs::create_dir(folder.join("disk")).unwrap();
+    fs::create_dir(folder.join("result")).unwrap();
+    let script = r#"
+        free=$1; outputs=$2; shift 2
+        mount -t tmpfs -o size=4m none disk || exit 9
+        for output in $outputs; do echo old >disk/$output; done
+        cat /dev/zero >disk/filler 2>/dev/null
+        truncate -s $((4194304 - 4096 * $(set -- $outputs; echo $#) - 4096 * free)) disk/filler
+        "$@" >result/said 2>&1; echo $? >result/status
+        mkdir -p result/full; for output in $outputs; do cp disk/$output result/full/; done
+        rm disk/filler
+        "$@" >result/again 2>&1 || exit 8
+        rm -rf result/done; mkdir result/done; cp -a disk/. result/done/
+    "#;
+    for job in jobs().iter().filter(|job| !job.has_ledger()) {
+        let (expected, _) = job.undisturbed(folder);
+        let mut arguments: Vec<String> = job.arguments.iter().map(|a| (*a).to_owned()).collect();
+        let out = arguments.last_mut().unwrap();
+        *out = format!("disk/{out}");
+        let pages: u64 = expected
+            .values()
+            .map(|bytes| bytes.len().div_ceil(4096) as u64)
+            .sum();
+        // Enough for one of two outputs, too.
+        let last = expected
+            .values()
+            .map(|bytes| bytes.len().div_ceil(4096) as u64)
+            .max();
+        let mut failed = 0;
+        for free in if soak() {
+            vec![0, 1, last.unwrap_or(1), pages - 1]
+        } else {
+            vec![pages - 1]
+        } {
+            let status = Command::new("unshare")
+                .args([
+                    "-m",
+                    "sh",
+                    "-c",
+                    script,
+                    "sh",
+                    &free.to_string(),
+                    &job.outputs.join(" "),
+                ])
+                .arg(env!("CARGO_BIN_EXE_undertone"))
+                .args(&arguments)
+                .current_dir(folder)
+                .env_remove("ORT_DYLIB_PATH")
+                .status()
+                .unwrap();
+            let text = |name: &str| fs::read_to_string(folder.join("result").join(name)).unwrap();
+            let said = text("said");
+            assert!(
+                status.success(),
+                "{}: {status}: {said}{}",
+                job.name,
+                text("again")
+            );
+            if text("status").trim() != "0" {
+                failed += 1;
+                for part in ["disk/", "o.", "No space left", "free some space"] {
+                    assert!(said.contains(part), "{}: no \"{part}\" in {said}", job.name);
+                }
+                assert!(!said.contains("panicked"), "{said}");
+                for output in job.outputs {
+                    let old = fs::read(folder.join("result/full").join(output)).unwrap();
+                    assert_eq!(old, b"old\n", "{}: `{output}` of a full disk", job.name);
+                }
+            }
+            // With room, the same command gives what it always does, and leaves nothing else.
+            let done = folder.join("result/done");
+            let there: Vec<PathBuf> = names(&done);
+            assert_eq!(there.len(), job.outputs.len(), "{}: {there:?}", job.name);
+            for output in job.outputs {
+                let bytes = fs::read(done.join(output)).unwrap();
+                match job.fixed {
+                    true => assert!(bytes == expected[&folder.join(output)], "{}", job.name),
+                    false => assert_eq!(releases(&bytes), Some(DOCUMENTS), "{}", job.name),
+                }
+            }
+        }
+        assert!(failed > 0, "{}: the disk was never full", job.name);
+    }
+}
+
+/// As a full disk, without mounting: the system lets no file be longer, and says so.
+#[test]
+fn a_limit_on_files_is_an_error_that_leaves_the_old_output() {
+    let folder = inputs();
+    let folder = folder.path();
+    for job in jobs().iter().filter(|job| !job.has_ledger()) {
+        for output in job.outputs {
+            fs::write(folder.join(output), "old").unwrap();
+        }
+        let output = Command::new("sh")
+            .args(["-c", "trap '' XFSZ; exec prlimit --fsize=10 \"$@\"", "sh"])
+            .arg(env!("CARGO_BIN_EXE_undertone"))
+            .args(&job.arguments)
+            .current_dir(folder)
+            .env_remove("ORT_DYLIB_PATH")
+            .output()
+            .unwrap();
+        refused(
+            &output,
+            &job.arguments,
+            &["o.", "File too large", "raise the limit"],
+        );
+        assert_eq!(output.status.code(), Some(1), "{}", job.name);
+        let part = names(folder)
+            .into_iter()
+            .find(|path| path.extension().is_some_and(|end| end == "part"));
+        assert_eq!(part, None, "{}", job.name);
+        for output in job.outputs {
+            assert_eq!(
+                fs::read(folder.join(output)).unwrap(),
+                b"old",
+                "{}",
+                job.name
+            );
+        }
+        // Whoever reads the old output reads it to its end: the new one takes its place and is not written into it.
+        let readers: Vec<File> = job
+            .outputs
+            .iter()
+            .map(|output| File::open(folder.join(output)).unwrap())
+            .collect();
+        succeed(folder, &job.arguments);
+        for mut reader in readers {
+            let mut content = Vec::new();
+            reader.read_to_end(&mut content).unwrap();
+            assert!(content == b"old", "{}: written in place", job.name);
+        }
+        job.clean(folder);
+    }
+}
+
+#[test]
+fn places_that_cannot_be_written_are_named() {
+    let folder = inputs();
+    let folder = folder.path();
+    for job in jobs() {
+        let (last, rest) = job.arguments.split_last().unwrap();
+        for (out, parts) in [
+            (
+                format!("absent/{last}"),
+                ["absent", "No such file", "does its folder exist?"],
+            ),
+            (
+                format!("vectors.txt/{last}"),
+                ["vectors.txt", "Not a directory", "folder"],
+            ),
+            (
+                "neural".to_owned(),
+                ["neural", "is a folder", "add a file name"],
+            ),
+            (
+                "/dev/full".to_owned(),
+                ["/dev/full", "not a regular file", "name one"],
+            ),
+        ] {
+            refuse(folder, &[rest, &[out.as_str()]].concat(), &parts);
+        }
+    }
+    // A lock that another user may not take, and a folder that is not ours.
+    fs::create_dir(folder.join("locked")).unwrap();
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(folder.join("locked"), fs::Permissions::from_mode(0o555)).unwrap();
+    let as_nobody = |arguments: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+        command.arg(env!("CARGO_BIN_EXE_undertone")).args(arguments);
+        command
+            .current_dir(folder)
+            .env_remove("ORT_DYLIB_PATH")
+            .output()
+    };
+    let version = as_nobody(&["--version"]);
+    if !version.is_ok_and(|output| output.status.success()) {
+        println!("NOT CHECKED: folders of somebody else; becoming nobody takes root");
+    } else {
+        for job in jobs() {
+            let (last, rest) = job.arguments.split_last().unwrap();
+            let out = format!("locked/{last}");
+            let arguments = [rest, &[out.as_str()]].concat();
+            let output = as_nobody(&arguments).unwrap();
+            let parts = ["locked", "Permission denied", "change its permissions"];
+            refused(&output, &arguments, &parts);
+        }
+    }
+    if can_mount() {
+        fs::create_dir(folder.join("disk")).unwrap();
+        for job in jobs() {
+            let (last, rest) = job.arguments.split_last().unwrap();
+            let out = format!("disk/{last}");
+            let arguments = [rest, &[out.as_str()]].concat();
+            refused(
+                &mounted_read_only(folder, &arguments),
+                &arguments,
+                &["disk", "Read-only", "name a place that can be written"],
+            );
+        }
+    }
+}
+
+/// Audits and evaluations write several files into a folder, which belong together.
+#[test]
+fn a_report_is_replaced_as_a_whole() {
+    let folder = inputs();
+    let folder = folder.path();
+    let audit = "audit a.pack --mechanism encoder --epsilon 1 --neighbours 100 --out";
+    let audit: Vec<&str> = audit.split(' ').collect();
+    let mut reports = vec![audit.clone()];
+    if cfg!(feature = "train") {
+        reports.extend(
+            [
+                "eval sentences --data public.jsonl --out",
+                "eval authorship --data public.jsonl --word-vectors vectors.txt --out",
+                "eval vectors --vectors vectors.txt --data-folder . --out",
+            ]
+            .map(|line| line.split(' ').collect()),
+        );
+    }
+    // Known before the work.
+    for report in &reports {
+        for (out, part) in [
+            ("vectors.txt", "File exists"),
+            ("vectors.txt/o", "Not a directory"),
+        ] {
+            refuse(folder, &[&report[..], &[out]].concat(), &[out, part]);
+        }
+        if can_mount() {
+            fs::create_dir_all(folder.join("disk")).unwrap();
+            let output = mounted_read_only(folder, &[&report[..], &["disk/o"]].concat());
+            refused(
+                &output,
+                report,
+                &["disk/o", "Read-only", "name a place that can be written"],
+            );
+        }
+    }
+    let arguments = [&audit[..], &["o"]].concat();
+    succeed(folder, &arguments);
+    let files = names(&folder.join("o"));
+    assert_eq!(files.len(), 2, "{files:?}");
+    let sizes: Vec<usize> = files
+        .iter()
+        .map(|file| fs::read(file).unwrap().len())
+        .collect();
+    for file in &files {
+        fs::write(file, "old").unwrap();
+    }
+    // Room for no file, and for the smaller one.
+    let smaller = *sizes.iter().min().unwrap();
+    for bytes in [10, smaller + 1] {
+        for killed in [false, true] {
+            let mut command = Command::new("sh");
+            let trap = if killed { "" } else { "trap '' XFSZ; " };
+            let script = format!("{trap}exec prlimit --core=0 --fsize={bytes} \"$@\"");
+            command
+                .args(["-c", &script, "sh"])
+                .arg(env!("CARGO_BIN_EXE_undertone"));
+            let output = command
+                .args(&arguments)
+                .current_dir(folder)
+                .output()
+                .unwrap();
+            if killed {
+                assert_eq!(output.status.signal(), Some(SIGXFSZ));
+            } else {
+                refused(
+                    &output,
+                    &arguments,
+                    &["o/", "File too large", "raise the limit"],
+                );
+            }
+            for file in &files {
+                assert_eq!(fs::read(file).unwrap(), b"old", "{}", file.display());
+            }
+        }
+    }
+    succeed(folder, &arguments);
+    assert_eq!(names(&folder.join("o")), files);
+    assert!(
+        files
+            .iter()
+            .all(|file| fs::read(file).unwrap().len() >= smaller)
+    );
+}
+
+#[test]
+fn nobody_listens() {
+    let folder = inputs();
+    let folder = folder.path();
+    // More than a pipe holds.
+    let candidate = |number| Candidate {
+        id: format!("candidate {number}"),
+        label: None,
+        excerpt: "An excerpt. ".repeat(3),
+    };
+    let many = Candidates {
+        pack_digest: [7; 32],
+        encoder: EncoderIdentity {
+            name: "none".to_owned(),
+            digest: [0; 32],
+        },
+        dimension: 1,
+        embeddings: vec![0.0; 5000],
+        entries: (0..5000).map(candidate).collect(),
+    };
+    many.write(&folder.join("many")).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .args(["candidates", "many"])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut start = [0; 6];
+    child.stdout.take().unwrap().read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"# pack");
+    let output = child.wait_with_output().unwrap();
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+
+    // Standard output on a full disk.
+    let output = Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .args(["candidates", "many"])
+        .current_dir(folder)
+        .stdout(File::options().write(true).open("/dev/full").unwrap())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
+    refused(
+        &output,
+        &["candidates"],
+        &["standard output", "No space left"],
+    );
+
+    // Notes to nobody: the work is done.
+    for job in jobs() {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
+            .args(&job.arguments)
+            .current_dir(folder)
+            .env_remove("ORT_DYLIB_PATH")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stderr.take());
+        assert!(child.wait().unwrap().success(), "{}", job.name);
+        assert_eq!(job.read(folder).len(), job.outputs.len(), "{}", job.name);
+        job.clean(folder);
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Commands that read a corpus, without it.
+fn readers() -> Vec<Vec<&'static str>> {
+    [
+        "encode --out o.st --corpus",
+        "pack --out o.pack --corpus",
+        "pack --selector depth --out o.pack --corpus",
+        "distil --encoder neural --words 2 --dim 2 --out o.pack --corpus",
+        "vocabulary --vectors vectors.txt --out o.pack --corpus",
+        "keywords --words 3 --out o.txt --corpus",
+        "privatize --pack a.pack --epsilon 1 --out o.jsonl --in",
+        "obfuscate --pack words.pack --epsilon 1 --out o.jsonl --in",
+    ]
+    .map(|line| line.split(' ').collect())
+    .to_vec()
+}
+
+/// Every command that reads documents refuses the same lines, by number, without quoting them, before
+/// anything is released.
+#[test]
+fn bad_lines_are_refused_by_number_and_never_quoted() {
+    let folder = inputs();
+    let folder = folder.path();
+    let good = "{\"text\": \"The red soup.\", \"label\": \"a\"}\n";
+    let long = [b"{\"text\": \"".as_slice(), &vec![b's'; 100 << 20]].concat();
+    let nested = format!(
+        "{{\"text\": \"secret\", \"label\": {}1",
+        "[".repeat(200_000)
+    );
+    let bad: [(&str, &[u8], &str); 11] = [
+        ("not JSON", b"secret words", "not one JSON object"),
+        ("cut off", b"{\"text\": \"secret", "not one JSON object"),
+        (
+            "not UTF-8",
+            b"{\"text\": \"secret \xe9\"}",
+            "not UTF-8 at byte 18",
+        ),
+        ("no text", b"{\"secret\": 1}", "no field \"text\""),
+        (
+            "a number for a text",
+            b"{\"text\": 77, \"secret\": 1}",
+            "not a string",
+        ),
+        (
+            "a list for an id",
+            b"{\"text\": \"secret\", \"id\": [1]}",
+            "not a string or a number",
+        ),
+        ("NUL", b"{\"text\": \"secret \0\"}", "not one JSON object"),
+        (
+            "half a surrogate",
+            b"{\"text\": \"secret \\ud800\"}",
+            "not one JSON object",
+        ),
+        (
+            "twice the text",
+            b"{\"text\": \"secret\", \"text\": \"secret\"}",
+            "given twice",
+        ),
+        ("deep nesting", nested.as_bytes(), "not one JSON object"),
+        ("100 MB", &long, "longer than 16777216 bytes; split it"),
+    ];
+    for (what, line, message) in bad {
+        // A good line before and behind it.
+        let bytes = [good.as_bytes(), b"\r\n", line, b"\n", good.as_bytes()].concat();
+        fs::write(folder.join("bad.jsonl"), &bytes).unwrap();
+        for reader in readers() {
+            // Once is enough for what takes long.
+            if what == "100 MB" && reader[0] != "privatize" && reader[0] != "encode" && !soak() {
+                continue;
+            }
+            let arguments = [&reader[..], &["bad.jsonl"]].concat();
+            refuse(folder, &arguments, &["`bad.jsonl` line 3: ", message]);
+            let said = undertone(folder, &arguments).stderr;
+            assert!(!String::from_utf8_lossy(&said).contains("secret"), "{what}");
+        }
+    }
+    // Ten GB of one line in ten MB, and a file that is cut off.
+    let member = gzip(&vec![b'x'; 16 << 20]);
+    fs::write(folder.join("bad.tsv.gz"), member.repeat(640)).unwrap();
+    refuse(
+        folder,
+        &["encode", "--corpus", "bad.tsv.gz", "--out", "o.st"],
+        &["`bad.tsv.gz` line 1: ", "longer than 16777216 bytes"],
+    );
+    let whole = gzip(good.repeat(2000).as_bytes());
+    fs::write(folder.join("cut.jsonl.gz"), &whole[..whole.len() / 2]).unwrap();
+    for reader in readers() {
+        let arguments = [&reader[..], &["cut.jsonl.gz"]].concat();
+        refuse(
+            folder,
+            &arguments,
+            &["`cut.jsonl.gz` line ", "cannot read on"],
+        );
+    }
+}
+
+#[test]
+fn odd_lines_that_are_documents_are_read() {
+    let folder = inputs();
+    let folder = folder.path();
+    let nested = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let text = format!(
+        "\u{feff}{{\"id\": \"same\", \"text\": \"The red soup.\", \"label\": \"a\"}}\r\n\r\n \t\n\
+         {{\"id\": \"same\", \"text\": \"Our green team.\", \"label\": \"b\", \"more\": {nested}}}"
+    );
+    fs::write(folder.join("odd.jsonl"), text).unwrap();
+    fs::write(folder.join("blank.jsonl"), "\n\r\n  \n").unwrap();
+    fs::write(folder.join("empty.jsonl"), "").unwrap();
+    for reader in readers() {
+        if reader.contains(&"depth") {
+            continue;
+        }
+        succeed(folder, &[&reader[..], &["odd.jsonl"]].concat());
+        let out = reader.iter().find(|part| part.starts_with("o.")).unwrap();
+        assert!(fs::metadata(folder.join(out)).unwrap().len() > 0);
+        fs::remove_file(folder.join(out)).unwrap();
+        for input in ["empty.jsonl", "blank.jsonl"] {
+            let arguments = [&reader[..], &[input]].concat();
+            // No documents make an empty file, but no pack.
+            match reader[0] {
+                "encode" | "privatize" | "obfuscate" | "vocabulary" => {
+                    succeed(folder, &arguments);
+                }
+                _ => refuse(folder, &arguments, &[""]),
+            }
+            let _ = fs::remove_file(folder.join(out));
+            let _ = fs::remove_file(folder.join("o.candidates.safetensors"));
+        }
+    }
+}
+
+#[test]
+fn other_files_with_bad_lines_are_refused_by_number() {
+    let folder = inputs();
+    let folder = folder.path();
+    let long = vec![b'x'; 100 << 20];
+    let line = |bytes: &[u8]| [b"\xef\xbb\xbf".as_slice(), bytes].concat();
+    let releases = fs::read(folder.join("releases.jsonl")).unwrap();
+    // A byte order mark, carriage returns and blank lines are no harm.
+    let text = String::from_utf8(releases.clone())
+        .unwrap()
+        .replace('\n', "\r\n\r\n");
+    fs::write(folder.join("crlf.jsonl"), line(text.as_bytes())).unwrap();
+    let decode = |input, out| {
+        [
+            "decode",
+            "--candidates",
+            "a.candidates.safetensors",
+            "--in",
+            input,
+            "--out",
+            out,
+        ]
+    };
+    succeed(folder, &decode("crlf.jsonl", "crlf.out"));
+    succeed(folder, &decode("releases.jsonl", "lf.out"));
+    let read = |name| fs::read(folder.join(name)).unwrap();
+    assert!(read("crlf.out") == read("lf.out"));
+    for (bytes, part) in [
+        (&long[..], "longer than 1048576 bytes"),
+        (b"\xff\n", "not UTF-8 at byte 1"),
+        (b"[[[[", "not a release in JSON"),
+    ] {
+        fs::write(folder.join("bad.jsonl"), [&releases[..], bytes].concat()).unwrap();
+        let number = format!("`bad.jsonl` line {}: ", DOCUMENTS + 1);
+        refuse(folder, &decode("bad.jsonl", "bad.out"), &[&number, part]);
+    }
+    let readers: Vec<Vec<&str>> = [
+        "vocabulary --out o.pack --vectors",
+        "project --dimension 2 --out o.pack --vectors",
+        "vocabulary --out o.pack --vectors vectors.txt --keep",
+        "keywords --corpus public.jsonl --words 3 --out o.txt --stop-words",
+        "obfuscate --pack words.pack --epsilon 1 --in private.tsv --out o.jsonl --keep",
+        "obfuscate --pack words.pack --epsilon 1 --in private.tsv --out o.jsonl --stop-words",
+    ]
+    .map(|line| line.split(' ').collect())
+    .to_vec();
+    for (bytes, part) in [
+        (&long[..], "line 2: longer than 65536 bytes"),
+        (b"\xff 1 2\n", "line 2: not UTF-8 at byte 1"),
+    ] {
+        fs::write(folder.join("bad.txt"), [b"soup 1 2 3\n", bytes].concat()).unwrap();
+        for reader in &readers {
+            refuse(
+                folder,
+                &[&reader[..], &["bad.txt"]].concat(),
+                &["bad.txt", part],
+            );
+        }
+    }
+}
+
+/// Whatever is given for a pack, candidates or a text.
+#[test]
+fn other_files_are_refused_by_name() {
+    let folder = inputs();
+    let folder = folder.path();
+    let pack = fs::read(folder.join("a.pack")).unwrap();
+    let long = [&pack[..], &vec![0; 100 << 20]].concat();
+    let files: [(&str, &[u8]); 4] = [
+        ("empty", b""),
+        ("cut", &pack[..pack.len() / 2]),
+        ("long", &long),
+        ("text", b"\xff secret words"),
+    ];
+    for (name, bytes) in files {
+        fs::write(folder.join(name), bytes).unwrap();
+    }
+    fs::create_dir(folder.join("folder")).unwrap();
+    let readers: Vec<Vec<&str>> = [
+        "inspect",
+        "candidates",
+        "audit --out o",
+        "privatize --epsilon 1 --in private.tsv --out o.jsonl --pack",
+        "obfuscate --epsilon 1 --in private.tsv --out o.jsonl --pack",
+        "decode --in releases.jsonl --out o.jsonl --candidates",
+    ]
+    .map(|line| line.split(' ').collect())
+    .to_vec();
+    for reader in readers {
+        for (name, _) in files {
+            let what = ["not a usable pack", "not a candidates file"];
+            let arguments = [&reader[..], &[name]].concat();
+            refuse(folder, &arguments, &[&format!("`{name}`")]);
+            let said = undertone(folder, &arguments).stderr;
+            let said = String::from_utf8(said).unwrap();
+            assert!(what.iter().any(|what| said.contains(what)), "{said}");
+            assert!(!said.contains("secret"), "{said}");
+        }
+        for (name, part) in [("absent", "No such file"), ("folder", "directory")] {
+            refuse(
+                folder,
+                &[&reader[..], &[name]].concat(),
+                &[&format!("`{name}`"), part],
+            );
+        }
+    }
+    // A text may be anything.
+    let line = "So it is. ".repeat(10 << 20);
+    fs::write(folder.join("long"), line).unwrap();
+    for name in ["text", "empty", "long"] {
+        succeed(folder, &["demo", "--text", name]);
+    }
+    refuse(
+        folder,
+        &["demo", "--text", "folder"],
+        &["`folder`", "directory"],
+    );
+}

@@ -1,0 +1,296 @@
+//! How much of a word is left at which ε: the curves of word mechanisms in a vocabulary.
+
+use rayon::prelude::*;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::rng::{PublicRng, below};
+use undertone_core::select::{Levels, Ratio, Rule};
+use undertone_core::words::{Vocabulary, WordMechanism};
+
+use crate::documents::Draw;
+use undertone::error::{Error, Result};
+use undertone::progress::Progress;
+use undertone::release::document::number;
+use undertone_audit::Law;
+use undertone_audit::exact::certificate::certified_table;
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The privacy parameters, per unit of distance, ascending.
+    pub epsilons: Vec<Epsilon>,
+    /// The privacy parameters of selection by a certified table, ascending. Every one takes two passes over all
+    /// pairs of words.
+    pub certified: Vec<Epsilon>,
+    /// Private words, drawn uniformly from the vocabulary.
+    pub words: usize,
+    /// How often a mechanism without a computable law is drawn from for each word.
+    pub draws: usize,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+}
+
+/// What comes out for a word, on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fidelity {
+    /// The privacy parameter.
+    pub epsilon: Epsilon,
+    /// The probability of the word itself.
+    pub same: f64,
+    /// The distance between the word and what comes out.
+    pub distance: f64,
+}
+
+/// How a word is exchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As on a device.
+    Mechanism(WordMechanism),
+    /// By the exponential mechanism with the table that was [certified](certified_table) for the vocabulary.
+    Certified,
+}
+
+/// A way at one ε.
+#[derive(Clone, Copy)]
+struct Setting {
+    way: Way,
+    epsilon: Epsilon,
+    /// The weights of selection.
+    ratio: Ratio,
+}
+
+/// What was found for one word.
+struct OfWord {
+    /// The mean distance to all words.
+    any: f64,
+    /// The probability of the word itself and the distance to what comes out, one for each setting.
+    found: Vec<(f64, f64)>,
+}
+
+/// The fidelity of a way at each ε.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// The way.
+    pub way: Way,
+    /// By ascending ε.
+    pub points: Vec<Fidelity>,
+}
+
+/// The curves of a vocabulary.
+#[derive(Clone, Debug)]
+pub struct Curves {
+    /// Permute-and-flip, the exponential mechanism, Laplace and nearest word, the certified table.
+    pub curves: Vec<Curve>,
+    /// The mean distance of the private words to all words.
+    pub any: f64,
+}
+
+/// Measures selection from its exact law, noise and nearest word by drawing.
+///
+/// # Errors
+/// [`Error::Words`].
+pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> {
+    let n = vocabulary.n_words();
+    let mut rng = PublicRng::new(options.seed);
+    let draw = |_| below(&mut rng, n.into()) as u32;
+    let words: Vec<u32> = (0..options.words).map(draw).collect();
+    let step = 2f64.powi(vocabulary.lexicon().vector_exponent());
+    let distance = |a: u32, b: u32| (vocabulary.squared_distance(a, b) as f64).sqrt() * step;
+    let everyone: Vec<u32> = (0..n).collect();
+    let mechanisms = [
+        WordMechanism::Selection(Rule::PermuteAndFlip),
+        WordMechanism::Selection(Rule::Exponential),
+        WordMechanism::LaplaceNearest,
+    ];
+    let of_device = mechanisms.iter().flat_map(|mechanism| {
+        options.epsilons.iter().map(|epsilon| Setting {
+            way: Way::Mechanism(*mechanism),
+            epsilon: *epsilon,
+            ratio: Ratio::per_unit(*epsilon, vocabulary.unit_exponent()),
+        })
+    });
+    let certified = options.certified.iter().map(|epsilon| Setting {
+        way: Way::Certified,
+        epsilon: *epsilon,
+        ratio: certified_table(vocabulary, &everyone, *epsilon).ratio(vocabulary),
+    });
+    let settings: Vec<Setting> = of_device.chain(certified).collect();
+    let steps = words.len() * settings.len();
+    let progress = Progress::new("measuring words", steps as u64);
+    let of_word = |(number, word): (usize, &u32)| -> Result<OfWord> {
+        let mut levels = Vec::new();
+        vocabulary
+            .levels(*word)
+            .for_each_block(|block| levels.extend_from_slice(block));
+        let distances: Vec<f64> = (0..n).map(|other| distance(*word, other)).collect();
+        let any = distances.iter().sum::<f64>() / distances.len() as f64;
+        let mut found = Vec::new();
+        for Setting {
+            way,
+            epsilon,
+            ratio,
+        } in settings.iter().copied()
+        {
+            let selection = |rule| {
+                let law = Law::new(levels.clone(), ratio, rule);
+                let terms = distances.iter().enumerate();
+                let mean = terms.map(|(other, distance)| law.probability(other) * distance);
+                (law.probability(*word as usize), mean.sum::<f64>())
+            };
+            found.push(match way {
+                Way::Certified => selection(Rule::Exponential),
+                Way::Mechanism(WordMechanism::Selection(rule)) => selection(rule),
+                Way::Mechanism(mechanism) => {
+                    let draw = Draw {
+                        epsilon,
+                        trial: 0,
+                        seed: options.seed,
+                    };
+                    let rng = &mut draw.rng(number);
+                    let (mut same, mut sum) = (0usize, 0.0);
+                    for _ in 0..options.draws {
+                        let drawn = vocabulary.draw(*word, mechanism, epsilon, rng);
+                        let drawn = drawn.map_err(Error::Words)?;
+                        same += usize::from(drawn == *word);
+                        sum += distances[drawn as usize];
+                    }
+                    let draws = options.draws as f64;
+                    (same as f64 / draws, sum / draws)
+                }
+            });
+            progress.advance(1);
+        }
+        Ok(OfWord { any, found })
+    };
+    let found = words
+        .par_iter()
+        .enumerate()
+        .map(of_word)
+        .collect::<Result<Vec<_>>>()?;
+    let mean = |of: &dyn Fn(&OfWord) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
+    let curve = |way: Way| {
+        let settings = settings.iter().enumerate();
+        let own = settings.filter(|(_, setting)| setting.way == way);
+        let points = own.map(|(at, setting)| Fidelity {
+            epsilon: setting.epsilon,
+            same: mean(&|word| word.found[at].0),
+            distance: mean(&|word| word.found[at].1),
+        });
+        Curve {
+            way,
+            points: points.collect(),
+        }
+    };
+    let ways = mechanisms.map(Way::Mechanism);
+    Ok(Curves {
+        curves: ways
+            .into_iter()
+            .chain([Way::Certified])
+            .map(curve)
+            .collect(),
+        any: mean(&|word| word.any),
+    })
+}
+
+impl Curve {
+    /// The ε at which `value` first reaches `goal`, rising or falling, between two measured ones by the logarithm of ε;
+    /// none if the goal is not between measured values.
+    pub fn epsilon_at(&self, goal: f64, value: impl Fn(&Fidelity) -> f64) -> Option<f64> {
+        self.points.windows(2).find_map(|pair| {
+            let (before, after) = (value(&pair[0]) - goal, value(&pair[1]) - goal);
+            if before * after > 0.0 || before == after {
+                return None;
+            }
+            let part = before / (before - after);
+            let (low, high) = (number(pair[0].epsilon).ln(), number(pair[1].epsilon).ln());
+            Some((low + part * (high - low)).exp())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use undertone::lexicon::word_vectors::Vectors;
+    use undertone_core::pack::Pack;
+
+    #[test]
+    fn selection_needs_less_than_noise() {
+        // 200 words at random in 40 dimensions.
+        let mut rng = PublicRng::new(7);
+        let coordinate = |_| below(&mut rng, 2001) as f32 / 1000.0 - 1.0;
+        let vectors = Vectors {
+            name: "random".to_owned(),
+            words: (0..200).map(|word| format!("word{word}")).collect(),
+            vectors: (0..200 * 40).map(coordinate).collect(),
+            dimension: 40,
+        };
+        let pack = vectors.lexicon_pack(None, 200).unwrap().pack;
+        let vocabulary = Vocabulary::new(&Pack::parse(&pack).unwrap()).unwrap();
+        let options = Options {
+            epsilons: [1, 2, 4, 8, 16, 32]
+                .map(|x| Epsilon::from_micro(x * 1_000_000).unwrap())
+                .to_vec(),
+            certified: [1, 2, 4]
+                .map(|x| Epsilon::from_micro(x * 1_000_000).unwrap())
+                .to_vec(),
+            words: 20,
+            draws: 40,
+            seed: 1,
+        };
+        let found = curves(&vocabulary, &options).unwrap();
+        let [flip, exponential, noise, certified] = &found.curves[..] else {
+            panic!("four ways");
+        };
+        for curve in [flip, exponential] {
+            // Exact laws are monotone: more of the word, less far away.
+            assert!(curve.points.is_sorted_by(|a, b| a.same < b.same));
+            assert!(curve.points.is_sorted_by(|a, b| a.distance > b.distance));
+        }
+        // Next to no privacy, the word itself; next to no ε, any word.
+        assert!(flip.points[5].same > 0.999 && noise.points[5].same > 0.999);
+        assert!(noise.points[0].same < 0.1);
+        assert!((noise.points[0].distance / found.any - 1.0).abs() < 0.2);
+        for (flip, exponential) in flip.points.iter().zip(&exponential.points) {
+            assert!(flip.same > exponential.same && flip.distance < exponential.distance);
+        }
+        // A certified table is never flatter than that of ε.
+        assert_eq!(certified.points.len(), 3);
+        for (certified, exponential) in certified.points.iter().zip(&exponential.points) {
+            assert!(certified.epsilon == exponential.epsilon);
+            assert!(certified.same >= exponential.same);
+        }
+        assert!(certified.points[2].same > exponential.points[2].same);
+        let half = |curve: &Curve| curve.epsilon_at(0.5, |point| point.same).unwrap();
+        assert!(
+            2.0 * half(flip) < half(noise),
+            "{} {}",
+            half(flip),
+            half(noise)
+        );
+        assert_eq!(flip.epsilon_at(2.0, |point| point.same), None);
+    }
+
+    #[test]
+    fn epsilon_between_two_is_geometric() {
+        let point = |micro, same| Fidelity {
+            epsilon: Epsilon::from_micro(micro).unwrap(),
+            same,
+            distance: 1.0 - same,
+        };
+        let curve = Curve {
+            way: Way::Certified,
+            points: vec![
+                point(1_000_000, 0.0),
+                point(4_000_000, 0.5),
+                point(8_000_000, 0.9),
+            ],
+        };
+        for value in [
+            |point: &Fidelity| point.same,
+            |point: &Fidelity| 1.0 - point.distance,
+        ] {
+            assert!((curve.epsilon_at(0.25, value).unwrap() - 2.0).abs() < 1e-12);
+            assert!((curve.epsilon_at(0.5, value).unwrap() - 4.0).abs() < 1e-12);
+        }
+    }
+}

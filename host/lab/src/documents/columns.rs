@@ -1,0 +1,704 @@
+//! The mechanisms that are compared.
+
+use std::rc::Rc;
+
+use rayon::prelude::*;
+use undertone_core::document::DocumentError;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::rng::{self, PublicRng};
+use undertone_core::select::{Rule, SelectError};
+use undertone_core::words::WordMechanism;
+
+use crate::baselines::{Truncation, randomised_response, two_stage};
+use crate::documents::data::{Data, Labelled, shuffle};
+use crate::documents::word_columns::{Exchanged, Words};
+use crate::documents::{
+    Classify, Column, Draw, Mechanism, Options, Part, Role, Selection, Teacher,
+};
+use undertone::encoder::vectors::DocumentVectors;
+use undertone::error::{Error, Result};
+use undertone::pack::heads::{self, Targets};
+use undertone::pack::kmeans::kmeans;
+use undertone::pack::trained::{Recoder, ScoreHeads};
+use undertone::pack::{Directions, depth_pack, scores_pack};
+use undertone::progress::Progress;
+use undertone_train::{Run, Split, TrainedRecoder, train_recoder, train_scores};
+
+/// Numbers of random projection directions that are tried, as published.
+const RANDOM_DIRECTIONS: [usize; 4] = [10, 20, 50, 100];
+
+/// Numbers of principal directions that are tried.
+const PRINCIPAL_DIRECTIONS: [usize; 3] = [5, 10, 30];
+
+/// Clusters for votes: the best of 20, 30 and 50 on the validation documents of 20 Newsgroups.
+const VOTE_CLUSTERS: usize = 20;
+
+/// Documents that are candidates of clipped cosine, at most.
+const COSINE_DOCUMENTS: usize = 2000;
+
+/// The slope of clipped cosine: a cosine of 1/4 is a full score.
+const COSINE_SLOPE: f32 = 4.0;
+
+/// The privacy parameters at which heads are trained.
+const TRAINED_AT: [f64; 3] = [1.0, 3.0, 10.0];
+
+/// The part of ε that the first of two stages takes.
+const FIRST_STAGE: u32 = 2;
+
+/// The classifier on the mean of the sentences.
+struct NonPrivate {
+    classifier: Rc<dyn Classify>,
+}
+
+impl Mechanism for NonPrivate {
+    fn setting(&self) -> String {
+        String::new()
+    }
+
+    fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>> {
+        let predictions = self.classifier.predict(&documents.means());
+        Ok(vec![predictions; draws.len()])
+    }
+}
+
+/// Classes drawn with the frequencies of the training documents.
+struct RandomGuess {
+    frequencies: Vec<f64>,
+}
+
+impl Mechanism for RandomGuess {
+    fn setting(&self) -> String {
+        String::new()
+    }
+
+    fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>> {
+        let guess = |draw: &Draw, document| {
+            // 53 bits are as many as the shares have.
+            let place = rng::below(&mut draw.rng(document), 1 << 53) as f64 / (1u64 << 53) as f64;
+            let mut below = 0.0;
+            let before = self.frequencies.iter().take_while(|share| {
+                below += **share;
+                below <= place
+            });
+            before.count().min(self.frequencies.len() - 1)
+        };
+        let guesses = draws
+            .iter()
+            .map(|draw| (0..documents.len()).map(|d| guess(draw, d)).collect());
+        Ok(guesses.collect())
+    }
+}
+
+/// The classifier on noisy means; see [`Truncation`].
+struct Truncated {
+    truncation: Truncation,
+    classifier: Box<dyn Classify>,
+}
+
+impl Mechanism for Truncated {
+    fn setting(&self) -> String {
+        String::new()
+    }
+
+    fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>> {
+        let (dimension, truncation) = (documents.dimension(), &self.truncation);
+        let predict = |draw: &Draw| {
+            let mut noisy = vec![0.0; documents.len() * dimension];
+            noisy
+                .par_chunks_exact_mut(dimension)
+                .enumerate()
+                .try_for_each(|(number, mean)| {
+                    let (sentences, rng) = (documents.document(number), &mut draw.rng(number));
+                    truncation.noisy_mean(sentences, draw.epsilon, rng, mean)
+                })
+                .map_err(Error::Embedding)?;
+            Ok(self.classifier.predict(&noisy))
+        };
+        draws.iter().map(predict).collect()
+    }
+}
+
+/// Randomised response for every sentence, then a vote: see [`randomised_response`].
+struct Reports {
+    /// Votes for the class of one sentence.
+    votes: Selection,
+    classes: usize,
+}
+
+impl Mechanism for Reports {
+    fn setting(&self) -> String {
+        String::new()
+    }
+
+    fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>> {
+        // Every sentence is a document of its own.
+        let sentences = documents.rows().len() / documents.dimension();
+        let single = DocumentVectors::new(
+            documents.dimension(),
+            documents.rows().to_vec(),
+            (0..=sentences).collect(),
+        );
+        let class_of = self.votes.with_levels(&single, |_, levels| {
+            let best = levels.iter().enumerate().min_by_key(|(_, level)| **level);
+            Ok(best.map_or(0, |(class, _)| class))
+        })?;
+        let predict = |draw: &Draw, number: usize| {
+            let mut rng = draw.rng(number);
+            let mut reports = vec![0usize; self.classes];
+            for sentence in documents.range(number) {
+                let class = class_of[sentence];
+                let report = randomised_response(class, self.classes, draw.epsilon, &mut rng);
+                reports[report.map_err(selection)?] += 1;
+            }
+            let most = reports.iter().enumerate().rev().max_by_key(|(_, n)| **n);
+            Ok(most.map_or(0, |(class, _)| class))
+        };
+        draws
+            .iter()
+            .map(|draw| {
+                let numbers = (0..documents.len()).into_par_iter();
+                numbers.map(|number| predict(draw, number)).collect()
+            })
+            .collect()
+    }
+}
+
+/// A cluster, then a document in it: see [`two_stage`].
+struct TwoStages {
+    clusters: Selection,
+    documents: Selection,
+    /// The candidates of `documents` in each cluster.
+    members: Vec<Vec<usize>>,
+    class_of: Vec<usize>,
+}
+
+impl Mechanism for TwoStages {
+    fn setting(&self) -> String {
+        String::new()
+    }
+
+    fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>> {
+        let first = self
+            .clusters
+            .with_levels(documents, |_, levels| Ok(levels))?;
+        let by_document = self.documents.with_levels(documents, |number, levels| {
+            let classes = draws.iter().map(|draw| {
+                let half =
+                    Epsilon::from_micro(draw.epsilon.micro() / FIRST_STAGE).unwrap_or(draw.epsilon);
+                let ratios = (self.clusters.ratio(half), self.documents.ratio(half));
+                let inside = |cluster: usize| {
+                    let members = self.members[cluster].iter();
+                    members.map(|member| levels[*member]).collect()
+                };
+                let rng = &mut draw.rng(number);
+                let rule = Rule::PermuteAndFlip;
+                let (cluster, member) =
+                    two_stage(&first[number], inside, rule, ratios, rng).map_err(selection)?;
+                Ok(self.class_of[self.members[cluster][member]])
+            });
+            classes.collect::<Result<Vec<usize>>>()
+        })?;
+        let of_draw = |draw: usize| by_document.iter().map(|classes| classes[draw]).collect();
+        Ok((0..draws.len()).map(of_draw).collect())
+    }
+}
+
+fn selection(error: SelectError) -> Error {
+    Error::Document(DocumentError::Selection(error))
+}
+
+/// What all columns are made from.
+struct Made<'a> {
+    data: &'a Data,
+    options: &'a Options,
+    /// The training documents.
+    train: Labelled,
+    /// Their means.
+    means: Vec<f32>,
+    /// Of means.
+    classifier: Rc<dyn Classify>,
+}
+
+impl<'a> Made<'a> {
+    fn new(data: &'a Data, teach: Teacher<'_>, options: &'a Options) -> Result<Self> {
+        let train = data.learning.subset(&data.train);
+        Ok(Self {
+            classifier: teach(data, &data.learning.documents.means())?.into(),
+            means: train.documents.means(),
+            train,
+            data,
+            options,
+        })
+    }
+
+    fn dimension(&self) -> usize {
+        self.train.documents.dimension()
+    }
+
+    /// Training documents with enough sentences, drawn uniformly; all training documents if none has.
+    fn candidates(&self, most: usize) -> Vec<usize> {
+        let documents = &self.train.documents;
+        let mut fitting: Vec<usize> = (0..documents.len()).collect();
+        fitting.retain(|number| documents.range(*number).len() >= self.options.min_sentences);
+        if fitting.is_empty() {
+            fitting = (0..documents.len()).collect();
+        }
+        shuffle(&mut fitting, &mut PublicRng::new(self.options.seed));
+        fitting.truncate(most);
+        fitting
+    }
+
+    fn means_of(&self, documents: &[usize]) -> Vec<f32> {
+        let dimension = self.dimension();
+        let rows = documents
+            .iter()
+            .flat_map(|number| &self.means[number * dimension..(number + 1) * dimension]);
+        rows.copied().collect()
+    }
+
+    /// Depth with each of these choices of directions.
+    fn by_depth(
+        &self,
+        recoder: Option<&TrainedRecoder>,
+        directions: &[Directions],
+        rule: Rule,
+    ) -> Result<Vec<Box<dyn Mechanism>>> {
+        let chosen = self.candidates(self.options.candidates);
+        let candidates = self.train.documents.subset(&chosen);
+        let network = recoder.map(|trained| &trained.recoder);
+        let class_of = match recoder {
+            None => self.classifier.predict(&candidates.means()),
+            Some(TrainedRecoder {
+                recoder,
+                classifier: Some(classifier),
+                ..
+            }) => classifier.predict(&recoder.apply(&candidates).means()),
+            Some(_) => unreachable!("the recoder was trained with labels"),
+        };
+        let outputs = network.map_or(self.dimension(), Recoder::outputs);
+        let variant = |directions: Directions| -> Result<Box<dyn Mechanism>> {
+            let seed = self.options.seed;
+            let pack = depth_pack(&self.data.encoder, &candidates, network, directions, seed)?;
+            let (kind, p) = match directions {
+                Directions::Random(p) => ("", p),
+                Directions::Principal(p) => ("principal ", p),
+            };
+            let with = if network.is_some() {
+                ""
+            } else {
+                ", no recoder"
+            };
+            let setting = format!("{kind}p = {p}{with}");
+            Ok(Box::new(Selection::new(
+                setting,
+                pack,
+                rule,
+                class_of.clone(),
+            )?))
+        };
+        let possible = directions.iter().filter(|directions| match directions {
+            Directions::Random(_) => true,
+            Directions::Principal(p) => *p <= outputs,
+        });
+        possible.map(|directions| variant(*directions)).collect()
+    }
+
+    fn recoder(&self) -> Result<TrainedRecoder> {
+        let documents = &self.data.learning.documents;
+        let clusters = undertone_train::CLUSTERS.min(self.data.train.len());
+        let clusters = kmeans(
+            &documents.means(),
+            self.dimension(),
+            clusters,
+            self.options.seed,
+        )?;
+        let labels = Targets {
+            of_documents: self.data.learning.labels.clone(),
+            classes: self.data.classes.len(),
+        };
+        let clusters = Targets {
+            classes: clusters.centroids.len() / self.dimension(),
+            of_documents: clusters.assignment,
+        };
+        let run = self.run(&|steps| Progress::new("training a recoder", steps));
+        train_recoder(documents, &clusters, Some(&labels), &self.split(), &run)
+    }
+
+    fn split(&self) -> Split<'_> {
+        Split {
+            train: &self.data.train,
+            validation: &self.data.validation,
+        }
+    }
+
+    fn run<'p>(&self, progress: &'p dyn Fn(u64) -> Progress) -> Run<'p> {
+        Run {
+            progress,
+            ..Run::new(undertone_train::Options {
+                seed: self.options.seed,
+                ..undertone_train::Options::default()
+            })
+        }
+    }
+
+    fn scores(
+        &self,
+        setting: String,
+        heads: &ScoreHeads,
+        class_of: Vec<usize>,
+    ) -> Result<Selection> {
+        let pack = scores_pack(&self.data.encoder, self.train.documents.rows(), heads, None)?;
+        Selection::new(setting, pack, Rule::PermuteAndFlip, class_of)
+    }
+
+    fn labels(&self) -> Targets {
+        Targets {
+            of_documents: self.train.labels.clone(),
+            classes: self.data.classes.len(),
+        }
+    }
+
+    fn clusters(&self, clusters: Option<usize>) -> Result<Targets> {
+        heads::clusters_as_targets(&self.train.documents, clusters, self.options.seed)
+    }
+
+    fn fit(&self, targets: &Targets) -> Result<ScoreHeads> {
+        heads::fit(
+            &self.train.documents,
+            &targets.of_documents,
+            targets.classes,
+        )
+    }
+
+    /// The mean of the documents of each class, `[classes][dimension]`.
+    fn centres(&self, targets: &Targets) -> Vec<f32> {
+        let centre = |class: usize| {
+            let own = targets.of_documents.iter().enumerate();
+            let own: Vec<usize> = own
+                .filter(|(_, target)| **target == class)
+                .map(|(number, _)| number)
+                .collect();
+            undertone::encoder::vectors::mean(&self.means_of(&own), self.dimension())
+        };
+        (0..targets.classes).flat_map(centre).collect()
+    }
+
+    /// Heads trained through the mechanism at each of some ε, from the closed form. `validation` is the
+    /// class of each validation document.
+    fn trained(
+        &self,
+        targets: &Targets,
+        validation: &[usize],
+        class_of: &[usize],
+    ) -> Result<Vec<Box<dyn Mechanism>>> {
+        let start = self.fit(targets)?;
+        let mut of_documents = vec![0; self.data.learning.labels.len()];
+        let train = self.data.train.iter().zip(&targets.of_documents);
+        for (number, target) in train.chain(self.data.validation.iter().zip(validation)) {
+            of_documents[*number] = *target;
+        }
+        let targets = Targets {
+            of_documents,
+            classes: targets.classes,
+        };
+        let run = self.run(&|steps| Progress::new("training score heads", steps));
+        let variant = |epsilon: &f64| -> Result<Box<dyn Mechanism>> {
+            let (heads, _) = train_scores(
+                &start,
+                &self.data.learning.documents,
+                &targets,
+                &[*epsilon],
+                &self.split(),
+                &run,
+            )?;
+            let setting = format!("trained at ε = {epsilon}");
+            Ok(Box::new(self.scores(setting, &heads, class_of.to_vec())?))
+        };
+        TRAINED_AT.iter().map(variant).collect()
+    }
+
+    /// The centre of the largest cosine, relative to the mean of all.
+    fn nearest(&self, centres: &[f32], points: &[f32]) -> Vec<usize> {
+        let dimension = self.dimension();
+        let middle = undertone::encoder::vectors::mean(&self.means, dimension);
+        let centres = undertone::pack::kmeans::normalised(centres, dimension, &middle);
+        let points = undertone::pack::kmeans::normalised(points, dimension, &middle);
+        let cosine = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+        let nearest = |point: &[f32]| {
+            let cosines = centres
+                .chunks_exact(dimension)
+                .map(|centre| cosine(centre, point));
+            let best = cosines.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b));
+            best.map_or(0, |(class, _)| class)
+        };
+        points.chunks_exact(dimension).map(nearest).collect()
+    }
+}
+
+/// How much is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Every mechanism.
+    All,
+    /// Those that say what an encoder is good for: non-private, the best depth, scores.
+    Encoder,
+}
+
+/// The mechanisms that are compared on `data`.
+///
+/// Another mechanism is another [`Column`]: with a pack, a [`Selection`]; else a [`Mechanism`] of its own.
+///
+/// With `words`, word-level mechanisms are among them.
+///
+/// # Errors
+/// Errors of `teach`, of training and of packing.
+pub fn columns<'a>(
+    data: &'a Data,
+    extent: Extent,
+    words: Option<Words<'a>>,
+    teach: Teacher<'_>,
+    options: &Options,
+) -> Result<Vec<Column<'a>>> {
+    const SENTENCE: &str =
+        "ε-DP when one sentence is replaced, (ε/2)-DP when one is added or removed";
+    let made = Made::new(data, teach, options)?;
+    let dimension = made.dimension();
+    let centre = undertone::encoder::vectors::mean(&made.means, dimension);
+    let column = |name: &str, promise: String, role, variants| Column {
+        name: match extent {
+            Extent::All => name.to_owned(),
+            Extent::Encoder => format!("lexicon: {name}"),
+        },
+        promise,
+        role,
+        variants,
+        part: None,
+    };
+    let default_role = match extent {
+        Extent::All => Role::Default,
+        Extent::Encoder => Role::Candidate,
+    };
+    let mut columns = Vec::new();
+
+    if extent == Extent::All {
+        let guess: f64 = data.frequencies().iter().map(|share| share * share).sum();
+        columns.push(column(
+            "random guess",
+            format!(
+                "Nothing of the document is used: a class is drawn with its training frequency. Expected \
+                 accuracy Σq² = {guess:.3}."
+            ),
+            Role::Bound,
+            vec![Box::new(RandomGuess {
+                frequencies: data.frequencies(),
+            }) as Box<dyn Mechanism>],
+        ));
+        let truncation = Truncation::fit(&made.means, dimension);
+        columns.push(column(
+            "truncation",
+            "ε-DP when one sentence is replaced, the number of sentences public (Li and Clifton 2021)."
+                .to_owned(),
+            Role::Baseline,
+            vec![Box::new(Truncated {
+                classifier: teach(data, &truncation.means(&data.learning.documents))?,
+                truncation,
+            })],
+        ));
+    }
+
+    let random = RANDOM_DIRECTIONS.map(Directions::Random);
+    let principal = PRINCIPAL_DIRECTIONS.map(Directions::Principal);
+    let recoder = made.recoder()?;
+    if extent == Extent::All {
+        columns.push(column(
+            "depth, as published",
+            format!(
+                "{SENTENCE}: trained recoder, depth on random directions, exponential mechanism (Meehan, \
+                 Mrini and Chaudhuri 2022)."
+            ),
+            Role::Baseline,
+            made.by_depth(Some(&recoder), &random, Rule::Exponential)?,
+        ));
+    }
+    let mut variants = Vec::new();
+    for recoder in [Some(&recoder), None] {
+        for directions in [&random[..], &principal] {
+            variants.extend(made.by_depth(recoder, directions, Rule::PermuteAndFlip)?);
+        }
+    }
+    columns.push(column(
+        "depth, best variant",
+        format!(
+            "{SENTENCE}: depth with or without recoder, on random or public principal directions, \
+             permute-and-flip (McKenna and Sheldon 2020)."
+        ),
+        Role::Baseline,
+        variants,
+    ));
+
+    let labels = made.labels();
+    let own: Vec<usize> = (0..labels.classes).collect();
+    let label_heads = made.fit(&labels)?;
+    let clusters = made.clusters(None)?;
+    let cluster_heads = made.fit(&clusters)?;
+    let cluster_centres = made.centres(&clusters);
+    let cluster_class = made.classifier.predict(&cluster_centres);
+    let unseen = data.learning.subset(&data.validation);
+    if extent == Extent::All {
+        let votes = made.clusters(Some(VOTE_CLUSTERS.min(made.train.documents.len())))?;
+        let vote_centres = made.centres(&votes);
+        let vote = |heads: ScoreHeads| ScoreHeads {
+            thresholds: Vec::new(),
+            ..heads
+        };
+        let vote_heads = vote(heads::cosine(&vote_centres, &centre, dimension, 1.0));
+        columns.push(column(
+            "votes",
+            format!(
+                "{SENTENCE}: every sentence votes for the nearest of {} clusters; no labels.",
+                votes.classes
+            ),
+            Role::Candidate,
+            vec![Box::new(made.scores(
+                String::new(),
+                &vote_heads,
+                made.classifier.predict(&vote_centres),
+            )?)],
+        ));
+        let documents = made.candidates(COSINE_DOCUMENTS);
+        let document_means = made.means_of(&documents);
+        let document_class = made.classifier.predict(&document_means);
+        let cosine = heads::cosine(&document_means, &centre, dimension, COSINE_SLOPE);
+        columns.push(column(
+            "clipped cosine",
+            format!(
+                "{SENTENCE}: clipped cosine to {} public documents; no labels.",
+                documents.len()
+            ),
+            Role::Candidate,
+            vec![Box::new(made.scores(
+                String::new(),
+                &cosine,
+                document_class.clone(),
+            )?)],
+        ));
+        let mut members = vec![Vec::new(); clusters.classes];
+        for (candidate, document) in documents.iter().enumerate() {
+            members[clusters.of_documents[*document]].push(candidate);
+        }
+        // A cluster that lost all its documents to the draw stands for the candidate nearest to it.
+        let nearest = made.nearest(&document_means, &cluster_centres);
+        for (members, nearest) in members.iter_mut().zip(nearest) {
+            if members.is_empty() {
+                members.push(nearest);
+            }
+        }
+        columns.push(column(
+            "two stages",
+            format!(
+                "{SENTENCE}: a cluster by scores with ε/2, then one of its documents by clipped cosine with \
+                 ε/2; no labels."
+            ),
+            Role::Candidate,
+            vec![Box::new(TwoStages {
+                clusters: made.scores(String::new(), &cluster_heads, Vec::new())?,
+                documents: made.scores(String::new(), &cosine, Vec::new())?,
+                members,
+                class_of: document_class,
+            })],
+        ));
+        columns.push(column(
+            "randomised response",
+            "ε-DP when one sentence is replaced, the number of sentences public: the class of every sentence \
+             with randomised response, then a vote; labels."
+                .to_owned(),
+            Role::Candidate,
+            vec![Box::new(Reports {
+                votes: made.scores(String::new(), &vote(label_heads.clone()), Vec::new())?,
+                classes: labels.classes,
+            })],
+        ));
+        let nearest_cluster = made.nearest(&cluster_centres, &unseen.documents.means());
+        columns.push(column(
+            "scores trained, no labels",
+            format!(
+                "{SENTENCE}: heads of {} clusters, trained through the mechanism.",
+                clusters.classes
+            ),
+            Role::Candidate,
+            made.trained(&clusters, &nearest_cluster, &cluster_class)?,
+        ));
+    }
+    columns.push(column(
+        "scores, no labels",
+        format!(
+            "{SENTENCE}: closed-form heads of {} clusters; what `pack` makes of a corpus without labels.",
+            clusters.classes
+        ),
+        Role::Candidate,
+        vec![Box::new(made.scores(String::new(), &cluster_heads, cluster_class)?)],
+    ));
+    if extent == Extent::All {
+        columns.push(column(
+            "scores trained",
+            format!("{SENTENCE}: heads of the labels, trained through the mechanism."),
+            Role::Candidate,
+            made.trained(&labels, &unseen.labels, &own)?,
+        ));
+    }
+    columns.push(column(
+        "scores",
+        format!(
+            "{SENTENCE}: closed-form heads of the labels; what `pack` makes of a labelled corpus."
+        ),
+        default_role,
+        vec![Box::new(made.scores(String::new(), &label_heads, own)?)],
+    ));
+    if let Some(words) = words {
+        let mut documents: Vec<usize> = (0..data.test.labels.len()).collect();
+        shuffle(&mut documents, &mut PublicRng::new(options.seed));
+        documents.truncate(words.documents);
+        for (name, mechanism, role, source) in [
+            (
+                "each word: Laplace + nearest",
+                WordMechanism::LaplaceNearest,
+                Role::Baseline,
+                "noise on its vector, then the nearest word (Feyisetan, Balle, Drake and Diethe 2020)",
+            ),
+            (
+                "each word: selection",
+                WordMechanism::Selection(Rule::PermuteAndFlip),
+                Role::Candidate,
+                "selection among all words by distance",
+            ),
+        ] {
+            let texts = documents
+                .iter()
+                .map(|number| data.test.texts[*number].as_str());
+            let exchanged = Exchanged::new(words, mechanism, made.classifier.clone(), texts);
+            columns.push(Column {
+                name: name.to_owned(),
+                promise: format!(
+                    "Another promise, metric and for each word: ε per unit of distance, which can be many units; the                      numbers of words and sentences and their places are public. Every word is exchanged by                      {source}, the sentences are encoded anew. {} test documents drawn at random, 1 trial.",
+                    documents.len()
+                ),
+                role,
+                variants: vec![Box::new(exchanged)],
+                part: Some(Part {
+                    documents: documents.clone(),
+                    trials: 1,
+                }),
+            });
+        }
+    }
+    // Non-private last: curves that come later are drawn above earlier ones.
+    columns.push(column(
+        "non-private",
+        "None: the classifier sees the mean of the sentence vectors.".to_owned(),
+        Role::Bound,
+        vec![Box::new(NonPrivate {
+            classifier: made.classifier,
+        })],
+    ));
+    Ok(columns)
+}

@@ -1,0 +1,135 @@
+//! Documents whose words were made private one by one, for the comparison of `eval sentences`.
+//!
+//! This is another promise than that of sentences: metric, for each word, with the number of words and sentences
+//! and all places public (Feyisetan, Balle, Drake and Diethe 2020).
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use rayon::prelude::*;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::laplace::{Laplace, Sensitivity};
+use undertone_core::lexicon;
+use undertone_core::pack::Pack;
+use undertone_core::words::{Vocabulary, WordMechanism, WordsError};
+
+use crate::documents::{Classify, Draw, Mechanism};
+use undertone::encoder::vectors::{DocumentVectors, mean};
+use undertone::encoder::{Encoder, encode_all};
+use undertone::error::{Error, Result};
+use undertone::lexicon::word_vectors::Vectors;
+use undertone::progress::Progress;
+use undertone::release::document::sentences;
+
+/// What words are exchanged by.
+#[derive(Clone, Copy)]
+pub struct Words<'a> {
+    /// A pack with the vocabulary.
+    pub pack: &'a [u8],
+    /// What encodes the sentences that come out: the encoder of the documents.
+    pub encoder: &'a dyn Encoder,
+    /// Test documents that are measured, at most; they are drawn uniformly, and released once.
+    pub documents: usize,
+}
+
+/// Says before anything is measured whether noise can be drawn for vectors of so many coordinates.
+///
+/// # Errors
+/// [`Error::Words`].
+pub fn check(vectors: &Vectors, epsilons: &[Epsilon]) -> Result<()> {
+    let dimension = u32::try_from(vectors.dimension).unwrap_or(u32::MAX);
+    epsilons.iter().try_for_each(|epsilon| {
+        let noise = Laplace::new(dimension, *epsilon, Sensitivity::ONE);
+        noise
+            .map(drop)
+            .map_err(|error| Error::Words(WordsError::Laplace(error)))
+    })
+}
+
+/// Every word exchanged, every sentence encoded, classified as without privacy.
+pub(crate) struct Exchanged<'a> {
+    words: Words<'a>,
+    mechanism: WordMechanism,
+    classifier: Rc<dyn Classify>,
+    /// The sentences of each document.
+    texts: Vec<Vec<&'a str>>,
+    /// The vectors of all sentences, for each draw: documents are shown whole and cut.
+    encoded: RefCell<HashMap<Draw, Vec<f32>>>,
+}
+
+impl<'a> Exchanged<'a> {
+    pub(crate) fn new(
+        words: Words<'a>,
+        mechanism: WordMechanism,
+        classifier: Rc<dyn Classify>,
+        texts: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        Self {
+            words,
+            mechanism,
+            classifier,
+            texts: texts.map(sentences).collect(),
+            encoded: RefCell::default(),
+        }
+    }
+
+    /// The vectors of the sentences that come out, in order.
+    fn encode(&self, draw: &Draw) -> Result<Vec<f32>> {
+        let pack = Pack::parse(self.words.pack).map_err(Error::PackBytes)?;
+        let vocabulary = Vocabulary::new(&pack).map_err(Error::Words)?;
+        let progress = Progress::new("exchanging words", self.texts.len() as u64);
+        let mechanism = self.mechanism;
+        let exchange = |(number, sentences): (usize, &Vec<&str>)| -> Result<Vec<String>> {
+            let rng = &mut draw.rng(number);
+            let mut exchanged = Vec::new();
+            for sentence in sentences {
+                let mut words = Vec::new();
+                for word in lexicon::words(sentence) {
+                    let known = vocabulary.lexicon().find(&word).map(|word| word as u32);
+                    let word = known.unwrap_or(vocabulary.fallback());
+                    let drawn = vocabulary.draw(word, mechanism, draw.epsilon, rng);
+                    let drawn = drawn.map_err(Error::Words)? as usize;
+                    words.push(vocabulary.lexicon().word(drawn).unwrap_or_default());
+                }
+                exchanged.push(words.join(" "));
+            }
+            progress.advance(1);
+            Ok(exchanged)
+        };
+        let exchanged = self.texts.par_iter().enumerate().map(exchange);
+        let exchanged = exchanged.collect::<Result<Vec<Vec<String>>>>()?.concat();
+        drop(progress);
+        let progress = Progress::new("encoding sentences", exchanged.len() as u64);
+        encode_all(self.words.encoder, &exchanged, &progress)
+    }
+}
+
+impl Mechanism for Exchanged<'_> {
+    fn setting(&self) -> String {
+        String::new()
+    }
+
+    /// `documents` are those of the texts, whole or cut.
+    fn predict(&self, documents: &DocumentVectors, draws: &[Draw]) -> Result<Vec<Vec<usize>>> {
+        assert_eq!(documents.len(), self.texts.len(), "one text a document");
+        let dimension = documents.dimension();
+        let predict = |draw: &Draw| {
+            if !self.encoded.borrow().contains_key(draw) {
+                let rows = self.encode(draw)?;
+                self.encoded.borrow_mut().insert(*draw, rows);
+            }
+            let encoded = self.encoded.borrow();
+            let mut rest = encoded[draw].as_slice();
+            let mut means = Vec::with_capacity(documents.len() * dimension);
+            for (number, sentences) in self.texts.iter().enumerate() {
+                let (own, behind) = rest.split_at(sentences.len() * dimension);
+                let shown = documents.range(number).len() * dimension;
+                means.extend(mean(&own[..shown.min(own.len())], dimension));
+                rest = behind;
+            }
+            Ok(self.classifier.predict(&means))
+        };
+        draws.iter().map(predict).collect()
+    }
+}

@@ -1,0 +1,14 @@
+//! Experiments on public, labelled corpora: what is left of a document for a classifier once it has been
+//! released.
+//!
+//! Only with the cargo feature `train`. Public corpora only: sentence vectors are written to a cache,
+//! randomness is seeded, levels are looked at.
+
+pub mod authorship;
+pub mod baselines;
+pub mod bounds;
+pub mod documents;
+pub mod linear;
+pub mod metrics;
+pub mod vectors;
+pub mod wmd;

@@ -1,0 +1,375 @@
+//! The sentences of documents with their vectors.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::corpus::{CorpusDocument, batches};
+use crate::encoder::vectors::DocumentVectors;
+use crate::error::{Error, Result};
+use crate::files::atomic::{AtomicFile, DESCRIPTION};
+use crate::files::resume::Encoding;
+use crate::progress::Progress;
+use crate::release::document;
+
+/// The sentences of some documents, as many of each as enter a release, and their vectors.
+// No Debug: the documents may be private.
+pub struct Embeddings<'a> {
+    documents: &'a [CorpusDocument],
+    /// Documents one after the other.
+    sentences: Vec<&'a str>,
+    vectors: DocumentVectors,
+}
+
+impl<'a> Embeddings<'a> {
+    /// Encodes the sentences of `documents`; `progress` makes the bar for their number.
+    ///
+    /// # Errors
+    /// Errors of the encoding.
+    pub fn of(
+        encoding: &mut Encoding<'_>,
+        documents: &'a [CorpusDocument],
+        progress: impl FnOnce(u64) -> Progress,
+    ) -> Result<Self> {
+        let split: Vec<Vec<&str>> = documents
+            .par_iter()
+            .map(|document| document::sentences(&document.text))
+            .collect();
+        let mut sentences = Vec::new();
+        let mut offsets = vec![0];
+        for own in split {
+            sentences.extend(own);
+            offsets.push(sentences.len());
+        }
+        let rows = encoding.rows(&sentences, &progress(sentences.len() as u64))?;
+        Ok(Self {
+            documents,
+            sentences,
+            vectors: DocumentVectors::new(encoding.encoder().dimension(), rows, offsets),
+        })
+    }
+
+    /// All sentences, documents one after the other.
+    pub fn sentences(&self) -> &[&'a str] {
+        &self.sentences
+    }
+
+    /// Each document with its sentences and their vectors, row-major.
+    pub fn by_document(&self) -> impl Iterator<Item = (&'a CorpusDocument, &[&'a str], &[f32])> {
+        self.documents.iter().enumerate().map(|(index, document)| {
+            let sentences = &self.sentences[self.vectors.range(index)];
+            (document, sentences, self.vectors.document(index))
+        })
+    }
+
+    /// The vectors of the sentences, document by document.
+    pub fn vectors(&self) -> &DocumentVectors {
+        &self.vectors
+    }
+
+    /// The vectors without the text.
+    pub fn into_vectors(self) -> DocumentVectors {
+        self.vectors
+    }
+}
+
+/// Documents, from a file or from memory.
+pub type Documents<'a> = Box<dyn Iterator<Item = Result<CorpusDocument>> + 'a>;
+
+/// A public corpus with the vectors of its sentences, which is gone through as often as is needed: in memory
+/// is one batch of documents at a time.
+pub struct Encoded<'a> {
+    name: PathBuf,
+    open: Box<dyn Fn() -> Result<Documents<'a>> + 'a>,
+    encoding: Encoding<'a>,
+    first: Option<Passed>,
+}
+
+/// What one way through a corpus has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// Documents.
+    pub documents: usize,
+    /// Their sentences.
+    pub sentences: usize,
+    /// A digest of all that counts of them.
+    digest: [u8; 32],
+}
+
+impl<'a> Encoded<'a> {
+    /// The documents that `open` gives, which are to be the same each time; `name` is what errors call them.
+    pub fn new<D>(
+        name: impl Into<PathBuf>,
+        encoding: Encoding<'a>,
+        open: impl Fn() -> Result<D> + 'a,
+    ) -> Self
+    where
+        D: Iterator<Item = Result<CorpusDocument>> + 'a,
+    {
+        Self {
+            name: name.into(),
+            open: Box::new(move || Ok(Box::new(open()?))),
+            encoding,
+            first: None,
+        }
+    }
+
+    /// The encoding.
+    pub fn encoding(&mut self) -> &mut Encoding<'a> {
+        &mut self.encoding
+    }
+
+    /// The documents alone.
+    ///
+    /// # Errors
+    /// [`Error::Io`] and the like, if they cannot be opened.
+    pub fn documents(&self) -> Result<Documents<'a>> {
+        (self.open)()
+    }
+
+    /// Goes through all documents once: `each` gets a document, its sentences and their vectors, row-major.
+    ///
+    /// # Errors
+    /// Errors of the corpus, the encoding and `each`; [`Error::CorpusChanged`] if it is not the corpus of the
+    /// pass before.
+    pub fn pass(
+        &mut self,
+        mut each: impl FnMut(&CorpusDocument, &[&str], &[f32]) -> Result<()>,
+    ) -> Result<Passed> {
+        self.encoding.rewind();
+        let mut hash = Sha256::new();
+        let (mut documents, mut sentences) = (0, 0);
+        for batch in batches((self.open)()?) {
+            let batch = batch?;
+            for document in &batch {
+                let label = document.label.as_deref();
+                hash.update([u8::from(label.is_some())]);
+                for field in [&document.id, label.unwrap_or_default(), &document.text] {
+                    hash.update((field.len() as u64).to_le_bytes());
+                    hash.update(field);
+                }
+            }
+            let encoded = Embeddings::of(&mut self.encoding, &batch, |_| Progress::hidden())?;
+            documents += batch.len();
+            sentences += encoded.sentences().len();
+            for (document, sentences, rows) in encoded.by_document() {
+                each(document, sentences, rows)?;
+            }
+        }
+        let passed = Passed {
+            documents,
+            sentences,
+            digest: hash.finalize().into(),
+        };
+        match self.first.replace(passed) {
+            Some(first) if first != passed => Err(Error::CorpusChanged {
+                path: self.name.clone(),
+            }),
+            _ => Ok(passed),
+        }
+    }
+
+    /// Drops what was kept of the encoding: the output it was for is there.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn finish(self) -> Result<()> {
+        self.encoding.finish()
+    }
+
+    /// Writes a safetensors file with tensors `embeddings` f32 `[sentences, d]` and `offsets` u64
+    /// `[documents + 1]` (the sentences of document i are rows `offsets[i]..offsets[i + 1]`), and the metadata
+    /// entry `undertone`: a JSON object with `encoder`, `encoder_digest`, `ids` and `labels`.
+    ///
+    /// The corpus is gone through twice. In memory are offsets, ids and labels, which stand at the head of
+    /// the file: 100 MB of ids and labels at most, because programs do not read larger heads.
+    ///
+    /// # Errors
+    /// Those of [`pass`](Self::pass); [`Error::LargeHead`]; [`Error::Io`], and then nothing is left behind.
+    pub fn write(&mut self, path: &Path) -> Result<Passed> {
+        const LARGEST_HEAD: usize = 100_000_000;
+        let (mut ids, mut labels) = (String::new(), String::new());
+        let mut offsets = 0u64.to_le_bytes().to_vec();
+        let mut end = 0u64;
+        let mut documents = 0;
+        let fits = |documents, found| match found > LARGEST_HEAD {
+            true => Err(Error::LargeHead {
+                path: path.to_owned(),
+                documents,
+                found,
+                most: LARGEST_HEAD,
+            }),
+            false => Ok(()),
+        };
+        let passed = self.pass(|document, sentences, _| {
+            let comma = if documents > 0 { "," } else { "" };
+            ids += &in_string(&format!("{comma}{}", json!(document.id)));
+            labels += &in_string(&format!("{comma}{}", json!(document.label)));
+            end += sentences.len() as u64;
+            offsets.extend_from_slice(&end.to_le_bytes());
+            documents += 1;
+            fits(documents, ids.len() + labels.len())
+        })?;
+        let identity = self.encoding.encoder().identity();
+        let dimension = self.encoding.encoder().dimension();
+        let (start, stop) = (
+            offsets.len(),
+            offsets.len() + passed.sentences * dimension * 4,
+        );
+        // As the writer of the crate `safetensors` would put it, which wants all tensors in memory.
+        let mut head = [
+            format!("{{\"__metadata__\":{{\"{DESCRIPTION}\":\""),
+            in_string(&format!(
+                "{{\"encoder\":{},\"encoder_digest\":\"{}\",\"ids\":[",
+                json!(identity.name),
+                hex::encode(identity.digest)
+            )),
+            ids,
+            in_string("],\"labels\":["),
+            labels,
+            format!(
+                "]}}\"}},\
+                 \"offsets\":{{\"dtype\":\"U64\",\"shape\":[{}],\"data_offsets\":[0,{start}]}},\
+                 \"embeddings\":{{\"dtype\":\"F32\",\"shape\":[{},{dimension}],\"data_offsets\":[{start},{stop}]}}}}",
+                passed.documents + 1,
+                passed.sentences,
+            ),
+        ];
+        let length = head.iter().map(String::len).sum::<usize>();
+        let padded = length.next_multiple_of(8);
+        head[5] += &" ".repeat(padded - length);
+        fits(passed.documents, padded)?;
+        let mut file = AtomicFile::create(path)?;
+        let mut write = |bytes: &[u8]| file.write_all(bytes).map_err(Error::io("write", path));
+        write(&(padded as u64).to_le_bytes())?;
+        for part in head {
+            write(part.as_bytes())?;
+        }
+        write(&offsets)?;
+        drop(offsets);
+        let mut bytes = Vec::new();
+        self.pass(|_, _, rows| {
+            bytes.clear();
+            bytes.extend(rows.iter().flat_map(|x| x.to_le_bytes()));
+            write(&bytes)
+        })?;
+        file.commit()?;
+        Ok(passed)
+    }
+}
+
+/// JSON inside of a JSON string.
+fn in_string(json: &str) -> String {
+    let quoted = json!(json).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::collections::HashMap;
+
+    use safetensors::tensor::{Dtype, TensorView};
+
+    use super::*;
+    use crate::encoder::{Encoder, LexiconEncoder};
+
+    fn documents() -> Vec<CorpusDocument> {
+        let document = |(number, text): (usize, &str)| CorpusDocument {
+            id: format!("{number} \"\\\u{1}ä"),
+            label: (number % 2 == 0).then(|| "a\tb".to_owned()),
+            text: text.repeat(1 + number % 5),
+        };
+        let texts = ["The soup needs salt. ", "", "Our team lost twice! "];
+        (0..200)
+            .zip(texts.into_iter().cycle())
+            .map(document)
+            .collect()
+    }
+
+    #[test]
+    fn the_written_file_is_that_of_the_usual_writer() {
+        let encoder = LexiconEncoder::embedded();
+        let folder = tempfile::tempdir().unwrap();
+        for n in [0, 1, 63, 64, 200] {
+            let documents = &documents()[..n];
+            let path = folder.path().join("e.safetensors");
+            let open = || Ok(documents.iter().cloned().map(Ok));
+            let mut encoded = Encoded::new("test", Encoding::of(&encoder), open);
+            let passed = encoded.write(&path).unwrap();
+            let all = Embeddings::of(&mut Encoding::of(&encoder), documents, |_| {
+                Progress::hidden()
+            })
+            .unwrap();
+            assert_eq!(
+                (passed.documents, passed.sentences),
+                (n, all.sentences().len())
+            );
+            let rows: Vec<u8> = all
+                .vectors()
+                .rows()
+                .iter()
+                .flat_map(|x| x.to_le_bytes())
+                .collect();
+            let offsets: Vec<u8> = all
+                .vectors()
+                .offsets()
+                .iter()
+                .flat_map(|x| (*x as u64).to_le_bytes())
+                .collect();
+            #[derive(serde::Serialize)]
+            struct Description<'a> {
+                encoder: &'a str,
+                encoder_digest: String,
+                ids: Vec<&'a str>,
+                labels: Vec<Option<&'a str>>,
+            }
+            let description = Description {
+                encoder: &encoder.identity().name,
+                encoder_digest: hex::encode(encoder.identity().digest),
+                ids: documents.iter().map(|d| d.id.as_str()).collect(),
+                labels: documents.iter().map(|d| d.label.as_deref()).collect(),
+            };
+            let description = serde_json::to_string(&description).unwrap();
+            let shape = vec![passed.sentences, encoder.dimension()];
+            let tensors = [
+                (
+                    "embeddings",
+                    TensorView::new(Dtype::F32, shape, &rows).unwrap(),
+                ),
+                (
+                    "offsets",
+                    TensorView::new(Dtype::U64, vec![n + 1], &offsets).unwrap(),
+                ),
+            ];
+            let metadata = HashMap::from([(DESCRIPTION.to_owned(), description)]);
+            let expected = safetensors::serialize(tensors, Some(metadata)).unwrap();
+            assert!(std::fs::read(&path).unwrap() == expected, "{n} documents");
+        }
+    }
+
+    #[test]
+    fn a_corpus_that_changes_is_noticed() {
+        let encoder = LexiconEncoder::embedded();
+        let opened = Cell::new(0);
+        let open = || {
+            opened.set(opened.get() + 1);
+            let mut documents = documents();
+            if opened.get() == 3 {
+                documents[150].label = Some("b".to_owned());
+            }
+            Ok(documents.into_iter().map(Ok))
+        };
+        let mut encoded = Encoded::new("c.jsonl", Encoding::of(&encoder), open);
+        encoded.pass(|_, _, _| Ok(())).unwrap();
+        encoded.pass(|_, _, _| Ok(())).unwrap();
+        let error = encoded.pass(|_, _, _| Ok(())).unwrap_err();
+        assert!(
+            error.to_string().contains("`c.jsonl` changed while"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,432 @@
+//! Sentence-transformers models exported to ONNX.
+
+mod file;
+mod ort;
+mod rten;
+
+use std::env;
+use std::fs;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use tokenizers::{Encoding, PostProcessor, Tokenizer, TruncationParams, TruncationStrategy};
+
+use self::ort::OrtEngine;
+use self::rten::RtenEngine;
+use super::{Encoder, EncoderIdentity, RUNTIME_VARIABLE};
+use crate::error::{Error, Result};
+
+pub(crate) use self::ort::RUNTIME_OLDEST_MINOR;
+
+const MODEL: &str = "model.onnx";
+const TOKENIZER: &str = "tokenizer.json";
+
+/// The longest sentence in tokens when `tokenizer.json` does not say one.
+const DEFAULT_TOKENS: usize = 512;
+
+/// The names that exporters give the output with one vector a token.
+const TOKEN_OUTPUTS: [&str; 2] = ["last_hidden_state", "token_embeddings"];
+
+/// What runs a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Runtime {
+    /// The built-in engine, pure Rust.
+    Rten,
+    /// ONNX Runtime 1.17 or newer, loaded from this shared library. One process can load one.
+    OnnxRuntime(PathBuf),
+}
+
+impl Runtime {
+    /// ONNX Runtime from `library`, else from the library that the environment variable
+    /// `ORT_DYLIB_PATH` names, else [`Rten`](Self::Rten). An empty path counts as absent.
+    pub fn choose(library: Option<&Path>) -> Self {
+        let from_variable = env::var_os(RUNTIME_VARIABLE).map(PathBuf::from);
+        [library.map(Path::to_owned), from_variable]
+            .into_iter()
+            .flatten()
+            .find(|path| !path.as_os_str().is_empty())
+            .map_or(Self::Rten, Self::OnnxRuntime)
+    }
+}
+
+/// A sentence encoder in ONNX form with its tokenizer.
+///
+/// The vector of a sentence is the mean of its tokens' vectors, special tokens included, summed in
+/// the order of the tokens and not normalised. A sentence without tokens has the zero vector.
+/// Sentences are cut where `tokenizer.json` says, or at 512 tokens if it does not; nothing is padded.
+///
+/// The model's inputs are `input_ids`, `attention_mask` and, if it has it, `token_type_ids`; its
+/// output is `last_hidden_state`, `token_embeddings`, or else its only output of three dimensions.
+/// Exports that pool or normalise still have one of these as a rule.
+///
+/// Its identity: the name is the folder's, with the file's if that is not `model.onnx`. The digest covers
+/// the bytes of the model and the tokenizer that were loaded. It does not cover the engine: the two engines
+/// differ in the last bits, so compare bits within one engine only. A model that keeps weights in a
+/// second file is refused, since the digest would not cover them.
+///
+/// # Leaks
+/// Files that are damaged are refused. A model is a program, though: one that was made to can take any time
+/// and memory.
+pub struct OnnxEncoder {
+    identity: EncoderIdentity,
+    dimension: usize,
+    tokenizer: Tokenizer,
+    engine: Box<dyn Engine>,
+}
+
+impl OnnxEncoder {
+    /// Opens a folder with `model.onnx` and `tokenizer.json`, or a model file with `tokenizer.json`
+    /// beside it. `library` is the shared library of ONNX Runtime, see [`Runtime::choose`].
+    ///
+    /// # Errors
+    /// As [`open_with`](Self::open_with).
+    pub fn open(folder_or_model: &Path, library: Option<&Path>) -> Result<Self> {
+        Self::open_with(folder_or_model, &Runtime::choose(library))
+    }
+
+    /// As [`open`](Self::open), with the engine chosen by the caller.
+    ///
+    /// The model is run twice on a token or two, so that most of what can be wrong with it is found
+    /// here and not in the middle of a corpus.
+    ///
+    /// # Errors
+    /// [`EncoderFileMissing`](Error::EncoderFileMissing) or [`Io`](Error::Io) for the files;
+    /// [`Tokenizer`](Error::Tokenizer), [`Model`](Error::Model),
+    /// [`VocabularyMismatch`](Error::VocabularyMismatch) for what is in them;
+    /// [`OnnxRuntime`](Error::OnnxRuntime) if that library was asked for and cannot be used.
+    pub fn open_with(folder_or_model: &Path, runtime: &Runtime) -> Result<Self> {
+        let files = Files::find(folder_or_model)?;
+        let model = files.read(&files.model)?;
+        let tokenizer = files.read(&files.tokenizer)?;
+        let identity = EncoderIdentity {
+            name: files.name(),
+            digest: digest(&model, &tokenizer),
+        };
+        let tokenizer = load_tokenizer(&tokenizer).map_err(|problem| Error::Tokenizer {
+            path: files.tokenizer.clone(),
+            problem,
+        })?;
+
+        let engine_name = match runtime {
+            Runtime::Rten => RtenEngine::NAME,
+            Runtime::OnnxRuntime(_) => OrtEngine::NAME,
+        };
+        let wrong_model = |problem| Error::Model {
+            path: files.model.clone(),
+            engine: engine_name,
+            problem,
+        };
+        file::check(&model).map_err(wrong_model)?;
+        let engine: Result<Box<dyn Engine>, String> = match runtime {
+            Runtime::Rten => RtenEngine::load(model).map(|engine| Box::new(engine) as _),
+            Runtime::OnnxRuntime(library) => {
+                OrtEngine::load(model, library)?.map(|engine| Box::new(engine) as _)
+            }
+        };
+        let engine = engine.map_err(wrong_model)?;
+        let probe = Tokens {
+            ids: vec![0],
+            type_ids: vec![0],
+        };
+        let dimension = engine.run(&probe).map_err(wrong_model)?.dimension;
+
+        let largest = largest_token(&tokenizer);
+        let probe = Tokens {
+            ids: vec![largest],
+            type_ids: vec![0],
+        };
+        engine
+            .run(&probe)
+            .map_err(|problem| Error::VocabularyMismatch {
+                tokenizer: files.tokenizer.clone(),
+                model: files.model.clone(),
+                largest,
+                problem,
+            })?;
+        Ok(Self {
+            identity,
+            dimension,
+            tokenizer,
+            engine,
+        })
+    }
+
+    /// The token numbers that the model sees for `sentence`, after cutting.
+    ///
+    /// # Leaks
+    /// They are the sentence itself. Whether there is an error depends on it, too.
+    ///
+    /// # Shapes
+    /// `sentence`: any string.
+    ///
+    /// # Errors
+    /// [`Error::Encode`] if the tokenizer fails, for example on a word for which it has no token.
+    ///
+    /// # Cost
+    /// Linear in the sentence, as a rule of tokenizers.
+    pub fn token_ids(&self, sentence: &str) -> Result<Vec<u32>> {
+        Ok(self.tokens(sentence)?.ids)
+    }
+
+    fn tokens(&self, sentence: &str) -> Result<Tokens> {
+        // The tokenizer's own message is not passed on: it could quote the sentence.
+        let encoding = encode(&self.tokenizer, sentence)
+            .ok_or_else(|| self.failure(sentence, "the tokenizer has no token for a part of it"))?;
+        Ok(Tokens {
+            ids: encoding.get_ids().to_vec(),
+            type_ids: encoding.get_type_ids().to_vec(),
+        })
+    }
+
+    fn failure(&self, sentence: &str, problem: impl Into<String>) -> Error {
+        Error::Encode {
+            encoder: self.identity.name.clone(),
+            bytes: sentence.len(),
+            problem: problem.into(),
+        }
+    }
+}
+
+impl Encoder for OnnxEncoder {
+    fn identity(&self) -> &EncoderIdentity {
+        &self.identity
+    }
+
+    fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+        if out.len() != self.dimension {
+            return Err(Error::WrongDimension {
+                encoder: self.identity.name.clone(),
+                expected: self.dimension,
+                found: out.len(),
+            });
+        }
+        let tokens = self.tokens(sentence)?;
+        out.fill(0.0);
+        if tokens.ids.is_empty() {
+            return Ok(());
+        }
+        let hidden = self
+            .engine
+            .run(&tokens)
+            .map_err(|problem| self.failure(sentence, problem))?;
+        if hidden.dimension != self.dimension {
+            let found = hidden.dimension;
+            return Err(self.failure(sentence, format!("the model gave {found} coordinates")));
+        }
+        for row in hidden.values.chunks_exact(self.dimension) {
+            for (sum, value) in out.iter_mut().zip(row) {
+                *sum += value;
+            }
+        }
+        let count = tokens.ids.len() as f32;
+        for sum in out {
+            *sum /= count;
+        }
+        Ok(())
+    }
+}
+
+/// The tokens of one sentence, not padded: the attention mask is 1 everywhere.
+pub(super) struct Tokens {
+    pub(super) ids: Vec<u32>,
+    pub(super) type_ids: Vec<u32>,
+}
+
+/// One vector a token, row by row.
+pub(super) struct HiddenStates {
+    dimension: usize,
+    values: Vec<f32>,
+}
+
+impl HiddenStates {
+    /// Checks the shape that came out of a model against the number of tokens that went in.
+    pub(super) fn new(shape: &[usize], values: Vec<f32>, tokens: usize) -> Result<Self, String> {
+        match *shape {
+            [1, rows, dimension] if rows == tokens && dimension > 0 => {
+                Ok(Self { dimension, values })
+            }
+            _ => Err(format!(
+                "its output has the shape {shape:?} for {tokens} tokens; wanted is \
+                 [1, {tokens}, dimension], one vector a token"
+            )),
+        }
+    }
+}
+
+/// Runs the neural network. Errors are sentences without a path; the caller adds it.
+pub(super) trait Engine: Send + Sync {
+    /// The vectors of the tokens. Called from many threads; the bits depend on `tokens` only.
+    fn run(&self, tokens: &Tokens) -> Result<HiddenStates, String>;
+}
+
+/// Refuses a model whose inputs are not those of a sentence encoder; true if it wants token types.
+pub(super) fn wants_token_types(inputs: &[&str]) -> Result<bool, String> {
+    const REQUIRED: [&str; 2] = ["input_ids", "attention_mask"];
+    const OPTIONAL: &str = "token_type_ids";
+    let fits = REQUIRED.iter().all(|name| inputs.contains(name))
+        && inputs
+            .iter()
+            .all(|name| REQUIRED.contains(name) || *name == OPTIONAL);
+    if fits {
+        Ok(inputs.contains(&OPTIONAL))
+    } else {
+        Err(format!(
+            "its inputs are {}; wanted are input_ids, attention_mask and perhaps token_type_ids",
+            list(inputs)
+        ))
+    }
+}
+
+/// The output with one vector a token, among names and ranks (`None`: not stated, or no floats).
+pub(super) fn token_output(outputs: &[(&str, Option<usize>)]) -> Result<usize, String> {
+    for wanted in TOKEN_OUTPUTS {
+        if let Some(index) = outputs.iter().position(|(name, _)| *name == wanted) {
+            return Ok(index);
+        }
+    }
+    let mut candidates = (0..outputs.len()).filter(|&index| outputs[index].1 == Some(3));
+    match (candidates.next(), candidates.next()) {
+        (Some(index), None) => Ok(index),
+        _ => {
+            let names: Vec<_> = outputs.iter().map(|(name, _)| *name).collect();
+            Err(format!(
+                "its outputs are {}; wanted is {} or exactly one output of three dimensions, so \
+                 export the model without pooling",
+                list(&names),
+                TOKEN_OUTPUTS.join(", ")
+            ))
+        }
+    }
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+/// Where an encoder's two files are.
+struct Files {
+    given: PathBuf,
+    model: PathBuf,
+    tokenizer: PathBuf,
+}
+
+impl Files {
+    fn find(given: &Path) -> Result<Self> {
+        let model = if given.is_dir() {
+            given.join(MODEL)
+        } else {
+            given.to_owned()
+        };
+        let files = Self {
+            tokenizer: model.with_file_name(TOKENIZER),
+            given: given.to_owned(),
+            model,
+        };
+        for file in [&files.model, &files.tokenizer] {
+            if !file.exists() {
+                return Err(Error::EncoderFileMissing {
+                    given: files.given.clone(),
+                    missing: file.clone(),
+                });
+            }
+        }
+        Ok(files)
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        fs::read(path).map_err(Error::io("read", path))
+    }
+
+    /// The last parts of the path only: a pack that names its encoder must not tell where it lay.
+    fn name(&self) -> String {
+        // Canonical, because "." has no name.
+        let model = self
+            .model
+            .canonicalize()
+            .unwrap_or_else(|_| self.model.clone());
+        let part = |path: Option<&Path>| {
+            path.and_then(Path::file_name)
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default()
+        };
+        let (folder, file) = (part(model.parent()), part(Some(&model)));
+        if file == MODEL {
+            folder
+        } else {
+            format!("{folder}/{file}")
+        }
+    }
+}
+
+fn digest(model: &[u8], tokenizer: &[u8]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(b"undertone encoder: onnx model, tokenizer\0");
+    for file in [model, tokenizer] {
+        hash.update((file.len() as u64).to_le_bytes());
+        hash.update(file);
+    }
+    hash.finalize().into()
+}
+
+/// Reads `tokenizer.json` and makes it total: no padding, and cutting that fits every sentence.
+fn load_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
+    // The crate expects some fields without looking.
+    let mut tokenizer = panic::catch_unwind(|| Tokenizer::from_bytes(json))
+        .map_err(|_| "a part of it is not what its type says".to_owned())?
+        .map_err(|error| error.to_string())?;
+    let written = tokenizer.get_truncation();
+    let max_length = written.map_or(DEFAULT_TOKENS, |written| written.max_length);
+    let direction = written.map(|written| written.direction).unwrap_or_default();
+    let special = tokenizer
+        .get_post_processor()
+        .map_or(0, |processor| processor.added_tokens(false));
+    // The crate subtracts one from the other without looking.
+    if max_length <= special {
+        return Err(format!(
+            "it cuts at {max_length} tokens, of which {special} are special tokens, so no text is \
+             left; set truncation.max_length to what the model was trained with"
+        ));
+    }
+    // The stride concerns the parts that are cut off, and the strategy pairs of texts. Both are fixed
+    // here, because with some values a long sentence is an error.
+    let cut = TruncationParams {
+        direction,
+        max_length,
+        strategy: TruncationStrategy::LongestFirst,
+        stride: 0,
+    };
+    tokenizer
+        .with_truncation(Some(cut))
+        .map_err(|error| error.to_string())?;
+    tokenizer.with_padding(None);
+    Ok(tokenizer)
+}
+
+/// The tokens of a text. With some files that it has read the crate panics only here.
+fn encode(tokenizer: &Tokenizer, text: &str) -> Option<Encoding> {
+    // What it keeps between calls is a cache.
+    let encode = AssertUnwindSafe(|| tokenizer.encode_fast(text, true));
+    panic::catch_unwind(encode).ok()?.ok()
+}
+
+/// The largest number the tokenizer can produce, in its vocabulary or as a special token.
+fn largest_token(tokenizer: &Tokenizer) -> u32 {
+    let special = encode(tokenizer, "");
+    let special = special.iter().flat_map(|encoding| encoding.get_ids());
+    tokenizer
+        .get_vocab(true)
+        .values()
+        .chain(special)
+        .copied()
+        .max()
+        .unwrap_or(0)
+}

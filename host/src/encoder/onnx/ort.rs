@@ -1,0 +1,212 @@
+//! ONNX Runtime, loaded while running, through the crate `ort`.
+
+use std::panic;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use ::ort::environment::Environment;
+use ::ort::logging::LogLevel;
+use ::ort::session::Session;
+use ::ort::session::builder::GraphOptimizationLevel;
+use ::ort::value::{Outlet, Tensor, TensorElementType, ValueType};
+
+use super::{Engine, HiddenStates, Tokens, token_output, wants_token_types};
+use crate::error::{Error, Result};
+
+/// The oldest ONNX Runtime 1.x that has the functions used here.
+pub(crate) const RUNTIME_OLDEST_MINOR: u32 = ort::MINOR_VERSION;
+
+/// Sessions of one model at most. Each holds the weights once more, so this bounds memory; beyond
+/// it, callers wait for each other.
+const MAX_SESSIONS: usize = 16;
+
+pub(super) struct OrtEngine {
+    environment: Environment,
+    /// The bytes that the identity's digest covers, for every session that is made of them.
+    model: Vec<u8>,
+    token_types: bool,
+    output: String,
+    sessions: Mutex<Sessions>,
+    returned: Condvar,
+}
+
+/// A session runs one call at a time, so there are as many as calls at the same time.
+#[derive(Default)]
+struct Sessions {
+    idle: Vec<Session>,
+    made: usize,
+}
+
+impl OrtEngine {
+    pub(super) const NAME: &str = "ONNX Runtime";
+
+    /// The outer error is about the library, the inner one about the model.
+    pub(super) fn load(model: Vec<u8>, library: &Path) -> Result<Result<Self, String>> {
+        let environment = environment(library)?;
+        Ok(Self::with_environment(environment, model))
+    }
+
+    fn with_environment(environment: Environment, model: Vec<u8>) -> Result<Self, String> {
+        let session = new_session(&environment, &model)?;
+        let inputs: Vec<_> = session.inputs().iter().map(Outlet::name).collect();
+        let token_types = wants_token_types(&inputs)?;
+        let outputs: Vec<_> = session
+            .outputs()
+            .iter()
+            .map(|output| (output.name(), float_rank(output.dtype())))
+            .collect();
+        let output = outputs[token_output(&outputs)?].0.to_owned();
+        Ok(Self {
+            environment,
+            model,
+            token_types,
+            output,
+            sessions: Mutex::new(Sessions {
+                idle: vec![session],
+                made: 1,
+            }),
+            returned: Condvar::new(),
+        })
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        // A list of sessions is whole whoever panicked.
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn borrow_session(&self) -> Result<Borrowed<'_>, String> {
+        let mut sessions = self.sessions();
+        loop {
+            if let Some(session) = sessions.idle.pop() {
+                return Ok(Borrowed {
+                    engine: self,
+                    session: Some(session),
+                });
+            }
+            if sessions.made < MAX_SESSIONS {
+                sessions.made += 1;
+                drop(sessions);
+                let mut borrowed = Borrowed {
+                    engine: self,
+                    session: None,
+                };
+                borrowed.session = Some(new_session(&self.environment, &self.model)?);
+                return Ok(borrowed);
+            }
+            sessions = self
+                .returned
+                .wait(sessions)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Gives its session back when dropped; without one, the place for it.
+struct Borrowed<'a> {
+    engine: &'a OrtEngine,
+    session: Option<Session>,
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        let mut sessions = self.engine.sessions();
+        match self.session.take() {
+            Some(session) => sessions.idle.push(session),
+            None => sessions.made -= 1,
+        }
+        self.engine.returned.notify_one();
+    }
+}
+
+impl Engine for OrtEngine {
+    fn run(&self, tokens: &Tokens) -> Result<HiddenStates, String> {
+        let count = tokens.ids.len();
+        let tensor = |values: Vec<i64>| Tensor::from_array(([1, count], values));
+        let numbers = |values: &[u32]| values.iter().copied().map(i64::from).collect();
+        let run = |session: &mut Session| -> ort::Result<_> {
+            let mut inputs = ort::inputs![
+                "input_ids" => tensor(numbers(&tokens.ids))?,
+                "attention_mask" => tensor(vec![1; count])?,
+            ];
+            if self.token_types {
+                inputs.push((
+                    "token_type_ids".into(),
+                    tensor(numbers(&tokens.type_ids))?.into(),
+                ));
+            }
+            let outputs = session.run(inputs)?;
+            let (shape, values) = outputs[self.output.as_str()].try_extract_tensor::<f32>()?;
+            let shape: Vec<_> = shape.iter().map(|&size| size as usize).collect();
+            Ok((shape, values.to_vec()))
+        };
+        let mut borrowed = self.borrow_session()?;
+        let session = borrowed.session.as_mut().expect("present until dropped");
+        let (shape, values) = run(session).map_err(|error| error.to_string())?;
+        HiddenStates::new(&shape, values, count)
+    }
+}
+
+/// A session that computes on the calling thread: sums have one order, and sentences run in parallel.
+fn new_session(environment: &Environment, model: &[u8]) -> Result<Session, String> {
+    // The builder's errors hold the builder, which cannot change threads.
+    let text = |error: ort::Error<_>| error.to_string();
+    Session::builder(environment)
+        .map_err(|error| error.to_string())?
+        .with_optimization_level(GraphOptimizationLevel::All)
+        .map_err(text)?
+        .with_intra_threads(1)
+        .map_err(text)?
+        // Errors are returned; the library would print them too.
+        .with_log_level(LogLevel::Fatal)
+        .map_err(text)?
+        .commit_from_memory(model)
+        .map_err(|error| error.to_string())
+}
+
+fn float_rank(kind: &ValueType) -> Option<usize> {
+    match kind {
+        ValueType::Tensor { ty, shape, .. } if *ty == TensorElementType::Float32 => {
+            Some(shape.len())
+        }
+        _ => None,
+    }
+}
+
+/// Loads the library and starts its environment, of both of which a process has one for good.
+fn environment(library: &Path) -> Result<Environment> {
+    static LOADED: Mutex<Option<(PathBuf, Environment)>> = Mutex::new(None);
+
+    let unusable = |problem: String| Error::OnnxRuntime {
+        path: library.to_owned(),
+        problem,
+    };
+    // Loading a pipe would wait for ever, and a bare name would be looked up in places that differ
+    // by system and program.
+    let path = library
+        .canonicalize()
+        .map_err(|error| unusable(error.to_string()))?;
+    if !path.is_file() {
+        return Err(unusable("it is not a file".to_owned()));
+    }
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*loaded {
+        Some((first, environment)) if *first == path => Ok(environment.clone()),
+        Some((first, _)) => Err(unusable(format!(
+            "this process already uses `{}`, and can load one library only",
+            first.display()
+        ))),
+        None => {
+            // A library that has the right name inside but not the functions makes `ort` panic.
+            let environment = panic::catch_unwind(|| {
+                ort::init_from(&path)
+                    .map_err(|error| error.to_string())?
+                    .with_telemetry(false)
+                    .build()
+                    .map_err(|error| error.to_string())
+            })
+            .unwrap_or_else(|_| Err("it does not behave like ONNX Runtime".to_owned()))
+            .map_err(unusable)?;
+            Ok(loaded.insert((path, environment)).1.clone())
+        }
+    }
+}

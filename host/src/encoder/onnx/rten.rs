@@ -1,0 +1,130 @@
+//! The built-in engine: the crate `rten`.
+
+use std::panic;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use ::rten::{
+    DataType, LoadErrorKind, Model, ModelOptions, NodeId, RunErrorKind, RunOptions, ThreadPool,
+    ValueType, ValueView,
+};
+
+use super::{Engine, HiddenStates, Tokens, token_output, wants_token_types};
+
+const TRY_OTHER: &str = "ONNX Runtime may run it: name its library with --onnxruntime";
+
+pub(super) struct RtenEngine {
+    model: Model,
+    input_ids: NodeId,
+    attention_mask: NodeId,
+    token_type_ids: Option<NodeId>,
+    output: NodeId,
+    /// Thread pools of one thread that no call uses at the moment.
+    idle: Mutex<Vec<Arc<ThreadPool>>>,
+}
+
+impl RtenEngine {
+    pub(super) const NAME: &str = "rten (built in)";
+
+    pub(super) fn load(model: Vec<u8>) -> Result<Self, String> {
+        let model = panic::catch_unwind(|| ModelOptions::with_all_ops().load(model))
+            .map_err(|_| "the engine cannot read it".to_owned())?
+            .map_err(|error| match error.kind() {
+                LoadErrorKind::OperatorInvalid => format!("{error}; {TRY_OTHER}"),
+                _ => error.to_string(),
+            })?;
+        let name = |id: &NodeId| {
+            model
+                .node_info(*id)
+                .and_then(|info| info.name())
+                .unwrap_or_default()
+        };
+        let inputs: Vec<_> = model.input_ids().iter().map(name).collect();
+        let token_types = wants_token_types(&inputs)?;
+        let outputs: Vec<_> = model
+            .output_ids()
+            .iter()
+            .map(|id| (name(id), float_rank(&model, *id)))
+            .collect();
+        let output = model.output_ids()[token_output(&outputs)?];
+        let input = |name| model.node_id(name).map_err(|error| error.to_string());
+        Ok(Self {
+            input_ids: input("input_ids")?,
+            attention_mask: input("attention_mask")?,
+            token_type_ids: token_types.then(|| input("token_type_ids")).transpose()?,
+            output,
+            idle: Mutex::default(),
+            model,
+        })
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Arc<ThreadPool>>> {
+        // A list of pools is whole whoever panicked.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the model on `pool`.
+    fn run_on(&self, pool: &Arc<ThreadPool>, tokens: &Tokens) -> Result<HiddenStates, String> {
+        let count = tokens.ids.len();
+        let numbers = |values: &[u32]| -> Result<Vec<i32>, String> {
+            values
+                .iter()
+                .map(|&value| {
+                    i32::try_from(value)
+                        .map_err(|_| format!("the token number {value} is too large"))
+                })
+                .collect()
+        };
+        let ids = numbers(&tokens.ids)?;
+        let type_ids = numbers(&tokens.type_ids)?;
+        let mask = vec![1; count];
+        let tensor = |values| ValueView::from_shape([1, count], values).expect("one value a token");
+        let mut inputs = vec![
+            (self.input_ids, tensor(&ids).into()),
+            (self.attention_mask, tensor(&mask).into()),
+        ];
+        if let Some(node) = self.token_type_ids {
+            inputs.push((node, tensor(&type_ids).into()));
+        }
+        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
+        let [output] = self
+            .model
+            .run_n(inputs, [self.output], Some(options))
+            .map_err(|error| match error.kind() {
+                RunErrorKind::OperatorError => format!("{error}; {TRY_OTHER}"),
+                _ => error.to_string(),
+            })?;
+        let (shape, values) = output
+            .into_shape_vec::<f32, 3>()
+            .map_err(|error| format!("its output is no tensor of one vector a token: {error}"))?;
+        HiddenStates::new(&shape, values, count)
+    }
+}
+
+impl Engine for RtenEngine {
+    /// Each call has one thread to itself, so sums have one order, and sentences run in parallel.
+    ///
+    /// The engine computes in a `rayon` pool. The caller is probably a worker of another pool, and
+    /// such a worker takes up further work of its own while it waits: sentences would nest without
+    /// bound. A plain thread in between just waits; starting it costs some 50 µs.
+    fn run(&self, tokens: &Tokens) -> Result<HiddenStates, String> {
+        let pool = self.idle().pop();
+        let pool = pool.unwrap_or_else(|| Arc::new(ThreadPool::with_num_threads(1)));
+        let result = thread::scope(|scope| {
+            thread::Builder::new()
+                .spawn_scoped(scope, || self.run_on(&pool, tokens))
+                .map_err(|error| format!("no thread to run it on: {error}"))?
+                .join()
+                .map_err(|_| format!("the engine failed inside; {TRY_OTHER}"))?
+        });
+        self.idle().push(pool);
+        result
+    }
+}
+
+/// The number of dimensions of an output that is said to hold floats.
+fn float_rank(model: &Model, id: NodeId) -> Option<usize> {
+    let info = model.node_info(id)?;
+    let floats = info.dtype() == Some(ValueType::Tensor(DataType::Float));
+    info.shape().filter(|_| floats).map(|shape| shape.len())
+}

@@ -1,0 +1,184 @@
+//! Documents as the vectors of their sentences: what training, packing and evaluation work on.
+
+use std::ops::Range;
+
+use nalgebra::{DMatrix, SymmetricEigen};
+
+/// Documents as the vectors of their sentences, without text.
+// No Debug: the documents may be private.
+#[derive(Clone, PartialEq)]
+pub struct DocumentVectors {
+    dimension: usize,
+    rows: Vec<f32>,
+    offsets: Vec<usize>,
+}
+
+impl DocumentVectors {
+    /// Takes `rows`, `[sentences][dimension]` row-major, documents one after the other, and
+    /// `offsets`, `[documents + 1]` ascending from 0: the sentences of document i are the rows
+    /// `offsets[i]..offsets[i + 1]`.
+    ///
+    /// # Panics
+    /// If the shapes do not fit each other.
+    pub fn new(dimension: usize, rows: Vec<f32>, offsets: Vec<usize>) -> Self {
+        assert!(dimension > 0, "a vector has at least one coordinate");
+        assert!(offsets.is_sorted(), "offsets ascend");
+        assert_eq!(
+            offsets.first(),
+            Some(&0),
+            "the first document starts at row 0"
+        );
+        assert_eq!(
+            offsets.last().map(|end| end * dimension),
+            Some(rows.len()),
+            "the last document ends with the last row"
+        );
+        Self {
+            dimension,
+            rows,
+            offsets,
+        }
+    }
+
+    /// d, the number of coordinates of a vector.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// The number of documents.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The vectors of all sentences, `[sentences][dimension]` row-major.
+    pub fn rows(&self) -> &[f32] {
+        &self.rows
+    }
+
+    /// `[documents + 1]`: the sentences of document i are the rows `offsets[i]..offsets[i + 1]`.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// The rows of one document.
+    ///
+    /// # Panics
+    /// If there is no such document.
+    pub fn range(&self, document: usize) -> Range<usize> {
+        self.offsets[document]..self.offsets[document + 1]
+    }
+
+    /// The sentence vectors of one document, `[sentences][dimension]` row-major.
+    ///
+    /// # Panics
+    /// If there is no such document.
+    pub fn document(&self, document: usize) -> &[f32] {
+        let range = self.range(document);
+        &self.rows[range.start * self.dimension..range.end * self.dimension]
+    }
+
+    /// The mean of each document's sentence vectors, `[documents][dimension]` row-major; zeroes for a
+    /// document without sentences.
+    pub fn means(&self) -> Vec<f32> {
+        let mut means = Vec::with_capacity(self.len() * self.dimension);
+        for document in 0..self.len() {
+            means.extend(mean(self.document(document), self.dimension));
+        }
+        means
+    }
+
+    /// The documents cut to their first `sentences` sentences.
+    pub fn cut(&self, sentences: usize) -> Self {
+        let mut rows = Vec::new();
+        let mut offsets = vec![0];
+        for document in 0..self.len() {
+            let own = self.document(document);
+            rows.extend_from_slice(&own[..own.len().min(sentences * self.dimension)]);
+            offsets.push(rows.len() / self.dimension);
+        }
+        Self::new(self.dimension, rows, offsets)
+    }
+
+    /// max(0, ·) of every coordinate.
+    pub(crate) fn rectified(mut self) -> Self {
+        for x in &mut self.rows {
+            *x = x.max(0.0);
+        }
+        self
+    }
+
+    /// The documents with these numbers, in this order.
+    ///
+    /// # Panics
+    /// If there is no such document.
+    pub fn subset(&self, documents: &[usize]) -> Self {
+        let mut rows = Vec::new();
+        let mut offsets = vec![0];
+        for document in documents {
+            rows.extend_from_slice(self.document(*document));
+            offsets.push(rows.len() / self.dimension);
+        }
+        Self::new(self.dimension, rows, offsets)
+    }
+}
+
+/// The rows minus their mean, `[rows][dimension]`, and their first `n` principal directions as unit
+/// columns, `[dimension][n]`.
+pub fn principal(rows: &[f32], dimension: usize, n: usize) -> (DMatrix<f64>, DMatrix<f64>) {
+    let mut matrix = DMatrix::from_row_iterator(
+        rows.len() / dimension,
+        dimension,
+        rows.iter().map(|x| f64::from(*x)),
+    );
+    let mean = matrix.row_mean();
+    for mut row in matrix.row_iter_mut() {
+        row -= &mean;
+    }
+    let eigen = SymmetricEigen::new(matrix.tr_mul(&matrix));
+    let mut order: Vec<usize> = (0..dimension).collect();
+    order.sort_unstable_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
+    let mut directions = DMatrix::zeros(dimension, n);
+    for (column, index) in order.into_iter().take(n).enumerate() {
+        let vector = eigen.eigenvectors.column(index);
+        // An eigenvector's sign is arbitrary; make its largest coordinate positive.
+        let sign = vector[vector.icamax()].signum();
+        directions.set_column(column, &(vector * sign));
+    }
+    (matrix, directions)
+}
+
+/// The mean of the rows; zeroes if there is none.
+pub fn mean(rows: &[f32], dimension: usize) -> Vec<f32> {
+    let mut sum = vec![0f64; dimension];
+    for row in rows.chunks_exact(dimension) {
+        for (sum, x) in sum.iter_mut().zip(row) {
+            *sum += f64::from(*x);
+        }
+    }
+    let count = (rows.len() / dimension).max(1) as f64;
+    sum.into_iter().map(|sum| (sum / count) as f32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DocumentVectors;
+
+    #[test]
+    fn means_and_subsets_follow_the_offsets() {
+        let documents =
+            DocumentVectors::new(2, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], vec![0, 2, 2, 3]);
+        assert_eq!(documents.means(), [2.0, 3.0, 0.0, 0.0, 5.0, 6.0]);
+        let last = documents.subset(&[2, 0]);
+        assert_eq!(last.offsets(), [0, 1, 3]);
+        assert_eq!(last.rows(), [5.0, 6.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(last.document(1), documents.document(0));
+        let cut = documents.cut(1);
+        assert_eq!(cut.offsets(), [0, 1, 1, 2]);
+        assert_eq!(cut.rows(), [1.0, 2.0, 5.0, 6.0]);
+    }
+}

@@ -1,0 +1,432 @@
+//! Files that appear whole or not at all.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use safetensors::tensor::{Dtype, TensorView};
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+
+/// A file that is written beside its target and takes its place in one step.
+///
+/// Whoever reads or maps the target sees the old content or the new one, never a part. Dropping it
+/// without [`commit`](Self::commit) removes what was written and leaves the target as it was. What a
+/// killed process has written is removed by the next one that writes the same target.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::io::Write;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("report.txt");
+/// let mut file = crate::files::atomic::AtomicFile::create(&path)?;
+/// file.write_all(b"done")?;
+/// file.commit()?;
+/// assert_eq!(std::fs::read(&path)?, b"done");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AtomicFile {
+    target: PathBuf,
+    beside: PathBuf,
+    writer: BufWriter<File>,
+    committed: bool,
+}
+
+impl AtomicFile {
+    /// Starts a file that will be called `path`; nothing is there under this name before
+    /// [`commit`](Self::commit).
+    ///
+    /// # Errors
+    /// [`Error::OutputPath`] if `path` is a folder or names no file; [`Error::Io`] if its folder
+    /// does not exist or cannot be written.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let target = path.as_ref().to_owned();
+        let Some(name) = target
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+        else {
+            return Err(Error::OutputPath {
+                path: target,
+                problem: "it names no file; add a file name",
+            });
+        };
+        if target.is_dir() {
+            return Err(Error::OutputPath {
+                path: target,
+                problem: "it is a folder; add a file name",
+            });
+        }
+        // Taking its place would remove a device or a pipe.
+        if target.metadata().is_ok_and(|there| !there.is_file()) {
+            return Err(Error::OutputPath {
+                path: target,
+                problem: "it is not a regular file; name one",
+            });
+        }
+        remove_left_parts(&target, &name);
+        // The process id and a counter make the name unique among running processes of a machine; one of
+        // another machine is stepped over.
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let beside = target.with_file_name(format!(".{name}.{}-{count}.part", process::id()));
+            match OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(&beside)
+            {
+                Ok(file) => {
+                    // Another process may have taken it for a leftover before it was locked.
+                    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !beside.exists()
+                    {
+                        continue;
+                    }
+                    return Ok(Self {
+                        target,
+                        beside,
+                        writer: BufWriter::new(file),
+                        committed: false,
+                    });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("create", &target)(error)),
+            }
+        }
+    }
+
+    /// Says now, before the work, whether `path` can be written.
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create).
+    pub fn check(path: impl AsRef<Path>) -> Result<()> {
+        Self::create(path).map(drop)
+    }
+
+    /// Writes everything to the disk and gives the file its name, replacing a file of that name.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the target is then as it was, unless only the last step, writing its folder to
+    /// the disk, failed.
+    pub fn commit(mut self) -> Result<()> {
+        self.finish().map_err(Error::io("write", &self.target))
+    }
+
+    /// [`commit`](Self::commit) where no file of that name is yet. If one has come in the meantime, it stays.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the target is then as it was, unless only the last step, writing its folder to
+    /// the disk, failed.
+    pub fn commit_new(mut self) -> Result<()> {
+        self.finish_new().map_err(Error::io("write", &self.target))
+    }
+
+    /// Writes everything to the disk without giving the file its name: then [`commit`](Self::commit) needs no
+    /// more space. For several files that belong together.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn settle(&mut self) -> Result<()> {
+        self.settled().map_err(Error::io("write", &self.target))
+    }
+
+    fn settled(&mut self) -> io::Result<()> {
+        self.writer.flush()?;
+        self.writer.get_ref().sync_all()
+    }
+
+    fn finish_new(&mut self) -> io::Result<()> {
+        self.settled()?;
+        // Renaming would replace what is there. The first name goes with `self`.
+        match fs::hard_link(&self.beside, &self.target) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            linked => linked.and_then(|()| sync_folder(&self.target)),
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.writer.flush()?;
+        rename_durably(self.writer.get_ref(), &self.beside, &self.target)?;
+        self.committed = true;
+        Ok(())
+    }
+}
+
+/// Removes what killed processes have left of `target`: parts that nobody has locked.
+///
+/// What cannot be looked at or removed stays; writing does not depend on it.
+fn remove_left_parts(target: &Path, name: &str) {
+    let Ok(entries) = fs::read_dir(folder(target)) else {
+        return;
+    };
+    let prefix = format!(".{name}.");
+    for entry in entries.flatten() {
+        let own = entry.file_name();
+        let numbers = own
+            .to_str()
+            .and_then(|own| own.strip_prefix(&prefix)?.strip_suffix(".part"))
+            .and_then(|numbers| numbers.split_once('-'));
+        let number = |text: &str| text.parse::<u64>().is_ok();
+        if numbers.is_some_and(|(process, count)| number(process) && number(count))
+            && let Ok(file) = OpenOptions::new().write(true).open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Opens a file that grows beside its output, or makes it, and keeps other processes out until it is closed.
+///
+/// # Errors
+/// [`Error::InUse`] if another process has it; [`Error::Io`].
+pub(crate) fn open_locked(path: &Path) -> Result<File> {
+    loop {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(Error::io("open", path))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::InUse {
+                    path: path.to_owned(),
+                });
+            }
+            // Some file systems have no locks.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        // Between opening and locking, the process that had it may have given it its final name.
+        if is_at(&file, path).map_err(Error::io("open", path))? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether an open file still has this name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let own = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok((own.dev(), own.ino()) == (there.dev(), there.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Other systems do not rename a file that is open.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
+}
+
+/// Puts `file`, which lies at `from`, on the disk and then gives it its name.
+pub(crate) fn rename_durably(file: &File, from: &Path, to: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    fs::rename(from, to)?;
+    sync_folder(to)
+}
+
+/// Puts the folder of a file on the disk, without which a new name does not survive a power failure.
+fn sync_folder(file: &Path) -> io::Result<()> {
+    // Other systems do not let a folder be opened as a file.
+    #[cfg(unix)]
+    {
+        File::open(folder(file))?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn folder(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// One tensor of a safetensors file; `bytes` are little-endian and as many as `shape` says.
+pub struct Tensor<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The type of its numbers.
+    pub dtype: Dtype,
+    /// Its axes.
+    pub shape: Vec<usize>,
+    /// Its numbers.
+    pub bytes: &'a [u8],
+}
+
+/// The metadata entry that describes a safetensors file. One entry, a JSON object, because the
+/// format's writer puts several entries in an order that changes from run to run.
+pub const DESCRIPTION: &str = "undertone";
+
+/// Writes and commits a safetensors file with a description.
+///
+/// # Errors
+/// Errors of writing.
+pub fn write_tensors(
+    file: AtomicFile,
+    tensors: &[Tensor<'_>],
+    description: &impl Serialize,
+) -> Result<()> {
+    settled_tensors(file, tensors, description)?.commit()
+}
+
+/// A safetensors file with a description, on the disk but without its name.
+pub(crate) fn settled_tensors(
+    mut file: AtomicFile,
+    tensors: &[Tensor<'_>],
+    description: &impl Serialize,
+) -> Result<AtomicFile> {
+    let views = tensors.iter().map(|tensor| {
+        let view = TensorView::new(tensor.dtype, tensor.shape.clone(), tensor.bytes);
+        (tensor.name, view.expect("the shape is that of the bytes"))
+    });
+    let description = serde_json::to_string(description).expect("strings and numbers are JSON");
+    let metadata = HashMap::from([(DESCRIPTION.to_owned(), description)]);
+    let bytes = safetensors::serialize(views, Some(metadata)).expect("the tensors are valid");
+    let written = file.write_all(&bytes);
+    written.map_err(Error::io("write", &file.target))?;
+    file.settle()?;
+    Ok(file)
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if !self.committed {
+            // Nothing useful can be done about a failure here; the name shows what the file is.
+            let _ = fs::remove_file(&self.beside);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AtomicFile;
+    use crate::Error;
+    use std::fs;
+    use std::io::Write;
+    use std::path::Path;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn target_changes_only_at_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pack");
+        fs::write(&path, "old").unwrap();
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        file.flush().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        file.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(folder.path()), ["a.pack"]);
+    }
+
+    #[test]
+    fn dropping_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pack");
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(&[7; 100_000]).unwrap();
+        assert_eq!(names(folder.path()).len(), 1);
+        drop(file);
+        assert!(names(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn two_writers_of_one_target_do_not_meet() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pack");
+        let mut first = AtomicFile::create(&path).unwrap();
+        let mut second = AtomicFile::create(&path).unwrap();
+        first.write_all(b"first").unwrap();
+        second.write_all(b"second").unwrap();
+        second.commit().unwrap();
+        first.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        assert_eq!(names(folder.path()), ["a.pack"]);
+    }
+
+    #[test]
+    fn leftovers_of_killed_processes_go_and_nothing_else_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pack");
+        // As if another process wrote: it holds a lock, a killed one does not.
+        for name in [".a.pack.7-0.part", ".a.pack.8-12.part"] {
+            fs::write(folder.path().join(name), "half").unwrap();
+        }
+        let held = fs::File::options()
+            .write(true)
+            .open(folder.path().join(".a.pack.8-12.part"))
+            .unwrap();
+        held.try_lock().unwrap();
+        let others = [
+            ".a.pack.7.part",
+            ".a.pack.x-0.part",
+            ".a.pack2.7-0.part",
+            "a.pack.7-0.part",
+        ];
+        for name in others {
+            fs::write(folder.path().join(name), "mine").unwrap();
+        }
+        AtomicFile::create(&path).unwrap().commit().unwrap();
+        let mut left = [&others[..], &["a.pack", ".a.pack.8-12.part"]].concat();
+        left.sort_unstable();
+        assert_eq!(names(folder.path()), left);
+        drop(held);
+        AtomicFile::create(&path).unwrap().commit().unwrap();
+        assert!(!names(folder.path()).contains(&".a.pack.8-12.part".to_owned()));
+    }
+
+    #[test]
+    fn failed_commit_removes_the_part_and_names_the_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pack");
+        let file = AtomicFile::create(&path).unwrap();
+        // A folder that is not empty took the name in the meantime.
+        fs::create_dir_all(path.join("inside")).unwrap();
+        let error = file.commit().unwrap_err();
+        assert!(matches!(error, Error::Io { .. }), "{error}");
+        assert!(error.to_string().contains("a.pack"), "{error}");
+        assert_eq!(names(folder.path()), ["a.pack"]);
+    }
+
+    #[test]
+    fn refuses_what_cannot_be_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path().to_owned(), folder.path().join("..")] {
+            let error = AtomicFile::create(&path).unwrap_err();
+            assert!(matches!(error, Error::OutputPath { .. }), "{error}");
+        }
+        let error = AtomicFile::create(folder.path().join("no/such/a.pack")).unwrap_err();
+        assert!(matches!(error, Error::Io { .. }), "{error}");
+        assert!(error.to_string().contains("a.pack"), "{error}");
+    }
+}

@@ -1,0 +1,5 @@
+//! Files that appear whole or not at all, and runs that go on where they were interrupted.
+
+pub mod atomic;
+pub(crate) mod lines;
+pub mod resume;

@@ -1,0 +1,667 @@
+//! Long runs that go on where they were interrupted.
+//!
+//! Encoding takes nearly all the time. [`Encoding`] keeps what was encoded of a *public* corpus in
+//! a file beside the output; [`PartialLines`] keeps finished output lines. Both survive a killed process
+//! and are gone once the output is there. One process at a time has them. Embeddings of private text are
+//! never written.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use undertone_core::lexicon::Word;
+
+use crate::corpus::LINE_LIMIT;
+use crate::encoder::{Encoder, encode_into};
+use crate::error::{Error, Result};
+use crate::files::atomic::{AtomicFile, open_locked, rename_durably};
+use crate::files::lines::Lines;
+use crate::progress::Progress;
+
+const MAGIC: &[u8; 8] = b"UTEMBED2";
+
+/// Sentences that are encoded between two writes: what a killed process loses at most.
+const BATCH: usize = 256;
+
+/// Lines between two flushes: what a killed process loses at most.
+const FLUSH_EVERY: u64 = 64;
+
+type Key = [u8; 16];
+
+/// An encoder that goes through the sentences of a corpus, as often as is needed and in the same order each
+/// time, and may keep their vectors in a file.
+///
+/// The file is for public text only: it holds embeddings. A record is the first 16 bytes of the sentence's
+/// SHA-256, the vector, and 8 bytes of a SHA-256 over both, in the order of the sentences. At the first record
+/// that is not whole or of another sentence, the rest of the file is given up and encoding goes on. Memory
+/// does not grow with the file.
+pub struct Encoding<'a> {
+    encoder: &'a dyn Encoder,
+    kept: Option<Kept>,
+}
+
+struct Kept {
+    path: PathBuf,
+    file: File,
+    /// Where the first record starts.
+    start: u64,
+    /// Where the next record starts.
+    position: u64,
+    /// Whole records when the file was opened.
+    found: u64,
+    record: usize,
+}
+
+impl<'a> Encoding<'a> {
+    /// Nothing is kept.
+    pub fn of(encoder: &'a dyn Encoder) -> Self {
+        Self {
+            encoder,
+            kept: None,
+        }
+    }
+
+    /// Keeps vectors in the file `path`, and takes those that are there already. A file of another encoder
+    /// is replaced.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] if another process has the file; [`Error::Io`] if it cannot be read or written.
+    pub fn kept_in(encoder: &'a dyn Encoder, path: PathBuf) -> Result<Self> {
+        let mut file = open_locked(&path)?;
+        let mut header = MAGIC.to_vec();
+        header.extend_from_slice(&encoder.identity().digest);
+        header.extend_from_slice(&(encoder.dimension() as u64).to_le_bytes());
+        let record = size_of::<Key>() + encoder.dimension() * 4 + 8;
+        let mut start = || -> io::Result<u64> {
+            let mut found = Vec::new();
+            file.seek(SeekFrom::Start(0))?;
+            (&mut file)
+                .take(header.len() as u64)
+                .read_to_end(&mut found)?;
+            if found != header {
+                file.set_len(0)?;
+                file.seek(SeekFrom::Start(0))?;
+                file.write_all(&header)?;
+            }
+            Ok(file.metadata()?.len())
+        };
+        let length = start().map_err(Error::io("write", &path))?;
+        let start = header.len() as u64;
+        Ok(Self {
+            encoder,
+            kept: Some(Kept {
+                path,
+                file,
+                start,
+                position: start,
+                found: (length - start) / record as u64,
+                record,
+            }),
+        })
+    }
+
+    /// The encoder.
+    pub fn encoder(&self) -> &'a dyn Encoder {
+        self.encoder
+    }
+
+    /// The number of sentences whose vectors were there when the file was opened.
+    pub fn known(&self) -> u64 {
+        self.kept.as_ref().map_or(0, |kept| kept.found)
+    }
+
+    /// Goes back to the first sentence.
+    pub fn rewind(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.position = kept.start;
+        }
+    }
+
+    /// The vectors of the next sentences, one row a sentence.
+    ///
+    /// # Errors
+    /// Errors of the encoder; [`Error::Io`].
+    pub fn rows(
+        &mut self,
+        sentences: &[impl AsRef<str> + Sync],
+        progress: &Progress,
+    ) -> Result<Vec<f32>> {
+        let dimension = self.encoder.dimension();
+        let mut rows = vec![0.0; sentences.len() * dimension];
+        for (sentences, rows) in sentences
+            .chunks(BATCH)
+            .zip(rows.chunks_mut(BATCH * dimension))
+        {
+            let known = match &mut self.kept {
+                None => 0,
+                Some(kept) => kept
+                    .read(sentences, rows)
+                    .map_err(Error::io("read", &kept.path))?,
+            };
+            progress.advance(known as u64);
+            let (sentences, rows) = (&sentences[known..], &mut rows[known * dimension..]);
+            encode_into(self.encoder, sentences, rows, progress)?;
+            if let Some(kept) = &mut self.kept {
+                kept.write(sentences, rows)
+                    .map_err(Error::io("write", &kept.path))?;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Removes the file: the output it was for is there.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn finish(mut self) -> Result<()> {
+        match self.kept.take() {
+            None => Ok(()),
+            Some(kept) => fs::remove_file(&kept.path).map_err(Error::io("remove", &kept.path)),
+        }
+    }
+}
+
+/// A run that failed before it encoded anything leaves nothing behind.
+impl Drop for Encoding<'_> {
+    fn drop(&mut self) {
+        if let Some(kept) = &self.kept
+            && kept
+                .file
+                .metadata()
+                .is_ok_and(|file| file.len() <= kept.start)
+        {
+            let _ = fs::remove_file(&kept.path);
+        }
+    }
+}
+
+impl Kept {
+    /// Fills the rows of the first sentences whose records come next, and says how many that are.
+    fn read(&mut self, sentences: &[impl AsRef<str>], rows: &mut [f32]) -> io::Result<usize> {
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(self.position))?;
+        (&mut self.file)
+            .take((sentences.len() * self.record) as u64)
+            .read_to_end(&mut bytes)?;
+        let dimension = rows.len() / sentences.len();
+        let records = bytes.chunks_exact(self.record);
+        let mut known = 0;
+        for ((record, sentence), row) in
+            records.zip(sentences).zip(rows.chunks_exact_mut(dimension))
+        {
+            let (body, stored) = record.split_at(self.record - 8);
+            let (own, vector) = body.split_at(size_of::<Key>());
+            if own != key(sentence.as_ref()) || stored != check(body) {
+                break;
+            }
+            for (x, bytes) in row.iter_mut().zip(vector.chunks_exact(4)) {
+                *x = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            }
+            known += 1;
+        }
+        self.position += (known * self.record) as u64;
+        Ok(known)
+    }
+
+    /// Writes the records of these sentences in the place of all that follows.
+    fn write(&mut self, sentences: &[impl AsRef<str>], rows: &[f32]) -> io::Result<()> {
+        if sentences.is_empty() {
+            return Ok(());
+        }
+        let mut bytes = Vec::with_capacity(sentences.len() * self.record);
+        for (sentence, row) in sentences
+            .iter()
+            .zip(rows.chunks_exact(rows.len() / sentences.len()))
+        {
+            let mut record = key(sentence.as_ref()).to_vec();
+            record.extend(row.iter().flat_map(|x| x.to_le_bytes()));
+            let check = check(&record);
+            bytes.extend_from_slice(&record);
+            bytes.extend_from_slice(&check);
+        }
+        self.file.set_len(self.position)?;
+        self.file.seek(SeekFrom::Start(self.position))?;
+        self.file.write_all(&bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+fn key(sentence: &str) -> Key {
+    let hash: [u8; 32] = Sha256::digest(sentence).into();
+    let mut key = Key::default();
+    key.copy_from_slice(&hash[..16]);
+    key
+}
+
+fn check(record: &[u8]) -> [u8; 8] {
+    let hash: [u8; 32] = Sha256::digest(record).into();
+    let mut check = [0; 8];
+    check.copy_from_slice(&hash[..8]);
+    check
+}
+
+/// What makes a run of a command that releases private text: lines of another run are not gone on with.
+///
+/// It is public. An input is known by its place on the disk and the times of its last changes, not by its
+/// text: a digest of private text, even one under a key, would let whoever has it (and the key, which a later
+/// run needs, too) check guesses of the text, and no release has paid for that. So an edited file starts
+/// over, and so does one that was moved or copied.
+#[derive(Clone)]
+pub struct Run(Sha256);
+
+impl Run {
+    /// A run of this command.
+    pub fn of(command: &str) -> Self {
+        let hash = Sha256::new();
+        Self(hash).with(env!("CARGO_PKG_VERSION")).with(command)
+    }
+
+    /// With this public option.
+    #[must_use]
+    pub fn with(mut self, option: impl AsRef<[u8]>) -> Self {
+        let option = option.as_ref();
+        self.0.update((option.len() as u64).to_le_bytes());
+        self.0.update(option);
+        self
+    }
+
+    /// With this public list of words.
+    #[must_use]
+    pub fn with_words(self, list: &HashSet<Word>) -> Self {
+        let mut words: Vec<&Word> = list.iter().collect();
+        words.sort_unstable();
+        let run = self.with(words.len().to_le_bytes());
+        words
+            .into_iter()
+            .fold(run, |run, word| run.with(word.as_str()))
+    }
+
+    /// With this file as it is now, whatever is in it.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn with_file(self, path: &Path) -> Result<Self> {
+        let about = fs::metadata(path).map_err(Error::io("open", path))?;
+        Ok(self.with(state(&about)))
+    }
+
+    /// With this file, whatever is in it and whenever that changes.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn with_place(self, path: &Path) -> Result<Self> {
+        let path = fs::canonicalize(path).map_err(Error::io("open", path))?;
+        Ok(self.with(path.as_os_str().as_encoded_bytes()))
+    }
+
+    fn name(&self) -> String {
+        hex::encode(&self.0.clone().finalize()[..8])
+    }
+}
+
+/// Which file it is, and when its content and its entry were changed.
+#[cfg(unix)]
+fn state(about: &fs::Metadata) -> Vec<u8> {
+    use std::os::unix::fs::MetadataExt;
+    let place = [about.dev(), about.ino()].map(u64::to_le_bytes);
+    let times = [
+        about.mtime(),
+        about.mtime_nsec(),
+        about.ctime(),
+        about.ctime_nsec(),
+    ]
+    .map(i64::to_le_bytes);
+    [place.as_flattened(), times.as_flattened()].concat()
+}
+
+/// When its content was changed.
+#[cfg(not(unix))]
+fn state(about: &fs::Metadata) -> Vec<u8> {
+    let since = about
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    since
+        .map_or(0, |since| since.as_nanos())
+        .to_le_bytes()
+        .to_vec()
+}
+
+/// Output lines that wait beside their target, in `TARGET.RUN.partial`, until all are there; RUN names the
+/// [`Run`], in 16 hexadecimal digits.
+pub struct PartialLines {
+    target: PathBuf,
+    beside: PathBuf,
+    writer: BufWriter<File>,
+    kept: usize,
+    of_other_run: bool,
+    appended: u64,
+}
+
+impl PartialLines {
+    /// Starts the output lines of `target`, behind the whole lines that an interrupted run with the same
+    /// options left. A line counts if it `is_whole`. What another run left is removed.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] if another process writes this output; [`Error::Io`] or [`Error::OutputPath`] if the
+    /// target could not be written.
+    pub fn open(target: &Path, run: &Run, is_whole: impl Fn(&str) -> bool) -> Result<Self> {
+        AtomicFile::check(target)?;
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let beside = target.with_file_name(format!("{name}.{}.partial", run.name()));
+        let of_other_run = remove_others(target, &name, &beside)?;
+        let mut file = open_locked(&beside)?;
+        let keep = || -> io::Result<usize> {
+            let (kept, end) = whole_lines(&file, is_whole);
+            file.set_len(end)?;
+            file.seek(SeekFrom::Start(end))?;
+            Ok(kept)
+        };
+        let kept = keep().map_err(Error::io("read", &beside))?;
+        Ok(Self {
+            target: target.to_owned(),
+            beside,
+            writer: BufWriter::new(file),
+            kept,
+            of_other_run,
+            appended: 0,
+        })
+    }
+
+    /// The number of lines that an interrupted run left.
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// Whether there were lines of a run with other options or another input.
+    pub fn of_other_run(&self) -> bool {
+        self.of_other_run
+    }
+
+    /// Drops what an interrupted run left.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn restart(&mut self) -> Result<()> {
+        self.kept = 0;
+        let file = self.writer.get_mut();
+        file.set_len(0)
+            .and_then(|()| file.seek(SeekFrom::Start(0)))
+            .map_err(Error::io("write", &self.beside))?;
+        Ok(())
+    }
+
+    /// Adds a line; `line` has no line end.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn push(&mut self, line: &str) -> Result<()> {
+        self.appended += 1;
+        self.append(line).map_err(Error::io("write", &self.beside))
+    }
+
+    fn append(&mut self, line: &str) -> io::Result<()> {
+        self.writer.write_all(line.as_bytes())?;
+        self.writer.write_all(b"\n")?;
+        if self.appended.is_multiple_of(FLUSH_EVERY) {
+            self.writer.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Lets no line wait in memory: a killed process loses none.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn flush(&mut self) -> Result<()> {
+        self.writer
+            .flush()
+            .map_err(Error::io("write", &self.beside))
+    }
+
+    /// Gives the lines their name.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn commit(mut self) -> Result<()> {
+        self.flush()?;
+        rename_durably(self.writer.get_ref(), &self.beside, &self.target)
+            .map_err(Error::io("write", &self.target))
+    }
+}
+
+/// A run that failed before it released anything leaves nothing behind.
+impl Drop for PartialLines {
+    fn drop(&mut self) {
+        if self.kept == 0 && self.appended == 0 {
+            let _ = fs::remove_file(&self.beside);
+        }
+    }
+}
+
+/// The number of whole lines at the start of a file, and where they end.
+fn whole_lines(file: &File, is_whole: impl Fn(&str) -> bool) -> (usize, u64) {
+    let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);
+    let (mut kept, mut end) = (0, 0);
+    // A line that cannot be read is none of ours.
+    while let Ok(Some(line)) = lines.next_line() {
+        let whole = is_whole(line);
+        // One without its end was cut off while it was written.
+        match lines.end() {
+            Some(next) if whole => end = next,
+            _ => break,
+        }
+        kept += 1;
+    }
+    (kept, end)
+}
+
+/// Removes the lines of other runs for the same target, and says whether there were any.
+fn remove_others(target: &Path, name: &str, own: &Path) -> Result<bool> {
+    let folder = match target.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut found = false;
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let entry = entry.map_err(Error::io("read", folder))?.file_name();
+        let run = entry
+            .to_str()
+            .and_then(|entry| entry.strip_prefix(name)?.strip_prefix('.'))
+            .and_then(|entry| entry.strip_suffix(".partial"));
+        let path = target.with_file_name(&entry);
+        if path != own
+            && run.is_some_and(|run| run.len() == 16 && run.bytes().all(|b| b.is_ascii_hexdigit()))
+        {
+            drop(open_locked(&path)?);
+            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            found = true;
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::encoder::EncoderIdentity;
+
+    /// Encodes a sentence as its length, and counts the calls.
+    struct Lengths {
+        identity: EncoderIdentity,
+        calls: AtomicUsize,
+    }
+
+    impl Lengths {
+        fn new(digest: u8) -> Self {
+            Self {
+                identity: EncoderIdentity {
+                    name: "lengths".to_owned(),
+                    digest: [digest; 32],
+                },
+                calls: AtomicUsize::new(0),
+            }
+        }
+    }
+
+    impl Encoder for Lengths {
+        fn identity(&self) -> &EncoderIdentity {
+            &self.identity
+        }
+        fn dimension(&self) -> usize {
+            2
+        }
+        fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+            out.fill(sentence.len() as f32);
+            Ok(())
+        }
+    }
+
+    fn encode(encoding: &mut Encoding<'_>, sentences: &[&str]) {
+        let expected: Vec<f32> = sentences.iter().flat_map(|s| [s.len() as f32; 2]).collect();
+        assert_eq!(
+            encoding.rows(sentences, &Progress::hidden()).unwrap(),
+            expected
+        );
+    }
+
+    #[test]
+    fn an_interrupted_run_goes_on_wherever_its_file_was_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept");
+        let sentences = ["one", "three", "eleven", "fourteen", ""];
+        let inner = Lengths::new(1);
+        let mut encoding = Encoding::kept_in(&inner, path.clone()).unwrap();
+        encode(&mut encoding, &sentences);
+        // Once more, without encoding.
+        encoding.rewind();
+        encode(&mut encoding, &sentences[..2]);
+        encode(&mut encoding, &sentences[2..]);
+        assert_eq!(inner.calls.load(Ordering::Relaxed), sentences.len());
+        drop(encoding);
+        let whole = fs::read(&path).unwrap();
+        let (header, record) = (48, 16 + 8 + 8);
+        assert_eq!(whole.len(), header + sentences.len() * record);
+        for cut in 0..=whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let inner = Lengths::new(1);
+            let mut encoding = Encoding::kept_in(&inner, path.clone()).unwrap();
+            let known = cut.saturating_sub(header) / record;
+            assert_eq!(encoding.known(), known as u64, "cut at {cut}");
+            encode(&mut encoding, &sentences);
+            assert_eq!(inner.calls.load(Ordering::Relaxed), sentences.len() - known);
+            drop(encoding);
+            assert_eq!(fs::read(&path).unwrap(), whole, "cut at {cut}");
+        }
+        // Any damage is found, and what follows is encoded anew.
+        for byte in header..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[byte] ^= 1;
+            fs::write(&path, &damaged).unwrap();
+            let inner = Lengths::new(1);
+            encode(
+                &mut Encoding::kept_in(&inner, path.clone()).unwrap(),
+                &sentences,
+            );
+            let known = (byte - header) / record;
+            assert_eq!(inner.calls.load(Ordering::Relaxed), sentences.len() - known);
+            assert_eq!(fs::read(&path).unwrap(), whole);
+        }
+        // Another corpus gets its own vectors, from the first other sentence on.
+        let other = ["one", "three", "2", "fourteen"];
+        encode(
+            &mut Encoding::kept_in(&inner, path.clone()).unwrap(),
+            &other,
+        );
+        // A file of another encoder is not believed.
+        fs::write(&path, &whole).unwrap();
+        let inner = Lengths::new(2);
+        let encoding = Encoding::kept_in(&inner, path.clone()).unwrap();
+        assert_eq!(encoding.known(), 0);
+        let again = Encoding::kept_in(&inner, path.clone());
+        assert!(matches!(again, Err(Error::InUse { .. })));
+        encoding.finish().unwrap();
+        assert!(!path.exists());
+        drop(Encoding::kept_in(&inner, path.clone()).unwrap());
+        assert!(!path.exists(), "nothing was encoded");
+    }
+
+    fn open(target: &Path, option: &str) -> Result<PartialLines> {
+        PartialLines::open(target, &Run::of("test").with(option), |line| line != "bad")
+    }
+
+    #[test]
+    fn lines_appear_under_their_name_when_all_are_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let mut lines = open(&path, "a").unwrap();
+        assert_eq!(lines.kept(), 0);
+        lines.push("first").unwrap();
+        lines.push("second").unwrap();
+        let beside = lines.beside.clone();
+        assert!(matches!(open(&path, "a"), Err(Error::InUse { .. })));
+        assert!(matches!(open(&path, "b"), Err(Error::InUse { .. })));
+        drop(lines);
+        assert!(!path.exists());
+        // Cut at any byte.
+        let bytes = fs::read(&beside).unwrap();
+        assert_eq!(bytes, b"first\nsecond\n");
+        for cut in 0..=bytes.len() {
+            fs::write(&beside, &bytes[..cut]).unwrap();
+            let mut lines = open(&path, "a").unwrap();
+            let kept = match cut {
+                0..6 => "",
+                6..13 => "first\n",
+                _ => "first\nsecond\n",
+            };
+            assert_eq!(lines.kept(), kept.lines().count(), "{cut}");
+            lines.push("other").unwrap();
+            lines.commit().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), format!("{kept}other\n"));
+            assert!(!beside.exists());
+        }
+        // Damage, and a start from the beginning.
+        fs::write(&beside, "good\nbad\ngood\n").unwrap();
+        assert_eq!(open(&path, "a").unwrap().kept(), 1);
+        let mut lines = open(&path, "a").unwrap();
+        lines.restart().unwrap();
+        lines.commit().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "");
+        // Another run.
+        fs::write(&beside, "old\n").unwrap();
+        let lines = open(&path, "b").unwrap();
+        assert!(lines.of_other_run() && lines.kept() == 0 && !beside.exists());
+        drop(lines);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn runs_differ_in_options_and_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("in");
+        fs::write(&path, "text").unwrap();
+        let run = || Run::of("a").with_file(&path).unwrap().name();
+        let before = run();
+        assert_eq!(run(), before);
+        fs::write(&path, "tex2").unwrap();
+        assert_ne!(run(), before);
+        assert_ne!(
+            Run::of("a").with("bc").name(),
+            Run::of("a").with("b").with("c").name()
+        );
+        assert_ne!(Run::of("a").name(), Run::of("b").name());
+    }
+
+    #[test]
+    fn outputs_that_cannot_be_written_are_known_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(open(&folder.path().join("absent/out.jsonl"), "a").is_err());
+        assert!(open(folder.path(), "a").is_err());
+    }
+}

@@ -1,0 +1,877 @@
+//! Word vectors from a file, and the lexicon that a device makes of them.
+//!
+//! | ending | content |
+//! | --- | --- |
+//! | `.npy` | a matrix of f16, f32 or f64; its words, one a line, are in `NAME.vocab.txt` beside `NAME.npy`, `NAME.f16.npy` ... |
+//! | `.txt`, `.vec` | GloVe or word2vec text: a word and its coordinates a line; a first line of two numbers is word2vec's count of words and coordinates |
+//!
+//! Text may be gzipped (`.txt.gz`, `.vec.gz`). Everything here is public.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use npyz::half::f16;
+use npyz::{Deserialize, NpyFile, Order};
+use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, words};
+use undertone_core::pack::format::MAX_WORDS;
+
+use crate::error::{Error, LineProblem, Result};
+use crate::files::lines::Lines;
+use crate::lexicon::distil::WordCounts;
+use crate::pack::{LexiconData, lexicon_pack, limit};
+
+/// The longest line of a text file, in bytes: a word and [`MAX_LEXICON_DIMENSION`] coordinates have room.
+const LINE_LIMIT: usize = 1 << 16;
+
+/// The exponents that the coordinates of a lexicon may have.
+const EXPONENTS: std::ops::RangeInclusive<i32> = -16..=32;
+
+/// Words and their vectors, in the order of their file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vectors {
+    /// The name of the file without its endings.
+    pub name: String,
+    /// The words as they are written there.
+    pub words: Vec<String>,
+    /// `[words][dimension]`, row-major, finite.
+    pub vectors: Vec<f32>,
+    /// The number of coordinates, `1..=512`.
+    pub dimension: usize,
+}
+
+/// A pack with nothing but a lexicon, and what became of the words.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    /// The pack.
+    pub pack: Vec<u8>,
+    /// Words in it.
+    pub words: usize,
+    /// Words that no text yields as one word: several words in one, punctuation, too long, or a
+    /// capitalised form of another.
+    pub unusable: usize,
+    /// Words that came again.
+    pub duplicates: usize,
+    /// Words without a vector: all coordinates are zero, or vanish in rounding to bytes.
+    pub zero: usize,
+    /// Usable words behind the last one taken.
+    pub cut: usize,
+    /// Coordinates are multiples of 2^(this), from −127 to 127 times.
+    pub exponent: i32,
+    /// Coordinates that are larger and were clamped.
+    pub clamped: usize,
+    /// The root of the squared quantisation errors over the squared coordinates.
+    pub relative_error: f64,
+}
+
+impl Vectors {
+    /// Reads word vectors; the end of the file name says how, see the [module](self).
+    ///
+    /// Memory is that of the matrix as f32 (up to twice, of a text file, whose length is not known before)
+    /// and of the words.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Vectors`] for another ending, a matrix that is not of floats or not
+    /// two-dimensional, another number of words than rows, rows of different lengths,
+    /// more than 512 coordinates, a coordinate that is no finite f32, or no word.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(stem) = file.strip_suffix(".npy") {
+            let endings = [".f16", ".f32", ".f64"];
+            let name = endings.iter().find_map(|end| stem.strip_suffix(end));
+            return Self::open_npy(path, name.unwrap_or(stem));
+        }
+        let (stem, gzipped) = match file.strip_suffix(".gz") {
+            Some(stem) => (stem, true),
+            None => (&*file, false),
+        };
+        let name = stem
+            .strip_suffix(".txt")
+            .or_else(|| stem.strip_suffix(".vec"))
+            .ok_or_else(|| {
+                fail(path)("the ending is none of .npy, .txt, .vec, .txt.gz, .vec.gz".into())
+            })?;
+        let source = open(path)?;
+        if gzipped {
+            Self::read_text(path, name, BufReader::new(MultiGzDecoder::new(source)))
+        } else {
+            Self::read_text(path, name, BufReader::new(source))
+        }
+    }
+
+    fn open_npy(path: &Path, name: &str) -> Result<Self> {
+        let mut reader = BufReader::new(open(path)?);
+        check_header(reader.fill_buf().map_err(Error::io("read", path))?)
+            .map_err(|problem| fail(path)(format!("not a .npy file: {problem}")))?;
+        let file = NpyFile::new(reader)
+            .map_err(|error| fail(path)(format!("not a .npy file: {error}")))?;
+        let [rows, columns] = file.shape() else {
+            return Err(fail(path)(format!(
+                "an array of {} dimensions; save a matrix with one row a word",
+                file.shape().len()
+            )));
+        };
+        let (rows, columns) = (*rows, *columns);
+        check_dimension(path, columns)?;
+        let words = read_words(&path.with_file_name(format!("{name}.vocab.txt")))?;
+        if words.len() as u64 != rows {
+            return Err(fail(path)(format!(
+                "{rows} rows, but {name}.vocab.txt beside it has {} words; there must be one a row",
+                words.len()
+            )));
+        }
+        let dtype = file.dtype().descr();
+        let layout = (words.len(), columns as usize, file.order());
+        let vectors = match file.try_data::<f32>() {
+            Ok(data) => finite(path, layout, data, |x| x),
+            Err(file) => match file.try_data::<f16>() {
+                Ok(data) => finite(path, layout, data, f32::from),
+                Err(file) => match file.try_data::<f64>() {
+                    Ok(data) => finite(path, layout, data, |x| x as f32),
+                    Err(_) => Err(fail(path)(format!(
+                        "elements of type {dtype}; save them as float16, float32 or float64"
+                    ))),
+                },
+            },
+        }?;
+        Self::checked(path, name, words, vectors, columns as usize)
+    }
+
+    fn read_text(path: &Path, name: &str, reader: impl BufRead) -> Result<Self> {
+        let mut words = Vec::new();
+        let mut vectors = Vec::new();
+        let mut dimension = None;
+        let mut promised = None;
+        let mut lines = Lines::new(reader, LINE_LIMIT);
+        loop {
+            let line = lines.number() + 1;
+            let wrong = |problem: String| Err(fail(path)(format!("line {line}: {problem}")));
+            let text = match lines.next_line() {
+                Ok(Some(text)) => text,
+                Ok(None) => break,
+                Err(problem) => return Err(line_problem(path, line, problem)),
+            };
+            // A no-break space may be a part of a word.
+            let fields: Vec<&str> = text
+                .split([' ', '\t', '\n', '\r'])
+                .filter(|field| !field.is_empty())
+                .collect();
+            if fields.is_empty() {
+                continue;
+            }
+            if line == 1
+                && let [count, columns] = fields[..]
+                && let (Ok(count), Ok(columns)) = (count.parse::<u64>(), columns.parse::<u64>())
+            {
+                check_dimension(path, columns)?;
+                (promised, dimension) = (Some(count), Some(columns as usize));
+                continue;
+            }
+            let columns = match dimension {
+                Some(columns) => columns,
+                None => {
+                    check_dimension(path, fields.len() as u64 - 1)?;
+                    *dimension.insert(fields.len() - 1)
+                }
+            };
+            let Some(spare) = fields.len().checked_sub(columns + 1) else {
+                return wrong(format!(
+                    "{} coordinates, the lines before have {columns}",
+                    fields.len() - 1
+                ));
+            };
+            // Some files have words with a space in them; what stands between is no number then.
+            let (word, values) = fields.split_at(spare + 1);
+            if word[1..].iter().any(|part| part.parse::<f32>().is_ok()) {
+                return wrong(format!(
+                    "{} coordinates, the lines before have {columns}",
+                    fields.len() - 1
+                ));
+            }
+            for (column, value) in (1..).zip(values) {
+                match value.parse::<f32>() {
+                    Ok(x) if x.is_finite() => vectors.push(x),
+                    Ok(_) => {
+                        return wrong(format!(
+                            "coordinate {column} is {value}; it must be finite and at most {:e}",
+                            f32::MAX
+                        ));
+                    }
+                    Err(_) => return wrong(format!("coordinate {column} is no number")),
+                }
+            }
+            words.push(word.join(" "));
+        }
+        if promised.is_some_and(|promised| promised != words.len() as u64) {
+            return Err(fail(path)(format!(
+                "{} words, but the first line says {}; is the file cut off?",
+                words.len(),
+                promised.unwrap_or_default()
+            )));
+        }
+        Self::checked(path, name, words, vectors, dimension.unwrap_or_default())
+    }
+
+    fn checked(
+        path: &Path,
+        name: &str,
+        words: Vec<String>,
+        vectors: Vec<f32>,
+        dimension: usize,
+    ) -> Result<Self> {
+        if words.is_empty() {
+            return Err(fail(path)("no words".into()));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            words,
+            vectors,
+            dimension,
+        })
+    }
+
+    /// The vector of the word at `index`.
+    ///
+    /// # Panics
+    /// If there is no such word.
+    pub fn vector(&self, index: usize) -> &[f32] {
+        &self.vectors[index * self.dimension..][..self.dimension]
+    }
+
+    /// The rows with these numbers, in this order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn rows(&self, rows: &[usize]) -> Self {
+        Self {
+            name: self.name.clone(),
+            words: rows.iter().map(|row| self.words[*row].clone()).collect(),
+            vectors: rows
+                .iter()
+                .flat_map(|row| self.vector(*row))
+                .copied()
+                .collect(),
+            dimension: self.dimension,
+        }
+    }
+
+    /// A pack with a lexicon of the first `most` usable words.
+    ///
+    /// A word is entered as the device looks it up: lower-cased, and only if
+    /// [`words`] yields it whole. A word with capitals counts only if
+    /// its lower-cased form is not there itself; of equal words the first counts; words without a vector
+    /// are left out. The order of the file is kept until the cut, so that a file in the order of
+    /// frequency loses its rarest words.
+    ///
+    /// Coordinates become bytes times a power of two, the same for all words, so that distances stay
+    /// what they are. It is the power with the smallest sum of squared errors: a finer step may clamp
+    /// a few large coordinates.
+    ///
+    /// In sentence vectors a word weighs a/(a + frequency) by its frequency in `counts`; without them,
+    /// or if it is not there, it weighs 1.
+    ///
+    /// # Errors
+    /// [`Error::PackLimit`] if `most` is not 1 to 65 536; [`Error::NoUsableWords`];
+    /// [`Error::LargeCoordinate`] for a coordinate that no pack can hold.
+    pub fn lexicon_pack(&self, counts: Option<&WordCounts>, most: usize) -> Result<Vocabulary> {
+        limit("words", most, 1, MAX_WORDS as usize)?;
+        let mut made = Vocabulary {
+            pack: Vec::new(),
+            words: 0,
+            unusable: 0,
+            duplicates: 0,
+            zero: 0,
+            cut: 0,
+            exponent: 0,
+            clamped: 0,
+            relative_error: 0.0,
+        };
+        let mut usable = Vec::new();
+        for (index, word) in self.words.iter().enumerate() {
+            match key(word) {
+                None => made.unusable += 1,
+                Some(_) if self.vector(index).iter().all(|x| *x == 0.0) => made.zero += 1,
+                Some(key) => usable.push((index, key)),
+            }
+        }
+        let lower: HashSet<&str> = usable
+            .iter()
+            .filter(|(index, key)| self.words[*index] == *key)
+            .map(|(_, key)| key.as_str())
+            .collect();
+        let mut seen = HashSet::new();
+        let mut chosen = Vec::new();
+        for (index, key) in &usable {
+            if self.words[*index] != *key && lower.contains(key.as_str()) {
+                made.unusable += 1;
+            } else if !seen.insert(key.as_str()) {
+                made.duplicates += 1;
+            } else if chosen.len() == most {
+                made.cut += 1;
+            } else {
+                chosen.push((*index, key.as_str()));
+            }
+        }
+
+        let rows = || chosen.iter().map(|(index, _)| self.vector(*index));
+        let coordinates = || rows().flatten().map(|x| f64::from(*x));
+        let largest = coordinates().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        let Some(fitting) = EXPONENTS
+            .clone()
+            .find(|exponent| largest <= 127.0 * 2f64.powi(*exponent))
+        else {
+            return Err(Error::LargeCoordinate {
+                found: largest as f32,
+                most: 127.0 * 2f32.powi(*EXPONENTS.end()),
+            });
+        };
+        let (squared_error, exponent) = (fitting - 2..=fitting)
+            .filter(|exponent| EXPONENTS.contains(exponent))
+            .map(|exponent| {
+                let step = 2f64.powi(exponent);
+                let error = |x: f64| (f64::from(quantise(x, step)) * step - x).powi(2);
+                (coordinates().map(error).sum::<f64>(), exponent)
+            })
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .expect("the fitting exponent is one");
+        let step = 2f64.powi(exponent);
+        made.exponent = exponent;
+        made.clamped = coordinates().filter(|x| x.abs() > 127.5 * step).count();
+        let squares: f64 = coordinates().map(|x| x * x).sum();
+        made.relative_error = (squared_error / squares).sqrt();
+
+        let mut entries: Vec<(String, u16, Vec<i8>)> = chosen
+            .iter()
+            .zip(rows())
+            .map(|((_, key), row)| {
+                let row = row.iter().map(|x| quantise((*x).into(), step)).collect();
+                let weight = counts.map_or(u16::MAX, |counts| counts.weight(key));
+                ((*key).to_owned(), weight, row)
+            })
+            .filter(|(.., row): &(_, _, Vec<i8>)| row.iter().any(|x| *x != 0))
+            .collect();
+        made.zero += chosen.len() - entries.len();
+        made.words = entries.len();
+        if entries.is_empty() {
+            return Err(Error::NoUsableWords {
+                name: self.name.clone(),
+                read: self.words.len(),
+            });
+        }
+        entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let lexicon = LexiconData {
+            // A sentence vector has 8 more bits than the words'.
+            exponent: exponent - 8,
+            words: entries,
+            phrases: Vec::new(),
+        };
+        made.pack = lexicon_pack(&self.name, self.dimension, lexicon)?;
+        Ok(made)
+    }
+}
+
+/// The word as the device looks it up, if a text can yield it.
+fn key(word: &str) -> Option<String> {
+    let lower = |c: char| match c {
+        '’' => '\'',
+        c => c,
+    };
+    let key: String = word
+        .chars()
+        .flat_map(char::to_lowercase)
+        .map(lower)
+        .collect();
+    words(&key).eq([key.as_str()]).then_some(key)
+}
+
+fn quantise(x: f64, step: f64) -> i8 {
+    (x / step).round().clamp(-127.0, 127.0) as i8
+}
+
+fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(Error::io("open", path))
+}
+
+fn fail(path: &Path) -> impl FnOnce(String) -> Error {
+    move |problem| Error::Vectors {
+        path: PathBuf::from(path),
+        problem,
+    }
+}
+
+fn check_dimension(path: &Path, found: u64) -> Result<()> {
+    if (1..=MAX_LEXICON_DIMENSION.into()).contains(&found) {
+        return Ok(());
+    }
+    Err(fail(path)(format!(
+        "vectors of {found} coordinates; allowed are 1 to {MAX_LEXICON_DIMENSION}"
+    )))
+}
+
+/// The longest header of a `.npy` file; that of a matrix takes 128 bytes.
+const NPY_HEADER: usize = 4096;
+
+/// Refuses headers that the crate takes gigabytes for, or years: it makes as much room as a file says that its header
+/// needs, and twice as long over every bracket within another.
+fn check_header(start: &[u8]) -> std::result::Result<(), String> {
+    let (length, header) = match start {
+        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, rest @ ..] => {
+            (u16::from_le_bytes([*a, *b]).into(), rest)
+        }
+        [
+            0x93,
+            b'N',
+            b'U',
+            b'M',
+            b'P',
+            b'Y',
+            _,
+            _,
+            a,
+            b,
+            c,
+            d,
+            rest @ ..,
+        ] => (u32::from_le_bytes([*a, *b, *c, *d]), rest),
+        // The crate says so.
+        _ => return Ok(()),
+    };
+    let length = length as usize;
+    if length > NPY_HEADER {
+        return Err(format!(
+            "a header of {length} bytes, above {NPY_HEADER}; save a matrix of float16, float32 or float64"
+        ));
+    }
+    let header = header.get(..length).unwrap_or(header);
+    // A dictionary and in it a shape.
+    let brackets = header.iter().filter(|byte| b"{[(".contains(byte)).count();
+    if brackets > 2 {
+        return Err(format!(
+            "a header with {brackets} opening brackets, where that of a matrix has 2; save a matrix of float16, \
+             float32 or float64"
+        ));
+    }
+    Ok(())
+}
+
+/// The lines of a file of words.
+fn read_words(path: &Path) -> Result<Vec<String>> {
+    let mut lines = Lines::new(BufReader::new(open(path)?), LINE_LIMIT);
+    let mut words = Vec::new();
+    loop {
+        let number = lines.number() + 1;
+        match lines.next_line() {
+            Ok(None) => return Ok(words),
+            Ok(Some(word)) => words.push(word.to_owned()),
+            Err(problem) => return Err(line_problem(path, number, problem)),
+        }
+    }
+}
+
+/// What is wrong with a line.
+fn line_problem(path: &Path, number: u64, problem: LineProblem) -> Error {
+    let hint = match problem {
+        LineProblem::TooLong { limit } => {
+            format!("longer than {limit} bytes; is this a file of word vectors?")
+        }
+        problem => problem.to_string(),
+    };
+    fail(path)(format!("line {number}: {hint}"))
+}
+
+/// The elements of a matrix, all finite as f32.
+fn finite<T: Deserialize + Copy>(
+    path: &Path,
+    (rows, columns, order): (usize, usize, Order),
+    data: impl Iterator<Item = io::Result<T>>,
+    convert: impl Fn(T) -> f32,
+) -> Result<Vec<f32>> {
+    // As many rows as words were read, so this is no number that only a header claims.
+    let mut vectors = vec![0.0; rows * columns];
+    for (position, x) in data.enumerate() {
+        let (row, column) = match order {
+            Order::C => (position / columns, position % columns),
+            Order::Fortran => (position % rows, position / rows),
+        };
+        let x = convert(x.map_err(Error::io("read", path))?);
+        if !x.is_finite() {
+            return Err(fail(path)(format!(
+                "row {}: coordinate {} is {x}; it must be finite and at most {:e}",
+                row + 1,
+                column + 1,
+                f32::MAX
+            )));
+        }
+        vectors[row * columns + column] = x;
+    }
+    Ok(vectors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use npyz::{AutoSerialize, Serialize, WriterBuilder};
+    use proptest::prelude::*;
+    use std::fs;
+    use std::io::Write;
+    use tempfile::TempDir;
+    use undertone_core::pack::Pack;
+
+    fn npy<T: AutoSerialize + Serialize + Copy>(
+        shape: &[u64],
+        order: Order,
+        data: &[T],
+    ) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = npyz::WriteOptions::new()
+            .default_dtype()
+            .shape(shape)
+            .order(order)
+            .writer(&mut bytes)
+            .begin_nd()
+            .unwrap();
+        writer.extend(data.iter().copied()).unwrap();
+        writer.finish().unwrap();
+        bytes
+    }
+
+    fn folder(files: &[(&str, &[u8])]) -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            fs::write(folder.path().join(name), content).unwrap();
+        }
+        folder
+    }
+
+    fn read(name: &str, content: &[u8]) -> Result<Vectors> {
+        Vectors::open(folder(&[(name, content)]).path().join(name))
+    }
+
+    fn refused(name: &str, content: &[u8], parts: &[&str]) {
+        let error = read(name, content).unwrap_err().to_string();
+        for part in parts.iter().chain([&name]) {
+            assert!(error.contains(part), "no \"{part}\" in: {error}");
+        }
+    }
+
+    fn vectors(entries: &[(&str, &[f32])]) -> Vectors {
+        Vectors {
+            name: "test".to_owned(),
+            words: entries.iter().map(|(word, _)| (*word).to_owned()).collect(),
+            vectors: entries.iter().flat_map(|(_, row)| row.to_vec()).collect(),
+            dimension: entries[0].1.len(),
+        }
+    }
+
+    #[test]
+    fn a_matrix_of_any_float_type_is_read() {
+        let wanted = [0.5f32, -1.0, 2.0, 0.25, 0.0, -8.0];
+        let c = Order::C;
+        let halves = wanted.map(f16::from_f32);
+        let doubles = wanted.map(f64::from);
+        let columns = [0.5, 2.0, 0.0, -1.0, 0.25, -8.0];
+        for (file, bytes) in [
+            ("a.f16.npy", npy(&[3, 2], c, &halves)),
+            ("a.f32.npy", npy(&[3, 2], c, &wanted)),
+            ("a.npy", npy(&[3, 2], c, &doubles)),
+            ("a.npy", npy(&[3, 2], Order::Fortran, &columns)),
+        ] {
+            let folder = folder(&[(file, &bytes), ("a.vocab.txt", b"one\r\ntwo\nthree")]);
+            let read = Vectors::open(folder.path().join(file)).unwrap();
+            assert_eq!(read.words, ["one", "two", "three"]);
+            assert_eq!((read.name.as_str(), read.dimension), ("a", 2));
+            assert_eq!(read.vectors, wanted);
+            assert_eq!(read.vector(1), [2.0, 0.25]);
+        }
+    }
+
+    #[test]
+    fn a_wrong_matrix_is_named() {
+        let c = Order::C;
+        let good = npy(&[2, 2], c, &[1f32; 4]);
+        let words: &[u8] = b"one\ntwo\n";
+        for (bytes, words, parts) in [
+            (npy(&[4], c, &[1f32; 4]), words, &["1 dimensions"][..]),
+            (npy(&[2, 2], c, &[1i32; 4]), words, &["<i4", "float16"]),
+            (
+                npy(&[2, 0], c, &[0f32; 0]),
+                words,
+                &["0 coordinates", "1 to 512"],
+            ),
+            (
+                npy(&[1, 513], c, &[0f32; 513]),
+                b"one",
+                &["513 coordinates"],
+            ),
+            (
+                npy(&[2, 2], c, &[1.0, 2.0, 3.0, f32::NAN]),
+                words,
+                &["row 2: coordinate 2 is NaN"],
+            ),
+            (
+                npy(&[2, 2], c, &[1.0, 1e39, 3.0, 4.0]),
+                words,
+                &["row 1: coordinate 2 is inf", "3.4"],
+            ),
+            (good.clone(), b"one", &["2 rows", "1 words"]),
+            (
+                good.clone(),
+                b"one\ntw\xff\n",
+                &["vocab.txt", "line 2", "UTF-8"],
+            ),
+            (npy(&[0, 2], c, &[0f32; 0]), b"", &["no words"]),
+            (good[..good.len() - 1].to_vec(), words, &["read"]),
+            (b"\x93NUMPY".to_vec(), words, &["not a .npy file"]),
+            (Vec::new(), words, &["not a .npy file"]),
+        ] {
+            let folder = folder(&[("a.npy", &bytes), ("a.vocab.txt", words)]);
+            let error = Vectors::open(folder.path().join("a.npy"))
+                .unwrap_err()
+                .to_string();
+            for part in parts {
+                assert!(error.contains(part), "no \"{part}\" in: {error}");
+            }
+        }
+        let error = read("a.npy", &good).unwrap_err().to_string();
+        assert!(error.contains("a.vocab.txt"), "{error}");
+    }
+
+    #[test]
+    fn text_is_read_with_and_without_a_first_line() {
+        let glove = "the 1 -2.5\ncat 3e-1 4\n. . . 5 6\nnan 7 8\n\n";
+        let read_glove = read("g.txt", glove.as_bytes()).unwrap();
+        assert_eq!(read_glove.words, ["the", "cat", ". . .", "nan"]);
+        assert_eq!(
+            read_glove.vectors,
+            [1.0, -2.5, 0.3, 4.0, 5.0, 6.0, 7.0, 8.0]
+        );
+        let word2vec = format!("4 2\r\n{}", glove.replace('\n', " \r\n"));
+        assert_eq!(read("g.vec", word2vec.as_bytes()).unwrap(), read_glove);
+        let mut gzipped = GzEncoder::new(Vec::new(), Compression::fast());
+        gzipped.write_all(glove.as_bytes()).unwrap();
+        assert_eq!(
+            read("g.txt.gz", &gzipped.finish().unwrap()).unwrap(),
+            read_glove
+        );
+    }
+
+    #[test]
+    fn a_wrong_line_is_named() {
+        for (text, parts) in [
+            (&b"a 1 2\nb 1"[..], &["line 2: 1 coordinates", "have 2"][..]),
+            (b"a 1 2\nb 1 2 3", &["line 2: 3 coordinates", "have 2"]),
+            (b"a 1 2\nb 1 x", &["line 2: coordinate 2 is no number"]),
+            (
+                b"a 1 2\nb inf 1",
+                &["line 2: coordinate 1 is inf", "finite"],
+            ),
+            (b"a 1 2\nb 1 nan", &["line 2: coordinate 2 is nan"]),
+            (b"a 1 2\nb 1 4e38", &["line 2: coordinate 2 is 4e38", "3.4"]),
+            (b"a 1 2\n\xff 1 2", &["line 2", "UTF-8"]),
+            (b"3 2\na 1 2\nb 1 2", &["2 words", "says 3"]),
+            (b"3 513\n", &["513 coordinates", "1 to 512"]),
+            (b"word\n", &["0 coordinates"]),
+            (b"0 2\n", &["no words"]),
+            (b"\n\n", &["no words"]),
+            (b"", &["no words"]),
+        ] {
+            refused("a.txt", text, parts);
+        }
+        refused(
+            "a.txt",
+            "x".repeat(100_000).as_bytes(),
+            &["line 1: longer than 65536"],
+        );
+        refused("a.txt.gz", b"a 1 2\n", &["cannot read"]);
+        refused("a.bin", b"", &["ending", ".npy"]);
+        assert!(matches!(Vectors::open("absent.txt"), Err(Error::Io { .. })));
+    }
+
+    #[test]
+    fn a_lexicon_has_what_the_tokeniser_finds() {
+        let vectors = vectors(&[
+            ("Apple", &[1.0, 0.0]),
+            ("apple", &[2.0, 0.0]),
+            ("Paris", &[3.0, 0.0]),
+            ("PARIS", &[4.0, 0.0]),
+            ("don’t", &[5.0, 0.0]),
+            ("apple", &[6.0, 0.0]),
+            ("New_York", &[7.0, 0.0]),
+            ("'tis", &[7.0, 0.0]),
+            ("", &[7.0, 0.0]),
+            ("two words", &[7.0, 0.0]),
+            (&"x".repeat(49), &[7.0, 0.0]),
+            ("nothing", &[0.0, -0.0]),
+            ("Nothing", &[0.0, 7.0]),
+            ("tiny", &[0.001, 0.0]),
+            ("last", &[0.0, -127.0]),
+            ("behind", &[1.0, 1.0]),
+        ]);
+        let made = vectors.lexicon_pack(None, 6).unwrap();
+        assert_eq!((made.words, made.unusable, made.duplicates), (5, 6, 2));
+        assert_eq!((made.zero, made.cut, made.exponent), (2, 1, 0));
+        assert_eq!(made.clamped, 0);
+        assert!((made.relative_error - 0.001 / 127.6f64).abs() < 1e-6);
+        let pack = Pack::parse(&made.pack).unwrap();
+        let lexicon = pack.lexicon().unwrap();
+        assert_eq!((pack.encoder_name(), lexicon.exponent()), ("test", -8));
+        let found = |word| lexicon.find(word).and_then(|index| lexicon.entry(index));
+        for (word, vector) in [
+            ("apple", [2, 0]),
+            ("paris", [3, 0]),
+            ("don't", [5, 0]),
+            ("nothing", [0, 7]),
+            ("last", [0, -127]),
+        ] {
+            assert_eq!(found(word), Some((u16::MAX, &vector[..])), "{word}");
+        }
+        let whole = vectors.lexicon_pack(None, 65_536).unwrap();
+        assert_eq!((whole.words, whole.cut), (6, 0));
+    }
+
+    #[test]
+    fn the_step_has_the_least_error() {
+        // 1000 coordinates that want a fine step, and one that it clamps.
+        let mut rows: Vec<f32> = (0..1000).map(|x| (x % 255 - 127) as f32 / 256.0).collect();
+        let mut clamped = |x: f32| {
+            rows[500] = x;
+            let words = (0..500).map(|number| format!("w{number}")).collect();
+            let vectors = Vectors {
+                name: "test".to_owned(),
+                words,
+                vectors: rows.clone(),
+                dimension: 2,
+            };
+            let made = vectors.lexicon_pack(None, 500).unwrap();
+            (made.exponent, made.clamped)
+        };
+        assert_eq!(clamped(0.25), (-8, 0));
+        assert_eq!(clamped(0.52), (-8, 1));
+        assert_eq!(clamped(1.02), (-7, 1));
+        assert_eq!(clamped(100.0), (0, 0));
+    }
+
+    #[test]
+    fn words_weigh_less_if_they_are_frequent() {
+        let mut counts = WordCounts::default();
+        counts.add(&crate::corpus::CorpusDocument {
+            id: String::new(),
+            label: None,
+            text: "the the the cat".into(),
+        });
+        let vectors = vectors(&[("the", &[1.0]), ("cat", &[1.0]), ("dog", &[1.0])]);
+        let made = vectors.lexicon_pack(Some(&counts), 3).unwrap();
+        let pack = Pack::parse(&made.pack).unwrap();
+        let lexicon = pack.lexicon().unwrap();
+        let weight = |word| lexicon.entry(lexicon.find(word).unwrap()).unwrap().0;
+        // a/(a + 3/4), a/(a + 1/4), 1 with a = 1/1000, in 1/65535.
+        assert_eq!(["the", "cat", "dog"].map(weight), [87, 261, u16::MAX]);
+    }
+
+    #[test]
+    fn what_no_pack_can_hold_is_refused() {
+        let some = vectors(&[("a", &[1.0])]);
+        for most in [0, 65_537] {
+            assert!(matches!(
+                some.lexicon_pack(None, most),
+                Err(Error::PackLimit { .. })
+            ));
+        }
+        for none in [vectors(&[("a", &[0.0])]), vectors(&[("a b", &[1.0])])] {
+            let error = none.lexicon_pack(None, 10).unwrap_err().to_string();
+            assert!(error.contains("none of the 1 words"), "{error}");
+        }
+        let error = vectors(&[("a", &[1e20])])
+            .lexicon_pack(None, 1)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("1e20") && error.contains("5.45"), "{error}");
+        // Too small for any step is zero.
+        assert!(vectors(&[("a", &[1e-9])]).lexicon_pack(None, 1).is_err());
+    }
+
+    #[test]
+    fn sizes_that_a_header_only_claims_are_refused() {
+        let header = |shape: &str| {
+            let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
+            let length = (text.len() as u16).to_le_bytes();
+            [b"\x93NUMPY\x01\x00", &length[..], text.as_bytes()].concat()
+        };
+        // Sizes whose product overflows are refused too, but where overflow is checked npyz panics before.
+        for shape in [
+            "(2, 300)",
+            "(4611686018427387904, 3)",
+            "(2, -1)",
+            "(1e9, 1)",
+        ] {
+            let folder = folder(&[("a.npy", &header(shape)), ("a.vocab.txt", b"one\ntwo")]);
+            assert!(
+                Vectors::open(folder.path().join("a.npy")).is_err(),
+                "{shape}"
+            );
+        }
+    }
+
+    /// Found by fuzzing: twice as long for each bracket.
+    #[test]
+    fn headers_of_nested_brackets_are_refused() {
+        for open in ["{", "(", "["] {
+            let text = format!("{}'descr': '<f4'\n", open.repeat(60));
+            for (version, length) in [
+                (1, (text.len() as u16).to_le_bytes().to_vec()),
+                (2, (text.len() as u32).to_le_bytes().to_vec()),
+            ] {
+                let bytes = [b"\x93NUMPY", &[version, 0][..], &length, text.as_bytes()].concat();
+                let folder = folder(&[("a.npy", &bytes), ("a.vocab.txt", b"one\ntwo")]);
+                let error = Vectors::open(folder.path().join("a.npy")).unwrap_err();
+                assert!(error.to_string().contains("60 opening brackets"), "{error}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_vectors_or_an_error(
+            text in prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..200),
+                "([a-c’İ'_]{0,3} (-?[0-9.e]{1,4} ?){0,3}(\n|\r\n|\t)?){0,6}".prop_map(String::into_bytes),
+            ]
+        ) {
+            if let Ok(read) = read("a.txt", &text) {
+                prop_assert_eq!(read.vectors.len(), read.words.len() * read.dimension);
+                prop_assert!(read.vectors.iter().all(|x| x.is_finite()));
+                if let Ok(made) = read.lexicon_pack(None, 3) {
+                    let left_out = made.unusable + made.duplicates + made.zero + made.cut;
+                    prop_assert_eq!(made.words + left_out, read.words.len());
+                    let pack = Pack::parse(&made.pack).unwrap();
+                    let lexicon = pack.lexicon().unwrap();
+                    for index in 0..lexicon.n_words() {
+                        let word = lexicon.word(index).unwrap();
+                        prop_assert!(words(word).eq([word]), "{word}");
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn a_damaged_matrix_is_no_panic(
+            damage in prop::collection::vec((0usize..152, any::<u8>()), 1..4)
+        ) {
+            let mut bytes = npy(&[2, 3], Order::C, &[1f32; 6]);
+            for (position, byte) in damage {
+                if let Some(there) = bytes.get_mut(position) {
+                    *there = byte;
+                }
+            }
+            let folder = folder(&[("a.npy", &bytes), ("a.vocab.txt", b"one\ntwo")]);
+            if let Ok(read) = Vectors::open(folder.path().join("a.npy")) {
+                prop_assert_eq!(read.vectors.len(), 2 * read.dimension);
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What the server keeps to read releases: the candidates, their embeddings and where they came
+//! from, in one safetensors file.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
+use undertone_core::release::Release;
+
+use crate::encoder::EncoderIdentity;
+use crate::error::{Error, Result};
+use crate::files::atomic::{AtomicFile, DESCRIPTION, Tensor, settled_tensors};
+
+/// One public candidate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The identifier of the public document, the label, or the name of the cluster.
+    pub id: String,
+    /// The label of the document, or the label itself; none without labels and for clusters.
+    pub label: Option<String>,
+    /// The sentence nearest to the middle of the document, or of all documents behind it.
+    pub excerpt: String,
+}
+
+/// The candidates of one pack, in the order in which releases count them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidates {
+    /// The digest of the pack.
+    pub pack_digest: [u8; 32],
+    /// The encoder of the embeddings.
+    pub encoder: EncoderIdentity,
+    /// d.
+    pub dimension: usize,
+    /// `[m][d]`, row-major.
+    pub embeddings: Vec<f32>,
+    /// `[m]`.
+    pub entries: Vec<Candidate>,
+}
+
+const EMBEDDINGS: &str = "embeddings";
+
+#[derive(Serialize, Deserialize)]
+struct Description<'a> {
+    pack: String,
+    encoder: String,
+    encoder_digest: String,
+    documents: Cow<'a, [Candidate]>,
+}
+
+impl Candidates {
+    /// The candidate that a release names, with its embedding.
+    ///
+    /// # Errors
+    /// [`Error::OtherPack`] if the release was made under another pack, [`Error::NoSuchCandidate`]
+    /// if its index is out of range.
+    pub fn decode(&self, release: &Release) -> Result<(&Candidate, &[f32])> {
+        if release.pack_id() != self.pack_digest[..8] {
+            return Err(Error::OtherPack {
+                release: hex::encode(release.pack_id()),
+                candidates: hex::encode(&self.pack_digest[..8]),
+            });
+        }
+        let index = release.candidate() as usize;
+        match (
+            self.entries.get(index),
+            self.embeddings.chunks_exact(self.dimension).nth(index),
+        ) {
+            (Some(candidate), Some(embedding)) => Ok((candidate, embedding)),
+            _ => Err(Error::NoSuchCandidate {
+                found: index,
+                candidates: self.entries.len(),
+            }),
+        }
+    }
+
+    /// The candidates as text, for programs that read no safetensors: a line `# pack` with the identifier that
+    /// releases carry, then for each candidate a line with number, name and excerpt, with tabs between.
+    pub fn list(&self) -> String {
+        let mut text = format!("# pack {}\n", hex::encode(&self.pack_digest[..8]));
+        for (index, candidate) in self.entries.iter().enumerate() {
+            let [name, excerpt] = [&candidate.id, &candidate.excerpt]
+                .map(|field| field.replace(|c: char| c.is_control(), " "));
+            text += &format!("{index}\t{name}\t{excerpt}\n");
+        }
+        text
+    }
+
+    /// Writes the file: tensor `embeddings` f32 `[m, d]`, and the metadata entry `undertone`: a JSON
+    /// object with `pack`, `encoder`, `encoder_digest` and `documents`, a list of [`Candidate`].
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::OutputPath`]; nothing is left behind.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        self.settled(path)?.commit()
+    }
+
+    /// The file on the disk, without its name.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    pub fn settled(&self, path: &Path) -> Result<AtomicFile> {
+        let description = Description {
+            pack: hex::encode(self.pack_digest),
+            encoder: self.encoder.name.clone(),
+            encoder_digest: hex::encode(self.encoder.digest),
+            documents: Cow::Borrowed(&self.entries),
+        };
+        let bytes: Vec<u8> = self
+            .embeddings
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect();
+        let tensor = Tensor {
+            name: EMBEDDINGS,
+            dtype: Dtype::F32,
+            shape: vec![self.entries.len(), self.dimension],
+            bytes: &bytes,
+        };
+        settled_tensors(AtomicFile::create(path)?, &[tensor], &description)
+    }
+
+    /// Reads such a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Candidates`] says what is wrong with the content.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+        Self::from_bytes(&bytes).map_err(|problem| Error::Candidates {
+            path: path.to_owned(),
+            problem,
+        })
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
+        let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
+        let description = header
+            .metadata()
+            .as_ref()
+            .and_then(|all| all.get(DESCRIPTION));
+        let description = description.ok_or(format!("it has no metadata \"{DESCRIPTION}\""))?;
+        let description: Description<'_> = serde_json::from_str(description)
+            .map_err(|error| format!("metadata \"{DESCRIPTION}\": {error}"))?;
+        let digest = |hexadecimal: &str| -> Result<[u8; 32], String> {
+            let mut digest = [0; 32];
+            hex::decode_to_slice(hexadecimal, &mut digest)
+                .map_err(|_| "a digest in it is not 64 hexadecimal digits")?;
+            Ok(digest)
+        };
+        let tensor = tensors
+            .tensor(EMBEDDINGS)
+            .map_err(|error| error.to_string())?;
+        let &[m, dimension] = tensor.shape() else {
+            return Err(format!(
+                "tensor \"{EMBEDDINGS}\" has {} axes, not 2",
+                tensor.shape().len()
+            ));
+        };
+        if tensor.dtype() != Dtype::F32 || dimension == 0 {
+            return Err(format!(
+                "tensor \"{EMBEDDINGS}\" is not f32 [m, d] with d ≥ 1"
+            ));
+        }
+        let entries = description.documents.into_owned();
+        if entries.len() != m {
+            return Err(format!(
+                "it lists {} documents for {m} embeddings",
+                entries.len()
+            ));
+        }
+        let embeddings = tensor
+            .data()
+            .chunks_exact(4)
+            .map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]]))
+            .collect();
+        Ok(Self {
+            pack_digest: digest(&description.pack)?,
+            encoder: EncoderIdentity {
+                name: description.encoder,
+                digest: digest(&description.encoder_digest)?,
+            },
+            dimension,
+            embeddings,
+            entries,
+        })
+    }
+}

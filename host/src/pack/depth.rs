@@ -1,0 +1,226 @@
+//! Candidates for selection by depth: directions, bucket boundaries and codes.
+
+use rand_distr::{Distribution, StandardNormal};
+use undertone_core::pack::format::BOUNDARIES;
+use undertone_core::pack::{DepthSection, Pack};
+use undertone_core::recode::Recoder as CoreRecoder;
+use undertone_core::rng::PublicRng;
+
+use super::recoder::recoder_data;
+use super::writer::{DepthData, PackContents, RecoderData, limit};
+use crate::encoder::EncoderIdentity;
+use crate::encoder::vectors::{DocumentVectors, principal};
+use crate::error::{Error, Result};
+use crate::pack::trained::{Layer, Recoder};
+use crate::release::document::MAX_DIRECTIONS;
+
+/// How the projection directions of a pack are chosen: by anything public.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Directions {
+    /// So many random ones, as published.
+    Random(usize),
+    /// So many principal directions of the candidates' embeddings.
+    Principal(usize),
+}
+
+/// A pack that selects among documents by depth (Meehan, Mrini and Chaudhuri 2022).
+///
+/// `candidates` are public documents; each one's projections are the means of its sentences'. With a
+/// recoder, its hidden layers travel in the pack and its last layer becomes part of the directions.
+/// Random directions come from `seed`.
+///
+/// # Errors
+/// [`Error::PackLimit`] for a number of candidates, directions or coordinates that a pack cannot have.
+pub fn depth_pack(
+    encoder: &EncoderIdentity,
+    candidates: &DocumentVectors,
+    recoder: Option<&Recoder>,
+    directions: Directions,
+    seed: u64,
+) -> Result<Vec<u8>> {
+    let (recoder, depth) = sections(candidates, recoder, directions, seed)?;
+    PackContents {
+        dimension: candidates.dimension(),
+        encoder: encoder.clone(),
+        recoder,
+        scores: None,
+        depth: Some(depth),
+        lexicon: None,
+        projection: None,
+    }
+    .to_bytes()
+}
+
+/// The sections of such a pack.
+pub(super) fn sections(
+    candidates: &DocumentVectors,
+    recoder: Option<&Recoder>,
+    directions: Directions,
+    seed: u64,
+) -> Result<(Option<RecoderData>, DepthData)> {
+    let recoded = recoder.map_or(candidates.dimension(), Recoder::outputs);
+    let directions = match directions {
+        Directions::Random(n) => {
+            limit("projection directions", n, 1, MAX_DIRECTIONS)?;
+            random(n, recoded, seed)
+        }
+        Directions::Principal(n) => {
+            limit("projection directions", n, 1, MAX_DIRECTIONS.min(recoded))?;
+            let means = recoder.map_or_else(
+                || candidates.means(),
+                |recoder| recoder.apply(candidates).means(),
+            );
+            let (_, columns) = principal(&means, recoded, n);
+            columns.as_slice().to_vec()
+        }
+    };
+    let mut data = DepthData {
+        candidates: candidates.len(),
+        exponent: 0,
+        shift: 0,
+        directions: Vec::new(),
+        boundaries: Vec::new(),
+        codes: Vec::new(),
+    };
+    let recoder = match recoder {
+        None => {
+            data.exponent = super::exponent(candidates.rows());
+            data.directions = rounded(&directions, recoded);
+            None
+        }
+        Some(recoder) => {
+            let (hidden, last) = recoder_data(recoder, candidates)?;
+            let folded = fold(&directions, recoded, last);
+            data.directions = rounded(&folded, last.inputs);
+            Some(hidden)
+        }
+    };
+    bucket(&mut data, recoder.as_ref(), candidates)?;
+    Ok((recoder, data))
+}
+
+/// `[n][dimension]` Gaussian directions.
+fn random(n: usize, dimension: usize, seed: u64) -> Vec<f64> {
+    let mut rng = PublicRng::new(seed);
+    let weights = (0..n * dimension).map(|_| StandardNormal.sample(&mut rng));
+    weights.collect()
+}
+
+/// The directions `[n][outputs]` times the linear layer `[outputs][inputs]`: `[n][inputs]`. Its bias
+/// moves sentences and candidates alike.
+fn fold(directions: &[f64], outputs: usize, layer: &Layer) -> Vec<f64> {
+    let mut folded = Vec::new();
+    for direction in directions.chunks_exact(outputs) {
+        let mut row = vec![0.0; layer.inputs];
+        for (weight, inputs) in direction
+            .iter()
+            .zip(layer.weights.chunks_exact(layer.inputs))
+        {
+            for (sum, input) in row.iter_mut().zip(inputs) {
+                *sum += weight * f64::from(*input);
+            }
+        }
+        folded.extend(row);
+    }
+    folded
+}
+
+/// Each direction as long as 16 bits allow: depth does not change with the length of a direction.
+fn rounded(directions: &[f64], dimension: usize) -> Vec<i16> {
+    let rows = directions.chunks_exact(dimension).flat_map(|direction| {
+        let largest = direction.iter().fold(0f64, |most, x| most.max(x.abs()));
+        let scale = f64::from(i16::MAX) / largest.max(f64::MIN_POSITIVE);
+        direction.iter().map(move |x| (x * scale).round() as i16)
+    });
+    rows.collect()
+}
+
+/// Fills in boundaries and codes. Projections come from the section itself, so that the device's
+/// arithmetic is the only one.
+fn bucket(
+    data: &mut DepthData,
+    recoder: Option<&RecoderData>,
+    candidates: &DocumentVectors,
+) -> Result<()> {
+    let m = candidates.len();
+    let inputs = recoder.map_or(candidates.dimension(), RecoderData::outputs);
+    let n_directions = data.directions.len() / inputs;
+    data.boundaries = vec![0; n_directions * BOUNDARIES];
+    data.codes = vec![0; n_directions * m];
+
+    let dimension = candidates.dimension();
+    let rows: Vec<Vec<i64>> = with_section(data, recoder, dimension, |section, recoder| {
+        let mut own = vec![0i64; n_directions];
+        (0..m)
+            .map(|candidate| {
+                let mut sums = vec![0i128; n_directions];
+                let sentences = candidates.document(candidate).chunks_exact(dimension);
+                let count = sentences.len().max(1) as i128;
+                for sentence in sentences {
+                    section.projections(recoder, sentence, &mut own);
+                    for (sum, projection) in sums.iter_mut().zip(&own) {
+                        *sum += i128::from(*projection);
+                    }
+                }
+                sums.iter().map(|sum| (sum / count) as i64).collect()
+            })
+            .collect()
+    })?;
+    // Room for private sentences that project four times as far as the public candidates do.
+    let largest = rows
+        .iter()
+        .flatten()
+        .map(|x| x.unsigned_abs())
+        .max()
+        .unwrap_or(0);
+    data.shift = (66 - largest.leading_zeros()).saturating_sub(31).min(31);
+    data.boundaries = with_section(data, recoder, dimension, |section, _| {
+        let mut boundaries = Vec::with_capacity(n_directions * BOUNDARIES);
+        for direction in 0..n_directions {
+            let inputs = rows.iter().map(|row| section.bucket_input(row[direction]));
+            let mut inputs: Vec<i32> = inputs.collect();
+            inputs.sort_unstable();
+            boundaries.extend((1..=BOUNDARIES).map(|code| inputs[code * m / (BOUNDARIES + 1)]));
+        }
+        boundaries
+    })?;
+    data.codes = with_section(data, recoder, dimension, |section, _| {
+        let mut codes = vec![0; n_directions * m];
+        let mut own = vec![0; n_directions];
+        for (candidate, row) in rows.iter().enumerate() {
+            section.codes_of(row, &mut own);
+            for (direction, code) in own.iter().enumerate() {
+                codes[direction * m + candidate] = *code;
+            }
+        }
+        codes
+    })?;
+    Ok(())
+}
+
+/// Lets `look` see the section that `data` makes, and the recoder before it.
+fn with_section<T>(
+    data: &DepthData,
+    recoder: Option<&RecoderData>,
+    dimension: usize,
+    look: impl FnOnce(DepthSection<'_>, Option<&CoreRecoder<'_>>) -> T,
+) -> Result<T> {
+    let draft = PackContents {
+        dimension,
+        encoder: EncoderIdentity {
+            name: String::new(),
+            digest: [0; 32],
+        },
+        recoder: recoder.cloned(),
+        scores: None,
+        depth: Some(data.clone()),
+        lexicon: None,
+        projection: None,
+    };
+    let bytes = draft.to_bytes()?;
+    let pack = Pack::parse(&bytes).map_err(Error::PackBytes)?;
+    let section = pack
+        .depth()
+        .expect("a pack with depth data has a depth section");
+    Ok(look(section, pack.recoder().as_ref()))
+}

@@ -1,0 +1,601 @@
+//! k-means: points into clusters around their means.
+//!
+//! Seeding is k-means++ (Arthur and Vassilvitskii 2007), the greedy variant that draws several
+//! points and keeps the one that lowers the sum of squares most; then Lloyd's iterations (Lloyd
+//! 1982). Distances come from a matrix product: the nearest centroid c of a point x is the one with
+//! the least ‖c‖²/2 − x·c.
+//!
+//! The same points and seed give the same clusters on one machine, whatever the number of threads:
+//! sums are formed over fixed parts of the points, in their order. (The matrix product picks its
+//! instructions by the processor, so another machine may round differently.)
+
+use nalgebra::{DMatrixView, DMatrixViewMut};
+use rayon::prelude::*;
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+
+use crate::encoder::vectors::mean;
+use crate::error::{Error, Result};
+
+/// Lloyd iterations that [`kmeans`] does at most; it needs a few dozen.
+pub const MAX_ITERATIONS: usize = 300;
+
+/// Points drawn for each centroid of the seeding. Eight instead of the usual 2 + ln k: they cost
+/// hardly more in one matrix product.
+const TRIALS: usize = 8;
+
+/// Points whose products with the centroids are formed at once: these fit the second level cache.
+const BLOCK: usize = 512;
+
+/// Parts with sums of their own: enough for any number of threads, few enough for memory.
+const PARTS: usize = 64;
+
+/// What [`kmeans`] found.
+#[derive(Clone, PartialEq)]
+// No Debug: the points may be private.
+pub struct Clusters {
+    /// The means of the clusters, `[clusters][dimension]` row-major.
+    pub centroids: Vec<f32>,
+    /// `[points]`: the cluster of each point, in `0..clusters`. If the points have fewer different
+    /// values than there are clusters, some clusters have no point.
+    pub assignment: Vec<usize>,
+    /// Lloyd iterations done.
+    pub iterations: usize,
+    /// The sum of the squared distances between the points and their centroids.
+    pub inertia: f64,
+}
+
+/// Clusters `points`, `[points][dimension]` row-major.
+///
+/// # Errors
+/// [`Error::Clusters`] for no clusters or more clusters than points;
+/// [`Error::NotFiniteRow`].
+///
+/// # Panics
+/// If `points` is no whole number of rows.
+///
+/// # Cost
+/// For each iteration 2·points·clusters·dimension operations in a matrix product on all threads;
+/// seeding costs about as much as eight iterations. Memory: a second copy of the points.
+pub fn kmeans(points: &[f32], dimension: usize, clusters: usize, seed: u64) -> Result<Clusters> {
+    check(points, dimension, clusters)?;
+    let points = Points::new(points, dimension);
+    let centroids = points.seeds(clusters, &mut PublicRng::new(seed));
+    Ok(points.lloyd(centroids, MAX_ITERATIONS))
+}
+
+/// Lloyd's iterations from given centroids, `[clusters][dimension]` row-major, until no point
+/// changes its cluster or `max_iterations` are done.
+///
+/// A cluster that loses all its points starts anew at the point that is farthest from its centroid.
+///
+/// # Errors
+/// As for [`kmeans`].
+///
+/// # Panics
+/// If `points` or `centroids` is no whole number of rows.
+pub fn lloyd(
+    points: &[f32],
+    dimension: usize,
+    centroids: &[f32],
+    max_iterations: usize,
+) -> Result<Clusters> {
+    assert!(dimension > 0, "a point has at least one coordinate");
+    check(points, dimension, centroids.len() / dimension)?;
+    check_finite("centroid", centroids, dimension)?;
+    let points = Points::new(points, dimension);
+    let mut centroids = centroids.to_vec();
+    for row in centroids.chunks_exact_mut(dimension) {
+        for (x, origin) in row.iter_mut().zip(&points.origin) {
+            *x -= origin;
+        }
+    }
+    Ok(points.lloyd(centroids, max_iterations))
+}
+
+/// The rows as directions from `centre`: (x − centre)/‖x − centre‖, and 0 for the centre itself.
+///
+/// # Panics
+/// If `centre` does not have `dimension` coordinates, or `points` is no whole number of rows.
+pub fn normalised(points: &[f32], dimension: usize, centre: &[f32]) -> Vec<f32> {
+    assert_eq!(
+        centre.len(),
+        dimension,
+        "the centre is a vector like the others"
+    );
+    assert_eq!(points.len() % dimension, 0, "whole rows");
+    let mut out = points.to_vec();
+    out.par_chunks_exact_mut(dimension).for_each(|row| {
+        // In 64 bits: the square of a finite f32 does not overflow there.
+        let length = row
+            .iter()
+            .zip(centre)
+            .map(|(x, c)| (f64::from(*x) - f64::from(*c)).powi(2))
+            .sum::<f64>()
+            .sqrt();
+        let factor = if length > 0.0 { 1.0 / length } else { 0.0 };
+        for (x, c) in row.iter_mut().zip(centre) {
+            *x = ((f64::from(*x) - f64::from(*c)) * factor) as f32;
+        }
+    });
+    out
+}
+
+fn check(points: &[f32], dimension: usize, clusters: usize) -> Result<()> {
+    assert!(dimension > 0, "a point has at least one coordinate");
+    let n = points.len() / dimension;
+    if clusters == 0 || clusters > n {
+        return Err(Error::Clusters {
+            clusters,
+            points: n,
+        });
+    }
+    check_finite("point", points, dimension)
+}
+
+/// Refuses NaN and infinities.
+pub(crate) fn check_finite(what: &'static str, rows: &[f32], dimension: usize) -> Result<()> {
+    assert_eq!(rows.len() % dimension, 0, "whole rows");
+    match rows.iter().position(|x| !x.is_finite()) {
+        Some(position) => Err(Error::NotFiniteRow {
+            what,
+            row: position / dimension,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The index of the least value, the first of equal ones.
+fn least(values: impl Iterator<Item = f32>) -> usize {
+    let mut best = (0, f32::INFINITY);
+    for (index, value) in values.enumerate() {
+        if value < best.1 {
+            best = (index, value);
+        }
+    }
+    best.0
+}
+
+fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2))
+        .sum()
+}
+
+/// Half the squared length of each row.
+fn half_squares(rows: &[f32], dimension: usize) -> Vec<f32> {
+    let square = |row: &[f32]| row.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
+    rows.par_chunks_exact(dimension)
+        .map(|row| (square(row) / 2.0) as f32)
+        .collect()
+}
+
+/// The rows as columns.
+// A copy and no view with strides: with one, nalgebra 0.35.0 writes out of bounds where its product of
+// small matrices goes column by column (dimforge/nalgebra issue 1616).
+pub(crate) fn transposed<T: Copy>(rows: &[T], dimension: usize) -> Vec<T> {
+    (0..dimension)
+        .flat_map(|column| rows[column..].iter().step_by(dimension).copied())
+        .collect()
+}
+
+/// x·c for each point x and each centroid c, `[points][centroids]` row-major in `out`; the centroids
+/// are `[dimension][centroids]`.
+fn products(points: &[f32], centroids: &[f32], dimension: usize, out: &mut Vec<f32>) {
+    let n = points.len() / dimension;
+    let k = centroids.len() / dimension;
+    out.resize(n * k, 0.0);
+    // Columns come first in nalgebra: row-major matrices are transposed there.
+    let points = DMatrixView::from_slice(points, dimension, n);
+    let centroids = DMatrixView::from_slice(centroids, k, dimension);
+    DMatrixViewMut::from_slice(out, k, n).gemm(1.0, &centroids, &points, 0.0);
+}
+
+/// Sums over the points of each cluster.
+struct Sums {
+    /// `[clusters][dimension]`.
+    sums: Vec<f32>,
+    /// `[clusters]`.
+    counts: Vec<usize>,
+}
+
+/// Points around their mean, so that differences of products do not cancel.
+struct Points {
+    dimension: usize,
+    origin: Vec<f32>,
+    rows: Vec<f32>,
+}
+
+impl Points {
+    fn new(points: &[f32], dimension: usize) -> Self {
+        let origin = mean(points, dimension);
+        let mut rows = points.to_vec();
+        rows.par_chunks_exact_mut(dimension).for_each(|row| {
+            for (x, origin) in row.iter_mut().zip(&origin) {
+                *x -= origin;
+            }
+        });
+        Self {
+            dimension,
+            origin,
+            rows,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.rows.len() / self.dimension
+    }
+
+    fn row(&self, index: usize) -> &[f32] {
+        &self.rows[index * self.dimension..][..self.dimension]
+    }
+
+    /// Greedy k-means++.
+    fn seeds(&self, clusters: usize, rng: &mut PublicRng) -> Vec<f32> {
+        let halves = half_squares(&self.rows, self.dimension);
+        let first = (rng.next_u64() % self.len() as u64) as usize;
+        let mut centroids = self.row(first).to_vec();
+        let mut nearest =
+            self.nearer(&halves, &[first], &vec![f32::INFINITY; self.len()])[0].clone();
+        while centroids.len() < clusters * self.dimension {
+            let drawn: Vec<usize> = draw(&nearest, TRIALS, rng);
+            let tried = self.nearer(&halves, &drawn, &nearest);
+            let total = |distances: &Vec<f32>| distances.iter().map(|d| f64::from(*d)).sum::<f64>();
+            let best = least(tried.iter().map(|distances| total(distances) as f32));
+            centroids.extend_from_slice(self.row(drawn[best]));
+            nearest.clone_from(&tried[best]);
+        }
+        centroids
+    }
+
+    /// For each of the chosen points: the squared distance of all points to it, or to the nearest
+    /// centroid so far if that is nearer.
+    fn nearer(&self, halves: &[f32], chosen: &[usize], nearest: &[f32]) -> Vec<Vec<f32>> {
+        let rows: Vec<f32> = chosen.iter().flat_map(|i| self.row(*i)).copied().collect();
+        let columns = transposed(&rows, self.dimension);
+        let mut all = vec![0f32; self.len() * chosen.len()];
+        self.rows
+            .par_chunks(BLOCK * self.dimension)
+            .zip(all.par_chunks_mut(BLOCK * chosen.len()))
+            .for_each_init(Vec::new, |dots, (block, out)| {
+                products(block, &columns, self.dimension, dots);
+                out.copy_from_slice(dots);
+            });
+        (0..chosen.len())
+            .into_par_iter()
+            .map(|j| {
+                let dots = all.iter().skip(j).step_by(chosen.len());
+                let half = halves[chosen[j]];
+                dots.zip(halves)
+                    .zip(nearest)
+                    .map(|((dot, own), nearest)| (2.0 * (own + half - dot)).max(0.0).min(*nearest))
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// See [`lloyd`]; the centroids are around the origin of the points.
+    fn lloyd(&self, mut centroids: Vec<f32>, max_iterations: usize) -> Clusters {
+        let mut assignment = vec![usize::MAX; self.len()];
+        let mut iterations = 0;
+        loop {
+            let (changed, sums) = self.assign(&centroids, &mut assignment);
+            if !changed || iterations == max_iterations {
+                break;
+            }
+            self.update(&assignment, sums, &mut centroids);
+            iterations += 1;
+        }
+        let inertia: Vec<f64> = self
+            .rows
+            .par_chunks_exact(self.dimension)
+            .zip(&assignment)
+            .map(|(row, cluster)| {
+                squared_distance(
+                    row,
+                    &centroids[cluster * self.dimension..][..self.dimension],
+                )
+            })
+            .collect();
+        for centroid in centroids.chunks_exact_mut(self.dimension) {
+            for (x, origin) in centroid.iter_mut().zip(&self.origin) {
+                *x += origin;
+            }
+        }
+        Clusters {
+            centroids,
+            assignment,
+            iterations,
+            inertia: inertia.iter().sum(),
+        }
+    }
+
+    /// Puts each point to its nearest centroid. Says whether that changed one, and gives the sums
+    /// over the clusters, for each part of the points.
+    fn assign(&self, centroids: &[f32], assignment: &mut [usize]) -> (bool, Vec<Sums>) {
+        let dimension = self.dimension;
+        let halves = half_squares(centroids, dimension);
+        let columns = transposed(centroids, dimension);
+        let part = self.len().div_ceil(PARTS).max(BLOCK);
+        let parts: Vec<(bool, Sums)> = self
+            .rows
+            .par_chunks(part * dimension)
+            .zip(assignment.par_chunks_mut(part))
+            .map(|(rows, assignment)| {
+                let mut changed = false;
+                let mut sums = vec![0f32; centroids.len()];
+                let mut counts = vec![0usize; halves.len()];
+                let mut dots = Vec::new();
+                for (rows, assignment) in rows
+                    .chunks(BLOCK * dimension)
+                    .zip(assignment.chunks_mut(BLOCK))
+                {
+                    products(rows, &columns, dimension, &mut dots);
+                    for ((row, cluster), dots) in rows
+                        .chunks_exact(dimension)
+                        .zip(assignment)
+                        .zip(dots.chunks_exact(halves.len()))
+                    {
+                        let new = least(halves.iter().zip(dots).map(|(half, dot)| half - dot));
+                        changed |= new != *cluster;
+                        *cluster = new;
+                        counts[new] += 1;
+                        for (sum, x) in sums[new * dimension..][..dimension].iter_mut().zip(row) {
+                            *sum += x;
+                        }
+                    }
+                }
+                (changed, Sums { sums, counts })
+            })
+            .collect();
+        let changed = parts.iter().any(|(changed, _)| *changed);
+        (changed, parts.into_iter().map(|(_, sums)| sums).collect())
+    }
+
+    /// Moves the centroids to the means of their points.
+    fn update(&self, assignment: &[usize], parts: Vec<Sums>, centroids: &mut [f32]) {
+        let dimension = self.dimension;
+        let mut sums = vec![0f64; centroids.len()];
+        let mut counts = vec![0usize; centroids.len() / dimension];
+        for part in &parts {
+            for (sum, x) in sums.iter_mut().zip(&part.sums) {
+                *sum += f64::from(*x);
+            }
+            for (count, more) in counts.iter_mut().zip(&part.counts) {
+                *count += more;
+            }
+        }
+        let empty: Vec<usize> = (0..counts.len()).filter(|c| counts[*c] == 0).collect();
+        if !empty.is_empty() {
+            let mut far: Vec<(f64, usize)> = self
+                .rows
+                .par_chunks_exact(dimension)
+                .zip(assignment)
+                .map(|(row, cluster)| {
+                    squared_distance(row, &centroids[cluster * dimension..][..dimension])
+                })
+                .zip(0..assignment.len())
+                .collect();
+            far.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            let mut empty = empty.into_iter();
+            for (distance, point) in far {
+                let from = assignment[point];
+                // A point alone in its cluster stays; one at its centroid would gain nothing.
+                if counts[from] < 2 || distance == 0.0 {
+                    continue;
+                }
+                let Some(to) = empty.next() else { break };
+                counts[from] -= 1;
+                counts[to] = 1;
+                for (coordinate, x) in self.row(point).iter().enumerate() {
+                    sums[from * dimension + coordinate] -= f64::from(*x);
+                    sums[to * dimension + coordinate] = f64::from(*x);
+                }
+            }
+        }
+        for ((centroid, sum), count) in centroids
+            .chunks_exact_mut(dimension)
+            .zip(sums.chunks_exact(dimension))
+            .zip(&counts)
+        {
+            if *count > 0 {
+                for (x, sum) in centroid.iter_mut().zip(sum) {
+                    *x = (sum / *count as f64) as f32;
+                }
+            }
+        }
+    }
+}
+
+/// Draws `n` indices with probabilities in proportion to `weights`, with replacement; any index if
+/// all weights are 0.
+fn draw(weights: &[f32], n: usize, rng: &mut PublicRng) -> Vec<usize> {
+    let cumulative: Vec<f64> = weights
+        .iter()
+        .scan(0.0, |sum, weight| {
+            *sum += f64::from(*weight);
+            Some(*sum)
+        })
+        .collect();
+    let total = cumulative[cumulative.len() - 1];
+    (0..n)
+        .map(|_| {
+            // 53 bits: a fraction in [0, 1).
+            let at = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * total;
+            cumulative
+                .partition_point(|sum| *sum <= at)
+                .min(weights.len() - 1)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// `n` points around `centres` on a line, one centre after the other.
+    fn blobs(centres: &[[f32; 2]], n: usize) -> Vec<f32> {
+        let mut rng = PublicRng::new(7);
+        let mut noise = || (rng.next_u64() >> 40) as f32 / (1 << 24) as f32 - 0.5;
+        (0..n)
+            .flat_map(|i| {
+                let [x, y] = centres[i % centres.len()];
+                [x + noise(), y + noise()]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn finds_separate_groups_far_from_the_origin() {
+        let centres: Vec<[f32; 2]> = (0..9)
+            .map(|i| [5000.0 + (i % 3 * 10) as f32, -3000.0 + (i / 3 * 10) as f32])
+            .collect();
+        let points = blobs(&centres, 1800);
+        for seed in 0..5 {
+            let found = kmeans(&points, 2, 9, seed).unwrap();
+            for (i, cluster) in found.assignment.iter().enumerate() {
+                assert_eq!(*cluster, found.assignment[i % 9], "point {i}, seed {seed}");
+            }
+            for (i, centre) in centres.iter().enumerate() {
+                let centroid = &found.centroids[found.assignment[i] * 2..][..2];
+                assert!(squared_distance(centroid, centre) < 0.05);
+            }
+            // Two coordinates with the variance 1/12.
+            assert!((found.inertia / 1800.0 - 1.0 / 6.0).abs() < 0.02);
+        }
+    }
+
+    /// The textbook, in 64 bits.
+    fn plain(points: &[f32], dimension: usize, centroids: &[f32], iterations: usize) -> Vec<f64> {
+        let mut centroids: Vec<Vec<f64>> = centroids
+            .chunks(dimension)
+            .map(|c| c.iter().map(|x| f64::from(*x)).collect())
+            .collect();
+        for _ in 0..iterations {
+            let mut groups = vec![Vec::new(); centroids.len()];
+            for point in points.chunks(dimension) {
+                let distance = |c: &Vec<f64>| -> f64 {
+                    let differences = c.iter().zip(point).map(|(c, x)| c - f64::from(*x));
+                    differences.map(|x| x * x).sum()
+                };
+                let best = (0..centroids.len())
+                    .min_by(|a, b| distance(&centroids[*a]).total_cmp(&distance(&centroids[*b])));
+                groups[best.unwrap()].push(point);
+            }
+            for (centroid, group) in centroids.iter_mut().zip(groups) {
+                for (coordinate, x) in centroid.iter_mut().enumerate() {
+                    let sum: f64 = group.iter().map(|p| f64::from(p[coordinate])).sum();
+                    *x = sum / group.len() as f64;
+                }
+            }
+        }
+        centroids.concat()
+    }
+
+    #[test]
+    fn lloyd_agrees_with_the_textbook() {
+        let dimension = 12;
+        let mut rng = PublicRng::new(3);
+        let mut uniform = || (rng.next_u64() >> 40) as f32 / (1 << 24) as f32;
+        let points: Vec<f32> = (0..3000 * dimension).map(|_| uniform()).collect();
+        for clusters in [2, 7, 20] {
+            let start = &points[..clusters * dimension];
+            for iterations in [0, 1, 4] {
+                let found = lloyd(&points, dimension, start, iterations).unwrap();
+                assert_eq!(found.iterations, iterations);
+                let expected = plain(&points, dimension, start, iterations);
+                for (found, expected) in found.centroids.iter().zip(expected) {
+                    assert!((f64::from(*found) - expected).abs() < 1e-5);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_seed_decides_and_threads_do_not() {
+        let points = blobs(&[[0.0, 0.0], [0.3, 0.1], [0.0, 0.5]], 2000);
+        let found = kmeans(&points, 2, 12, 5).unwrap();
+        assert!(found == kmeans(&points, 2, 12, 5).unwrap());
+        assert!(found != kmeans(&points, 2, 12, 6).unwrap());
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let one = one.unwrap().install(|| kmeans(&points, 2, 12, 5).unwrap());
+        assert!(found == one);
+    }
+
+    #[test]
+    fn an_empty_cluster_starts_anew_at_the_farthest_point() {
+        // Nobody is near the last centroid.
+        let points = [0.0, 1.0, 10.0, 11.0, 100.0];
+        let found = lloyd(&points, 1, &[0.5, 10.5, 1e6], 10).unwrap();
+        assert_eq!(found.assignment, [0, 0, 1, 1, 2]);
+        assert_eq!(found.centroids, [0.5, 10.5, 100.0]);
+        assert!((found.inertia - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn duplicates_and_as_many_clusters_as_points_are_fine() {
+        for n in [1, 2, 7, 700] {
+            let found = kmeans(&vec![0.1; n * 3], 3, n.min(9), 1).unwrap();
+            assert!(found.inertia < 1e-9);
+            assert!(found.iterations < 3);
+            assert!(found.centroids.iter().all(|x| (x - 0.1).abs() < 1e-6));
+        }
+        let points: Vec<f32> = (0..9).map(|i| i as f32).collect();
+        let found = kmeans(&points, 1, 9, 1).unwrap();
+        assert_eq!(found.inertia, 0.0);
+        let mut clusters = found.assignment.clone();
+        clusters.sort_unstable();
+        assert_eq!(clusters, (0..9).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn refuses_what_cannot_be_clustered() {
+        for (points, clusters) in [(3, 0), (0, 0), (3, 4), (0, 1)] {
+            let error = kmeans(&vec![0.0; points * 2], 2, clusters, 1)
+                .err()
+                .unwrap();
+            let shown = error.to_string();
+            assert!(
+                shown.contains(&format!("{clusters} clusters of {points} points")),
+                "{shown}"
+            );
+        }
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let shown = kmeans(&[0.0, 1.0, 2.0, bad], 2, 1, 1).err().unwrap();
+            assert!(shown.to_string().contains("point 1"), "{shown}");
+            let shown = lloyd(&[0.0, 1.0], 1, &[bad], 1).err().unwrap();
+            assert!(shown.to_string().contains("centroid 0"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn directions_have_length_one_or_zero() {
+        let rows = [4.0, 5.0, 1.0, 1.0, f32::MAX, -f32::MAX];
+        let found = normalised(&rows, 2, &[1.0, 1.0]);
+        let diagonal = 0.5f32.sqrt();
+        assert_eq!(found, [0.6, 0.8, 0.0, 0.0, diagonal, -diagonal]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_finite_points_are_clustered(
+            dimension in 1usize..9,
+            values in proptest::collection::vec(
+                prop_oneof![-2f32..2.0, Just(0.0), Just(1.0), Just(f32::MAX), Just(f32::MIN)],
+                9..300,
+            ),
+            clusters in 1usize..12,
+            seed: u64,
+        ) {
+            let n = values.len() / dimension;
+            let points = &values[..n * dimension];
+            let clusters = clusters.min(n);
+            let found = kmeans(points, dimension, clusters, seed).unwrap();
+            prop_assert_eq!(found.assignment.len(), n);
+            prop_assert_eq!(found.centroids.len(), clusters * dimension);
+            prop_assert!(found.assignment.iter().all(|c| *c < clusters));
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! From a public corpus to a pack for devices and a list of candidates for the server.
+//!
+//! *Scores*, the default: one candidate for each label of the corpus, or for each cluster of its
+//! documents; the device gets a head that scores a sentence for it. *Depth*: the candidates are documents
+//! of the corpus, each embedded as the mean of its sentences' embeddings (Meehan, Mrini and Chaudhuri
+//! 2022), and the device gets their bucketed projections. Nothing here sees private text, and nothing
+//! chosen here can weaken the device's guarantee.
+
+pub mod candidates;
+mod classes;
+mod depth;
+pub mod heads;
+pub mod kmeans;
+pub mod projection;
+mod recoder;
+mod scores;
+pub mod trained;
+mod writer;
+
+use undertone_core::pack::Pack;
+use undertone_core::pack::format::MAX_DIMENSION;
+use undertone_core::rng::{self, PublicRng};
+use undertone_core::select::MAX_CANDIDATES;
+
+use crate::corpus::CorpusDocument;
+use crate::encoder::embeddings::{Embeddings, Encoded};
+use crate::encoder::vectors::{DocumentVectors, mean};
+use crate::error::{Error, Result};
+use crate::pack::candidates::{Candidate, Candidates};
+use crate::pack::heads::Targets;
+use crate::pack::trained::{Recoder, ScoreHeads};
+use crate::progress::Progress;
+use crate::release::document::{MAX_SENTENCES, sentences};
+
+pub use depth::{Directions, depth_pack};
+pub use scores::scores_pack;
+pub use writer::{
+    DepthData, LayerData, LexiconData, PackContents, ProjectionData, RecoderData, ScoresData,
+};
+pub(crate) use writer::{lexicon_pack, limit};
+
+/// Public choices that make a pack.
+pub struct Options<'a> {
+    /// What the device selects by.
+    pub selector: Selector<'a>,
+    /// Seed of everything that is drawn: candidates, directions, first centres of clusters.
+    pub seed: u64,
+}
+
+impl Default for Options<'_> {
+    /// Scores, for labels if there are any.
+    fn default() -> Self {
+        Self {
+            selector: Selector::Scores {
+                targets: TargetChoice::Labels,
+                fit: Fit::ClosedForm,
+            },
+            seed: 1,
+        }
+    }
+}
+
+/// What a device selects by, and how that is made from the corpus.
+pub enum Selector<'a> {
+    /// Bounded scores: one candidate for each label or cluster.
+    Scores {
+        /// What the candidates stand for.
+        targets: TargetChoice,
+        /// How the heads are made.
+        fit: Fit<'a>,
+    },
+    /// Depth: documents are candidates.
+    Depth {
+        /// m, how many documents become candidates at most; `1..=65536`.
+        candidates: usize,
+        /// A candidate has at least this many sentences; `1..=128`.
+        min_sentences: usize,
+        /// How the projection directions are chosen.
+        directions: Directions,
+        /// Trains a recoder on all documents.
+        recoder: Option<&'a TrainRecoder<'a>>,
+    },
+}
+
+/// How score heads are made.
+#[derive(Clone, Copy)]
+pub enum Fit<'a> {
+    /// As [`heads::fit`](crate::pack::heads::fit) does. Of a document a few bytes are in memory.
+    ClosedForm,
+    /// By something that wants the vectors of all sentences in memory, such as training through the mechanism.
+    InMemory(&'a FitHeads<'a>),
+}
+
+/// Makes score heads from documents and the class of each.
+pub type FitHeads<'a> = dyn Fn(&DocumentVectors, &Targets) -> Result<ScoreHeads> + 'a;
+
+/// Makes a recoder from documents.
+pub type TrainRecoder<'a> = dyn Fn(&DocumentVectors) -> Result<Recoder> + 'a;
+
+/// Candidates of depth at most, as published.
+pub const CANDIDATES: usize = 5000;
+
+/// Sentences that a candidate of depth has at least, as published.
+pub const MIN_SENTENCES: usize = 8;
+
+/// Random projection directions: in the middle of the published range.
+pub const DIRECTIONS: usize = 50;
+
+impl Selector<'_> {
+    /// Depth with the published numbers, without a recoder.
+    pub const DEPTH: Self = Self::Depth {
+        candidates: CANDIDATES,
+        min_sentences: MIN_SENTENCES,
+        directions: Directions::Random(DIRECTIONS),
+        recoder: None,
+    };
+}
+
+/// What the candidates of scores stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetChoice {
+    /// The labels of the corpus, if every document has one and there are two different ones at least;
+    /// else clusters.
+    Labels,
+    /// So many clusters of documents (`None`: as many as [`clusters_as_targets`](crate::pack::heads::clusters_as_targets) makes).
+    Clusters(Option<usize>),
+}
+
+/// A pack and what the server needs to read releases under it.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// The bytes of the pack.
+    pub pack: Vec<u8>,
+    /// The candidates, with their embeddings.
+    pub candidates: Candidates,
+    /// Documents read from the corpus.
+    pub documents_read: usize,
+    /// Sentences encoded.
+    pub sentences: usize,
+    /// What a candidate is: a label, a cluster, a document.
+    pub candidates_are: &'static str,
+}
+
+/// The largest exponent of the format.
+const MAX_EXPONENT: i32 = 24;
+
+/// Builds a pack from a public corpus.
+///
+/// Scores are made from all documents, which are gone through several times: memory is that of one batch of
+/// documents, one vector for each label, and 8 bytes for each document. Clusters are found among 32,768
+/// documents at most, drawn uniformly, or 8 for each cluster. Depth draws its candidates from the documents with
+/// enough sentences uniformly (all, if there are fewer) and has only those in memory. A recoder, and heads that
+/// are not in closed form, take the vectors of all documents: there, memory grows with the corpus.
+/// Sentences behind the first [`MAX_SENTENCES`] of a document are left out, as on a device.
+///
+/// # Errors
+/// Errors of the corpus, the encoder, and what makes heads and recoders; [`Error::NoCandidates`] if no
+/// document has enough sentences; [`Error::PackLimit`] for options outside their range;
+/// [`Error::NotFinite`] if the encoder gives NaN or ∞ for a public sentence.
+pub fn build(
+    corpus: &mut Encoded<'_>,
+    lexicon: Option<LexiconData>,
+    options: &Options<'_>,
+) -> Result<Built> {
+    let encoder = corpus.encoding().encoder();
+    let dimension = encoder.dimension();
+    limit(
+        "coordinates of an embedding",
+        dimension,
+        1,
+        MAX_DIMENSION as usize,
+    )?;
+    let mut contents = PackContents {
+        dimension,
+        encoder: encoder.identity().clone(),
+        recoder: None,
+        scores: None,
+        depth: None,
+        lexicon,
+        projection: None,
+    };
+    let (entries, embeddings, candidates_are, documents_read, sentences) = match &options.selector {
+        Selector::Scores { targets, fit } => {
+            let made = classes::of(corpus, *targets, *fit, options.seed)?;
+            contents.scores = Some(made.scores);
+            let passed = made.passed;
+            (
+                made.entries,
+                made.embeddings,
+                made.are,
+                passed.documents,
+                passed.sentences,
+            )
+        }
+        Selector::Depth {
+            candidates,
+            min_sentences,
+            directions,
+            recoder,
+        } => {
+            limit("candidates", *candidates, 1, MAX_CANDIDATES as usize)?;
+            limit(
+                "sentences that a candidate has at least",
+                *min_sentences,
+                1,
+                MAX_SENTENCES,
+            )?;
+            let (most, least) = match recoder {
+                None => (*candidates, *min_sentences),
+                Some(_) => (usize::MAX, 1),
+            };
+            let mut rng = PublicRng::new(options.seed);
+            let (documents, documents_read) = draw(corpus.documents()?, most, least, &mut rng)?;
+            let encoded = Embeddings::of(corpus.encoding(), &documents, |sentences| {
+                Progress::new("encoding sentences", sentences)
+            })?;
+            if let Some(position) = encoded.vectors().rows().iter().position(|x| !x.is_finite()) {
+                return Err(Error::NotFinite {
+                    encoder: encoder.identity().name.clone(),
+                    sentence: position / dimension,
+                });
+            }
+            let n_sentences = encoded.sentences().len();
+            let fitting = encoded.by_document().enumerate();
+            let mut chosen: Vec<usize> = fitting
+                .filter(|(_, (_, sentences, _))| sentences.len() >= *min_sentences)
+                .map(|(index, _)| index)
+                .collect();
+            thin(&mut chosen, *candidates, &mut rng);
+            if chosen.is_empty() {
+                return Err(Error::NoCandidates {
+                    read: documents_read,
+                    min_sentences: *min_sentences,
+                });
+            }
+            let (entries, embeddings) = documents_of(&encoded, &chosen);
+            let vectors = encoded.into_vectors();
+            let recoder = recoder.map(|train| train(&vectors)).transpose()?;
+            let (recoder, depth) = depth::sections(
+                &vectors.subset(&chosen),
+                recoder.as_ref(),
+                *directions,
+                options.seed,
+            )?;
+            contents.recoder = recoder;
+            contents.depth = Some(depth);
+            (
+                entries,
+                embeddings,
+                "documents",
+                documents_read,
+                n_sentences,
+            )
+        }
+    };
+    let pack = contents.to_bytes()?;
+    let digest = *Pack::parse(&pack).map_err(Error::PackBytes)?.digest();
+    Ok(Built {
+        candidates: Candidates {
+            pack_digest: digest,
+            encoder: encoder.identity().clone(),
+            dimension,
+            embeddings,
+            entries,
+        },
+        pack,
+        documents_read,
+        sentences,
+        candidates_are,
+    })
+}
+
+/// The chosen documents as candidates: the mean of their sentences, and the sentence closest to it.
+fn documents_of(encoded: &Embeddings<'_>, chosen: &[usize]) -> (Vec<Candidate>, Vec<f32>) {
+    let dimension = encoded.vectors().dimension();
+    let mut entries = Vec::new();
+    let mut embeddings = Vec::new();
+    let mut wanted = chosen.iter().peekable();
+    for (index, (document, sentences, rows)) in encoded.by_document().enumerate() {
+        if wanted.next_if(|next| **next == index).is_none() {
+            continue;
+        }
+        let mean = mean(rows, dimension);
+        entries.push(Candidate {
+            id: document.id.clone(),
+            label: document.label.clone(),
+            excerpt: sentences[nearest(rows.chunks_exact(dimension), &mean)].to_owned(),
+        });
+        embeddings.extend_from_slice(&mean);
+    }
+    (entries, embeddings)
+}
+
+/// Keeps `most` of the elements, drawn uniformly, in their order.
+fn thin(elements: &mut Vec<usize>, most: usize, rng: &mut PublicRng) {
+    while elements.len() > most {
+        let place = rng::below(rng, elements.len() as u128) as usize;
+        elements.remove(place);
+    }
+}
+
+/// Reservoir sampling: a uniform draw of documents with enough sentences, in corpus order, and the
+/// number of documents read.
+fn draw(
+    corpus: impl Iterator<Item = Result<CorpusDocument>>,
+    most: usize,
+    min_sentences: usize,
+    rng: &mut PublicRng,
+) -> Result<(Vec<CorpusDocument>, usize)> {
+    let mut drawn: Vec<(usize, CorpusDocument)> = Vec::new();
+    let (mut read, mut fitting) = (0, 0usize);
+    for document in corpus {
+        let document = document?;
+        read += 1;
+        if sentences(&document.text).len() < min_sentences {
+            continue;
+        }
+        fitting += 1;
+        if drawn.len() < most {
+            drawn.push((fitting, document));
+        } else {
+            let place = rng::below(rng, fitting as u128) as usize;
+            if let Some(slot) = drawn.get_mut(place) {
+                *slot = (fitting, document);
+            }
+        }
+    }
+    if drawn.is_empty() {
+        return Err(Error::NoCandidates {
+            read,
+            min_sentences,
+        });
+    }
+    drawn.sort_by_key(|(order, _)| *order);
+    Ok((
+        drawn.into_iter().map(|(_, document)| document).collect(),
+        read,
+    ))
+}
+
+/// The largest exponent at which no coordinate is clamped.
+fn exponent(coordinates: &[f32]) -> i32 {
+    exponent_of(coordinates.iter().fold(0f32, |most, x| most.max(x.abs())))
+}
+
+/// The largest exponent at which a coordinate of this size is not clamped.
+fn exponent_of(largest: f32) -> i32 {
+    if largest == 0.0 {
+        return 0;
+    }
+    let exponent = (f32::from(i16::MAX) / largest).log2().floor() as i32;
+    exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT)
+}
+
+/// The row whose direction is closest to that of `target`.
+fn nearest<'a>(rows: impl Iterator<Item = &'a [f32]>, target: &[f32]) -> usize {
+    rows.map(|row| cosine(row, target))
+        .enumerate()
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map_or(0, |(index, _)| index)
+}
+
+/// The cosine times the length of `target`; −∞ for a row of zeroes.
+fn cosine(row: &[f32], target: &[f32]) -> f32 {
+    let dot: f32 = row.iter().zip(target).map(|(a, b)| a * b).sum();
+    let norm: f32 = row.iter().map(|a| a * a).sum::<f32>().sqrt();
+    if norm > 0.0 {
+        dot / norm
+    } else {
+        f32::NEG_INFINITY
+    }
+}

@@ -1,0 +1,133 @@
+//! A trained recoder as the integers of a pack.
+
+use super::writer::{LayerData, RecoderData};
+use crate::encoder::vectors::DocumentVectors;
+use crate::error::{Error, Result};
+use crate::pack::trained::{Layer, Recoder};
+
+/// Bits of an activation of the largest public one; a private sentence may go as high again.
+const ACTIVATION_BITS: i32 = 14;
+
+/// The hidden layers as integers, scaled by what the sentences of public documents give, and the last
+/// layer, which is for the caller to multiply into what reads the pack.
+pub(super) fn recoder_data<'r>(
+    recoder: &'r Recoder,
+    documents: &DocumentVectors,
+) -> Result<(RecoderData, &'r Layer)> {
+    let Some((last, hidden)) = recoder.layers.split_last().filter(|(_, h)| !h.is_empty()) else {
+        return Err(Error::PackLimit {
+            what: "layers of the recoder",
+            found: recoder.layers.len(),
+            least: 2,
+            most: 5,
+        });
+    };
+    let exponent = super::exponent(documents.rows());
+    // Powers of two: an integer is a real number times 2^scale.
+    let mut input_scale = exponent;
+    let mut rows = documents.clone();
+    let mut layers = Vec::new();
+    for layer in hidden {
+        rows = layer.apply(&rows).rectified();
+        let weight_scale = floor_log2(f64::from(i16::MAX), &layer.weights);
+        let sum_scale = input_scale + weight_scale;
+        let wanted = floor_log2(2f64.powi(ACTIVATION_BITS), rows.rows());
+        let shift = (sum_scale - wanted).clamp(0, 62);
+        let half = if shift > 0 { 1i64 << (shift - 1) } else { 0 };
+        layers.push(LayerData {
+            weights: layer
+                .weights
+                .iter()
+                .map(|w| (f64::from(*w) * 2f64.powi(weight_scale)).round() as i16)
+                .collect(),
+            bias: layer
+                .bias
+                .iter()
+                // `as` saturates; adding one half rounds the shift to the nearest.
+                .map(|b| {
+                    ((f64::from(*b) * 2f64.powi(sum_scale)).round() as i64).saturating_add(half)
+                })
+                .collect(),
+            shift: shift as u32,
+        });
+        input_scale = sum_scale - shift;
+    }
+    Ok((RecoderData { exponent, layers }, last))
+}
+
+/// The largest power of two that keeps all numbers within ±limit.
+fn floor_log2(limit: f64, numbers: &[f32]) -> i32 {
+    let largest = numbers.iter().fold(0f32, |most, x| most.max(x.abs()));
+    if largest == 0.0 {
+        return 0;
+    }
+    (limit / f64::from(largest)).log2().floor() as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_distr::{Distribution, StandardNormal};
+    use undertone_core::pack::Pack;
+    use undertone_core::rng::PublicRng;
+
+    use crate::encoder::EncoderIdentity;
+    use crate::encoder::vectors::DocumentVectors;
+    use crate::pack::trained::{Layer, Recoder};
+    use crate::pack::{Directions, depth_pack};
+
+    #[test]
+    fn a_device_recodes_what_was_trained() {
+        let mut rng = PublicRng::new(3);
+        let mut normal = |n: usize, scale: f64| -> Vec<f32> {
+            let draw = |_| {
+                (scale * <StandardNormal as Distribution<f64>>::sample(&StandardNormal, &mut rng))
+                    as f32
+            };
+            (0..n).map(draw).collect()
+        };
+        // Widths of their own, scales that differ by orders of magnitude, biases that matter.
+        let widths = [24, 40, 31, 16, 24];
+        let scales = [3.0, 0.02, 11.0, 0.4];
+        let layers = widths.windows(2).zip(scales).map(|(w, scale)| Layer {
+            inputs: w[0],
+            weights: normal(w[0] * w[1], scale),
+            bias: normal(w[1], scale),
+        });
+        let recoder = Recoder {
+            layers: layers.collect(),
+        };
+        let documents = DocumentVectors::new(24, normal(300 * 24, 0.05), (0..=300).collect());
+        let identity = EncoderIdentity {
+            name: "test".to_owned(),
+            digest: [0; 32],
+        };
+        let directions = Directions::Principal(6);
+        let bytes = depth_pack(&identity, &documents, Some(&recoder), directions, 1).unwrap();
+        let pack = Pack::parse(&bytes).unwrap();
+        let (section, core) = (pack.depth().unwrap(), pack.recoder().unwrap());
+
+        let recoded = recoder.apply(&documents);
+        let (_, columns) = crate::encoder::vectors::principal(recoded.rows(), 24, 6);
+        for direction in 0..6 {
+            let mut pairs = Vec::new();
+            for number in 0..documents.len() {
+                let mut device = [0; 6];
+                section.projections(Some(&core), documents.document(number), &mut device);
+                let wanted: f64 = recoded
+                    .document(number)
+                    .iter()
+                    .zip(columns.column(direction).iter())
+                    .map(|(x, v)| f64::from(*x) * v)
+                    .sum();
+                pairs.push((device[direction] as f64, wanted));
+            }
+            let n = pairs.len() as f64;
+            let mean = |f: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(f).sum::<f64>() / n;
+            let (a, b) = (mean(&|p| p.0), mean(&|p| p.1));
+            let covariance = mean(&|p| (p.0 - a) * (p.1 - b));
+            let spread = mean(&|p| (p.0 - a).powi(2)) * mean(&|p| (p.1 - b).powi(2));
+            let correlation = covariance / spread.sqrt();
+            assert!(correlation > 0.9999, "direction {direction}: {correlation}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Candidates for selection by scores: heads as the integers of a pack.
+
+use super::writer::{LexiconData, PackContents, ScoresData};
+use crate::encoder::EncoderIdentity;
+use crate::error::Result;
+use crate::pack::trained::ScoreHeads;
+
+/// Fractional bits of biases and thresholds.
+const FRACTION: f64 = 256.0;
+
+/// A pack that selects among the candidates of `heads`. `sentences`, `[..][dimension]` row-major, are
+/// public sentence vectors, which say how large a coordinate gets. A lexicon that made them travels with
+/// the pack.
+///
+/// # Errors
+/// [`crate::Error::PackLimit`] for a number of candidates, thresholds or coordinates that a pack cannot
+/// have.
+pub fn scores_pack(
+    encoder: &EncoderIdentity,
+    sentences: &[f32],
+    heads: &ScoreHeads,
+    lexicon: Option<LexiconData>,
+) -> Result<Vec<u8>> {
+    PackContents {
+        dimension: heads.centre.len(),
+        encoder: encoder.clone(),
+        recoder: None,
+        scores: Some(scores_data(reach(sentences, &heads.centre), heads)),
+        depth: None,
+        lexicon,
+        projection: None,
+    }
+    .to_bytes()
+}
+
+/// The largest coordinate, or distance of a coordinate to that of the centre: neither may be clamped.
+pub(super) fn reach(sentences: &[f32], centre: &[f32]) -> f32 {
+    let reach = sentences
+        .chunks_exact(centre.len())
+        .flat_map(|row| row.iter().zip(centre))
+        .map(|(x, centre)| x.abs().max((x - centre).abs()));
+    reach.fold(0f32, f32::max)
+}
+
+/// Heads as integers: weights use the whole range of 8 bits. `reach` is that of all public sentences.
+pub(super) fn scores_data(reach: f32, heads: &ScoreHeads) -> ScoresData {
+    let exponent = super::exponent_of(reach);
+    let unit = 2f64.powi(exponent);
+    let largest = heads.weights.iter().fold(0f32, |most, w| most.max(w.abs()));
+    let scale = f64::from(i8::MAX) / f64::from(largest.max(f32::MIN_POSITIVE));
+    // `as` saturates.
+    let affine = |values: &[f32]| {
+        let values = values
+            .iter()
+            .map(|x| (f64::from(*x) * scale * FRACTION).round() as i32);
+        values.collect()
+    };
+    ScoresData {
+        exponent,
+        centre: heads
+            .centre
+            .iter()
+            .map(|x| (f64::from(*x) * unit).round() as i16)
+            .collect(),
+        weights: heads
+            .weights
+            .iter()
+            .map(|w| (f64::from(*w) * scale).round() as i8)
+            .collect(),
+        bias: affine(&heads.bias),
+        thresholds: affine(&heads.thresholds),
+    }
+}

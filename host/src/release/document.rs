@@ -1,0 +1,133 @@
+//! The device side, run from the host: the same `core` that a phone runs, with the operating
+//! system's entropy.
+
+use rand::rngs::{SysError, SysRng};
+use undertone_core::document::{Document, DocumentError};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
+use undertone_core::pack::Pack;
+use undertone_core::release::Release;
+use undertone_core::rng::Entropy;
+use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
+use undertone_core::select::Rule;
+
+use crate::encoder::Encoder;
+use crate::error::{Error, Result};
+use crate::text;
+
+/// The most sentences of a document that are used; those behind are left out.
+pub const MAX_SENTENCES: usize = 128;
+
+/// The most projection directions of a pack.
+pub const MAX_DIRECTIONS: usize = 100;
+
+/// The document type of this crate and of the C library.
+pub type HostDocument<'p> = Document<'p, MAX_SENTENCES, MAX_DIRECTIONS>;
+
+/// The sentences of a document that enter a release: the first [`MAX_SENTENCES`].
+///
+/// # Leaks
+/// Those of [`text::sentences`]. A document that is cut promises ε, not ε/2, when a sentence is added.
+///
+/// # Shapes
+/// `text`: any.
+///
+/// # Cost
+/// That of [`text::sentences`].
+pub fn sentences(text: &str) -> Vec<&str> {
+    // Those behind are not even looked for.
+    text::each_sentence(text).take(MAX_SENTENCES).collect()
+}
+
+/// ε as a floating-point number, for reports and estimates: no release is drawn by it.
+pub fn number(epsilon: Epsilon) -> f64 {
+    f64::from(epsilon.micro()) * 1e-6
+}
+
+/// The operating system's generator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OsEntropy;
+
+impl TryRng for OsEntropy {
+    type Error = SysError;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        SysRng.try_next_u32()
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        SysRng.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+        SysRng.try_fill_bytes(out)
+    }
+}
+
+impl TryCryptoRng for OsEntropy {}
+impl Entropy for OsEntropy {}
+
+/// Refuses an encoder that is not the one whose embeddings the pack was built from.
+///
+/// # Errors
+/// [`Error::EncoderMismatch`] names both.
+pub fn check_encoder(pack: &Pack<'_>, encoder: &dyn Encoder) -> Result<()> {
+    let identity = encoder.identity();
+    if encoder.dimension() == pack.dimension() && identity.digest == *pack.encoder_digest() {
+        return Ok(());
+    }
+    Err(Error::EncoderMismatch {
+        pack: pack.encoder_name().to_owned(),
+        pack_dimension: pack.dimension(),
+        encoder: identity.name.clone(),
+        encoder_dimension: encoder.dimension(),
+    })
+}
+
+/// An empty document under `pack`.
+///
+/// # Errors
+/// [`Error::Document`] if the pack cannot be released from.
+pub fn empty<'p>(pack: &Pack<'p>) -> Result<HostDocument<'p>> {
+    HostDocument::new(pack).map_err(Error::Document)
+}
+
+/// Releases one document given by the embeddings of its sentences.
+///
+/// # Guarantee
+/// That of [`Document`], as are its leaks, what it assumes and its source.
+///
+/// # Leaks
+/// Those of [`Document`]; how many sentences there are shows in the time.
+///
+/// # Shapes
+/// `embeddings`: `[k][dimension]` f32, row-major; those behind the [`Document`]'s limit are left out.
+///
+/// # Errors
+/// [`Error::Document`].
+///
+/// # Cost
+/// A [`push`](Document::push) for each sentence and a [`release`](Document::release).
+///
+/// # Source
+/// That of [`Document`].
+pub fn release(
+    document: &mut HostDocument<'_>,
+    embeddings: &[f32],
+    dimension: usize,
+    grant: Grant,
+    rule: Rule,
+) -> Result<Release> {
+    document.clear();
+    for embedding in embeddings.chunks_exact(dimension) {
+        match document.push(embedding) {
+            Ok(()) => {}
+            // The rest of a long document is left out, as documented.
+            Err(DocumentError::Full { .. }) => break,
+            Err(error) => return Err(Error::Document(error)),
+        }
+    }
+    document
+        .release(grant, rule, &mut OsEntropy)
+        .map_err(Error::Document)
+}

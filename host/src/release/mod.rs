@@ -1,0 +1,6 @@
+//! The device side, run from the host: documents, bags of words, the ledger, and what a server reads back.
+
+pub mod document;
+pub mod ledger;
+pub mod lines;
+pub mod words;

@@ -1,0 +1,490 @@
+//! Sentences and words of a text, and the text of a message.
+
+pub mod informative;
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use undertone_core::lexicon::{Word, words};
+
+use crate::error::{Error, Result};
+use crate::files::lines::Lines;
+
+/// The longest line of a list of words, in bytes.
+const LINE_LIMIT: usize = 1 << 16;
+
+/// The sentences of `text`, in order, each a trimmed part of it.
+///
+/// Pieces without a letter or digit (rulers, lone punctuation) are dropped: they would only add
+/// vectors that mean nothing. Any string is accepted, and the splitting looks at nothing but `text`.
+///
+/// The rules are those of the crate `sentencex` for English: abbreviations, initials, decimal
+/// numbers and quotations do not end a sentence, an empty line always does. (What is typed on a device is
+/// split by [`undertone_core::sentences`], which has other rules.)
+///
+/// # Leaks
+/// Neighbours are lists of sentences: a character that merges or splits sentences changes several. Time
+/// depends on the text.
+///
+/// # Shapes
+/// `text`: any.
+///
+/// # Cost
+/// Time linear in the length of `text`, whatever is in it: at most 64 KiB are looked at together. Within them it
+/// is quadratic in list lines (`1. `, `- `) that no empty line parts, 0.2 s for 64 KiB of nothing else, and in
+/// quotations that open and never close.
+///
+/// # Examples
+/// ```
+/// let text = "Dr. Smith paid 3.5 dollars. Then he left.";
+/// assert_eq!(
+///     crate::text::sentences(text),
+///     ["Dr. Smith paid 3.5 dollars.", "Then he left."]
+/// );
+/// ```
+pub fn sentences(text: &str) -> Vec<&str> {
+    each_sentence(text).collect()
+}
+
+/// [`sentences`], split as far as they are asked for.
+pub(crate) fn each_sentence(text: &str) -> impl Iterator<Item = &str> {
+    in_parts(text, PART)
+}
+
+/// The most of a text, in bytes, that is given to the splitter at once, which takes quadratic time for some. A
+/// longer text changes nothing as long as its paragraphs are not longer, because paragraphs are split each
+/// alone; few are (of the 148,000 of 20 Newsgroups one, an encoded file).
+const PART: usize = 64 << 10;
+
+fn in_parts(text: &str, part: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (found, end) = first_part(rest, part);
+        rest = &rest[end..];
+        Some(found)
+    })
+    .flatten()
+    .map(str::trim)
+    .filter(|sentence| sentence.chars().any(char::is_alphanumeric))
+}
+
+/// What the splitter makes of the first `part` bytes of a text (at least the 4 of a character), cut so that it
+/// makes the same of them as of the whole, where that can be; and where the next part starts.
+fn first_part(text: &str, part: usize) -> (Vec<&str>, usize) {
+    let whole = |end: usize| (sentencex::segment("en", &text[..end]), end);
+    if text.len() <= part {
+        return whole(text.len());
+    }
+    if let Some(end) = paragraphs_end(text, part) {
+        return whole(end);
+    }
+    let (mut found, end) = whole(text.floor_char_boundary(part));
+    // The last sentence may go on behind the cut.
+    match found.pop() {
+        Some(last) if !found.is_empty() => (found, last.as_ptr().addr() - text.as_ptr().addr()),
+        last => (last.into_iter().collect(), end),
+    }
+}
+
+/// Where the last empty line stops that starts in the first bytes, up to `most`, if there is one. An empty line is
+/// what the splitter takes for one: two line feeds with nothing but carriage returns between.
+fn paragraphs_end(text: &str, most: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut last, mut at) = (None, 0);
+    while let Some(feed) = bytes[at..].iter().position(|byte| *byte == b'\n') {
+        let start = at + feed;
+        if start > most {
+            break;
+        }
+        at = start + 1;
+        let returns = bytes[at..].iter().take_while(|byte| **byte == b'\r');
+        let next = at + returns.count();
+        if bytes.get(next) == Some(&b'\n') {
+            at = next + 1;
+            last = Some(at);
+        }
+    }
+    last
+}
+
+/// Which words of a text count: a rule that looks at each word alone, and is public.
+#[derive(Clone, Debug)]
+pub struct WordFilter {
+    /// These do not.
+    pub stop: HashSet<Word>,
+    /// If there is such a list, nothing but these.
+    pub keep: Option<HashSet<Word>>,
+}
+
+impl Default for WordFilter {
+    /// All words but [`english_stop_words`].
+    fn default() -> Self {
+        Self {
+            stop: english_stop_words(),
+            keep: None,
+        }
+    }
+}
+
+impl WordFilter {
+    /// The words of `text` that count, in order, lower-cased.
+    ///
+    /// # Leaks
+    /// Which words count is decided word by word, so one changed word changes one. Time depends on the text.
+    ///
+    /// # Shapes
+    /// `text`: any.
+    ///
+    /// # Cost
+    /// Linear in the text.
+    ///
+    /// # Examples
+    /// ```
+    /// let filter = crate::text::WordFilter::default();
+    /// let words: Vec<_> = filter.words("The soup wasn't salted.").collect();
+    /// assert_eq!(words, ["soup", "salted"]);
+    /// ```
+    pub fn words(&self, text: &str) -> impl Iterator<Item = Word> {
+        let kept = |word: &Word| self.keep.as_ref().is_none_or(|keep| keep.contains(word));
+        words(text).filter(move |word| !self.stop.contains(word) && kept(word))
+    }
+}
+
+/// English words that say who writes rather than about what: pronouns, prepositions, auxiliary verbs and the
+/// like, NLTK's list of 198.
+pub fn english_stop_words() -> HashSet<Word> {
+    let list = stop_words::get(stop_words::Language::English);
+    list.iter().flat_map(|word| words(word)).collect()
+}
+
+/// The words of a list, one or more a line.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::WordList`] for a line that is not UTF-8 or longer than 64 KiB, or if the file has no
+/// word.
+pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
+    let fail = |problem| Error::WordList {
+        path: path.to_owned(),
+        problem,
+    };
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);
+    let mut list = HashSet::new();
+    while let Some(line) = lines.next_line().transpose() {
+        match line {
+            Ok(line) => list.extend(words(line)),
+            Err(problem) => return Err(fail(format!("line {}: {problem}", lines.number()))),
+        }
+    }
+    if list.is_empty() {
+        return Err(fail("there is no word in it".into()));
+    }
+    Ok(list)
+}
+
+/// What the author of a mail or Usenet message wrote: the message without its header, its signature
+/// and the lines it quotes.
+///
+/// - The header is what precedes the first empty line; without an empty line there is none.
+/// - The signature is what follows the last line `-- `, which is its delimiter (RFC 3676, 4.3); without
+///   such a line, what follows the last line of nothing but blanks and dashes. A message is never all
+///   signature.
+/// - Quoted are lines that start with `>` or `|`, and those that introduce a quotation ("… writes:",
+///   "In article …").
+///
+/// Rules of thumb, those of scikit-learn's 20 newsgroups data with `remove=('headers', 'footers',
+/// 'quotes')` but for the delimiter and for messages without an empty line. A text that is no message
+/// loses its first and last paragraph to them.
+///
+/// # Leaks
+/// What quotes less openly stays, so this is no protection of the people who are quoted. A changed line can
+/// make others count or not, so of a message that is private the sentences of what is left are protected, not
+/// its lines.
+///
+/// # Shapes
+/// `message`: any text.
+///
+/// # Cost
+/// Linear in the message.
+///
+/// # Examples
+/// ```
+/// let message = "From: a@b.c\nSubject: Re: soup\n\nAnn writes:\n> Salt?\nYes.\nMuch.\n\n-- \nBob\n";
+/// assert_eq!(crate::text::message_body(message), "Yes.\nMuch.");
+/// ```
+pub fn message_body(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().collect();
+    let header = lines.iter().position(|line| line.is_empty());
+    let body = without_margin(&lines[header.map_or(0, |line| line + 1)..]);
+    // Many programs strip the blank of the delimiter.
+    let delimiter = |line: &&str| line.trim_end() == "--";
+    let ruler = |line: &&str| line.trim().trim_matches('-').is_empty();
+    let signature = body
+        .iter()
+        .rposition(delimiter)
+        .filter(|line| *line > 0)
+        .or_else(|| body.iter().rposition(ruler))
+        .filter(|line| *line > 0);
+    let body = &body[..signature.unwrap_or(body.len())];
+    let own: Vec<&str> = body.iter().copied().filter(|line| !quotes(line)).collect();
+    without_margin(&own).join("\n")
+}
+
+/// The lines without the blank ones at both ends.
+fn without_margin<'a>(mut lines: &'a [&'a str]) -> &'a [&'a str] {
+    while let [first, rest @ ..] = lines
+        && first.trim().is_empty()
+    {
+        lines = rest;
+    }
+    while let [rest @ .., last] = lines
+        && last.trim().is_empty()
+    {
+        lines = rest;
+    }
+    lines
+}
+
+/// Whether a line of a message is quoted or introduces a quotation.
+fn quotes(line: &str) -> bool {
+    ["In article", "Quoted from", "|", ">"]
+        .iter()
+        .any(|start| line.starts_with(start))
+        || ["writes in", "writes:", "wrote:", "says:", "said:"]
+            .iter()
+            .any(|part| line.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        each_sentence, english_stop_words, in_parts, message_body, quotes, read_word_list,
+        sentences,
+    };
+    use proptest::prelude::*;
+
+    #[test]
+    fn abbreviations_and_decimals_do_not_end_a_sentence() {
+        assert_eq!(
+            sentences("Dr. Smith paid 3.5 dollars. Then he left."),
+            ["Dr. Smith paid 3.5 dollars.", "Then he left."]
+        );
+    }
+
+    #[test]
+    fn drops_pieces_without_letters_and_trims() {
+        assert_eq!(
+            sentences("  One.\n\n-- * --\n\n\t Two \n\n!?\n\n"),
+            ["One.", "Two"]
+        );
+        assert!(sentences("").is_empty());
+        assert!(sentences(" \u{0}\u{b}\u{2028}... ").is_empty());
+    }
+
+    #[test]
+    fn stop_words_are_found_as_a_text_has_them() {
+        let list = english_stop_words();
+        assert_eq!(list.len(), 198);
+        for word in ["the", "couldn't", "i", "yourselves"] {
+            assert!(list.iter().any(|own| own == word), "{word}");
+        }
+    }
+
+    #[test]
+    fn word_lists_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("list");
+        let read = |content: &[u8]| {
+            std::fs::write(&path, content).unwrap();
+            read_word_list(&path)
+        };
+        let mut list: Vec<_> = read(b"\xef\xbb\xbfOne\r\n\ntwo three\none\n")
+            .unwrap()
+            .into_iter()
+            .collect();
+        list.sort();
+        assert_eq!(list, ["one", "three", "two"]);
+        for (content, part) in [
+            (&b"one\ntw\xff"[..], "line 2"),
+            (b"", "no word"),
+            (b"--\n", "no word"),
+        ] {
+            let error = read(content).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn messages_lose_header_quotations_and_signature() {
+        let message = concat!(
+            "From: ann@example.org\r\nSubject: Re: bread\r\n\r\n",
+            "In article <1@x>, bob@example.org (Bob) writes:\r\n",
+            ">How long?\r\n> And how hot?\r\n| (me too)\r\n\r\n",
+            "An hour.\r\n\r\nVery hot > 200.\r\n\r\n",
+            "Ann\r\nann@example.org\r\n\r\n",
+        );
+        assert_eq!(message_body(message), "An hour.\n\nVery hot > 200.");
+        for (message, body) in [
+            ("", ""),
+            ("\n\n", ""),
+            // No empty line, no header.
+            ("one line", "one line"),
+            ("two\nlines", "two\nlines"),
+            ("> quoted", ""),
+            ("A: b\n\n", ""),
+            // Not all is signature.
+            ("A: b\n\nText.", "Text."),
+            ("A: b\n\n\n\nText.\nMore.\n\n", "Text.\nMore."),
+            ("A: b\n\n-----\nText.\nMore.", "-----\nText.\nMore."),
+            ("A: b\n\n-- \nText.\n", "-- \nText."),
+            ("A: b\n\nText.\n ---- \nAnn", "Text."),
+            ("A: b\n\nText.\n\nMore.\n\nAnn", "Text.\n\nMore."),
+            // The delimiter counts more than an empty line behind it.
+            ("A: b\n\nText.\n\nMore.\n-- \nAnn\n\nDr.", "Text.\n\nMore."),
+            ("A: b\n\nText.\n--\nAnn\n\nDr.", "Text."),
+        ] {
+            assert_eq!(message_body(message), body, "{message:?}");
+        }
+    }
+
+    /// Where empty lines start and stop.
+    fn paragraph_ends(text: &str) -> Vec<(usize, usize)> {
+        let (mut ends, mut at) = (Vec::new(), 0);
+        while let Some(feed) = text[at..].find('\n') {
+            let start = at + feed;
+            let rest = text[start + 1..].trim_start_matches('\r');
+            at = start + 1;
+            if rest.starts_with('\n') {
+                at = text.len() - rest.len() + 1;
+                ends.push((start, at));
+            }
+        }
+        ends
+    }
+
+    /// Sentences that a cut goes through stay whole, whatever is around them.
+    #[test]
+    fn a_paragraph_longer_than_a_part_is_cut_between_sentences() {
+        let text = "The soup was too salty for us. We left at nine. ".repeat(40);
+        let whole: Vec<&str> = in_parts(&text, text.len()).collect();
+        assert_eq!(whole.len(), 80);
+        for part in [60, 100, 333] {
+            assert_eq!(in_parts(&text, part).collect::<Vec<_>>(), whole, "{part}");
+        }
+        // A sentence that is longer is cut anywhere.
+        let wide = "ä".repeat(100);
+        let lengths: Vec<usize> = in_parts(&wide, 61).map(str::len).collect();
+        assert_eq!(lengths, [60, 60, 60, 20]);
+    }
+
+    /// Without parts, 256 KiB take two seconds, and four times as much takes sixteen times as long.
+    #[test]
+    fn what_takes_quadratic_time_is_split_in_parts() {
+        let text = "1. a\n".repeat((1 << 20) / 5);
+        assert!(each_sentence(&text).take(128).eq(["1. a"; 128]));
+        assert_eq!(in_parts(&text, 1 << 12).count(), text.lines().count());
+    }
+
+    /// Strings made of what message rules look at.
+    fn message() -> impl Strategy<Value = String> {
+        let line = prop_oneof![
+            Just(String::new()),
+            "[ -]{0,4}",
+            "[>|] ?[a-z]{0,3}",
+            "(In article|Quoted from|.{0,3}wrote:|[a-z]: [a-z]{1,3})",
+            ".{0,12}",
+        ];
+        (proptest::collection::vec(line, 0..20), "(\n|\r\n)")
+            .prop_map(|(lines, end)| lines.join(&end))
+    }
+
+    /// Strings made of what sentence rules look at: terminators, quotes, brackets, list markers,
+    /// line ends, wide and combining characters.
+    fn marked_text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            any::<char>().prop_map(String::from),
+            "[.!?…。！？؟।·:;]{1,4}",
+            "[\"'“”‘’«»‹›„()\\[\\]{}<>（）「」*_`]{1,3}",
+            "[ \t\n\r\u{85}\u{a0}\u{2028}\u{3000}\u{200b}\u{feff}]{1,3}",
+            "(Dr|Mr|e\\.g|i\\.e|U\\.S|No|p|J|I|a@b\\.c|www\\.x\\.y|v1\\.2)\\.?",
+            "\n ?([0-9]{1,3}|[a-z]|[ivx]{1,4})[.)]{1,2} ",
+            "[a-zA-ZäßİŉéЖ语🙂\u{301}\u{0}\u{7f}]{1,3}",
+            "[0-9]{1,3}([.,][0-9])?",
+        ];
+        proptest::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn gives_trimmed_ordered_parts_of_any_text(
+            text in prop_oneof![marked_text(), any::<String>()]
+        ) {
+            let mut rest = text.as_str();
+            for sentence in sentences(&text) {
+                prop_assert_eq!(sentence, sentence.trim());
+                prop_assert!(sentence.chars().any(char::is_alphanumeric));
+                // In order and without overlap: each one is found behind the one before.
+                let start = sentence.as_ptr() as usize - text.as_ptr() as usize;
+                let done = text.len() - rest.len();
+                prop_assert!(start >= done);
+                prop_assert_eq!(text.get(start..start + sentence.len()), Some(sentence));
+                rest = &text[start + sentence.len()..];
+            }
+        }
+
+        #[test]
+        fn loses_no_letter_or_digit(text in prop_oneof![marked_text(), any::<String>()]) {
+            let count = |s: &str| s.chars().filter(|c| c.is_alphanumeric()).count();
+            let kept: usize = sentences(&text).into_iter().map(count).sum();
+            prop_assert_eq!(kept, count(&text));
+        }
+
+        /// Small parts, as the texts are.
+        #[test]
+        fn parts_change_nothing_but_long_paragraphs_and_lose_nothing(
+            paragraphs in proptest::collection::vec((marked_text(), "\n\r{0,2}\n{1,3}"), 0..6),
+            part in 4..400usize,
+        ) {
+            let text: String = paragraphs.into_iter().flat_map(|(text, end)| [text, end]).collect();
+            let found: Vec<&str> = in_parts(&text, part).collect();
+            let letters = |c: &char| c.is_alphanumeric();
+            let kept: String = found.concat().chars().filter(letters).collect();
+            prop_assert_eq!(kept, text.chars().filter(letters).collect::<String>());
+            let breaks = paragraph_ends(&text);
+            let starts = [0].into_iter().chain(breaks.iter().map(|(_, end)| *end));
+            let stops = breaks.iter().map(|(start, _)| *start).chain([text.len()]);
+            if starts.zip(stops).all(|(start, stop)| stop - start <= part) {
+                let whole: Vec<&str> = in_parts(&text, text.len()).collect();
+                prop_assert_eq!(found, whole);
+            }
+        }
+
+        #[test]
+        fn a_body_is_unquoted_lines_of_its_message(
+            message in prop_oneof![message(), any::<String>()]
+        ) {
+            let body = message_body(&message);
+            let mut rest = message.lines();
+            for line in body.split('\n').filter(|_| !body.is_empty()) {
+                prop_assert!(rest.any(|other| other == line), "{line:?} is not there in this order");
+                prop_assert!(!quotes(line));
+            }
+        }
+
+        #[test]
+        fn a_plain_paragraph_stays(
+            header in proptest::collection::vec("[A-Z][a-z]{1,5}: [a-z]{1,5}", 1..4),
+            lines in proptest::collection::vec("[a-z]{1,9}", 1..5),
+        ) {
+            let body = lines.join("\n");
+            let message = format!("{}\n\n{body}\n", header.join("\n"));
+            prop_assert_eq!(message_body(&message), &*body);
+            prop_assert_eq!(message_body(&body), body);
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! A classifier of document vectors.
+
+use burn::tensor::Tensor;
+use sha2::Sha256;
+
+use super::network::{self, LAYERS, Standardiser};
+use super::{Epoch, Loss, Model, Run, Split};
+use undertone::error::Result;
+use undertone::pack::heads::Targets;
+use undertone::pack::trained::Layer;
+
+/// A perceptron with four layers, d → d → d → d → classes and max(0, ·) between them (Meehan, Mrini
+/// and Chaudhuri 2022, appendix A.3).
+///
+/// Deviation: it standardises its inputs, so that any encoder's vectors come to the same size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Classifier {
+    standardiser: Standardiser,
+    layers: Vec<Layer>,
+}
+
+impl Classifier {
+    /// Trains with cross-entropy on `points`, `[n][dimension]` row-major, one per document.
+    ///
+    /// # Errors
+    /// [`undertone::Error::Training`]: a coordinate is NaN or infinite, a split is empty, there are less than two
+    /// classes to learn, a number is out of range, the loss diverges. [`undertone::Error::Io`] and
+    /// [`undertone::Error::Trained`] for the checkpoint.
+    ///
+    /// # Panics
+    /// If `points` is not a whole number of rows.
+    pub fn train(
+        points: &[f32],
+        dimension: usize,
+        targets: &Targets,
+        split: &Split<'_>,
+        run: &Run<'_>,
+    ) -> Result<(Self, Vec<Epoch>)> {
+        check_rows(points, dimension);
+        super::check(split, targets, points.len() / dimension, run)?;
+        super::check_finite("the vector of document", points, dimension)?;
+        let row = |number: &usize| &points[number * dimension..(number + 1) * dimension];
+        let model = Points {
+            points,
+            targets,
+            standardiser: Standardiser::of(split.train.iter().map(row), dimension),
+        };
+        let mut rng = super::stream(run.options.seed, super::FIRST_WEIGHTS);
+        let first = network::first(&widths(dimension, targets.classes), &mut rng);
+        let (best, epochs) = super::fit(&model, first, split, run)?;
+        let classifier = Self::new(model.standardiser, &best);
+        Ok((classifier, epochs))
+    }
+
+    pub(super) fn new(standardiser: Standardiser, weights: &[Tensor<2>]) -> Self {
+        Self {
+            standardiser,
+            layers: network::layers(weights),
+        }
+    }
+
+    /// The most likely class of each of `points`, `[n][d]` row-major; the first of equals.
+    ///
+    /// # Panics
+    /// If `points` is not a whole number of rows of the dimension it was trained with.
+    ///
+    /// # Cost
+    /// One matrix product per layer and 1024 points.
+    pub fn predict(&self, points: &[f32]) -> Vec<usize> {
+        let dimension = self.standardiser.mean.len();
+        check_rows(points, dimension);
+        let weights = network::tensors(&self.layers);
+        let mut classes = Vec::with_capacity(points.len() / dimension);
+        for block in points.chunks(1024 * dimension) {
+            let mut rows = Vec::with_capacity(block.len());
+            for row in block.chunks_exact(dimension) {
+                self.standardiser.push(row, &mut rows);
+            }
+            let logits = network::perceptron(network::matrix(rows, dimension), &weights);
+            let [_, width] = logits.dims();
+            classes.extend(network::values(&logits).chunks_exact(width).map(largest));
+        }
+        classes
+    }
+}
+
+/// The widths of a classifier's layers.
+pub(super) fn widths(dimension: usize, classes: usize) -> [usize; LAYERS + 1] {
+    let mut widths = [dimension; LAYERS + 1];
+    widths[LAYERS] = classes;
+    widths
+}
+
+fn check_rows(points: &[f32], dimension: usize) {
+    assert!(
+        dimension > 0 && points.len().is_multiple_of(dimension),
+        "points are rows of {dimension} coordinates"
+    );
+}
+
+fn largest(values: &[f32]) -> usize {
+    let mut best = 0;
+    for (place, value) in values.iter().enumerate() {
+        if *value > values[best] {
+            best = place;
+        }
+    }
+    best
+}
+
+struct Points<'a> {
+    points: &'a [f32],
+    targets: &'a Targets,
+    standardiser: Standardiser,
+}
+
+impl Model for Points<'_> {
+    fn loss(&self, weights: &[Tensor<2>], documents: &[usize]) -> Loss {
+        let dimension = self.standardiser.mean.len();
+        let mut rows = Vec::with_capacity(documents.len() * dimension);
+        for number in documents {
+            let row = &self.points[number * dimension..(number + 1) * dimension];
+            self.standardiser.push(row, &mut rows);
+        }
+        let logits = network::perceptron(network::matrix(rows, dimension), weights);
+        Loss {
+            judged: network::cross_entropy(logits, crate::targets_of(self.targets, documents)),
+            beside: None,
+        }
+    }
+
+    fn inputs(&self, hash: &mut Sha256) {
+        super::absorb(hash, b"classifier");
+        super::absorb(hash, self.points);
+        crate::absorb_targets(hash, self.targets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Options;
+    use super::super::tests::{halves, options, problem, synthetic};
+    use super::*;
+
+    #[test]
+    fn learns_classes_whatever_the_scale() {
+        let (documents, classes) = synthetic(240, 12, 4);
+        let (train, validation) = halves(240);
+        let split = Split {
+            train: &train,
+            validation: &validation,
+        };
+        let targets = Targets {
+            of_documents: classes.to_vec(),
+            classes: 4,
+        };
+        for scale in [1e-4, 1.0, 1e4] {
+            let points: Vec<f32> = documents.means().iter().map(|x| scale * x).collect();
+            let run = Run::new(Options {
+                epochs: 12,
+                ..options()
+            });
+            let (classifier, epochs) =
+                Classifier::train(&points, 12, &targets, &split, &run).unwrap();
+            assert_eq!(epochs.len(), 12);
+            let found = classifier.predict(&points);
+            let right = validation
+                .iter()
+                .filter(|number| found[**number] == classes[**number])
+                .count();
+            assert!(10 * right > 9 * validation.len(), "{right} at {scale}");
+            let again = Classifier::train(&points, 12, &targets, &split, &run).unwrap();
+            assert!(again == (classifier, epochs), "the same bits");
+        }
+    }
+
+    #[test]
+    fn equal_vectors_are_no_problem() {
+        let points = vec![0.5; 8 * 3];
+        let targets = Targets {
+            of_documents: vec![0, 1, 0, 1, 0, 1, 0, 1],
+            classes: 2,
+        };
+        let split = Split {
+            train: &[0, 1, 2, 3],
+            validation: &[4, 5],
+        };
+        let run = Run::new(options());
+        let (classifier, _) = Classifier::train(&points, 3, &targets, &split, &run).unwrap();
+        assert_eq!(classifier.predict(&points).len(), 8);
+        assert!(classifier.predict(&[]).is_empty());
+    }
+
+    #[test]
+    fn says_what_is_missing() {
+        let train = |points: &[f32],
+                     labels: &[usize],
+                     (train, validation): (&[usize], &[usize]),
+                     options: Options| {
+            let targets = Targets {
+                of_documents: labels.to_vec(),
+                classes: 2,
+            };
+            let split = Split { train, validation };
+            problem(Classifier::train(
+                points,
+                2,
+                &targets,
+                &split,
+                &Run::new(options),
+            ))
+        };
+        let points = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+        let labels = [0, 1, 0, 1];
+        let split: (&[usize], &[usize]) = (&[0, 1], &[2, 3]);
+        let mut bad = points;
+        for x in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            bad[5] = x;
+            let found = train(&bad, &labels, split, options());
+            assert!(
+                found.contains("document 2 has") && found.contains("coordinate 1"),
+                "{found}"
+            );
+        }
+        for (found, wanted) in [
+            (
+                train(&[], &[], (&[], &[]), options()),
+                "the train split has no document",
+            ),
+            (
+                train(&points, &labels, (&[0, 1], &[]), options()),
+                "the validation split",
+            ),
+            (
+                train(&points, &[1; 4], split, options()),
+                "at least two classes",
+            ),
+            (
+                train(&points, &[0, 1, 2, 0], split, options()),
+                "document 2 has target 2",
+            ),
+            (
+                train(&points, &labels[..3], split, options()),
+                "3 targets for 4 documents",
+            ),
+            (
+                train(&points, &labels, (&[0, 4], &[1]), options()),
+                "names document 4",
+            ),
+            (
+                train(
+                    &points,
+                    &labels,
+                    split,
+                    Options {
+                        epochs: 0,
+                        ..options()
+                    },
+                ),
+                "0 epochs",
+            ),
+            (
+                train(
+                    &points,
+                    &labels,
+                    split,
+                    Options {
+                        batch: 0,
+                        ..options()
+                    },
+                ),
+                "in a batch",
+            ),
+            (
+                train(
+                    &points,
+                    &labels,
+                    split,
+                    Options {
+                        learning_rate: f64::NAN,
+                        ..options()
+                    },
+                ),
+                "the learning rate is NaN",
+            ),
+            (
+                train(
+                    &points,
+                    &labels,
+                    split,
+                    Options {
+                        learning_rate: 1e300,
+                        ..options()
+                    },
+                ),
+                "lower the learning rate",
+            ),
+        ] {
+            assert!(found.contains(wanted), "{found}");
+        }
+    }
+}
