@@ -27,7 +27,7 @@ refused() {
 }
 
 undertone() {
-    cargo run --quiet --release -p undertone -- "$@"
+    cargo run --quiet --release -- "$@"
 }
 
 undertone demo --save "$work/demo.pack" >/dev/null

@@ -25,7 +25,7 @@ use undertone::error::{Error, Result};
 ///
 /// ```
 /// # fn main() -> undertone::Result<()> {
-/// use crate::wmd::word_movers_distance;
+/// use undertone_lab::wmd::word_movers_distance;
 /// assert_eq!(word_movers_distance(&[0.0, 3.0], &[4.0, 0.0], 1)?, 0.5);
 /// // Two thirds of the second bag stay, one third comes from 3.
 /// assert!((word_movers_distance(&[0.0, 3.0], &[0.0, 0.0, 3.0], 1)? - 0.5).abs() < 1e-12);

@@ -30,7 +30,7 @@ impl Message {
     /// The author and the text of a raw message; none without an address in a `From:` line of the header.
     ///
     /// ```
-    /// use crate::authorship::mailbox::Message;
+    /// use undertone_lab::authorship::mailbox::Message;
     /// let raw = "From: Ann@Example.org (Ann)\nSubject: soup\n\nSalt, says bob@x.org.\n\n--\nAnn";
     /// let message = Message::parse("rec.food".to_owned(), raw).unwrap();
     /// assert_eq!(message.author, "ann@example.org");
