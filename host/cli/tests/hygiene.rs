@@ -94,7 +94,10 @@ fn assert_clean(folder: &Path, what: &str, output: &Output) {
 fn commands<'a>(input: &'a str, out: &'a str) -> [Vec<&'a str>; 2] {
     let rest = ["--epsilon", "3", "--in", input, "--out", out];
     // A small vocabulary.
-    let words = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/golden.pack");
+    let words = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/golden/golden.pack"
+    );
     [
         [&["privatize", "--pack", "a.pack"][..], &rest].concat(),
         [&["obfuscate", "--words", "5", "--pack", words][..], &rest].concat(),
