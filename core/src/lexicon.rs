@@ -13,11 +13,12 @@ use heapless::String;
 use zerocopy::little_endian::{U16, U32};
 use zeroize::Zeroize;
 
+use crate::barrier::wipe;
 use crate::fixed::Scale;
 use crate::pack::format::{
     LEXICON_TAG, LexiconHead, MAX_PHRASES, MAX_WORDS, PHRASES_TAG, PhrasesHead,
 };
-use crate::pack::{Arrays, PackError, scale, within, zero};
+use crate::pack::wire::{Arrays, PackError, scale, within, zero};
 
 /// The longest word in bytes of UTF-8; longer ones are not looked up.
 pub const MAX_WORD_BYTES: usize = 48;
@@ -78,7 +79,6 @@ pub(crate) fn words_lossy(text: &[u8]) -> impl Iterator<Item = Word> + '_ {
 pub struct Lexicon<'a> {
     dimension: usize,
     scale: Scale,
-    exponent: i32,
     ends: &'a [U32],
     weights: &'a [U16],
     vectors: &'a [i8],
@@ -104,8 +104,7 @@ impl<'a> Lexicon<'a> {
         let words = within("number of words", head.words.get(), 1, MAX_WORDS)? as usize;
         let dimension = within("lexicon dimension", dimension, 1, MAX_LEXICON_DIMENSION)? as usize;
         zero("reserved lexicon field", head.reserved.get())?;
-        let exponent = head.exponent.get();
-        let scale = scale(exponent)?;
+        let scale = scale(head.exponent.get())?;
         let ends: &[U32] = arrays.next(words, 1)?;
         let weights = arrays.next(words, 1)?;
         let vectors = arrays.next(words, dimension)?;
@@ -115,7 +114,6 @@ impl<'a> Lexicon<'a> {
         let parsed = Self {
             dimension,
             scale,
-            exponent,
             ends,
             weights,
             vectors,
@@ -157,7 +155,7 @@ impl<'a> Lexicon<'a> {
             if pair <= before {
                 return Err(fail("has phrases that are not in strictly ascending order"));
             }
-            if pair.iter().flatten().any(|word| *word >= self.n_words()) {
+            if pair.iter().flatten().any(|word| *word >= self.word_count()) {
                 return Err(fail("has phrases of words that the lexicon does not have"));
             }
             before = pair;
@@ -173,7 +171,7 @@ impl<'a> Lexicon<'a> {
     }
 
     /// The number of phrases, `0..=65536`.
-    pub fn n_phrases(&self) -> usize {
+    pub fn phrase_count(&self) -> usize {
         self.phrases.pairs.len()
     }
 
@@ -196,7 +194,7 @@ impl<'a> Lexicon<'a> {
     }
 
     /// The number of words, `1..=65536`.
-    pub fn n_words(&self) -> usize {
+    pub fn word_count(&self) -> usize {
         self.ends.len()
     }
 
@@ -207,7 +205,7 @@ impl<'a> Lexicon<'a> {
 
     /// A coordinate is a 16-bit integer times 2^(this).
     pub fn exponent(&self) -> i32 {
-        self.exponent
+        self.scale.exponent()
     }
 
     /// The word at `index`, in ascending byte order; `None` at or behind the end.
@@ -230,7 +228,7 @@ impl<'a> Lexicon<'a> {
     /// # Cost
     /// log₂ n comparisons of words.
     pub fn find(&self, word: &str) -> Option<usize> {
-        let (mut low, mut high) = (0, self.n_words());
+        let (mut low, mut high) = (0, self.word_count());
         while low < high {
             let middle = low + (high - low) / 2;
             match self.word(middle)?.cmp(word) {
@@ -250,7 +248,7 @@ impl<'a> Lexicon<'a> {
 
     /// An integer `v` of a word's vector stands for `v` times 2^(this), in -16..=32.
     pub fn vector_exponent(&self) -> i32 {
-        self.exponent + FRACTION_BITS as i32
+        self.exponent() + FRACTION_BITS as i32
     }
 
     /// The vectors of all words, in order.
@@ -313,6 +311,20 @@ impl<'a> Lexicon<'a> {
                 found: out.len(),
             });
         }
+        let mut mean = [0; MAX_LEXICON_DIMENSION as usize];
+        self.mean(sentence, &mut mean);
+        for (out, mean) in out.iter_mut().zip(&mean) {
+            *out = self.scale.coordinate(*mean);
+        }
+        wipe(&mut mean);
+        Ok(())
+    }
+
+    /// The vector of one sentence as integers, which count 2^[`exponent`](Lexicon::exponent); coordinates beyond those of a
+    /// vector stay.
+    // A call: what the vector is for needs buffers, too.
+    #[inline(never)]
+    pub(crate) fn mean(&self, sentence: &[u8], out: &mut [i16]) {
         // A word and the phrase that it ends add at most 2^24 to a sum, which `rounded_quotient` takes times
         // 2^9.
         let mut sums = [0i64; MAX_LEXICON_DIMENSION as usize];
@@ -339,13 +351,11 @@ impl<'a> Lexicon<'a> {
             word.zeroize();
         }
         before.zeroize();
-        for (out, sum) in out.iter_mut().zip(&sums) {
+        for (out, sum) in out.iter_mut().zip(&sums).take(self.dimension) {
             // |sum| ≤ 128·total without phrases: then only a vector of −128 throughout reaches the clamp.
-            let mean = rounded_quotient(sum << FRACTION_BITS, total);
-            *out = self.scale.coordinate(mean);
+            *out = rounded_quotient(sum << FRACTION_BITS, total);
         }
         sums.zeroize();
-        Ok(())
     }
 }
 

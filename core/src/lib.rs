@@ -62,12 +62,13 @@
     allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)
 )]
 
+mod barrier;
 pub mod depth;
 pub mod document;
-pub mod embedding;
 pub mod epsilon;
 mod fixed;
 pub mod hazmat;
+mod integers;
 pub mod kernels;
 pub mod laplace;
 pub mod ledger;
@@ -76,9 +77,11 @@ pub mod pack;
 pub mod recode;
 pub mod release;
 pub mod rng;
+mod rows;
 pub mod scores;
 pub mod select;
 pub mod sentences;
+pub mod vector;
 pub mod words;
 
 #[cfg(test)]

@@ -11,10 +11,11 @@
 
 use zerocopy::little_endian::{I16, I64};
 
+use crate::barrier::wipe;
 use crate::fixed::Scale;
-use crate::kernels::{Backend, wipe};
+use crate::kernels::Backend;
 use crate::pack::format::{MAX_LAYERS, MAX_WIDTH, RECODER_TAG, RecoderHead};
-use crate::pack::{Arrays, PackError, scale, within, zero};
+use crate::pack::wire::{Arrays, PackError, scale, within, zero};
 
 /// A vector on its way through the layers.
 pub type Activations = [i16; MAX_WIDTH as usize];
@@ -98,15 +99,25 @@ impl<'a> Recoder<'a> {
         self.recode_on(Backend::best(), embedding, out);
     }
 
+    pub(crate) fn recode_on(&self, backend: Backend, embedding: &[f32], out: &mut Activations) {
+        out.fill(0);
+        backend.to_fixed(embedding, self.scale.factor(), out);
+        self.apply(out);
+    }
+
+    /// The scale of coordinates.
+    pub(crate) fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// Recodes a sentence whose coordinates are integers already.
     // A call: documents without a recoder do without its buffer.
     #[inline(never)]
-    pub(crate) fn recode_on(&self, backend: Backend, embedding: &[f32], out: &mut Activations) {
+    pub(crate) fn apply(&self, sentence: &mut Activations) {
         let mut next: Activations = [0; MAX_WIDTH as usize];
-        out.fill(0);
-        self.scale.to_fixed_all(backend, embedding, out);
         for layer in self.layers.get(..self.depth).unwrap_or_default() {
-            layer.apply(out, &mut next);
-            out.copy_from_slice(&next);
+            layer.apply(sentence, &mut next);
+            sentence.copy_from_slice(&next);
         }
         wipe(&mut next);
     }

@@ -43,12 +43,14 @@ use subtle::{Choice, ConditionallySelectable};
 use zerocopy::little_endian::{I16, I32};
 use zeroize::Zeroize;
 
-use crate::document::{ROW_BYTES, Rows};
+use crate::barrier::wipe;
 use crate::fixed::Scale;
-use crate::kernels::{Backend, opaque, wipe};
+use crate::integers::{at_most, square_root_64};
+use crate::kernels::Backend;
 use crate::pack::format::{MAX_WIDTH, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead};
-use crate::pack::{Arrays, PackError, scale, within, zero};
+use crate::pack::wire::{Arrays, PackError, scale, within, zero};
 use crate::recode::Activations;
+use crate::rows::{ROW_BYTES, Rows};
 use crate::select::{Levels, MAX_CANDIDATES};
 
 /// Levels are below this: candidates further behind the best count as just as far.
@@ -68,7 +70,6 @@ pub struct ScoresSection<'a> {
     candidates: u32,
     inputs: usize,
     scale: Scale,
-    exponent: i32,
     /// `[inputs]`.
     centre: &'a [I16],
     /// `[candidates][inputs]`.
@@ -123,7 +124,6 @@ impl<'a> ScoresSection<'a> {
             candidates,
             inputs,
             scale: scale(head.exponent.get())?,
-            exponent: head.exponent.get(),
             centre: arrays.next(inputs, 1)?,
             weights: arrays.next(candidates as usize, inputs)?,
             bias: arrays.next(candidates as usize, 1)?,
@@ -134,7 +134,7 @@ impl<'a> ScoresSection<'a> {
     }
 
     /// m, the number of candidates, `1..=65536`.
-    pub fn candidates(&self) -> u32 {
+    pub fn candidate_count(&self) -> u32 {
         self.candidates
     }
 
@@ -148,7 +148,7 @@ impl<'a> ScoresSection<'a> {
 
     /// A coordinate x enters as round(x · 2^exponent).
     pub fn exponent(&self) -> i32 {
-        self.exponent
+        self.scale.exponent()
     }
 
     /// The weights of each candidate, `[inputs]` integers, for those who study packs: the direction in which a
@@ -179,7 +179,7 @@ impl<'a> ScoresSection<'a> {
             square += u64::from(y.unsigned_abs()) * u64::from(y.unsigned_abs());
         }
         // At the centre itself there is no direction; the biases decide.
-        let norm = square_root(square).max(1) as i64;
+        let norm = square_root_64(square).max(1) as i64;
         let y = sentence.get(..self.inputs).unwrap_or_default();
         match self.kind {
             Kind::Graded => self.add_graded(backend, rows, y, norm),
@@ -256,19 +256,6 @@ fn sums_mut<const P: usize>(rows: &mut Rows<P>) -> impl Iterator<Item = &mut [u8
     rows.iter_mut().flat_map(|row| row.as_chunks_mut().0)
 }
 
-/// ⌊√square⌋, in the same steps for every number.
-fn square_root(square: u64) -> u32 {
-    let mut root: u64 = 0;
-    let mut bit: u64 = 1 << 31;
-    while bit > 0 {
-        let larger = root | bit;
-        let fits = u64::from(larger * larger <= square);
-        root |= bit * fits;
-        bit >>= 1;
-    }
-    root as u32
-}
-
 /// The levels of all candidates of a pack for one document.
 pub(crate) struct ScoreLevels<'a, const P: usize> {
     pub(crate) section: ScoresSection<'a>,
@@ -280,7 +267,7 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
         LEVELS
     }
 
-    fn candidates(&self) -> usize {
+    fn candidate_count(&self) -> usize {
         self.section.candidates as usize
     }
 
@@ -301,33 +288,14 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
             let sums = rows.next().map(|row| row.as_chunks().0);
             for (level, sum) in levels.iter_mut().zip(sums.unwrap_or_default()) {
                 let behind = best.saturating_sub(u16::from_le_bytes(*sum));
-                // The smaller of it and LEVELS − 1. Compilers make a branch of `min`, which takes longer the harder
-                // the levels of a document are to foresee.
-                let beyond = i32::from(behind) - (LEVELS as i32 - 1);
-                *level = (LEVELS as i32 - 1 + (beyond & opaque(beyond >> 31))) as u8;
+                // Compilers make a branch of `min`, which takes longer the harder the levels of a document are to
+                // predict.
+                *level = at_most(i32::from(behind), LEVELS as i32 - 1) as u8;
             }
             visit(levels.get(..len).unwrap_or_default());
             left -= len;
         }
         best.zeroize();
         wipe(&mut levels);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::square_root;
-
-    #[test]
-    fn square_roots_are_rounded_down() {
-        for root in [0u64, 1, 2, 3, 1000, 65_535, 1 << 20, u64::from(u32::MAX)] {
-            let square = root * root;
-            assert_eq!(u64::from(square_root(square)), root);
-            if root > 0 {
-                assert_eq!(u64::from(square_root(square - 1)), root - 1);
-                assert_eq!(u64::from(square_root(square + 1)), root);
-            }
-        }
-        assert_eq!(square_root(u64::MAX), u32::MAX);
     }
 }

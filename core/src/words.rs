@@ -37,21 +37,22 @@ use core::ops::Range;
 use rand_core::Rng;
 use zeroize::Zeroize;
 
+use crate::barrier::wipe;
 use crate::epsilon::Epsilon;
-use crate::kernels::wipe;
+use crate::integers::square_root_16;
+use crate::kernels::Backend;
 use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
 use crate::ledger::Grant;
 use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION, Word};
 use crate::pack::Pack;
 use crate::release::BagRelease;
 use crate::rng::{Entropy, ReleaseStream, below};
-use crate::select::{Levels, Ratio, Rule, SelectError, select};
+use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
+
+pub use crate::release::{MAX_BAG_SIZE, WordMechanism};
 
 /// All levels are below this.
 pub const LEVELS: usize = 256;
-
-/// The most words in a release of a bag.
-pub const MAX_BAG_SIZE: u16 = 256;
 
 /// Candidates whose levels are computed at a time.
 const BLOCK: usize = 128;
@@ -70,26 +71,6 @@ pub struct Vocabulary<'a> {
     /// q is 2^(this) in units of the integers of the vectors, `-6..=5`.
     unit: i32,
     fallback: u32,
-}
-
-/// How a word is made private.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum WordMechanism {
-    /// Selection among all words by their distance to the private word.
-    ///
-    /// # Guarantee
-    /// Pr\[w | x\] ≤ exp(ε·(dist(x, x') + q))·Pr\[w | x'\], see [`words`](crate::words): a metric
-    /// guarantee, ε per unit of distance. Say the distance along with it: for words far apart it is weak.
-    Selection(Rule),
-    /// Noise on the word's vector, then the word nearest to the noisy point.
-    ///
-    /// For comparison: at equal ε selection keeps more of the word.
-    ///
-    /// # Guarantee
-    /// That of [`laplace`](crate::laplace) with sensitivity 1 and dist the distance of the words, δ included.
-    /// The nearest word is found from the noisy point alone: the private word is never looked at again.
-    LaplaceNearest,
 }
 
 impl<'a> Vocabulary<'a> {
@@ -127,8 +108,8 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// The number of words, `1..=65536`.
-    pub fn n_words(&self) -> u32 {
-        self.lexicon.n_words() as u32
+    pub fn word_count(&self) -> u32 {
+        self.lexicon.word_count() as u32
     }
 
     /// The unit of levels is q = 2^(this), in units of the words' real coordinates.
@@ -174,28 +155,8 @@ impl<'a> Vocabulary<'a> {
         }
     }
 
-    /// A word for the private word `word`, with randomness as an argument.
-    ///
-    /// This is the engine under a [`Bag`], for tests, simulation and experiments; it gives no release.
-    ///
-    /// # Guarantee
-    /// That of the [`WordMechanism`], if the words of `rng` are independent and uniform.
-    ///
-    /// # Leaks
-    /// See [`levels`](Vocabulary::levels) and [`select`]. How many words of `rng` are
-    /// consumed depends on the vocabulary and the mechanism alone.
-    ///
-    /// # Errors
-    /// [`WordsError::Laplace`] if noise cannot be drawn for this ε and this vocabulary: ε outside 0.1..=1000, or
-    /// vectors too large for the grid of the noise. [`WordsError::Selection`] cannot occur with a parsed pack.
-    ///
-    /// # Cost
-    /// Selection: two passes over the vectors, 256 comparisons a word. Noise: one pass. 10 KiB of stack.
-    ///
-    /// # Source
-    /// McSherry and Talwar 2007 and McKenna and Sheldon 2020 on distances; Carvalho, Vasiloudis, Feyisetan and
-    /// Wang 2023 select words this way, from those within a truncation distance.
-    pub fn draw<R: Rng + ?Sized>(
+    /// [`hazmat::draw_word`](crate::hazmat::draw_word).
+    pub(crate) fn draw<R: Rng + ?Sized>(
         &self,
         word: u32,
         mechanism: WordMechanism,
@@ -219,7 +180,9 @@ impl<'a> Vocabulary<'a> {
         rng: &mut R,
     ) -> Result<u32, WordsError> {
         let ratio = Ratio::per_unit(epsilon, self.unit_exponent());
-        select::<LEVELS, _>(&self.levels(word), rule, ratio, rng).map_err(WordsError::Selection)
+        let levels = self.levels(word);
+        select_on::<LEVELS, _>(Backend::best(), &levels, rule, ratio, rng)
+            .map_err(WordsError::Selection)
     }
 
     /// [`WordMechanism::LaplaceNearest`].
@@ -237,7 +200,7 @@ impl<'a> Vocabulary<'a> {
             .get_mut(..self.lexicon.dimension())
             .unwrap_or_default();
         let coordinates = self.vector(word).iter();
-        let coordinates = coordinates.map(|v| fixed.of(self.lexicon.word_coordinate(*v)));
+        let coordinates = coordinates.map(|v| fixed.convert(self.lexicon.word_coordinate(*v)));
         laplace.add_noise(coordinates, self.bound_exponent(), rng, noisy);
         Ok(self.nearest(noisy, laplace.grid_exponent()))
     }
@@ -346,7 +309,7 @@ impl<'a> Vocabulary<'a> {
         // Below 2^16, since squared <= 4·largest. One of the shifts is by 0, both are below 32.
         let (up, down) = (self.unit.saturating_neg().max(0), self.unit.max(0));
         let scaled = (squared.wrapping_shl(2 * up as u32)).wrapping_shr(2 * down as u32);
-        square_root(scaled.min(u16::MAX.into()) as u16)
+        square_root_16(scaled.min(u16::MAX.into()) as u16)
     }
 }
 
@@ -386,19 +349,6 @@ fn sum_of_squares(a: &[i16], b: &[i8], differences: &mut [i16; CHUNK]) -> u32 {
     squares.fold(0, i32::wrapping_add) as u32
 }
 
-/// ⌊√x⌋ bit by bit, eight at a time where there are vector units. No table, and no branch: what is compared is
-/// added, of which compilers make none.
-fn square_root(x: u16) -> u8 {
-    let mut root = 0u16;
-    for shift in [14, 12, 10, 8, 6, 4, 2, 0] {
-        root *= 2;
-        // At most 255.
-        let tried = root | 1;
-        root += u16::from(tried.wrapping_mul(tried) <= x >> shift);
-    }
-    root as u8
-}
-
 /// The levels of all words for one private word.
 struct WordLevels<'a> {
     vocabulary: Vocabulary<'a>,
@@ -410,8 +360,8 @@ impl Levels for WordLevels<'_> {
         LEVELS
     }
 
-    fn candidates(&self) -> usize {
-        self.vocabulary.n_words() as usize
+    fn candidate_count(&self) -> usize {
+        self.vocabulary.word_count() as usize
     }
 
     // A call: two passes in one frame would take twice the stack.
@@ -493,9 +443,16 @@ pub struct Bag<'a, const N: usize = 1024> {
     len: u16,
 }
 
-impl<'a, const N: usize> Bag<'a, N> {
-    /// An empty bag of words of `vocabulary`.
+impl<'a> Bag<'a> {
+    /// An empty bag of words of `vocabulary`, which keeps up to 1024.
     pub fn new(vocabulary: &Vocabulary<'a>) -> Self {
+        Self::with_limit(vocabulary)
+    }
+}
+
+impl<'a, const N: usize> Bag<'a, N> {
+    /// An empty bag of words of `vocabulary`, with a limit of its own: `Bag::<64>::with_limit(&vocabulary)`.
+    pub fn with_limit(vocabulary: &Vocabulary<'a>) -> Self {
         const { assert!(N >= 1 && N <= u16::MAX as usize, "N must lie in 1..=65535") };
         Self {
             vocabulary: *vocabulary,
@@ -590,14 +547,8 @@ impl<'a, const N: usize> Bag<'a, N> {
         }
     }
 
-    /// Draws `out.len()` words and makes them private, with randomness as an argument: in ascending order.
-    ///
-    /// This is the engine under [`release`](Bag::release), for tests, simulation and experiments; it gives no
-    /// release, and the words stay.
-    ///
-    /// # Errors
-    /// As for [`release`](Bag::release).
-    pub fn draw<R: Rng + ?Sized>(
+    /// [`hazmat::draw_bag`](crate::hazmat::draw_bag).
+    pub(crate) fn draw<R: Rng + ?Sized>(
         &self,
         mechanism: WordMechanism,
         epsilon: Epsilon,
@@ -748,13 +699,6 @@ impl core::error::Error for WordsError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn square_roots_are_exact() {
-        for x in 0..=u16::MAX {
-            assert_eq!(u16::from(square_root(x)), x.isqrt(), "{x}");
-        }
-    }
 
     #[test]
     fn sorts_all_lengths() {

@@ -12,7 +12,7 @@ use std::ptr;
 
 use arbitrary::{Result, Unstructured};
 use undertone_core::document::Document;
-use undertone_core::embedding::{Embedding, Noise};
+use undertone_core::vector::{VectorMechanism, Noise};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::LaplaceError;
 use undertone_core::ledger::Grant;
@@ -157,13 +157,13 @@ fn document_of(pack: usize, pushed: &[Pushed]) -> Document<'static, 128, 100> {
     document
 }
 
-fn vector_of(vector: Vector) -> Embedding<'static> {
+fn vector_of(vector: Vector) -> VectorMechanism<'static> {
     let epsilon = Epsilon::from_micro(vector.micro).expect("it was accepted");
     match vector.pack {
-        None => Embedding::new(DIMENSION as u32, 0, vector.noise, epsilon),
+        None => VectorMechanism::new(DIMENSION as u32, 0, vector.noise, epsilon),
         Some(pack) => {
             let projection = pack_of(pack).projection().expect("it was found before");
-            Embedding::projected(
+            VectorMechanism::projected(
                 projection,
                 projection.bound_exponent(),
                 vector.noise,
@@ -658,7 +658,7 @@ fn release_bag(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Resu
         let micro = grant.ok_or(UNDERTONE_GRANT_SPENT)?;
         let epsilon = Epsilon::from_micro(micro).expect("it was accepted");
         let vocabulary = Vocabulary::new(&pack_of(pack)).expect("it was made before");
-        let mut bag = Bag::<1024>::new(&vocabulary);
+        let mut bag = Bag::new(&vocabulary);
         for word in &pushed {
             match word {
                 Word::One(word) => bag.push_lossy(word),

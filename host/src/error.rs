@@ -8,11 +8,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use undertone_core::document::DocumentError;
-use undertone_core::embedding::EmbeddingError;
 use undertone_core::epsilon::Micro;
 use undertone_core::ledger::LedgerError;
 use undertone_core::pack::PackError;
+use undertone_core::vector::VectorError;
 use undertone_core::words::WordsError;
+
+use crate::baselines::TruncationError;
 
 /// `Result` with the [`enum@Error`] of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -337,7 +339,11 @@ pub enum Error {
 
     /// The device side refused a vector.
     #[error("{0}")]
-    Embedding(EmbeddingError),
+    Embedding(VectorError),
+
+    /// The truncated mean of a document cannot be drawn.
+    #[error("{0}")]
+    Truncation(TruncationError),
 
     /// A candidates file with the wrong content.
     #[error("`{}` is not a candidates file: {problem}; `undertone pack` writes one", path.display())]

@@ -6,7 +6,8 @@ use core::arch::aarch64::*;
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::{GROUP, portable, smallest_product};
+use super::limits::GROUP;
+use super::portable::{self, smallest_product};
 use crate::pack::format::BOUNDARIES;
 
 #[target_feature(enable = "neon")]

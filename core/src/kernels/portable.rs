@@ -3,9 +3,9 @@
 
 use zerocopy::little_endian::{I16, I32};
 
-use super::{GROUP, WIDTH, wipe};
-use crate::fixed::to_fixed as one_to_fixed;
-use crate::pack::bucket_input;
+use super::limits::{GROUP, WIDTH};
+use crate::barrier::wipe;
+use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
 use crate::pack::format::BOUNDARIES;
 
 #[inline(always)]
@@ -211,4 +211,13 @@ pub(super) fn wipe_registers() {
             options(nomem, nostack, preserves_flags)
         );
     }
+}
+
+/// The bits of ¼ / `scale`: with a smaller magnitude, numbers round to 0. The scale is that of a
+/// [`Scale`](crate::fixed::Scale).
+#[allow(dead_code, reason = "portable code converts integers")]
+#[inline(always)]
+pub(super) fn smallest_product(scale: f32) -> i32 {
+    // (125 − e)·2^23 for 2^e, whose bits are (127 + e)·2^23.
+    (252 << 23) - scale.to_bits() as i32
 }

@@ -7,8 +7,10 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::{GROUP, portable, smallest_product, wipe};
-use crate::pack::bucket_input;
+use super::limits::GROUP;
+use super::portable::{self, smallest_product};
+use crate::barrier::wipe;
+use crate::fixed::bucket_input;
 use crate::pack::format::BOUNDARIES;
 
 cpufeatures::new!(cpu_avx2, "avx2");

@@ -34,7 +34,7 @@
 use rand_core::Rng;
 use zeroize::Zeroize;
 
-use super::{BITS_BELOW_GRID, MAX_GRID_BITS, Sensitivity};
+use super::grid::{BITS_BELOW_GRID, MAX_GRID_BITS, Sensitivity};
 use crate::epsilon::Epsilon;
 use crate::rng::below;
 use crate::select::Ratio;
@@ -59,7 +59,7 @@ pub(super) fn ratio(
     // ⌈2^96/(2^32 + A)⌉ + 4; below 2^64 since A is not 0.
     let divisor = (1u128 << 32) + u128::from(rate(dimension, epsilon, sensitivity, grid_exponent));
     let constant = (1u128 << 96).div_ceil(divisor) + 4;
-    Ratio::of_constant(u64::try_from(constant).unwrap_or(u64::MAX))
+    Ratio::from_constant(u64::try_from(constant).unwrap_or(u64::MAX))
 }
 
 /// A: the largest integer up to 2²⁹ with A·2⁻³² ≤ ε·h/(Δ·√m), or a little less.
@@ -199,7 +199,7 @@ mod tests {
     }
 
     fn grid(dimension: u32, epsilon: Epsilon, sensitivity: Sensitivity) -> i32 {
-        super::super::grid_exponent(dimension, 3, epsilon, sensitivity)
+        super::super::grid::grid_exponent(dimension, 3, epsilon, sensitivity)
     }
 
     #[test]

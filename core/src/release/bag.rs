@@ -1,7 +1,29 @@
-use super::{Head, ReleaseFormatError};
+use super::head::{Head, ReleaseFormatError};
 use crate::epsilon::Epsilon;
 use crate::select::Rule;
-use crate::words::{MAX_BAG_SIZE, WordMechanism};
+
+/// The most words in a release of a bag.
+pub const MAX_BAG_SIZE: u16 = 256;
+
+/// How a word is made private.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WordMechanism {
+    /// Selection among all words by their distance to the private word.
+    ///
+    /// # Guarantee
+    /// Pr\[w | x\] ≤ exp(ε·(dist(x, x') + q))·Pr\[w | x'\], see [`words`](crate::words): a metric
+    /// guarantee, ε per unit of distance. Say the distance along with it: for words far apart it is weak.
+    Selection(Rule),
+    /// Noise on the word's vector, then the word nearest to the noisy point.
+    ///
+    /// For comparison: at equal ε selection keeps more of the word.
+    ///
+    /// # Guarantee
+    /// That of [`laplace`](crate::laplace) with sensitivity 1 and dist the distance of the words, δ included.
+    /// The nearest word is found from the noisy point alone: the private word is never looked at again.
+    LaplaceNearest,
+}
 
 /// The numbers of word mechanisms in releases.
 const BY_SELECTION: u8 = 5;

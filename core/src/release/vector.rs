@@ -1,7 +1,7 @@
 use zerocopy::FromBytes;
 use zerocopy::little_endian::I32;
 
-use super::{Head, ReleaseFormatError};
+use super::head::{Head, ReleaseFormatError};
 use crate::epsilon::Epsilon;
 use crate::laplace::{Laplace, LaplaceError, MAX_DIMENSION, Noise, Sensitivity};
 

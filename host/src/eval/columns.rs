@@ -111,7 +111,7 @@ impl Mechanism for Truncated {
                     let (sentences, rng) = (documents.document(number), &mut draw.rng(number));
                     truncation.noisy_mean(sentences, draw.epsilon, rng, mean)
                 })
-                .map_err(Error::Embedding)?;
+                .map_err(Error::Truncation)?;
             Ok(self.classifier.predict(&noisy))
         };
         draws.iter().map(predict).collect()

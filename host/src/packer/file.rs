@@ -89,13 +89,13 @@ pub struct LexiconData {
 impl LexiconData {
     /// A copy of a lexicon that was read from a pack.
     pub fn from_view(lexicon: &Lexicon<'_>) -> Self {
-        let words = (0..lexicon.n_words())
+        let words = (0..lexicon.word_count())
             .filter_map(|index| {
                 let (weight, vector) = lexicon.entry(index)?;
                 Some((lexicon.word(index)?.to_owned(), weight, vector.to_vec()))
             })
             .collect();
-        let phrases = (0..lexicon.n_phrases())
+        let phrases = (0..lexicon.phrase_count())
             .filter_map(|index| {
                 let (weight, vector) = lexicon.phrase_entry(index)?;
                 // There are no more than 2^16 words.
