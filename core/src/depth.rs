@@ -67,13 +67,13 @@ impl<'a> DepthSection<'a> {
         let (head, mut arrays) = Arrays::open::<DepthHead>(DEPTH_TAG, section)?;
         let candidates = within(
             "number of candidates",
-            head.candidates.get(),
+            head.candidate_count.get(),
             1,
             MAX_CANDIDATES,
         )?;
         let directions = within(
             "number of directions",
-            head.directions.get(),
+            head.direction_count.get(),
             1,
             MAX_DIRECTIONS,
         )? as usize;
@@ -108,11 +108,11 @@ impl<'a> DepthSection<'a> {
         self.scale.exponent()
     }
 
-    /// The projection directions, `[dimension]` integers each, for those who study packs.
+    /// The projection directions, `[dimension]` integers each, for the study of packs.
     pub fn directions(
         &self,
     ) -> impl Iterator<Item = impl Iterator<Item = i16> + use<'a>> + use<'a> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         let directions = self.directions.chunks_exact(self.dimension.max(1));
         directions.map(|direction| direction.iter().map(|v| v.get()))
     }
@@ -153,7 +153,7 @@ impl<'a> DepthSection<'a> {
     }
 
     /// The projections of one embedding on all directions, as exact integers: the first step of
-    /// scoring, for those who build or study packs. `recoder`: that of the same pack.
+    /// scoring, for writers and students of packs. `recoder`: that of the same pack.
     ///
     /// `embedding`: `[dimension]` f32, any bits; `out`: `[p]`. Coordinates and directions that one
     /// side lacks count as 0.
@@ -192,7 +192,7 @@ impl<'a> DepthSection<'a> {
 }
 
 /// The projections of up to `N` embeddings, as exact integers. `embeddings`: `[n][dimension]`; `sums`:
-/// `[n][rows]`, of which those of directions that are not there are 0.
+/// `[n][rows]`, 0 for missing directions.
 // A call: a recoder needs other buffers.
 #[inline(never)]
 pub(crate) fn project<const N: usize>(

@@ -40,20 +40,20 @@ use crate::sentences::sentences;
 /// - (ε/2)-DP for **add/remove-one**: one sentence more or less, the number of sentences being
 ///   private, as long as neither document is cut at `K` sentences (if one is: ε).
 ///
-/// There is no δ. j changed sentences: j·ε. Several releases of the same sentences add up: each takes a
+/// There is no δ. Changing j sentences costs j·ε. Several releases of the same sentences add up: each takes a
 /// [`Grant`], which a [`ledger`](crate::ledger) gives as long as its budget lasts.
 ///
 /// # Leaks
-/// - That there is a release, when, under which pack and with which ε.
+/// - The fact that there was a release, its time, its pack and its ε.
 /// - The guarantee protects the content of a sentence, not a fact that many sentences repeat.
 /// - [`release`](Document::release) does the same work whatever the sentences and their number (with
 ///   none at all it sets up its table first), up to which quarter of the candidates its second pass visits:
 ///   the one with the candidate that the release names.
 ///   [`push`](Document::push) does too, whatever the coordinates; how often it is called is
 ///   for the app to hide. `push_sentence` takes time that depends on the text.
-/// - Buffers and keys are wiped. What compilers copy to the stack besides (registers that do not suffice,
-///   arguments by value) is wiped by the C interface behind each of its calls, and stays for a while where this
-///   crate is called from Rust.
+/// - Buffers and keys are wiped. Compilers also copy values to the stack (spilled registers, arguments by
+///   value). The C interface wipes those after each of its calls; where Rust calls this crate, they stay for a
+///   while.
 ///
 /// Assumed of the caller:
 /// - Each sentence is encoded **alone**: no context window over other sentences, no batch whose
@@ -189,8 +189,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         self.push_all(embedding).map(|_| ())
     }
 
-    /// Adds several sentences by their embeddings and returns how many there was room for; those behind are
-    /// left out. The same as to [`push`](Document::push) each, but the pack is read once for every four.
+    /// Adds several sentences by their embeddings, as far as there is room, and returns how many it added. The
+    /// result is that of [`push`](Document::push) for each, but the pack is read once for every four.
     ///
     /// # Shapes
     /// `embeddings`: `[n][dimension]` f32, any bits; a coordinate that is not finite counts as 0.
@@ -202,7 +202,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// # Cost
     /// As [`push`](Document::push) for each.
     pub fn push_all(&mut self, embeddings: &[f32]) -> Result<usize, DocumentError> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         let dimension = self.dimension.max(1);
         if !embeddings.len().is_multiple_of(dimension) {
             return Err(DocumentError::Dimension {
@@ -211,7 +211,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             });
         }
         self.fill();
-        // A count stops at 255, which is as many sentences as there may be.
+        // K is at most 255, so counts of sentences fit a byte.
         let room = K.saturating_sub(self.sentence_count());
         let added = room.min(embeddings.len() / dimension);
         let embeddings = embeddings.get(..added * dimension).unwrap_or_default();
@@ -339,8 +339,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         Ok(())
     }
 
-    /// Adds the [`sentences`](sentences()) of a text and returns how many there were room for; those behind are left
-    /// out.
+    /// Adds the [`sentences`](sentences()) of a text, as far as there is room, and returns how many it added.
     ///
     /// Neighbours are lists of sentences: see [`sentences`](mod@crate::sentences) for what a sentence is.
     ///
@@ -372,7 +371,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         self.dimension
     }
 
-    /// The number of sentences so far. Private: it must not leave the device.
+    /// The number of sentences so far. It is private: it must not leave the device.
     pub fn sentence_count(&self) -> usize {
         usize::from(self.sentences)
     }
@@ -436,7 +435,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ) -> Result<Release, DocumentError> {
         let epsilon = grant.epsilon();
         let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
-        // Without a sentence the rows are not there yet.
+        // A document without sentences has no rows yet.
         self.fill();
         let selector = match self.candidates {
             Candidates::Depth(_) => Selector::Depth,

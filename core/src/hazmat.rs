@@ -14,7 +14,7 @@ use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::vector::{VectorError, VectorMechanism};
 use crate::words::{Bag, Vocabulary, WordMechanism, WordsError};
 
-/// Calls `visit` with the level of every candidate for the document as it stands, in order, in
+/// Calls `visit` with the level of every candidate for the document as it is, in order, in
 /// blocks: 0 is best. This is what the selection protects.
 pub fn levels<const K: usize, const P: usize>(
     document: &Document<'_, K, P>,

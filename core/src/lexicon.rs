@@ -101,7 +101,7 @@ impl<'a> Lexicon<'a> {
             reason,
         };
         let (head, mut arrays) = Arrays::open::<LexiconHead>(LEXICON_TAG, section)?;
-        let words = within("number of words", head.words.get(), 1, MAX_WORDS)? as usize;
+        let words = within("number of words", head.word_count.get(), 1, MAX_WORDS)? as usize;
         let dimension = within("lexicon dimension", dimension, 1, MAX_LEXICON_DIMENSION)? as usize;
         zero("reserved lexicon field", head.reserved.get())?;
         let scale = scale(head.exponent.get())?;
@@ -129,7 +129,7 @@ impl<'a> Lexicon<'a> {
             }
         }
         if ends.last().map(|end| end.get() as usize) != Some(text.len()) {
-            return Err(fail("has text behind its last word"));
+            return Err(fail("has text after its last word"));
         }
         Ok(parsed)
     }
@@ -141,7 +141,7 @@ impl<'a> Lexicon<'a> {
             reason,
         };
         let (head, mut arrays) = Arrays::open::<PhrasesHead>(PHRASES_TAG, section)?;
-        let count = within("number of phrases", head.phrases.get(), 1, MAX_PHRASES)? as usize;
+        let count = within("number of phrases", head.phrase_count.get(), 1, MAX_PHRASES)? as usize;
         for reserved in head.reserved {
             zero("reserved phrases field", reserved.get())?;
         }
@@ -208,7 +208,7 @@ impl<'a> Lexicon<'a> {
         self.scale.exponent()
     }
 
-    /// The word at `index`, in ascending byte order; `None` at or behind the end.
+    /// The word at `index`, in ascending byte order; `None` beyond the last.
     pub fn word(&self, index: usize) -> Option<&'a str> {
         let start = match index.checked_sub(1) {
             Some(before) => self.ends.get(before)?.get() as usize,
@@ -253,7 +253,7 @@ impl<'a> Lexicon<'a> {
 
     /// The vectors of all words, in order.
     pub(crate) fn vectors(&self) -> core::slice::ChunksExact<'a, i8> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         self.vectors.chunks_exact(self.dimension.max(1))
     }
 
@@ -270,7 +270,7 @@ impl<'a> Lexicon<'a> {
     ///
     /// # Shapes
     /// `sentence`: any text, one sentence. `out`: `[dimension]` f32; every coordinate is an
-    /// integer in `-32767..=32767` times 2^exponent, all zero if no word is known. Words behind the
+    /// integer in `-32767..=32767` times 2^exponent, all zero if no word is known. Words after the
     /// first 2^20 are left out.
     ///
     /// # Errors

@@ -5,8 +5,7 @@
 //! pack can weaken a guarantee (see [`depth`](crate::depth)); a hostile pack can only make
 //! releases useless.
 //!
-//! The format is specified in [`FORMAT.md`](https://github.com), and its structures in [`format`](mod@format), which
-//! the writer uses too.
+//! `core/FORMAT.md` specifies the format. [`format`](mod@format) has its structures, which the writer uses too.
 
 pub mod format;
 pub(crate) mod wire;
@@ -93,7 +92,7 @@ impl<'a> Pack<'a> {
         }
         let count = within(
             "section count",
-            header.sections.get(),
+            header.section_count.get(),
             0,
             format::MAX_SECTIONS,
         )?;
@@ -125,18 +124,18 @@ impl<'a> Pack<'a> {
                     if pack.depth.is_some() || pack.scores.is_some() {
                         return Err(PackError::Section {
                             tag: entry.tag,
-                            reason: "stands behind a section that it recodes for",
+                            reason: "comes after a section that it recodes for",
                         });
                     }
                     pack.recoder = Some(Recoder::parse(section.bytes, dimension)?)
                 }
                 format::DEPTH_TAG => {
                     let depth = DepthSection::parse(section.bytes, pack.inputs())?;
-                    pack.depth = Some(pack.behind_recoder(depth.exponent()).map(|()| depth)?)
+                    pack.depth = Some(pack.after_recoder(depth.exponent()).map(|()| depth)?)
                 }
                 format::SCORES_TAG => {
                     let scores = ScoresSection::parse(section.bytes, pack.inputs())?;
-                    pack.scores = Some(pack.behind_recoder(scores.exponent()).map(|()| scores)?)
+                    pack.scores = Some(pack.after_recoder(scores.exponent()).map(|()| scores)?)
                 }
                 format::LEXICON_TAG => {
                     pack.lexicon = Some(Lexicon::parse(section.bytes, dimension)?)
@@ -203,7 +202,7 @@ impl<'a> Pack<'a> {
     }
 
     /// A recoder's outputs are integers already.
-    fn behind_recoder(&self, exponent: i32) -> Result<(), PackError> {
+    fn after_recoder(&self, exponent: i32) -> Result<(), PackError> {
         if self.recoder.is_some() && exponent != 0 {
             return Err(PackError::Exponent {
                 found: exponent,
@@ -253,8 +252,8 @@ impl<'a> Pack<'a> {
     }
 }
 
-/// SHA-256 of a pack, given its header and everything behind it, with the digest field taken as
-/// zero. For readers and writers of packs.
+/// SHA-256 of a pack, given its header and everything after it, with zeroes for the digest field. For readers and
+/// writers of packs.
 pub fn digest(header: &Header, rest: &[u8]) -> [u8; 32] {
     let mut header = *header;
     header.digest = [0; 32];
@@ -270,7 +269,7 @@ struct Slice<'a> {
     end: usize,
 }
 
-/// The bytes of `entry`, which must start behind `end`, with nothing but zeroes in between.
+/// The bytes of `entry`, which must start after `end`, with nothing but zeroes in between.
 fn slice_after<'a>(bytes: &'a [u8], end: usize, entry: &Entry) -> Result<Slice<'a>, PackError> {
     let fail = |reason| {
         Err(PackError::Section {
@@ -288,7 +287,7 @@ fn slice_after<'a>(bytes: &'a [u8], end: usize, entry: &Entry) -> Result<Slice<'
         return fail("does not start at a multiple of 64 bytes");
     }
     let Some(gap) = bytes.get(end..offset) else {
-        return fail("overlaps what stands before it, or lies outside the file");
+        return fail("overlaps what comes before it, or lies outside the file");
     };
     if gap.len() >= ALIGNMENT || gap.iter().any(|byte| *byte != 0) {
         return fail("is not preceded by less than 64 bytes of zero padding");

@@ -44,7 +44,7 @@ impl<'a> Recoder<'a> {
         within("number of recoder inputs", dimension, 1, MAX_WIDTH)?;
         let depth = within(
             "number of recoder layers",
-            head.layers.get(),
+            head.layer_count.get(),
             1,
             MAX_LAYERS as u32,
         )? as usize;
@@ -59,8 +59,8 @@ impl<'a> Recoder<'a> {
         for (index, (layer, (width, shift))) in recoder.layers.iter_mut().zip(declared).enumerate()
         {
             if index >= depth {
-                zero("width of a recoder layer that is not there", width.get())?;
-                zero("shift of a recoder layer that is not there", shift.get())?;
+                zero("width of a missing recoder layer", width.get())?;
+                zero("shift of a missing recoder layer", shift.get())?;
                 continue;
             }
             let outputs = within("width of a recoder layer", width.get(), 1, MAX_WIDTH)? as usize;
@@ -85,13 +85,11 @@ impl<'a> Recoder<'a> {
     /// Recodes one embedding.
     ///
     /// # Leaks
-    /// Nothing but the rounding of single coordinates, as [`push`](crate::document::Document::push). What comes out
-    /// is as private as the embedding.
+    /// The same as [`push`](crate::document::Document::push). The result is as private as the embedding.
     ///
     /// # Shapes
-    /// `embedding`: `[dimension]` f32, any bits; `out`: the first [`width`](Recoder::width) numbers are
-    /// the result, whatever stood there. Coordinates that `embedding` lacks count as 0, those it has too
-    /// many count for nothing.
+    /// `embedding`: `[dimension]` f32, any bits; `out`: the first [`width`](Recoder::width) numbers become
+    /// the result. Missing coordinates of `embedding` count as 0, excess ones are ignored.
     ///
     /// # Cost
     /// The sum of inputs times outputs over the layers, in multiplications; 2 KiB of stack.
@@ -125,7 +123,7 @@ impl<'a> Recoder<'a> {
 
 impl Layer<'_> {
     fn apply(&self, from: &Activations, to: &mut Activations) {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         let rows = self.weights.chunks_exact(self.inputs.max(1));
         for ((y, row), bias) in to.iter_mut().zip(rows).zip(self.bias) {
             // |products| < 2^30 and at most 2^10 of them: only the bias can be large.

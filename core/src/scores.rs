@@ -19,7 +19,7 @@
 //! By the exponential mechanism the range of log-ratios grows by at most ln ρ a step, so replace-one is
 //! ε-bounded-range.
 //!
-//! Nothing is asked of q but that it lies in 0..=Q and looks at one sentence, so no pack can weaken the
+//! The proof needs only that q lies in 0..=Q and looks at one sentence, so no pack can weaken the
 //! guarantee. Scores need no common normalisation. Sums do not overflow: at most 255 sentences of at most
 //! 255, and 65 025 fits 16 bits. Finite randomness costs once a selection and not once a unit step; ρ^Q and ρ^2Q
 //! leave more than that.
@@ -29,13 +29,13 @@
 //! A candidate has a head: 8-bit weights w_c and a bias b_c. A sentence, relative to the public centre,
 //! is y with norm n = max(1, ⌊‖y‖⌋); with `z_c = 256·w_c·y + b_c·n`, which is n times an affine function of the
 //! direction y/n:
-//! - *graded*: q is the number of thresholds t_j with `t_j·n ≤ z_c`, of which there are Q. Clipped
+//! - *graded*: q is the number of the Q thresholds t_j with `t_j·n ≤ z_c`. Clipped
 //!   cosine to a centroid, ⌊Q·clip(a·cos, 0, 1)⌋, ridge regression on public labels or clusters, and
 //!   heads trained through the mechanism are of this form.
 //! - *vote*: q is 1 for the candidate with the largest z_c (the first of them) and 0 for all others;
 //!   Q = 1.
 //!
-//! Everything behind the conversion of coordinates is integer arithmetic.
+//! Everything after the conversion of coordinates is integer arithmetic.
 
 use core::ops::Range;
 
@@ -53,7 +53,7 @@ use crate::recode::Activations;
 use crate::rows::{ROW_BYTES, Rows};
 use crate::select::{Levels, MAX_CANDIDATES};
 
-/// Levels are below this: candidates further behind the best count as just as far.
+/// Levels are below this: candidates further from the best count as just as far.
 pub const LEVELS: usize = 160;
 
 /// Candidates whose sums take as much of a document's state as one projection direction: `Document<K, P>`
@@ -97,7 +97,7 @@ impl<'a> ScoresSection<'a> {
         )?;
         let candidates = within(
             "number of candidates",
-            head.candidates.get(),
+            head.candidate_count.get(),
             1,
             MAX_CANDIDATES,
         )?;
@@ -151,10 +151,10 @@ impl<'a> ScoresSection<'a> {
         self.scale.exponent()
     }
 
-    /// The weights of each candidate, `[inputs]` integers, for those who study packs: the direction in which a
+    /// The weights of each candidate, `[inputs]` integers, for the study of packs: the direction in which a
     /// sentence scores most.
     pub fn weights(&self) -> impl Iterator<Item = &'a [i8]> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         self.weights.chunks_exact(self.inputs.max(1))
     }
 
@@ -236,7 +236,7 @@ impl<'a> ScoresSection<'a> {
         mut visit: impl FnMut(&mut [i64]),
     ) {
         let mut outputs = [0i64; BLOCK];
-        // Parsing made sure of 1 and of the lengths; said again, so that no panic is compiled in.
+        // Parsing made sure of 1 and of the lengths. The compiler does not know, and would keep a panic.
         let weights = self.weights.chunks((BLOCK * self.inputs).max(1));
         for (weights, bias) in weights.zip(self.bias.chunks(BLOCK)) {
             let outputs = outputs.get_mut(..bias.len()).unwrap_or_default();
@@ -287,10 +287,10 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
             // Before the first sentence there are no rows, and all levels are 0.
             let sums = rows.next().map(|row| row.as_chunks().0);
             for (level, sum) in levels.iter_mut().zip(sums.unwrap_or_default()) {
-                let behind = best.saturating_sub(u16::from_le_bytes(*sum));
+                let distance = best.saturating_sub(u16::from_le_bytes(*sum));
                 // Compilers make a branch of `min`, which takes longer the harder the levels of a document are to
                 // predict.
-                *level = at_most(i32::from(behind), LEVELS as i32 - 1) as u8;
+                *level = at_most(i32::from(distance), LEVELS as i32 - 1) as u8;
             }
             visit(levels.get(..len).unwrap_or_default());
             left -= len;

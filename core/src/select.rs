@@ -28,8 +28,8 @@
 //! *The form of the code.* Coins are tossed by level, a level is drawn by its number of heads, then a rank among
 //! *all* n candidates of that level. Given how many heads a level has, its coins are exchangeable, so which
 //! candidates have them is uniform: a uniformly random head of it is a uniformly random candidate of it. The
-//! second pass finds the candidate of that level and rank, of which there is one: by the counts of the four parts of
-//! the list it visits the part that has it.
+//! second pass finds the candidate of that level and rank, and there is exactly one. The counts of the four parts of
+//! the list tell which part has it, and the pass visits that part.
 //!
 //! *Finite randomness.* Coins are exact: of 2⁶⁴ words, `W` are below `W`. A share s ≥ 1 of n, drawn by
 //! [`below`], has between 2¹²⁸·s/n − 1 and 2¹²⁸·s/n + 1 of 2¹²⁸ draws: a factor within 1 ± n·2⁻¹²⁸. There are two
@@ -111,7 +111,7 @@ impl Ratio {
     /// If ε/`steps` is below one micro-unit, C is 2⁶⁴ − 1, its largest value, and the costs of unit steps
     /// are not added up: the weights are S and, for *every* other level, S·(1 − 2⁻⁶⁴) rounded up. Then any
     /// two lists of levels whatever give probabilities within a factor (1 − 2⁻⁶⁴)⁻² of each other, and
-    /// with the draws within e^(2⁻⁶⁰), while e^(ε/2) is above e^(2⁻²¹) for any ε there is.
+    /// with the draws within e^(2⁻⁶⁰), while e^(ε/2) is above e^(2⁻²¹) for any valid ε.
     pub fn per_step(epsilon: Epsilon, steps: NonZero<u8>) -> Self {
         Self::from_micro(epsilon.micro() / u32::from(steps.get()))
     }
@@ -146,7 +146,7 @@ impl Ratio {
         self.0
     }
 
-    /// The ratio with this `C`. Whoever makes one proves what it promises.
+    /// The ratio with this `C`. The caller proves what it promises.
     pub(crate) const fn from_constant(constant: u64) -> Self {
         Self(constant)
     }
@@ -355,7 +355,7 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
 fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
     for part in 0..PARTS {
         let range = part_of(levels.candidate_count(), part);
-        // A short list is one part, and whoever makes levels may have to look at all for each call.
+        // A short list is one part, and making levels may mean looking at all of them for each call.
         if range.is_empty() {
             continue;
         }
@@ -380,7 +380,7 @@ fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
 }
 
 /// Fills in weights relative to the best occupied level, and moves the occupied levels to the front. What
-/// is left behind them has no candidates.
+/// is left after them has no candidates.
 fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
     let mut weight_minus_one = (rule.first_weight() - 1) as u64;
     let mut occupied: u32 = 0;
@@ -390,7 +390,7 @@ fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
         };
         bin.weight_minus_one = weight_minus_one;
         let here = !bin.candidates().ct_eq(&0);
-        // Not behind the level that is moved: nothing is overwritten that is still to come.
+        // Never after the level that is moved, so nothing is overwritten before its turn.
         if let Some(front) = bins.get_mut(occupied as usize) {
             *front = bin;
         }
@@ -399,9 +399,9 @@ fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
         weight_minus_one.conditional_assign(&stepped, !occupied.ct_eq(&0));
     }
     for (index, bin) in (0u32..).zip(bins.iter_mut()) {
-        let behind = !occupied.ct_gt(&index);
+        let after = !occupied.ct_gt(&index);
         for in_part in &mut bin.parts {
-            in_part.conditional_assign(&0, behind);
+            in_part.conditional_assign(&0, after);
         }
     }
 }
@@ -425,7 +425,7 @@ fn permute_and_flip<const B: usize, R: Rng + ?Sized>(
     candidates: u32,
     rng: &mut R,
 ) -> Drawn {
-    // The candidates of the level behind each.
+    // The candidates of the level after each.
     let mut following = [0u32; B];
     for (following, bin) in following.iter_mut().zip(bins.iter().skip(1)) {
         *following = bin.candidates();

@@ -44,7 +44,7 @@ impl<'a> Projection<'a> {
     ) -> Result<Self, PackError> {
         let (head, mut arrays) = Arrays::open::<ProjectionHead>(PROJECTION_TAG, section)?;
         let dimension = within("number of projected coordinates", dimension, 1, MAX_WIDTH)?;
-        let rows = within("rows of the projection", head.rows.get(), 1, MAX_ROWS)?;
+        let rows = within("rows of the projection", head.row_count.get(), 1, MAX_ROWS)?;
         zero("reserved projection field", head.reserved.get())?;
         let parsed = Self {
             dimension: dimension as usize,
@@ -62,14 +62,14 @@ impl<'a> Projection<'a> {
         self.dimension
     }
 
-    /// m, the number of coordinates behind the projection, `1..=1024`.
+    /// m, the number of coordinates after the projection, `1..=1024`.
     pub fn row_count(&self) -> usize {
         self.rows().len()
     }
 
     /// The rows, `[m]` of `[dimension]` integers.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [I16]> + use<'a> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         self.rows.chunks_exact(self.dimension.max(1))
     }
 
@@ -112,7 +112,7 @@ impl<'a> Projection<'a> {
     }
 
     /// Φx rounded down, in the units of x, for [`TOGETHER`] rows: exactly ⌊row·x·2^exponent⌋, clamped to ±`limit`.
-    /// Rows that are not there give 0.
+    /// Missing rows give 0.
     fn coordinates(
         &self,
         rows: [&[I16]; TOGETHER],
@@ -143,7 +143,7 @@ impl<'a> Projection<'a> {
 /// Rows of a projection that are multiplied with a coordinate at a time: converting it takes longer than a product.
 const TOGETHER: usize = 4;
 
-/// The mechanism that releases a private embedding, with its public parameters.
+/// The mechanism that releases a private vector, with its public parameters.
 ///
 /// # Guarantee
 /// Metric differential privacy for the Euclidean distance of embeddings: for all x, x' and every set S of
@@ -153,14 +153,14 @@ const TOGETHER: usize = 4;
 /// - [`Noise::DiscreteLaplace`]: κ = 0, δ = 0.
 ///
 /// τ is the step of the input's fixed point, √d·2^−F, and 2⁻⁴⁰ of the grid: with a projection
-/// √d·2^−F + √m·2^−F/Δ. ε is per unit of distance: over a distance of r, what is promised is ε·r, which for
+/// √d·2^−F + √m·2^−F/Δ. ε is per unit of distance: over a distance of r the promise is ε·r, which for
 /// unrelated embeddings may well be above 20. Several releases of the same embedding add up.
 ///
 /// x is the embedding with coordinates clamped to ±2^`bound_exponent`, those that are not finite 0. Clamping
 /// shortens distances, so the promise holds for the embeddings as they are.
 ///
 /// # Leaks
-/// That there is a release, when, and its public parameters. Time as in [`laplace`](crate::laplace).
+/// The fact that there was a release, its time, and its public parameters. Its duration: see [`laplace`](crate::laplace).
 ///
 /// Assumed of the caller:
 /// - The projection, the bound, ε and the noise are chosen without looking at private embeddings.
@@ -182,7 +182,7 @@ pub struct VectorMechanism<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Projected<'a> {
     projection: Projection<'a>,
-    /// The coordinates behind the projection lie within ±2^(this).
+    /// The coordinates after the projection lie within ±2^(this).
     bound_exponent: i32,
 }
 
@@ -318,7 +318,7 @@ impl<'a> VectorMechanism<'a> {
         let mut rows = projection.rows();
         let mut ready = [0; TOGETHER];
         let mut at = TOGETHER;
-        // Hides how many there are, which would be computed by a division where it is used.
+        // An iterator of known length would compute that length by a division.
         let coordinates = core::iter::from_fn(|| {
             if at >= TOGETHER {
                 let four = core::array::from_fn(|_| rows.next().unwrap_or_default());

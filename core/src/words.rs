@@ -5,7 +5,7 @@
 //!
 //! # Levels
 //!
-//! Let dist be the Euclidean distance of two words' vectors as they stand in the pack, and q the unit
+//! Let dist be the Euclidean distance of two words' vectors as the pack has them, and q the unit
 //! of the vocabulary, a power of two. The level of w for the private word x is ⌊dist(x, w)/q⌋:
 //! computed from the squared distance, an exact integer, by an integer square root (⌊√s/2ᵗ⌋ =
 //! ⌊√⌊s/4ᵗ⌋⌋), so it *is* that number and nothing is rounded. q is the least power of two for which
@@ -57,12 +57,12 @@ pub const LEVELS: usize = 256;
 /// Candidates whose levels are computed at a time.
 const BLOCK: usize = 128;
 
-/// The vector of a word, widened; zero behind its last coordinate.
+/// The vector of a word, widened; zero after its last coordinate.
 type Row = [i16; MAX_LEXICON_DIMENSION as usize];
 
 /// The public vocabulary of word mechanisms: the lexicon of a pack.
 ///
-/// A word is a number, its index in the lexicon. A number behind the last word counts as the
+/// A word is a number, its index in the lexicon. A number beyond the last word counts as the
 /// [`fallback`](Vocabulary::fallback): numbers may be private, so there is no error for them.
 #[derive(Clone, Copy, Debug)]
 pub struct Vocabulary<'a> {
@@ -117,7 +117,7 @@ impl<'a> Vocabulary<'a> {
         self.unit + self.lexicon.vector_exponent()
     }
 
-    /// The word that stands for words outside the vocabulary: the one of least norm (the first of those), which
+    /// The word that replaces words outside the vocabulary: the one of least norm (the first of those), which
     /// is at most the largest norm from any other.
     pub fn fallback(&self) -> u32 {
         self.fallback
@@ -143,7 +143,7 @@ impl<'a> Vocabulary<'a> {
     /// [`LEVELS`] and [`Ratio::per_unit`]`(ε, unit_exponent)`.
     ///
     /// # Leaks
-    /// The row of the private word is read from where it stands; no other address and no branch depends
+    /// The row of the private word is read from its place; no other address and no branch depends
     /// on it. The look-up of the word before has told an observer of single accesses as much.
     ///
     /// # Cost
@@ -333,7 +333,7 @@ fn squared_distance(row: &Row, vector: &[i8]) -> u32 {
     sum
 }
 
-/// The sum of the squares of differences, modulo 2³²; those that are there for coordinates that are not count.
+/// The sum of the squares of differences, modulo 2³². Differences after the last coordinate count, too.
 ///
 /// Compilers see that 16-bit products are added in pairs, which vector units have an instruction for, if the
 /// differences are stored first and their number is fixed: 1.5 times as fast as in one go.
@@ -420,7 +420,7 @@ impl Levels for WordLevels<'_> {
 /// any pairing may be used, and factors multiply. A mixture over draws has at most the largest factor. ∎
 ///
 /// # Leaks
-/// - That there is a release, when, of how many words n, under which pack, with which mechanism and ε.
+/// - The fact that there was a release, its time, its number of words n, its pack, its mechanism and its ε.
 /// - [`push`](Bag::push) takes time and reads addresses that depend on the word: it belongs to the device.
 ///   [`release`](Bag::release) does the same work whatever the words and their number, up to the addresses of
 ///   the words drawn, and the quarter of the vocabulary that each released word lies in.
@@ -493,7 +493,7 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// left out, stop words neither; bytes that are not UTF-8 separate words.
     ///
     /// # Shapes
-    /// `text`: any bytes. Words behind the first `N` are left out.
+    /// `text`: any bytes. Words after the first `N` are left out.
     ///
     /// # Cost
     /// [`push`](Bag::push) for each word.
@@ -535,8 +535,8 @@ impl<'a, const N: usize> Bag<'a, N> {
         self.len.zeroize();
     }
 
-    /// Whether words can be made private with this ε: what [`release`](Bag::release) refuses, for those who want
-    /// to know before they spend a grant.
+    /// Whether words can be made private with this ε: what [`release`](Bag::release) refuses, to be known
+    /// before a grant is spent.
     ///
     /// # Errors
     /// [`WordsError::Laplace`] as for [`Vocabulary::draw`].
@@ -602,7 +602,7 @@ impl<'a, const N: usize> Bag<'a, N> {
         let space = WordsError::Space { needed, found };
         let out = out.get_mut(..needed).ok_or(space)?;
         let epsilon = grant.epsilon();
-        // Before there is entropy that would be thrown away.
+        // Before entropy is drawn and thrown away.
         self.check(mechanism, epsilon)?;
         let mut stream = ReleaseStream::open(entropy).map_err(|_| WordsError::Entropy)?;
         self.draw(mechanism, epsilon, &mut stream, words)?;

@@ -91,7 +91,7 @@ impl Sample {
         let bound = laplace.grid_exponent();
         let mut all = Vec::with_capacity(draws * dimension);
         for _ in 0..draws {
-            hazmat::perturb(&laplace, &origin, bound, &mut rng, &mut out).expect("lengths");
+            hazmat::perturb(laplace, &origin, bound, &mut rng, &mut out).expect("lengths");
             let within = out.iter().map(|y| f64::from(*y) + uniform(&mut rng) - 0.5);
             all.extend(within.map(|y| y * h_over_scale));
         }

@@ -1173,21 +1173,11 @@ fn fields_of_recoders_outside_their_ranges_are_refused() {
             for found in [1u32, u32::MAX] {
                 assert_eq!(
                     error(&with(width_at, &found.to_le_bytes())),
-                    field(
-                        "width of a recoder layer that is not there",
-                        found.into(),
-                        0,
-                        0
-                    )
+                    field("width of a missing recoder layer", found.into(), 0, 0)
                 );
                 assert_eq!(
                     error(&with(shift_at, &found.to_le_bytes())),
-                    field(
-                        "shift of a recoder layer that is not there",
-                        found.into(),
-                        0,
-                        0
-                    )
+                    field("shift of a missing recoder layer", found.into(), 0, 0)
                 );
             }
         }
@@ -1195,7 +1185,7 @@ fn fields_of_recoders_outside_their_ranges_are_refused() {
     // One layer less: its width and shift must go too. One more: it has no width.
     assert_eq!(
         error(&with(0, &[1])),
-        field("width of a recoder layer that is not there", 1, 0, 0)
+        field("width of a missing recoder layer", 1, 0, 0)
     );
     assert_eq!(
         error(&with(0, &[3])),

@@ -782,7 +782,7 @@ fn bag_releases_with_wrong_fields() {
         assert_eq!(
             read(24, &[255, 255]),
             field(
-                "word that stands behind a larger one",
+                "word after a larger one",
                 u16::from_le_bytes([good[26], good[27]]).into()
             )
         );

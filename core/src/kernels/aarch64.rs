@@ -1,4 +1,4 @@
-//! Kernels for aarch64, where NEON is always there: compilers vectorise the portable ones, so what is here
+//! Kernels for aarch64, which always has NEON: compilers vectorise the portable ones, so what is here
 //! is what they do not find.
 
 use core::arch::aarch64::*;

@@ -16,9 +16,9 @@
 //! choose (x86-64, also without `std`), and is fixed by the target elsewhere. A program that is built with
 //! `--cfg undertone_backend="portable"` has the portable one only.
 
-// Unsafe code is allowed in this module alone, for four things: calls of functions that need an instruction set,
-// behind the answer of the processor that it has it; in `x86`, the one instruction that LLVM does not make of its
-// intrinsic; `opaque`, which is no instruction; and the wiping of vector registers, by their names.
+// Unsafe code is allowed here, for three things: calls of functions that need an instruction set, after the processor
+// has said that it has it; in `x86`, the one instruction that LLVM does not make of its intrinsic; and the wiping of
+// vector registers, by their names. (The build script names the set of kernels that a target has.)
 #![allow(unsafe_code)]
 
 mod limits;
@@ -99,7 +99,7 @@ impl Backend {
     /// The backend with this name, if the processor has it.
     ///
     /// # Errors
-    /// [`BackendUnavailable`] if it has not, or if there is none of this name. Never another one instead.
+    /// [`BackendUnavailable`] if the processor lacks it, or if none has this name. Never another one instead.
     pub fn named(name: &str) -> Result<Self, BackendUnavailable> {
         Self::available()
             .find(|backend| backend.name() == name)
@@ -156,9 +156,9 @@ impl Backend {
     }
 
     /// Adds the products of up to [`WIDTH`] coordinates of each of up to [`GROUP`] sentences, the one at
-    /// `start` and those behind it, with each row of a matrix whose rows have `width` entries. All sentences
-    /// have as many coordinates; those beyond the rows count for nothing; none is −32768. `sums`: for each
-    /// sentence, one of each of so many `rows`.
+    /// `start` and those after it, with each row of a matrix whose rows have `width` entries. All sentences
+    /// have the same number of coordinates; those beyond the rows are ignored; none is −32768. `sums`: for each
+    /// sentence, one for each of `rows` rows.
     #[inline]
     pub(crate) fn add_products(
         self,
@@ -186,7 +186,7 @@ impl Backend {
     }
 
     /// Adds up to [`GROUP`] sentences to a document's state, of a row of 256 counts for each direction.
-    /// `sums`: for each sentence, one of each of so many `directions`. A sentence's code on a direction is the
+    /// `sums`: for each sentence, one for each of `directions` directions. A sentence's code on a direction is the
     /// number of boundaries that are `sum` or less, once shifted right; the counts of 0 to that code rise by 1,
     /// up to 255.
     #[inline]

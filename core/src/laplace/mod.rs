@@ -26,7 +26,7 @@
 //! For all x, x' and every set S of releases,
 //! Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ)/Δ + κ)·Pr\[A(x') ∈ S\] + (1 + e^(ε·(‖x−x'‖ + τ)/Δ + κ))·δ₀,
 //! with κ ≤ 2⁻²³, δ₀ ≤ 2⁻⁶⁰ and τ = √m·2^−F for the fixed point of the input, for every dimension m ≤ 1024 and
-//! 0.1 ≤ ε ≤ 1000. (Distances are in units of the point that gets the noise; behind a projection of
+//! 0.1 ≤ ε ≤ 1000. (Distances are in units of the point that gets the noise; after a projection of
 //! sensitivity Δ that is ε times the distance before it.)
 //!
 //! *Proof.* Write μ = 2⁻⁵³, and couple the computed noise with an ideal one whose uniform variables have the
@@ -74,7 +74,7 @@
 //! A release takes the same words and the same operations whatever is drawn and whatever the vector: no branch,
 //! no table. Where floating point is emulated (Cortex-M without double precision), or division and square root
 //! have early exits, time still depends on the *noise*, and an observer of it learns about the vector:
-//! hide the time of a release there.
+//! keep the timing of releases hidden on such devices.
 
 mod discrete;
 mod gaussian;
@@ -324,7 +324,7 @@ fn round_to_grid(x: i64) -> i32 {
 pub(crate) struct FixedPoint {
     fraction_bits: i32,
     limit: u64,
-    /// The largest exponent, as it stands in a float, of what is below the limit.
+    /// The largest exponent, as a float holds it, of what is below the limit.
     largest_exponent: i32,
 }
 

@@ -1,4 +1,4 @@
-//! The structures of a pack file, for those who write one. All numbers are little-endian.
+//! The structures of a pack file, for its reader and its writers. All numbers are little-endian.
 
 use zerocopy::little_endian::{I32, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -59,7 +59,7 @@ pub struct Header {
     /// [`MINOR`].
     pub minor: U16,
     /// Entries in the section table, at most [`MAX_SECTIONS`].
-    pub sections: U32,
+    pub section_count: U32,
     /// Bytes in the whole file.
     pub length: U64,
     /// Coordinates in an embedding, `1..=MAX_DIMENSION`.
@@ -95,10 +95,10 @@ pub struct Entry {
 #[repr(C)]
 pub struct DepthHead {
     /// m, `1..=65536`.
-    pub candidates: U32,
+    pub candidate_count: U32,
     /// p, `1..=MAX_DIRECTIONS`.
-    pub directions: U32,
-    /// A coordinate x enters as round(x · 2^exponent); `-24..=24`, 0 behind a recoder.
+    pub direction_count: U32,
+    /// A coordinate x enters as round(x · 2^exponent); `-24..=24`, 0 after a recoder.
     pub exponent: I32,
     /// Projections are shifted right by this many bits before they are bucketed; `0..=31`.
     pub shift: U32,
@@ -111,12 +111,12 @@ pub struct DepthHead {
 #[repr(C)]
 pub struct RecoderHead {
     /// `1..=MAX_LAYERS`.
-    pub layers: U32,
+    pub layer_count: U32,
     /// A coordinate x enters as round(x · 2^exponent); `-24..=24`.
     pub exponent: I32,
-    /// Outputs of each layer, `1..=MAX_WIDTH`; 0 for layers that are not there.
+    /// Outputs of each layer, `1..=MAX_WIDTH`; 0 for missing layers.
     pub widths: [U32; MAX_LAYERS],
-    /// Sums are shifted right by this many bits, `0..=62`; 0 for layers that are not there.
+    /// Sums are shifted right by this many bits, `0..=62`; 0 for missing layers.
     pub shifts: [U32; MAX_LAYERS],
     /// Zero.
     pub reserved: U32,
@@ -129,12 +129,12 @@ pub struct RecoderHead {
 #[repr(C)]
 pub struct ScoresHead {
     /// m, `1..=65536`.
-    pub candidates: U32,
+    pub candidate_count: U32,
     /// [`SCORES_GRADED`] or [`SCORES_VOTE`].
     pub kind: U16,
     /// Q, `1..=255`; 1 for votes.
     pub largest_score: U16,
-    /// A coordinate x enters as round(x · 2^exponent); `-24..=24`, 0 behind a recoder.
+    /// A coordinate x enters as round(x · 2^exponent); `-24..=24`, 0 after a recoder.
     pub exponent: I32,
     /// Zero.
     pub reserved: U32,
@@ -147,7 +147,7 @@ pub struct ScoresHead {
 #[repr(C)]
 pub struct LexiconHead {
     /// Number of words, `1..=MAX_WORDS`.
-    pub words: U32,
+    pub word_count: U32,
     /// Bytes of text.
     pub text_bytes: U32,
     /// A sentence coordinate is its fixed-point value times 2^exponent; `-24..=24`.
@@ -163,7 +163,7 @@ pub struct LexiconHead {
 #[repr(C)]
 pub struct PhrasesHead {
     /// Number of phrases, `1..=MAX_PHRASES`.
-    pub phrases: U32,
+    pub phrase_count: U32,
     /// Zero.
     pub reserved: [U32; 3],
 }
@@ -174,7 +174,7 @@ pub struct PhrasesHead {
 #[repr(C)]
 pub struct ProjectionHead {
     /// m, `1..=MAX_ROWS`.
-    pub rows: U32,
+    pub row_count: U32,
     /// An entry of the matrix is its integer times 2^exponent; `-24..=0`.
     pub exponent: I32,
     /// The coordinates of the embeddings that the projection is for lie within ±2^bound_exponent;

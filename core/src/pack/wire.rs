@@ -183,7 +183,7 @@ pub enum PackError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// Bytes behind the last section.
+    /// Bytes after the last section.
     Trailing {
         /// Where the last section ends.
         end: usize,

@@ -63,7 +63,7 @@ impl<'a> BagRelease<'a> {
     }
 
     /// The words, by their index in the lexicon of the pack, ascending. In a release that was not made with
-    /// that pack an index may lie behind its last word.
+    /// that pack an index may lie beyond its last word.
     pub fn words(&self) -> impl ExactSizeIterator<Item = u32> + use<'a> {
         self.words
             .iter()
@@ -149,12 +149,12 @@ impl<'a> BagRelease<'a> {
             pack_id: head.pack_id,
             words,
         };
-        // An order would tell what the order of the text was.
+        // Any other order could tell the order of the text.
         let mut before = 0;
         for word in release.words() {
             if word < before {
                 return Err(ReleaseFormatError::Field {
-                    name: "word that stands behind a larger one",
+                    name: "word after a larger one",
                     found: word,
                 });
             }
