@@ -298,7 +298,7 @@ fn an_audit_notices_planted_bugs() {
     let h = 2f32.powi(right.grid_exponent());
     let draw = |laplace: &Laplace, x: &[f32], rng: &mut PublicRng| {
         let mut out = vec![0; 2];
-        hazmat::perturb(&laplace, x, 3, rng, &mut out).expect("lengths");
+        hazmat::perturb(laplace, x, 3, rng, &mut out).expect("lengths");
         out
     };
     let steps = |x: f32| (x / h).round() as i32;

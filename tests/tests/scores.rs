@@ -1270,7 +1270,7 @@ fn sections_and_recoders_stand_in_order() {
     assert_eq!(parse(&[scores(2, 5), depth(2, -5)]), Ok(()));
     let behind = Err(PackError::Section {
         tag: *b"RCOD",
-        reason: "stands behind a section that it recodes for",
+        reason: "comes after a section that it recodes for",
     });
     assert_eq!(parse(&[scores(2, 0), recoder.clone()]), behind);
     assert_eq!(parse(&[depth(2, 0), recoder.clone()]), behind);

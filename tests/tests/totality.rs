@@ -173,7 +173,7 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
     // Some vectors are too large for the noise, whatever else: an error, and nothing but an error.
     let mut rng = PublicRng::new(1);
     let noisy = hazmat::draw_word(
-        &vocabulary,
+        vocabulary,
         u32::MAX,
         WordMechanism::LaplaceNearest,
         Epsilon::MAX,

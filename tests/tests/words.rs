@@ -407,7 +407,7 @@ fn drawing_is_selecting_from_the_levels() {
                         &mut PublicRng::new(seed),
                     );
                     let drawn = hazmat::draw_word(
-                        &vocabulary,
+                        vocabulary,
                         word,
                         WordMechanism::Selection(rule),
                         epsilon(3_000_000),
@@ -439,7 +439,7 @@ fn noise_then_nearest() {
                 .expect("lengths");
             let nearest = vocabulary.nearest(&noisy, laplace.grid_exponent());
             let drawn = hazmat::draw_word(
-                &vocabulary,
+                vocabulary,
                 word,
                 WordMechanism::LaplaceNearest,
                 e,
@@ -451,7 +451,7 @@ fn noise_then_nearest() {
         // A word with the same vector as one before it is never the nearest.
         assert!(seen[0] > 5 && seen[1] == 0, "{seen:?}");
         let too_small = hazmat::draw_word(
-            &vocabulary,
+            vocabulary,
             0,
             WordMechanism::LaplaceNearest,
             epsilon(99_999),
@@ -477,14 +477,8 @@ fn a_release_from_its_parts() {
             for _ in 0..6 {
                 let word = bag[below(&mut stream, 4) as usize];
                 words.push(
-                    hazmat::draw_word(
-                        &vocabulary,
-                        word,
-                        mechanism,
-                        epsilon(2_000_000),
-                        &mut stream,
-                    )
-                    .expect("drawn"),
+                    hazmat::draw_word(vocabulary, word, mechanism, epsilon(2_000_000), &mut stream)
+                        .expect("drawn"),
                 );
             }
             words.sort_unstable();
