@@ -329,7 +329,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         }
         self.fill();
         let mut vector: Activations = [0; MAX_WIDTH as usize];
-        lexicon.mean(sentence, &mut vector);
+        lexicon.mean(sentence, &mut vector, |mean| mean);
         // Both are powers of two, so this is what `push` makes of the vector.
         let coordinates = vector.get_mut(..self.dimension).unwrap_or_default();
         rescale(coordinates, lexicon.exponent() + self.scale().exponent());

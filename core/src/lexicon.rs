@@ -13,7 +13,6 @@ use heapless::String;
 use zerocopy::little_endian::{U16, U32};
 use zeroize::Zeroize;
 
-use crate::barrier::wipe;
 use crate::fixed::Scale;
 use crate::pack::format::{
     LEXICON_TAG, LexiconHead, MAX_PHRASES, MAX_WORDS, PHRASES_TAG, PhrasesHead,
@@ -311,20 +310,15 @@ impl<'a> Lexicon<'a> {
                 found: out.len(),
             });
         }
-        let mut mean = [0; MAX_LEXICON_DIMENSION as usize];
-        self.mean(sentence, &mut mean);
-        for (out, mean) in out.iter_mut().zip(&mean) {
-            *out = self.scale.coordinate(*mean);
-        }
-        wipe(&mut mean);
+        self.mean(sentence, out, |mean| self.scale.coordinate(mean));
         Ok(())
     }
 
-    /// The vector of one sentence as integers, which count 2^[`exponent`](Lexicon::exponent); coordinates beyond those of a
-    /// vector stay.
+    /// The vector of one sentence as integers, which count 2^[`exponent`](Lexicon::exponent), converted as they are written:
+    /// a buffer for them would take another KiB of stack. `out` has as many coordinates, or more, which stay.
     // A call: what the vector is for needs buffers, too.
     #[inline(never)]
-    pub(crate) fn mean(&self, sentence: &[u8], out: &mut [i16]) {
+    pub(crate) fn mean<T>(&self, sentence: &[u8], out: &mut [T], convert: impl Fn(i16) -> T) {
         // A word and the phrase that it ends add at most 2^24 to a sum, which `rounded_quotient` takes times
         // 2^9.
         let mut sums = [0i64; MAX_LEXICON_DIMENSION as usize];
@@ -353,7 +347,7 @@ impl<'a> Lexicon<'a> {
         before.zeroize();
         for (out, sum) in out.iter_mut().zip(&sums).take(self.dimension) {
             // |sum| ≤ 128·total without phrases: then only a vector of −128 throughout reaches the clamp.
-            *out = rounded_quotient(sum << FRACTION_BITS, total);
+            *out = convert(rounded_quotient(sum << FRACTION_BITS, total));
         }
         sums.zeroize();
     }
