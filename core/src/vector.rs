@@ -267,7 +267,7 @@ impl<'a> VectorMechanism<'a> {
     /// grant is spent. None depends on a coordinate.
     ///
     /// # Cost
-    /// 32 bytes of entropy, and the words, operations and stack of [`Laplace::perturb`]; a projection m·d
+    /// 32 bytes of entropy, and the words, operations and stack of [`hazmat::perturb`](crate::hazmat::perturb); a projection m·d
     /// multiplications.
     pub fn release<E: Entropy + ?Sized>(
         &self,

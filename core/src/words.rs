@@ -139,7 +139,7 @@ impl<'a> Vocabulary<'a> {
         self.level_of(self.squared_distance(private, word) as u32)
     }
 
-    /// The levels of all words for the private word `private`, for [`select`] with
+    /// The levels of all words for the private word `private`, for [`hazmat::select`](crate::hazmat::select) with
     /// [`LEVELS`] and [`Ratio::per_unit`]`(ε, unit_exponent)`.
     ///
     /// # Leaks
@@ -539,7 +539,7 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// before a grant is spent.
     ///
     /// # Errors
-    /// [`WordsError::Laplace`] as for [`Vocabulary::draw`].
+    /// [`WordsError::Laplace`] as for [`hazmat::draw_word`](crate::hazmat::draw_word).
     pub fn check(&self, mechanism: WordMechanism, epsilon: Epsilon) -> Result<(), WordsError> {
         match mechanism {
             WordMechanism::Selection(_) => Ok(()),
@@ -581,10 +581,10 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// # Errors
     /// [`WordsError::Size`] for another `size`, [`WordsError::Space`] if `out` is too short,
     /// [`WordsError::Entropy`] if the source failed or gave nothing but zeroes, and those of
-    /// [`Vocabulary::draw`]. Nothing is written, the words are still there, the grant is spent.
+    /// [`hazmat::draw_word`](crate::hazmat::draw_word). Nothing is written, the words are still there, the grant is spent.
     ///
     /// # Cost
-    /// n times [`Vocabulary::draw`]; 32 bytes of entropy; 12 KiB of stack.
+    /// n times [`hazmat::draw_word`](crate::hazmat::draw_word); 32 bytes of entropy; 12 KiB of stack.
     pub fn release<E: Entropy + ?Sized>(
         &mut self,
         size: u16,

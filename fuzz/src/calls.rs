@@ -12,12 +12,12 @@ use std::ptr;
 
 use arbitrary::{Result, Unstructured};
 use undertone_core::document::Document;
-use undertone_core::vector::{VectorMechanism, Noise};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::LaplaceError;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
+use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_ffi::*;
 
@@ -471,9 +471,9 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
 #[expect(unsafe_code, reason = "C calls are unsafe")]
 fn push(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> {
     let found = world.document(slot);
-    let before = found
-        .as_ref()
-        .map_or(0, |(pack, pushed)| document_of(*pack, pushed).sentences());
+    let before = found.as_ref().map_or(0, |(pack, pushed)| {
+        document_of(*pack, pushed).sentence_count()
+    });
     let has_lexicon = found
         .as_ref()
         .is_ok_and(|(pack, _)| pack_of(*pack).lexicon().is_some());
@@ -534,7 +534,7 @@ fn push(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> 
     let mut after = before;
     if let (Ok((pack, mut all)), UNDERTONE_OK) = (found, status) {
         all.push(pushed);
-        after = document_of(pack, &all).sentences();
+        after = document_of(pack, &all).sentence_count();
         let value = Value::Document { pack, pushed: all };
         world.held[slot] = Some(Held { home: slot, value });
     }
@@ -608,9 +608,9 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
     );
     // SAFETY: as in `step`.
     let sentences = unsafe { undertone_document_sentences(world.at(slot)) };
-    let left = world
-        .document(slot)
-        .map_or(0, |(pack, pushed)| document_of(pack, &pushed).sentences());
+    let left = world.document(slot).map_or(0, |(pack, pushed)| {
+        document_of(pack, &pushed).sentence_count()
+    });
     assert_eq!(sentences, left);
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Arbitrary embeddings under arbitrary parameters and projections, and the byte form of vectors.
 
 use arbitrary::{Result, Unstructured};
-use undertone_core::vector::{VectorMechanism, VectorError, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::VectorRelease;
+use undertone_core::vector::{Noise, Projection, VectorError, VectorMechanism};
 
 use crate::assemble::pack;
 use crate::double::Repeated;

@@ -1,7 +1,6 @@
 //! Bytes as a pack, and then everything that can be done with it.
 
 use undertone_core::document::{Document, DocumentError};
-use undertone_core::vector::{VectorMechanism, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
@@ -9,6 +8,7 @@ use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Release, Selector, VectorRelease};
 use undertone_core::select::Rule;
+use undertone_core::vector::{Noise, Projection, VectorMechanism};
 
 use crate::assemble::seal;
 use crate::double::Repeated;

@@ -8,9 +8,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::rng::below;
 use undertone_core::rng::rand_core::Rng;
-use undertone_core::select::{
-    Levels, MAX_CANDIDATES, Ratio, Rule, SelectError, SliceLevels,
-};
+use undertone_core::select::{Levels, MAX_CANDIDATES, Ratio, Rule, SelectError, SliceLevels};
 
 use crate::double::Counting;
 

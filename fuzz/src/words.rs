@@ -109,8 +109,14 @@ fn use_words(u: &mut Unstructured<'_>) -> Result<()> {
     // With so much ε that no other vector has a chance, what is drawn was pushed, up to equal vectors.
     if exponent >= 0 && mechanism != WordMechanism::LaplaceNearest {
         let word = pushed[0];
-        let drawn = hazmat::draw_word(&vocabulary, word, mechanism, Epsilon::MAX, &mut PublicRng::new(7))
-            .expect("a vocabulary");
+        let drawn = hazmat::draw_word(
+            &vocabulary,
+            word,
+            mechanism,
+            Epsilon::MAX,
+            &mut PublicRng::new(7),
+        )
+        .expect("a vocabulary");
         assert_eq!(vocabulary.level(word, drawn), 0);
     }
     Ok(())
