@@ -31,13 +31,18 @@
 
 use core::ops::Range;
 
-use crate::document::Rows;
-use crate::kernels::{BLOCK, Backend, wipe};
-use crate::pack::DepthSection;
-use crate::select::Levels;
+use zerocopy::little_endian::{I16, I32};
 
-/// The number of codes: a projection becomes one byte.
-pub const CODES: usize = 256;
+use crate::barrier::wipe;
+use crate::fixed::{Scale, bucket_input};
+use crate::kernels::{BLOCK, Backend};
+use crate::pack::format::{BOUNDARIES, DEPTH_TAG, DepthHead, MAX_DIRECTIONS, MAX_WIDTH};
+use crate::pack::wire::{Arrays, PackError, scale, within};
+use crate::recode::{Activations, Recoder};
+use crate::rows::Rows;
+use crate::select::{Levels, MAX_CANDIDATES};
+
+pub use crate::pack::format::CODES;
 
 /// The most sentences a document can count, because counts are bytes.
 pub const MAX_SENTENCES: usize = 255;
@@ -45,8 +50,149 @@ pub const MAX_SENTENCES: usize = 255;
 /// Coordinates converted at a time, so that no buffer grows with the embedding.
 const COORDINATES: usize = 384;
 
+/// The candidates as the depth mechanism sees them: directions, bucket boundaries and codes.
+#[derive(Clone, Copy, Debug)]
+pub struct DepthSection<'a> {
+    candidates: u32,
+    dimension: usize,
+    scale: Scale,
+    shift: u32,
+    directions: &'a [I16],
+    boundaries: &'a [I32],
+    codes: &'a [u8],
+}
+
+impl<'a> DepthSection<'a> {
+    pub(crate) fn parse(section: &'a [u8], dimension: u32) -> Result<Self, PackError> {
+        let (head, mut arrays) = Arrays::open::<DepthHead>(DEPTH_TAG, section)?;
+        let candidates = within(
+            "number of candidates",
+            head.candidate_count.get(),
+            1,
+            MAX_CANDIDATES,
+        )?;
+        let directions = within(
+            "number of directions",
+            head.direction_count.get(),
+            1,
+            MAX_DIRECTIONS,
+        )? as usize;
+        let scale = scale(head.exponent.get())?;
+        let shift = within("projection shift", head.shift.get(), 0, 31)?;
+        let dimension = dimension as usize;
+        let parsed = Self {
+            candidates,
+            dimension,
+            scale,
+            shift,
+            directions: arrays.next(directions, dimension)?,
+            boundaries: arrays.next(directions, BOUNDARIES)?,
+            codes: arrays.next(directions, candidates as usize)?,
+        };
+        arrays.finish()?;
+        Ok(parsed)
+    }
+
+    /// m, the number of candidates, `1..=65536`.
+    pub fn candidate_count(&self) -> u32 {
+        self.candidates
+    }
+
+    /// p, the number of projection directions, `1..=1024`.
+    pub fn direction_count(&self) -> usize {
+        self.boundaries.len() / BOUNDARIES
+    }
+
+    /// A coordinate x enters as round(x · 2^exponent).
+    pub fn exponent(&self) -> i32 {
+        self.scale.exponent()
+    }
+
+    /// The projection directions, `[dimension]` integers each, for the study of packs.
+    pub fn directions(
+        &self,
+    ) -> impl Iterator<Item = impl Iterator<Item = i16> + use<'a>> + use<'a> {
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
+        let directions = self.directions.chunks_exact(self.dimension.max(1));
+        directions.map(|direction| direction.iter().map(|v| v.get()))
+    }
+
+    pub(crate) fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// Adds to the projections what the fixed-point coordinates of a group of sentences from `start` on
+    /// contribute.
+    pub(crate) fn add_projections(
+        &self,
+        backend: Backend,
+        start: usize,
+        group: &[&[i16]],
+        sums: &mut [i64],
+        rows: usize,
+    ) {
+        backend.add_products(self.directions, self.dimension, start, group, sums, rows);
+    }
+
+    /// Adds the group of sentences with these projections, `[n][directions]`, to the rows of a document's
+    /// state.
+    pub(crate) fn count(
+        &self,
+        backend: Backend,
+        projections: &[i64],
+        directions: usize,
+        rows: &mut [[u8; CODES]],
+    ) {
+        backend.count(projections, directions, self.shift, self.boundaries, rows);
+    }
+
+    /// `[p]` rows of one code per candidate.
+    pub(crate) fn codes(&self) -> impl Iterator<Item = &'a [u8]> {
+        // As above.
+        self.codes.chunks_exact((self.candidates as usize).max(1))
+    }
+
+    /// The projections of one embedding on all directions, as exact integers: the first step of
+    /// scoring, for writers and students of packs. `recoder`: that of the same pack.
+    ///
+    /// `embedding`: `[dimension]` f32, any bits; `out`: `[p]`. Coordinates and directions that one
+    /// side lacks count as 0.
+    pub fn projections(&self, recoder: Option<&Recoder<'_>>, embedding: &[f32], out: &mut [i64]) {
+        let backend = Backend::best();
+        let rows = out.len();
+        let Some(recoder) = recoder else {
+            return project::<1>(backend, self, embedding, embedding.len(), out, rows);
+        };
+        let mut recoded: Activations = [0; MAX_WIDTH as usize];
+        recoder.recode_on(backend, embedding, &mut recoded);
+        out.fill(0);
+        self.add_projections(backend, 0, &[&recoded], out, rows);
+        wipe(&mut recoded);
+    }
+
+    /// The integer that is compared with the bucket boundaries: the projection shifted right and
+    /// clamped.
+    pub fn bucket_input(&self, projection: i64) -> i32 {
+        bucket_input(projection, self.shift)
+    }
+
+    /// The codes of one embedding's projections: how the writer of a pack codes its candidates. A code is the
+    /// number of a direction's boundaries that the projection reaches: monotone in the projection whatever the
+    /// boundaries, and branch-free.
+    ///
+    /// `projections`, `out`: `[p]`.
+    pub fn codes_of(&self, projections: &[i64], out: &mut [u8]) {
+        const { assert!(CODES == 256) };
+        let backend = Backend::best();
+        let boundaries = self.boundaries.as_chunks().0;
+        for ((code, projection), boundaries) in out.iter_mut().zip(projections).zip(boundaries) {
+            *code = backend.reached(boundaries, self.bucket_input(*projection));
+        }
+    }
+}
+
 /// The projections of up to `N` embeddings, as exact integers. `embeddings`: `[n][dimension]`; `sums`:
-/// `[n][rows]`, of which those of directions that are not there are 0.
+/// `[n][rows]`, 0 for missing directions.
 // A call: a recoder needs other buffers.
 #[inline(never)]
 pub(crate) fn project<const N: usize>(
@@ -66,7 +212,7 @@ pub(crate) fn project<const N: usize>(
         let embeddings = embeddings.chunks_exact(dimension.max(1));
         for ((x, fixed), embedding) in group.iter_mut().zip(&mut fixed).zip(embeddings) {
             let chunk = embedding.get(start..end).unwrap_or_default();
-            section.scale().to_fixed_all(backend, chunk, fixed);
+            backend.to_fixed(chunk, section.scale.factor(), fixed);
             *x = fixed.get(..chunk.len()).unwrap_or_default();
             sentences += 1;
         }
@@ -90,8 +236,8 @@ impl<const K: usize, const P: usize> Levels for DepthLevels<'_, K, P> {
         K / 2 + 1
     }
 
-    fn candidates(&self) -> usize {
-        self.section.candidates() as usize
+    fn candidate_count(&self) -> usize {
+        self.section.candidate_count() as usize
     }
 
     // A call: two passes in one frame would take twice the stack.

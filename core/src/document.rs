@@ -4,19 +4,21 @@ use core::fmt;
 use core::num::NonZero;
 use core::ops::Range;
 
-use heapless::Vec;
 use zeroize::Zeroize;
 
-use crate::depth::{CODES, DepthLevels, MAX_SENTENCES, project};
+use crate::barrier::wipe;
+use crate::depth::{DepthLevels, DepthSection, MAX_SENTENCES, project};
 use crate::epsilon::Epsilon;
-use crate::kernels::{Backend, GROUP, wipe};
+use crate::fixed::{Scale, rescale};
+use crate::kernels::{Backend, GROUP};
 use crate::ledger::Grant;
-use crate::lexicon::{Lexicon, MAX_LEXICON_DIMENSION};
+use crate::lexicon::Lexicon;
+use crate::pack::Pack;
 use crate::pack::format::MAX_WIDTH;
-use crate::pack::{DepthSection, Pack};
 use crate::recode::{Activations, Recoder};
-use crate::release::{Mechanism, Release};
+use crate::release::{Release, Selector};
 use crate::rng::{Entropy, ReleaseStream};
+use crate::rows::{ROW_BYTES, Rows};
 use crate::scores::{LEVELS, SUMS_PER_ROW, ScoreLevels, ScoresSection};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::sentences::sentences;
@@ -38,20 +40,20 @@ use crate::sentences::sentences;
 /// - (ε/2)-DP for **add/remove-one**: one sentence more or less, the number of sentences being
 ///   private, as long as neither document is cut at `K` sentences (if one is: ε).
 ///
-/// There is no δ. j changed sentences: j·ε. Several releases of the same sentences add up: each takes a
+/// There is no δ. Changing j sentences costs j·ε. Several releases of the same sentences add up: each takes a
 /// [`Grant`], which a [`ledger`](crate::ledger) gives as long as its budget lasts.
 ///
 /// # Leaks
-/// - That there is a release, when, under which pack and with which ε.
+/// - The fact that there was a release, its time, its pack and its ε.
 /// - The guarantee protects the content of a sentence, not a fact that many sentences repeat.
 /// - [`release`](Document::release) does the same work whatever the sentences and their number (with
 ///   none at all it sets up its table first), up to which quarter of the candidates its second pass visits:
 ///   the one with the candidate that the release names.
 ///   [`push`](Document::push) does too, whatever the coordinates; how often it is called is
 ///   for the app to hide. `push_sentence` takes time that depends on the text.
-/// - Buffers and keys are wiped. What compilers copy to the stack besides (registers that do not suffice,
-///   arguments by value) is wiped by the C interface behind each of its calls, and stays for a while where this
-///   crate is called from Rust.
+/// - Buffers and keys are wiped. Compilers also copy values to the stack (spilled registers, arguments by
+///   value). The C interface wipes those after each of its calls; where Rust calls this crate, they stay for a
+///   while.
 ///
 /// Assumed of the caller:
 /// - Each sentence is encoded **alone**: no context window over other sentences, no batch whose
@@ -70,7 +72,7 @@ use crate::sentences::sentences;
 /// exponential mechanism as default, levels instead of half-integer utilities, and projections
 /// bucketed to 256 codes. Scores are ours.
 pub struct Document<'p, const K: usize = 128, const P: usize = 100> {
-    selector: Selector<'p>,
+    candidates: Candidates<'p>,
     recoder: Option<Recoder<'p>>,
     lexicon: Option<Lexicon<'p>>,
     dimension: usize,
@@ -80,32 +82,48 @@ pub struct Document<'p, const K: usize = 128, const P: usize = 100> {
     backend: Backend,
 }
 
-/// The bytes in a row of the state.
-pub(crate) const ROW_BYTES: usize = CODES;
-
-/// All that is kept of a document, whatever its length. Depth: for each direction and code, how many
-/// sentences lie at or above it. Scores: for each candidate, the sum of its scores, 16 bits each.
-pub(crate) type Rows<const P: usize> = Vec<[u8; ROW_BYTES], P>;
-
 /// What reduces the document to levels.
 #[derive(Clone, Copy)]
-enum Selector<'p> {
+enum Candidates<'p> {
     Depth(DepthSection<'p>),
     Scores(ScoresSection<'p>),
 }
 
-impl Selector<'_> {
-    /// The rows of state it needs.
+impl Candidates<'_> {
+    /// The rows of state they need.
     fn rows(&self) -> usize {
         match self {
-            Self::Depth(section) => section.n_directions(),
-            Self::Scores(section) => (section.candidates() as usize).div_ceil(SUMS_PER_ROW),
+            Self::Depth(section) => section.direction_count(),
+            Self::Scores(section) => (section.candidate_count() as usize).div_ceil(SUMS_PER_ROW),
+        }
+    }
+
+    /// The scale of coordinates.
+    fn scale(&self) -> Scale {
+        match self {
+            Self::Depth(section) => section.scale(),
+            Self::Scores(section) => section.scale(),
         }
     }
 }
 
+impl<'p> Document<'p> {
+    /// An empty document for the candidates of `pack`, with the default limits: 128 sentences, and 100 projection
+    /// directions or 12,800 candidates with scores.
+    ///
+    /// # Errors
+    /// Those of [`with_limits`](Document::with_limits).
+    ///
+    /// # Cost
+    /// That of [`with_limits`](Document::with_limits).
+    #[inline]
+    pub fn new(pack: &Pack<'p>) -> Result<Self, DocumentError> {
+        Self::with_limits(pack)
+    }
+}
+
 impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
-    /// An empty document for the candidates of `pack`.
+    /// An empty document for the candidates of `pack`, with limits of its own: `Document::<64, 20>::with_limits(&pack)`.
     ///
     /// # Errors
     /// [`DocumentError::NoCandidates`] if the pack has none; [`DocumentError::TooManyDirections`] or
@@ -114,33 +132,33 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// # Cost
     /// Constant time. Optimised and stored where it stays, the document is built in place.
     #[inline]
-    pub fn new(pack: &Pack<'p>) -> Result<Self, DocumentError> {
+    pub fn with_limits(pack: &Pack<'p>) -> Result<Self, DocumentError> {
         const { assert!(K >= 1 && K <= MAX_SENTENCES, "K must lie in 1..=255") };
-        let selector = match (pack.scores(), pack.depth()) {
-            (Some(section), _) => Selector::Scores(section),
-            (None, Some(section)) => Selector::Depth(section),
+        let candidates = match (pack.scores(), pack.depth()) {
+            (Some(section), _) => Candidates::Scores(section),
+            (None, Some(section)) => Candidates::Depth(section),
             (None, None) => return Err(DocumentError::NoCandidates),
         };
-        if selector.rows() > P {
-            return Err(match selector {
-                Selector::Depth(section) => DocumentError::TooManyDirections {
-                    found: section.n_directions(),
+        if candidates.rows() > P {
+            return Err(match candidates {
+                Candidates::Depth(section) => DocumentError::TooManyDirections {
+                    found: section.direction_count(),
                     limit: P,
                 },
-                Selector::Scores(section) => DocumentError::TooManyCandidates {
-                    found: section.candidates(),
+                Candidates::Scores(section) => DocumentError::TooManyCandidates {
+                    found: section.candidate_count(),
                     limit: P * SUMS_PER_ROW,
                 },
             });
         }
         Ok(Self {
-            selector,
+            candidates,
             recoder: pack.recoder(),
             lexicon: pack.lexicon(),
             dimension: pack.dimension(),
             pack_id: pack.id(),
             // Empty: a whole table would be copied to its place over the stack.
-            rows: Vec::new(),
+            rows: Rows::new(),
             sentences: 0,
             backend: Backend::best(),
         })
@@ -165,14 +183,14 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 found: embedding.len(),
             });
         }
-        if self.sentences() >= K {
+        if self.sentence_count() >= K {
             return Err(DocumentError::Full { limit: K });
         }
         self.push_all(embedding).map(|_| ())
     }
 
-    /// Adds several sentences by their embeddings and returns how many there was room for; those behind are
-    /// left out. The same as to [`push`](Document::push) each, but the pack is read once for every four.
+    /// Adds several sentences by their embeddings, as far as there is room, and returns how many it added. The
+    /// result is that of [`push`](Document::push) for each, but the pack is read once for every four.
     ///
     /// # Shapes
     /// `embeddings`: `[n][dimension]` f32, any bits; a coordinate that is not finite counts as 0.
@@ -184,7 +202,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// # Cost
     /// As [`push`](Document::push) for each.
     pub fn push_all(&mut self, embeddings: &[f32]) -> Result<usize, DocumentError> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         let dimension = self.dimension.max(1);
         if !embeddings.len().is_multiple_of(dimension) {
             return Err(DocumentError::Dimension {
@@ -193,12 +211,12 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             });
         }
         self.fill();
-        // A count stops at 255, which is as many sentences as there may be.
-        let room = K.saturating_sub(self.sentences());
+        // K is at most 255, so counts of sentences fit a byte.
+        let room = K.saturating_sub(self.sentence_count());
         let added = room.min(embeddings.len() / dimension);
         let embeddings = embeddings.get(..added * dimension).unwrap_or_default();
-        match self.selector {
-            Selector::Depth(section) if self.recoder.is_none() => {
+        match self.candidates {
+            Candidates::Depth(section) if self.recoder.is_none() => {
                 for group in embeddings.chunks((GROUP * dimension).max(1)) {
                     // One alone has a quarter of the buffers.
                     if group.len() == dimension {
@@ -208,14 +226,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                     }
                 }
             }
-            Selector::Depth(section) => {
+            _ => {
                 for embedding in embeddings.chunks(dimension) {
-                    self.count_recoded(section, embedding);
-                }
-            }
-            Selector::Scores(section) => {
-                for embedding in embeddings.chunks(dimension) {
-                    self.score(section, embedding);
+                    self.add_embedding(embedding);
                 }
             }
         }
@@ -243,32 +256,42 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     #[inline(never)]
-    fn count_recoded(&mut self, section: DepthSection<'p>, embedding: &[f32]) {
-        let mut projections = [0i64; P];
+    fn add_embedding(&mut self, embedding: &[f32]) {
+        let mut sentence: Activations = [0; MAX_WIDTH as usize];
+        let factor = self.scale().factor();
+        self.backend.to_fixed(embedding, factor, &mut sentence);
+        self.add(&mut sentence);
+        wipe(&mut sentence);
+    }
+
+    /// The scale of the coordinates that [`add`](Document::add) takes.
+    fn scale(&self) -> Scale {
+        let recoder = self.recoder.as_ref().map(Recoder::scale);
+        recoder.unwrap_or_else(|| self.candidates.scale())
+    }
+
+    /// Adds one sentence by its coordinates as integers, for packs whose sentences have at most [`MAX_WIDTH`].
+    fn add(&mut self, sentence: &mut Activations) {
         if let Some(recoder) = &self.recoder {
-            section.recoded_projections(self.backend, recoder, embedding, &mut projections);
+            recoder.apply(sentence);
         }
+        match self.candidates {
+            Candidates::Depth(section) => self.count_fixed(section, sentence),
+            Candidates::Scores(section) => section.add(self.backend, &mut self.rows, sentence),
+        }
+    }
+
+    #[inline(never)]
+    fn count_fixed(&mut self, section: DepthSection<'p>, sentence: &Activations) {
+        let mut projections = [0i64; P];
+        section.add_projections(self.backend, 0, &[sentence], &mut projections, P);
         section.count(self.backend, &projections, P, &mut self.rows);
         wipe(&mut projections);
     }
 
-    #[inline(never)]
-    fn score(&mut self, section: ScoresSection<'p>, embedding: &[f32]) {
-        let mut sentence: Activations = [0; MAX_WIDTH as usize];
-        match self.recoder {
-            Some(recoder) => recoder.recode_on(self.backend, embedding, &mut sentence),
-            None => {
-                let scale = section.scale();
-                scale.to_fixed_all(self.backend, embedding, &mut sentence);
-            }
-        }
-        section.add(self.backend, &mut self.rows, &mut sentence);
-        wipe(&mut sentence);
-    }
-
     /// Adds the rows that are missing, in place.
     fn fill(&mut self) {
-        while self.rows.len() < self.selector.rows() && self.rows.push([0; ROW_BYTES]).is_ok() {}
+        while self.rows.len() < self.candidates.rows() && self.rows.push([0; ROW_BYTES]).is_ok() {}
     }
 
     /// Adds one sentence by its text, through the lexicon in the pack.
@@ -301,21 +324,22 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// That of [`push_sentence`](Document::push_sentence).
     pub fn push_sentence_lossy(&mut self, sentence: &[u8]) -> Result<(), DocumentError> {
         let lexicon = self.lexicon.ok_or(DocumentError::NoLexicon)?;
-        let mut buffer = [0f32; MAX_LEXICON_DIMENSION as usize];
-        let vector = buffer.get_mut(..lexicon.dimension()).unwrap_or_default();
-        let result = lexicon
-            .sentence_vector_lossy(sentence, vector)
-            .map_err(|error| DocumentError::Dimension {
-                expected: error.expected,
-                found: error.found,
-            })
-            .and_then(|()| self.push(vector));
-        wipe(&mut buffer);
-        result
+        if self.sentence_count() >= K {
+            return Err(DocumentError::Full { limit: K });
+        }
+        self.fill();
+        let mut vector: Activations = [0; MAX_WIDTH as usize];
+        lexicon.mean(sentence, &mut vector, |mean| mean);
+        // Both are powers of two, so this is what `push` makes of the vector.
+        let coordinates = vector.get_mut(..self.dimension).unwrap_or_default();
+        rescale(coordinates, lexicon.exponent() + self.scale().exponent());
+        self.add(&mut vector);
+        wipe(&mut vector);
+        self.sentences += 1;
+        Ok(())
     }
 
-    /// Adds the [`sentences`](sentences()) of a text and returns how many there were room for; those behind are left
-    /// out.
+    /// Adds the [`sentences`](sentences()) of a text, as far as there is room, and returns how many it added.
     ///
     /// Neighbours are lists of sentences: see [`sentences`](mod@crate::sentences) for what a sentence is.
     ///
@@ -328,7 +352,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// # Cost
     /// Linear in the text, and [`push_sentence`](Document::push_sentence) for each sentence.
     pub fn push_text(&mut self, text: &[u8]) -> Result<usize, DocumentError> {
-        let before = self.sentences();
+        let before = self.sentence_count();
         if self.lexicon.is_none() {
             return Err(DocumentError::NoLexicon);
         }
@@ -339,7 +363,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(self.sentences().saturating_sub(before))
+        Ok(self.sentence_count().saturating_sub(before))
     }
 
     /// The number of coordinates in an embedding.
@@ -347,8 +371,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         self.dimension
     }
 
-    /// The number of sentences so far. Private: it must not leave the device.
-    pub fn sentences(&self) -> usize {
+    /// The number of sentences so far. It is private: it must not leave the device.
+    pub fn sentence_count(&self) -> usize {
         usize::from(self.sentences)
     }
 
@@ -357,14 +381,14 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     pub(crate) fn levels(&self) -> DocumentLevels<'_, K, P> {
-        match self.selector {
-            Selector::Depth(section) => DocumentLevels::Depth(DepthLevels {
+        match self.candidates {
+            Candidates::Depth(section) => DocumentLevels::Depth(DepthLevels {
                 backend: self.backend,
                 section,
                 rows: &self.rows,
                 sentences: self.sentences,
             }),
-            Selector::Scores(section) => DocumentLevels::Scores(ScoreLevels {
+            Candidates::Scores(section) => DocumentLevels::Scores(ScoreLevels {
                 section,
                 rows: &self.rows,
             }),
@@ -374,9 +398,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// The ratio between the weights of neighbouring levels in a release with this ε. Public: it depends
     /// on the pack.
     pub fn ratio(&self, epsilon: Epsilon) -> Ratio {
-        let steps = match self.selector {
-            Selector::Depth(_) => 1,
-            Selector::Scores(section) => section.largest_score(),
+        let steps = match self.candidates {
+            Candidates::Depth(_) => 1,
+            Candidates::Scores(section) => section.largest_score(),
         };
         // Parsing made sure that it is not 0; 255 is the private side.
         Ratio::per_step(epsilon, NonZero::new(steps).unwrap_or(NonZero::<u8>::MAX))
@@ -402,7 +426,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ///
     /// # Cost
     /// One pass over the m·p codes of the candidates, or their m sums, and one over a quarter of them; 32 bytes of entropy;
-    /// [`Rule::words`]`(m)` words of ChaCha12.
+    /// [`Rule::random_word_count`]`(m)` words of ChaCha12.
     pub fn release<E: Entropy + ?Sized>(
         &mut self,
         grant: Grant,
@@ -411,11 +435,11 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ) -> Result<Release, DocumentError> {
         let epsilon = grant.epsilon();
         let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
-        // Without a sentence the rows are not there yet.
+        // A document without sentences has no rows yet.
         self.fill();
-        let mechanism = match self.selector {
-            Selector::Depth(_) => Mechanism::SentenceDepth,
-            Selector::Scores(_) => Mechanism::SentenceScores,
+        let selector = match self.candidates {
+            Candidates::Depth(_) => Selector::Depth,
+            Candidates::Scores(_) => Selector::Scores,
         };
         let ratio = self.ratio(epsilon);
         let candidate =
@@ -423,7 +447,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 .map_err(DocumentError::Selection)?;
         self.clear();
         Ok(Release {
-            mechanism,
+            selector,
             rule,
             epsilon,
             candidate,
@@ -446,10 +470,10 @@ impl<const K: usize, const P: usize> Levels for DocumentLevels<'_, K, P> {
         }
     }
 
-    fn candidates(&self) -> usize {
+    fn candidate_count(&self) -> usize {
         match self {
-            Self::Depth(levels) => levels.candidates(),
-            Self::Scores(levels) => levels.candidates(),
+            Self::Depth(levels) => levels.candidate_count(),
+            Self::Scores(levels) => levels.candidate_count(),
         }
     }
 

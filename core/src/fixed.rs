@@ -2,7 +2,8 @@
 //!
 //! Everything after this conversion is integer arithmetic, so all targets agree to the bit.
 
-use crate::kernels::{Backend, opaque};
+use crate::barrier::opaque;
+use crate::integers::{at_least, at_most};
 
 /// The largest magnitude of a fixed-point coordinate.
 pub(crate) const LIMIT: i16 = i16::MAX;
@@ -12,20 +13,22 @@ pub(crate) const EXPONENTS: core::ops::RangeInclusive<i32> = -24..=24;
 
 /// A power of two for fixed-point conversion.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale(f32);
+pub(crate) struct Scale(i32);
 
 impl Scale {
     /// 2^exponent, or `None` outside [`EXPONENTS`].
     pub(crate) fn new(exponent: i32) -> Option<Self> {
-        let biased = u32::try_from(exponent.checked_add(127)?).ok()?;
-        EXPONENTS
-            .contains(&exponent)
-            .then(|| Self(f32::from_bits(biased << 23)))
+        EXPONENTS.contains(&exponent).then_some(Self(exponent))
     }
 
-    /// Converts coordinates by [`to_fixed`]; what is behind them in `fixed` stays.
-    pub(crate) fn to_fixed_all(self, backend: Backend, coordinates: &[f32], fixed: &mut [i16]) {
-        backend.to_fixed(coordinates, self.0, fixed);
+    /// The exponent.
+    pub(crate) fn exponent(self) -> i32 {
+        self.0
+    }
+
+    /// The power of two itself.
+    pub(crate) fn factor(self) -> f32 {
+        f32::from_bits((self.0 + 127).unsigned_abs() << 23)
     }
 
     /// `fixed · 2^exponent`, exactly.
@@ -34,7 +37,7 @@ impl Scale {
         reason = "a product with a power of two, the same bits everywhere"
     )]
     pub(crate) fn coordinate(self, fixed: i16) -> f32 {
-        f32::from(fixed) * self.0
+        f32::from(fixed) * self.factor()
     }
 }
 
@@ -61,18 +64,28 @@ pub(crate) fn to_fixed(coordinate: f32, scale: f32) -> i16 {
     (((nearest & finite) ^ sign) - sign) as i16
 }
 
-/// The larger one, for numbers within ±2^30, without a comparison that could become a branch.
-#[inline(always)]
-fn at_least(x: i32, least: i32) -> i32 {
-    let below = opaque((x - least) >> 31);
-    x ^ (x ^ least) & below
+/// Fixed-point coordinates in another unit: each becomes the nearest integer to itself times 2^`exponent`, ties to
+/// even, clamped to ±[`LIMIT`]. That is what [`to_fixed`] makes of the numbers that they stand for, which `f32` holds exactly.
+pub(crate) fn rescale(coordinates: &mut [i16], exponent: i32) {
+    // With 15 a coordinate that is not 0 is beyond the limit, with 16 it is below a half.
+    let left = exponent.clamp(0, 15);
+    let right = exponent.saturating_neg().clamp(0, 16);
+    for coordinate in coordinates {
+        // Twice the magnitude, so that there is always a bit to round.
+        let doubled = i32::from(coordinate.unsigned_abs()) << left;
+        let doubled = i64::from(doubled) << 1;
+        let odd = doubled >> (right + 1) & 1;
+        let nearest = (doubled + (1 << right) - 1 + odd) >> (right + 1);
+        let nearest = at_most(nearest as i32, LIMIT.into());
+        let sign = i32::from(*coordinate) >> 31;
+        *coordinate = ((nearest ^ sign) - sign) as i16;
+    }
 }
 
-/// The smaller one, likewise.
+/// A projection shifted right and clamped, to be compared with bucket boundaries. The shift is below 32.
 #[inline(always)]
-fn at_most(x: i32, most: i32) -> i32 {
-    let above = opaque((most - x) >> 31);
-    x ^ (x ^ most) & above
+pub(crate) fn bucket_input(projection: i64, shift: u32) -> i32 {
+    (projection >> (shift & 31)).clamp(i32::MIN.into(), i32::MAX.into()) as i32
 }
 
 #[cfg(test)]
@@ -97,11 +110,11 @@ mod tests {
             (32767.4, LIMIT),
             (-32768.0, -LIMIT),
         ] {
-            assert_eq!(to_fixed(coordinate, unit.0), fixed, "{coordinate}");
+            assert_eq!(to_fixed(coordinate, unit.factor()), fixed, "{coordinate}");
         }
-        assert_eq!(to_fixed(f32::MAX, Scale::new(24).unwrap().0), LIMIT);
-        assert_eq!(to_fixed(1.5, Scale::new(10).unwrap().0), 1536);
-        assert_eq!(to_fixed(20.0, Scale::new(-3).unwrap().0), 2);
+        assert_eq!(to_fixed(f32::MAX, Scale::new(24).unwrap().factor()), LIMIT);
+        assert_eq!(to_fixed(1.5, Scale::new(10).unwrap().factor()), 1536);
+        assert_eq!(to_fixed(20.0, Scale::new(-3).unwrap().factor()), 2);
         assert!(Scale::new(25).is_none() && Scale::new(-25).is_none());
         assert!(Scale::new(i32::MAX).is_none() && Scale::new(i32::MIN).is_none());
     }
@@ -110,7 +123,7 @@ mod tests {
     #[test]
     fn conversion_is_that_of_floats() {
         let check = |bits: u32, exponent: i32| {
-            let scale = Scale::new(exponent).unwrap().0;
+            let scale = Scale::new(exponent).unwrap().factor();
             let coordinate = f32::from_bits(bits);
             let finite = if coordinate.is_finite() {
                 coordinate
@@ -126,10 +139,29 @@ mod tests {
                 check(bits, exponent);
             }
             for quarters in -140_000..140_000 {
-                let near = (quarters as f32 * 0.25 / Scale::new(exponent).unwrap().0).to_bits();
+                let near =
+                    (quarters as f32 * 0.25 / Scale::new(exponent).unwrap().factor()).to_bits();
                 check(near, exponent);
                 check(near.wrapping_add(1), exponent);
                 check(near.wrapping_sub(1), exponent);
+            }
+        }
+    }
+
+    #[test]
+    fn rescaling_is_conversion() {
+        for exponent in -24..=24 {
+            for target in -24..=24 {
+                let unit = Scale::new(exponent).unwrap();
+                let scale = Scale::new(target).unwrap();
+                let around =
+                    [1, 2, 4, 8, 4096, 16_384].map(|power| [-1 - power, -power, power, power + 1]);
+                for fixed in (-LIMIT..=LIMIT).step_by(7).chain(around.concat()) {
+                    let mut rescaled = [fixed];
+                    rescale(&mut rescaled, exponent + target);
+                    let expected = to_fixed(unit.coordinate(fixed), scale.factor());
+                    assert_eq!(rescaled, [expected], "{fixed} {exponent} {target}");
+                }
             }
         }
     }

@@ -6,14 +6,14 @@
 //! # How
 //!
 //! The app keeps a file of [`LEDGER_BYTES`] bytes, made once by [`Ledger::create`], and chooses what a window
-//! is: a public number that does not go backwards, such as the days since 1970. To spend, while nobody else
+//! is: a public number that does not go backwards, such as the days since 1970. To spend, while nothing else
 //! uses the file:
 //!
 //! ```
 //! # use undertone_core::epsilon::Epsilon;
 //! use undertone_core::ledger::{Grant, LEDGER_BYTES, Ledger, LedgerError};
 //!
-//! /// `file` stands for one that is locked, and opened from what it held.
+//! /// `file` stands for a locked file that the ledger was opened from.
 //! fn spend(ledger: &mut Ledger, file: &mut [u8; LEDGER_BYTES], epsilon: Epsilon, today: u64)
 //!     -> Result<Grant, LedgerError>
 //! {
@@ -70,12 +70,12 @@
 //! - A synced write stays, a write to one slot never damages the other, and what is read back after the sync
 //!   is what storage holds. (Where both slots share a sector that can be lost as a whole, they are lost
 //!   together: an error. Firmware keeps each record in an erase block of its own.)
-//! - Nobody else writes the file between [`reserve`](Ledger::reserve) and
+//! - Nothing else writes the file between [`reserve`](Ledger::reserve) and
 //!   [`persisted`](Reservation::persisted), and no copy of this process after a fork. A ledger notices a file that changed since it last looked, and one
-//!   that changed under its hands, but it cannot know that it has just written over the record of somebody who
-//!   has a grant for it already: only a lock keeps two writers apart.
+//!   that changed under its hands, but it cannot know that it has just overwritten the record of another writer
+//!   that already has a grant for it: only a lock keeps two writers apart.
 //! - The file is not set back: a backup that is restored, a device that is cloned, a virtual machine that
-//!   returns to a snapshot bring spent budget back. Whoever can write the file can do that on purpose.
+//!   returns to a snapshot bring spent budget back. Anyone who can write the file can do that on purpose.
 //! - The window is what the app says. A clock that is set forward opens a new one early, and a window far in
 //!   the future locks the ledger until then ([`LedgerError::FromFuture`]). A clock that is set back is noticed,
 //!   unless the record that would tell was lost.
@@ -87,8 +87,8 @@
 //!
 //! # Leaks
 //!
-//! In which window and how often the device released, to those who can read the file. Nothing else if ε does not depend on
-//! the text.
+//! Anyone who can read the file learns in which window and how often the device released, and nothing else if ε does not
+//! depend on the text.
 //!
 //! # Shapes
 //!
@@ -132,7 +132,7 @@
 //! }
 //! ```
 //!
-//! Neither is a reservation persisted twice, nor are there two of one ledger:
+//! A reservation cannot be persisted twice, and a ledger has one at a time:
 //!
 //! ```compile_fail,E0382
 //! # use undertone_core::ledger::Reservation;
@@ -187,9 +187,9 @@ const VERSION: u16 = 1;
 pub struct Grant(Epsilon);
 
 impl Grant {
-    /// A grant that no ledger knows of, for those who account elsewhere, and for public text.
+    /// A grant that no ledger counts, for apps that account elsewhere and for public text.
     ///
-    /// Releases of the same sentences add up; whoever calls this counts them.
+    /// Releases of the same sentences add up; the caller counts them.
     pub const fn unrecorded(epsilon: Epsilon) -> Self {
         Self(epsilon)
     }
@@ -296,7 +296,7 @@ impl Slot {
     }
 }
 
-/// Bytes that nobody else has.
+/// Bytes that no other ledger has.
 fn random<E: Entropy + ?Sized>(entropy: &mut E) -> Result<[u8; 8], LedgerError> {
     let mut bytes = [0; 8];
     match entropy.try_fill_bytes(&mut bytes) {
@@ -496,7 +496,7 @@ impl Ledger {
         })
     }
 
-    /// The last reservation, if it was not persisted yet: for those who cannot keep it while they write.
+    /// The last reservation, if it was not persisted yet: for callers that cannot keep it while they write.
     pub fn resume(&mut self) -> Option<Reservation<'_>> {
         self.reserved.map(|reserved| Reservation {
             ledger: self,
@@ -624,7 +624,7 @@ impl fmt::Display for LedgerError {
                  make a new one for a window in which nothing was released",
             ),
             Self::Changed => f.write_str(
-                "somebody else wrote to the ledger's file; lock the file, read it and open the ledger again",
+                "another program wrote to the ledger's file; lock the file, read it and open the ledger again",
             ),
             Self::FromFuture { ledger, given } => write!(
                 f,

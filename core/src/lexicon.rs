@@ -17,7 +17,7 @@ use crate::fixed::Scale;
 use crate::pack::format::{
     LEXICON_TAG, LexiconHead, MAX_PHRASES, MAX_WORDS, PHRASES_TAG, PhrasesHead,
 };
-use crate::pack::{Arrays, PackError, scale, within, zero};
+use crate::pack::wire::{Arrays, PackError, scale, within, zero};
 
 /// The longest word in bytes of UTF-8; longer ones are not looked up.
 pub const MAX_WORD_BYTES: usize = 48;
@@ -78,7 +78,6 @@ pub(crate) fn words_lossy(text: &[u8]) -> impl Iterator<Item = Word> + '_ {
 pub struct Lexicon<'a> {
     dimension: usize,
     scale: Scale,
-    exponent: i32,
     ends: &'a [U32],
     weights: &'a [U16],
     vectors: &'a [i8],
@@ -101,11 +100,10 @@ impl<'a> Lexicon<'a> {
             reason,
         };
         let (head, mut arrays) = Arrays::open::<LexiconHead>(LEXICON_TAG, section)?;
-        let words = within("number of words", head.words.get(), 1, MAX_WORDS)? as usize;
+        let words = within("number of words", head.word_count.get(), 1, MAX_WORDS)? as usize;
         let dimension = within("lexicon dimension", dimension, 1, MAX_LEXICON_DIMENSION)? as usize;
         zero("reserved lexicon field", head.reserved.get())?;
-        let exponent = head.exponent.get();
-        let scale = scale(exponent)?;
+        let scale = scale(head.exponent.get())?;
         let ends: &[U32] = arrays.next(words, 1)?;
         let weights = arrays.next(words, 1)?;
         let vectors = arrays.next(words, dimension)?;
@@ -115,7 +113,6 @@ impl<'a> Lexicon<'a> {
         let parsed = Self {
             dimension,
             scale,
-            exponent,
             ends,
             weights,
             vectors,
@@ -131,7 +128,7 @@ impl<'a> Lexicon<'a> {
             }
         }
         if ends.last().map(|end| end.get() as usize) != Some(text.len()) {
-            return Err(fail("has text behind its last word"));
+            return Err(fail("has text after its last word"));
         }
         Ok(parsed)
     }
@@ -143,7 +140,7 @@ impl<'a> Lexicon<'a> {
             reason,
         };
         let (head, mut arrays) = Arrays::open::<PhrasesHead>(PHRASES_TAG, section)?;
-        let count = within("number of phrases", head.phrases.get(), 1, MAX_PHRASES)? as usize;
+        let count = within("number of phrases", head.phrase_count.get(), 1, MAX_PHRASES)? as usize;
         for reserved in head.reserved {
             zero("reserved phrases field", reserved.get())?;
         }
@@ -157,7 +154,7 @@ impl<'a> Lexicon<'a> {
             if pair <= before {
                 return Err(fail("has phrases that are not in strictly ascending order"));
             }
-            if pair.iter().flatten().any(|word| *word >= self.n_words()) {
+            if pair.iter().flatten().any(|word| *word >= self.word_count()) {
                 return Err(fail("has phrases of words that the lexicon does not have"));
             }
             before = pair;
@@ -173,7 +170,7 @@ impl<'a> Lexicon<'a> {
     }
 
     /// The number of phrases, `0..=65536`.
-    pub fn n_phrases(&self) -> usize {
+    pub fn phrase_count(&self) -> usize {
         self.phrases.pairs.len()
     }
 
@@ -196,7 +193,7 @@ impl<'a> Lexicon<'a> {
     }
 
     /// The number of words, `1..=65536`.
-    pub fn n_words(&self) -> usize {
+    pub fn word_count(&self) -> usize {
         self.ends.len()
     }
 
@@ -207,10 +204,10 @@ impl<'a> Lexicon<'a> {
 
     /// A coordinate is a 16-bit integer times 2^(this).
     pub fn exponent(&self) -> i32 {
-        self.exponent
+        self.scale.exponent()
     }
 
-    /// The word at `index`, in ascending byte order; `None` at or behind the end.
+    /// The word at `index`, in ascending byte order; `None` beyond the last.
     pub fn word(&self, index: usize) -> Option<&'a str> {
         let start = match index.checked_sub(1) {
             Some(before) => self.ends.get(before)?.get() as usize,
@@ -230,7 +227,7 @@ impl<'a> Lexicon<'a> {
     /// # Cost
     /// log₂ n comparisons of words.
     pub fn find(&self, word: &str) -> Option<usize> {
-        let (mut low, mut high) = (0, self.n_words());
+        let (mut low, mut high) = (0, self.word_count());
         while low < high {
             let middle = low + (high - low) / 2;
             match self.word(middle)?.cmp(word) {
@@ -250,12 +247,12 @@ impl<'a> Lexicon<'a> {
 
     /// An integer `v` of a word's vector stands for `v` times 2^(this), in -16..=32.
     pub fn vector_exponent(&self) -> i32 {
-        self.exponent + FRACTION_BITS as i32
+        self.exponent() + FRACTION_BITS as i32
     }
 
     /// The vectors of all words, in order.
     pub(crate) fn vectors(&self) -> core::slice::ChunksExact<'a, i8> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         self.vectors.chunks_exact(self.dimension.max(1))
     }
 
@@ -272,7 +269,7 @@ impl<'a> Lexicon<'a> {
     ///
     /// # Shapes
     /// `sentence`: any text, one sentence. `out`: `[dimension]` f32; every coordinate is an
-    /// integer in `-32767..=32767` times 2^exponent, all zero if no word is known. Words behind the
+    /// integer in `-32767..=32767` times 2^exponent, all zero if no word is known. Words after the
     /// first 2^20 are left out.
     ///
     /// # Errors
@@ -313,6 +310,15 @@ impl<'a> Lexicon<'a> {
                 found: out.len(),
             });
         }
+        self.mean(sentence, out, |mean| self.scale.coordinate(mean));
+        Ok(())
+    }
+
+    /// The vector of one sentence as integers, which count 2^[`exponent`](Lexicon::exponent), converted as they are written:
+    /// a buffer for them would take another KiB of stack. `out` has as many coordinates, or more, which stay.
+    // A call: what the vector is for needs buffers, too.
+    #[inline(never)]
+    pub(crate) fn mean<T>(&self, sentence: &[u8], out: &mut [T], convert: impl Fn(i16) -> T) {
         // A word and the phrase that it ends add at most 2^24 to a sum, which `rounded_quotient` takes times
         // 2^9.
         let mut sums = [0i64; MAX_LEXICON_DIMENSION as usize];
@@ -339,13 +345,11 @@ impl<'a> Lexicon<'a> {
             word.zeroize();
         }
         before.zeroize();
-        for (out, sum) in out.iter_mut().zip(&sums) {
+        for (out, sum) in out.iter_mut().zip(&sums).take(self.dimension) {
             // |sum| ≤ 128·total without phrases: then only a vector of −128 throughout reaches the clamp.
-            let mean = rounded_quotient(sum << FRACTION_BITS, total);
-            *out = self.scale.coordinate(mean);
+            *out = convert(rounded_quotient(sum << FRACTION_BITS, total));
         }
         sums.zeroize();
-        Ok(())
     }
 }
 

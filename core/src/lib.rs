@@ -7,40 +7,41 @@
 //! # Should I use this?
 //!
 //! Yes, if you want to tell a server what a text is about (its neighbourhood in a public corpus)
-//! without telling it the text. The guarantee is per *sentence*: see
-//! [`document`] for exactly what is promised and what is not.
+//! without telling it the text. The unit of privacy is the *sentence*: see
+//! [`Document`] for exactly what is promised and what is not.
 //!
 //! # Smallest example
 //!
-//! ```no_run
-//! use undertone_core::{
-//!     document::Document, ledger::Grant, pack::Pack, rng::Entropy, select::Rule,
-//! };
+//! ```
+//! use undertone_core::{Document, Entropy, Grant, Pack, Rule};
 //!
 //! fn release(
 //!     pack_bytes: &[u8],
-//!     embeddings: &[&[f32]],
+//!     text: &str,
 //!     entropy: &mut impl Entropy,
 //! ) -> Result<[u8; 24], Box<dyn core::error::Error>> {
 //!     let pack = Pack::parse(pack_bytes)?;
-//!     let mut document: Document = Document::new(&pack)?;
-//!     for embedding in embeddings {
-//!         document.push(embedding)?;
-//!     }
-//!     let grant = Grant::unrecorded("10".parse()?);
+//!     let mut document = Document::new(&pack)?;
+//!     document.push_text(text.as_bytes())?;
+//!     let grant = Grant::unrecorded("3".parse()?);
 //!     Ok(document.release(grant, Rule::PermuteAndFlip, entropy)?.to_bytes())
 //! }
 //! ```
 //!
+//! `examples/release.rs` is a whole program.
+//!
 //! # Rooms
 //!
-//! [`pack`] reads the file that the public side built; [`sentences`](mod@sentences) splits what is typed,
-//! [`lexicon`] turns a sentence into a vector without a neural runtime; [`recode`] is an optional network behind the encoder; [`scores`] and [`depth`]
-//! reduce a document to integer levels; [`select`](mod@select) draws from levels; [`document`] is the one public way
-//! from private sentences to a [`release`]. [`embedding`] releases a vector with the noise of [`laplace`],
-//! [`words`] a bag of words. Each takes a grant of the [`ledger`], the privacy budget. [`epsilon`] and [`rng`] hold the parameters and the randomness they share,
-//! [`kernels`] the loops for vector units.
-//! [`hazmat`] is for auditors.
+//! From top to bottom; a module uses only what is listed after it.
+//!
+//! - **What an app calls.** [`document`] turns private sentences into a [`release`], [`words`] a bag of words. [`hazmat`] is for
+//!   auditors.
+//! - **The pack.** [`pack`] checks the file that the public side built.
+//! - **The steps.** [`scores`] and [`depth`] reduce a document to integer levels. [`recode`] is an optional network after the
+//!   encoder. [`lexicon`] turns a sentence into a vector without a neural runtime. [`vector`] releases one vector, with the
+//!   noise of [`laplace`]. [`sentences`](mod@sentences) splits typed text. [`select`](mod@select) draws from levels.
+//!   [`ledger`] is the privacy budget: each release takes a [`Grant`].
+//! - **The ground.** [`kernels`] has the loops for vector units, [`epsilon`] and [`rng`] the parameters and the randomness.
 //!
 //! # Errors
 //!
@@ -48,7 +49,7 @@
 //! an error that did would itself be a leak.
 
 #![no_std]
-// Allowed in `kernels`, for instruction sets that the processor has been asked for.
+// Allowed in `kernels`, for instruction sets that the processor has been asked for, and in `barrier`.
 #![deny(unsafe_code)]
 #![warn(
     clippy::indexing_slicing,
@@ -62,12 +63,13 @@
     allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)
 )]
 
+mod barrier;
 pub mod depth;
 pub mod document;
-pub mod embedding;
 pub mod epsilon;
 mod fixed;
 pub mod hazmat;
+mod integers;
 pub mod kernels;
 pub mod laplace;
 pub mod ledger;
@@ -76,10 +78,20 @@ pub mod pack;
 pub mod recode;
 pub mod release;
 pub mod rng;
+mod rows;
 pub mod scores;
 pub mod select;
 pub mod sentences;
+pub mod vector;
 pub mod words;
+
+pub use document::Document;
+pub use epsilon::Epsilon;
+pub use ledger::{Grant, Ledger};
+pub use pack::Pack;
+pub use release::Release;
+pub use rng::Entropy;
+pub use select::Rule;
 
 #[cfg(test)]
 extern crate std;

@@ -11,10 +11,11 @@
 
 use zerocopy::little_endian::{I16, I64};
 
+use crate::barrier::wipe;
 use crate::fixed::Scale;
-use crate::kernels::{Backend, wipe};
+use crate::kernels::Backend;
 use crate::pack::format::{MAX_LAYERS, MAX_WIDTH, RECODER_TAG, RecoderHead};
-use crate::pack::{Arrays, PackError, scale, within, zero};
+use crate::pack::wire::{Arrays, PackError, scale, within, zero};
 
 /// A vector on its way through the layers.
 pub type Activations = [i16; MAX_WIDTH as usize];
@@ -43,7 +44,7 @@ impl<'a> Recoder<'a> {
         within("number of recoder inputs", dimension, 1, MAX_WIDTH)?;
         let depth = within(
             "number of recoder layers",
-            head.layers.get(),
+            head.layer_count.get(),
             1,
             MAX_LAYERS as u32,
         )? as usize;
@@ -58,8 +59,8 @@ impl<'a> Recoder<'a> {
         for (index, (layer, (width, shift))) in recoder.layers.iter_mut().zip(declared).enumerate()
         {
             if index >= depth {
-                zero("width of a recoder layer that is not there", width.get())?;
-                zero("shift of a recoder layer that is not there", shift.get())?;
+                zero("width of a missing recoder layer", width.get())?;
+                zero("shift of a missing recoder layer", shift.get())?;
                 continue;
             }
             let outputs = within("width of a recoder layer", width.get(), 1, MAX_WIDTH)? as usize;
@@ -84,13 +85,11 @@ impl<'a> Recoder<'a> {
     /// Recodes one embedding.
     ///
     /// # Leaks
-    /// Nothing but the rounding of single coordinates, as [`push`](crate::document::Document::push). What comes out
-    /// is as private as the embedding.
+    /// The same as [`push`](crate::document::Document::push). The result is as private as the embedding.
     ///
     /// # Shapes
-    /// `embedding`: `[dimension]` f32, any bits; `out`: the first [`width`](Recoder::width) numbers are
-    /// the result, whatever stood there. Coordinates that `embedding` lacks count as 0, those it has too
-    /// many count for nothing.
+    /// `embedding`: `[dimension]` f32, any bits; `out`: the first [`width`](Recoder::width) numbers become
+    /// the result. Missing coordinates of `embedding` count as 0, excess ones are ignored.
     ///
     /// # Cost
     /// The sum of inputs times outputs over the layers, in multiplications; 2 KiB of stack.
@@ -98,15 +97,25 @@ impl<'a> Recoder<'a> {
         self.recode_on(Backend::best(), embedding, out);
     }
 
+    pub(crate) fn recode_on(&self, backend: Backend, embedding: &[f32], out: &mut Activations) {
+        out.fill(0);
+        backend.to_fixed(embedding, self.scale.factor(), out);
+        self.apply(out);
+    }
+
+    /// The scale of coordinates.
+    pub(crate) fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// Recodes a sentence whose coordinates are integers already.
     // A call: documents without a recoder do without its buffer.
     #[inline(never)]
-    pub(crate) fn recode_on(&self, backend: Backend, embedding: &[f32], out: &mut Activations) {
+    pub(crate) fn apply(&self, sentence: &mut Activations) {
         let mut next: Activations = [0; MAX_WIDTH as usize];
-        out.fill(0);
-        self.scale.to_fixed_all(backend, embedding, out);
         for layer in self.layers.get(..self.depth).unwrap_or_default() {
-            layer.apply(out, &mut next);
-            out.copy_from_slice(&next);
+            layer.apply(sentence, &mut next);
+            sentence.copy_from_slice(&next);
         }
         wipe(&mut next);
     }
@@ -114,7 +123,7 @@ impl<'a> Recoder<'a> {
 
 impl Layer<'_> {
     fn apply(&self, from: &Activations, to: &mut Activations) {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         let rows = self.weights.chunks_exact(self.inputs.max(1));
         for ((y, row), bias) in to.iter_mut().zip(rows).zip(self.bias) {
             // |products| < 2^30 and at most 2^10 of them: only the bias can be large.

@@ -16,7 +16,7 @@
 //! }
 //! ```
 //!
-//! Neither does one with a cryptographic generator that somebody seeded:
+//! A release with a cryptographic generator that was seeded by hand does not compile either:
 //!
 //! ```compile_fail,E0277
 //! # use undertone_core::{document::Document, ledger::Grant, rng::Entropy, select::Rule};
@@ -45,7 +45,7 @@ pub use rand_core;
 
 /// A source of secret, unpredictable bytes: an operating system's generator or a hardware one.
 ///
-/// Implementing this marker is a promise that no call ever returns bytes that somebody else can
+/// Implementing this marker is a promise that no call ever returns bytes that anyone else can
 /// know or that were returned before. It is deliberately not implemented for every
 /// [`TryCryptoRng`]: a cryptographic generator that was seeded by hand satisfies that trait and
 /// must not reach a release.
@@ -94,7 +94,7 @@ impl TryRng for ReleaseStream {
 
 /// Seeded, reproducible, **public** randomness (xoshiro256++).
 ///
-/// For projection directions, shuffles and experiments. Not secret: whoever knows the seed knows
+/// For projection directions, shuffles and experiments. Not secret: anyone who knows the seed knows
 /// every word, which is why it does not implement [`TryCryptoRng`].
 #[derive(Clone, Debug)]
 pub struct PublicRng(Xoshiro256PlusPlus);

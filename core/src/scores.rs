@@ -19,7 +19,7 @@
 //! By the exponential mechanism the range of log-ratios grows by at most ln ρ a step, so replace-one is
 //! ε-bounded-range.
 //!
-//! Nothing is asked of q but that it lies in 0..=Q and looks at one sentence, so no pack can weaken the
+//! The proof needs only that q lies in 0..=Q and looks at one sentence, so no pack can weaken the
 //! guarantee. Scores need no common normalisation. Sums do not overflow: at most 255 sentences of at most
 //! 255, and 65 025 fits 16 bits. Finite randomness costs once a selection and not once a unit step; ρ^Q and ρ^2Q
 //! leave more than that.
@@ -29,13 +29,13 @@
 //! A candidate has a head: 8-bit weights w_c and a bias b_c. A sentence, relative to the public centre,
 //! is y with norm n = max(1, ⌊‖y‖⌋); with `z_c = 256·w_c·y + b_c·n`, which is n times an affine function of the
 //! direction y/n:
-//! - *graded*: q is the number of thresholds t_j with `t_j·n ≤ z_c`, of which there are Q. Clipped
+//! - *graded*: q is the number of the Q thresholds t_j with `t_j·n ≤ z_c`. Clipped
 //!   cosine to a centroid, ⌊Q·clip(a·cos, 0, 1)⌋, ridge regression on public labels or clusters, and
 //!   heads trained through the mechanism are of this form.
 //! - *vote*: q is 1 for the candidate with the largest z_c (the first of them) and 0 for all others;
 //!   Q = 1.
 //!
-//! Everything behind the conversion of coordinates is integer arithmetic.
+//! Everything after the conversion of coordinates is integer arithmetic.
 
 use core::ops::Range;
 
@@ -43,15 +43,17 @@ use subtle::{Choice, ConditionallySelectable};
 use zerocopy::little_endian::{I16, I32};
 use zeroize::Zeroize;
 
-use crate::document::{ROW_BYTES, Rows};
+use crate::barrier::wipe;
 use crate::fixed::Scale;
-use crate::kernels::{Backend, opaque, wipe};
+use crate::integers::{at_most, square_root_64};
+use crate::kernels::Backend;
 use crate::pack::format::{MAX_WIDTH, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead};
-use crate::pack::{Arrays, PackError, scale, within, zero};
+use crate::pack::wire::{Arrays, PackError, scale, within, zero};
 use crate::recode::Activations;
+use crate::rows::{ROW_BYTES, Rows};
 use crate::select::{Levels, MAX_CANDIDATES};
 
-/// Levels are below this: candidates further behind the best count as just as far.
+/// Levels are below this: candidates further from the best count as just as far.
 pub const LEVELS: usize = 160;
 
 /// Candidates whose sums take as much of a document's state as one projection direction: `Document<K, P>`
@@ -68,7 +70,6 @@ pub struct ScoresSection<'a> {
     candidates: u32,
     inputs: usize,
     scale: Scale,
-    exponent: i32,
     /// `[inputs]`.
     centre: &'a [I16],
     /// `[candidates][inputs]`.
@@ -96,7 +97,7 @@ impl<'a> ScoresSection<'a> {
         )?;
         let candidates = within(
             "number of candidates",
-            head.candidates.get(),
+            head.candidate_count.get(),
             1,
             MAX_CANDIDATES,
         )?;
@@ -123,7 +124,6 @@ impl<'a> ScoresSection<'a> {
             candidates,
             inputs,
             scale: scale(head.exponent.get())?,
-            exponent: head.exponent.get(),
             centre: arrays.next(inputs, 1)?,
             weights: arrays.next(candidates as usize, inputs)?,
             bias: arrays.next(candidates as usize, 1)?,
@@ -134,7 +134,7 @@ impl<'a> ScoresSection<'a> {
     }
 
     /// m, the number of candidates, `1..=65536`.
-    pub fn candidates(&self) -> u32 {
+    pub fn candidate_count(&self) -> u32 {
         self.candidates
     }
 
@@ -148,13 +148,13 @@ impl<'a> ScoresSection<'a> {
 
     /// A coordinate x enters as round(x · 2^exponent).
     pub fn exponent(&self) -> i32 {
-        self.exponent
+        self.scale.exponent()
     }
 
-    /// The weights of each candidate, `[inputs]` integers, for those who study packs: the direction in which a
+    /// The weights of each candidate, `[inputs]` integers, for the study of packs: the direction in which a
     /// sentence scores most.
     pub fn weights(&self) -> impl Iterator<Item = &'a [i8]> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         self.weights.chunks_exact(self.inputs.max(1))
     }
 
@@ -179,7 +179,7 @@ impl<'a> ScoresSection<'a> {
             square += u64::from(y.unsigned_abs()) * u64::from(y.unsigned_abs());
         }
         // At the centre itself there is no direction; the biases decide.
-        let norm = square_root(square).max(1) as i64;
+        let norm = square_root_64(square).max(1) as i64;
         let y = sentence.get(..self.inputs).unwrap_or_default();
         match self.kind {
             Kind::Graded => self.add_graded(backend, rows, y, norm),
@@ -236,7 +236,7 @@ impl<'a> ScoresSection<'a> {
         mut visit: impl FnMut(&mut [i64]),
     ) {
         let mut outputs = [0i64; BLOCK];
-        // Parsing made sure of 1 and of the lengths; said again, so that no panic is compiled in.
+        // Parsing made sure of 1 and of the lengths. The compiler does not know, and would keep a panic.
         let weights = self.weights.chunks((BLOCK * self.inputs).max(1));
         for (weights, bias) in weights.zip(self.bias.chunks(BLOCK)) {
             let outputs = outputs.get_mut(..bias.len()).unwrap_or_default();
@@ -256,19 +256,6 @@ fn sums_mut<const P: usize>(rows: &mut Rows<P>) -> impl Iterator<Item = &mut [u8
     rows.iter_mut().flat_map(|row| row.as_chunks_mut().0)
 }
 
-/// ⌊√square⌋, in the same steps for every number.
-fn square_root(square: u64) -> u32 {
-    let mut root: u64 = 0;
-    let mut bit: u64 = 1 << 31;
-    while bit > 0 {
-        let larger = root | bit;
-        let fits = u64::from(larger * larger <= square);
-        root |= bit * fits;
-        bit >>= 1;
-    }
-    root as u32
-}
-
 /// The levels of all candidates of a pack for one document.
 pub(crate) struct ScoreLevels<'a, const P: usize> {
     pub(crate) section: ScoresSection<'a>,
@@ -280,7 +267,7 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
         LEVELS
     }
 
-    fn candidates(&self) -> usize {
+    fn candidate_count(&self) -> usize {
         self.section.candidates as usize
     }
 
@@ -300,34 +287,15 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
             // Before the first sentence there are no rows, and all levels are 0.
             let sums = rows.next().map(|row| row.as_chunks().0);
             for (level, sum) in levels.iter_mut().zip(sums.unwrap_or_default()) {
-                let behind = best.saturating_sub(u16::from_le_bytes(*sum));
-                // The smaller of it and LEVELS − 1. Compilers make a branch of `min`, which takes longer the harder
-                // the levels of a document are to foresee.
-                let beyond = i32::from(behind) - (LEVELS as i32 - 1);
-                *level = (LEVELS as i32 - 1 + (beyond & opaque(beyond >> 31))) as u8;
+                let distance = best.saturating_sub(u16::from_le_bytes(*sum));
+                // Compilers make a branch of `min`, which takes longer the harder the levels of a document are to
+                // predict.
+                *level = at_most(i32::from(distance), LEVELS as i32 - 1) as u8;
             }
             visit(levels.get(..len).unwrap_or_default());
             left -= len;
         }
         best.zeroize();
         wipe(&mut levels);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::square_root;
-
-    #[test]
-    fn square_roots_are_rounded_down() {
-        for root in [0u64, 1, 2, 3, 1000, 65_535, 1 << 20, u64::from(u32::MAX)] {
-            let square = root * root;
-            assert_eq!(u64::from(square_root(square)), root);
-            if root > 0 {
-                assert_eq!(u64::from(square_root(square - 1)), root - 1);
-                assert_eq!(u64::from(square_root(square + 1)), root);
-            }
-        }
-        assert_eq!(square_root(u64::MAX), u32::MAX);
     }
 }

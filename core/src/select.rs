@@ -28,8 +28,8 @@
 //! *The form of the code.* Coins are tossed by level, a level is drawn by its number of heads, then a rank among
 //! *all* n candidates of that level. Given how many heads a level has, its coins are exchangeable, so which
 //! candidates have them is uniform: a uniformly random head of it is a uniformly random candidate of it. The
-//! second pass finds the candidate of that level and rank, of which there is one: by the counts of the four parts of
-//! the list it visits the part that has it.
+//! second pass finds the candidate of that level and rank, and there is exactly one. The counts of the four parts of
+//! the list tell which part has it, and the pass visits that part.
 //!
 //! *Finite randomness.* Coins are exact: of 2⁶⁴ words, `W` are below `W`. A share s ≥ 1 of n, drawn by
 //! [`below`], has between 2¹²⁸·s/n − 1 and 2¹²⁸·s/n + 1 of 2¹²⁸ draws: a factor within 1 ± n·2⁻¹²⁸. There are two
@@ -44,8 +44,9 @@ use core::ops::Range;
 use rand_core::Rng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 
+use crate::barrier::wipe;
 use crate::epsilon::Epsilon;
-use crate::kernels::{Backend, wipe};
+use crate::kernels::Backend;
 use crate::rng::below;
 
 /// The most candidates a selection takes.
@@ -98,7 +99,7 @@ impl Ratio {
     /// The ratio for `epsilon`: `C = min(2⁶⁴−1, ⌈2⁶⁴·e^(−ε/2)⌉ + 4)`, computed with upward
     /// rounding only, so never below the exact value.
     pub fn new(epsilon: Epsilon) -> Self {
-        Self::of_micro(epsilon.micro())
+        Self::from_micro(epsilon.micro())
     }
 
     /// The ratio for mechanisms in which one neighbour step moves a level by up to `steps` units: that
@@ -110,9 +111,9 @@ impl Ratio {
     /// If ε/`steps` is below one micro-unit, C is 2⁶⁴ − 1, its largest value, and the costs of unit steps
     /// are not added up: the weights are S and, for *every* other level, S·(1 − 2⁻⁶⁴) rounded up. Then any
     /// two lists of levels whatever give probabilities within a factor (1 − 2⁻⁶⁴)⁻² of each other, and
-    /// with the draws within e^(2⁻⁶⁰), while e^(ε/2) is above e^(2⁻²¹) for any ε there is.
+    /// with the draws within e^(2⁻⁶⁰), while e^(ε/2) is above e^(2⁻²¹) for any valid ε.
     pub fn per_step(epsilon: Epsilon, steps: NonZero<u8>) -> Self {
-        Self::of_micro(epsilon.micro() / u32::from(steps.get()))
+        Self::from_micro(epsilon.micro() / u32::from(steps.get()))
     }
 
     /// The ratio for mechanisms whose levels count units of 2^`exponent`: that of ε·2^`exponent`, rounded
@@ -125,10 +126,10 @@ impl Ratio {
         // ε has 30 bits: shifts beyond 32 change nothing, and these do not overflow.
         let scaled = (micro << exponent.clamp(0, 32)) >> exponent.saturating_neg().clamp(0, 32);
         let most = u64::from(Epsilon::MAX.micro());
-        Self::of_micro(scaled.min(most) as u32)
+        Self::from_micro(scaled.min(most) as u32)
     }
 
-    fn of_micro(micro: u32) -> Self {
+    fn from_micro(micro: u32) -> Self {
         // Invariant: product ≥ 2^127·exp(−(the bits so far)/2 000 000), product ≤ 2^127.
         let mut product: u128 = 1 << 127;
         for (bit, factor) in EXP_OF_BIT.iter().enumerate() {
@@ -145,8 +146,8 @@ impl Ratio {
         self.0
     }
 
-    /// The ratio with this `C`. Whoever makes one proves what it promises.
-    pub(crate) const fn of_constant(constant: u64) -> Self {
+    /// The ratio with this `C`. The caller proves what it promises.
+    pub(crate) const fn from_constant(constant: u64) -> Self {
         Self(constant)
     }
 
@@ -215,7 +216,7 @@ impl Rule {
     }
 
     /// Random words that one selection among `candidates` consumes, whatever the levels.
-    pub fn words(self, candidates: u32) -> u64 {
+    pub fn random_word_count(self, candidates: u32) -> u64 {
         match self {
             Self::PermuteAndFlip => u64::from(candidates) + 2 * crate::rng::WORDS_PER_DRAW,
             Self::Exponential => 2 * crate::rng::WORDS_PER_DRAW,
@@ -231,15 +232,15 @@ pub trait Levels {
     fn bound(&self) -> usize;
 
     /// The number of candidates. Public, too.
-    fn candidates(&self) -> usize;
+    fn candidate_count(&self) -> usize;
 
     /// Calls `visit` with the levels of the candidates in `range`, in order, cut into blocks of any size.
-    /// The range lies in `0..candidates()` and starts at a multiple of [`PART_BLOCK`].
+    /// The range lies in `0..candidate_count()` and starts at a multiple of [`PART_BLOCK`].
     fn for_each_block_of(&self, range: Range<usize>, visit: impl FnMut(&[u8]));
 
     /// Calls `visit` with the levels of all candidates, in order, cut into blocks of any size.
     fn for_each_block(&self, visit: impl FnMut(&[u8])) {
-        self.for_each_block_of(0..self.candidates(), visit);
+        self.for_each_block_of(0..self.candidate_count(), visit);
     }
 }
 
@@ -281,7 +282,7 @@ impl Levels for SliceLevels<'_> {
         self.bound
     }
 
-    fn candidates(&self) -> usize {
+    fn candidate_count(&self) -> usize {
         self.levels.len()
     }
 
@@ -312,49 +313,7 @@ impl Bin {
     }
 }
 
-/// Draws one candidate.
-///
-/// This is the engine under every selecting mechanism, with levels and randomness as plain
-/// arguments so that it can be tested and simulated; it gives no release. To release a document
-/// use [`Document`](crate::document::Document).
-///
-/// # Guarantee
-/// For any levels and levels' of the same candidates: if they differ by −1, 0 or +1 each, every
-/// output probability differs by a factor of at most e^ε; if all differences are in {0, 1} or all
-/// in {−1, 0}, at most e^(ε/2). See the module documentation for the proof.
-///
-/// # Leaks
-/// The number of candidates and the bound on levels. Every pass runs to the end, coins and choices
-/// are branch-free, and [`Rule::words`] words are consumed whatever the levels. The second pass visits the
-/// quarter of the list that has the drawn candidate, which says less than the candidate. The index of the
-/// bin in use depends on the levels, so code that shares a cache and observes single accesses is
-/// out of scope.
-///
-/// # Shapes
-/// 1 to [`MAX_CANDIDATES`] candidates, levels below `levels.bound() ≤ B`; `B` at most [`MAX_LEVELS`]. Words
-/// are drawn by the eight bytes, in any number at a time.
-///
-/// # Errors
-/// [`SelectError`], depending on public sizes only; nothing is drawn.
-///
-/// # Cost
-/// One pass over the levels, with `bound` comparisons of bytes a candidate, and one over a quarter of them;
-/// 24·B bytes of stack.
-///
-/// # Source
-/// McKenna and Sheldon 2020; McSherry and Talwar 2007. Deviations: integer weights rounded up
-/// instead of exponentials; levels relative to the best attained; candidates of one level are
-/// exchangeable, so only a histogram is kept between the passes.
-pub fn select<const B: usize, R: Rng + ?Sized>(
-    levels: &impl Levels,
-    rule: Rule,
-    ratio: Ratio,
-    rng: &mut R,
-) -> Result<u32, SelectError> {
-    select_on::<B, R>(Backend::best(), levels, rule, ratio, rng)
-}
-
-/// [`select`] with the kernels of this backend.
+/// [`hazmat::select`](crate::hazmat::select) with the kernels of this backend.
 // A call: callers have buffers of their own.
 #[inline(never)]
 pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
@@ -376,7 +335,7 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
             });
         }
     };
-    let candidates = u32::try_from(levels.candidates()).unwrap_or(u32::MAX);
+    let candidates = u32::try_from(levels.candidate_count()).unwrap_or(u32::MAX);
     if !(1..=MAX_CANDIDATES).contains(&candidates) {
         return Err(SelectError::Candidates { found: candidates });
     }
@@ -395,8 +354,8 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
 /// a level.
 fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
     for part in 0..PARTS {
-        let range = part_of(levels.candidates(), part);
-        // A short list is one part, and whoever makes levels may have to look at all for each call.
+        let range = part_of(levels.candidate_count(), part);
+        // A short list is one part, and making levels may mean looking at all of them for each call.
         if range.is_empty() {
             continue;
         }
@@ -421,7 +380,7 @@ fn histogram(backend: Backend, levels: &impl Levels, bins: &mut [Bin]) {
 }
 
 /// Fills in weights relative to the best occupied level, and moves the occupied levels to the front. What
-/// is left behind them has no candidates.
+/// is left after them has no candidates.
 fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
     let mut weight_minus_one = (rule.first_weight() - 1) as u64;
     let mut occupied: u32 = 0;
@@ -431,7 +390,7 @@ fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
         };
         bin.weight_minus_one = weight_minus_one;
         let here = !bin.candidates().ct_eq(&0);
-        // Not behind the level that is moved: nothing is overwritten that is still to come.
+        // Never after the level that is moved, so nothing is overwritten before its turn.
         if let Some(front) = bins.get_mut(occupied as usize) {
             *front = bin;
         }
@@ -440,9 +399,9 @@ fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
         weight_minus_one.conditional_assign(&stepped, !occupied.ct_eq(&0));
     }
     for (index, bin) in (0u32..).zip(bins.iter_mut()) {
-        let behind = !occupied.ct_gt(&index);
+        let after = !occupied.ct_gt(&index);
         for in_part in &mut bin.parts {
-            in_part.conditional_assign(&0, behind);
+            in_part.conditional_assign(&0, after);
         }
     }
 }
@@ -466,7 +425,7 @@ fn permute_and_flip<const B: usize, R: Rng + ?Sized>(
     candidates: u32,
     rng: &mut R,
 ) -> Drawn {
-    // The candidates of the level behind each.
+    // The candidates of the level after each.
     let mut following = [0u32; B];
     for (following, bin) in following.iter_mut().zip(bins.iter().skip(1)) {
         *following = bin.candidates();
@@ -553,7 +512,7 @@ fn nth_of_level(backend: Backend, levels: &impl Levels, drawn: Drawn) -> u32 {
         seen.conditional_assign(&before, reached);
         before = before.wrapping_add(u32::from(in_part));
     }
-    let range = part_of(levels.candidates(), part as usize);
+    let range = part_of(levels.candidate_count(), part as usize);
     let mut start = range.start as u32;
     let mut kept = [0u8; CHUNK];
     let mut kept_start: u32 = 0;

@@ -1,8 +1,8 @@
 //! The sentences of typed text.
 //!
-//! What a [`Document`](crate::document) protects is a *sentence*, so this module says what one is: a
+//! A [`Document`](crate::document) protects each *sentence*, so this module says what one is, by a
 //! public rule that looks at nothing but the text. It is made for what people type: capitals and stops
-//! may be missing, lines may be wrapped or not, emoji may stand where a stop would.
+//! may be missing, lines may be wrapped or not, emoji may replace a stop.
 //!
 //! # Guarantee
 //! None of its own. Neighbours are lists of sentences: a changed character that merges or splits
@@ -12,13 +12,13 @@
 //! White space is trimmed, and pieces without a letter or digit are left out. A sentence ends
 //! - at an empty line, and where a line ends that was not wrapped: one of fewer than 40 or more than 100
 //!   bytes, or one before a list item;
-//! - behind `!`, `?` and their like in other scripts, with the quotes, brackets, emoji and emoticons that
+//! - after `!`, `?` and their like in other scripts, with the quotes, brackets, emoji and emoticons that
 //!   follow, unless a lower-case letter follows a closing quote or bracket;
-//! - behind `。`, `！` and `？` without a space, too;
-//! - behind a full stop and a space, unless it belongs to an abbreviation, an initial or the number of a
-//!   list item; behind an ellipsis, unless a lower-case letter follows;
-//! - behind an emoji or emoticon if a word follows that does not start with a lower-case letter;
-//! - behind [`MAX_SENTENCE_BYTES`] bytes, between two words if there are any.
+//! - after `。`, `！` and `？` without a space, too;
+//! - after a full stop and a space, unless it belongs to an abbreviation, an initial or the number of a
+//!   list item; after an ellipsis, unless a lower-case letter follows;
+//! - after an emoji or emoticon if a word follows that does not start with a lower-case letter;
+//! - after [`MAX_SENTENCE_BYTES`] bytes, between two words if there are any.
 //!
 //! Full stops inside of numbers, addresses and file names are followed by no space. Abbreviations are
 //! English. Invalid UTF-8 is a character that is neither letter nor space.
@@ -31,7 +31,7 @@
 //!
 //! # Source
 //! The boundaries follow Unicode Standard Annex #29 where it is not ours: sentence terminators with their
-//! closing punctuation (SB6 to SB11). It splits behind every abbreviation before a capital, never before
+//! closing punctuation (SB6 to SB11). It splits after every abbreviation before a capital, never before
 //! a lower-case letter, and at every line end, which typed text needs otherwise; and its tables of
 //! properties are larger than the rest of the device side.
 
@@ -65,7 +65,7 @@ pub fn sentences(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The first sentence that starts at byte `start` or behind it, if the text ends where it ends.
+/// The first sentence that starts at byte `start` or after it, if the text ends where it ends.
 ///
 /// # Shapes
 /// `text`: any bytes; `start`: 0 or the end of the sentence before.
@@ -73,7 +73,7 @@ pub fn next(text: &[u8], start: usize) -> Option<Range<usize>> {
     Scanner::new(text).sentence(start)
 }
 
-/// As [`next`], for a text that is still being typed: `None` as long as something typed behind it could
+/// As [`next`], for a text that is still being typed: `None` as long as something typed after it could
 /// change the sentence.
 ///
 /// # Shapes
@@ -92,20 +92,20 @@ pub fn next_finished(text: &[u8], start: usize) -> Option<Range<usize>> {
     (!scanner.saw_end).then_some(range)
 }
 
-/// A full stop behind these ends nothing.
+/// A full stop after these ends nothing.
 const TITLES: [&str; 33] = [
     "mr", "mrs", "ms", "dr", "prof", "st", "rev", "gen", "col", "capt", "lt", "sgt", "cmdr", "gov",
     "sen", "rep", "hon", "messrs", "mme", "mlle", "vs", "cf", "viz", "approx", "incl", "esp",
     "e.g", "i.e", "eg", "ie", "dept", "univ", "a.k.a",
 ];
 
-/// Nor behind these before a number.
+/// Nor after these before a number.
 const COUNTED: [&str; 26] = [
     "no", "nos", "fig", "figs", "vol", "vols", "p", "pp", "ch", "sec", "art", "ca", "tel", "ext",
     "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
 ];
 
-/// Behind these, only before one of [`STARTERS`].
+/// After these, only before one of [`STARTERS`].
 const SHORTENED: [&str; 24] = [
     "etc", "inc", "ltd", "co", "corp", "bros", "jr", "sr", "ave", "blvd", "rd", "mt", "ft", "al",
     "ed", "eds", "oz", "lb", "lbs", "hr", "hrs", "tbsp", "tsp", "govt",
@@ -124,7 +124,7 @@ const LONGEST_LISTED: usize = 8;
 
 /// A part of the text between two places where sentences end.
 struct Piece {
-    /// Behind its last character that is no space.
+    /// After its last character that is no space.
     end: usize,
     /// Where the next one may start.
     next: usize,
@@ -193,7 +193,7 @@ impl<'a> Scanner<'a> {
         Some((char::REPLACEMENT_CHARACTER, 1))
     }
 
-    /// The first place at or behind `at` whose character is not one of `these`.
+    /// The first place at or after `at` whose character is not one of `these`.
     fn skip(&mut self, mut at: usize, these: impl Fn(char) -> bool) -> usize {
         while let Some((c, length)) = self.char(at)
             && these(c)
@@ -208,7 +208,7 @@ impl<'a> Scanner<'a> {
         let (mut at, mut end, mut token) = (start, start, start);
         let mut line = self.line_start(start);
         let (mut speaks, mut address) = (false, false);
-        // Behind the last word that was followed by a space, and where the next one starts.
+        // After the last word that was followed by a space, and where the next one starts.
         let mut cut = None;
         while let Some((c, length)) = self.char(at) {
             if at - start >= MAX_SENTENCE_BYTES {
@@ -294,7 +294,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The stop at `at` in the word that starts at `token`: where it ends, with what closes behind it, and
+    /// The stop at `at` in the word that starts at `token`: where it ends, with what closes after it, and
     /// whether the sentence ends there.
     fn stop(
         &mut self,
@@ -356,7 +356,7 @@ impl<'a> Scanner<'a> {
         if !ends || !speaks {
             return (behind, false);
         }
-        // What smiles behind the stop belongs to it.
+        // What smiles after the stop belongs to it.
         loop {
             let at = self.skip(behind, |c| c.is_whitespace() && !is_line_end(c));
             match self.emotion(at, at) {
@@ -411,7 +411,7 @@ impl<'a> Scanner<'a> {
         true
     }
 
-    /// What follows, behind spaces and opening punctuation.
+    /// What follows, after spaces and opening punctuation.
     fn follower(&mut self, at: usize) -> Follower {
         let at = self.word_start(at);
         match self.char(at) {

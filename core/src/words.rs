@@ -5,7 +5,7 @@
 //!
 //! # Levels
 //!
-//! Let dist be the Euclidean distance of two words' vectors as they stand in the pack, and q the unit
+//! Let dist be the Euclidean distance of two words' vectors as the pack has them, and q the unit
 //! of the vocabulary, a power of two. The level of w for the private word x is ⌊dist(x, w)/q⌋:
 //! computed from the squared distance, an exact integer, by an integer square root (⌊√s/2ᵗ⌋ =
 //! ⌊√⌊s/4ᵗ⌋⌋), so it *is* that number and nothing is rounded. q is the least power of two for which
@@ -37,31 +37,32 @@ use core::ops::Range;
 use rand_core::Rng;
 use zeroize::Zeroize;
 
+use crate::barrier::wipe;
 use crate::epsilon::Epsilon;
-use crate::kernels::wipe;
+use crate::integers::square_root_16;
+use crate::kernels::Backend;
 use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
 use crate::ledger::Grant;
 use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION, Word};
 use crate::pack::Pack;
 use crate::release::BagRelease;
 use crate::rng::{Entropy, ReleaseStream, below};
-use crate::select::{Levels, Ratio, Rule, SelectError, select};
+use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
+
+pub use crate::release::{MAX_BAG_SIZE, WordMechanism};
 
 /// All levels are below this.
 pub const LEVELS: usize = 256;
 
-/// The most words in a release of a bag.
-pub const MAX_BAG_SIZE: u16 = 256;
-
 /// Candidates whose levels are computed at a time.
 const BLOCK: usize = 128;
 
-/// The vector of a word, widened; zero behind its last coordinate.
+/// The vector of a word, widened; zero after its last coordinate.
 type Row = [i16; MAX_LEXICON_DIMENSION as usize];
 
 /// The public vocabulary of word mechanisms: the lexicon of a pack.
 ///
-/// A word is a number, its index in the lexicon. A number behind the last word counts as the
+/// A word is a number, its index in the lexicon. A number beyond the last word counts as the
 /// [`fallback`](Vocabulary::fallback): numbers may be private, so there is no error for them.
 #[derive(Clone, Copy, Debug)]
 pub struct Vocabulary<'a> {
@@ -70,26 +71,6 @@ pub struct Vocabulary<'a> {
     /// q is 2^(this) in units of the integers of the vectors, `-6..=5`.
     unit: i32,
     fallback: u32,
-}
-
-/// How a word is made private.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum WordMechanism {
-    /// Selection among all words by their distance to the private word.
-    ///
-    /// # Guarantee
-    /// Pr\[w | x\] ≤ exp(ε·(dist(x, x') + q))·Pr\[w | x'\], see [`words`](crate::words): a metric
-    /// guarantee, ε per unit of distance. Say the distance along with it: for words far apart it is weak.
-    Selection(Rule),
-    /// Noise on the word's vector, then the word nearest to the noisy point.
-    ///
-    /// For comparison: at equal ε selection keeps more of the word.
-    ///
-    /// # Guarantee
-    /// That of [`laplace`](crate::laplace) with sensitivity 1 and dist the distance of the words, δ included.
-    /// The nearest word is found from the noisy point alone: the private word is never looked at again.
-    LaplaceNearest,
 }
 
 impl<'a> Vocabulary<'a> {
@@ -127,8 +108,8 @@ impl<'a> Vocabulary<'a> {
     }
 
     /// The number of words, `1..=65536`.
-    pub fn n_words(&self) -> u32 {
-        self.lexicon.n_words() as u32
+    pub fn word_count(&self) -> u32 {
+        self.lexicon.word_count() as u32
     }
 
     /// The unit of levels is q = 2^(this), in units of the words' real coordinates.
@@ -136,7 +117,7 @@ impl<'a> Vocabulary<'a> {
         self.unit + self.lexicon.vector_exponent()
     }
 
-    /// The word that stands for words outside the vocabulary: the one of least norm (the first of those), which
+    /// The word that replaces words outside the vocabulary: the one of least norm (the first of those), which
     /// is at most the largest norm from any other.
     pub fn fallback(&self) -> u32 {
         self.fallback
@@ -158,11 +139,11 @@ impl<'a> Vocabulary<'a> {
         self.level_of(self.squared_distance(private, word) as u32)
     }
 
-    /// The levels of all words for the private word `private`, for [`select`] with
+    /// The levels of all words for the private word `private`, for [`hazmat::select`](crate::hazmat::select) with
     /// [`LEVELS`] and [`Ratio::per_unit`]`(ε, unit_exponent)`.
     ///
     /// # Leaks
-    /// The row of the private word is read from where it stands; no other address and no branch depends
+    /// The row of the private word is read from its place; no other address and no branch depends
     /// on it. The look-up of the word before has told an observer of single accesses as much.
     ///
     /// # Cost
@@ -174,28 +155,8 @@ impl<'a> Vocabulary<'a> {
         }
     }
 
-    /// A word for the private word `word`, with randomness as an argument.
-    ///
-    /// This is the engine under a [`Bag`], for tests, simulation and experiments; it gives no release.
-    ///
-    /// # Guarantee
-    /// That of the [`WordMechanism`], if the words of `rng` are independent and uniform.
-    ///
-    /// # Leaks
-    /// See [`levels`](Vocabulary::levels) and [`select`]. How many words of `rng` are
-    /// consumed depends on the vocabulary and the mechanism alone.
-    ///
-    /// # Errors
-    /// [`WordsError::Laplace`] if noise cannot be drawn for this ε and this vocabulary: ε outside 0.1..=1000, or
-    /// vectors too large for the grid of the noise. [`WordsError::Selection`] cannot occur with a parsed pack.
-    ///
-    /// # Cost
-    /// Selection: two passes over the vectors, 256 comparisons a word. Noise: one pass. 10 KiB of stack.
-    ///
-    /// # Source
-    /// McSherry and Talwar 2007 and McKenna and Sheldon 2020 on distances; Carvalho, Vasiloudis, Feyisetan and
-    /// Wang 2023 select words this way, from those within a truncation distance.
-    pub fn draw<R: Rng + ?Sized>(
+    /// [`hazmat::draw_word`](crate::hazmat::draw_word).
+    pub(crate) fn draw<R: Rng + ?Sized>(
         &self,
         word: u32,
         mechanism: WordMechanism,
@@ -219,7 +180,9 @@ impl<'a> Vocabulary<'a> {
         rng: &mut R,
     ) -> Result<u32, WordsError> {
         let ratio = Ratio::per_unit(epsilon, self.unit_exponent());
-        select::<LEVELS, _>(&self.levels(word), rule, ratio, rng).map_err(WordsError::Selection)
+        let levels = self.levels(word);
+        select_on::<LEVELS, _>(Backend::best(), &levels, rule, ratio, rng)
+            .map_err(WordsError::Selection)
     }
 
     /// [`WordMechanism::LaplaceNearest`].
@@ -237,7 +200,7 @@ impl<'a> Vocabulary<'a> {
             .get_mut(..self.lexicon.dimension())
             .unwrap_or_default();
         let coordinates = self.vector(word).iter();
-        let coordinates = coordinates.map(|v| fixed.of(self.lexicon.word_coordinate(*v)));
+        let coordinates = coordinates.map(|v| fixed.convert(self.lexicon.word_coordinate(*v)));
         laplace.add_noise(coordinates, self.bound_exponent(), rng, noisy);
         Ok(self.nearest(noisy, laplace.grid_exponent()))
     }
@@ -346,7 +309,7 @@ impl<'a> Vocabulary<'a> {
         // Below 2^16, since squared <= 4·largest. One of the shifts is by 0, both are below 32.
         let (up, down) = (self.unit.saturating_neg().max(0), self.unit.max(0));
         let scaled = (squared.wrapping_shl(2 * up as u32)).wrapping_shr(2 * down as u32);
-        square_root(scaled.min(u16::MAX.into()) as u16)
+        square_root_16(scaled.min(u16::MAX.into()) as u16)
     }
 }
 
@@ -370,7 +333,7 @@ fn squared_distance(row: &Row, vector: &[i8]) -> u32 {
     sum
 }
 
-/// The sum of the squares of differences, modulo 2³²; those that are there for coordinates that are not count.
+/// The sum of the squares of differences, modulo 2³². Differences after the last coordinate count, too.
 ///
 /// Compilers see that 16-bit products are added in pairs, which vector units have an instruction for, if the
 /// differences are stored first and their number is fixed: 1.5 times as fast as in one go.
@@ -386,19 +349,6 @@ fn sum_of_squares(a: &[i16], b: &[i8], differences: &mut [i16; CHUNK]) -> u32 {
     squares.fold(0, i32::wrapping_add) as u32
 }
 
-/// ⌊√x⌋ bit by bit, eight at a time where there are vector units. No table, and no branch: what is compared is
-/// added, of which compilers make none.
-fn square_root(x: u16) -> u8 {
-    let mut root = 0u16;
-    for shift in [14, 12, 10, 8, 6, 4, 2, 0] {
-        root *= 2;
-        // At most 255.
-        let tried = root | 1;
-        root += u16::from(tried.wrapping_mul(tried) <= x >> shift);
-    }
-    root as u8
-}
-
 /// The levels of all words for one private word.
 struct WordLevels<'a> {
     vocabulary: Vocabulary<'a>,
@@ -410,8 +360,8 @@ impl Levels for WordLevels<'_> {
         LEVELS
     }
 
-    fn candidates(&self) -> usize {
-        self.vocabulary.n_words() as usize
+    fn candidate_count(&self) -> usize {
+        self.vocabulary.word_count() as usize
     }
 
     // A call: two passes in one frame would take twice the stack.
@@ -470,7 +420,7 @@ impl Levels for WordLevels<'_> {
 /// any pairing may be used, and factors multiply. A mixture over draws has at most the largest factor. ∎
 ///
 /// # Leaks
-/// - That there is a release, when, of how many words n, under which pack, with which mechanism and ε.
+/// - The fact that there was a release, its time, its number of words n, its pack, its mechanism and its ε.
 /// - [`push`](Bag::push) takes time and reads addresses that depend on the word: it belongs to the device.
 ///   [`release`](Bag::release) does the same work whatever the words and their number, up to the addresses of
 ///   the words drawn, and the quarter of the vocabulary that each released word lies in.
@@ -493,9 +443,16 @@ pub struct Bag<'a, const N: usize = 1024> {
     len: u16,
 }
 
-impl<'a, const N: usize> Bag<'a, N> {
-    /// An empty bag of words of `vocabulary`.
+impl<'a> Bag<'a> {
+    /// An empty bag of words of `vocabulary`, which keeps up to 1024.
     pub fn new(vocabulary: &Vocabulary<'a>) -> Self {
+        Self::with_limit(vocabulary)
+    }
+}
+
+impl<'a, const N: usize> Bag<'a, N> {
+    /// An empty bag of words of `vocabulary`, with a limit of its own: `Bag::<64>::with_limit(&vocabulary)`.
+    pub fn with_limit(vocabulary: &Vocabulary<'a>) -> Self {
         const { assert!(N >= 1 && N <= u16::MAX as usize, "N must lie in 1..=65535") };
         Self {
             vocabulary: *vocabulary,
@@ -536,7 +493,7 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// left out, stop words neither; bytes that are not UTF-8 separate words.
     ///
     /// # Shapes
-    /// `text`: any bytes. Words behind the first `N` are left out.
+    /// `text`: any bytes. Words after the first `N` are left out.
     ///
     /// # Cost
     /// [`push`](Bag::push) for each word.
@@ -578,11 +535,11 @@ impl<'a, const N: usize> Bag<'a, N> {
         self.len.zeroize();
     }
 
-    /// Whether words can be made private with this ε: what [`release`](Bag::release) refuses, for those who want
-    /// to know before they spend a grant.
+    /// Whether words can be made private with this ε: what [`release`](Bag::release) refuses, to be known
+    /// before a grant is spent.
     ///
     /// # Errors
-    /// [`WordsError::Laplace`] as for [`Vocabulary::draw`].
+    /// [`WordsError::Laplace`] as for [`hazmat::draw_word`](crate::hazmat::draw_word).
     pub fn check(&self, mechanism: WordMechanism, epsilon: Epsilon) -> Result<(), WordsError> {
         match mechanism {
             WordMechanism::Selection(_) => Ok(()),
@@ -590,14 +547,8 @@ impl<'a, const N: usize> Bag<'a, N> {
         }
     }
 
-    /// Draws `out.len()` words and makes them private, with randomness as an argument: in ascending order.
-    ///
-    /// This is the engine under [`release`](Bag::release), for tests, simulation and experiments; it gives no
-    /// release, and the words stay.
-    ///
-    /// # Errors
-    /// As for [`release`](Bag::release).
-    pub fn draw<R: Rng + ?Sized>(
+    /// [`hazmat::draw_bag`](crate::hazmat::draw_bag).
+    pub(crate) fn draw<R: Rng + ?Sized>(
         &self,
         mechanism: WordMechanism,
         epsilon: Epsilon,
@@ -630,10 +581,10 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// # Errors
     /// [`WordsError::Size`] for another `size`, [`WordsError::Space`] if `out` is too short,
     /// [`WordsError::Entropy`] if the source failed or gave nothing but zeroes, and those of
-    /// [`Vocabulary::draw`]. Nothing is written, the words are still there, the grant is spent.
+    /// [`hazmat::draw_word`](crate::hazmat::draw_word). Nothing is written, the words are still there, the grant is spent.
     ///
     /// # Cost
-    /// n times [`Vocabulary::draw`]; 32 bytes of entropy; 12 KiB of stack.
+    /// n times [`hazmat::draw_word`](crate::hazmat::draw_word); 32 bytes of entropy; 12 KiB of stack.
     pub fn release<E: Entropy + ?Sized>(
         &mut self,
         size: u16,
@@ -651,7 +602,7 @@ impl<'a, const N: usize> Bag<'a, N> {
         let space = WordsError::Space { needed, found };
         let out = out.get_mut(..needed).ok_or(space)?;
         let epsilon = grant.epsilon();
-        // Before there is entropy that would be thrown away.
+        // Before entropy is drawn and thrown away.
         self.check(mechanism, epsilon)?;
         let mut stream = ReleaseStream::open(entropy).map_err(|_| WordsError::Entropy)?;
         self.draw(mechanism, epsilon, &mut stream, words)?;
@@ -748,13 +699,6 @@ impl core::error::Error for WordsError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn square_roots_are_exact() {
-        for x in 0..=u16::MAX {
-            assert_eq!(u16::from(square_root(x)), x.isqrt(), "{x}");
-        }
-    }
 
     #[test]
     fn sorts_all_lengths() {

@@ -302,7 +302,7 @@ pub unsafe extern "C" fn undertone_document_sentences(document: *const Undertone
     // SAFETY: the caller's promise is the one that `value` asks for.
     let value = unsafe { memory::value(document) };
     // SAFETY: the tag says that `undertone_document_init` put a document there; nobody writes to it.
-    value.map_or(0, |(value, _)| unsafe { &*value }.sentences())
+    value.map_or(0, |(value, _)| unsafe { &*value }.sentence_count())
 }
 
 /// Forgets all sentences and wipes what they left in the document: back to the state after

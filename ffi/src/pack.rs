@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_void};
 
 use undertone_core::lexicon::MAX_LEXICON_DIMENSION;
 use undertone_core::pack::{Pack, PackError};
-use undertone_core::release::Mechanism;
+use undertone_core::release::Selector;
 use zeroize::Zeroize;
 
 use crate::memory::{self, Extent, Handle};
@@ -31,8 +31,8 @@ pub const UNDERTONE_SELECTOR_DEPTH: i32 = 1;
 pub const UNDERTONE_SELECTOR_SCORES: i32 = 2;
 
 const _: () = assert!(
-    UNDERTONE_SELECTOR_DEPTH == Mechanism::SentenceDepth as i32
-        && UNDERTONE_SELECTOR_SCORES == Mechanism::SentenceScores as i32
+    UNDERTONE_SELECTOR_DEPTH == Selector::Depth as i32
+        && UNDERTONE_SELECTOR_SCORES == Selector::Scores as i32
 );
 const _: () = assert!(
     memory::size::<UndertonePack>() <= UNDERTONE_PACK_BYTES
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn undertone_pack_dimension(pack: *const UndertonePack) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_candidates(pack: *const UndertonePack) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { number(pack, Pack::candidates) }
+    unsafe { number(pack, Pack::candidate_count) }
 }
 
 /// How a release is selected, `UNDERTONE_SELECTOR_DEPTH` or `UNDERTONE_SELECTOR_SCORES`; 0 if the pack has no
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn undertone_pack_candidates(pack: *const UndertonePack) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_pack_selector(pack: *const UndertonePack) -> i32 {
     // SAFETY: the caller's promise is the one that `pack_at` asks for.
-    unsafe { pack_at(pack) }.map_or(0, |(pack, _)| pack.mechanism().map_or(0, |m| m as i32))
+    unsafe { pack_at(pack) }.map_or(0, |(pack, _)| pack.selector().map_or(0, |m| m as i32))
 }
 
 /// The largest score that one sentence can give a candidate, 1 to 255; 0 if the pack has no scores or `pack`
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn undertone_pack_projected_dimension(pack: *const Underto
     unsafe {
         number(pack, |pack| {
             pack.projection()
-                .map_or(0, |projection| projection.n_rows() as u32)
+                .map_or(0, |projection| projection.row_count() as u32)
         })
     }
 }
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn undertone_pack_directions(pack: *const UndertonePack) -
     // SAFETY: the caller's promise.
     unsafe {
         number(pack, |pack| {
-            let directions = pack.depth().map_or(0, |depth| depth.n_directions());
+            let directions = pack.depth().map_or(0, |depth| depth.direction_count());
             u32::try_from(directions).unwrap_or(0)
         })
     }
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn undertone_pack_words(pack: *const UndertonePack) -> u32
     // SAFETY: the caller's promise.
     unsafe {
         number(pack, |pack| {
-            let words = pack.lexicon().map_or(0, |lexicon| lexicon.n_words());
+            let words = pack.lexicon().map_or(0, |lexicon| lexicon.word_count());
             u32::try_from(words).unwrap_or(0)
         })
     }

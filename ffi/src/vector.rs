@@ -2,11 +2,11 @@
 
 use core::ffi::c_void;
 
-use undertone_core::embedding::{Embedding, EmbeddingError, Noise};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{LaplaceError, MAX_DIMENSION};
 use undertone_core::ledger::Grant;
 use undertone_core::release::VectorRelease;
+use undertone_core::vector::{Noise, VectorError, VectorMechanism};
 
 use crate::entropy::{Callback, UndertoneEntropyFn};
 use crate::epsilon;
@@ -54,20 +54,18 @@ pub struct UndertoneVector {
 }
 
 impl Handle for UndertoneVector {
-    type Value = Embedding<'static>;
+    type Value = VectorMechanism<'static>;
     const TAG: usize = 0x7665_6375;
 }
 
-fn refusal(error: EmbeddingError) -> Refusal {
+fn refusal(error: VectorError) -> Refusal {
     Refusal(match error {
-        EmbeddingError::Laplace(LaplaceError::Dimension { .. }) => UNDERTONE_DIMENSION_OUT_OF_RANGE,
-        EmbeddingError::Laplace(LaplaceError::Epsilon { .. }) => {
-            UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE
-        }
-        EmbeddingError::Laplace(LaplaceError::Bound { .. }) => UNDERTONE_BOUND_OUT_OF_RANGE,
-        EmbeddingError::Sensitivity => UNDERTONE_PROJECTION_TOO_STEEP,
-        EmbeddingError::Length { .. } => UNDERTONE_WRONG_DIMENSION,
-        EmbeddingError::Entropy => UNDERTONE_ENTROPY_FAILED,
+        VectorError::Laplace(LaplaceError::Dimension { .. }) => UNDERTONE_DIMENSION_OUT_OF_RANGE,
+        VectorError::Laplace(LaplaceError::Epsilon { .. }) => UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
+        VectorError::Laplace(LaplaceError::Bound { .. }) => UNDERTONE_BOUND_OUT_OF_RANGE,
+        VectorError::Sensitivity => UNDERTONE_PROJECTION_TOO_STEEP,
+        VectorError::Length { .. } => UNDERTONE_WRONG_DIMENSION,
+        VectorError::Entropy => UNDERTONE_ENTROPY_FAILED,
         _ => UNDERTONE_INTERNAL,
     })
 }
@@ -131,7 +129,7 @@ pub unsafe extern "C" fn undertone_vector_init(
         ];
         memory::all_disjoint(&extents)?;
         let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
-        let embedding = Embedding::new(dimension, bound_exponent, noise_of(noise)?, epsilon)
+        let embedding = VectorMechanism::new(dimension, bound_exponent, noise_of(noise)?, epsilon)
             .map_err(refusal)?;
         // SAFETY: `room` and `one` accepted the pointers, which do not overlap; the caller says that they
         // are writable.
@@ -179,7 +177,7 @@ pub unsafe extern "C" fn undertone_vector_init_projected(
         let noise = noise_of(noise)?;
         let projection = pack.projection().ok_or(Refusal(UNDERTONE_NO_PROJECTION))?;
         let embedding =
-            Embedding::projected(projection, projection.bound_exponent(), noise, epsilon)
+            VectorMechanism::projected(projection, projection.bound_exponent(), noise, epsilon)
                 .map_err(refusal)?;
         // SAFETY: `room` and `one` accepted the pointers, which do not overlap; the caller says that they
         // are writable.
@@ -193,7 +191,7 @@ pub unsafe extern "C" fn undertone_vector_init_projected(
 /// `vector` is null or [`memory::size`] readable bytes, and nobody writes to them during the call.
 unsafe fn number<T: Default>(
     vector: *const UndertoneVector,
-    number: impl FnOnce(&Embedding<'static>) -> T,
+    number: impl FnOnce(&VectorMechanism<'static>) -> T,
 ) -> T {
     // SAFETY: the caller's promise is the one that `value` asks for.
     let value = unsafe { memory::value(vector) };
@@ -223,7 +221,7 @@ pub unsafe extern "C" fn undertone_vector_dimension(vector: *const UndertoneVect
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vector_release_bytes(vector: *const UndertoneVector) -> usize {
     // SAFETY: the caller's promise.
-    unsafe { number(vector, Embedding::release_bytes) }
+    unsafe { number(vector, VectorMechanism::release_bytes) }
 }
 
 /// Draws the release of one private vector.

@@ -180,7 +180,7 @@ unsafe fn vocabulary_at<'a>(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_vocabulary_words(vocabulary: *const UndertoneVocabulary) -> u32 {
     // SAFETY: the caller's promise is the one that `vocabulary_at` asks for.
-    unsafe { vocabulary_at(vocabulary) }.map_or(0, |(vocabulary, _)| vocabulary.n_words())
+    unsafe { vocabulary_at(vocabulary) }.map_or(0, |(vocabulary, _)| vocabulary.word_count())
 }
 
 /// What describes the levels of words: the word that stands for all that are not in the vocabulary, and

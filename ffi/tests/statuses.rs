@@ -18,7 +18,7 @@ fn pack(dimension: u32, section: Option<([u8; 4], Vec<u8>)>) -> Vec<u8> {
         magic: format::MAGIC,
         major: format::MAJOR.into(),
         minor: format::MINOR.into(),
-        sections: u32::from(section.is_some()).into(),
+        section_count: u32::from(section.is_some()).into(),
         length: (length as u64).into(),
         dimension: dimension.into(),
         reserved: 0.into(),
@@ -45,8 +45,8 @@ fn pack(dimension: u32, section: Option<([u8; 4], Vec<u8>)>) -> Vec<u8> {
 /// A depth section for embeddings of one coordinate and one candidate.
 fn depth(directions: usize) -> Option<([u8; 4], Vec<u8>)> {
     let head = format::DepthHead {
-        candidates: 1.into(),
-        directions: (directions as u32).into(),
+        candidate_count: 1.into(),
+        direction_count: (directions as u32).into(),
         exponent: 0.into(),
         shift: 0.into(),
     };
@@ -65,7 +65,7 @@ fn depth(directions: usize) -> Option<([u8; 4], Vec<u8>)> {
 /// A section of votes for embeddings of one coordinate.
 fn votes(candidates: usize) -> Option<([u8; 4], Vec<u8>)> {
     let head = format::ScoresHead {
-        candidates: (candidates as u32).into(),
+        candidate_count: (candidates as u32).into(),
         kind: format::SCORES_VOTE.into(),
         largest_score: 1.into(),
         exponent: 0.into(),

@@ -1,4 +1,4 @@
-//! Packs written from `core/src/FORMAT.md`, byte by byte, without the reader's code.
+//! Packs written from `core/FORMAT.md`, byte by byte, without the reader's code.
 
 use undertone_core::pack::format::Header;
 use zerocopy::FromBytes;

@@ -158,7 +158,7 @@ fn compare(u: &mut Unstructured<'_>) -> Result<()> {
     let bytes = pack(dimension as u32, "", &sections);
     let pack = Pack::parse(&bytes).expect("a well-formed pack");
     let release = |backend, together: bool| {
-        let mut document = Document::<128, 100>::new(&pack).expect("small enough");
+        let mut document = Document::new(&pack).expect("small enough");
         hazmat::force_backend(&mut document, backend);
         if together {
             assert_eq!(document.push_all(&embeddings), Ok(sentences));

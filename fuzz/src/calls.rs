@@ -12,12 +12,12 @@ use std::ptr;
 
 use arbitrary::{Result, Unstructured};
 use undertone_core::document::Document;
-use undertone_core::embedding::{Embedding, Noise};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::LaplaceError;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
+use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_ffi::*;
 
@@ -157,13 +157,13 @@ fn document_of(pack: usize, pushed: &[Pushed]) -> Document<'static, 128, 100> {
     document
 }
 
-fn vector_of(vector: Vector) -> Embedding<'static> {
+fn vector_of(vector: Vector) -> VectorMechanism<'static> {
     let epsilon = Epsilon::from_micro(vector.micro).expect("it was accepted");
     match vector.pack {
-        None => Embedding::new(DIMENSION as u32, 0, vector.noise, epsilon),
+        None => VectorMechanism::new(DIMENSION as u32, 0, vector.noise, epsilon),
         Some(pack) => {
             let projection = pack_of(pack).projection().expect("it was found before");
-            Embedding::projected(
+            VectorMechanism::projected(
                 projection,
                 projection.bound_exponent(),
                 vector.noise,
@@ -471,9 +471,9 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
 #[expect(unsafe_code, reason = "C calls are unsafe")]
 fn push(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> {
     let found = world.document(slot);
-    let before = found
-        .as_ref()
-        .map_or(0, |(pack, pushed)| document_of(*pack, pushed).sentences());
+    let before = found.as_ref().map_or(0, |(pack, pushed)| {
+        document_of(*pack, pushed).sentence_count()
+    });
     let has_lexicon = found
         .as_ref()
         .is_ok_and(|(pack, _)| pack_of(*pack).lexicon().is_some());
@@ -534,7 +534,7 @@ fn push(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> 
     let mut after = before;
     if let (Ok((pack, mut all)), UNDERTONE_OK) = (found, status) {
         all.push(pushed);
-        after = document_of(pack, &all).sentences();
+        after = document_of(pack, &all).sentence_count();
         let value = Value::Document { pack, pushed: all };
         world.held[slot] = Some(Held { home: slot, value });
     }
@@ -608,9 +608,9 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
     );
     // SAFETY: as in `step`.
     let sentences = unsafe { undertone_document_sentences(world.at(slot)) };
-    let left = world
-        .document(slot)
-        .map_or(0, |(pack, pushed)| document_of(pack, &pushed).sentences());
+    let left = world.document(slot).map_or(0, |(pack, pushed)| {
+        document_of(pack, &pushed).sentence_count()
+    });
     assert_eq!(sentences, left);
     Ok(())
 }
@@ -658,7 +658,7 @@ fn release_bag(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Resu
         let micro = grant.ok_or(UNDERTONE_GRANT_SPENT)?;
         let epsilon = Epsilon::from_micro(micro).expect("it was accepted");
         let vocabulary = Vocabulary::new(&pack_of(pack)).expect("it was made before");
-        let mut bag = Bag::<1024>::new(&vocabulary);
+        let mut bag = Bag::new(&vocabulary);
         for word in &pushed {
             match word {
                 Word::One(word) => bag.push_lossy(word),

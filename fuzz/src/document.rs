@@ -66,7 +66,7 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     let bytes = pack(dimension as u32, "", &sections);
     let pack = Pack::parse(&bytes).expect("a well-formed pack");
     let document = |embeddings: &mut dyn Iterator<Item = &Vec<f32>>| {
-        let mut document = Document::<SENTENCES, 4>::new(&pack).expect("few directions");
+        let mut document = Document::<SENTENCES, 4>::with_limits(&pack).expect("few directions");
         for embedding in embeddings {
             document
                 .push(embedding)

@@ -1,12 +1,11 @@
 //! Arbitrary embeddings under arbitrary parameters and projections, and the byte form of vectors.
 
 use arbitrary::{Result, Unstructured};
-use undertone_core::embedding::{Embedding, EmbeddingError, Noise, Projection, Truncation};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::VectorRelease;
-use undertone_core::rng::PublicRng;
+use undertone_core::vector::{Noise, Projection, VectorError, VectorMechanism};
 
 use crate::assemble::pack;
 use crate::double::Repeated;
@@ -21,7 +20,6 @@ pub fn embedding_is_total(data: &[u8]) {
     read(data);
     // Input that is too short for parameters teaches nothing.
     let _ = release(&mut Unstructured::new(data));
-    let _ = truncate(&mut Unstructured::new(data));
 }
 
 fn read(bytes: &[u8]) {
@@ -72,10 +70,10 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
         },
     };
     let new = match parsed {
-        None => Embedding::new(dimension.into(), bound, noise, epsilon),
+        None => VectorMechanism::new(dimension.into(), bound, noise, epsilon),
         Some(projection) => {
             check_sensitivity(&projection);
-            Embedding::projected(projection, bound, noise, epsilon)
+            VectorMechanism::projected(projection, bound, noise, epsilon)
         }
     };
     let mechanism = match new {
@@ -98,7 +96,7 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
                 &mut Repeated(&key),
                 &mut out
             ),
-            Err(EmbeddingError::Length { expected, found })
+            Err(VectorError::Length { expected, found })
         );
     }
     let finite: Vec<f32> = x
@@ -123,7 +121,7 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     let length = match length {
         Ok(length) => length,
         Err(error) => {
-            assert_eq!(error, EmbeddingError::Entropy);
+            assert_eq!(error, VectorError::Entropy);
             assert!(!Repeated(&key).works() && bytes.iter().all(|byte| *byte == 7));
             return Ok(());
         }
@@ -195,34 +193,4 @@ fn check_sensitivity(projection: &Projection<'_>) {
         }
         None => assert!(most > 4095.9),
     }
-}
-
-/// The baseline on arbitrary boxes and rows.
-fn truncate(u: &mut Unstructured<'_>) -> Result<()> {
-    let epsilon = Epsilon::from_micro(u.int_in_range(1..=1_000_000_000)?).expect("in range");
-    let seed = u.arbitrary()?;
-    let sentences = u.int_in_range(0..=9)?;
-    let ends: Vec<[f32; 2]> = (0..u.int_in_range(0..=9)?)
-        .map(|_| u.arbitrary())
-        .collect::<Result<_>>()?;
-    let (lower, upper): (Vec<f32>, Vec<f32>) = ends.iter().map(|[a, b]| (*a, *b)).unzip();
-    let truncation = match Truncation::new(&lower, &upper, sentences, epsilon) {
-        Ok(truncation) => truncation,
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            return Ok(());
-        }
-    };
-    assert!(
-        ends.iter()
-            .all(|[a, b]| a <= b && a.is_finite() && b.is_finite())
-    );
-    let rows: Vec<f32> = (0..sentences as usize * ends.len())
-        .map(|_| u.arbitrary())
-        .collect::<Result<_>>()?;
-    let mut out = vec![f32::NAN; ends.len()];
-    let drawn = truncation.draw(&rows, &mut PublicRng::new(seed), &mut out);
-    assert_eq!(drawn, Ok(()));
-    assert!(out.iter().all(|x| x.is_finite()));
-    Ok(())
 }

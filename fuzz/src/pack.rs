@@ -1,14 +1,14 @@
 //! Bytes as a pack, and then everything that can be done with it.
 
 use undertone_core::document::{Document, DocumentError};
-use undertone_core::embedding::{Embedding, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
-use undertone_core::release::{Mechanism, Release, VectorRelease};
+use undertone_core::release::{Release, Selector, VectorRelease};
 use undertone_core::select::Rule;
+use undertone_core::vector::{Noise, Projection, VectorMechanism};
 
 use crate::assemble::seal;
 use crate::double::Repeated;
@@ -39,16 +39,16 @@ fn parse_and_use(bytes: &[u8], input: &[u8]) {
         use_lexicon(&lexicon, input);
     }
     if let Some(depth) = pack.depth() {
-        assert!((1..=65_536).contains(&depth.candidates()));
-        assert!((1..=1024).contains(&depth.n_directions()));
+        assert!((1..=65_536).contains(&depth.candidate_count()));
+        assert!((1..=1024).contains(&depth.direction_count()));
         assert!((-24..=24).contains(&depth.exponent()));
         // Lengths that do not fit, on both sides.
-        for lengths in [0, 1, depth.n_directions(), depth.n_directions() + 1] {
+        for lengths in [0, 1, depth.direction_count(), depth.direction_count() + 1] {
             let mut projections = vec![0; lengths];
             depth.projections(None, &vec![f32::MAX; lengths], &mut projections);
             let recoder = pack.recoder();
             depth.projections(recoder.as_ref(), &vec![f32::MAX; lengths], &mut projections);
-            depth.codes_of(&projections, &mut vec![0; depth.n_directions()]);
+            depth.codes_of(&projections, &mut vec![0; depth.direction_count()]);
         }
         depth.bucket_input(i64::MIN);
     }
@@ -62,7 +62,7 @@ fn parse_and_use(bytes: &[u8], input: &[u8]) {
         }
     }
     if let Some(scores) = pack.scores() {
-        assert!((1..=65_536).contains(&scores.candidates()));
+        assert!((1..=65_536).contains(&scores.candidate_count()));
         assert!((1..=255).contains(&scores.largest_score()));
         let least = if pack.recoder().is_some() { 0 } else { 24 };
         assert!((-least..=least).contains(&scores.exponent()));
@@ -76,27 +76,27 @@ fn parse_and_use(bytes: &[u8], input: &[u8]) {
 
 fn use_lexicon(lexicon: &Lexicon<'_>, input: &[u8]) {
     assert!((-24..=24).contains(&lexicon.exponent()));
-    for index in 0..lexicon.n_words() {
+    for index in 0..lexicon.word_count() {
         let word = lexicon.word(index).expect("an index below n_words");
         assert_eq!(lexicon.find(word), Some(index));
         let (_, vector) = lexicon.entry(index).expect("an index below n_words");
         assert_eq!(vector.len(), lexicon.dimension());
     }
-    for index in [lexicon.n_words(), usize::MAX] {
+    for index in [lexicon.word_count(), usize::MAX] {
         assert_eq!(lexicon.word(index), None);
         assert_eq!(lexicon.entry(index), None);
     }
     assert_eq!(lexicon.find(""), None);
-    for index in 0..lexicon.n_phrases() {
+    for index in 0..lexicon.phrase_count() {
         let words = lexicon.phrase(index).expect("an index below n_phrases");
-        assert!(words.iter().all(|word| *word < lexicon.n_words()));
+        assert!(words.iter().all(|word| *word < lexicon.word_count()));
         assert_eq!(lexicon.find_phrase(words), Some(index));
         let (_, vector) = lexicon
             .phrase_entry(index)
             .expect("an index below n_phrases");
         assert_eq!(vector.len(), lexicon.dimension());
     }
-    for index in [lexicon.n_phrases(), usize::MAX] {
+    for index in [lexicon.phrase_count(), usize::MAX] {
         assert_eq!(lexicon.phrase(index), None);
         assert_eq!(lexicon.phrase_entry(index), None);
     }
@@ -113,14 +113,14 @@ fn use_lexicon(lexicon: &Lexicon<'_>, input: &[u8]) {
 
 fn use_projection(pack: &Pack<'_>, projection: &Projection<'_>, input: &[u8]) {
     assert_eq!(projection.dimension(), pack.dimension());
-    assert!((1..=1024).contains(&projection.n_rows()));
-    assert_eq!(projection.rows().count(), projection.n_rows());
+    assert!((1..=1024).contains(&projection.row_count()));
+    assert_eq!(projection.rows().count(), projection.row_count());
     assert!((-24..=0).contains(&projection.exponent()));
     let bound = projection.bound_exponent();
     assert!((-24..=24).contains(&bound));
     let epsilon = Epsilon::from_micro(10_000_000).expect("in range");
     for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
-        match Embedding::projected(*projection, bound, noise, epsilon) {
+        match VectorMechanism::projected(*projection, bound, noise, epsilon) {
             Ok(mechanism) => {
                 let mut x = vec![0.0; projection.dimension()];
                 for (x, bytes) in x.iter_mut().zip(input.as_chunks().0) {
@@ -136,7 +136,7 @@ fn use_projection(pack: &Pack<'_>, projection: &Projection<'_>, input: &[u8]) {
                 assert_eq!(written, Ok(out.len()));
                 let release = VectorRelease::from_bytes(&out).expect("what was written");
                 assert_eq!(release.pack_id(), pack.id());
-                assert_eq!(release.coordinates().len(), projection.n_rows());
+                assert_eq!(release.coordinates().len(), projection.row_count());
             }
             Err(error) => assert!(!error.to_string().is_empty()),
         }
@@ -146,19 +146,19 @@ fn use_projection(pack: &Pack<'_>, projection: &Projection<'_>, input: &[u8]) {
 fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     let too_large = match (pack.scores(), pack.depth()) {
         (Some(scores), _) => {
-            let found = scores.candidates();
+            let found = scores.candidate_count();
             let limit = 128 * P;
             let error = DocumentError::TooManyCandidates { found, limit };
             (found as usize > limit).then_some(error)
         }
         (None, Some(depth)) => {
-            let found = depth.n_directions();
+            let found = depth.direction_count();
             let error = DocumentError::TooManyDirections { found, limit: P };
             (found > P).then_some(error)
         }
         (None, None) => Some(DocumentError::NoCandidates),
     };
-    let mut document = match Document::<K, P>::new(pack) {
+    let mut document = match Document::<K, P>::with_limits(pack) {
         Ok(document) => {
             assert_eq!(too_large, None);
             document
@@ -203,7 +203,7 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
             Some(_) => assert_eq!(result, Err(DocumentError::Full { limit: K })),
         }
     }
-    assert_eq!(document.sentences(), pushed);
+    assert_eq!(document.sentence_count(), pushed);
     let worst = match pack.scores() {
         Some(scores) => (pushed * usize::from(scores.largest_score())).min(159),
         None => pushed / 2,
@@ -213,7 +213,7 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
         counted += block.len();
         assert!(block.iter().all(|level| usize::from(*level) <= worst));
     });
-    assert_eq!(counted, pack.candidates() as usize);
+    assert_eq!(counted, pack.candidate_count() as usize);
 
     let tail = &input[input.len().saturating_sub(32)..];
     let micro = values
@@ -229,12 +229,12 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
         let released = document.release(Grant::unrecorded(epsilon), rule, &mut entropy);
         if !entropy.works() {
             assert_eq!(released, Err(DocumentError::Entropy));
-            assert_eq!(document.sentences(), pushed);
+            assert_eq!(document.sentence_count(), pushed);
             continue;
         }
         let release = released.expect("working entropy");
-        assert!(release.candidate() < pack.candidates());
-        let by_scores = release.mechanism() == Mechanism::SentenceScores;
+        assert!(release.candidate() < pack.candidate_count());
+        let by_scores = release.selector() == Selector::Scores;
         assert_eq!(by_scores, pack.scores().is_some());
         assert_eq!(
             (release.epsilon(), release.rule(), release.pack_id()),
@@ -242,6 +242,6 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
         );
         assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
         pushed = 0;
-        assert_eq!(document.sentences(), 0);
+        assert_eq!(document.sentence_count(), 0);
     }
 }

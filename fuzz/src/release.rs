@@ -78,7 +78,7 @@ fn read(bytes: &[u8]) {
     let found = release.map(|release| {
         assert_eq!(release.to_bytes(), *bytes);
         Head {
-            mechanism: release.mechanism() as u8,
+            mechanism: release.selector() as u8,
             rule: release.rule() as u8,
             micro: release.epsilon().micro(),
             number: release.candidate(),

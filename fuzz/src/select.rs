@@ -5,11 +5,10 @@ use std::ops::Range;
 
 use arbitrary::{Result, Unstructured};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::rng::below;
 use undertone_core::rng::rand_core::Rng;
-use undertone_core::select::{
-    Levels, MAX_CANDIDATES, Ratio, Rule, SelectError, SliceLevels, select,
-};
+use undertone_core::select::{Levels, MAX_CANDIDATES, Ratio, Rule, SelectError, SliceLevels};
 
 use crate::double::Counting;
 
@@ -33,7 +32,7 @@ impl Levels for Case {
         self.bound
     }
 
-    fn candidates(&self) -> usize {
+    fn candidate_count(&self) -> usize {
         self.levels.len()
     }
 
@@ -87,7 +86,7 @@ fn check<const B: usize>(
         Err(_) => assert_eq!(ratio.constant(), u64::MAX),
     }
     let mut rng = Counting::new(seed);
-    let drawn = select::<B, _>(case, rule, ratio, &mut rng);
+    let drawn = hazmat::select::<B, _>(case, rule, ratio, &mut rng);
     let expected = if case.bound == 0 || case.bound > B {
         Err(SelectError::LevelBound {
             found: case.bound,
@@ -101,7 +100,7 @@ fn check<const B: usize>(
         Ok(reference(&case.levels, case.bound, rule, ratio, seed))
     };
     let words = match drawn {
-        Ok(_) => rule.words(candidates as u32),
+        Ok(_) => rule.random_word_count(candidates as u32),
         Err(error) => {
             assert!(!error.to_string().is_empty());
             0
@@ -121,7 +120,7 @@ fn check<const B: usize>(
         bound: case.bound,
     };
     assert_eq!(
-        select::<B, _>(&in_one_block, rule, ratio, &mut Counting::new(seed)),
+        hazmat::select::<B, _>(&in_one_block, rule, ratio, &mut Counting::new(seed)),
         drawn,
         "{case:?}, capacity {B}, {rule:?}, {micro} micro-units in {steps}, seed {seed}"
     );

@@ -2,6 +2,7 @@
 
 use arbitrary::{Result, Unstructured};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::lexicon::words;
 use undertone_core::pack::Pack;
@@ -59,7 +60,7 @@ fn use_words(u: &mut Unstructured<'_>) -> Result<()> {
     let size: u16 = u.int_in_range(0..=9)?;
     let space: usize = u.int_in_range(0..=50)?;
     let key: [u8; 32] = u.arbitrary()?;
-    let mut bag: Bag<'_, KEPT> = Bag::new(&vocabulary);
+    let mut bag: Bag<'_, KEPT> = Bag::with_limit(&vocabulary);
     let mut pushed = Vec::new();
     while !u.is_empty() {
         let length = u.int_in_range(0..=60)?;
@@ -108,9 +109,14 @@ fn use_words(u: &mut Unstructured<'_>) -> Result<()> {
     // With so much ε that no other vector has a chance, what is drawn was pushed, up to equal vectors.
     if exponent >= 0 && mechanism != WordMechanism::LaplaceNearest {
         let word = pushed[0];
-        let drawn = vocabulary
-            .draw(word, mechanism, Epsilon::MAX, &mut PublicRng::new(7))
-            .expect("a vocabulary");
+        let drawn = hazmat::draw_word(
+            &vocabulary,
+            word,
+            mechanism,
+            Epsilon::MAX,
+            &mut PublicRng::new(7),
+        )
+        .expect("a vocabulary");
         assert_eq!(vocabulary.level(word, drawn), 0);
     }
     Ok(())

@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use undertone::release::document::OsEntropy;
-use undertone_core::embedding::{Embedding, Noise};
 use undertone_core::ledger::Grant;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
+use undertone_core::vector::{Noise, VectorMechanism};
 
 fn main() -> ExitCode {
     // Cargo adds `--bench`.
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     let dimension = dimension.parse().expect("the dimension is a number");
     let epsilon = epsilon.parse().expect("epsilon is a number");
     let mechanism =
-        Embedding::new(dimension, 0, Noise::Laplace, epsilon).expect("usable parameters");
+        VectorMechanism::new(dimension, 0, Noise::Laplace, epsilon).expect("usable parameters");
     let mut rng = PublicRng::new(0);
     let x: Vec<f32> = (0..dimension)
         .map(|_| rng.next_u32() as f32 / u32::MAX as f32 - 0.5)

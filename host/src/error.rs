@@ -8,10 +8,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use undertone_core::document::DocumentError;
-use undertone_core::embedding::EmbeddingError;
 use undertone_core::epsilon::Micro;
 use undertone_core::ledger::LedgerError;
 use undertone_core::pack::PackError;
+use undertone_core::vector::VectorError;
 use undertone_core::words::WordsError;
 
 /// `Result` with the [`enum@Error`] of this crate.
@@ -337,7 +337,14 @@ pub enum Error {
 
     /// The device side refused a vector.
     #[error("{0}")]
-    Embedding(EmbeddingError),
+    Embedding(VectorError),
+
+    /// An experiment that cannot be run.
+    #[error("cannot run the experiment: {problem}")]
+    Experiment {
+        /// Why not.
+        problem: String,
+    },
 
     /// A candidates file with the wrong content.
     #[error("`{}` is not a candidates file: {problem}; `undertone pack` writes one", path.display())]

@@ -71,8 +71,8 @@ fn lexicon_keeps_the_most_frequent_words_and_weighs_rare_ones_more() {
     .unwrap();
     let pack = Pack::parse(&bytes).unwrap();
     let lexicon = pack.lexicon().unwrap();
-    assert_eq!((lexicon.n_words(), lexicon.dimension()), (15, 26));
-    assert_eq!(lexicon.n_phrases(), 0);
+    assert_eq!((lexicon.word_count(), lexicon.dimension()), (15, 26));
+    assert_eq!(lexicon.phrase_count(), 0);
     assert_eq!(lexicon.find("rare"), None, "the 16th word");
     let weight = |word: &str| lexicon.entry(lexicon.find(word).unwrap()).unwrap().0;
     assert!(weight("the") < weight("cat"));
@@ -131,7 +131,7 @@ fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
     let lexicon = pack.lexicon().unwrap();
     let words = ["not", "good"].map(|word| lexicon.find(word).unwrap());
     assert!(lexicon.find_phrase(words).is_some());
-    assert!((1..=40).contains(&lexicon.n_phrases()));
+    assert!((1..=40).contains(&lexicon.phrase_count()));
 
     let vector = |sentence: &str| {
         let mut vector = [0f32; 7];
@@ -269,7 +269,10 @@ fn codes_split_the_candidates_evenly() {
     let built = pack::build(&mut encoded, None, &published()).unwrap();
     let pack = Pack::parse(&built.pack).unwrap();
     let section = pack.depth().unwrap();
-    assert_eq!((section.candidates(), section.n_directions()), (512, 50));
+    assert_eq!(
+        (section.candidate_count(), section.direction_count()),
+        (512, 50)
+    );
     let mut histogram = vec![[0u32; 256]; 50];
     let (mut projections, mut codes) = ([0; 50], [0; 50]);
     for embedding in built.candidates.embeddings.chunks_exact(26) {

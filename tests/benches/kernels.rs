@@ -18,7 +18,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::select::{Ratio, Rule, SliceLevels, select};
+use undertone_core::select::{Ratio, Rule, SliceLevels};
 use undertone_tests::FixedEntropy;
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{DepthParts, ScoreParts, Scoring};
@@ -89,7 +89,7 @@ fn main() -> ExitCode {
             }),
             "select" => time(|| {
                 let mut words = ChaCha12Rng::from_seed(black_box(KEY));
-                black_box(select::<160, _>(
+                black_box(hazmat::select::<160, _>(
                     &some,
                     rule,
                     Ratio::new(epsilon),

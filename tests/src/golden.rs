@@ -2,10 +2,10 @@
 //!
 //! `golden/golden.py` wrote them and explains the format.
 
-use undertone_core::embedding::Noise;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::release::Release;
 use undertone_core::select::Rule;
+use undertone_core::vector::Noise;
 use undertone_core::words::WordMechanism;
 
 /// The golden pack: depth and a lexicon.

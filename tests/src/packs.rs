@@ -512,7 +512,7 @@ pub fn pack(dimension: u32, sections: &[Section]) -> Vec<u8> {
         magic: MAGIC,
         major: MAJOR.into(),
         minor: 0.into(),
-        sections: (sections.len() as u32).into(),
+        section_count: (sections.len() as u32).into(),
         length: ((start + body.len()) as u64).into(),
         dimension: dimension.into(),
         reserved: 0.into(),

@@ -4,10 +4,11 @@
 use undertone_audit::sampled::reachability::{Guesses, Precision};
 use undertone_audit::sampled::statistics::{g_test, loss_of_features};
 use undertone_audit::sampled::vectors::{distance, features, promise, width};
-use undertone_core::embedding::{Embedding, Noise};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::laplace::{Laplace, Sensitivity};
 use undertone_core::rng::PublicRng;
+use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_tests::noise::{normal, textbook, uniform};
 use undertone_tests::soak;
 
@@ -97,7 +98,8 @@ fn releases_give_nothing_to_floating_point() {
             _ => total / 9,
         };
         seen += rounds;
-        let mechanism = Embedding::new(d as u32, 0, noise, epsilon(micro)).expect("parameters");
+        let mechanism =
+            VectorMechanism::new(d as u32, 0, noise, epsilon(micro)).expect("parameters");
         let step = 2f64.powi(mechanism.laplace().grid_exponent());
         let mut rng = PublicRng::new(0x7e57_8100 + index as u64);
         let x: Vec<f64> = embedding(d, &mut rng).iter().map(|x| x * 0.7).collect();
@@ -107,7 +109,7 @@ fn releases_give_nothing_to_floating_point() {
         for precision in [Precision::Single, Precision::Double] {
             let ours = |x: &[f64]| -> Vec<f64> {
                 let x: Vec<f32> = x.iter().map(|x| *x as f32).collect();
-                mechanism.draw(&x, &mut rng, &mut out).expect("lengths");
+                hazmat::draw_vector(&mechanism, &x, &mut rng, &mut out).expect("lengths");
                 out.iter().map(|y| f64::from(*y) * step).collect()
             };
             let (right, wrong) = guesses(precision, rounds, [&x, &other], ours);
@@ -165,15 +167,15 @@ fn low_bits_do_not_depend_on_the_input() {
         (Noise::DiscreteLaplace, 1, 1_000_000),
     ] {
         for d in [1usize, 4] {
-            let mechanism = Embedding::new(d as u32, 1, noise, epsilon(micro)).expect("parameters");
+            let mechanism =
+                VectorMechanism::new(d as u32, 1, noise, epsilon(micro)).expect("parameters");
             let h = 2f32.powi(mechanism.laplace().grid_exponent());
             let mut rng = PublicRng::new(0x7e57_8200 + d as u64);
             let mut sample = |x: f32| -> Vec<i64> {
                 let mut out = vec![0; d];
                 let mut all = Vec::new();
                 for _ in 0..draws {
-                    mechanism
-                        .draw(&vec![x; d], &mut rng, &mut out)
+                    hazmat::draw_vector(&mechanism, &vec![x; d], &mut rng, &mut out)
                         .expect("lengths");
                     all.push(i64::from(out[d - 1]));
                 }
@@ -254,12 +256,12 @@ fn an_audit_finds_no_more_than_the_promise() {
             } {
                 let micro = *micro;
                 let mechanism =
-                    Embedding::new(m as u32, 3, noise, epsilon(micro)).expect("parameters");
+                    VectorMechanism::new(m as u32, 3, noise, epsilon(micro)).expect("parameters");
                 let h = 2f32.powi(mechanism.laplace().grid_exponent());
                 let width = width(epsilon(micro), mechanism.laplace().grid_exponent());
                 let draw = |x: &[f32], rng: &mut PublicRng| {
                     let mut out = vec![0; m];
-                    mechanism.draw(x, rng, &mut out).expect("lengths");
+                    hazmat::draw_vector(&mechanism, x, rng, &mut out).expect("lengths");
                     out
                 };
                 for (index, pair) in pairs(m, h).iter().enumerate() {
@@ -296,7 +298,7 @@ fn an_audit_notices_planted_bugs() {
     let h = 2f32.powi(right.grid_exponent());
     let draw = |laplace: &Laplace, x: &[f32], rng: &mut PublicRng| {
         let mut out = vec![0; 2];
-        laplace.perturb(x, 3, rng, &mut out).expect("lengths");
+        hazmat::perturb(laplace, x, 3, rng, &mut out).expect("lengths");
         out
     };
     let steps = |x: f32| (x / h).round() as i32;

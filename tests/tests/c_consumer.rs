@@ -316,7 +316,7 @@ fn printed_release(output: &Output, pack: &Path) -> Release {
     let pack = fs::read(pack).expect("the program read it");
     let pack = Pack::parse(&pack).expect("the program used it");
     assert_eq!(release.pack_id(), pack.id());
-    assert!(release.candidate() < pack.candidates());
+    assert!(release.candidate() < pack.candidate_count());
     release
 }
 

@@ -6,10 +6,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::SeedableRng;
-use undertone_core::select::{Ratio, Rule, SliceLevels, select};
+use undertone_core::select::{Ratio, Rule, SliceLevels};
 use undertone_tests::documents::{
     SentenceList, config, coordinate, insertions, levels_of, removals, replacements,
 };
@@ -70,7 +71,7 @@ fn documents(
 }
 
 fn levels(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<u8> {
-    let mut document = Small::new(pack).expect("candidates");
+    let mut document = Small::with_limits(pack).expect("candidates");
     for sentence in sentences {
         document.push(sentence).expect("room");
     }
@@ -99,7 +100,7 @@ proptest! {
         let bytes = parts.to_pack();
         let section = Pack::parse(&bytes).expect("a pack").depth().expect("candidates");
         for sentence in &document {
-            let (mut sums, mut codes) = (vec![0; section.n_directions()], vec![0; section.n_directions()]);
+            let (mut sums, mut codes) = (vec![0; section.direction_count()], vec![0; section.direction_count()]);
             section.projections(None, sentence, &mut sums);
             section.codes_of(&sums, &mut codes);
             let codes: Vec<usize> = codes.into_iter().map(usize::from).collect();
@@ -185,7 +186,7 @@ proptest! {
         let pack = Pack::parse(&bytes).expect("a pack");
         let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
         for rule in RULES {
-            let mut state = Small::new(&pack).expect("candidates");
+            let mut state = Small::with_limits(&pack).expect("candidates");
             for sentence in &document {
                 state.push(sentence).expect("room");
             }
@@ -195,11 +196,11 @@ proptest! {
                 .expect("entropy");
             let slice = SliceLevels { levels: &levels, bound: 4 };
             let mut words = ChaCha12Rng::from_seed(key);
-            let drawn = select::<4, _>(&slice, rule, Ratio::new(epsilon), &mut words);
+            let drawn = hazmat::select::<4, _>(&slice, rule, Ratio::new(epsilon), &mut words);
             prop_assert_eq!(Ok(release.candidate()), drawn);
             prop_assert_eq!(release.pack_id(), pack.id());
             // The state is that of a new document.
-            prop_assert_eq!(state.sentences(), 0);
+            prop_assert_eq!(state.sentence_count(), 0);
             prop_assert_eq!(levels_of(&state), vec![0; parts.codes[0].len()]);
         }
     }
@@ -269,7 +270,7 @@ fn the_bounds_are_nearly_attained_by_documents() {
 #[test]
 fn a_full_document_refuses_and_keeps_its_state() {
     let pack = Pack::parse(golden::PACK).expect("the golden pack");
-    let mut document: Document<'_, 3, 7> = Document::new(&pack).expect("candidates");
+    let mut document: Document<'_, 3, 7> = Document::with_limits(&pack).expect("candidates");
     let one = [0.25; 16];
     assert_eq!(
         document.push(&one[..15]),
@@ -290,13 +291,13 @@ fn a_full_document_refuses_and_keeps_its_state() {
         document.push_sentence("tea"),
         Err(DocumentError::Full { limit: 3 })
     );
-    assert_eq!(document.sentences(), 3);
+    assert_eq!(document.sentence_count(), 3);
     assert_eq!(levels_of(&document), levels);
     document.clear();
-    assert_eq!(document.sentences(), 0);
+    assert_eq!(document.sentence_count(), 0);
     document.push_sentence("tea").expect("room again");
     assert_eq!(
-        Document::<'_, 3, 6>::new(&pack).map(|_| ()),
+        Document::<3, 6>::with_limits(&pack).map(|_| ()),
         Err(DocumentError::TooManyDirections { found: 7, limit: 6 })
     );
 }
@@ -314,7 +315,7 @@ fn counts_hold_up_to_every_limit() {
     };
     let bytes = parts.to_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
-    let mut largest: Document<'_, 255, 2> = Document::new(&pack).expect("candidates");
+    let mut largest: Document<'_, 255, 2> = Document::with_limits(&pack).expect("candidates");
     let mut sentences = SentenceList::new();
     for k in 1..=255u8 {
         // All at the top first, so that a count reaches 255, then anywhere.
@@ -341,7 +342,7 @@ fn counts_hold_up_to_every_limit() {
     // At the largest ε a candidate that is not best is drawn with probability below 2^-44.
     assert_eq!(levels[drawn as usize], *levels.iter().min().expect("one"));
 
-    let mut smallest: Document<'_, 1, 2> = Document::new(&pack).expect("candidates");
+    let mut smallest: Document<'_, 1, 2> = Document::with_limits(&pack).expect("candidates");
     for rule in RULES {
         smallest.push(&[1.0]).expect("room");
         assert_eq!(smallest.push(&[1.0]), Err(DocumentError::Full { limit: 1 }));

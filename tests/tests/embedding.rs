@@ -2,14 +2,15 @@
 //! noise, the noise of a whole release to the last bit, and what comes in and goes out.
 
 use num_bigint::{BigInt, BigUint};
-use undertone_core::embedding::{Embedding, EmbeddingError, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::laplace::{Laplace, Sensitivity};
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::VectorRelease;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
+use undertone_core::vector::{Noise, Projection, VectorError, VectorMechanism};
 use undertone_tests::exponential::{PRECISION, exp_of};
 use undertone_tests::noise::{self, normal, real};
 use undertone_tests::packs::ProjectionParts;
@@ -360,8 +361,9 @@ fn the_computed_noise_is_within_eta_of_the_ideal_one() {
         let delta = projection.sensitivity().expect("√2");
         let laplace = Laplace::new(m as u32, epsilon(micro), delta).expect("in range");
         let bound = laplace.grid_exponent() + 10;
-        let mechanism = Embedding::projected(projection, bound, Noise::Laplace, epsilon(micro))
-            .expect("in range");
+        let mechanism =
+            VectorMechanism::projected(projection, bound, Noise::Laplace, epsilon(micro))
+                .expect("in range");
         let unit = 2f64.powi(-(laplace.fraction_bits() as i32));
         let rounds = if soak() { 300 } else { 1 + 60 / m };
         for round in 0..rounds {
@@ -378,8 +380,7 @@ fn the_computed_noise_is_within_eta_of_the_ideal_one() {
                 let low = x.iter().map(|x| ((x & 0xf_ffff) as f64 * unit) as f32);
                 let point: Vec<f32> = high.chain(low).collect();
                 let mut out = vec![0; m];
-                mechanism
-                    .draw(&point, &mut FixedWords(&words), &mut out)
+                hazmat::draw_vector(&mechanism, &point, &mut FixedWords(&words), &mut out)
                     .expect("lengths");
                 out
             };
@@ -421,7 +422,7 @@ fn releases_hold_what_was_drawn() {
     for noise in NOISES {
         for d in [1usize, 2, 63, 64, 65, 384, 1024] {
             let mechanism =
-                Embedding::new(d as u32, 2, noise, epsilon(20_000_000)).expect("in range");
+                VectorMechanism::new(d as u32, 2, noise, epsilon(20_000_000)).expect("in range");
             let x: Vec<f32> = (0..d).map(|_| normal(&mut rng) as f32).collect();
             let mut key = [0; 32];
             rng.fill_bytes(&mut key);
@@ -438,9 +439,7 @@ fn releases_hold_what_was_drawn() {
             assert_eq!(bytes[36 + 4 * d..], [0xee; 3]);
             let mut steps = vec![0; d];
             let mut stream = ChaCha12Rng::from_seed(key);
-            mechanism
-                .draw(&x, &mut stream, &mut steps)
-                .expect("lengths");
+            hazmat::draw_vector(&mechanism, &x, &mut stream, &mut steps).expect("lengths");
             let release = VectorRelease::from_bytes(&bytes[..36 + 4 * d]).expect("a release");
             assert!(release.coordinates().eq(steps.iter().copied()));
             assert_eq!(release.noise(), noise);
@@ -588,8 +587,7 @@ fn discrete_noise_changes_at_the_exact_draw() {
                 }
                 let point = vec![edge * side as f32; m];
                 let mut out = vec![0; m];
-                laplace
-                    .perturb(&point, bound, &mut FixedWords(&words), &mut out)
+                hazmat::perturb(&laplace, &point, bound, &mut FixedWords(&words), &mut out)
                     .expect("lengths");
                 for (y, (draw, magnitude)) in out.iter().zip(chunk) {
                     assert_eq!(
@@ -630,8 +628,7 @@ fn discrete_noise_has_the_rate_of_its_parameters() {
                     let mut out = vec![0; m as usize];
                     let low = vec![-f32::MAX; m as usize];
                     let bound = laplace.grid_exponent() + 12;
-                    laplace
-                        .perturb(&low, bound, &mut FixedWords(&words), &mut out)
+                    hazmat::perturb(&laplace, &low, bound, &mut FixedWords(&words), &mut out)
                         .expect("lengths");
                     out[0] + R as i32
                 };
@@ -674,9 +671,14 @@ fn fractions_round_up_as_often_as_they_say() {
         ] {
             let mut out = [0];
             let words = [bits << 24, 0, 0];
-            laplace
-                .perturb(&[x as f32], bound, &mut FixedWords(&words), &mut out)
-                .expect("lengths");
+            hazmat::perturb(
+                &laplace,
+                &[x as f32],
+                bound,
+                &mut FixedWords(&words),
+                &mut out,
+            )
+            .expect("lengths");
             assert_eq!(
                 out,
                 [whole + i32::from(up)],
@@ -838,15 +840,13 @@ fn any_bits_are_a_vector() {
     .to_pack();
     let projection = projection_of(&bytes);
     for noise in NOISES {
-        let plain = Embedding::new(7, 0, noise, epsilon(1_000_000)).expect("in range");
+        let plain = VectorMechanism::new(7, 0, noise, epsilon(1_000_000)).expect("in range");
         let projected =
-            Embedding::projected(projection, 0, noise, epsilon(1_000_000)).expect("in range");
+            VectorMechanism::projected(projection, 0, noise, epsilon(1_000_000)).expect("in range");
         for (mechanism, m) in [(plain, 7), (projected, 5)] {
             let mut counted = CountingRng::new(PublicRng::new(3));
             let mut out = vec![0; m];
-            mechanism
-                .draw(&[0.0; 7], &mut counted, &mut out)
-                .expect("lengths");
+            hazmat::draw_vector(&mechanism, &[0.0; 7], &mut counted, &mut out).expect("lengths");
             let words = counted.take_count();
             for round in 0..if soak() { 200_000 } else { 3_000 } {
                 let x: Vec<f32> = (0..7)
@@ -857,7 +857,7 @@ fn any_bits_are_a_vector() {
                         (_, bits) => f32::MAX * (bits as i32 as f32).signum(),
                     })
                     .collect();
-                mechanism.draw(&x, &mut counted, &mut out).expect("lengths");
+                hazmat::draw_vector(&mechanism, &x, &mut counted, &mut out).expect("lengths");
                 assert_eq!(
                     counted.take_count(),
                     words,
@@ -867,8 +867,7 @@ fn any_bits_are_a_vector() {
             // NaN and infinities count as 0.
             let same = |x: &[f32; 7]| {
                 let mut out = vec![0; m];
-                mechanism
-                    .draw(x, &mut PublicRng::new(4), &mut out)
+                hazmat::draw_vector(&mechanism, x, &mut PublicRng::new(4), &mut out)
                     .expect("lengths");
                 out
             };
@@ -899,17 +898,17 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
     .to_pack();
     let projection = projection_of(&bytes);
     for noise in NOISES {
-        let plain = Embedding::new(3, 0, noise, epsilon(1_000_000)).expect("in range");
+        let plain = VectorMechanism::new(3, 0, noise, epsilon(1_000_000)).expect("in range");
         let projected =
-            Embedding::projected(projection, 0, noise, epsilon(1_000_000)).expect("in range");
+            VectorMechanism::projected(projection, 0, noise, epsilon(1_000_000)).expect("in range");
         for (mechanism, m) in [(plain, 3usize), (projected, 2)] {
             let mut rng = CountingRng::new(PublicRng::new(5));
             for found in (0..20).filter(|length| *length != 3) {
                 let x = vec![f32::NAN; found];
                 let expected = 3;
                 let mut out = vec![9; m];
-                let refused = mechanism.draw(&x, &mut rng, &mut out);
-                assert_eq!(refused, Err(EmbeddingError::Length { expected, found }));
+                let refused = hazmat::draw_vector(&mechanism, &x, &mut rng, &mut out);
+                assert_eq!(refused, Err(VectorError::Length { expected, found }));
                 let mut bytes = vec![9; mechanism.release_bytes()];
                 let key = [1; 32];
                 let mut source = FixedEntropy::new(&key);
@@ -919,13 +918,13 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
                     &mut source,
                     &mut bytes,
                 );
-                assert_eq!(refused, Err(EmbeddingError::Length { expected, found }));
+                assert_eq!(refused, Err(VectorError::Length { expected, found }));
                 assert!(source.left() == 32 && bytes.iter().chain(&[9]).all(|b| *b == 9));
                 assert!(out.iter().all(|y| *y == 9));
             }
             for wrong in (0..10).filter(|length| *length != m) {
                 let mut out = vec![9; wrong];
-                assert!(mechanism.draw(&[0.5; 3], &mut rng, &mut out).is_err());
+                assert!(hazmat::draw_vector(&mechanism, &[0.5; 3], &mut rng, &mut out).is_err());
                 assert!(out.iter().all(|y| *y == 9));
             }
             assert_eq!(rng.take_count(), 0);
@@ -941,7 +940,7 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
                     &mut source,
                     &mut bytes,
                 );
-                assert_eq!(refused, Err(EmbeddingError::Buffer { needed, found }));
+                assert_eq!(refused, Err(VectorError::Buffer { needed, found }));
                 assert!(source.left() == 32 && bytes.iter().all(|b| *b == 9));
             }
             // A source that fails, or that has nothing but zeroes.
@@ -953,7 +952,7 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
                     &mut FixedEntropy::new(key),
                     &mut bytes,
                 );
-                assert_eq!(refused, Err(EmbeddingError::Entropy));
+                assert_eq!(refused, Err(VectorError::Entropy));
                 assert!(bytes.iter().all(|b| *b == 9));
             }
         }

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 use undertone_core::document::{Document, DocumentError};
-use undertone_core::embedding::Embedding;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{BagRelease, Release, VectorRelease};
+use undertone_core::vector::VectorMechanism;
 use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::FixedEntropy;
 use undertone_tests::golden::{self, Sentence, Words};
@@ -45,13 +45,18 @@ fn releases_match_the_reference() {
         let pack = Pack::parse(golden.pack).expect("a golden pack");
         assert_eq!(pack.encoder_name(), "golden");
         // One document for all cases: a release must leave nothing behind.
-        let mut document: Document = Document::new(&pack).expect("candidates");
+        let mut document = Document::new(&pack).expect("candidates");
         let cases = golden.cases();
         assert!(cases.len() >= 20, "{} cases", cases.len());
         for case in cases {
             for pushing in [push_each, push_together] {
                 pushing(&mut document, &case.sentences);
-                assert_eq!(document.sentences(), case.sentences.len(), "{}", case.name);
+                assert_eq!(
+                    document.sentence_count(),
+                    case.sentences.len(),
+                    "{}",
+                    case.name
+                );
                 let mut entropy = FixedEntropy::new(&case.entropy);
                 let release = document
                     .release(Grant::unrecorded(case.epsilon), case.rule, &mut entropy)
@@ -59,7 +64,7 @@ fn releases_match_the_reference() {
                 assert_eq!(release.to_bytes(), case.release, "{}", case.name);
                 assert_eq!(Release::from_bytes(&case.release), Ok(release));
                 assert_eq!(entropy.left(), 0, "{}", case.name);
-                assert_eq!(document.sentences(), 0, "{}", case.name);
+                assert_eq!(document.sentence_count(), 0, "{}", case.name);
             }
         }
     }
@@ -121,7 +126,7 @@ fn sentence_vectors_match_the_reference() {
 fn bags_match_the_reference() {
     let pack = Pack::parse(golden::PACK).expect("the golden pack");
     let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
-    let mut bag: Bag = Bag::new(&vocabulary);
+    let mut bag = Bag::new(&vocabulary);
     let cases = golden::bags();
     assert!(cases.len() >= 20, "{} cases", cases.len());
     for case in cases {
@@ -156,11 +161,11 @@ fn private_vectors_match_the_reference() {
     for case in cases {
         let mechanism = match case.bound_exponent {
             Some(bound) => {
-                Embedding::new(case.vector.len() as u32, bound, case.noise, case.epsilon)
+                VectorMechanism::new(case.vector.len() as u32, bound, case.noise, case.epsilon)
             }
             None => {
                 let bound = projection.bound_exponent();
-                Embedding::projected(projection, bound, case.noise, case.epsilon)
+                VectorMechanism::projected(projection, bound, case.noise, case.epsilon)
             }
         };
         let mechanism = mechanism.expect("parameters that are allowed");
@@ -183,7 +188,7 @@ fn private_vectors_match_the_reference() {
 #[test]
 fn nothing_is_released_or_forgotten_without_entropy() {
     let pack = Pack::parse(golden::PACK).expect("the golden pack");
-    let mut document: Document = Document::new(&pack).expect("candidates");
+    let mut document = Document::new(&pack).expect("candidates");
     let cases = golden::cases();
     let case = cases
         .iter()
@@ -199,7 +204,7 @@ fn nothing_is_released_or_forgotten_without_entropy() {
             &mut FixedEntropy::new(broken),
         );
         assert_eq!(failed, Err(DocumentError::Entropy));
-        assert_eq!(document.sentences(), case.sentences.len());
+        assert_eq!(document.sentence_count(), case.sentences.len());
     }
     let release = document.release(
         Grant::unrecorded(case.epsilon),

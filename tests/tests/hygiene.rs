@@ -122,7 +122,7 @@ fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
     ] {
         let bytes = read(name);
         let pack = Pack::parse(&bytes).expect("a pack");
-        let mut document: Document<'_> = Document::new(&pack).expect("candidates");
+        let mut document = Document::new(&pack).expect("candidates");
         let embedding = vec![coordinate; document.dimension()];
         document.push(&embedding).expect("room");
         document.push_sentence(text).expect("room");
@@ -139,7 +139,7 @@ fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
         found.extend(both(failed));
 
         let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
-        let mut bag: Bag<'_> = Bag::new(&vocabulary);
+        let mut bag = Bag::new(&vocabulary);
         bag.push_text(text.as_bytes());
         found.extend(both(&bag));
     }

@@ -47,7 +47,7 @@ fn outcome(
         (Rule::PermuteAndFlip, 10_000_000, 5),
         (Rule::Exponential, 3_000_000, 7),
     ] {
-        let mut document = Large::new(&pack).expect("room for it");
+        let mut document = Large::with_limits(&pack).expect("room for it");
         force_backend(&mut document, backend);
         match &sizes {
             None => {
@@ -122,15 +122,15 @@ fn all_at_once_is_one_by_one() {
         for n in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 128, 130] {
             let sentences = sentences(&mut rng, pack.dimension(), n);
             for backend in Backend::available() {
-                let mut one_by_one: Document = Document::new(&pack).expect("room for it");
-                let mut at_once: Document = Document::new(&pack).expect("room for it");
+                let mut one_by_one = Document::new(&pack).expect("room for it");
+                let mut at_once = Document::new(&pack).expect("room for it");
                 force_backend(&mut one_by_one, backend);
                 force_backend(&mut at_once, backend);
                 for sentence in sentences.iter().take(128) {
                     one_by_one.push(sentence).expect("room");
                 }
                 assert_eq!(at_once.push_all(&sentences.concat()), Ok(n.min(128)));
-                assert_eq!(at_once.sentences(), n.min(128));
+                assert_eq!(at_once.sentence_count(), n.min(128));
                 let levels = levels_of(&one_by_one);
                 assert_eq!(levels_of(&at_once), levels, "{backend:?} {n}");
             }
@@ -142,11 +142,11 @@ fn all_at_once_is_one_by_one() {
 fn all_at_once_takes_whole_sentences_only() {
     let bytes = depth_pack(&mut PublicRng::new(0x7e57_5004), 7, 3);
     let pack = Pack::parse(&bytes).expect("a pack");
-    let mut document: Document = Document::new(&pack).expect("room for it");
+    let mut document = Document::new(&pack).expect("room for it");
     for found in [1, 6, 8, 13, 7 * 200 - 1] {
         let refused = Err(DocumentError::Dimension { expected: 7, found });
         assert_eq!(document.push_all(&vec![0.5; found]), refused);
-        assert_eq!(document.sentences(), 0);
+        assert_eq!(document.sentence_count(), 0);
     }
     assert_eq!(document.push_all(&[]), Ok(0));
     assert_eq!(document.push_all(&[0.5; 7 * 126]), Ok(126));

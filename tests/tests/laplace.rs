@@ -8,6 +8,7 @@ use statrs::function::beta::beta_reg;
 use statrs::function::gamma::gamma_lr;
 use undertone_audit::sampled::statistics::{g_test, uniform_test};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::laplace::{Laplace, LaplaceError, Noise, Sensitivity};
 use undertone_core::rng;
 use undertone_core::rng::rand_core::Rng;
@@ -90,9 +91,7 @@ impl Sample {
         let bound = laplace.grid_exponent();
         let mut all = Vec::with_capacity(draws * dimension);
         for _ in 0..draws {
-            laplace
-                .perturb(&origin, bound, &mut rng, &mut out)
-                .expect("lengths");
+            hazmat::perturb(laplace, &origin, bound, &mut rng, &mut out).expect("lengths");
             let within = out.iter().map(|y| f64::from(*y) + uniform(&mut rng) - 0.5);
             all.extend(within.map(|y| y * h_over_scale));
         }
@@ -404,12 +403,15 @@ fn parameters_are_refused_exactly_outside_their_limits() {
             let (least, most) = (h - 40, h + 21);
             for found in [least - 1, most + 1, i32::MIN, i32::MAX] {
                 let refused = Err(LaplaceError::Bound { found, least, most });
-                assert_eq!(l.perturb(&point, found, &mut rng, &mut out), refused);
+                assert_eq!(
+                    hazmat::perturb(&l, &point, found, &mut rng, &mut out),
+                    refused
+                );
             }
             for wrong in [0, m as usize - 1, m as usize + 1] {
                 for (input, output) in [(wrong, m as usize), (m as usize, wrong)] {
                     let point = vec![1.0; input];
-                    let result = l.perturb(&point, h, &mut rng, &mut vec![77; output]);
+                    let result = hazmat::perturb(&l, &point, h, &mut rng, &mut vec![77; output]);
                     let refused = LaplaceError::Length {
                         expected: m as usize,
                         found: wrong,
@@ -420,7 +422,10 @@ fn parameters_are_refused_exactly_outside_their_limits() {
             assert_eq!(rng.take_count(), 0);
             assert!(out.iter().all(|y| *y == 77));
             for bound in [least, most] {
-                assert_eq!(l.perturb(&point, bound, &mut rng, &mut out), Ok(()));
+                assert_eq!(
+                    hazmat::perturb(&l, &point, bound, &mut rng, &mut out),
+                    Ok(())
+                );
             }
         }
     }
@@ -840,8 +845,7 @@ fn releases_are_those_of_exact_arithmetic() {
                 .collect();
             let mut out = vec![0; m];
             let mut source = FixedWords(&words);
-            l.perturb(&point, bound, &mut source, &mut out)
-                .expect("lengths");
+            hazmat::perturb(&l, &point, bound, &mut source, &mut out).expect("lengths");
             assert!(source.0.is_empty(), "every word is used");
             for ((y, z), x) in out.iter().zip(noise::noise(&l, &words)).zip(&point) {
                 // |y·2⁴⁰ − (X + z)| ≤ 2³⁹ + η.
@@ -907,8 +911,7 @@ fn words_consumed_do_not_depend_on_the_vector() {
                 f32::NEG_INFINITY,
                 1e-40,
             ] {
-                l.perturb(&vec![x; m], 0, &mut rng, &mut out)
-                    .expect("lengths");
+                hazmat::perturb(&l, &vec![x; m], 0, &mut rng, &mut out).expect("lengths");
                 assert_eq!(rng.take_count(), expected as u64, "{noise:?} {m}");
             }
         }

@@ -21,13 +21,14 @@ use undertone_audit::sampled::device::{Device, Document, Program, Timed, Vectors
 use undertone_audit::sampled::selection::{self, Change, Neighbours};
 use undertone_audit::sampled::{reachability, timing, vectors};
 use undertone_audit::{Check, Mechanism, Options, levels};
-use undertone_core::embedding::{Embedding, Noise};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::{Rng, TryRng};
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule};
+use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_core::words::{Vocabulary, WordMechanism};
 use undertone_tests::noise::textbook;
 use undertone_tests::packs::{DepthParts, LexiconParts, ScoreParts, pack};
@@ -294,7 +295,7 @@ impl Device for Planted<'_> {
             .iter()
             .any(|word| vocabulary.lexicon().find(word).is_none());
         if unknown && self.bug == Bug::PassedThrough {
-            return Ok(vec![vec![vocabulary.n_words(); size.into()]; count]);
+            return Ok(vec![vec![vocabulary.word_count(); size.into()]; count]);
         }
         let fallback = match self.bug {
             Bug::WrongFallback => 30,
@@ -312,7 +313,7 @@ impl Device for Planted<'_> {
         let levels: Vec<Vec<u8>> = known
             .iter()
             .map(|word| {
-                (0..vocabulary.n_words())
+                (0..vocabulary.word_count())
                     .map(|w| vocabulary.level(*word, w))
                     .collect()
             })
@@ -328,9 +329,14 @@ impl Device for Planted<'_> {
                         WordMechanism::Selection(rule) => {
                             self.select(&levels[index], ratio, rule, &mut rng)
                         }
-                        _ => vocabulary
-                            .draw(known[index], mechanism, epsilon, &mut rng)
-                            .expect("the parameters of noise"),
+                        _ => hazmat::draw_word(
+                            &vocabulary,
+                            known[index],
+                            mechanism,
+                            epsilon,
+                            &mut rng,
+                        )
+                        .expect("the parameters of noise"),
                     }
                 })
                 .collect();
@@ -353,7 +359,7 @@ impl Device for Planted<'_> {
         count: usize,
     ) -> Result<Vectors> {
         let epsilon = self.spent(epsilon);
-        let mechanism = Embedding::new(vector.len() as u32, bound_exponent, noise, epsilon)
+        let mechanism = VectorMechanism::new(vector.len() as u32, bound_exponent, noise, epsilon)
             .expect("parameters");
         let grid_exponent = mechanism.laplace().grid_exponent();
         let step = f64::from(grid_exponent).exp2();
@@ -368,7 +374,7 @@ impl Device for Planted<'_> {
                 Bug::NoNoise => wide.iter().map(|x| (x / step).round() * step).collect(),
                 _ => {
                     let mut out = vec![0; vector.len()];
-                    mechanism.draw(vector, &mut rng, &mut out).expect("lengths");
+                    hazmat::draw_vector(&mechanism, vector, &mut rng, &mut out).expect("lengths");
                     out.iter().map(|y| f64::from(*y) * step).collect()
                 }
             }

@@ -8,15 +8,16 @@ use chacha20::ChaCha12Rng;
 use num_bigint::BigUint;
 use rand_core::SeedableRng;
 use undertone_core::document::Document;
-use undertone_core::embedding::Noise;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::laplace::{Laplace, MAX_DIMENSION, Sensitivity};
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::scores::{LEVELS, SUMS_PER_ROW};
-use undertone_core::select::{MAX_CANDIDATES, PART_BLOCK, Ratio, Rule, SliceLevels, select};
+use undertone_core::select::{MAX_CANDIDATES, PART_BLOCK, Ratio, Rule, SliceLevels};
+use undertone_core::vector::Noise;
 use undertone_tests::documents::levels_of;
 use undertone_tests::exponential::{PRECISION, exp, exp_of};
 use undertone_tests::law::{draws_below, draws_in, law};
@@ -51,7 +52,7 @@ fn ends(start: u128, end: u128, n: u128) -> [[u64; 2]; 2] {
 fn drawn(levels: &[u8], bound: usize, rule: Rule, ratio: Ratio, words: &[u64]) -> u32 {
     let levels = SliceLevels { levels, bound };
     let mut words = FixedWords(words);
-    let drawn = select::<256, _>(&levels, rule, ratio, &mut words).expect("sizes");
+    let drawn = hazmat::select::<256, _>(&levels, rule, ratio, &mut words).expect("sizes");
     assert!(words.0.is_empty(), "words were left over");
     drawn
 }
@@ -237,7 +238,7 @@ fn totals_hold_at_the_largest_selection() {
     for (level, bound) in [(0, 1), (255, 256), (7, 256)] {
         let levels = vec![level; m];
         for rule in RULES {
-            let coins = rule.words(MAX_CANDIDATES) as usize - 4;
+            let coins = rule.random_word_count(MAX_CANDIDATES) as usize - 4;
             for (word, found) in [(0, 0), (u64::MAX, MAX_CANDIDATES - 1)] {
                 let words = vec![word; coins + 4];
                 assert_eq!(drawn(&levels, bound, rule, ratio, &words), found);
@@ -329,7 +330,7 @@ fn assert_corners(parts: &ScoreParts, what: &str) {
     let bytes = parts.to_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     for sentence in extreme_sentences(parts.dimension) {
-        let mut document: Document<'_, 255, 1> = Document::new(&pack).expect("room");
+        let mut document: Document<'_, 255, 1> = Document::with_limits(&pack).expect("room");
         document.push(&sentence).expect("room");
         assert_eq!(
             levels_of(&document),
@@ -421,7 +422,7 @@ fn depths_hold_at_every_corner() {
         };
         let bytes = parts.to_pack();
         let pack = Pack::parse(&bytes).expect("a pack");
-        let mut document: Document<'_, 255, 4> = Document::new(&pack).expect("room");
+        let mut document: Document<'_, 255, 4> = Document::with_limits(&pack).expect("room");
         let kinds = extreme_sentences(D);
         let mut pushed = Vec::new();
         for k in 0..255 {
@@ -521,9 +522,14 @@ fn noise_never_wraps() {
                         let draw = |x: f32| {
                             let mut out = vec![0; dimension as usize];
                             let point = vec![x; dimension as usize];
-                            laplace
-                                .perturb(&point, bound, &mut FixedWords(&words), &mut out)
-                                .expect("parameters");
+                            hazmat::perturb(
+                                &laplace,
+                                &point,
+                                bound,
+                                &mut FixedWords(&words),
+                                &mut out,
+                            )
+                            .expect("parameters");
                             out
                         };
                         let at_0 = draw(0.0);
@@ -588,7 +594,8 @@ fn releases_of_long_lists_are_those_of_their_levels() {
         let pack = Pack::parse(&bytes).expect("a pack");
         for rule in RULES {
             for seed in 1..40u8 {
-                let mut document: Document<'_, 128, P> = Document::new(&pack).expect("room");
+                let mut document: Document<'_, 128, P> =
+                    Document::with_limits(&pack).expect("room");
                 document.push_all(&sentences.concat()).expect("room");
                 assert_eq!(levels_of(&document), expected);
                 let ratio = document.ratio(epsilon(6_000_000));
@@ -600,7 +607,7 @@ fn releases_of_long_lists_are_those_of_their_levels() {
                     bound: LEVELS,
                 };
                 let mut words = ChaCha12Rng::from_seed(key);
-                let drawn = select::<256, _>(&levels, rule, ratio, &mut words);
+                let drawn = hazmat::select::<256, _>(&levels, rule, ratio, &mut words);
                 assert_eq!(
                     release.map(|r| r.candidate()).ok(),
                     drawn.ok(),

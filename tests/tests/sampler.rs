@@ -5,11 +5,10 @@ use std::ops::Range;
 
 use undertone_audit::sampled::statistics::g_test;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, WORDS_PER_DRAW, below};
-use undertone_core::select::{
-    Levels, MAX_CANDIDATES, Ratio, Rule, SelectError, SliceLevels, select,
-};
+use undertone_core::select::{Levels, MAX_CANDIDATES, Ratio, Rule, SelectError, SliceLevels};
 use undertone_tests::law::law;
 use undertone_tests::{CountingRng, FixedWords};
 
@@ -26,7 +25,7 @@ impl Levels for Blocks<'_> {
         usize::from(*self.0.iter().max().expect("a level")) + 1
     }
 
-    fn candidates(&self) -> usize {
+    fn candidate_count(&self) -> usize {
         self.0.len()
     }
 
@@ -63,7 +62,7 @@ fn frequencies(levels: &[u8], rule: Rule, ratio: Ratio, seed: u64, draws: u64) -
     let mut rng = PublicRng::new(seed);
     let mut counts = vec![0; levels.len()];
     for _ in 0..draws {
-        let drawn = select::<16, _>(&Blocks(levels), rule, ratio, &mut rng).expect("sizes");
+        let drawn = hazmat::select::<16, _>(&Blocks(levels), rule, ratio, &mut rng).expect("sizes");
         counts[drawn as usize] += 1;
     }
     counts
@@ -135,8 +134,12 @@ fn coins_turn_at_the_exact_word() {
             for (coin, winner) in [(weight - 1, 1), (weight, 0), (0, 1), (u64::MAX, 0)] {
                 let words = [u64::MAX, coin, u64::MAX, u64::MAX, 0, 0];
                 let levels = [2, 2 + level];
-                let drawn =
-                    select::<8, _>(&Blocks(&levels), RULES[0], ratio, &mut FixedWords(&words));
+                let drawn = hazmat::select::<8, _>(
+                    &Blocks(&levels),
+                    RULES[0],
+                    ratio,
+                    &mut FixedWords(&words),
+                );
                 assert_eq!(drawn, Ok(winner), "ε = {micro}e-6, level {level}");
             }
         }
@@ -158,15 +161,19 @@ fn words_consumed_do_not_depend_on_levels() {
             };
             for rule in RULES {
                 for micro in [1, 1_000_000, 1_000_000_000] {
-                    let drawn = select::<8, _>(&levels, rule, ratio(micro), &mut rng);
+                    let drawn = hazmat::select::<8, _>(&levels, rule, ratio(micro), &mut rng);
                     assert!(drawn.is_ok_and(|drawn| drawn < m));
-                    assert_eq!(rng.take_count(), rule.words(m), "{rule:?} m = {m}");
+                    assert_eq!(
+                        rng.take_count(),
+                        rule.random_word_count(m),
+                        "{rule:?} m = {m}"
+                    );
                 }
             }
         }
     }
-    assert_eq!(Rule::PermuteAndFlip.words(5_000), 5_004);
-    assert_eq!(Rule::Exponential.words(5_000), 4);
+    assert_eq!(Rule::PermuteAndFlip.random_word_count(5_000), 5_004);
+    assert_eq!(Rule::Exponential.random_word_count(5_000), 4);
 }
 
 #[test]
@@ -188,11 +195,12 @@ fn representation_does_not_matter() {
             for _ in 0..50 {
                 let seed = seeds.next_u64();
                 let rng = || PublicRng::new(seed);
-                let drawn = select::<16, _>(&Blocks(levels), rule, ratio(micro), &mut rng());
+                let drawn =
+                    hazmat::select::<16, _>(&Blocks(levels), rule, ratio(micro), &mut rng());
                 let shifted: Vec<u8> = levels.iter().map(|l| l + 100).collect();
                 for (levels, bound) in [(levels, 10), (levels, 128), (&shifted[..], 110)] {
                     let slice = SliceLevels { levels, bound };
-                    let again = select::<128, _>(&slice, rule, ratio(micro), &mut rng());
+                    let again = hazmat::select::<128, _>(&slice, rule, ratio(micro), &mut rng());
                     assert_eq!(again, drawn);
                 }
             }
@@ -206,7 +214,7 @@ fn levels_beyond_the_bound_count_as_the_worst() {
         for seed in 0..200 {
             let draw = |levels: &[u8]| {
                 let slice = SliceLevels { levels, bound: 4 };
-                select::<4, _>(&slice, rule, ratio(1_000_000), &mut PublicRng::new(seed))
+                hazmat::select::<4, _>(&slice, rule, ratio(1_000_000), &mut PublicRng::new(seed))
             };
             assert_eq!(draw(&[3, 1, 3, 3]), draw(&[u8::MAX, 1, 4, 3]));
         }
@@ -239,7 +247,7 @@ fn sizes_outside_the_limits_are_refused() {
         ),
     ] {
         let levels = SliceLevels { levels, bound };
-        let refused = select::<4, _>(&levels, RULES[0], ratio(1), &mut rng);
+        let refused = hazmat::select::<4, _>(&levels, RULES[0], ratio(1), &mut rng);
         assert_eq!(refused, Err(error));
         assert_eq!(rng.take_count(), 0);
         let (found, limit) = match error {
@@ -267,7 +275,7 @@ fn the_widest_histogram_works() {
         for rule in RULES {
             for seed in 0..100 {
                 let mut rng = PublicRng::new(seed);
-                let drawn = select::<256, _>(&slice, rule, ratio(1_000_000), &mut rng);
+                let drawn = hazmat::select::<256, _>(&slice, rule, ratio(1_000_000), &mut rng);
                 assert!(matches!(drawn, Ok(1 | 4)), "{bound}: {drawn:?}");
             }
         }
@@ -295,7 +303,7 @@ fn the_candidate_is_found_in_every_part_of_a_list() {
             }
             for rule in RULES {
                 let mut words = PublicRng::new(seed + 100);
-                let drawn = select::<256, _>(
+                let drawn = hazmat::select::<256, _>(
                     &SliceLevels {
                         levels: &levels,
                         bound: 256,
@@ -305,7 +313,7 @@ fn the_candidate_is_found_in_every_part_of_a_list() {
                     &mut words,
                 );
                 let mut again = PublicRng::new(seed + 100);
-                for _ in 0..rule.words(candidates as u32) - WORDS_PER_DRAW {
+                for _ in 0..rule.random_word_count(candidates as u32) - WORDS_PER_DRAW {
                     again.next_u64();
                 }
                 let rank = below(&mut again, best.len() as u128) as usize;

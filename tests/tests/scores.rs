@@ -10,12 +10,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::{Pack, PackError};
-use undertone_core::release::Mechanism;
+use undertone_core::release::Selector;
 use undertone_core::rng::rand_core::{Rng, SeedableRng};
 use undertone_core::rng::{PublicRng, below};
-use undertone_core::select::{Ratio, Rule, SliceLevels, select};
+use undertone_core::select::{Ratio, Rule, SliceLevels};
 use undertone_tests::documents::{
     SentenceList, config, coordinate, insertions, levels_of, removals, replacements,
 };
@@ -180,7 +181,7 @@ fn any_candidates() -> impl Strategy<Value = usize> {
 }
 
 fn levels(pack: &Pack<'_>, sentences: &[Vec<f32>]) -> Vec<u8> {
-    let mut document = Small::new(pack).expect("candidates");
+    let mut document = Small::with_limits(pack).expect("candidates");
     for sentence in sentences {
         document.push(sentence).expect("room");
     }
@@ -225,8 +226,8 @@ proptest! {
         let pack = Pack::parse(&bytes).expect("a pack");
         let section = pack.scores().expect("candidates");
         prop_assert_eq!(section.largest_score(), parts.largest_score());
-        prop_assert_eq!(section.candidates() as usize, parts.bias.len());
-        prop_assert_eq!(pack.candidates(), section.candidates());
+        prop_assert_eq!(section.candidate_count() as usize, parts.bias.len());
+        prop_assert_eq!(pack.candidate_count(), section.candidate_count());
         prop_assert_eq!(levels(&pack, &document), parts.naive_levels(&document));
         prop_assert_eq!(levels(&pack, &pool), parts.naive_levels(&pool));
         prop_assert_eq!(levels(&pack, &[]), vec![0; parts.bias.len()]);
@@ -303,7 +304,7 @@ proptest! {
         let bytes = parts.to_pack();
         let pack = Pack::parse(&bytes).expect("a pack");
         for rule in RULES {
-            let mut state = Small::new(&pack).expect("candidates");
+            let mut state = Small::with_limits(&pack).expect("candidates");
             for sentence in &document {
                 state.push(sentence).expect("room");
             }
@@ -314,13 +315,13 @@ proptest! {
             let slice = SliceLevels { levels: &levels, bound: 160 };
             let mut words = ChaCha12Rng::from_seed(key);
             let ratio = per_step(micro, parts.largest_score());
-            let drawn = select::<160, _>(&slice, rule, ratio, &mut words);
+            let drawn = hazmat::select::<160, _>(&slice, rule, ratio, &mut words);
             prop_assert_eq!(Ok(release.candidate()), drawn);
             prop_assert_eq!(release.pack_id(), pack.id());
-            prop_assert_eq!(release.mechanism(), Mechanism::SentenceScores);
+            prop_assert_eq!(release.selector(), Selector::Scores);
             prop_assert_eq!(release.epsilon(), epsilon(micro));
             // The state is that of a new document.
-            prop_assert_eq!(state.sentences(), 0);
+            prop_assert_eq!(state.sentence_count(), 0);
             prop_assert_eq!(levels_of(&state), vec![0; parts.bias.len()]);
         }
     }
@@ -813,7 +814,7 @@ fn sums_hold_up_to_every_limit() {
     let parts = ScoreParts::of_table(&table, 255);
     let bytes = parts.to_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
-    let mut document: Document<'_, 255, 1> = Document::new(&pack).expect("candidates");
+    let mut document: Document<'_, 255, 1> = Document::with_limits(&pack).expect("candidates");
     let mut sentences = SentenceList::new();
     for k in 0..255 {
         let kind = usize::from(k == 100);
@@ -892,9 +893,9 @@ fn a_pack_with_depth_and_scores_releases_by_scores() {
         let bytes = pack(1, &sections);
         let pack = Pack::parse(&bytes).expect("a pack");
         assert!(pack.depth().is_some() && pack.scores().is_some());
-        assert_eq!(pack.candidates(), 3);
+        assert_eq!(pack.candidate_count(), 3);
         // Room for one direction would do for three candidates, not for the two directions.
-        let mut document: Document<'_, 3, 1> = Document::new(&pack).expect("room");
+        let mut document: Document<'_, 3, 1> = Document::with_limits(&pack).expect("room");
         document.push(&[1.0]).expect("room");
         assert_eq!(levels_of(&document), [0, 2, 1]);
         let release = document.release(
@@ -903,19 +904,19 @@ fn a_pack_with_depth_and_scores_releases_by_scores() {
             &mut FixedEntropy::new(&[1; 32]),
         );
         let release = release.expect("entropy");
-        assert_eq!(release.mechanism(), Mechanism::SentenceScores);
+        assert_eq!(release.selector(), Selector::Scores);
         assert_eq!(release.candidate(), 0);
         assert_eq!(release.to_bytes()[4], 2);
     }
     // The golden pack has depth only.
     let pack = Pack::parse(golden::PACK).expect("the golden pack");
-    let mut document: Document = Document::new(&pack).expect("candidates");
+    let mut document = Document::new(&pack).expect("candidates");
     let release = document.release(
         Grant::unrecorded(Epsilon::MAX),
         RULES[0],
         &mut FixedEntropy::new(&[1; 32]),
     );
-    assert_eq!(release.map(|r| r.mechanism()), Ok(Mechanism::SentenceDepth));
+    assert_eq!(release.map(|r| r.selector()), Ok(Selector::Depth));
 }
 
 #[test]
@@ -930,11 +931,11 @@ fn more_candidates_than_the_state_holds_are_refused() {
                 limit,
             })
         };
-        let small = Document::<'_, 3, 1>::new(&pack).map(|_| ());
+        let small = Document::<3, 1>::with_limits(&pack).map(|_| ());
         assert_eq!(small, if m > 128 { refused(128) } else { Ok(()) });
-        let middle = Document::<'_, 3, 2>::new(&pack).map(|_| ());
+        let middle = Document::<3, 2>::with_limits(&pack).map(|_| ());
         assert_eq!(middle, if m > 256 { refused(256) } else { Ok(()) });
-        assert!(Document::<'_, 3, 3>::new(&pack).is_ok());
+        assert!(Document::<3, 3>::with_limits(&pack).is_ok());
     }
     // Candidates of depth are not limited by the state.
     assert!(
@@ -1172,21 +1173,11 @@ fn fields_of_recoders_outside_their_ranges_are_refused() {
             for found in [1u32, u32::MAX] {
                 assert_eq!(
                     error(&with(width_at, &found.to_le_bytes())),
-                    field(
-                        "width of a recoder layer that is not there",
-                        found.into(),
-                        0,
-                        0
-                    )
+                    field("width of a missing recoder layer", found.into(), 0, 0)
                 );
                 assert_eq!(
                     error(&with(shift_at, &found.to_le_bytes())),
-                    field(
-                        "shift of a recoder layer that is not there",
-                        found.into(),
-                        0,
-                        0
-                    )
+                    field("shift of a missing recoder layer", found.into(), 0, 0)
                 );
             }
         }
@@ -1194,7 +1185,7 @@ fn fields_of_recoders_outside_their_ranges_are_refused() {
     // One layer less: its width and shift must go too. One more: it has no width.
     assert_eq!(
         error(&with(0, &[1])),
-        field("width of a recoder layer that is not there", 1, 0, 0)
+        field("width of a missing recoder layer", 1, 0, 0)
     );
     assert_eq!(
         error(&with(0, &[3])),
@@ -1279,7 +1270,7 @@ fn sections_and_recoders_stand_in_order() {
     assert_eq!(parse(&[scores(2, 5), depth(2, -5)]), Ok(()));
     let behind = Err(PackError::Section {
         tag: *b"RCOD",
-        reason: "stands behind a section that it recodes for",
+        reason: "comes after a section that it recodes for",
     });
     assert_eq!(parse(&[scores(2, 0), recoder.clone()]), behind);
     assert_eq!(parse(&[depth(2, 0), recoder.clone()]), behind);
@@ -1301,9 +1292,9 @@ fn sections_and_recoders_stand_in_order() {
     // A recoder alone is no selector.
     let bytes = pack(2, &[recoder]);
     let alone = Pack::parse(&bytes).expect("a pack");
-    assert_eq!(alone.candidates(), 0);
+    assert_eq!(alone.candidate_count(), 0);
     assert_eq!(
-        Document::<'_, 3, 3>::new(&alone).map(|_| ()),
+        Document::<3, 3>::with_limits(&alone).map(|_| ()),
         Err(DocumentError::NoCandidates)
     );
 }

@@ -6,8 +6,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use undertone_core::document::{Document, DocumentError};
-use undertone_core::embedding::{Embedding, EmbeddingError, Noise, Projection};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::laplace::LaplaceError;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::format::{
@@ -15,10 +15,11 @@ use undertone_core::pack::format::{
     PhrasesHead, ProjectionHead, RECODER_TAG, RecoderHead, SCORES_TAG, ScoresHead,
 };
 use undertone_core::pack::{Pack, PackError};
-use undertone_core::release::{BagRelease, Mechanism, Release, ReleaseFormatError, VectorRelease};
+use undertone_core::release::{BagRelease, Release, ReleaseFormatError, Selector, VectorRelease};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
+use undertone_core::vector::{Noise, Projection, VectorError, VectorMechanism};
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{
@@ -71,7 +72,7 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
     let embedding = [[0.5, -1e30, f32::NAN, 1.0]; 1024];
     let embedding = &embedding.as_flattened()[..pack.dimension()];
     if let Some(lexicon) = pack.lexicon() {
-        let n = lexicon.n_words();
+        let n = lexicon.word_count();
         for index in [0, n / 2, n - 1] {
             let word = lexicon.word(index).expect("a word");
             assert!(!word.is_empty() && lexicon.entry(index).is_some());
@@ -83,10 +84,10 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             .sentence_vector("she and the dog, 42 xyzzy", &mut vector)
             .expect("the right length");
         assert!(vector.iter().all(|x| x.is_finite()));
-        let n = lexicon.n_phrases();
+        let n = lexicon.phrase_count();
         for index in (0..n.min(1)).chain(n.saturating_sub(1)..n) {
             let words = lexicon.phrase(index).expect("a phrase");
-            assert!(words.iter().all(|word| *word < lexicon.n_words()));
+            assert!(words.iter().all(|word| *word < lexicon.word_count()));
             assert_eq!(lexicon.find_phrase(words), Some(index));
             let (_, vector) = lexicon.phrase_entry(index).expect("a phrase");
             assert_eq!(vector.len(), lexicon.dimension());
@@ -108,13 +109,13 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
         assert!(recoded[..recoder.width()].iter().all(|x| *x >= 0));
     }
     if let Some(scores) = pack.scores() {
-        assert!((1..=65_536).contains(&scores.candidates()));
+        assert!((1..=65_536).contains(&scores.candidate_count()));
         assert!(scores.largest_score() >= 1);
     }
     if let Some(projection) = pack.projection() {
         use_projection(projection, embedding);
     }
-    match Document::<'_, 7>::new(&pack) {
+    match Document::<7>::with_limits(&pack) {
         Err(error) => assert!(matches!(
             error,
             DocumentError::NoCandidates
@@ -129,7 +130,7 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             }
             let spoken = document.push_sentence("quiet night");
             assert_eq!(spoken.is_ok(), pack.lexicon().is_some());
-            let candidates = pack.candidates();
+            let candidates = pack.candidate_count();
             for rule in RULES {
                 let release = document
                     .release(
@@ -147,7 +148,7 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
 
 /// The words of any pack can be made private.
 fn use_words(vocabulary: &Vocabulary<'_>) {
-    let mut bag: Bag<'_, 2> = Bag::new(vocabulary);
+    let mut bag: Bag<'_, 2> = Bag::with_limit(vocabulary);
     let mut out = [0; BagRelease::bytes(1)];
     for rule in RULES {
         for word in ["dog", "xyzzy", "the"] {
@@ -163,15 +164,16 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
         );
         assert_eq!(written, Ok(out.len()));
         let release = BagRelease::from_bytes(&out).expect("a release");
-        assert!(release.words().all(|word| word < vocabulary.n_words()));
+        assert!(release.words().all(|word| word < vocabulary.word_count()));
     }
     for grid_exponent in [i32::MIN, -20, 0, i32::MAX] {
         let nearest = vocabulary.nearest(&[i32::MAX, i32::MIN, 1, 0], grid_exponent);
-        assert!(nearest < vocabulary.n_words());
+        assert!(nearest < vocabulary.word_count());
     }
     // Some vectors are too large for the noise, whatever else: an error, and nothing but an error.
     let mut rng = PublicRng::new(1);
-    let noisy = vocabulary.draw(
+    let noisy = hazmat::draw_word(
+        vocabulary,
         u32::MAX,
         WordMechanism::LaplaceNearest,
         Epsilon::MAX,
@@ -182,14 +184,14 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
 
 /// Any projection is refused for its public parameters or gives releases that can be read.
 fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
-    assert!((1..=1024).contains(&projection.n_rows()));
+    assert!((1..=1024).contains(&projection.row_count()));
     assert!((1..=1024).contains(&projection.dimension()));
     let bound = projection.bound_exponent();
     for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
-        match Embedding::projected(projection, bound, noise, Epsilon::MAX) {
+        match VectorMechanism::projected(projection, bound, noise, Epsilon::MAX) {
             Err(error) => assert!(matches!(
                 error,
-                EmbeddingError::Sensitivity | EmbeddingError::Laplace(LaplaceError::Bound { .. })
+                VectorError::Sensitivity | VectorError::Laplace(LaplaceError::Bound { .. })
             )),
             Ok(mechanism) => {
                 let mut out = vec![0; mechanism.release_bytes()];
@@ -201,7 +203,7 @@ fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
                 );
                 assert_eq!(length, Ok(out.len()));
                 let release = VectorRelease::from_bytes(&out).expect("a release");
-                assert_eq!(release.coordinates().len(), projection.n_rows());
+                assert_eq!(release.coordinates().len(), projection.row_count());
                 assert_eq!(Some(release.sensitivity()), projection.sensitivity());
             }
         }
@@ -446,7 +448,7 @@ fn every_flipped_bit_under_a_good_digest_is_harmless() {
 fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
     let mut fields = vec![(8, 2), (10, 2), (12, 4), (16, 8), (24, 4), (28, 4)];
     let pack = Pack::parse(whole).expect("a pack");
-    assert!(pack.candidates() > 0);
+    assert!(pack.candidate_count() > 0);
     let u64_at = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().expect("8 bytes"));
     let sections = u32::from_le_bytes(whole[12..16].try_into().expect("4 bytes")) as usize;
     for entry in 0..sections {
@@ -581,7 +583,7 @@ fn releases_are_read_from_any_bytes() {
 
 #[test]
 fn vector_releases_are_read_from_any_bytes() {
-    let mechanism = Embedding::new(5, 0, Noise::Laplace, Epsilon::MAX).expect("in range");
+    let mechanism = VectorMechanism::new(5, 0, Noise::Laplace, Epsilon::MAX).expect("in range");
     let mut good = vec![0; mechanism.release_bytes()];
     mechanism
         .release(
@@ -621,7 +623,7 @@ fn vector_releases_are_read_from_any_bytes() {
 #[test]
 fn text_of_any_kind_is_one_sentence() {
     let pack = Pack::parse(golden::PACK).expect("the golden pack");
-    let mut document: Document = Document::new(&pack).expect("candidates");
+    let mut document = Document::new(&pack).expect("candidates");
     let long = "the dog's tea ’’ ".repeat(20_000);
     let wide = "İ".repeat(100);
     let quotes = "'’".repeat(100);
@@ -651,14 +653,14 @@ fn text_of_any_kind_is_one_sentence() {
 #[test]
 fn text_is_pushed_sentence_by_sentence() {
     let pack = Pack::parse(golden::PACK).expect("the golden pack");
-    let mut whole: Document<'_, 3> = Document::new(&pack).expect("candidates");
-    let mut single: Document<'_, 3> = Document::new(&pack).expect("candidates");
+    let mut whole: Document<'_, 3> = Document::with_limits(&pack).expect("candidates");
+    let mut single: Document<'_, 3> = Document::with_limits(&pack).expect("candidates");
     assert_eq!(whole.push_text(b"The dog\xff sleeps. Tea? --- "), Ok(2));
     single
         .push_sentence_lossy(b"The dog\xff sleeps.")
         .expect("room");
     single.push_sentence("Tea?").expect("room");
-    assert_eq!(whole.sentences(), 2);
+    assert_eq!(whole.sentence_count(), 2);
     assert_eq!(levels_of(&whole), levels_of(&single));
 
     whole.clear();
@@ -878,7 +880,7 @@ fn documents_need_no_heap_whatever_the_candidates() {
     for bytes in fixed.into_iter().chain(packs()) {
         let count = allocations(|| {
             let pack = Pack::parse(&bytes).expect("a pack");
-            let mut document: Document = Document::new(&pack).expect("candidates");
+            let mut document = Document::new(&pack).expect("candidates");
             let embedding = [0.25; 64];
             for rule in RULES {
                 for _ in 0..5 {
@@ -906,7 +908,7 @@ fn documents_need_no_heap_whatever_the_candidates() {
             for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
                 let mut out = [0; VectorRelease::bytes(1024)];
                 let entropy = &mut FixedEntropy::new(&[7; 32]);
-                Embedding::projected(projection, 1, noise, Epsilon::MAX)
+                VectorMechanism::projected(projection, 1, noise, Epsilon::MAX)
                     .and_then(|mechanism| {
                         mechanism.release(
                             Grant::unrecorded(mechanism.laplace().epsilon()),
@@ -942,11 +944,11 @@ fn a_pack_says_what_was_written() {
     assert_eq!(parsed.id(), parsed.digest()[..8]);
     assert_eq!(&bytes[32..64], parsed.digest());
     assert_eq!(parsed.encoder_name(), name);
-    assert_eq!(parsed.mechanism(), Some(Mechanism::SentenceScores));
+    assert_eq!(parsed.selector(), Some(Selector::Scores));
     let found = parsed.projection().expect("a projection");
     assert_eq!((found.exponent(), found.bound_exponent()), (-3, 5));
     let alone = projection(0, 0).to_pack();
-    assert_eq!(Pack::parse(&alone).expect("a pack").mechanism(), None);
+    assert_eq!(Pack::parse(&alone).expect("a pack").selector(), None);
 
     for (exponent, bound) in [(1, 0), (-25, 0), (0, 25), (0, -25)] {
         let refused = Pack::parse(&projection(exponent, bound).to_pack()).err();

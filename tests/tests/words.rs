@@ -6,13 +6,14 @@ use proptest::prelude::*;
 use undertone_audit::exact::certificate::certified_table;
 use undertone_audit::sampled::statistics::g_test;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::laplace::{Laplace, LaplaceError, Sensitivity};
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{BagRelease, ReleaseFormatError};
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
-use undertone_core::select::{Levels, Ratio, Rule, SliceLevels, select};
+use undertone_core::select::{Levels, Ratio, Rule, SliceLevels};
 use undertone_core::words::{Bag, LEVELS, MAX_BAG_SIZE, Vocabulary, WordMechanism, WordsError};
 use undertone_tests::FixedEntropy;
 use undertone_tests::documents::config;
@@ -105,7 +106,7 @@ fn violations_of(
         let unit = unit(parts);
         assert_eq!(vocabulary.unit_exponent(), unit + exponent);
         let ratio = table(vocabulary.unit_exponent());
-        let n = vocabulary.n_words();
+        let n = vocabulary.word_count();
         let laws: Vec<Law> = (0..n)
             .map(|x| law(&levels_of(vocabulary, x), rule, ratio))
             .collect();
@@ -184,7 +185,7 @@ fn certified_tables_keep_the_promise() {
     for parts in vocabularies(&mut rng, 40, 14) {
         for micro in [100_000, 1_000_000, 3_000_000] {
             let (table, unit) = with(&parts, |vocabulary| {
-                let words: Vec<u32> = (0..vocabulary.n_words()).collect();
+                let words: Vec<u32> = (0..vocabulary.word_count()).collect();
                 let certified = certified_table(vocabulary, &words, epsilon(micro));
                 assert_eq!(certified.epsilon, epsilon(micro));
                 let unit = vocabulary.unit_exponent();
@@ -260,7 +261,7 @@ proptest! {
         let unit = unit(&parts);
         with(&parts, |vocabulary| {
             prop_assert_eq!(vocabulary.unit_exponent(), unit + parts.exponent + 8);
-            let n = vocabulary.n_words();
+            let n = vocabulary.word_count();
             let all: Vec<Vec<u8>> = (0..n).map(|x| levels_of(vocabulary, x)).collect();
             for (x, levels) in (0..n).zip(&all) {
                 for (w, level) in (0..n).zip(levels) {
@@ -361,7 +362,7 @@ fn circle() -> LexiconParts {
 /// A release of six words, always the same.
 fn released(mechanism: WordMechanism) -> Vec<u8> {
     with(&circle(), |vocabulary| {
-        let mut bag: Bag<'_> = Bag::new(vocabulary);
+        let mut bag = Bag::new(vocabulary);
         for word in ["w00000", "w00004", "W00005!", "zebra"] {
             bag.push(word);
         }
@@ -385,7 +386,7 @@ fn drawing_is_selecting_from_the_levels() {
     for parts in vocabularies(&mut rng, 20, 300) {
         with(&parts, |vocabulary| {
             let unit = unit(&parts);
-            let n = vocabulary.n_words();
+            let n = vocabulary.word_count();
             for seed in 0..10 {
                 let word = below(&mut rng, n.into()) as u32;
                 let distances = parts
@@ -399,9 +400,14 @@ fn drawing_is_selecting_from_the_levels() {
                 };
                 for rule in RULES {
                     let ratio = Ratio::per_unit(epsilon(3_000_000), unit + parts.exponent + 8);
-                    let expected =
-                        select::<LEVELS, _>(&levels, rule, ratio, &mut PublicRng::new(seed));
-                    let drawn = vocabulary.draw(
+                    let expected = hazmat::select::<LEVELS, _>(
+                        &levels,
+                        rule,
+                        ratio,
+                        &mut PublicRng::new(seed),
+                    );
+                    let drawn = hazmat::draw_word(
+                        vocabulary,
                         word,
                         WordMechanism::Selection(rule),
                         epsilon(3_000_000),
@@ -429,11 +435,11 @@ fn noise_then_nearest() {
                 .map(|v| f32::from(*v) / 64.0)
                 .collect();
             let mut noisy = [0; 3];
-            laplace
-                .perturb(&real, 7, &mut PublicRng::new(seed), &mut noisy)
+            hazmat::perturb(&laplace, &real, 7, &mut PublicRng::new(seed), &mut noisy)
                 .expect("lengths");
             let nearest = vocabulary.nearest(&noisy, laplace.grid_exponent());
-            let drawn = vocabulary.draw(
+            let drawn = hazmat::draw_word(
+                vocabulary,
                 word,
                 WordMechanism::LaplaceNearest,
                 e,
@@ -444,7 +450,8 @@ fn noise_then_nearest() {
         }
         // A word with the same vector as one before it is never the nearest.
         assert!(seen[0] > 5 && seen[1] == 0, "{seen:?}");
-        let too_small = vocabulary.draw(
+        let too_small = hazmat::draw_word(
+            vocabulary,
             0,
             WordMechanism::LaplaceNearest,
             epsilon(99_999),
@@ -470,8 +477,7 @@ fn a_release_from_its_parts() {
             for _ in 0..6 {
                 let word = bag[below(&mut stream, 4) as usize];
                 words.push(
-                    vocabulary
-                        .draw(word, mechanism, epsilon(2_000_000), &mut stream)
+                    hazmat::draw_word(vocabulary, word, mechanism, epsilon(2_000_000), &mut stream)
                         .expect("drawn"),
                 );
             }
@@ -513,11 +519,11 @@ fn words_that_are_not_known_count_as_the_fallback() {
     let e = epsilon(1_000_000_000);
     with(&parts, |vocabulary| {
         let one = |push: &dyn Fn(&mut Bag<'_>)| {
-            let mut bag: Bag<'_> = Bag::new(vocabulary);
+            let mut bag = Bag::new(vocabulary);
             push(&mut bag);
             assert_eq!(bag.len(), 1);
             let mut out = [9; 3];
-            let drawn = bag.draw(MECHANISMS[0], e, &mut PublicRng::new(1), &mut out);
+            let drawn = hazmat::draw_bag(&bag, MECHANISMS[0], e, &mut PublicRng::new(1), &mut out);
             assert_eq!(drawn, Ok(()));
             assert_eq!(out, [out[0]; 3]);
             out[0]
@@ -542,10 +548,10 @@ fn words_that_are_not_known_count_as_the_fallback() {
         for bytes in [&b"don't\xff"[..], b"\xff", &[0x80; 5000], b"\0"] {
             assert_eq!(one(&|bag| bag.push_lossy(bytes)), 2);
         }
-        let empty: Bag<'_, 1> = Bag::new(vocabulary);
+        let empty: Bag<'_, 1> = Bag::with_limit(vocabulary);
         let mut out = [9; 5];
         assert_eq!(
-            empty.draw(MECHANISMS[0], e, &mut PublicRng::new(1), &mut out),
+            hazmat::draw_bag(&empty, MECHANISMS[0], e, &mut PublicRng::new(1), &mut out),
             Ok(())
         );
         assert_eq!(out, [2; 5]);
@@ -557,13 +563,14 @@ fn words_that_are_not_known_count_as_the_fallback() {
 #[test]
 fn a_full_bag_stays_as_it_is() {
     with(&circle(), |vocabulary| {
-        let mut bag: Bag<'_, 3> = Bag::new(vocabulary);
+        let mut bag: Bag<'_, 3> = Bag::with_limit(vocabulary);
         for word in ["w00002", "w00002", "w00002", "w00012", "w00012", "?"] {
             bag.push(word);
         }
         assert_eq!(bag.len(), 3);
         let mut out = [0; 200];
-        let drawn = bag.draw(
+        let drawn = hazmat::draw_bag(
+            &bag,
             MECHANISMS[0],
             epsilon(1_000_000_000),
             &mut PublicRng::new(1),
@@ -579,7 +586,7 @@ fn a_full_bag_stays_as_it_is() {
 fn draws_are_by_frequency() {
     let vectors = vec![vec![100, 0], vec![0, 100], vec![-100, 0]];
     with(&LexiconParts::of_vectors(vectors, -8), |vocabulary| {
-        let mut bag: Bag<'_> = Bag::new(vocabulary);
+        let mut bag = Bag::new(vocabulary);
         for word in ["w00000", "w00002", "w00002", "w00001", "w00002", "w00002"] {
             bag.push(word);
         }
@@ -587,8 +594,14 @@ fn draws_are_by_frequency() {
         let mut observed = [0; 3];
         let mut out = [0; 200];
         for _ in 0..50 {
-            bag.draw(MECHANISMS[1], epsilon(1_000_000_000), &mut rng, &mut out)
-                .expect("drawn");
+            hazmat::draw_bag(
+                &bag,
+                MECHANISMS[1],
+                epsilon(1_000_000_000),
+                &mut rng,
+                &mut out,
+            )
+            .expect("drawn");
             assert!(out.is_sorted());
             out.iter().for_each(|word| observed[*word as usize] += 1);
         }
@@ -599,7 +612,7 @@ fn draws_are_by_frequency() {
 
 /// How much randomness is used is the same for all words and all bags: the stream goes on at the same place.
 #[test]
-fn words_consumed_do_not_depend_on_words() {
+fn words_consumed_do_not_depend_oword_count() {
     let bags = [
         &[][..],
         &["w00000"],
@@ -609,17 +622,17 @@ fn words_consumed_do_not_depend_on_words() {
     with(&circle(), |vocabulary| {
         for mechanism in MECHANISMS {
             let next = bags.map(|words| {
-                let mut bag: Bag<'_, 20> = Bag::new(vocabulary);
+                let mut bag: Bag<'_, 20> = Bag::with_limit(vocabulary);
                 words.iter().for_each(|word| bag.push(word));
                 let mut rng = PublicRng::new(5);
-                bag.draw(mechanism, epsilon(1_000_000), &mut rng, &mut [0; 9])
+                hazmat::draw_bag(&bag, mechanism, epsilon(1_000_000), &mut rng, &mut [0; 9])
                     .expect("drawn");
                 rng.next_u64()
             });
             assert_eq!(next, [next[0]; 4]);
             if let WordMechanism::Selection(rule) = mechanism {
                 let mut skipped = PublicRng::new(5);
-                for _ in 0..9 * (2 + rule.words(20)) {
+                for _ in 0..9 * (2 + rule.random_word_count(20)) {
                     skipped.next_u64();
                 }
                 assert_eq!(next[0], skipped.next_u64());
@@ -635,7 +648,7 @@ fn refusals_write_nothing_and_keep_the_words() {
     let pack = Pack::parse(&nothing).expect("a pack");
     assert_eq!(Vocabulary::new(&pack).err(), Some(WordsError::NoLexicon));
     with(&circle(), |vocabulary| {
-        let mut bag: Bag<'_> = Bag::new(vocabulary);
+        let mut bag = Bag::new(vocabulary);
         bag.push("w00001");
         let seed = [9; 32];
         let mut out = [0xee; 600];
@@ -693,7 +706,13 @@ fn refusals_write_nothing_and_keep_the_words() {
             Err(WordsError::Laplace(LaplaceError::Epsilon { found: small }))
         );
         for len in [0, 257] {
-            let refused = bag.draw(MECHANISMS[0], e, &mut PublicRng::new(1), &mut vec![0; len]);
+            let refused = hazmat::draw_bag(
+                &bag,
+                MECHANISMS[0],
+                e,
+                &mut PublicRng::new(1),
+                &mut vec![0; len],
+            );
             assert_eq!(refused, Err(WordsError::Size { found: len }));
         }
         assert_eq!((out, bag.len()), ([0xee; 600], 1));
@@ -757,7 +776,7 @@ fn bag_releases_with_wrong_fields() {
         assert_eq!(
             read(24, &[255, 255]),
             field(
-                "word that stands behind a larger one",
+                "word after a larger one",
                 u16::from_le_bytes([good[26], good[27]]).into()
             )
         );

@@ -1,4 +1,4 @@
-//! Kernels for aarch64, where NEON is always there: compilers vectorise the portable ones, so what is here
+//! Kernels for aarch64, which always has NEON: compilers vectorise the portable ones, so what is here
 //! is what they do not find.
 
 use core::arch::aarch64::*;
@@ -6,7 +6,8 @@ use core::arch::aarch64::*;
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::{GROUP, portable, smallest_product};
+use super::limits::GROUP;
+use super::portable::{self, smallest_product};
 use crate::pack::format::BOUNDARIES;
 
 #[target_feature(enable = "neon")]

@@ -16,45 +16,28 @@
 //! choose (x86-64, also without `std`), and is fixed by the target elsewhere. A program that is built with
 //! `--cfg undertone_backend="portable"` has the portable one only.
 
-// Unsafe code is allowed in this module alone, for four things: calls of functions that need an instruction set,
-// behind the answer of the processor that it has it; in `x86`, the one instruction that LLVM does not make of its
-// intrinsic; `opaque`, which is no instruction; and the wiping of vector registers, by their names.
+// Unsafe code is allowed here, for three things: calls of functions that need an instruction set, after the processor
+// has said that it has it; in `x86`, the one instruction that LLVM does not make of its intrinsic; and the wiping of
+// vector registers, by their names. (The build script names the set of kernels that a target has.)
 #![allow(unsafe_code)]
 
+mod limits;
 mod portable;
 #[cfg(test)]
 mod tests;
 
-#[cfg(all(
-    target_arch = "aarch64",
-    target_feature = "neon",
-    target_endian = "little",
-    not(undertone_backend = "portable")
-))]
+#[cfg(undertone_kernels = "aarch64")]
 mod aarch64;
-#[cfg(all(
-    target_arch = "x86_64",
-    // Not so where floats are emulated, as in kernels of operating systems.
-    target_feature = "sse2",
-    not(undertone_backend = "portable")
-))]
+#[cfg(undertone_kernels = "x86")]
 mod x86;
 
 use core::fmt;
 
 use zerocopy::little_endian::{I16, I32};
-use zeroize::Zeroize;
 
-use crate::pack::format::{BOUNDARIES, MAX_WIDTH};
+use crate::pack::format::BOUNDARIES;
 
-/// The most coordinates that a kernel takes at a time.
-pub(crate) const WIDTH: usize = MAX_WIDTH as usize;
-
-/// The most sentences that a kernel takes at a time.
-pub(crate) const GROUP: usize = 4;
-
-/// The most candidates that a kernel takes at a time.
-pub(crate) const BLOCK: usize = 1024;
+pub(crate) use limits::{BLOCK, GROUP, WIDTH};
 
 /// A set of kernels that this processor has the instructions for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,24 +46,11 @@ pub struct Backend(Kind);
 /// Made only if the processor has what it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    #[cfg(all(
-        target_arch = "x86_64",
-        target_feature = "sse2",
-        not(undertone_backend = "portable")
-    ))]
+    #[cfg(undertone_kernels = "x86")]
     Avx512,
-    #[cfg(all(
-        target_arch = "x86_64",
-        target_feature = "sse2",
-        not(undertone_backend = "portable")
-    ))]
+    #[cfg(undertone_kernels = "x86")]
     Avx2,
-    #[cfg(all(
-        target_arch = "aarch64",
-        target_feature = "neon",
-        target_endian = "little",
-        not(undertone_backend = "portable")
-    ))]
+    #[cfg(undertone_kernels = "aarch64")]
     Neon,
     Portable,
 }
@@ -89,26 +59,13 @@ enum Kind {
 macro_rules! run {
     ($backend:expr, $kernel:ident($($argument:expr),*)) => {
         match $backend.0 {
-            #[cfg(all(
-                target_arch = "x86_64",
-                target_feature = "sse2",
-                not(undertone_backend = "portable")
-            ))]
+            #[cfg(undertone_kernels = "x86")]
             // SAFETY: this kind is made only after the processor said that it has the instructions.
             Kind::Avx512 => unsafe { x86::avx512::$kernel($($argument),*) },
-            #[cfg(all(
-                target_arch = "x86_64",
-                target_feature = "sse2",
-                not(undertone_backend = "portable")
-            ))]
+            #[cfg(undertone_kernels = "x86")]
             // SAFETY: as above.
             Kind::Avx2 => unsafe { x86::avx2::$kernel($($argument),*) },
-            #[cfg(all(
-                target_arch = "aarch64",
-                target_feature = "neon",
-                target_endian = "little",
-                not(undertone_backend = "portable")
-            ))]
+            #[cfg(undertone_kernels = "aarch64")]
             // SAFETY: this kind is compiled in only for targets that have the instructions.
             Kind::Neon => unsafe { aarch64::$kernel($($argument),*) },
             Kind::Portable => portable::$kernel($($argument),*),
@@ -123,24 +80,11 @@ impl Backend {
     /// The backends of this processor, the best first.
     pub fn available() -> impl Iterator<Item = Self> {
         let kinds = [
-            #[cfg(all(
-                target_arch = "x86_64",
-                target_feature = "sse2",
-                not(undertone_backend = "portable")
-            ))]
+            #[cfg(undertone_kernels = "x86")]
             x86::has_avx512().then_some(Kind::Avx512),
-            #[cfg(all(
-                target_arch = "x86_64",
-                target_feature = "sse2",
-                not(undertone_backend = "portable")
-            ))]
+            #[cfg(undertone_kernels = "x86")]
             x86::has_avx2().then_some(Kind::Avx2),
-            #[cfg(all(
-                target_arch = "aarch64",
-                target_feature = "neon",
-                target_endian = "little",
-                not(undertone_backend = "portable")
-            ))]
+            #[cfg(undertone_kernels = "aarch64")]
             Some(Kind::Neon),
             Some(Kind::Portable),
         ];
@@ -155,7 +99,7 @@ impl Backend {
     /// The backend with this name, if the processor has it.
     ///
     /// # Errors
-    /// [`BackendUnavailable`] if it has not, or if there is none of this name. Never another one instead.
+    /// [`BackendUnavailable`] if the processor lacks it, or if none has this name. Never another one instead.
     pub fn named(name: &str) -> Result<Self, BackendUnavailable> {
         Self::available()
             .find(|backend| backend.name() == name)
@@ -168,54 +112,17 @@ impl Backend {
     /// # Cost
     /// Some 30 instructions.
     pub fn wipe_registers(self) {
-        match self.0 {
-            #[cfg(all(
-                target_arch = "x86_64",
-                target_feature = "sse2",
-                not(undertone_backend = "portable")
-            ))]
-            // SAFETY: this kind is made only after the processor said that it has the instructions.
-            Kind::Avx512 => unsafe { x86::avx512::wipe_registers() },
-            #[cfg(all(
-                target_arch = "x86_64",
-                target_feature = "sse2",
-                not(undertone_backend = "portable")
-            ))]
-            // SAFETY: as above.
-            Kind::Avx2 => unsafe { x86::avx2::wipe_registers() },
-            #[cfg(all(
-                target_arch = "aarch64",
-                target_feature = "neon",
-                target_endian = "little",
-                not(undertone_backend = "portable")
-            ))]
-            // SAFETY: this kind is compiled in only for targets that have the instructions.
-            Kind::Neon => unsafe { aarch64::wipe_registers() },
-            Kind::Portable => portable::wipe_registers(),
-        }
+        run!(self, wipe_registers());
     }
 
     /// `avx512`, `avx2`, `neon` or `portable`.
     pub const fn name(self) -> &'static str {
         match self.0 {
-            #[cfg(all(
-                target_arch = "x86_64",
-                target_feature = "sse2",
-                not(undertone_backend = "portable")
-            ))]
+            #[cfg(undertone_kernels = "x86")]
             Kind::Avx512 => "avx512",
-            #[cfg(all(
-                target_arch = "x86_64",
-                target_feature = "sse2",
-                not(undertone_backend = "portable")
-            ))]
+            #[cfg(undertone_kernels = "x86")]
             Kind::Avx2 => "avx2",
-            #[cfg(all(
-                target_arch = "aarch64",
-                target_feature = "neon",
-                target_endian = "little",
-                not(undertone_backend = "portable")
-            ))]
+            #[cfg(undertone_kernels = "aarch64")]
             Kind::Neon => "neon",
             Kind::Portable => "portable",
         }
@@ -249,9 +156,9 @@ impl Backend {
     }
 
     /// Adds the products of up to [`WIDTH`] coordinates of each of up to [`GROUP`] sentences, the one at
-    /// `start` and those behind it, with each row of a matrix whose rows have `width` entries. All sentences
-    /// have as many coordinates; those beyond the rows count for nothing; none is −32768. `sums`: for each
-    /// sentence, one of each of so many `rows`.
+    /// `start` and those after it, with each row of a matrix whose rows have `width` entries. All sentences
+    /// have the same number of coordinates; those beyond the rows are ignored; none is −32768. `sums`: for each
+    /// sentence, one for each of `rows` rows.
     #[inline]
     pub(crate) fn add_products(
         self,
@@ -279,7 +186,7 @@ impl Backend {
     }
 
     /// Adds up to [`GROUP`] sentences to a document's state, of a row of 256 counts for each direction.
-    /// `sums`: for each sentence, one of each of so many `directions`. A sentence's code on a direction is the
+    /// `sums`: for each sentence, one for each of `directions` directions. A sentence's code on a direction is the
     /// number of boundaries that are `sum` or less, once shifted right; the counts of 0 to that code rise by 1,
     /// up to 255.
     #[inline]
@@ -336,81 +243,4 @@ impl Backend {
     pub(crate) fn scores(self, outputs: &mut [i64], thresholds: &[I32], norm: i64) {
         run!(self, scores(outputs, thresholds, norm));
     }
-}
-
-/// The bits of ¼ / `scale`: with a smaller magnitude, numbers round to 0. The scale is that of a
-/// [`Scale`](crate::fixed::Scale).
-#[allow(dead_code, reason = "portable code converts integers")]
-#[inline(always)]
-fn smallest_product(scale: f32) -> i32 {
-    // (125 − e)·2^23 for 2^e, whose bits are (127 + e)·2^23.
-    (252 << 23) - scale.to_bits() as i32
-}
-
-/// The mask itself, of which the compiler knows nothing any more. Without it the sign of a difference becomes
-/// a comparison again, and that a branch: on x86-64 where it is thought to be predictable, on RISC-V always.
-///
-/// WebAssembly has no inline assembly; its `select` is an instruction.
-#[inline(always)]
-pub(crate) fn opaque(mask: i32) -> i32 {
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    macro_rules! template {
-        () => {
-            "/* {0:e} */"
-        };
-    }
-    #[cfg(target_arch = "aarch64")]
-    macro_rules! template {
-        () => {
-            "/* {0:w} */"
-        };
-    }
-    #[cfg(any(target_arch = "arm", target_arch = "riscv32", target_arch = "riscv64"))]
-    macro_rules! template {
-        () => {
-            "/* {0} */"
-        };
-    }
-    #[cfg(any(
-        target_arch = "x86",
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "arm",
-        target_arch = "riscv32",
-        target_arch = "riscv64"
-    ))]
-    {
-        let mut mask = mask;
-        // SAFETY: there is no instruction.
-        unsafe {
-            core::arch::asm!(
-                template!(),
-                inlateout(reg) mask,
-                options(pure, nomem, nostack, preserves_flags)
-            );
-        }
-        mask
-    }
-    #[cfg(target_family = "wasm")]
-    {
-        mask
-    }
-    #[cfg(not(any(
-        target_arch = "x86",
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "arm",
-        target_arch = "riscv32",
-        target_arch = "riscv64",
-        target_family = "wasm"
-    )))]
-    {
-        core::hint::black_box(mask)
-    }
-}
-
-/// Wipes private numbers as fast as memory is filled; [`Zeroize`] stores them one by one.
-pub(crate) fn wipe<T: Copy + Default + Zeroize>(numbers: &mut [T]) {
-    numbers.fill(T::default());
-    zeroize::optimization_barrier(numbers);
 }

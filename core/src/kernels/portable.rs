@@ -3,9 +3,9 @@
 
 use zerocopy::little_endian::{I16, I32};
 
-use super::{GROUP, WIDTH, wipe};
-use crate::fixed::to_fixed as one_to_fixed;
-use crate::pack::bucket_input;
+use super::limits::{GROUP, WIDTH};
+use crate::barrier::wipe;
+use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
 use crate::pack::format::BOUNDARIES;
 
 #[inline(always)]
@@ -139,7 +139,7 @@ pub(super) fn table(at_least: &[u8; 256], sentences: u8) -> [u8; 256] {
 pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
     let (chunks, rest) = levels.as_chunks::<64>();
     let mut total: u32 = rest.iter().map(|other| u32::from(*other == level)).sum();
-    // So many that a byte can count.
+    // As many as a byte can count.
     for chunks in chunks.chunks(255) {
         let mut counts = [0u8; 64];
         for chunk in chunks {
@@ -178,7 +178,7 @@ pub(super) fn dot_bytes(weights: &[i8], x: &[i16]) -> i64 {
 
 #[inline(always)]
 pub(super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
-    // So few that vector registers hold them.
+    // Few enough for vector registers.
     for outputs in outputs.chunks_mut(32) {
         let mut scores = [0i64; 32];
         for threshold in thresholds {
@@ -194,7 +194,7 @@ pub(super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
     }
 }
 
-/// Those that SSE2 has, where it is there; there are none that compilers use on other processors, or few.
+/// The registers of SSE2, where it exists. On other processors compilers use none, or few.
 pub(super) fn wipe_registers() {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     // SAFETY: the registers are named as clobbered.
@@ -211,4 +211,13 @@ pub(super) fn wipe_registers() {
             options(nomem, nostack, preserves_flags)
         );
     }
+}
+
+/// The bits of ¼ / `scale`: with a smaller magnitude, numbers round to 0. The scale is that of a
+/// [`Scale`](crate::fixed::Scale).
+#[allow(dead_code, reason = "portable code converts integers")]
+#[inline(always)]
+pub(super) fn smallest_product(scale: f32) -> i32 {
+    // (125 − e)·2^23 for 2^e, whose bits are (127 + e)·2^23.
+    (252 << 23) - scale.to_bits() as i32
 }

@@ -7,8 +7,10 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
-use super::{GROUP, portable, smallest_product, wipe};
-use crate::pack::bucket_input;
+use super::limits::GROUP;
+use super::portable::{self, smallest_product};
+use crate::barrier::wipe;
+use crate::fixed::bucket_input;
 use crate::pack::format::BOUNDARIES;
 
 cpufeatures::new!(cpu_avx2, "avx2");
@@ -28,7 +30,7 @@ pub(super) fn has_avx512() -> bool {
     }
     let mut found = VNNI.load(Ordering::Relaxed);
     if found == UNKNOWN {
-        // The leaf is there: the one for VBMI.
+        // The leaf exists: VBMI is in it, too.
         found = u8::from(__cpuid_count(7, 0).ecx >> 11 & 1 == 1);
         VNNI.store(found, Ordering::Relaxed);
     }
@@ -188,7 +190,7 @@ pub(super) mod avx2 {
         let (chunks, rest) = levels.as_chunks::<32>();
         let wanted = _mm256_set1_epi8(level as i8);
         let mut total = _mm256_setzero_si256();
-        // So many that a byte can count.
+        // As many as a byte can count.
         for chunks in chunks.chunks(255) {
             let mut counts = _mm256_setzero_si256();
             for chunk in chunks {
@@ -277,7 +279,7 @@ pub(super) mod avx512 {
             let row =
                 |number: usize| four.get(number * width + start..number * width + start + length);
             let first = row(0).unwrap_or_default();
-            // At the end the first stands in for those that are not there.
+            // At the end the first replaces missing ones.
             let four = [
                 first,
                 row(1).unwrap_or(first),
@@ -308,7 +310,7 @@ pub(super) mod avx512 {
         }
     }
 
-    /// The products of four rows with the whole chunks of one sentence, or of two. What is so many entries `ahead`
+    /// The products of four rows with the whole chunks of one sentence, or of two. What is `ahead` entries further on
     /// is wanted next; packs are too large for the first level of the cache.
     ///
     /// A coordinate is 256·high + low, with a signed and an unsigned byte, so that sums of products of each
@@ -409,12 +411,12 @@ pub(super) mod avx512 {
         let one = _mm512_set1_epi32(1);
         let mut reached = _mm512_setzero_si512();
         for chunk in chunks {
-            // For the direction behind the next one.
+            // For the direction after the next one.
             _mm_prefetch::<_MM_HINT_T0>(chunk.as_ptr().wrapping_add(2 * BOUNDARIES).cast());
             let here = _mm512_cmple_epi32_mask(transmute!(*chunk), input);
             reached = _mm512_mask_add_epi32(reached, here, reached, one);
         }
-        // The last 15, behind one that has been counted.
+        // The last 15, after one that has been counted.
         const { assert!(BOUNDARIES % 16 == 15) };
         if let Some(last) = boundaries.last_chunk::<16>() {
             let here = _mm512_mask_cmple_epi32_mask(!1, transmute!(*last), input);
@@ -471,7 +473,7 @@ pub(super) mod avx512 {
             };
         }
         for chunk in boundaries.as_chunks::<16>().0 {
-            // For the direction behind the next one.
+            // For the direction after the next one.
             _mm_prefetch::<_MM_HINT_T0>(chunk.as_ptr().wrapping_add(2 * BOUNDARIES).cast());
             add!(!0, chunk);
         }
@@ -525,7 +527,7 @@ pub(super) mod avx512 {
         let wanted = _mm512_set1_epi8(level as i8);
         let minus_one = _mm512_set1_epi8(-1);
         let mut total = _mm512_setzero_si512();
-        // So many that a byte can count.
+        // As many as a byte can count.
         for chunks in chunks.chunks(255) {
             let mut counts = _mm512_setzero_si512();
             for chunk in chunks {

@@ -34,7 +34,7 @@
 use rand_core::Rng;
 use zeroize::Zeroize;
 
-use super::{BITS_BELOW_GRID, MAX_GRID_BITS, Sensitivity};
+use super::grid::{BITS_BELOW_GRID, MAX_GRID_BITS, Sensitivity};
 use crate::epsilon::Epsilon;
 use crate::rng::below;
 use crate::select::Ratio;
@@ -59,7 +59,7 @@ pub(super) fn ratio(
     // ⌈2^96/(2^32 + A)⌉ + 4; below 2^64 since A is not 0.
     let divisor = (1u128 << 32) + u128::from(rate(dimension, epsilon, sensitivity, grid_exponent));
     let constant = (1u128 << 96).div_ceil(divisor) + 4;
-    Ratio::of_constant(u64::try_from(constant).unwrap_or(u64::MAX))
+    Ratio::from_constant(u64::try_from(constant).unwrap_or(u64::MAX))
 }
 
 /// A: the largest integer up to 2²⁹ with A·2⁻³² ≤ ε·h/(Δ·√m), or a little less.
@@ -95,10 +95,10 @@ fn rate(dimension: u32, epsilon: Epsilon, sensitivity: Sensitivity, grid_exponen
 struct Weights {
     /// Σ of W₀, 2·W₁, …, 2·W_i.
     sums: [u64; STEPS],
-    /// The constant weight behind them, twice.
+    /// The constant weight after them, twice.
     flat: u64,
-    /// How many magnitudes are behind them, the last included.
-    behind: u64,
+    /// How many magnitudes come after them, the last included.
+    after: u64,
     total: u128,
 }
 
@@ -106,7 +106,7 @@ impl Weights {
     const NONE: Self = Self {
         sums: [0; STEPS],
         flat: 0,
-        behind: 0,
+        after: 0,
         total: 0,
     };
 
@@ -124,10 +124,10 @@ impl Weights {
         }
         let c = u128::from(ratio.constant());
         let last = (weight * c).div_ceil(((1u128 << 64) - c).max(1));
-        self.behind = u64::from(last_magnitude).saturating_sub(STEPS as u64 - 1);
+        self.after = u64::from(last_magnitude).saturating_sub(STEPS as u64 - 1);
         self.flat = (2 * weight) as u64;
         self.total =
-            sum + u128::from(self.behind.saturating_sub(1)) * u128::from(self.flat) + 2 * last;
+            sum + u128::from(self.after.saturating_sub(1)) * u128::from(self.flat) + 2 * last;
     }
 
     /// The magnitude that a number below the total stands for. The same steps for every number.
@@ -140,8 +140,8 @@ impl Weights {
         let end = self.sums.last().copied().unwrap_or(0);
         let rest = drawn.saturating_sub(end);
         let flat = rest.checked_div(self.flat).unwrap_or(0);
-        // Behind the stored ones the first is passed for nothing, and the last is as wide as it is.
-        passed + flat.min(self.behind.saturating_sub(1))
+        // After the stored ones, the first is passed at no cost, and the last has a width of its own.
+        passed + flat.min(self.after.saturating_sub(1))
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     fn grid(dimension: u32, epsilon: Epsilon, sensitivity: Sensitivity) -> i32 {
-        super::super::grid_exponent(dimension, 3, epsilon, sensitivity)
+        super::super::grid::grid_exponent(dimension, 3, epsilon, sensitivity)
     }
 
     #[test]
@@ -267,8 +267,8 @@ mod tests {
             let end = |k: u64| match weights.sums.get(k as usize) {
                 Some(sum) => u128::from(*sum),
                 None if k < n => {
-                    let behind = k - (STEPS as u64 - 1);
-                    u128::from(weights.sums[STEPS - 1]) + u128::from(behind * weights.flat)
+                    let after = k - (STEPS as u64 - 1);
+                    u128::from(weights.sums[STEPS - 1]) + u128::from(after * weights.flat)
                 }
                 None => weights.total,
             };

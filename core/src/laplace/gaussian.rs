@@ -1,7 +1,7 @@
 //! Exponential and Gaussian variables in double precision, from a fixed number of words, without branches.
 //!
 //! Every operation is a correctly rounded one of IEEE 754 (no library function but the square root), so
-//! all targets agree to the bit. The error analysis stands in the documentation of [`super`].
+//! all targets agree to the bit. The error analysis is in the documentation of [`super`].
 
 #![expect(
     clippy::float_arithmetic,
@@ -74,7 +74,7 @@ impl Sampler {
         let mut left = count;
         while left > 0 {
             let drawn = left.min(self.words.len());
-            // What is not drawn stands for factors of 1.
+            // What is not drawn counts as factors of 1.
             self.words = [0; 3 * PAIRS];
             self.draw(drawn, rng);
             for words in self.words.as_chunks::<LANES>().0 {

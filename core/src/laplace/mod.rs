@@ -26,7 +26,7 @@
 //! For all x, x' and every set S of releases,
 //! Pr\[A(x) ∈ S\] ≤ e^(ε·(‖x−x'‖ + τ)/Δ + κ)·Pr\[A(x') ∈ S\] + (1 + e^(ε·(‖x−x'‖ + τ)/Δ + κ))·δ₀,
 //! with κ ≤ 2⁻²³, δ₀ ≤ 2⁻⁶⁰ and τ = √m·2^−F for the fixed point of the input, for every dimension m ≤ 1024 and
-//! 0.1 ≤ ε ≤ 1000. (Distances are in units of the point that gets the noise; behind a projection of
+//! 0.1 ≤ ε ≤ 1000. (Distances are in units of the point that gets the noise; after a projection of
 //! sensitivity Δ that is ε times the distance before it.)
 //!
 //! *Proof.* Write μ = 2⁻⁵³, and couple the computed noise with an ideal one whose uniform variables have the
@@ -74,71 +74,33 @@
 //! A release takes the same words and the same operations whatever is drawn and whatever the vector: no branch,
 //! no table. Where floating point is emulated (Cortex-M without double precision), or division and square root
 //! have early exits, time still depends on the *noise*, and an observer of it learns about the vector:
-//! hide the time of a release there.
+//! keep the timing of releases hidden on such devices.
 
 mod discrete;
 mod gaussian;
+mod grid;
 
 use core::fmt;
 
 use rand_core::Rng;
 use zeroize::Zeroize;
 
+use crate::barrier::opaque;
 use crate::epsilon::Epsilon;
-use crate::kernels::opaque;
 use crate::select::Ratio;
 use gaussian::{BATCH, Sampler};
+use grid::{BITS_BELOW_GRID, MAX_GRID_BITS, grid_exponent};
+
+pub use grid::Sensitivity;
 
 /// The most coordinates of a vector that gets noise.
 pub const MAX_DIMENSION: usize = 1024;
-
-/// The fractional bits behind the grid: a step of it counts 2⁴⁰.
-const BITS_BELOW_GRID: u32 = 40;
-
-/// B/h is at most 2 to this.
-const MAX_GRID_BITS: i32 = 21;
 
 /// The smallest ε, in micro-units.
 const MIN_EPSILON: Epsilon = match Epsilon::from_micro(100_000) {
     Ok(epsilon) => epsilon,
     Err(_) => unreachable!(),
 };
-
-/// By what factor at most a public map stretches distances: in units of 2⁻³², rounded up, `2⁻¹²..=2¹²`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Sensitivity(u64);
-
-impl Sensitivity {
-    /// 1: the vector itself gets the noise.
-    pub const ONE: Self = Self(1 << 32);
-    /// The smallest: 2⁻¹².
-    pub const MIN: Self = Self(1 << 20);
-    /// The largest: 2¹².
-    pub const MAX: Self = Self(1 << 44);
-
-    /// `units`·2⁻³², `None` outside 2⁻¹²..=2¹².
-    pub const fn from_units(units: u64) -> Option<Self> {
-        if Self::MIN.0 <= units && units <= Self::MAX.0 {
-            Some(Self(units))
-        } else {
-            None
-        }
-    }
-
-    /// In units of 2⁻³².
-    pub const fn units(self) -> u64 {
-        self.0
-    }
-}
-
-/// Writes six decimals, rounded up: `1.000000`.
-impl fmt::Display for Sensitivity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // At most 2^44 · 10^6 < 2^64.
-        let micro = (self.0 * 1_000_000).div_ceil(1 << 32);
-        write!(f, "{}.{:06}", micro / 1_000_000, micro % 1_000_000)
-    }
-}
 
 /// The law of the noise. The numbers are those of releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -261,50 +223,13 @@ impl Laplace {
         (BITS_BELOW_GRID as i32 - self.grid_exponent).unsigned_abs()
     }
 
-    /// Adds noise to `point`; `out` counts steps of the grid.
-    ///
-    /// **An engine with randomness as an argument, for simulation, tests and experiments.** It gives no
-    /// release; [`Embedding::release`](crate::embedding::Embedding::release) does.
-    ///
-    /// # Guarantee
-    /// That of the [module](self), if the words of `rng` are independent and uniform.
-    ///
-    /// # Shapes
-    /// `point`: `[dimension]` f32, any bits; a coordinate that is not finite counts as 0, others are
-    /// clamped to ±2^`bound_exponent`. `out`: `[dimension]`.
-    ///
-    /// # Errors
-    /// [`LaplaceError::Length`] for other lengths; [`LaplaceError::Bound`] if B = 2^`bound_exponent` is
-    /// above 2²¹·h or below 2⁻⁴⁰·h. Nothing is drawn or written.
-    ///
-    /// # Cost
-    /// About 2 words a coordinate and 2.5 KiB of stack; discrete noise 3 words, 1400 operations a coordinate and
-    /// 6 KiB.
-    ///
-    /// # Source
-    /// That of the [module](self).
-    pub fn perturb<R: Rng + ?Sized>(
-        &self,
-        point: &[f32],
-        bound_exponent: i32,
-        rng: &mut R,
-        out: &mut [i32],
-    ) -> Result<(), LaplaceError> {
-        self.check_length(point.len())?;
-        self.check_length(out.len())?;
-        let fixed = self.fixed_point(bound_exponent)?;
-        let coordinates = point.iter().map(|x| fixed.of(*x));
-        self.add_noise(coordinates, bound_exponent, rng, out);
-        Ok(())
-    }
-
     /// How coordinates enter.
     pub(crate) fn fixed_point(&self, bound_exponent: i32) -> Result<FixedPoint, LaplaceError> {
         FixedPoint::new(self.grid_exponent, bound_exponent)
     }
 
-    /// B is at most 2 to this.
-    pub(crate) fn largest_bound_exponent(&self) -> i32 {
+    /// The largest exponent of a bound on coordinates: 2²¹ steps of the grid.
+    pub fn largest_bound_exponent(&self) -> i32 {
         self.grid_exponent + MAX_GRID_BITS
     }
 
@@ -350,7 +275,7 @@ impl Laplace {
         let mut sampler = Sampler::new();
         // (Δ/ε)·2^F, exact but for two roundings: Δ is at most 2^44 units.
         let power = f64::from_bits(u64::from(self.fraction_bits() + 1023 - 32) << 52);
-        let scale = self.sensitivity.0 as f64 * 1e6 / f64::from(self.epsilon.micro()) * power;
+        let scale = self.sensitivity.units() as f64 * 1e6 / f64::from(self.epsilon.micro()) * power;
         let mut factor = scale * libm::sqrt(sampler.chi_squared(self.dimension + 1, rng));
         let mut noise = [0; BATCH];
         for out in out.chunks_mut(BATCH) {
@@ -394,32 +319,12 @@ fn round_to_grid(x: i64) -> i32 {
     (x.wrapping_add(1 << (BITS_BELOW_GRID - 1)) >> BITS_BELOW_GRID) as i32
 }
 
-/// The largest k with 2^k·2^`log2_steps` ≤ Δ·√`square`/ε, exactly. `square` is in 1..=2¹¹, `log2_steps` in
-/// 3..=6.
-///
-/// With Δ = D·2⁻³² and ε = E·10⁻⁶: the largest k with 4^(k + log2_steps + 26)·E² ≤ D²·square·5¹².
-fn grid_exponent(square: u32, log2_steps: i32, epsilon: Epsilon, sensitivity: Sensitivity) -> i32 {
-    let units = u128::from(sensitivity.units());
-    let micro = u128::from(epsilon.micro());
-    // Between 2^67 and 2^127, and below 2^60: the exponent below starts low enough.
-    let right = units * units * u128::from(square) * 5u128.pow(12);
-    let left = micro * micro;
-    let mut exponent = -26 - log2_steps;
-    // left·4^j ≤ right exactly if left ≤ ⌊right/4^j⌋.
-    let mut rest = right >> 2;
-    while rest >= left {
-        exponent += 1;
-        rest >>= 2;
-    }
-    exponent
-}
-
 /// How a coordinate becomes an integer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FixedPoint {
     fraction_bits: i32,
     limit: u64,
-    /// The largest exponent, as it stands in a float, of what is below the limit.
+    /// The largest exponent, as a float holds it, of what is below the limit.
     largest_exponent: i32,
 }
 
@@ -444,10 +349,15 @@ impl FixedPoint {
         })
     }
 
+    /// B·2^F.
+    pub(crate) fn limit(self) -> i64 {
+        self.limit as i64
+    }
+
     /// The coordinate times 2^F, rounded towards zero and clamped to ±B·2^F; 0 if it is not finite. At
     /// most 2⁶¹ in magnitude. Straight from the bits, without a branch.
     #[inline(always)]
-    pub(crate) fn of(self, coordinate: f32) -> i64 {
+    pub(crate) fn convert(self, coordinate: f32) -> i64 {
         let bits = coordinate.to_bits() as i32;
         let exponent = bits >> 23 & 0xff;
         // 0 for subnormal numbers; 1 for what is not finite.
@@ -532,6 +442,7 @@ impl core::error::Error for LaplaceError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hazmat::perturb;
     use crate::rng::PublicRng;
     use std::vec;
     use std::vec::Vec;
@@ -571,12 +482,18 @@ mod tests {
             let (least, most) = (-45, 16);
             let refused = Err(LaplaceError::Bound { found, least, most });
             assert_eq!(
-                laplace.perturb(&[0.0; 3], found, &mut rng, &mut out),
+                perturb(&laplace, &[0.0; 3], found, &mut rng, &mut out),
                 refused
             );
         }
         for (input, output) in [(2, 3), (4, 3), (3, 2), (3, 4), (0, 0)] {
-            let result = laplace.perturb(&vec![0.0; input], 0, &mut rng, &mut vec![0; output]);
+            let result = perturb(
+                &laplace,
+                &vec![0.0; input],
+                0,
+                &mut rng,
+                &mut vec![0; output],
+            );
             assert!(matches!(
                 result,
                 Err(LaplaceError::Length { expected: 3, .. })
@@ -585,19 +502,10 @@ mod tests {
         assert_eq!((rng.next_u64(), out), (untouched, [7; 3]));
         for bound in [-45, 16] {
             assert_eq!(
-                laplace.perturb(&[f32::MAX; 3], bound, &mut rng, &mut out),
+                perturb(&laplace, &[f32::MAX; 3], bound, &mut rng, &mut out),
                 Ok(())
             );
         }
-    }
-
-    #[test]
-    fn sensitivities_are_written_rounded_up() {
-        use std::string::ToString;
-        assert_eq!(Sensitivity::ONE.to_string(), "1.000000");
-        assert_eq!(Sensitivity((1 << 32) + 1).to_string(), "1.000001");
-        assert_eq!(Sensitivity::MAX.to_string(), "4096.000000");
-        assert_eq!(Sensitivity::MIN.to_string(), "0.000245");
     }
 
     /// h ≤ s/64 < 2h, in floating point away from the powers of two and exactly at one.
@@ -645,7 +553,7 @@ mod tests {
                     };
                     // At most 24 bits of the float, or a power of two: exact.
                     assert_eq!(
-                        fixed.of(x) as f64,
+                        fixed.convert(x) as f64,
                         expected,
                         "{x:e} {fraction_bits} {bound}"
                     );
@@ -715,7 +623,7 @@ mod tests {
             let (mut sum, mut square) = (0.0, 0.0);
             for _ in 0..draws {
                 let point = vec![0.0; dimension as usize];
-                laplace.perturb(&point, 0, &mut rng, &mut out).unwrap();
+                perturb(&laplace, &point, 0, &mut rng, &mut out).unwrap();
                 let norm: f64 = out.iter().map(|y| (f64::from(*y) * h).powi(2)).sum();
                 sum += out.iter().map(|y| f64::from(*y) * h).sum::<f64>();
                 square += norm;
@@ -755,12 +663,8 @@ mod tests {
         let point: Vec<f32> = (0..33).map(|i| i as f32 / 4.0 - 4.0).collect();
         let mut noise = [0; 33];
         let mut sums = [0; 33];
-        laplace
-            .perturb(&[0.0; 33], 3, &mut PublicRng::new(9), &mut noise)
-            .unwrap();
-        laplace
-            .perturb(&point, 3, &mut PublicRng::new(9), &mut sums)
-            .unwrap();
+        perturb(&laplace, &[0.0; 33], 3, &mut PublicRng::new(9), &mut noise).unwrap();
+        perturb(&laplace, &point, 3, &mut PublicRng::new(9), &mut sums).unwrap();
         let per_unit = 2f32.powi(-laplace.grid_exponent());
         for ((noise, sum), x) in noise.iter().zip(&sums).zip(&point) {
             assert_eq!(sum - noise, (x * per_unit) as i32);
@@ -774,9 +678,7 @@ mod tests {
             let laplace =
                 Laplace::with_noise(noise, dimension, epsilon("2"), Sensitivity::ONE).unwrap();
             let (point, mut out) = (vec![0.25; dimension as usize], vec![0; dimension as usize]);
-            laplace
-                .perturb(&point, 0, &mut PublicRng::new(1), &mut out)
-                .unwrap();
+            perturb(&laplace, &point, 0, &mut PublicRng::new(1), &mut out).unwrap();
             let hash = out.iter().fold(0u32, |hash, y| {
                 hash.wrapping_mul(16_777_619).wrapping_add(*y as u32)
             });

@@ -1,7 +1,29 @@
-use super::{Head, ReleaseFormatError};
+use super::head::{Head, ReleaseFormatError};
 use crate::epsilon::Epsilon;
 use crate::select::Rule;
-use crate::words::{MAX_BAG_SIZE, WordMechanism};
+
+/// The most words in a release of a bag.
+pub const MAX_BAG_SIZE: u16 = 256;
+
+/// How a word is made private.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WordMechanism {
+    /// Selection among all words by their distance to the private word.
+    ///
+    /// # Guarantee
+    /// Pr\[w | x\] ≤ exp(ε·(dist(x, x') + q))·Pr\[w | x'\], see [`words`](crate::words): a metric
+    /// guarantee, ε per unit of distance. Say the distance along with it: for words far apart it is weak.
+    Selection(Rule),
+    /// Noise on the word's vector, then the word nearest to the noisy point.
+    ///
+    /// For comparison: at equal ε selection keeps more of the word.
+    ///
+    /// # Guarantee
+    /// That of [`laplace`](crate::laplace) with sensitivity 1 and dist the distance of the words, δ included.
+    /// The nearest word is found from the noisy point alone: the private word is never looked at again.
+    LaplaceNearest,
+}
 
 /// The numbers of word mechanisms in releases.
 const BY_SELECTION: u8 = 5;
@@ -41,7 +63,7 @@ impl<'a> BagRelease<'a> {
     }
 
     /// The words, by their index in the lexicon of the pack, ascending. In a release that was not made with
-    /// that pack an index may lie behind its last word.
+    /// that pack an index may lie beyond its last word.
     pub fn words(&self) -> impl ExactSizeIterator<Item = u32> + use<'a> {
         self.words
             .iter()
@@ -127,12 +149,12 @@ impl<'a> BagRelease<'a> {
             pack_id: head.pack_id,
             words,
         };
-        // An order would tell what the order of the text was.
+        // Any other order could tell the order of the text.
         let mut before = 0;
         for word in release.words() {
             if word < before {
                 return Err(ReleaseFormatError::Field {
-                    name: "word that stands behind a larger one",
+                    name: "word after a larger one",
                     found: word,
                 });
             }

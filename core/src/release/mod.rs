@@ -1,14 +1,16 @@
 //! What leaves the device.
 
-use core::fmt;
-
 use crate::epsilon::Epsilon;
 use crate::select::Rule;
 
 mod bag;
+mod head;
 mod vector;
 
-pub use bag::BagRelease;
+use head::Head;
+
+pub use bag::{BagRelease, MAX_BAG_SIZE, WordMechanism};
+pub use head::ReleaseFormatError;
 pub use vector::VectorRelease;
 
 /// One private release: which candidate was drawn, and the public facts needed to read it.
@@ -31,32 +33,29 @@ pub use vector::VectorRelease;
 /// | 16 | 8 | identifier of the pack |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Release {
-    pub(crate) mechanism: Mechanism,
+    pub(crate) selector: Selector,
     pub(crate) rule: Rule,
     pub(crate) epsilon: Epsilon,
     pub(crate) candidate: u32,
     pub(crate) pack_id: [u8; 8],
 }
 
-const MAGIC: [u8; 3] = *b"UTR";
-const VERSION: u8 = 1;
-
-/// How a document was reduced to levels. The numbers are those of releases.
+/// What a candidate is selected by. The numbers are those of releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Mechanism {
-    /// Selection by depth, see [`depth`](crate::depth).
-    SentenceDepth = 1,
-    /// Selection by bounded scores, see [`scores`](crate::scores).
-    SentenceScores = 2,
+pub enum Selector {
+    /// Approximate depth among the sentences, see [`depth`](crate::depth).
+    Depth = 1,
+    /// The sum of bounded scores, see [`scores`](crate::scores).
+    Scores = 2,
 }
 
-impl Mechanism {
-    /// The mechanism with this number.
+impl Selector {
+    /// The selector with this number.
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
-            1 => Some(Self::SentenceDepth),
-            2 => Some(Self::SentenceScores),
+            1 => Some(Self::Depth),
+            2 => Some(Self::Scores),
             _ => None,
         }
     }
@@ -77,9 +76,9 @@ impl Release {
         self.epsilon
     }
 
-    /// How the document was reduced to levels.
-    pub fn mechanism(&self) -> Mechanism {
-        self.mechanism
+    /// What the candidate was selected by.
+    pub fn selector(&self) -> Selector {
+        self.selector
     }
 
     /// How the candidate was drawn.
@@ -95,7 +94,7 @@ impl Release {
     /// The byte form.
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let head = Head {
-            mechanism: self.mechanism as u8,
+            mechanism: self.selector as u8,
             rule: self.rule as u8,
             epsilon: self.epsilon,
             number: self.candidate,
@@ -116,10 +115,10 @@ impl Release {
             });
         }
         let (head, _) = Head::read(bytes)?;
-        let mechanism = Mechanism::from_number(head.mechanism);
+        let selector = Selector::from_number(head.mechanism);
         let rule = Rule::from_number(head.rule);
         Ok(Self {
-            mechanism: mechanism.ok_or(ReleaseFormatError::Field {
+            selector: selector.ok_or(ReleaseFormatError::Field {
                 name: "mechanism",
                 found: head.mechanism.into(),
             })?,
@@ -133,132 +132,3 @@ impl Release {
         })
     }
 }
-
-/// What the byte forms of all releases start with.
-struct Head {
-    mechanism: u8,
-    rule: u8,
-    epsilon: Epsilon,
-    /// The index of a candidate, or how much follows.
-    number: u32,
-    pack_id: [u8; 8],
-}
-
-impl Head {
-    const BYTES: usize = 24;
-
-    fn to_bytes(&self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        let fields: [&[u8]; 5] = [
-            &MAGIC,
-            &[VERSION, self.mechanism, self.rule, 0, 0],
-            &self.epsilon.micro().to_le_bytes(),
-            &self.number.to_le_bytes(),
-            &self.pack_id,
-        ];
-        for (to, from) in bytes.iter_mut().zip(fields.into_iter().flatten()) {
-            *to = *from;
-        }
-        bytes
-    }
-
-    /// The head, its mechanism and rule not looked at, and what follows.
-    fn read(bytes: &[u8]) -> Result<(Self, &[u8]), ReleaseFormatError> {
-        let Some((head, rest)) = bytes.split_first_chunk::<{ Self::BYTES }>() else {
-            return Err(ReleaseFormatError::Length {
-                found: bytes.len(),
-                expected: Self::BYTES,
-            });
-        };
-        let &[
-            m0,
-            m1,
-            m2,
-            version,
-            mechanism,
-            rule,
-            zero0,
-            zero1,
-            ref numbers @ ..,
-        ] = head;
-        let &[e0, e1, e2, e3, n0, n1, n2, n3, ref pack_id @ ..] = numbers;
-        if [m0, m1, m2] != MAGIC {
-            return Err(ReleaseFormatError::NotARelease);
-        }
-        if version != VERSION {
-            return Err(ReleaseFormatError::Version { found: version });
-        }
-        let reserved = u16::from_le_bytes([zero0, zero1]);
-        if reserved != 0 {
-            return Err(ReleaseFormatError::Field {
-                name: "reserved field",
-                found: reserved.into(),
-            });
-        }
-        let micro = u32::from_le_bytes([e0, e1, e2, e3]);
-        let epsilon = Epsilon::from_micro(micro).map_err(|_| ReleaseFormatError::Field {
-            name: "epsilon in micro-units",
-            found: micro,
-        })?;
-        let head = Self {
-            mechanism,
-            rule,
-            epsilon,
-            number: u32::from_le_bytes([n0, n1, n2, n3]),
-            pack_id: *pack_id,
-        };
-        Ok((head, rest))
-    }
-}
-
-/// Why bytes are not a release that this version reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ReleaseFormatError {
-    /// Not as many bytes as the release has.
-    Length {
-        /// Bytes given.
-        found: usize,
-        /// Bytes that it has, as far as they tell.
-        expected: usize,
-    },
-    /// The first bytes are not those of a release.
-    NotARelease,
-    /// A version that this reader does not know.
-    Version {
-        /// The release's version.
-        found: u8,
-    },
-    /// A field with a value that is not allowed.
-    Field {
-        /// What the field is.
-        name: &'static str,
-        /// Its value.
-        found: u32,
-    },
-}
-
-impl fmt::Display for ReleaseFormatError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Length { found, expected } => {
-                write!(f, "{found} bytes, but a release has {expected}")
-            }
-            Self::NotARelease => {
-                f.write_str("not a release: the first three bytes are not \"UTR\"")
-            }
-            Self::Version { found } => {
-                write!(
-                    f,
-                    "release version {found}, but this library reads version {VERSION}; update the older of the two"
-                )
-            }
-            Self::Field { name, found } => write!(
-                f,
-                "the {name} of the release is {found}, which is not allowed"
-            ),
-        }
-    }
-}
-
-impl core::error::Error for ReleaseFormatError {}

@@ -1,13 +1,13 @@
 use zerocopy::FromBytes;
 use zerocopy::little_endian::I32;
 
-use super::{Head, ReleaseFormatError};
+use super::head::{Head, ReleaseFormatError};
 use crate::epsilon::Epsilon;
 use crate::laplace::{Laplace, LaplaceError, MAX_DIMENSION, Noise, Sensitivity};
 
 /// A private vector: integers that count steps of a public grid, and the public facts needed to read them.
 ///
-/// Only [`Embedding::release`](crate::embedding::Embedding::release) writes one from a private embedding; this
+/// Only [`VectorMechanism::release`](crate::vector::VectorMechanism::release) writes one from a private vector; this
 /// is the view of its bytes.
 ///
 /// # Shapes

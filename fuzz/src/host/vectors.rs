@@ -96,7 +96,7 @@ pub fn word_vectors_survive_a_rewrite(data: &[u8]) {
                 assert_eq!(read, words.len());
                 assert!(made.words <= most && made.relative_error.is_finite());
                 let pack = Pack::parse(&made.pack).expect("what was made");
-                assert_eq!(pack.lexicon().expect("a lexicon").n_words(), made.words);
+                assert_eq!(pack.lexicon().expect("a lexicon").word_count(), made.words);
             }
             Err(error) => assert!(!error.to_string().is_empty()),
         }

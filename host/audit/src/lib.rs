@@ -10,10 +10,10 @@ pub mod sampled;
 use std::fmt;
 use std::time::Instant;
 
-use undertone_core::embedding::Noise;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
+use undertone_core::vector::Noise;
 use undertone_core::words::{Vocabulary, WordMechanism};
 
 use exact::inside::{CoreSentences, CoreWords, Engine};
@@ -348,7 +348,7 @@ fn release_words(
     add: &mut dyn FnMut(Vec<Check>),
 ) -> Result<()> {
     let vocabulary = Vocabulary::new(pack).map_err(Error::Words)?;
-    let n = vocabulary.n_words();
+    let n = vocabulary.word_count();
     if n < 2 {
         return Ok(());
     }

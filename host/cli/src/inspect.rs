@@ -21,7 +21,7 @@ pub(crate) fn run(path: &Path) -> Result<()> {
     if let Some(scores) = pack.scores() {
         text += &format!(
             "scores      {} candidates, 0..={} a sentence, exponent {}\n",
-            scores.candidates(),
+            scores.candidate_count(),
             scores.largest_score(),
             scores.exponent()
         );
@@ -29,23 +29,23 @@ pub(crate) fn run(path: &Path) -> Result<()> {
     if let Some(depth) = pack.depth() {
         text += &format!(
             "depth       {} candidates, {} directions, exponent {}\n",
-            depth.candidates(),
-            depth.n_directions(),
+            depth.candidate_count(),
+            depth.direction_count(),
             depth.exponent()
         );
     }
     if let Some(lexicon) = pack.lexicon() {
         text += &format!(
             "lexicon     {} words, {} phrases, exponent {}\n",
-            lexicon.n_words(),
-            lexicon.n_phrases(),
+            lexicon.word_count(),
+            lexicon.phrase_count(),
             lexicon.exponent()
         );
     }
     if let Some(projection) = pack.projection() {
         text += &format!(
             "projection  to {} coordinates, sensitivity {}\n",
-            projection.n_rows(),
+            projection.row_count(),
             projection
                 .sensitivity()
                 .map_or("above 4096".to_owned(), |delta| delta.to_string())

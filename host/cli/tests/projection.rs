@@ -47,7 +47,7 @@ fn a_pack_comes_with_what_it_does_to_distances() {
         assert_eq!(
             (
                 section.dimension(),
-                section.n_rows(),
+                section.row_count(),
                 section.bound_exponent()
             ),
             (3, 2, 2)

@@ -55,7 +55,7 @@ fn heads_are_trained_for_an_epsilon() {
     );
     let trained = fs::read(folder.join("a.pack")).unwrap();
     let scores = Pack::parse(&trained).unwrap().scores().unwrap();
-    assert_eq!((scores.candidates(), scores.largest_score()), (12, 8));
+    assert_eq!((scores.candidate_count(), scores.largest_score()), (12, 8));
     let plot = fs::read_to_string(folder.join("a.loss.svg")).unwrap();
     assert!(
         plot.starts_with("<svg") && plot.contains("polyline"),

@@ -1,14 +1,15 @@
 //! Other ways to release a document, to compare with.
 //!
-//! [`Truncation`] draws its noise through [`undertone_core::embedding`], [`randomised_response`] and
+//! [`Truncation`] draws its noise through [`undertone_core::laplace`], [`randomised_response`] and
 //! [`two_stage`] draw through [`undertone_core::select`], as releases do; they give a vector or an index and no
 //! release.
 
-use undertone_core::embedding::{self, EmbeddingError};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
+use undertone_core::laplace::{Laplace, LaplaceError, Sensitivity};
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::scores::LEVELS;
-use undertone_core::select::{Ratio, Rule, SelectError, SliceLevels, select};
+use undertone_core::select::{Ratio, Rule, SelectError, SliceLevels};
 
 use undertone::encoder::vectors::DocumentVectors;
 
@@ -16,14 +17,21 @@ use undertone::encoder::vectors::DocumentVectors;
 /// Mrini and Chaudhuri 2022).
 ///
 /// # Guarantee
-/// That of [`undertone_core::embedding::Truncation`]: ε-DP when one sentence is replaced, the number of
-/// sentences k public.
+/// When one of the k sentences is replaced, k being public, (ε + d·κ)-differential privacy with the κ ≤ 2⁻²³ of
+/// [`laplace`](undertone_core::laplace), and its δ in each of the d coordinates.
+///
+/// *Proof.* Coordinates enter as integers and are clamped to the ends of the box, so their sum moves by at most
+/// the width of the box as integers, and its quotient by k, rounded down, by w/k + 2·2^−F. With Δ ≥ d·w/k that
+/// costs ε/d + ε·2·2^−F/Δ + κ, where 2^−F = 2⁻⁴⁰·h ≤ 2⁻⁴⁶·√2·Δ/ε makes the second less than 2⁻⁴⁴. For one coordinate
+/// κ is below 2⁻³¹, so the two are below 2⁻²³ together. ∎
 ///
 /// # Leaks
-/// Those of [`undertone_core::embedding::Truncation`], and k.
+/// The number of sentences k, the box and ε, which are assumed to be chosen without looking at the document. Time
+/// as in [`laplace`](undertone_core::laplace).
 ///
 /// # Source
-/// Li and Clifton 2021, with the box of Meehan, Mrini and Chaudhuri 2022.
+/// Li and Clifton 2021, with the box of Meehan, Mrini and Chaudhuri 2022. Deviation: the noise of
+/// [`laplace`](undertone_core::laplace) in one dimension, for a sensitivity of d·w/k, so that ε/d is never rounded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truncation {
     /// The box, by coordinate.
@@ -69,17 +77,133 @@ impl Truncation {
     /// d·w_i / (k·ε); w_i is the width of the box. `out`: `[dimension]`.
     ///
     /// # Errors
-    /// [`EmbeddingError`] for an ε below 0.1, lengths that do not fit, or a box that does not fit its noise.
+    /// [`TruncationError`], before anything is drawn: see its variants.
     pub fn noisy_mean<R: Rng + ?Sized>(
         &self,
         sentences: &[f32],
         epsilon: Epsilon,
         rng: &mut R,
         out: &mut [f32],
-    ) -> Result<(), EmbeddingError> {
-        let k = (sentences.len() / self.lower.len()) as u32;
-        embedding::Truncation::new(&self.lower, &self.upper, k, epsilon)?.draw(sentences, rng, out)
+    ) -> Result<(), TruncationError> {
+        let dimension = self.lower.len();
+        let k = sentences.len() / dimension;
+        for (expected, found) in [(k * dimension, sentences.len()), (dimension, out.len())] {
+            if expected != found {
+                return Err(TruncationError::Length { expected, found });
+            }
+        }
+        let ends = self.lower.iter().zip(&self.upper).enumerate();
+        let sides = ends.map(|(coordinate, (lower, upper))| {
+            let stretch = dimension as f64 / k.max(1) as f64;
+            Side::new([*lower, *upper], stretch, epsilon)?
+                .ok_or(TruncationError::Box { coordinate })
+        });
+        let sides: Vec<Side> = sides.collect::<Result<_, _>>()?;
+        for (coordinate, (out, side)) in out.iter_mut().zip(sides).enumerate() {
+            let values = sentences.iter().skip(coordinate).step_by(dimension);
+            *out = side.draw(values, k as u32, rng)?;
+        }
+        Ok(())
     }
+}
+
+/// Why no truncated mean was drawn; it depends on sizes, the box and ε.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TruncationError {
+    /// Sentences that are not whole, or an output of another length.
+    #[error("{found} coordinates, but {expected} are needed")]
+    Length {
+        /// The length needed.
+        expected: usize,
+        /// The length given.
+        found: usize,
+    },
+    /// A side of the box that is not finite, upside down, too wide (d·w/k above 2¹²) or too far from 0 for its noise (2²¹
+    /// steps of its grid).
+    #[error(
+        "the box of coordinate {coordinate} is not finite, upside down, too wide or too far from 0 for its noise"
+    )]
+    Box {
+        /// Which coordinate.
+        coordinate: usize,
+    },
+    /// ε below 0.1.
+    #[error("{0}")]
+    Laplace(LaplaceError),
+}
+
+impl From<LaplaceError> for TruncationError {
+    fn from(error: LaplaceError) -> Self {
+        Self::Laplace(error)
+    }
+}
+
+/// One coordinate of a truncated mean.
+struct Side {
+    laplace: Laplace,
+    /// The ends of the box in fixed point.
+    lower: i64,
+    upper: i64,
+}
+
+impl Side {
+    /// The noise for a box that is stretched by d/k; `None` for a box that is refused.
+    fn new(
+        [lower, upper]: [f32; 2],
+        stretch: f64,
+        epsilon: Epsilon,
+    ) -> Result<Option<Self>, LaplaceError> {
+        let width = f64::from(upper) - f64::from(lower);
+        if !(width >= 0.0 && width.is_finite()) {
+            return Ok(None);
+        }
+        // The casts saturate; the product is rounded up by more than it can err.
+        let units = (width * stretch * 4_294_967_296.0 * (1.0 + 1e-12)) as u64;
+        let units = units.saturating_add(1).max(Sensitivity::MIN.units());
+        let Some(sensitivity) = Sensitivity::from_units(units) else {
+            return Ok(None);
+        };
+        let laplace = Laplace::new(1, epsilon, sensitivity)?;
+        let bound = 2f64.powi(laplace.largest_bound_exponent());
+        let fits = f64::from(lower).abs() <= bound && f64::from(upper).abs() <= bound;
+        Ok(fits.then(|| Self {
+            lower: fixed(&laplace, lower),
+            upper: fixed(&laplace, upper),
+            laplace,
+        }))
+    }
+
+    fn draw<'v, R: Rng + ?Sized>(
+        &self,
+        values: impl Iterator<Item = &'v f32>,
+        sentences: u32,
+        rng: &mut R,
+    ) -> Result<f32, LaplaceError> {
+        // Below 2^32 values below 2^62.
+        let sum: i128 = values
+            .map(|x| i128::from(fixed(&self.laplace, *x).clamp(self.lower, self.upper)))
+            .sum();
+        let mean = sum.div_euclid(i128::from(sentences.max(1))) as i64;
+        // Without sentences 0 may lie outside.
+        let mean = mean.clamp(self.lower, self.upper);
+        let mut steps = [0];
+        let bound_exponent = self.laplace.largest_bound_exponent();
+        hazmat::perturb_fixed(&self.laplace, &[mean], bound_exponent, rng, &mut steps)?;
+        // Exactly: steps have 24 bits.
+        Ok(steps[0] as f32 * 2f32.powi(self.laplace.grid_exponent()))
+    }
+}
+
+/// A coordinate in the fixed point of its noise, rounded towards zero and clamped to the largest bound; 0 if it is not finite.
+fn fixed(laplace: &Laplace, coordinate: f32) -> i64 {
+    if !coordinate.is_finite() {
+        return 0;
+    }
+    // Exactly: a power of two, and 24 bits.
+    let scaled = f64::from(coordinate) * 2f64.powi(laplace.fraction_bits() as i32);
+    let limit = 2f64.powi(laplace.largest_bound_exponent() + laplace.fraction_bits() as i32);
+    scaled.clamp(-limit, limit) as i64
 }
 
 /// The levels of a report on a sentence of class `class`.
@@ -118,7 +242,8 @@ pub fn randomised_response<R: Rng + ?Sized>(
         levels: &report_levels(class, classes),
         bound: 3,
     };
-    select::<3, R>(&levels, Rule::Exponential, Ratio::new(epsilon), rng).map(|class| class as usize)
+    hazmat::select::<3, R>(&levels, Rule::Exponential, Ratio::new(epsilon), rng)
+        .map(|class| class as usize)
 }
 
 /// Draws a cluster with `first`, then one of its members with `second`: both indices.
@@ -152,7 +277,7 @@ pub fn two_stage<R: Rng + ?Sized>(
             levels,
             bound: LEVELS,
         };
-        select::<LEVELS, R>(&levels, rule, ratio, rng).map(|index| index as usize)
+        hazmat::select::<LEVELS, R>(&levels, rule, ratio, rng).map(|index| index as usize)
     };
     let cluster = draw(clusters, first)?;
     let member = draw(&members(cluster), second)?;
@@ -296,6 +421,67 @@ mod tests {
         assert_eq!(truncation.upper, [14.0, -2.0]);
         let documents = DocumentVectors::new(2, vec![0.0, -3.0, 10.0, 5.0], vec![0, 2]);
         assert_eq!(truncation.means(&documents), [6.0, -2.5]);
+    }
+
+    #[test]
+    fn truncated_means_have_the_noise_of_their_box() {
+        let truncation = |lower: &[f32], upper: &[f32]| Truncation {
+            lower: lower.to_vec(),
+            upper: upper.to_vec(),
+        };
+        let boxes = truncation(&[-1.0, 0.0, 0.25], &[1.0, 3.0, 0.25]);
+        let rows = [-5.0, 1.0, f32::NAN, 0.5, 9.0, 1.0];
+        let expected = [-0.25, 2.0, 0.25];
+        let mut rng = PublicRng::new(2);
+        let n = 20_000.0;
+        let mut sums = [[0.0; 2]; 3];
+        for _ in 0..20_000 {
+            let mut out = [0.0; 3];
+            boxes
+                .noisy_mean(&rows, epsilon("6"), &mut rng, &mut out)
+                .unwrap();
+            for ((sum, y), expected) in sums.iter_mut().zip(out).zip(expected) {
+                let error = f64::from(y - expected);
+                *sum = [sum[0] + error / n, sum[1] + error.abs() / n];
+            }
+        }
+        // d·w/(k·ε), at least that of the smallest sensitivity.
+        for ([mean, absolute], scale) in sums.into_iter().zip([0.5f64, 0.75, 2f64.powi(-12) / 6.0])
+        {
+            assert!(
+                mean.abs() < 6.0 * scale * (2.0 / n).sqrt(),
+                "{scale}: {mean}"
+            );
+            assert!((absolute / scale - 1.0).abs() < 0.05, "{scale}: {absolute}");
+        }
+        let mut out = [0.0; 3];
+        for (rows, length) in [(&rows[1..], 3), (&rows[..], 2)] {
+            let refused = boxes.noisy_mean(rows, epsilon("6"), &mut rng, &mut out[..length]);
+            assert!(matches!(refused, Err(TruncationError::Length { .. })));
+        }
+        for (low, high) in [
+            (1.0, 0.5),
+            (f32::NAN, 1.0),
+            (0.0, f32::INFINITY),
+            (1e9, 1e9),
+            (-1e9, 1e9),
+        ] {
+            let boxes = truncation(&[0.0, low], &[1.0, high]);
+            let refused = boxes.noisy_mean(&rows, epsilon("1"), &mut rng, &mut out[..2]);
+            assert_eq!(
+                refused,
+                Err(TruncationError::Box { coordinate: 1 }),
+                "{low} {high}"
+            );
+        }
+        let refused = boxes.noisy_mean(&rows, epsilon("0.01"), &mut rng, &mut out);
+        assert!(matches!(refused, Err(TruncationError::Laplace(_))));
+        // No sentences: noise around the end of the box that is nearest to 0.
+        let boxes = truncation(&[0.5], &[1.0]);
+        boxes
+            .noisy_mean(&[], epsilon("1000"), &mut rng, &mut out[..1])
+            .unwrap();
+        assert!((out[0] - 0.5).abs() < 0.05, "{out:?}");
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub(crate) fn digest(lexicon: &Lexicon<'_>) -> [u8; 32] {
     hash.update(b"undertone lexicon 1\0");
     hash.update((lexicon.dimension() as u64).to_le_bytes());
     hash.update(lexicon.exponent().to_le_bytes());
-    for index in 0..lexicon.n_words() {
+    for index in 0..lexicon.word_count() {
         let word = lexicon.word(index).unwrap_or_default();
         let (weight, vector) = lexicon.entry(index).unwrap_or_default();
         hash.update((word.len() as u64).to_le_bytes());
@@ -94,7 +94,7 @@ pub(crate) fn digest(lexicon: &Lexicon<'_>) -> [u8; 32] {
         hash.update(weight.to_le_bytes());
         hash.update(bytes(vector));
     }
-    for index in 0..lexicon.n_phrases() {
+    for index in 0..lexicon.phrase_count() {
         for word in lexicon.phrase(index).unwrap_or_default() {
             hash.update((word as u64).to_le_bytes());
         }

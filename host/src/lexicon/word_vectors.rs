@@ -850,7 +850,7 @@ mod tests {
                     prop_assert_eq!(made.words + left_out, read.words.len());
                     let pack = Pack::parse(&made.pack).unwrap();
                     let lexicon = pack.lexicon().unwrap();
-                    for index in 0..lexicon.n_words() {
+                    for index in 0..lexicon.word_count() {
                         let word = lexicon.word(index).unwrap();
                         prop_assert!(words(word).eq([word]), "{word}");
                     }

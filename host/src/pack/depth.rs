@@ -1,8 +1,9 @@
 //! Candidates for selection by depth: directions, bucket boundaries and codes.
 
 use rand_distr::{Distribution, StandardNormal};
+use undertone_core::depth::DepthSection;
+use undertone_core::pack::Pack;
 use undertone_core::pack::format::BOUNDARIES;
-use undertone_core::pack::{DepthSection, Pack};
 use undertone_core::recode::Recoder as CoreRecoder;
 use undertone_core::rng::PublicRng;
 

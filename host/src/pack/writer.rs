@@ -89,13 +89,13 @@ pub struct LexiconData {
 impl LexiconData {
     /// A copy of a lexicon that was read from a pack.
     pub fn from_view(lexicon: &Lexicon<'_>) -> Self {
-        let words = (0..lexicon.n_words())
+        let words = (0..lexicon.word_count())
             .filter_map(|index| {
                 let (weight, vector) = lexicon.entry(index)?;
                 Some((lexicon.word(index)?.to_owned(), weight, vector.to_vec()))
             })
             .collect();
-        let phrases = (0..lexicon.n_phrases())
+        let phrases = (0..lexicon.phrase_count())
             .filter_map(|index| {
                 let (weight, vector) = lexicon.phrase_entry(index)?;
                 // There are no more than 2^16 words.
@@ -195,7 +195,7 @@ impl PackContents {
             magic: MAGIC,
             major: MAJOR.into(),
             minor: MINOR.into(),
-            sections: (sections.len() as u32).into(),
+            section_count: (sections.len() as u32).into(),
             length: ((size_of::<Header>() + rest.len()) as u64).into(),
             dimension: (self.dimension as u32).into(),
             reserved: 0.into(),
@@ -225,7 +225,7 @@ impl PackContents {
         limit("recoder inputs", self.dimension, 1, MAX_WIDTH as usize)?;
         let mut inputs = self.dimension;
         let mut head = RecoderHead {
-            layers: (recoder.layers.len() as u32).into(),
+            layer_count: (recoder.layers.len() as u32).into(),
             exponent: recoder.exponent.into(),
             widths: [0.into(); MAX_LAYERS],
             shifts: [0.into(); MAX_LAYERS],
@@ -267,7 +267,7 @@ impl PackContents {
             thresholds => (SCORES_GRADED, thresholds as u16),
         };
         let mut section = Section::new(ScoresHead {
-            candidates: (candidates as u32).into(),
+            candidate_count: (candidates as u32).into(),
             kind: kind.into(),
             largest_score: largest_score.into(),
             exponent: scores.exponent.into(),
@@ -298,8 +298,8 @@ impl PackContents {
         let codes = directions * depth.candidates;
         limit("candidate codes", depth.codes.len(), codes, codes)?;
         let mut section = Section::new(DepthHead {
-            candidates: (depth.candidates as u32).into(),
-            directions: (directions as u32).into(),
+            candidate_count: (depth.candidates as u32).into(),
+            direction_count: (directions as u32).into(),
             exponent: depth.exponent.into(),
             shift: depth.shift.into(),
         });
@@ -326,7 +326,7 @@ impl PackContents {
             entries,
         )?;
         let mut section = Section::new(ProjectionHead {
-            rows: (rows as u32).into(),
+            row_count: (rows as u32).into(),
             exponent: projection.exponent.into(),
             bound_exponent: projection.bound_exponent.into(),
             reserved: 0.into(),
@@ -358,7 +358,7 @@ impl PackContents {
             .map(|(word, ..)| word.as_str())
             .collect();
         let mut section = Section::new(LexiconHead {
-            words: (lexicon.words.len() as u32).into(),
+            word_count: (lexicon.words.len() as u32).into(),
             text_bytes: (text.len() as u32).into(),
             exponent: lexicon.exponent.into(),
             reserved: 0.into(),
@@ -391,7 +391,7 @@ impl PackContents {
             )?;
         }
         let mut section = Section::new(PhrasesHead {
-            phrases: (phrases.len() as u32).into(),
+            phrase_count: (phrases.len() as u32).into(),
             reserved: [0.into(); 3],
         });
         section.array(phrases.iter().map(|(words, ..)| words.map(U16::new)));

@@ -43,7 +43,7 @@ pub fn release(
     mechanism: WordMechanism,
     grant: Grant,
 ) -> Result<Vec<u8>> {
-    let mut bag = HostBag::new(vocabulary);
+    let mut bag = HostBag::with_limit(vocabulary);
     for word in words.into_iter().take(MAX_WORDS) {
         bag.push(word.as_ref());
     }
@@ -71,7 +71,7 @@ impl TypicalDistances {
 
     /// The distances in `vocabulary`, which is public; none in a vocabulary of one word.
     pub fn of(vocabulary: &Vocabulary<'_>) -> Option<Self> {
-        let n = vocabulary.n_words();
+        let n = vocabulary.word_count();
         if n < 2 {
             return None;
         }

@@ -101,7 +101,7 @@ pub fn certified_table(
     // One bit a table.
     let holding = AtomicU64::new((1 << ratios.len()) - 1);
     words.par_iter().enumerate().for_each(|(index, word)| {
-        let mut levels = Vec::with_capacity(vocabulary.n_words() as usize);
+        let mut levels = Vec::with_capacity(vocabulary.word_count() as usize);
         vocabulary
             .levels(*word)
             .for_each_block(|block| levels.extend_from_slice(block));

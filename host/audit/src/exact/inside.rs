@@ -10,7 +10,7 @@ use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::scores;
-use undertone_core::select::{Levels, MAX_LEVELS, Ratio, Rule, SliceLevels, select};
+use undertone_core::select::{Levels, MAX_LEVELS, Ratio, Rule, SliceLevels};
 use undertone_core::words::{self, Bag, Vocabulary, WordMechanism};
 
 use undertone::error::Result;
@@ -121,8 +121,8 @@ impl Engine for CoreSentences<'_> {
     }
 
     fn candidates(&self) -> usize {
-        let scores = self.pack.scores().map(|scores| scores.candidates());
-        let depth = || self.pack.depth().map(|depth| depth.candidates());
+        let scores = self.pack.scores().map(|scores| scores.candidate_count());
+        let depth = || self.pack.depth().map(|depth| depth.candidate_count());
         scores.or_else(depth).unwrap_or(0) as usize
     }
 
@@ -214,7 +214,7 @@ impl Engine for CoreWords<'_> {
     }
 
     fn candidates(&self) -> usize {
-        self.vocabulary.n_words() as usize
+        self.vocabulary.word_count() as usize
     }
 
     fn bound(&self) -> usize {
@@ -266,10 +266,10 @@ impl Words for CoreWords<'_> {
     }
 
     fn exchange(&self, text: &str, epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
-        let mut bag: Bag<'_, 8> = Bag::new(&self.vocabulary);
+        let mut bag: Bag<'_, 8> = Bag::with_limit(&self.vocabulary);
         bag.push(text);
         let mut out = [0];
-        bag.draw(WordMechanism::Selection(rule), epsilon, rng, &mut out)
+        hazmat::draw_bag(&bag, WordMechanism::Selection(rule), epsilon, rng, &mut out)
             .expect("a bag of one word can be selected for");
         out[0]
     }
@@ -278,5 +278,6 @@ impl Words for CoreWords<'_> {
 /// The engine of `core`.
 fn draw(levels: &[u8], bound: usize, ratio: Ratio, rule: Rule, rng: &mut dyn Rng) -> u32 {
     let levels = SliceLevels { levels, bound };
-    select::<MAX_LEVELS, _>(&levels, rule, ratio, rng).expect("there are candidates and levels")
+    hazmat::select::<MAX_LEVELS, _>(&levels, rule, ratio, rng)
+        .expect("there are candidates and levels")
 }

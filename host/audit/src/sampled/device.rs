@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use undertone_core::embedding::Noise;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
+use undertone_core::vector::Noise;
 use undertone_core::words::WordMechanism;
 
 use undertone::error::{Error, Result};

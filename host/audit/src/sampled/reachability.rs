@@ -4,10 +4,10 @@
 //! a release tells which x it cannot be of (Mironov 2012; Jin et al. 2022; Haney et al. 2022). The attack knows
 //! nothing about a mechanism but that it may add floats.
 
-use undertone_core::embedding::Noise;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
+use undertone_core::vector::Noise;
 
 use crate::sampled::device::Device;
 use crate::sampled::statistics::{alpha, lower_bound};

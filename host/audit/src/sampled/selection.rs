@@ -4,12 +4,12 @@
 
 use std::collections::HashSet;
 
-use undertone_core::embedding::Noise;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::{Levels, Ratio, Rule};
+use undertone_core::vector::Noise;
 use undertone_core::words::{Vocabulary, WordMechanism};
 
 use crate::sampled::device::{Device, Document};
@@ -232,7 +232,7 @@ pub fn sentences(
         }
         let outcomes = device.releases(&[0, 1], rule, epsilon, 2 * draws)?;
         tried += outcomes.len() as u64;
-        let candidates = pack.candidates() as usize;
+        let candidates = pack.candidate_count() as usize;
         if let Some(check) = in_range(mechanism, "candidates", epsilon, &outcomes, candidates) {
             return Ok(vec![check]);
         }
@@ -308,7 +308,7 @@ impl<'p> Designs<'p> {
         let mut below = |n: usize| (rng.next_u64() % n as u64) as usize;
         let pool: Vec<Document> = match pack.lexicon() {
             Some(lexicon) => (0..64)
-                .filter_map(|_| lexicon.word(below(lexicon.n_words())))
+                .filter_map(|_| lexicon.word(below(lexicon.word_count())))
                 .map(|word| Document::Texts(vec![word.to_owned()]))
                 .collect(),
             None => (0..64)
@@ -414,7 +414,7 @@ pub fn runs(
     epsilon: Epsilon,
 ) -> Result<Option<Check>> {
     const DRAWS: usize = 2000;
-    let candidates = f64::from(pack.candidates());
+    let candidates = f64::from(pack.candidate_count());
     if candidates < 2.0 {
         return Ok(None);
     }
@@ -503,7 +503,7 @@ pub fn words(
 ) -> Result<Vec<Check>> {
     let lexicon = vocabulary.lexicon();
     let text = |word: u32| lexicon.word(word as usize).unwrap_or_default();
-    let bound = lexicon.n_words();
+    let bound = lexicon.word_count();
     let rule = match how {
         WordMechanism::Selection(rule) => Some(rule),
         _ => None,

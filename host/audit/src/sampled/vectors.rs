@@ -2,11 +2,11 @@
 
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::gamma_lr;
-use undertone_core::embedding::Noise;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{Laplace, Sensitivity};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
+use undertone_core::vector::Noise;
 
 use crate::sampled::device::Device;
 use crate::sampled::selection::{of_losses, of_p_values};

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Levels, Ratio, Rule};
 use undertone_core::words::{Vocabulary, WordMechanism};
@@ -89,7 +90,7 @@ pub struct Curves {
 /// # Errors
 /// [`Error::Words`].
 pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> {
-    let n = vocabulary.n_words();
+    let n = vocabulary.word_count();
     let mut rng = PublicRng::new(options.seed);
     let draw = |_| below(&mut rng, n.into()) as u32;
     let words: Vec<u32> = (0..options.words).map(draw).collect();
@@ -148,7 +149,7 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
                     let rng = &mut draw.rng(number);
                     let (mut same, mut sum) = (0usize, 0.0);
                     for _ in 0..options.draws {
-                        let drawn = vocabulary.draw(*word, mechanism, epsilon, rng);
+                        let drawn = hazmat::draw_word(&vocabulary, *word, mechanism, epsilon, rng);
                         let drawn = drawn.map_err(Error::Words)?;
                         same += usize::from(drawn == *word);
                         sum += distances[drawn as usize];

@@ -21,6 +21,7 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::lexicon::{self, Word};
 use undertone_core::pack::Pack;
 use undertone_core::rng::below;
@@ -646,12 +647,12 @@ impl<'a> Experiment<'a> {
             }
             Way::Private(mechanism, epsilon) => {
                 let lexicon = self.vocabulary.lexicon();
-                let mut bag = HostBag::new(&self.vocabulary);
+                let mut bag = HostBag::with_limit(&self.vocabulary);
                 for word in kept {
                     bag.push(lexicon.word(*word as usize).unwrap_or_default());
                 }
                 let rng = &mut draw(epsilon).rng(number);
-                bag.draw(mechanism, epsilon, rng, &mut words)
+                hazmat::draw_bag(&bag, mechanism, epsilon, rng, &mut words)
                     .map_err(Error::Words)?;
             }
         }

@@ -111,7 +111,9 @@ impl Mechanism for Truncated {
                     let (sentences, rng) = (documents.document(number), &mut draw.rng(number));
                     truncation.noisy_mean(sentences, draw.epsilon, rng, mean)
                 })
-                .map_err(Error::Embedding)?;
+                .map_err(|error| Error::Experiment {
+                    problem: error.to_string(),
+                })?;
             Ok(self.classifier.predict(&noisy))
         };
         draws.iter().map(predict).collect()

@@ -18,10 +18,11 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use undertone_core::document::DocumentError;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::rng::PublicRng;
 use undertone_core::scores::LEVELS;
-use undertone_core::select::{Ratio, Rule, SliceLevels, select};
+use undertone_core::select::{Ratio, Rule, SliceLevels};
 
 use crate::documents::data::Data;
 use crate::metrics::{MeanSd, accuracy, macro_f1};
@@ -309,7 +310,7 @@ impl Selection {
             // The law does not depend on the bound, the time does; here it may show the document.
             bound: usize::from(worst) + 1,
         };
-        let drawn = select::<LEVELS, _>(&levels, self.rule, self.ratio(epsilon), rng);
+        let drawn = hazmat::select::<LEVELS, _>(&levels, self.rule, self.ratio(epsilon), rng);
         let drawn = drawn.map_err(|error| Error::Document(DocumentError::Selection(error)))?;
         Ok(drawn as usize)
     }

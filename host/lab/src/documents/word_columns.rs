@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use rayon::prelude::*;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::laplace::{Laplace, Sensitivity};
 use undertone_core::lexicon;
 use undertone_core::pack::Pack;
@@ -88,7 +89,7 @@ impl<'a> Exchanged<'a> {
                 for word in lexicon::words(sentence) {
                     let known = vocabulary.lexicon().find(&word).map(|word| word as u32);
                     let word = known.unwrap_or(vocabulary.fallback());
-                    let drawn = vocabulary.draw(word, mechanism, draw.epsilon, rng);
+                    let drawn = hazmat::draw_word(&vocabulary, word, mechanism, draw.epsilon, rng);
                     let drawn = drawn.map_err(Error::Words)? as usize;
                     words.push(vocabulary.lexicon().word(drawn).unwrap_or_default());
                 }

@@ -24,10 +24,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
-use undertone_core::embedding::EmbeddingError;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::laplace::{Laplace, Sensitivity};
 use undertone_core::rng::{PublicRng, below, rand_core::Rng};
+use undertone_core::vector::VectorError;
 
 use crate::bounds::{gaussian_width, projected_dimension};
 use crate::documents::Role;
@@ -122,7 +123,7 @@ impl Options {
 }
 
 fn noise(error: undertone_core::laplace::LaplaceError) -> Error {
-    Error::Embedding(EmbeddingError::Laplace(error))
+    Error::Embedding(VectorError::Laplace(error))
 }
 
 /// For which vectors Δ holds.
@@ -177,9 +178,7 @@ impl Mechanism {
         out: &mut [f32],
     ) -> Result<()> {
         let mut steps = vec![0; self.m];
-        laplace
-            .perturb(point, self.bound_exponent, rng, &mut steps)
-            .map_err(noise)?;
+        hazmat::perturb(&laplace, point, self.bound_exponent, rng, &mut steps).map_err(noise)?;
         let step = 2f32.powi(laplace.grid_exponent());
         for (out, steps) in out.iter_mut().zip(steps) {
             *out = steps as f32 * step;

@@ -1,9 +1,8 @@
 //! Private embedding vectors: clamp, project, add noise.
 //!
-//! [`Embedding`] releases one vector with metric differential privacy: the closer two embeddings, the
+//! [`VectorMechanism`] releases one vector with metric differential privacy: the closer two embeddings, the
 //! harder they are to tell apart. A [`Projection`] from the pack makes the vector, and with it the noise,
 //! smaller; its sensitivity is computed on the device from the very integers that are used.
-//! [`Truncation`] is the mean of sentence vectors with noise on each coordinate, for comparison.
 
 use core::fmt;
 
@@ -12,15 +11,17 @@ use zerocopy::little_endian::I16;
 use zeroize::Zeroize;
 
 use crate::epsilon::Epsilon;
-use crate::kernels::opaque;
-use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
+use crate::integers::at_most;
+use crate::laplace::{FixedPoint, Laplace, LaplaceError, MAX_DIMENSION, Sensitivity};
 use crate::ledger::Grant;
 use crate::pack::format::{MAX_ROWS, MAX_WIDTH, PROJECTION_TAG, ProjectionHead};
-use crate::pack::{Arrays, PackError, exponent_within, within, zero};
+use crate::pack::wire::{Arrays, PackError, exponent_within, within, zero};
 use crate::release::VectorRelease;
 use crate::rng::{Entropy, ReleaseStream};
 
 pub use crate::laplace::Noise;
+
+const _: () = assert!(MAX_ROWS as usize == MAX_DIMENSION);
 
 /// A public linear map Φ from d to m coordinates, a view into a pack.
 ///
@@ -43,7 +44,7 @@ impl<'a> Projection<'a> {
     ) -> Result<Self, PackError> {
         let (head, mut arrays) = Arrays::open::<ProjectionHead>(PROJECTION_TAG, section)?;
         let dimension = within("number of projected coordinates", dimension, 1, MAX_WIDTH)?;
-        let rows = within("rows of the projection", head.rows.get(), 1, MAX_ROWS)?;
+        let rows = within("rows of the projection", head.row_count.get(), 1, MAX_ROWS)?;
         zero("reserved projection field", head.reserved.get())?;
         let parsed = Self {
             dimension: dimension as usize,
@@ -61,14 +62,14 @@ impl<'a> Projection<'a> {
         self.dimension
     }
 
-    /// m, the number of coordinates behind the projection, `1..=1024`.
-    pub fn n_rows(&self) -> usize {
+    /// m, the number of coordinates after the projection, `1..=1024`.
+    pub fn row_count(&self) -> usize {
         self.rows().len()
     }
 
     /// The rows, `[m]` of `[dimension]` integers.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &'a [I16]> + use<'a> {
-        // Parsing made sure of 1; said again, so that no panic is compiled in.
+        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         self.rows.chunks_exact(self.dimension.max(1))
     }
 
@@ -111,7 +112,7 @@ impl<'a> Projection<'a> {
     }
 
     /// Φx rounded down, in the units of x, for [`TOGETHER`] rows: exactly ⌊row·x·2^exponent⌋, clamped to ±`limit`.
-    /// Rows that are not there give 0.
+    /// Missing rows give 0.
     fn coordinates(
         &self,
         rows: [&[I16]; TOGETHER],
@@ -142,13 +143,7 @@ impl<'a> Projection<'a> {
 /// Rows of a projection that are multiplied with a coordinate at a time: converting it takes longer than a product.
 const TOGETHER: usize = 4;
 
-/// The smaller one, for numbers within ±2^126, without a comparison that could become a branch.
-fn at_most(x: i128, most: i128) -> i128 {
-    let above = opaque(((most - x) >> 96) as i32 >> 31);
-    x ^ (x ^ most) & i128::from(above)
-}
-
-/// The mechanism that releases a private embedding, with its public parameters.
+/// The mechanism that releases a private vector, with its public parameters.
 ///
 /// # Guarantee
 /// Metric differential privacy for the Euclidean distance of embeddings: for all x, x' and every set S of
@@ -158,14 +153,14 @@ fn at_most(x: i128, most: i128) -> i128 {
 /// - [`Noise::DiscreteLaplace`]: κ = 0, δ = 0.
 ///
 /// τ is the step of the input's fixed point, √d·2^−F, and 2⁻⁴⁰ of the grid: with a projection
-/// √d·2^−F + √m·2^−F/Δ. ε is per unit of distance: over a distance of r, what is promised is ε·r, which for
+/// √d·2^−F + √m·2^−F/Δ. ε is per unit of distance: over a distance of r the promise is ε·r, which for
 /// unrelated embeddings may well be above 20. Several releases of the same embedding add up.
 ///
 /// x is the embedding with coordinates clamped to ±2^`bound_exponent`, those that are not finite 0. Clamping
 /// shortens distances, so the promise holds for the embeddings as they are.
 ///
 /// # Leaks
-/// That there is a release, when, and its public parameters. Time as in [`laplace`](crate::laplace).
+/// The fact that there was a release, its time, and its public parameters. Its duration: see [`laplace`](crate::laplace).
 ///
 /// Assumed of the caller:
 /// - The projection, the bound, ε and the noise are chosen without looking at private embeddings.
@@ -176,7 +171,7 @@ fn at_most(x: i128, most: i128) -> i128 {
 /// instead of floating point; a sensitivity that is certified for the matrix in use and for all vectors instead
 /// of one that holds with some probability over drawing the matrix.
 #[derive(Clone, Copy, Debug)]
-pub struct Embedding<'a> {
+pub struct VectorMechanism<'a> {
     laplace: Laplace,
     dimension: usize,
     bound_exponent: i32,
@@ -187,22 +182,22 @@ pub struct Embedding<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Projected<'a> {
     projection: Projection<'a>,
-    /// The coordinates behind the projection lie within ±2^(this).
+    /// The coordinates after the projection lie within ±2^(this).
     bound_exponent: i32,
 }
 
-impl<'a> Embedding<'a> {
+impl<'a> VectorMechanism<'a> {
     /// Noise on the embedding itself, of `dimension` coordinates within ±2^`bound_exponent`.
     ///
     /// # Errors
-    /// [`EmbeddingError::Laplace`] for a dimension outside 1..=1024, an ε below 0.1 or a bound that does
+    /// [`VectorError::Laplace`] for a dimension outside 1..=1024, an ε below 0.1 or a bound that does
     /// not fit the grid (above 2²¹ or below 2⁻⁴⁰ steps).
     pub fn new(
         dimension: u32,
         bound_exponent: i32,
         noise: Noise,
         epsilon: Epsilon,
-    ) -> Result<Self, EmbeddingError> {
+    ) -> Result<Self, VectorError> {
         let laplace = Laplace::with_noise(noise, dimension, epsilon, Sensitivity::ONE)?;
         Ok(Self {
             laplace,
@@ -217,7 +212,7 @@ impl<'a> Embedding<'a> {
     /// instance [`Projection::bound_exponent`].
     ///
     /// # Errors
-    /// Those of [`new`](Embedding::new); [`EmbeddingError::Sensitivity`] if the projection stretches
+    /// Those of [`new`](VectorMechanism::new); [`VectorError::Sensitivity`] if the projection stretches
     /// distances by more than 2¹².
     ///
     /// # Cost
@@ -227,11 +222,10 @@ impl<'a> Embedding<'a> {
         bound_exponent: i32,
         noise: Noise,
         epsilon: Epsilon,
-    ) -> Result<Self, EmbeddingError> {
-        let sensitivity = projection
-            .sensitivity()
-            .ok_or(EmbeddingError::Sensitivity)?;
-        let laplace = Laplace::with_noise(noise, projection.n_rows() as u32, epsilon, sensitivity)?;
+    ) -> Result<Self, VectorError> {
+        let sensitivity = projection.sensitivity().ok_or(VectorError::Sensitivity)?;
+        let laplace =
+            Laplace::with_noise(noise, projection.row_count() as u32, epsilon, sensitivity)?;
         Ok(Self {
             laplace,
             dimension: projection.dimension,
@@ -260,20 +254,20 @@ impl<'a> Embedding<'a> {
     }
 
     /// Draws a release, a [`VectorRelease`], into `out`; returns its length,
-    /// [`release_bytes`](Embedding::release_bytes). `grant` is one of the mechanism's ε.
+    /// [`release_bytes`](VectorMechanism::release_bytes). `grant` is one of the mechanism's ε.
     ///
-    /// The guarantee, what it assumes and what it leaks are those of [`Embedding`].
+    /// The guarantee, what it assumes and what it leaks are those of [`VectorMechanism`].
     ///
     /// # Shapes
     /// `embedding`: `[dimension]` f32, any bits; `out`: at least `release_bytes` bytes.
     ///
     /// # Errors
-    /// [`EmbeddingError::Grant`] for a grant of another ε, [`EmbeddingError::Length`],
-    /// [`EmbeddingError::Buffer`], [`EmbeddingError::Entropy`]: nothing was drawn, nothing is written, the
+    /// [`VectorError::Grant`] for a grant of another ε, [`VectorError::Length`],
+    /// [`VectorError::Buffer`], [`VectorError::Entropy`]: nothing was drawn, nothing is written, the
     /// grant is spent. None depends on a coordinate.
     ///
     /// # Cost
-    /// 32 bytes of entropy, and the words, operations and stack of [`Laplace::perturb`]; a projection m·d
+    /// 32 bytes of entropy, and the words, operations and stack of [`hazmat::perturb`](crate::hazmat::perturb); a projection m·d
     /// multiplications.
     pub fn release<E: Entropy + ?Sized>(
         &self,
@@ -281,17 +275,17 @@ impl<'a> Embedding<'a> {
         embedding: &[f32],
         entropy: &mut E,
         out: &mut [u8],
-    ) -> Result<usize, EmbeddingError> {
+    ) -> Result<usize, VectorError> {
         let (expected, found) = (self.laplace.epsilon(), grant.epsilon());
         if expected != found {
-            return Err(EmbeddingError::Grant { expected, found });
+            return Err(VectorError::Grant { expected, found });
         }
         self.check_length(embedding)?;
         let (needed, found) = (self.release_bytes(), out.len());
         let Some(out) = out.get_mut(..needed) else {
-            return Err(EmbeddingError::Buffer { needed, found });
+            return Err(VectorError::Buffer { needed, found });
         };
-        let mut stream = ReleaseStream::open(entropy).map_err(|_| EmbeddingError::Entropy)?;
+        let mut stream = ReleaseStream::open(entropy).map_err(|_| VectorError::Entropy)?;
         let projection = self.projected.map(|projected| projected.projection);
         let pack_id = projection.map_or([0; 8], |projection| projection.pack_id);
         let steps = VectorRelease::write_head(&self.laplace, pack_id, out);
@@ -299,38 +293,16 @@ impl<'a> Embedding<'a> {
         Ok(needed)
     }
 
-    /// Draws the coordinates of a release, in steps of the grid.
-    ///
-    /// **The engine of [`release`](Embedding::release) with randomness as an argument**, for simulation, tests
-    /// and experiments. It gives no release.
-    ///
-    /// # Shapes
-    /// `embedding`: `[dimension]` f32, any bits; `out`: `[m]`.
-    ///
-    /// # Errors
-    /// [`EmbeddingError::Length`] for another length of the embedding; [`EmbeddingError::Laplace`] of `out`.
-    ///
-    /// # Cost
-    /// That of [`release`](Embedding::release) but for the entropy.
-    pub fn draw<R: Rng + ?Sized>(
-        &self,
-        embedding: &[f32],
-        rng: &mut R,
-        out: &mut [i32],
-    ) -> Result<(), EmbeddingError> {
-        self.draw_steps(embedding, rng, out)
-    }
-
-    /// [`draw`](Embedding::draw) to where the steps stay: a buffer for them would take 4 KiB of stack.
-    fn draw_steps<R: Rng + ?Sized, T: From<i32>>(
+    /// Draws the coordinates of a release to where they stay: a buffer for them would take 4 KiB of stack.
+    pub(crate) fn draw_steps<R: Rng + ?Sized, T: From<i32>>(
         &self,
         embedding: &[f32],
         rng: &mut R,
         out: &mut [T],
-    ) -> Result<(), EmbeddingError> {
+    ) -> Result<(), VectorError> {
         self.check_length(embedding)?;
         self.laplace.check_length(out.len())?;
-        let fixed = || embedding.iter().map(|x| self.fixed.of(*x));
+        let fixed = || embedding.iter().map(|x| self.fixed.convert(*x));
         let Some(projected) = self.projected else {
             self.laplace
                 .add_noise(fixed(), self.bound_exponent, rng, out);
@@ -346,7 +318,7 @@ impl<'a> Embedding<'a> {
         let mut rows = projection.rows();
         let mut ready = [0; TOGETHER];
         let mut at = TOGETHER;
-        // Hides how many there are, which would be computed by a division where it is used.
+        // An iterator of known length would compute that length by a division.
         let coordinates = core::iter::from_fn(|| {
             if at >= TOGETHER {
                 let four = core::array::from_fn(|_| rows.next().unwrap_or_default());
@@ -362,11 +334,11 @@ impl<'a> Embedding<'a> {
         Ok(())
     }
 
-    fn check_length(&self, embedding: &[f32]) -> Result<(), EmbeddingError> {
+    fn check_length(&self, embedding: &[f32]) -> Result<(), VectorError> {
         if embedding.len() == self.dimension {
             Ok(())
         } else {
-            Err(EmbeddingError::Length {
+            Err(VectorError::Length {
                 expected: self.dimension,
                 found: embedding.len(),
             })
@@ -393,7 +365,7 @@ fn projected_bound(laplace: &Laplace, dimension: usize, bound_exponent: i32) -> 
 /// coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum EmbeddingError {
+pub enum VectorError {
     /// The parameters of the noise.
     Laplace(LaplaceError),
     /// The projection stretches distances by more than 2¹².
@@ -412,11 +384,6 @@ pub enum EmbeddingError {
         /// The length given.
         found: usize,
     },
-    /// A side of a box that is not finite, upside down, too wide or too far from 0 for its noise.
-    Box {
-        /// Which coordinate.
-        coordinate: usize,
-    },
     /// Less room than a release takes.
     Buffer {
         /// Bytes needed.
@@ -428,13 +395,13 @@ pub enum EmbeddingError {
     Entropy,
 }
 
-impl From<LaplaceError> for EmbeddingError {
+impl From<LaplaceError> for VectorError {
     fn from(error: LaplaceError) -> Self {
         Self::Laplace(error)
     }
 }
 
-impl fmt::Display for EmbeddingError {
+impl fmt::Display for VectorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Laplace(error) => error.fmt(f),
@@ -455,10 +422,6 @@ impl fmt::Display for EmbeddingError {
                     "an embedding of {found} coordinates, but {expected} are needed"
                 )
             }
-            Self::Box { coordinate } => write!(
-                f,
-                "the box of coordinate {coordinate} is not finite, upside down, too wide or too far from 0 for its noise"
-            ),
             Self::Buffer { needed, found } => {
                 write!(f, "room for {found} bytes, but the release has {needed}")
             }
@@ -469,182 +432,12 @@ impl fmt::Display for EmbeddingError {
     }
 }
 
-impl core::error::Error for EmbeddingError {}
-
-/// The mean of truncated sentence vectors with noise on every coordinate (Li and Clifton 2021, as used by
-/// Meehan, Mrini and Chaudhuri 2022): a baseline, for comparison only.
-///
-/// # Guarantee
-/// When one of the k sentences is replaced, k being public, (ε + d·κ)-differential privacy with the κ ≤ 2⁻²³ of
-/// [`laplace`](crate::laplace), and its δ in each of the d coordinates.
-///
-/// *Proof.* Coordinates enter as integers and are clamped to the ends of the box, so their sum moves by at most
-/// the width of the box as integers, and its quotient by k, rounded down, by w/k + 2·2^−F. With Δ ≥ d·w/k that
-/// costs ε/d + ε·2·2^−F/Δ + κ, where 2^−F = 2⁻⁴⁰·h ≤ 2⁻⁴⁶·√2·Δ/ε makes the second less than 2⁻⁴⁴. For one coordinate
-/// κ is below 2⁻³¹, so the two are below 2⁻²³ together. ∎
-///
-/// # Leaks
-/// The number of sentences k, the box and ε, which are assumed to be chosen without looking at the document. Time
-/// as in [`laplace`](crate::laplace).
-///
-/// # Source
-/// Deviation: the noise of [`laplace`](crate::laplace) in one dimension, for a sensitivity of d·w/k, so that
-/// ε/d is never rounded.
-#[derive(Clone, Copy, Debug)]
-pub struct Truncation<'a> {
-    lower: &'a [f32],
-    upper: &'a [f32],
-    sentences: u32,
-    epsilon: Epsilon,
-}
-
-impl<'a> Truncation<'a> {
-    /// For documents of `sentences` sentences and a public box.
-    ///
-    /// # Shapes
-    /// `lower`, `upper`: `[dimension]` f32, the finite ends of the box in each coordinate.
-    ///
-    /// # Errors
-    /// [`EmbeddingError::Length`] if the ends are not equally many; [`EmbeddingError::Box`] if an end is not
-    /// finite or above the other, the box too far from 0 for its noise (2²¹ steps of the grid), or d·w/k
-    /// above 2¹²; [`EmbeddingError::Laplace`] for ε below 0.1.
-    ///
-    /// # Cost
-    /// Linear in the coordinates.
-    pub fn new(
-        lower: &'a [f32],
-        upper: &'a [f32],
-        sentences: u32,
-        epsilon: Epsilon,
-    ) -> Result<Self, EmbeddingError> {
-        if lower.len() != upper.len() {
-            return Err(EmbeddingError::Length {
-                expected: lower.len(),
-                found: upper.len(),
-            });
-        }
-        let truncation = Self {
-            lower,
-            upper,
-            sentences,
-            epsilon,
-        };
-        for (coordinate, (lower, upper)) in lower.iter().zip(upper).enumerate() {
-            let refused = EmbeddingError::Box { coordinate };
-            truncation.side(*lower, *upper)?.ok_or(refused)?;
-        }
-        Ok(truncation)
-    }
-
-    /// Draws the noisy mean. **A baseline with randomness as an argument**: it gives no release.
-    ///
-    /// # Shapes
-    /// `rows`: `[sentences][dimension]` f32 row-major, any bits; `out`: `[dimension]`, whole steps of the
-    /// coordinate's grid.
-    ///
-    /// # Errors
-    /// [`EmbeddingError::Length`] for other lengths.
-    ///
-    /// # Cost
-    /// One pass over the rows; for each coordinate that of [`Laplace::perturb`] with one.
-    pub fn draw<R: Rng + ?Sized>(
-        &self,
-        rows: &[f32],
-        rng: &mut R,
-        out: &mut [f32],
-    ) -> Result<(), EmbeddingError> {
-        let dimension = self.lower.len();
-        let expected = dimension.saturating_mul(self.sentences as usize);
-        for (expected, found) in [(expected, rows.len()), (dimension, out.len())] {
-            if expected != found {
-                return Err(EmbeddingError::Length { expected, found });
-            }
-        }
-        let ends = self.lower.iter().zip(self.upper);
-        for (coordinate, (out, (lower, upper))) in out.iter_mut().zip(ends).enumerate() {
-            // The constructor made sure of both.
-            if let Ok(Some(side)) = self.side(*lower, *upper) {
-                let values = rows.iter().skip(coordinate).step_by(dimension.max(1));
-                *out = side.draw(values, self.sentences, rng);
-            }
-        }
-        Ok(())
-    }
-
-    /// The noise of one coordinate; `None` for a box that is refused.
-    #[expect(
-        clippy::float_arithmetic,
-        reason = "public parameters, rounded up by more than they can err"
-    )]
-    fn side(&self, lower: f32, upper: f32) -> Result<Option<Side>, EmbeddingError> {
-        let width = f64::from(upper) - f64::from(lower);
-        if !(width >= 0.0 && width.is_finite()) {
-            return Ok(None);
-        }
-        let dimension = self.lower.len() as f64;
-        let stretch = width * dimension / f64::from(self.sentences.max(1));
-        // The casts saturate; the sum is rounded up.
-        let units = (stretch * 4_294_967_296.0 * (1.0 + 1e-12)) as u64;
-        let units = units.saturating_add(1).max(Sensitivity::MIN.units());
-        let Some(sensitivity) = Sensitivity::from_units(units) else {
-            return Ok(None);
-        };
-        let laplace = Laplace::new(1, self.epsilon, sensitivity)?;
-        let most = laplace.largest_bound_exponent();
-        let fixed = laplace.fixed_point(most)?;
-        // The exponent lies in -7..=38.
-        let bound = f64::from_bits(u64::from((1023 + most).unsigned_abs()) << 52);
-        let fits = f64::from(lower).abs() <= bound && f64::from(upper).abs() <= bound;
-        Ok(fits.then_some(Side {
-            laplace,
-            fixed,
-            lower: fixed.of(lower),
-            upper: fixed.of(upper),
-        }))
-    }
-}
-
-/// One coordinate of a truncated mean.
-struct Side {
-    laplace: Laplace,
-    fixed: FixedPoint,
-    lower: i64,
-    upper: i64,
-}
-
-impl Side {
-    #[expect(
-        clippy::float_arithmetic,
-        reason = "a product with a power of two, of what was drawn"
-    )]
-    fn draw<'v, R: Rng + ?Sized>(
-        &self,
-        values: impl Iterator<Item = &'v f32>,
-        sentences: u32,
-        rng: &mut R,
-    ) -> f32 {
-        // Below 2^32 values below 2^62.
-        let sum: i128 = values
-            .map(|x| i128::from(self.fixed.of(*x).max(self.lower).min(self.upper)))
-            .sum();
-        let mean = sum.div_euclid(i128::from(sentences.max(1))) as i64;
-        // Without sentences 0 may lie outside.
-        let mut mean = mean.max(self.lower).min(self.upper);
-        let mut steps = [0];
-        let most = self.laplace.largest_bound_exponent();
-        self.laplace
-            .add_noise(core::iter::once(mean), most, rng, &mut steps);
-        mean.zeroize();
-        let [steps] = steps;
-        // The exponent lies in -28..=17, and steps have 24 bits.
-        let step = f32::from_bits((127 + self.laplace.grid_exponent()).unsigned_abs() << 23);
-        steps as f32 * step
-    }
-}
+impl core::error::Error for VectorError {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hazmat::draw_vector;
     use crate::rng::PublicRng;
     use crate::rng::rand_core::{TryCryptoRng, TryRng};
     use std::vec;
@@ -756,7 +549,8 @@ mod tests {
 
     #[test]
     fn parameters_are_refused_and_nothing_is_written() {
-        let new = |m, bound, e| Embedding::new(m, bound, Noise::Laplace, epsilon(e)).map(|_| ());
+        let new =
+            |m, bound, e| VectorMechanism::new(m, bound, Noise::Laplace, epsilon(e)).map(|_| ());
         assert_eq!(new(1024, 0, "0.1"), Ok(()));
         for (m, bound, e) in [
             (0, 0, "1"),
@@ -765,40 +559,40 @@ mod tests {
             (3, 40, "1"),
             (3, -90, "1"),
         ] {
-            assert!(matches!(new(m, bound, e), Err(EmbeddingError::Laplace(_))));
+            assert!(matches!(new(m, bound, e), Err(VectorError::Laplace(_))));
         }
         let large = integers(&[i16::MAX]);
         let refused =
-            Embedding::projected(projection(&large, 1, 0), 0, Noise::Laplace, epsilon("1"));
-        assert_eq!(refused.map(|_| ()), Err(EmbeddingError::Sensitivity));
+            VectorMechanism::projected(projection(&large, 1, 0), 0, Noise::Laplace, epsilon("1"));
+        assert_eq!(refused.map(|_| ()), Err(VectorError::Sensitivity));
 
-        let mechanism = Embedding::new(3, 0, Noise::DiscreteLaplace, epsilon("1")).unwrap();
+        let mechanism = VectorMechanism::new(3, 0, Noise::DiscreteLaplace, epsilon("1")).unwrap();
         let mut out = [7; 48];
         let mut release = |x: &[f32], room, byte| {
             let grant = Grant::unrecorded(epsilon("1"));
             mechanism.release(grant, x, &mut Constant(byte), &mut out[..room])
         };
-        let length = |found| Err(EmbeddingError::Length { expected: 3, found });
+        let length = |found| Err(VectorError::Length { expected: 3, found });
         assert_eq!(release(&[0.0; 2], 48, 1), length(2));
         assert_eq!(release(&[0.0; 4], 48, 1), length(4));
         let needed = 48;
         assert_eq!(
             release(&[0.0; 3], 47, 1),
-            Err(EmbeddingError::Buffer { needed, found: 47 })
+            Err(VectorError::Buffer { needed, found: 47 })
         );
-        assert_eq!(release(&[0.0; 3], 48, 0), Err(EmbeddingError::Entropy));
+        assert_eq!(release(&[0.0; 3], 48, 0), Err(VectorError::Entropy));
         for found in [epsilon("0.999999"), epsilon("1.000001")] {
             let grant = Grant::unrecorded(found);
             let expected = epsilon("1");
             assert_eq!(
                 mechanism.release(grant, &[0.0; 3], &mut Constant(1), &mut out),
-                Err(EmbeddingError::Grant { expected, found })
+                Err(VectorError::Grant { expected, found })
             );
         }
         assert_eq!(out, [7; 48]);
         let mut rng = PublicRng::new(1);
-        assert!(mechanism.draw(&[0.0; 3], &mut rng, &mut [0; 2]).is_err());
-        assert!(mechanism.draw(&[0.0; 2], &mut rng, &mut [0; 3]).is_err());
+        assert!(draw_vector(&mechanism, &[0.0; 3], &mut rng, &mut [0; 2]).is_err());
+        assert!(draw_vector(&mechanism, &[0.0; 2], &mut rng, &mut [0; 3]).is_err());
     }
 
     /// What is released is read back, and every field is checked.
@@ -807,7 +601,7 @@ mod tests {
         let rows = integers(&[100, 0, -100, 50, 50, 50]);
         let projected = projection(&rows, 3, -7);
         for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
-            let mechanism = Embedding::projected(projected, 0, noise, epsilon("10")).unwrap();
+            let mechanism = VectorMechanism::projected(projected, 0, noise, epsilon("10")).unwrap();
             let mut bytes = [0; 50];
             let x = [f32::NAN, 0.5, -0.25];
             let grant = Grant::unrecorded(epsilon("10"));
@@ -816,7 +610,7 @@ mod tests {
             let release = VectorRelease::from_bytes(&bytes[..44]).unwrap();
             let mut steps = [0; 2];
             let mut stream = ReleaseStream::open(&mut Constant(3)).unwrap();
-            mechanism.draw(&x, &mut stream, &mut steps).unwrap();
+            draw_vector(&mechanism, &x, &mut stream, &mut steps).unwrap();
             assert!(release.coordinates().eq(steps));
             assert_eq!((release.noise(), release.epsilon()), (noise, epsilon("10")));
             assert_eq!(release.pack_id(), [9; 8]);
@@ -846,7 +640,7 @@ mod tests {
         let x = [0.5, -0.25, 0.125, 1.0];
         let expected = [(30.0 - 20.0) / 64.0, 200.0 / 64.0];
         for (noise, variance) in [(Noise::Laplace, 3.0), (Noise::DiscreteLaplace, 4.3)] {
-            let mechanism = Embedding::projected(projection, 0, noise, epsilon("5")).unwrap();
+            let mechanism = VectorMechanism::projected(projection, 0, noise, epsilon("5")).unwrap();
             let delta = projection.sensitivity().unwrap().units() as f64 / 2f64.powi(32);
             assert_eq!(delta, 3.125);
             let step = 2f64.powi(mechanism.laplace().grid_exponent());
@@ -856,7 +650,7 @@ mod tests {
             let mut sums = [[0.0; 2]; 2];
             for _ in 0..20_000 {
                 let mut out = [0; 2];
-                mechanism.draw(&x, &mut rng, &mut out).unwrap();
+                draw_vector(&mechanism, &x, &mut rng, &mut out).unwrap();
                 for ((sum, y), expected) in sums.iter_mut().zip(out).zip(expected) {
                     let error = f64::from(y) * step - expected;
                     *sum = [sum[0] + error / n, sum[1] + error * error / n];
@@ -873,57 +667,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn truncated_means_have_the_noise_of_their_box() {
-        let (lower, upper) = ([-1.0, 0.0, 0.25], [1.0, 3.0, 0.25]);
-        let rows = [-5.0, 1.0, f32::NAN, 0.5, 9.0, 1.0];
-        let expected = [-0.25, 2.0, 0.25];
-        let truncation = Truncation::new(&lower, &upper, 2, epsilon("6")).unwrap();
-        let mut rng = PublicRng::new(2);
-        let n = 20_000.0;
-        let mut sums = [[0.0; 2]; 3];
-        for _ in 0..20_000 {
-            let mut out = [0.0; 3];
-            truncation.draw(&rows, &mut rng, &mut out).unwrap();
-            for ((sum, y), expected) in sums.iter_mut().zip(out).zip(expected) {
-                let error = f64::from(y - expected);
-                *sum = [sum[0] + error / n, sum[1] + error.abs() / n];
-            }
-        }
-        // d·w/(k·ε), at least that of the smallest sensitivity.
-        for ([mean, absolute], scale) in sums.into_iter().zip([0.5f64, 0.75, 2f64.powi(-12) / 6.0])
-        {
-            assert!(
-                mean.abs() < 6.0 * scale * (2.0 / n).sqrt(),
-                "{scale}: {mean}"
-            );
-            assert!((absolute / scale - 1.0).abs() < 0.05, "{scale}: {absolute}");
-        }
-        let mut out = [0.0; 3];
-        assert!(truncation.draw(&rows[1..], &mut rng, &mut out).is_err());
-        assert!(truncation.draw(&rows, &mut rng, &mut out[1..]).is_err());
-        for (low, high) in [
-            (1.0, 0.5),
-            (f32::NAN, 1.0),
-            (0.0, f32::INFINITY),
-            (1e9, 1e9),
-            (-1e9, 1e9),
-        ] {
-            let refused = Truncation::new(&[0.0, low], &[1.0, high], 3, epsilon("1")).map(|_| ());
-            assert_eq!(
-                refused,
-                Err(EmbeddingError::Box { coordinate: 1 }),
-                "{low} {high}"
-            );
-        }
-        assert!(Truncation::new(&[0.0], &[], 1, epsilon("1")).is_err());
-        assert!(Truncation::new(&[0.0], &[1.0], 1, epsilon("0.01")).is_err());
-        // No sentences: noise around the end of the box that is nearest to 0.
-        let truncation = Truncation::new(&[0.5], &[1.0], 0, epsilon("1000")).unwrap();
-        let mut out = [0.0];
-        truncation.draw(&[], &mut rng, &mut out).unwrap();
-        assert!((out[0] - 0.5).abs() < 0.05, "{out:?}");
     }
 }

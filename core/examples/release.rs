@@ -1,0 +1,71 @@
+//! Releases a text with a pack that has a lexicon, such as `undertone demo --save demo.pack` writes:
+//!
+//! ```sh
+//! cargo run -p undertone-core --example release -- tests/golden/golden.pack "The red fox sleeps. It snows."
+//! ```
+//!
+//! `release` is all that a device does; it needs neither heap nor operating system. The rest reads arguments.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+
+use getrandom::SysRng;
+use undertone_core::document::DocumentError;
+use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
+use undertone_core::{Document, Entropy, Grant, Pack, Release, Rule};
+
+/// One private release of a text.
+fn release(
+    pack: &Pack<'_>,
+    text: &[u8],
+    grant: Grant,
+    entropy: &mut impl Entropy,
+) -> Result<Release, DocumentError> {
+    let mut document = Document::new(pack)?;
+    document.push_text(text)?;
+    document.release(grant, Rule::PermuteAndFlip, entropy)
+}
+
+/// The operating system's generator. Implementing [`Entropy`] promises that its bytes are secret and never repeat.
+struct OsEntropy;
+
+impl TryRng for OsEntropy {
+    type Error = <SysRng as TryRng>::Error;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        SysRng.try_next_u32()
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        SysRng.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+        SysRng.try_fill_bytes(out)
+    }
+}
+
+impl TryCryptoRng for OsEntropy {}
+impl Entropy for OsEntropy {}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().collect();
+    let [_, pack, text] = &arguments[..] else {
+        return Err("usage: release PACK TEXT".into());
+    };
+    let bytes = fs::read(pack)?;
+    let pack = Pack::parse(&bytes)?;
+    // Counts nothing: an app takes a grant of a `Ledger`.
+    let grant = Grant::unrecorded("3".parse()?);
+    let release = release(&pack, text.as_bytes(), grant, &mut OsEntropy)?;
+    for byte in release.to_bytes() {
+        print!("{byte:02x}");
+    }
+    println!(
+        "\ncandidate {} of {}",
+        release.candidate(),
+        pack.candidate_count()
+    );
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! The structures of a pack file, for its reader and its writers. All numbers are little-endian.
+
+use zerocopy::little_endian::{I32, U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+/// The first eight bytes of a pack.
+pub const MAGIC: [u8; 8] = *b"UNDRTONE";
+/// Readers refuse any other major version.
+pub const MAJOR: u16 = 1;
+/// Raised for additions that older readers may skip; 1: phrases.
+pub const MINOR: u16 = 1;
+/// Sections, and the arrays inside a section, start at multiples of this many bytes.
+pub const ALIGNMENT: usize = 64;
+/// The most sections in a pack.
+pub const MAX_SECTIONS: u32 = 64;
+/// The most coordinates in an embedding.
+pub const MAX_DIMENSION: u32 = 4096;
+/// The most projection directions in a depth section.
+pub const MAX_DIRECTIONS: u32 = 1024;
+/// The most coordinates that a recoder or scores take or give.
+pub const MAX_WIDTH: u32 = 1024;
+/// The most rows of a projection.
+pub const MAX_ROWS: u32 = 1024;
+/// The most layers of a recoder.
+pub const MAX_LAYERS: usize = 4;
+/// The most words in a lexicon.
+pub const MAX_WORDS: u32 = 65_536;
+/// The most phrases beside a lexicon.
+pub const MAX_PHRASES: u32 = 65_536;
+/// The number of codes: a projection becomes one byte.
+pub const CODES: usize = 256;
+/// Bucket boundaries per direction.
+pub const BOUNDARIES: usize = CODES - 1;
+/// The tag of the depth section.
+pub const DEPTH_TAG: [u8; 4] = *b"DPTH";
+/// The tag of the scores section.
+pub const SCORES_TAG: [u8; 4] = *b"SCOR";
+/// The tag of the recoder section.
+pub const RECODER_TAG: [u8; 4] = *b"RCOD";
+/// The kind of scores that count thresholds.
+pub const SCORES_GRADED: u16 = 1;
+/// The kind of scores that vote for the best head.
+pub const SCORES_VOTE: u16 = 2;
+/// The tag of the lexicon section.
+pub const LEXICON_TAG: [u8; 4] = *b"LEXI";
+/// The tag of the phrases section.
+pub const PHRASES_TAG: [u8; 4] = *b"PHRS";
+/// The tag of the projection section.
+pub const PROJECTION_TAG: [u8; 4] = *b"PROJ";
+
+/// The first 128 bytes of a pack.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: [u8; 8],
+    /// [`MAJOR`].
+    pub major: U16,
+    /// [`MINOR`].
+    pub minor: U16,
+    /// Entries in the section table, at most [`MAX_SECTIONS`].
+    pub section_count: U32,
+    /// Bytes in the whole file.
+    pub length: U64,
+    /// Coordinates in an embedding, `1..=MAX_DIMENSION`.
+    pub dimension: U32,
+    /// Zero.
+    pub reserved: U32,
+    /// SHA-256 of the whole file with this field set to zero.
+    pub digest: [u8; 32],
+    /// The digest that identifies the encoder of the candidates.
+    pub encoder_digest: [u8; 32],
+    /// The encoder's name, UTF-8, padded with zeroes.
+    pub encoder_name: [u8; 32],
+}
+
+/// One entry of the section table, which follows the header.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct Entry {
+    /// Four ASCII characters.
+    pub tag: [u8; 4],
+    /// Zero.
+    pub reserved: U32,
+    /// Where the section starts, from the start of the file; a multiple of [`ALIGNMENT`].
+    pub offset: U64,
+    /// Bytes in the section, without padding.
+    pub length: U64,
+}
+
+/// The head of a depth section. The arrays follow in this order, each at a multiple of
+/// [`ALIGNMENT`]: directions `[directions][dimension]` i16, boundaries
+/// `[directions][BOUNDARIES]` i32, codes `[directions][candidates]` u8.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct DepthHead {
+    /// m, `1..=65536`.
+    pub candidate_count: U32,
+    /// p, `1..=MAX_DIRECTIONS`.
+    pub direction_count: U32,
+    /// A coordinate x enters as round(x · 2^exponent); `-24..=24`, 0 after a recoder.
+    pub exponent: I32,
+    /// Projections are shifted right by this many bits before they are bucketed; `0..=31`.
+    pub shift: U32,
+}
+
+/// The head of a recoder section. For each layer follow weights `[outputs][inputs]` i16 and bias
+/// `[outputs]` i64, each at a multiple of [`ALIGNMENT`]; the inputs of the first layer are the
+/// coordinates of an embedding.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct RecoderHead {
+    /// `1..=MAX_LAYERS`.
+    pub layer_count: U32,
+    /// A coordinate x enters as round(x · 2^exponent); `-24..=24`.
+    pub exponent: I32,
+    /// Outputs of each layer, `1..=MAX_WIDTH`; 0 for missing layers.
+    pub widths: [U32; MAX_LAYERS],
+    /// Sums are shifted right by this many bits, `0..=62`; 0 for missing layers.
+    pub shifts: [U32; MAX_LAYERS],
+    /// Zero.
+    pub reserved: U32,
+}
+
+/// The head of a scores section. The arrays follow in this order, each at a multiple of
+/// [`ALIGNMENT`]: centre `[inputs]` i16, weights `[candidates][inputs]` i8, bias `[candidates]`
+/// i32, thresholds `[largest_score]` i32 (of no elements for votes).
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct ScoresHead {
+    /// m, `1..=65536`.
+    pub candidate_count: U32,
+    /// [`SCORES_GRADED`] or [`SCORES_VOTE`].
+    pub kind: U16,
+    /// Q, `1..=255`; 1 for votes.
+    pub largest_score: U16,
+    /// A coordinate x enters as round(x · 2^exponent); `-24..=24`, 0 after a recoder.
+    pub exponent: I32,
+    /// Zero.
+    pub reserved: U32,
+}
+
+/// The head of a lexicon section. The arrays follow in this order, each at a multiple of
+/// [`ALIGNMENT`]: ends `[words]` u32, weights `[words]` u16, vectors `[words][dimension]` i8,
+/// and the text of the words.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct LexiconHead {
+    /// Number of words, `1..=MAX_WORDS`.
+    pub word_count: U32,
+    /// Bytes of text.
+    pub text_bytes: U32,
+    /// A sentence coordinate is its fixed-point value times 2^exponent; `-24..=24`.
+    pub exponent: I32,
+    /// Zero.
+    pub reserved: U32,
+}
+
+/// The head of a phrases section. The arrays follow in this order, each at a multiple of
+/// [`ALIGNMENT`]: pairs of words `[phrases][2]` u16, weights `[phrases]` u16, vectors
+/// `[phrases][dimension]` i8.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct PhrasesHead {
+    /// Number of phrases, `1..=MAX_PHRASES`.
+    pub phrase_count: U32,
+    /// Zero.
+    pub reserved: [U32; 3],
+}
+
+/// The head of a projection section. Its rows `[rows][dimension]` i16 follow at a multiple of
+/// [`ALIGNMENT`].
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct ProjectionHead {
+    /// m, `1..=MAX_ROWS`.
+    pub row_count: U32,
+    /// An entry of the matrix is its integer times 2^exponent; `-24..=0`.
+    pub exponent: I32,
+    /// The coordinates of the embeddings that the projection is for lie within ±2^bound_exponent;
+    /// `-24..=24`.
+    pub bound_exponent: I32,
+    /// Zero.
+    pub reserved: U32,
+}
