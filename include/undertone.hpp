@@ -17,7 +17,7 @@
 //   exceptions are on, or_throw() turns a Status or a Result into a value or an undertone::Error. To take
 //   the value of a failed Result is a bug in the program, which ends it (std::abort).
 // - Handles are move-only. One that was moved from, or default-made, has capi() == nullptr, and its
-//   functions return UNDERTONE_NULL. Its memory stays where it is when the object moves, and what is
+//   functions return UNDERTONE_STATUS_NULL_POINTER. Its memory stays where it is when the object moves, and what is
 //   private in it is wiped before it is freed.
 // - Threads. const functions may run at the same time on one object; all others want it for themselves.
 // - Text is UTF-8 in a std::string_view; bytes are a pointer and a length, or a std::vector.
@@ -89,11 +89,11 @@ namespace undertone {
 // Statuses of this header, beside those of undertone.h, which are not negative.
 
 /// The system refused to read or write a file; Status::system_error() is its errno.
-inline constexpr std::int32_t FILE_FAILED = -1;
+inline constexpr std::int32_t STATUS_FILE_FAILED = -1;
 /// The system has no memory left.
-inline constexpr std::int32_t OUT_OF_MEMORY = -2;
+inline constexpr std::int32_t STATUS_OUT_OF_MEMORY = -2;
 /// Another LedgerFile, in this program or another, has the file open.
-inline constexpr std::int32_t LEDGER_IN_USE = -3;
+inline constexpr std::int32_t STATUS_LEDGER_IN_USE = -3;
 
 /// Whether something was done, and if not, why.
 class [[nodiscard]] Status {
@@ -105,26 +105,26 @@ public:
     /// The system refused, with this errno.
     static constexpr Status system(int error) noexcept
     {
-        Status status(FILE_FAILED);
+        Status status(STATUS_FILE_FAILED);
         status.system_error_ = error;
         return status;
     }
 
-    constexpr bool ok() const noexcept { return code_ == UNDERTONE_OK; }
+    constexpr bool ok() const noexcept { return code_ == UNDERTONE_STATUS_OK; }
     constexpr explicit operator bool() const noexcept { return ok(); }
-    /// UNDERTONE_OK, another number of undertone.h, or one of the numbers above.
+    /// UNDERTONE_STATUS_OK, another number of undertone.h, or one of the numbers above.
     constexpr std::int32_t code() const noexcept { return code_; }
-    /// The errno of FILE_FAILED, else 0.
+    /// The errno of STATUS_FILE_FAILED, else 0.
     constexpr int system_error() const noexcept { return system_error_; }
     /// What is wrong and what to do, in English; a static string.
     const char *message() const noexcept
     {
         switch (code_) {
-        case FILE_FAILED:
+        case STATUS_FILE_FAILED:
             return "the system refused to read or write a file; system_error() says why";
-        case OUT_OF_MEMORY:
+        case STATUS_OUT_OF_MEMORY:
             return "the system has no memory left";
-        case LEDGER_IN_USE:
+        case STATUS_LEDGER_IN_USE:
             return "the ledger is open already, here or in another program; one at a time can spend";
         default:
             return undertone_status_message(code_);
@@ -132,7 +132,7 @@ public:
     }
 
 private:
-    std::int32_t code_ = UNDERTONE_OK;
+    std::int32_t code_ = UNDERTONE_STATUS_OK;
     int system_error_ = 0;
 };
 
@@ -144,7 +144,7 @@ public:
     Result(Status why) noexcept : status_(why)
     {
         // A result without a value has a reason.
-        if (why.ok()) status_ = Status(UNDERTONE_INTERNAL);
+        if (why.ok()) status_ = Status(UNDERTONE_STATUS_INTERNAL);
     }
 
     bool ok() const noexcept { return value_.has_value(); }
@@ -294,7 +294,7 @@ inline void wipe(undertone_pack *) noexcept {}
 inline void wipe(undertone_grant *) noexcept {}
 inline void wipe(undertone_ledger *) noexcept {}
 inline void wipe(undertone_document *document) noexcept { undertone_document_reset(document); }
-inline void wipe(undertone_vector *) noexcept {}
+inline void wipe(undertone_vector_mechanism *) noexcept {}
 inline void wipe(undertone_vocabulary *) noexcept {}
 inline void wipe(undertone_bag *bag) noexcept { undertone_bag_reset(bag); }
 
@@ -323,7 +323,7 @@ Result<Handle<T>> make(std::size_t size, Owner bytes, Init init) noexcept
 {
     // What malloc returns is aligned for every handle.
     void *memory = std::malloc(size);
-    if (memory == nullptr) return Status(OUT_OF_MEMORY);
+    if (memory == nullptr) return Status(STATUS_OUT_OF_MEMORY);
     T *handle = nullptr;
     const Status status(init(memory, size, &handle));
     if (!status) {
@@ -360,8 +360,8 @@ public:
     static Result<Grant> unrecorded(Epsilon epsilon) noexcept
     {
         auto handle = detail::make<undertone_grant>(
-            undertone_grant_size(), nullptr, [&](void *memory, std::size_t len, undertone_grant **out) {
-                return undertone_grant_unrecorded(memory, len, epsilon.micro(), out);
+            undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t len, undertone_grant **out) {
+                return undertone_grant_init_unrecorded(memory, len, epsilon.micro(), out);
             });
         if (!handle) return handle.status();
         return Grant(*std::move(handle));
@@ -392,24 +392,27 @@ public:
     Ledger() noexcept = default;
 
     /// What is stored of a new ledger.
-    static Result<Image> create(std::uint64_t budget_micro, Entropy entropy) noexcept
+    static Result<Image> create_image(std::uint64_t budget_micro, Entropy entropy) noexcept
     {
         Image image{};
         std::size_t written = 0;
-        const Status status(undertone_ledger_create(budget_micro, entropy.function(), entropy.context(), image.data(),
-                                                    image.size(), &written));
+        const Status status(undertone_ledger_create_image(budget_micro, entropy.function(), entropy.context(),
+                                                          image.data(), image.size(), &written));
         if (!status) return status;
         return image;
     }
 #if UNDERTONE_OS_ENTROPY
-    static Result<Image> create(std::uint64_t budget_micro) noexcept { return create(budget_micro, Entropy()); }
+    static Result<Image> create_image(std::uint64_t budget_micro) noexcept
+    {
+        return create_image(budget_micro, Entropy());
+    }
 #endif
 
     /// Opens a ledger from what is stored.
     static Result<Ledger> open(const std::uint8_t *stored, std::size_t len, Entropy entropy) noexcept
     {
         auto handle = detail::make<undertone_ledger>(
-            undertone_ledger_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
+            undertone_ledger_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
                 return undertone_ledger_init(memory, memory_len, stored, len, entropy.function(), entropy.context(),
                                              out);
             });
@@ -454,7 +457,7 @@ public:
     Result<Grant> grant(const std::uint8_t *stored, std::size_t len) noexcept
     {
         auto handle = detail::make<undertone_grant>(
-            undertone_grant_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
+            undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
                 return undertone_ledger_grant(capi(), stored, len, memory, memory_len, out);
             });
         if (!handle) return handle.status();
@@ -512,7 +515,7 @@ public:
         }
 #endif
         if (result == 0) return Status();
-        return errno == EWOULDBLOCK || errno == EACCES ? Status(LEDGER_IN_USE) : Status::system(errno);
+        return errno == EWOULDBLOCK || errno == EACCES ? Status(STATUS_LEDGER_IN_USE) : Status::system(errno);
     }
 
     /// Reads from the start, at most `capacity` bytes.
@@ -602,7 +605,7 @@ public:
     /// of the grant, and may be spent if this fails.
     Result<Grant> spend(Epsilon epsilon, std::uint64_t window) noexcept
     {
-        if (capi() == nullptr) return Status(UNDERTONE_NULL);
+        if (capi() == nullptr) return Status(UNDERTONE_STATUS_NULL_POINTER);
         Buffer stored;
         Result<std::size_t> len = file_.read(stored.data(), stored.size());
         if (!len) return len.status();
@@ -639,7 +642,7 @@ private:
     /// Makes the file of a new ledger, unless somebody else just did.
     static Status create(const std::string &path, std::uint64_t budget_micro, Entropy entropy)
     {
-        const Result<Ledger::Image> image = Ledger::create(budget_micro, entropy);
+        const Result<Ledger::Image> image = Ledger::create_image(budget_micro, entropy);
         if (!image) return image.status();
         // A rename replaces what is there, and could replace the ledger that another program has spent from.
         detail::File alone((path + ".lock").c_str(), O_RDWR | O_CREAT);
@@ -707,11 +710,11 @@ public:
     /// The number of coordinates in an embedding.
     std::uint32_t dimension() const noexcept { return undertone_pack_dimension(capi()); }
     /// The number of candidates that a release is drawn from.
-    std::uint32_t candidates() const noexcept { return undertone_pack_candidates(capi()); }
+    std::uint32_t candidate_count() const noexcept { return undertone_pack_candidate_count(capi()); }
     /// The number of projection directions of a pack that selects by depth, else 0.
-    std::uint32_t directions() const noexcept { return undertone_pack_directions(capi()); }
+    std::uint32_t direction_count() const noexcept { return undertone_pack_direction_count(capi()); }
     /// The number of words in the lexicon; 0 without one.
-    std::uint32_t words() const noexcept { return undertone_pack_words(capi()); }
+    std::uint32_t word_count() const noexcept { return undertone_pack_word_count(capi()); }
 
     /// The number of coordinates of a released vector behind the pack's projection; 0 without one.
     std::uint32_t projected_dimension() const noexcept { return undertone_pack_projected_dimension(capi()); }
@@ -721,10 +724,10 @@ public:
     std::uint32_t largest_score() const noexcept { return undertone_pack_largest_score(capi()); }
 
     /// The vector of one sentence by the lexicon of the pack. It is as private as the sentence.
-    Result<std::vector<float>> sentence_vector(std::string_view text) const
+    Result<std::vector<float>> embed_sentence(std::string_view text) const
     {
         return detail::array<float>(dimension(), [&](float *out, std::size_t capacity, std::size_t *written) {
-            return undertone_pack_sentence_vector(capi(), text.data(), text.size(), out, capacity, written);
+            return undertone_pack_embed_sentence(capi(), text.data(), text.size(), out, capacity, written);
         });
     }
 
@@ -765,17 +768,17 @@ private:
 
     static Result<Pack> make(const std::uint8_t *bytes, std::size_t len, detail::Owner owner) noexcept
     {
-        auto handle = detail::make<undertone_pack>(
-            undertone_pack_size(), std::move(owner), [&](void *memory, std::size_t memory_len, undertone_pack **out) {
-                return undertone_pack_init(memory, memory_len, bytes, len, out);
-            });
+        auto handle = detail::make<undertone_pack>(undertone_pack_handle_size(), std::move(owner),
+                                                   [&](void *memory, std::size_t memory_len, undertone_pack **out) {
+                                                       return undertone_pack_init(memory, memory_len, bytes, len, out);
+                                                   });
         if (!handle) return handle.status();
         return Pack(*std::move(handle));
     }
 
     const detail::Owner &bytes() const noexcept { return handle_.get_deleter().bytes; }
     friend class Document;
-    friend class Vector;
+    friend class VectorMechanism;
     friend class Vocabulary;
 
     detail::Handle<undertone_pack> handle_;
@@ -786,7 +789,7 @@ using Release = std::array<std::uint8_t, UNDERTONE_RELEASE_BYTES>;
 
 /// What stands in a release.
 struct ReleaseContent {
-    /// Compare it with Pack::candidates: a release can be forged.
+    /// Compare it with Pack::candidate_count: a release can be forged.
     std::uint32_t candidate;
     Epsilon epsilon;
     Rule rule;
@@ -820,7 +823,7 @@ std::optional<std::string_view> sentence(Next next, std::string_view text, std::
 {
     std::size_t found = 0;
     std::size_t len = 0;
-    if (next(text.data(), text.size(), start, &found, &len) != UNDERTONE_OK || len == 0) return std::nullopt;
+    if (next(text.data(), text.size(), start, &found, &len) != UNDERTONE_STATUS_OK || len == 0) return std::nullopt;
     return text.substr(found, len);
 }
 
@@ -847,10 +850,11 @@ public:
     /// An empty document for the candidates of a pack.
     static Result<Document> create(const Pack &pack) noexcept
     {
-        auto handle = detail::make<undertone_document>(
-            undertone_document_size(), pack.bytes(), [&](void *memory, std::size_t len, undertone_document **out) {
-                return undertone_document_init(memory, len, pack.capi(), out);
-            });
+        auto handle =
+            detail::make<undertone_document>(undertone_document_handle_size(), pack.bytes(),
+                                             [&](void *memory, std::size_t len, undertone_document **out) {
+                                                 return undertone_document_init(memory, len, pack.capi(), out);
+                                             });
         if (!handle) return handle.status();
         return Document(*std::move(handle));
     }
@@ -893,7 +897,7 @@ public:
     }
 
     /// How many sentences there are. It is private.
-    std::size_t sentences() const noexcept { return undertone_document_sentences(capi()); }
+    std::size_t sentence_count() const noexcept { return undertone_document_sentence_count(capi()); }
 
     /// Draws the release and forgets all sentences. Unless it succeeds, nothing was drawn and the sentences are
     /// still there; the grant is gone.
@@ -935,78 +939,79 @@ enum class Noise : std::int32_t {
 };
 
 /// The mechanism that releases private vectors, with its public parameters.
-class Vector {
+class VectorMechanism {
 public:
-    Vector() noexcept = default;
+    VectorMechanism() noexcept = default;
 
     /// Releases vectors as they are, clamped to plus or minus 2^`bound_exponent`; 0 is enough for norm 1.
-    static Result<Vector> create(std::uint32_t dimension, std::int32_t bound_exponent, Epsilon epsilon,
+    static Result<VectorMechanism> create(std::uint32_t dimension, std::int32_t bound_exponent, Epsilon epsilon,
                                  Noise noise = Noise::laplace) noexcept
     {
-        return make(nullptr, [&](void *memory, std::size_t len, undertone_vector **out) {
-            return undertone_vector_init(memory, len, dimension, bound_exponent, static_cast<std::int32_t>(noise),
-                                         epsilon.micro(), out);
+        return make(nullptr, [&](void *memory, std::size_t len, undertone_vector_mechanism **out) {
+            return undertone_vector_mechanism_init(memory, len, dimension, bound_exponent,
+                                                   static_cast<std::int32_t>(noise), epsilon.micro(), out);
         });
     }
 
     /// Releases vectors behind the projection of a pack.
-    static Result<Vector> projected(const Pack &pack, Epsilon epsilon, Noise noise = Noise::laplace) noexcept
+    static Result<VectorMechanism> projected(const Pack &pack, Epsilon epsilon, Noise noise = Noise::laplace) noexcept
     {
-        return make(pack.bytes(), [&](void *memory, std::size_t len, undertone_vector **out) {
-            return undertone_vector_init_projected(memory, len, pack.capi(), static_cast<std::int32_t>(noise),
+        return make(pack.bytes(), [&](void *memory, std::size_t len, undertone_vector_mechanism **out) {
+            return undertone_vector_mechanism_init_projected(memory, len, pack.capi(), static_cast<std::int32_t>(noise),
                                                    epsilon.micro(), out);
         });
     }
 
     /// The number of coordinates of a vector that goes in.
-    std::uint32_t dimension() const noexcept { return undertone_vector_dimension(capi()); }
+    std::uint32_t dimension() const noexcept { return undertone_vector_mechanism_dimension(capi()); }
     /// The length of a release.
-    std::size_t release_bytes() const noexcept { return undertone_vector_release_bytes(capi()); }
+    std::size_t release_len() const noexcept { return undertone_vector_mechanism_release_len(capi()); }
 
     /// Draws the release of one private vector. The grant is one of the mechanism's epsilon.
-    Result<std::vector<std::uint8_t>> release(Grant grant, const float *embedding, std::size_t len,
+    Result<std::vector<std::uint8_t>> release(Grant grant, const float *vector, std::size_t len,
                                               Entropy entropy) const
     {
         return detail::array<std::uint8_t>(
-            release_bytes(), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
-                return undertone_vector_release(capi(), grant.capi(), embedding, len, entropy.function(),
+            release_len(), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
+                return undertone_vector_mechanism_release(capi(), grant.capi(), vector, len, entropy.function(),
                                                 entropy.context(), out, capacity, written);
             });
     }
-    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &embedding, Entropy entropy) const
+    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &vector, Entropy entropy) const
     {
-        return release(std::move(grant), embedding.data(), embedding.size(), entropy);
+        return release(std::move(grant), vector.data(), vector.size(), entropy);
     }
 #if UNDERTONE_OS_ENTROPY
-    Result<std::vector<std::uint8_t>> release(Grant grant, const float *embedding, std::size_t len) const
+    Result<std::vector<std::uint8_t>> release(Grant grant, const float *vector, std::size_t len) const
     {
-        return release(std::move(grant), embedding, len, Entropy());
+        return release(std::move(grant), vector, len, Entropy());
     }
-    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &embedding) const
+    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &vector) const
     {
-        return release(std::move(grant), embedding, Entropy());
+        return release(std::move(grant), vector, Entropy());
     }
 #endif
 
-    undertone_vector *capi() noexcept { return handle_.get(); }
-    const undertone_vector *capi() const noexcept { return handle_.get(); }
+    undertone_vector_mechanism *capi() noexcept { return handle_.get(); }
+    const undertone_vector_mechanism *capi() const noexcept { return handle_.get(); }
 
 private:
-    explicit Vector(detail::Handle<undertone_vector> handle) noexcept : handle_(std::move(handle)) {}
+    explicit VectorMechanism(detail::Handle<undertone_vector_mechanism> handle) noexcept : handle_(std::move(handle)) {}
 
     template <class Init>
-    static Result<Vector> make(detail::Owner bytes, Init init) noexcept
+    static Result<VectorMechanism> make(detail::Owner bytes, Init init) noexcept
     {
-        auto handle = detail::make<undertone_vector>(undertone_vector_size(), std::move(bytes), init);
+        auto handle =
+            detail::make<undertone_vector_mechanism>(undertone_vector_mechanism_handle_size(), std::move(bytes), init);
         if (!handle) return handle.status();
-        return Vector(*std::move(handle));
+        return VectorMechanism(*std::move(handle));
     }
 
-    detail::Handle<undertone_vector> handle_;
+    detail::Handle<undertone_vector_mechanism> handle_;
 };
 
 /// What stands in a released vector, beside its coordinates.
-struct VectorContent {
+struct VectorReleaseContent {
     std::uint32_t dimension;
     Noise noise;
     /// Per unit of distance.
@@ -1018,46 +1023,47 @@ struct VectorContent {
 };
 
 /// Reads what a released vector says about itself.
-inline Result<VectorContent> read_vector(const std::uint8_t *bytes, std::size_t len) noexcept
+inline Result<VectorReleaseContent> read_vector_release(const std::uint8_t *bytes, std::size_t len) noexcept
 {
     std::uint32_t dimension = 0;
     std::int32_t noise = 0;
     std::uint32_t micro = 0;
     std::int32_t grid_exponent = 0;
     Pack::Id id{};
-    const Status status(undertone_vector_read(bytes, len, &dimension, &noise, &micro, &grid_exponent, id.data()));
+    const Status status(
+        undertone_vector_release_read(bytes, len, &dimension, &noise, &micro, &grid_exponent, id.data()));
     if (!status) return status;
-    return VectorContent{dimension, static_cast<Noise>(noise), Epsilon::from_micro(micro), grid_exponent, id};
+    return VectorReleaseContent{dimension, static_cast<Noise>(noise), Epsilon::from_micro(micro), grid_exponent, id};
 }
-inline Result<VectorContent> read_vector(const std::vector<std::uint8_t> &bytes) noexcept
+inline Result<VectorReleaseContent> read_vector_release(const std::vector<std::uint8_t> &bytes) noexcept
 {
-    return read_vector(bytes.data(), bytes.size());
+    return read_vector_release(bytes.data(), bytes.size());
 }
 
 /// The coordinates of a released vector in steps of its grid.
-inline Result<std::vector<std::int32_t>> read_vector_steps(const std::uint8_t *bytes, std::size_t len)
+inline Result<std::vector<std::int32_t>> read_vector_release_steps(const std::uint8_t *bytes, std::size_t len)
 {
     return detail::array<std::int32_t>(
         UNDERTONE_MAX_VECTOR_DIMENSION, [&](std::int32_t *out, std::size_t capacity, std::size_t *written) {
-            return undertone_vector_read_steps(bytes, len, out, capacity, written);
+            return undertone_vector_release_read_steps(bytes, len, out, capacity, written);
         });
 }
-inline Result<std::vector<std::int32_t>> read_vector_steps(const std::vector<std::uint8_t> &bytes)
+inline Result<std::vector<std::int32_t>> read_vector_release_steps(const std::vector<std::uint8_t> &bytes)
 {
-    return read_vector_steps(bytes.data(), bytes.size());
+    return read_vector_release_steps(bytes.data(), bytes.size());
 }
 
 /// The coordinates of a released vector.
-inline Result<std::vector<double>> read_vector_values(const std::uint8_t *bytes, std::size_t len)
+inline Result<std::vector<double>> read_vector_release_values(const std::uint8_t *bytes, std::size_t len)
 {
     return detail::array<double>(
         UNDERTONE_MAX_VECTOR_DIMENSION, [&](double *out, std::size_t capacity, std::size_t *written) {
-            return undertone_vector_read_values(bytes, len, out, capacity, written);
+            return undertone_vector_release_read_values(bytes, len, out, capacity, written);
         });
 }
-inline Result<std::vector<double>> read_vector_values(const std::vector<std::uint8_t> &bytes)
+inline Result<std::vector<double>> read_vector_release_values(const std::vector<std::uint8_t> &bytes)
 {
-    return read_vector_values(bytes.data(), bytes.size());
+    return read_vector_release_values(bytes.data(), bytes.size());
 }
 
 /// The public vocabulary of private words: the words of a pack's lexicon, by number.
@@ -1067,16 +1073,17 @@ public:
 
     static Result<Vocabulary> create(const Pack &pack) noexcept
     {
-        auto handle = detail::make<undertone_vocabulary>(
-            undertone_vocabulary_size(), pack.bytes(), [&](void *memory, std::size_t len, undertone_vocabulary **out) {
-                return undertone_vocabulary_init(memory, len, pack.capi(), out);
-            });
+        auto handle =
+            detail::make<undertone_vocabulary>(undertone_vocabulary_handle_size(), pack.bytes(),
+                                               [&](void *memory, std::size_t len, undertone_vocabulary **out) {
+                                                   return undertone_vocabulary_init(memory, len, pack.capi(), out);
+                                               });
         if (!handle) return handle.status();
         return Vocabulary(*std::move(handle));
     }
 
     /// The number of words.
-    std::uint32_t words() const noexcept { return undertone_vocabulary_words(capi()); }
+    std::uint32_t word_count() const noexcept { return undertone_vocabulary_word_count(capi()); }
 
     struct Description {
         /// The word that stands for all that are not in the vocabulary.
@@ -1116,13 +1123,13 @@ private:
 };
 
 /// How a word is made private.
-enum class WordMechanism : std::int32_t {
+enum class WordMethod : std::int32_t {
     /// Selection by permute-and-flip, the default.
-    permute_and_flip = UNDERTONE_WORDS_PERMUTE_AND_FLIP,
+    permute_and_flip = UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP,
     /// Selection by the exponential mechanism.
-    exponential = UNDERTONE_WORDS_EXPONENTIAL,
+    exponential = UNDERTONE_WORD_METHOD_EXPONENTIAL,
     /// Noise on a word's vector, then the nearest word; for comparison.
-    laplace_nearest = UNDERTONE_WORDS_LAPLACE_NEAREST,
+    laplace_nearest = UNDERTONE_WORD_METHOD_LAPLACE_NEAREST,
 };
 
 /// The words of one private text: words go in, one private release comes out, and the bag is empty again.
@@ -1133,7 +1140,7 @@ public:
     static Result<Bag> create(const Vocabulary &vocabulary) noexcept
     {
         auto handle = detail::make<undertone_bag>(
-            undertone_bag_size(), vocabulary.bytes(), [&](void *memory, std::size_t len, undertone_bag **out) {
+            undertone_bag_handle_size(), vocabulary.bytes(), [&](void *memory, std::size_t len, undertone_bag **out) {
                 return undertone_bag_init(memory, len, vocabulary.capi(), out);
             });
         if (!handle) return handle.status();
@@ -1149,23 +1156,23 @@ public:
         return Status(undertone_bag_push_text(capi(), text.data(), text.size()));
     }
 
-    /// Draws `size` words, exchanges each for one of the vocabulary, and forgets all words. The grant is one of
+    /// Draws `word_count` words, exchanges each for one of the vocabulary, and forgets all words. The grant is one of
     /// the epsilon of a word. Unless it succeeds, nothing was released and the words are still there; the grant
     /// is gone.
-    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t size, WordMechanism mechanism,
+    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t word_count, WordMethod method,
                                               Entropy entropy)
     {
         return detail::array<std::uint8_t>(
-            undertone_bag_release_bytes(size), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
-                return undertone_bag_release(capi(), grant.capi(), size, static_cast<std::int32_t>(mechanism),
+            undertone_bag_release_len(word_count), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
+                return undertone_bag_release(capi(), grant.capi(), word_count, static_cast<std::int32_t>(method),
                                              entropy.function(), entropy.context(), out, capacity, written);
             });
     }
 #if UNDERTONE_OS_ENTROPY
-    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t size,
-                                              WordMechanism mechanism = WordMechanism::permute_and_flip)
+    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t word_count,
+                                              WordMethod method = WordMethod::permute_and_flip)
     {
-        return release(std::move(grant), size, mechanism, Entropy());
+        return release(std::move(grant), word_count, method, Entropy());
     }
 #endif
 
@@ -1182,41 +1189,41 @@ private:
 };
 
 /// What stands in a released bag, beside its words.
-struct BagContent {
-    std::uint32_t size;
-    WordMechanism mechanism;
+struct BagReleaseContent {
+    std::uint32_t word_count;
+    WordMethod method;
     /// Of each word, per unit of distance.
     Epsilon epsilon;
     Pack::Id pack_id;
 };
 
 /// Reads what a released bag says about itself.
-inline Result<BagContent> read_bag(const std::uint8_t *bytes, std::size_t len) noexcept
+inline Result<BagReleaseContent> read_bag_release(const std::uint8_t *bytes, std::size_t len) noexcept
 {
-    std::uint32_t size = 0;
-    std::int32_t mechanism = 0;
+    std::uint32_t word_count = 0;
+    std::int32_t method = 0;
     std::uint32_t micro = 0;
     Pack::Id id{};
-    const Status status(undertone_bag_read(bytes, len, &size, &mechanism, &micro, id.data()));
+    const Status status(undertone_bag_release_read(bytes, len, &word_count, &method, &micro, id.data()));
     if (!status) return status;
-    return BagContent{size, static_cast<WordMechanism>(mechanism), Epsilon::from_micro(micro), id};
+    return BagReleaseContent{word_count, static_cast<WordMethod>(method), Epsilon::from_micro(micro), id};
 }
-inline Result<BagContent> read_bag(const std::vector<std::uint8_t> &bytes) noexcept
+inline Result<BagReleaseContent> read_bag_release(const std::vector<std::uint8_t> &bytes) noexcept
 {
-    return read_bag(bytes.data(), bytes.size());
+    return read_bag_release(bytes.data(), bytes.size());
 }
 
 /// The words of a released bag, by number, ascending.
-inline Result<std::vector<std::uint32_t>> read_bag_words(const std::uint8_t *bytes, std::size_t len)
+inline Result<std::vector<std::uint32_t>> read_bag_release_words(const std::uint8_t *bytes, std::size_t len)
 {
     return detail::array<std::uint32_t>(
-        UNDERTONE_MAX_BAG_SIZE, [&](std::uint32_t *out, std::size_t capacity, std::size_t *written) {
-            return undertone_bag_read_words(bytes, len, out, capacity, written);
+        UNDERTONE_MAX_RELEASED_WORDS, [&](std::uint32_t *out, std::size_t capacity, std::size_t *written) {
+            return undertone_bag_release_read_words(bytes, len, out, capacity, written);
         });
 }
-inline Result<std::vector<std::uint32_t>> read_bag_words(const std::vector<std::uint8_t> &bytes)
+inline Result<std::vector<std::uint32_t>> read_bag_release_words(const std::vector<std::uint8_t> &bytes)
 {
-    return read_bag_words(bytes.data(), bytes.size());
+    return read_bag_release_words(bytes.data(), bytes.size());
 }
 
 } // namespace undertone

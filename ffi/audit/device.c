@@ -89,7 +89,7 @@ static void fail(const char *format, ...)
 /* 0, after an answer, if the library refused. */
 static int check(int32_t status)
 {
-    if (status != UNDERTONE_OK) {
+    if (status != UNDERTONE_STATUS_OK) {
         fail("%s (status %" PRId32 ")", undertone_status_message(status), status);
         return 0;
     }
@@ -312,13 +312,13 @@ static void keep_texts(char *rest)
 /* Pushes a document whose embeddings, if it has any, lie at `rows`. */
 static int32_t push(const struct kept *kept, const float *rows)
 {
-    int32_t status = UNDERTONE_OK;
+    int32_t status = UNDERTONE_STATUS_OK;
     size_t i, start = 0, pushed;
     if (!kept->is_text) {
         const size_t floats = kept->sentences * undertone_pack_dimension(pack);
         return undertone_document_push_all(document, rows, floats, &pushed);
     }
-    for (i = 0; i < kept->sentences && status == UNDERTONE_OK; i++) {
+    for (i = 0; i < kept->sentences && status == UNDERTONE_STATUS_OK; i++) {
         status = undertone_document_push_sentence(document, kept->texts + start, kept->ends[i] - start);
         start = kept->ends[i];
     }
@@ -343,7 +343,7 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
 
 static int32_t grant_of(long epsilon, undertone_grant **grant)
 {
-    return undertone_grant_unrecorded(grant_memory, undertone_grant_size(), (uint32_t)epsilon, grant);
+    return undertone_grant_init_unrecorded(grant_memory, undertone_grant_handle_size(), (uint32_t)epsilon, grant);
 }
 
 static uint64_t nanoseconds(void)
@@ -367,11 +367,11 @@ static int release_one(const struct kept *kept, const float *rows, long rule, lo
     start = nanoseconds();
     status = push(kept, rows);
     pushed = nanoseconds();
-    if (status == UNDERTONE_OK)
+    if (status == UNDERTONE_STATUS_OK)
         status = undertone_document_release(document, grant, (int32_t)rule, entropy, NULL, bytes, sizeof bytes, &len);
     times[1] = nanoseconds() - pushed;
     times[0] = pushed - start;
-    if (status != UNDERTONE_OK) {
+    if (status != UNDERTONE_STATUS_OK) {
         const int32_t reset = undertone_document_reset(document);
         return check(status) && check(reset);
     }
@@ -495,7 +495,7 @@ done:
 static void bags(char *rest)
 {
     static uint8_t bytes[UNDERTONE_MAX_BAG_RELEASE_BYTES];
-    static uint32_t words[UNDERTONE_MAX_BAG_SIZE];
+    static uint32_t words[UNDERTONE_MAX_RELEASED_WORDS];
     long mechanism, epsilon, size, count, i;
     char **fields = NULL;
     size_t *lens = NULL;
@@ -506,7 +506,7 @@ static void bags(char *rest)
         return;
     }
     if (!next_parameters(&rest, "mechanism", &mechanism, &epsilon)
-        || !next_number(&rest, "size of a bag", 1, UNDERTONE_MAX_BAG_SIZE, &size) || !next_count(&rest, &count))
+        || !next_number(&rest, "size of a bag", 1, UNDERTONE_MAX_RELEASED_WORDS, &size) || !next_count(&rest, &count))
         return;
     capacity = rest == NULL ? 1 : strlen(rest) / 2 + 1;
     fields = malloc(capacity * sizeof *fields);
@@ -533,14 +533,14 @@ static void bags(char *rest)
         }
         status = undertone_bag_release(bag, grant, (uint32_t)size, (int32_t)mechanism, entropy, NULL, bytes,
                                        sizeof bytes, &len);
-        if (status != UNDERTONE_OK) {
+        if (status != UNDERTONE_STATUS_OK) {
             const int32_t reset = undertone_bag_reset(bag);
             if (check(status)) check(reset);
             goto done;
         }
-        if (!check(undertone_bag_read(bytes, len, &found_size, &found_mechanism, &found_epsilon,
+        if (!check(undertone_bag_release_read(bytes, len, &found_size, &found_mechanism, &found_epsilon,
                                       (uint8_t[UNDERTONE_PACK_ID_BYTES]){0}))
-            || !check(undertone_bag_read_words(bytes, len, words, UNDERTONE_MAX_BAG_SIZE, &written)))
+            || !check(undertone_bag_release_read_words(bytes, len, words, UNDERTONE_MAX_RELEASED_WORDS, &written)))
             goto done;
         if (found_size != (uint32_t)size || found_epsilon != (uint32_t)epsilon
             || found_mechanism != (int32_t)mechanism) {
@@ -563,7 +563,7 @@ static void vectors(char *rest)
     static double values[UNDERTONE_MAX_VECTOR_DIMENSION];
     long noise, epsilon, bound = 0, count, i;
     int projected;
-    undertone_vector *vector;
+    undertone_vector_mechanism *vector;
     uint32_t dimension, found_epsilon;
     int32_t found_noise, grid = 0;
     size_t floats, len, written, j;
@@ -579,18 +579,21 @@ static void vectors(char *rest)
     embedding = next_vector(&rest, &floats);
     if (embedding == NULL) return;
     if (!at_end(rest)) goto done;
-    if (!check(projected ? undertone_vector_init_projected(vector_memory, undertone_vector_size(), pack,
-                                                           (int32_t)noise, (uint32_t)epsilon, &vector)
-                         : undertone_vector_init(vector_memory, undertone_vector_size(), (uint32_t)floats,
-                                                 (int32_t)bound, (int32_t)noise, (uint32_t)epsilon, &vector)))
+    if (!check(projected
+                   ? undertone_vector_mechanism_init_projected(vector_memory, undertone_vector_mechanism_handle_size(),
+                                                               pack, (int32_t)noise, (uint32_t)epsilon, &vector)
+                   : undertone_vector_mechanism_init(vector_memory, undertone_vector_mechanism_handle_size(),
+                                                     (uint32_t)floats, (int32_t)bound, (int32_t)noise,
+                                                     (uint32_t)epsilon, &vector)))
         goto done;
     for (i = 0; i < count; i++) {
         undertone_grant *grant;
-        if (!check(grant_of(epsilon, &grant))
-            || !check(undertone_vector_release(vector, grant, embedding, floats, entropy, NULL, bytes, sizeof bytes, &len))
-            || !check(undertone_vector_read(bytes, len, &dimension, &found_noise, &found_epsilon, &grid,
-                                            (uint8_t[UNDERTONE_PACK_ID_BYTES]){0}))
-            || !check(undertone_vector_read_values(bytes, len, values, UNDERTONE_MAX_VECTOR_DIMENSION, &written)))
+        if (!check(grant_of(epsilon, &grant)) ||
+            !check(undertone_vector_mechanism_release(vector, grant, embedding, floats, entropy, NULL, bytes,
+                                                      sizeof bytes, &len)) ||
+            !check(undertone_vector_release_read(bytes, len, &dimension, &found_noise, &found_epsilon, &grid,
+                                                 (uint8_t[UNDERTONE_PACK_ID_BYTES]){0})) ||
+            !check(undertone_vector_release_read_values(bytes, len, values, UNDERTONE_MAX_VECTOR_DIMENSION, &written)))
             goto done;
         if (found_noise != (int32_t)noise || found_epsilon != (uint32_t)epsilon) {
             fail("a release states another noise or epsilon than it was made with");
@@ -719,27 +722,28 @@ static int start(const char *path)
         fail("cannot open /dev/urandom: %s", strerror(errno));
         return 0;
     }
-    pack_memory = malloc(undertone_pack_size());
-    document_memory = malloc(undertone_document_size());
-    vocabulary_memory = malloc(undertone_vocabulary_size());
-    bag_memory = malloc(undertone_bag_size());
-    grant_memory = malloc(undertone_grant_size());
-    vector_memory = malloc(undertone_vector_size());
+    pack_memory = malloc(undertone_pack_handle_size());
+    document_memory = malloc(undertone_document_handle_size());
+    vocabulary_memory = malloc(undertone_vocabulary_handle_size());
+    bag_memory = malloc(undertone_bag_handle_size());
+    grant_memory = malloc(undertone_grant_handle_size());
+    vector_memory = malloc(undertone_vector_mechanism_handle_size());
     if (!pack_memory || !document_memory || !vocabulary_memory || !bag_memory || !grant_memory || !vector_memory) {
         fail("no memory");
         return 0;
     }
     if (!read_file(path, &len)
-        || !check(undertone_pack_init(pack_memory, undertone_pack_size(), pack_bytes, len, &pack))
+        || !check(undertone_pack_init(pack_memory, undertone_pack_handle_size(), pack_bytes, len, &pack))
         || !check(undertone_pack_id(pack, id)))
         return 0;
     /* A pack may be without candidates, too wide to select from, or without words: then that is not served. */
-    if (undertone_document_init(document_memory, undertone_document_size(), pack, &document) != UNDERTONE_OK)
+    if (undertone_document_init(document_memory, undertone_document_handle_size(), pack, &document) !=
+        UNDERTONE_STATUS_OK)
         document = NULL;
-    if (undertone_pack_words(pack) > 0) {
+    if (undertone_pack_word_count(pack) > 0) {
         undertone_vocabulary *vocabulary;
-        if (!check(undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_size(), pack, &vocabulary))
-            || !check(undertone_bag_init(bag_memory, undertone_bag_size(), vocabulary, &bag)))
+        if (!check(undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_handle_size(), pack, &vocabulary))
+            || !check(undertone_bag_init(bag_memory, undertone_bag_handle_size(), vocabulary, &bag)))
             return 0;
     }
     printf("ok undertone-device %d %s %s ", PROTOCOL, undertone_version(), undertone_backend());

@@ -16,25 +16,25 @@ use jni_sys::{
 use zeroize::Zeroizing;
 
 use crate::document::{
-    UndertoneDocument, undertone_document_init, undertone_document_push,
-    undertone_document_push_sentence, undertone_document_push_text, undertone_document_release,
-    undertone_document_reset, undertone_document_size,
+    UndertoneDocument, undertone_document_handle_size, undertone_document_init,
+    undertone_document_push, undertone_document_push_sentence, undertone_document_push_text,
+    undertone_document_release, undertone_document_reset,
 };
 use crate::epsilon::undertone_epsilon_parse;
-use crate::grant::{UndertoneGrant, undertone_grant_size, undertone_grant_unrecorded};
+use crate::grant::{UndertoneGrant, undertone_grant_handle_size, undertone_grant_init_unrecorded};
 use crate::ledger::{
     UNDERTONE_LEDGER_IMAGE_BYTES, UNDERTONE_LEDGER_RECORD_BYTES, UndertoneLedger,
-    undertone_ledger_create, undertone_ledger_grant, undertone_ledger_init,
-    undertone_ledger_remaining, undertone_ledger_reserve, undertone_ledger_size,
+    undertone_ledger_create_image, undertone_ledger_grant, undertone_ledger_handle_size,
+    undertone_ledger_init, undertone_ledger_remaining, undertone_ledger_reserve,
 };
 use crate::pack::{
     UNDERTONE_ENCODER_DIGEST_BYTES, UNDERTONE_ENCODER_NAME_BYTES, UNDERTONE_HANDLE_ALIGNMENT,
-    UNDERTONE_PACK_ID_BYTES, UndertonePack, undertone_pack_candidates, undertone_pack_dimension,
-    undertone_pack_encoder_digest, undertone_pack_encoder_name, undertone_pack_id,
-    undertone_pack_init, undertone_pack_size, undertone_pack_words,
+    UNDERTONE_PACK_ID_BYTES, UndertonePack, undertone_pack_candidate_count,
+    undertone_pack_dimension, undertone_pack_encoder_digest, undertone_pack_encoder_name,
+    undertone_pack_handle_size, undertone_pack_id, undertone_pack_init, undertone_pack_word_count,
 };
 use crate::release::{UNDERTONE_RELEASE_BYTES, undertone_release_read};
-use crate::status::{UNDERTONE_OK, undertone_status_message};
+use crate::status::{UNDERTONE_STATUS_OK, undertone_status_message};
 use crate::version::{undertone_abi_version, undertone_version};
 
 /// The virtual machine, as one call from it sees it.
@@ -207,17 +207,17 @@ extern "system" fn epsilon_parse(env: *mut JNIEnv, _: jclass, text: jbyteArray) 
     let status = Vm(env).elements(text, |text, len| unsafe {
         undertone_epsilon_parse(text, len, &raw mut micro)
     });
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         micro as jint
     } else {
         -status
     }
 }
 
-/// `Native.packMemory`: the bytes that a buffer for a pack needs, wherever it starts.
-#[unsafe(export_name = "Java_dev_undertone_Native_packMemory")]
+/// `Native.packHandleMemory`: the bytes that a buffer for a pack needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_packHandleMemory")]
 extern "system" fn pack_memory(_: *mut JNIEnv, _: jclass) -> jint {
-    (undertone_pack_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+    (undertone_pack_handle_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
 }
 
 /// `Native.packInit`
@@ -239,18 +239,18 @@ extern "system" fn pack_dimension(env: *mut JNIEnv, _: jclass, pack: jobject) ->
     unsafe { undertone_pack_dimension(Vm(env).handle::<UndertonePack>(pack)) as jint }
 }
 
-/// `Native.packCandidates`
-#[unsafe(export_name = "Java_dev_undertone_Native_packCandidates")]
+/// `Native.packCandidateCount`
+#[unsafe(export_name = "Java_dev_undertone_Native_packCandidateCount")]
 extern "system" fn pack_candidates(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
-    unsafe { undertone_pack_candidates(Vm(env).handle::<UndertonePack>(pack)) as jint }
+    unsafe { undertone_pack_candidate_count(Vm(env).handle::<UndertonePack>(pack)) as jint }
 }
 
-/// `Native.packWords`
-#[unsafe(export_name = "Java_dev_undertone_Native_packWords")]
+/// `Native.packWordCount`
+#[unsafe(export_name = "Java_dev_undertone_Native_packWordCount")]
 extern "system" fn pack_words(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
-    unsafe { undertone_pack_words(Vm(env).handle::<UndertonePack>(pack)) as jint }
+    unsafe { undertone_pack_word_count(Vm(env).handle::<UndertonePack>(pack)) as jint }
 }
 
 /// `Native.packId`
@@ -300,14 +300,14 @@ extern "system" fn pack_encoder_name(
     status
 }
 
-/// `Native.grantMemory`: the bytes that a buffer for a grant needs, wherever it starts.
-#[unsafe(export_name = "Java_dev_undertone_Native_grantMemory")]
+/// `Native.grantHandleMemory`: the bytes that a buffer for a grant needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_grantHandleMemory")]
 extern "system" fn grant_memory(_: *mut JNIEnv, _: jclass) -> jint {
-    (undertone_grant_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+    (undertone_grant_handle_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
 }
 
-/// `Native.grantUnrecorded`
-#[unsafe(export_name = "Java_dev_undertone_Native_grantUnrecorded")]
+/// `Native.grantInitUnrecorded`
+#[unsafe(export_name = "Java_dev_undertone_Native_grantInitUnrecorded")]
 extern "system" fn grant_unrecorded(
     env: *mut JNIEnv,
     _: jclass,
@@ -317,11 +317,13 @@ extern "system" fn grant_unrecorded(
     let (memory, memory_len) = Vm(env).memory(memory);
     let mut grant = ptr::null_mut();
     // SAFETY: the memory is as long as it says and held by the `Grant`; the output is a variable here.
-    unsafe { undertone_grant_unrecorded(memory, memory_len, micro(epsilon_micro), &raw mut grant) }
+    unsafe {
+        undertone_grant_init_unrecorded(memory, memory_len, micro(epsilon_micro), &raw mut grant)
+    }
 }
 
-/// `Native.ledgerCreate`
-#[unsafe(export_name = "Java_dev_undertone_Native_ledgerCreate")]
+/// `Native.ledgerCreateImage`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerCreateImage")]
 extern "system" fn ledger_create(
     env: *mut JNIEnv,
     _: jclass,
@@ -335,7 +337,7 @@ extern "system" fn ledger_create(
     let mut written = 0;
     // SAFETY: `give_secret` keeps the promises of its type with a secret; the outputs are variables here.
     let status = unsafe {
-        undertone_ledger_create(
+        undertone_ledger_create_image(
             budget_micro.max(0).cast_unsigned(),
             Some(give_secret),
             (&raw mut secret).cast(),
@@ -344,16 +346,16 @@ extern "system" fn ledger_create(
             &raw mut written,
         )
     };
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         vm.write(&image, out_image);
     }
     status
 }
 
-/// `Native.ledgerMemory`: the bytes that a buffer for a ledger needs, wherever it starts.
-#[unsafe(export_name = "Java_dev_undertone_Native_ledgerMemory")]
+/// `Native.ledgerHandleMemory`: the bytes that a buffer for a ledger needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerHandleMemory")]
 extern "system" fn ledger_memory(_: *mut JNIEnv, _: jclass) -> jint {
-    (undertone_ledger_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+    (undertone_ledger_handle_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
 }
 
 /// `Native.ledgerInit`
@@ -404,7 +406,7 @@ extern "system" fn ledger_remaining(
             &raw mut micro,
         )
     };
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         vm.write_longs(&[jlong::try_from(micro).unwrap_or(jlong::MAX)], out_micro);
     }
     status
@@ -441,7 +443,7 @@ extern "system" fn ledger_reserve(
             &raw mut offset,
         )
     });
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         vm.write(&record, out_record);
         vm.write_longs(&[offset as jlong], out_offset);
     }
@@ -469,10 +471,10 @@ extern "system" fn ledger_grant(
     })
 }
 
-/// `Native.documentMemory`: the bytes that a buffer for a document needs, wherever it starts.
-#[unsafe(export_name = "Java_dev_undertone_Native_documentMemory")]
+/// `Native.documentHandleMemory`: the bytes that a buffer for a document needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_documentHandleMemory")]
 extern "system" fn document_memory(_: *mut JNIEnv, _: jclass) -> jint {
-    (undertone_document_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+    (undertone_document_handle_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
 }
 
 /// `Native.documentInit`
@@ -548,7 +550,7 @@ extern "system" fn document_push_text(
     let status = vm.elements(text, |text, len| unsafe {
         undertone_document_push_text(document, text, len, &raw mut sentences)
     });
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         sentences as jint
     } else {
         -status
@@ -594,7 +596,7 @@ extern "system" fn document_release(
             &raw mut written,
         )
     };
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         vm.write(&release, out);
     }
     status
@@ -623,7 +625,7 @@ extern "system" fn release_read(
             id.as_mut_ptr(),
         )
     });
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         vm.write_longs(
             &[candidate.into(), epsilon_micro.into(), rule.into()],
             out_fields,

@@ -23,11 +23,6 @@
     allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)
 )]
 
-#[cfg(feature = "cxx")]
-extern crate std;
-
-#[cfg(feature = "cxx")]
-mod bridge;
 mod document;
 mod entropy;
 mod epsilon;

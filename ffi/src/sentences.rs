@@ -33,8 +33,8 @@ pub unsafe extern "C" fn undertone_sentence_next(
     unsafe { next(text, len, start, out_start, out_len, sentences::next) }
 }
 
-/// Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but there is none
-/// as long as something typed behind it could change it.
+/// Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but there
+/// is none as long as something typed behind it could change it.
 ///
 /// No status depends on the text, but the time the call takes does.
 ///

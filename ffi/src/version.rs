@@ -5,7 +5,7 @@ use core::ffi::c_char;
 use undertone_core::kernels::Backend;
 
 /// Raised whenever a program compiled with an older header could misbehave with this library.
-pub const UNDERTONE_ABI_VERSION: u32 = 1;
+pub const UNDERTONE_ABI_VERSION: u32 = 2;
 
 // The header has the text as UNDERTONE_VERSION; tests/header.rs puts it there.
 

@@ -200,7 +200,7 @@ private:
     {
         // Before anything is drawn, the ledger's file says that it is spent.
         auto grant = ledger_.spend(epsilon_, day_);
-        if (grant.status().code() == UNDERTONE_LEDGER_EXHAUSTED) {
+        if (grant.status().code() == UNDERTONE_STATUS_LEDGER_EXHAUSTED) {
             std::printf("%u sentences finished, but the budget of the day is used up: nothing leaves\n\n", every_);
             std::fflush(stdout);
             return !failed("the document", document_.reset());

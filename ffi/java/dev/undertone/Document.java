@@ -28,7 +28,7 @@ public final class Document implements AutoCloseable {
     public Document(Pack pack) {
         this.pack = pack;
         ByteBuffer packMemory = pack.memory;
-        memory = ByteBuffer.allocateDirect(Native.documentMemory());
+        memory = ByteBuffer.allocateDirect(Native.documentHandleMemory());
         Native.check(Native.documentInit(memory, packMemory));
     }
 

@@ -20,8 +20,8 @@ public final class Grant {
      * @throws UndertoneException if it is less or more
      */
     public static Grant unrecorded(long epsilonMicro) {
-        ByteBuffer memory = ByteBuffer.allocateDirect(Native.grantMemory());
-        Native.check(Native.grantUnrecorded(memory, epsilonMicro));
+        ByteBuffer memory = ByteBuffer.allocateDirect(Native.grantHandleMemory());
+        Native.check(Native.grantInitUnrecorded(memory, epsilonMicro));
         return new Grant(memory);
     }
 }

@@ -36,7 +36,7 @@ public final class Ledger implements AutoCloseable {
     private Ledger(Path file, FileChannel channel) throws IOException {
         this.file = file;
         this.channel = channel;
-        memory = ByteBuffer.allocateDirect(Native.ledgerMemory());
+        memory = ByteBuffer.allocateDirect(Native.ledgerHandleMemory());
         Native.check(Native.ledgerInit(memory, stored(), Native.entropy()));
     }
 
@@ -100,7 +100,7 @@ public final class Ledger implements AutoCloseable {
 
     private static void create(Path file, long budgetMicro) throws IOException {
         byte[] image = new byte[IMAGE_BYTES];
-        Native.check(Native.ledgerCreate(budgetMicro, Native.entropy(), image));
+        Native.check(Native.ledgerCreateImage(budgetMicro, Native.entropy(), image));
         // The move below replaces what is there, and could replace a ledger that another program spent from.
         try (FileChannel creating = FileChannel.open(
                 file.resolveSibling(file.getFileName() + ".lock"),
@@ -201,7 +201,7 @@ public final class Ledger implements AutoCloseable {
         long[] offset = new long[1];
         Native.check(Native.ledgerReserve(memory, epsilonMicro, window, stored(), record, offset));
         write(channel, record, offset[0]);
-        ByteBuffer grant = ByteBuffer.allocateDirect(Native.grantMemory());
+        ByteBuffer grant = ByteBuffer.allocateDirect(Native.grantHandleMemory());
         Native.check(Native.ledgerGrant(memory, stored(), grant));
         return new Grant(grant);
     }
