@@ -498,19 +498,20 @@ public:
 
     bool is_open() const noexcept { return fd_ >= 0; }
 
-    /// Locks the file for this object alone.
+    /// Locks the file for this object alone, by the rule that all languages keep (README of the folder ffi).
     Status lock(bool wait) noexcept
     {
         int result;
         do result = ::flock(fd_, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
         while (result != 0 && errno == EINTR);
-#ifdef F_OFD_SETLK
-        // The kind of lock that Java takes, too: the two kinds do not see each other.
+#if defined(__linux__)
+        // Java takes a record lock; here, and only here, that and flock do not see each other. F_OFD_SETLK and
+        // F_OFD_SETLKW by their numbers, because not every C library shows the names.
         struct flock whole = {};
         whole.l_type = F_WRLCK;
         whole.l_whence = SEEK_SET;
         if (result == 0) {
-            do result = ::fcntl(fd_, wait ? F_OFD_SETLKW : F_OFD_SETLK, &whole);
+            do result = ::fcntl(fd_, wait ? 38 : 37, &whole);
             while (result != 0 && errno == EINTR);
         }
 #endif
@@ -639,33 +640,46 @@ private:
         return LedgerFile(std::move(file), *std::move(ledger));
     }
 
-    /// Makes the file of a new ledger, unless somebody else just did.
+    /// Makes the file of a new ledger, unless another program just did.
     static Status create(const std::string &path, std::uint64_t budget_micro, Entropy entropy)
     {
         const Result<Ledger::Image> image = Ledger::create_image(budget_micro, entropy);
         if (!image) return image.status();
-        // A rename replaces what is there, and could replace the ledger that another program has spent from.
-        detail::File alone((path + ".lock").c_str(), O_RDWR | O_CREAT);
-        if (!alone.is_open()) return Status::system(errno);
-        const Status locked = alone.lock(true);
-        if (!locked) return locked;
-        if (::access(path.c_str(), F_OK) == 0) return Status();
         const std::size_t slash = path.rfind('/');
         const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
         detail::File directory(folder.c_str(), O_RDONLY);
         if (!directory.is_open()) return Status::system(errno);
-        // Beside, then renamed: a ledger is there as a whole or not at all.
+        // The rename below replaces what is there, and could replace a ledger that another program spent from.
+        const std::string lock = path + ".lock";
+        detail::File alone(lock.c_str(), O_RDWR | O_CREAT);
+        if (!alone.is_open()) return Status::system(errno);
+        const Status locked = alone.lock(true);
+        if (!locked) return locked;
+        struct stat there;
+        if (::lstat(path.c_str(), &there) != 0) {
+            const Status placed = errno == ENOENT ? place(path, *image, directory) : Status::system(errno);
+            if (!placed) return placed;
+        }
+        // Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does no harm.
+        ::unlink(lock.c_str());
+        return Status();
+    }
+
+    /// Writes a file beside its place, then renames it: a ledger is there as a whole or not at all.
+    static Status place(const std::string &path, const Ledger::Image &image, detail::File &directory)
+    {
         const std::string partial = path + ".partial";
-        detail::File file(partial.c_str(), O_RDWR | O_CREAT | O_TRUNC);
-        if (!file.is_open()) return Status::system(errno);
-        const Status written = file.write(image->data(), image->size(), 0);
-        if (!written) return written;
-        // A link replaces nothing, whoever else makes a ledger here; but some systems keep apps from making links.
-        const bool made = ::link(partial.c_str(), path.c_str()) == 0 || errno == EEXIST ||
-                          std::rename(partial.c_str(), path.c_str()) == 0;
-        const Status placed = made ? Status() : Status::system(errno);
-        ::unlink(partial.c_str());
-        if (!placed) return placed;
+        {
+            detail::File file(partial.c_str(), O_RDWR | O_CREAT | O_TRUNC);
+            if (!file.is_open()) return Status::system(errno);
+            const Status written = file.write(image.data(), image.size(), 0);
+            if (!written) return written;
+        }
+        if (std::rename(partial.c_str(), path.c_str()) != 0) {
+            const Status refused = Status::system(errno);
+            ::unlink(partial.c_str());
+            return refused;
+        }
         return directory.sync();
     }
 
