@@ -8,7 +8,7 @@ mod common;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::{env, fs};
 
 use common::{STRICT, build_library_with, have, output_dir, root, run, static_library};
@@ -21,6 +21,13 @@ const TASK: &str = "UNDERTONE_TEST_LEDGER_TASK";
 
 /// The exit status of a program that finds the ledger in use.
 const IN_USE: i32 = 3;
+
+/// One test at a time: between fork and exec, a process that is being started holds the locks of this one.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn budget() -> Epsilon {
     "5".parse().expect("an epsilon")
@@ -189,6 +196,7 @@ fn remaining(ledger: &Path) -> u64 {
 /// Each holds the ledger, after it tried to open it twice; all are refused, and then all get in.
 #[test]
 fn who_has_the_ledger_keeps_all_others_out() {
+    let _alone = alone();
     let folder = fresh("ledger-lock");
     for holder in Language::all() {
         let ledger = folder.join(format!("{holder:?}.ledger"));
@@ -231,6 +239,7 @@ fn who_has_the_ledger_keeps_all_others_out() {
 /// Many at once where no ledger is: one is made, and what all of them spent is in it.
 #[test]
 fn a_ledger_that_many_make_is_one() {
+    let _alone = alone();
     let folder = fresh("ledger-make");
     let ledger = folder.join("a.ledger");
     let languages = Language::all();
@@ -276,6 +285,7 @@ fn a_new_ledger_needs_no_hard_links() {
         .arg(root().join("tests/c/no_links.c"))
         .arg("-o")
         .arg(&library));
+    let _alone = alone();
     let folder = fresh("ledger-no-links");
     for language in Language::all() {
         let name = format!("{language:?}.ledger");
