@@ -276,7 +276,7 @@
 #define UNDERTONE_STATUS_NOT_A_RELEASE 64
 
 /**
- * The release has the wrong number of bytes, such as other than `UNDERTONE_RELEASE_BYTES`.
+ * The release does not have the length of its kind; that of a document has `UNDERTONE_RELEASE_BYTES` bytes.
  */
 #define UNDERTONE_STATUS_RELEASE_WRONG_LENGTH 65
 
@@ -456,7 +456,7 @@
 #define UNDERTONE_RULE_PERMUTE_AND_FLIP 1
 
 /**
- * The exponential mechanism, for those who account in zCDP.
+ * The exponential mechanism, for accounting in zCDP.
  */
 #define UNDERTONE_RULE_EXPONENTIAL 2
 
@@ -501,7 +501,7 @@
 #define UNDERTONE_BAG_HANDLE_SIZE 2304
 
 /**
- * The words of a text that a bag keeps; those behind are left out.
+ * The most words that a bag keeps of a text; the rest is left out.
  */
 #define UNDERTONE_MAX_BAG_WORDS 1024
 
@@ -536,28 +536,28 @@
 typedef struct undertone_bag undertone_bag;
 
 /**
- * A private document: sentences go in, one private release comes out, and the document is empty
- * again. It lives in memory that the caller brings; most of it counts sentences or sums their scores,
- * and none of it holds a sentence.
+ * A private document: sentences go in, one private release comes out, and the document is empty again. It
+ * lives in memory that the caller brings; most of it counts sentences or sums their scores, and no part of it
+ * holds a sentence.
  */
 typedef struct undertone_document undertone_document;
 
 /**
- * Permission to spend an epsilon once: every release takes one. It lives in memory that the caller
- * brings, which a later grant may use again.
+ * Permission to spend an epsilon once; every release takes one. It lives in memory that the caller brings, and
+ * a later grant may use that memory again.
  */
 typedef struct undertone_grant undertone_grant;
 
 /**
- * A privacy budget: so much epsilon in every window of time, kept in a file that survives a power cut.
+ * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut.
  *
- * The app holds a lock on the file and spends like this: read the file, `undertone_ledger_reserve`, write
- * the record where it says, sync, read the file again, `undertone_ledger_grant`. The grants of a window
- * add up to its budget at most, over all runs of the app. One ledger for each kind of promise: what is
- * spent on sentences and what is spent on words or vectors do not add up.
+ * The app locks the file, by the rule in the README of the folder ffi, and spends like this: read the file,
+ * `undertone_ledger_reserve`, write the record where it says, sync, read the file again,
+ * `undertone_ledger_grant`. The grants of a window add up to at most its budget, over all runs of the app. Use
+ * one ledger for each kind of guarantee: epsilons of sentences and of words or vectors do not add up.
  *
- * Not covered: a file that is restored from a backup, a device that is cloned, a clock that is set
- * forward, a process that forks and spends on both sides.
+ * Out of scope: a file that is restored from a backup, a cloned device, a clock that is set forward, a process
+ * that forks and spends on both sides.
  */
 typedef struct undertone_ledger undertone_ledger;
 
@@ -568,7 +568,7 @@ typedef struct undertone_ledger undertone_ledger;
 typedef struct undertone_pack undertone_pack;
 
 /**
- * The mechanism that releases private vectors, with its public parameters. It holds no vector.
+ * The mechanism that releases private vectors, with its public parameters. It holds no private data.
  */
 typedef struct undertone_vector_mechanism undertone_vector_mechanism;
 
@@ -629,7 +629,7 @@ const char *undertone_status_message(int32_t status);
  * Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, exactly,
  * rounding down.
  *
- * `text`: `len` bytes; no terminating zero is needed, and none may be counted.
+ * `text`: `len` bytes; do not count a terminating zero.
  * `out_epsilon_micro`: the epsilon, 1 to `UNDERTONE_MAX_EPSILON_MICRO`.
  *
  * Statuses: `UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
@@ -668,7 +668,7 @@ size_t undertone_pack_handle_alignment(void);
  * lies in `memory`.
  *
  * The bytes must stay where they are, unchanged, as long as the pack or a document made from it
- * is used. There is nothing to free: when the pack is not used any more, its memory may be reused.
+ * is used. There is nothing to free: once the pack is no longer used, its memory may be reused.
  * If the call fails, `memory` may have been written to.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_PACK_TOO_SHORT`,
@@ -690,7 +690,7 @@ int32_t undertone_pack_init(void *memory,
                             undertone_pack **out_pack);
 
 /**
- * The number of coordinates in an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
+ * The dimension of an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
  *
  * Threads: any.
  *
@@ -733,8 +733,8 @@ int32_t undertone_pack_selector(const undertone_pack *pack);
 uint32_t undertone_pack_largest_score(const undertone_pack *pack);
 
 /**
- * The number of coordinates of a released vector behind the projection of the pack
- * (`undertone_vector_mechanism_init_projected`); 0 if it has none or `pack` is not a valid handle.
+ * The dimension of a released vector after the projection of the pack
+ * (`undertone_vector_mechanism_init_projected`); 0 if it has no projection or `pack` is not a valid handle.
  *
  * Threads: any.
  *
@@ -766,8 +766,8 @@ uint32_t undertone_pack_direction_count(const undertone_pack *pack);
 uint32_t undertone_pack_word_count(const undertone_pack *pack);
 
 /**
- * The vector of one sentence by the lexicon of the pack: what `undertone_document_push_sentence` adds, for
- * those who want to look at it or use it themselves. **It is as private as the sentence.**
+ * Computes the embedding of one sentence with the lexicon of the pack: the vector that
+ * `undertone_document_push_sentence` adds. **It is as private as the sentence.**
  *
  * `text`: `len` bytes of UTF-8, taken as one sentence. `out`: room for `out_capacity` floats;
  * `undertone_pack_dimension` are enough. `out_written`: the floats written; with
@@ -847,8 +847,8 @@ size_t undertone_grant_handle_size(void);
 size_t undertone_grant_handle_alignment(void);
 
 /**
- * Makes a grant that no ledger knows of, for apps that count what they spend elsewhere, and for public
- * text. Releases of the same sentences add up.
+ * Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public text. Several
+ * releases of the same sentences add up.
  *
  * `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`, aligned to
  * `undertone_grant_handle_alignment()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in
@@ -872,10 +872,10 @@ int32_t undertone_grant_init_unrecorded(void *memory,
                                         undertone_grant **out_grant);
 
 /**
- * Makes the file of a new ledger.
+ * Makes the image of a new ledger.
  *
- * The app writes it once, beside its place, and renames it when it is on storage. The budget of a ledger
- * stays; another budget is another promise, and a ledger of its own.
+ * The app writes it to a file beside its place, syncs, and renames it. The budget of a ledger is fixed;
+ * another budget is another promise and needs its own ledger.
  *
  * `budget_micro`: epsilon for every window in micro-units, at least 1. `entropy`: called once, with
  * `context`, for 8 bytes that name the ledger. `out_image`: `out_capacity` bytes,
@@ -914,19 +914,19 @@ size_t undertone_ledger_handle_size(void);
 size_t undertone_ledger_handle_alignment(void);
 
 /**
- * Opens the ledger in a file.
+ * Opens the ledger of an image.
  *
- * The app holds a lock on the file from before it reads it until it is done with the ledger: what two
+ * The app locks the file before it reads it, until it is done with the ledger. Without the lock, what two
  * writers spend at once would be forgotten.
  *
  * `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_handle_size()`, aligned to
- * `undertone_ledger_handle_alignment()`; what `malloc` returns is aligned. `image`: the `image_len` bytes
- * of the file, which are copied. `entropy`: called once, with `context`, for 8 bytes that tell what this
- * handle writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be
- * moved or copied.
+ * `undertone_ledger_handle_alignment()`; what `malloc` returns is aligned. `image`: the `image_len` bytes of
+ * the file, which are copied. `entropy`: called once, with `context`, for 8 bytes that distinguish what this
+ * handle writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be moved
+ * or copied.
  *
- * There is nothing to free. If the call fails, `memory` may have been written to. If the file is to blame,
- * what was spent is not known: the app makes a new ledger only for a window in which nothing was
+ * There is nothing to free. If the call fails, `memory` may have been written to. If the status says that the
+ * image is wrong, what was spent is unknown: then make a new ledger only for a window in which nothing was
  * released.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
@@ -950,10 +950,10 @@ int32_t undertone_ledger_init(void *memory,
                               undertone_ledger **out_ledger);
 
 /**
- * What is left in a window.
+ * The budget left in a window.
  *
- * `window`: a public number that does not go backwards, such as the days since 1970. `out_micro`: what is
- * left, in micro-units. It is private if an epsilon was chosen by looking at a text.
+ * `window`: a public number that never decreases, such as the days since 1970. `out_micro`: the budget left,
+ * in micro-units. It is private if an epsilon was chosen by looking at a text.
  *
  * Statuses: `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`.
  *
@@ -968,11 +968,11 @@ int32_t undertone_ledger_remaining(const undertone_ledger *ledger,
                                    uint64_t *out_micro);
 
 /**
- * Reserves an epsilon in a window. It counts as spent from now on, whatever becomes of the reservation;
- * if the call fails, nothing was reserved.
+ * Reserves an epsilon in a window. It counts as spent from now on, whatever happens to the reservation; if the
+ * call fails, nothing was reserved.
  *
  * `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `window`: as for
- * `undertone_ledger_remaining`; one that is far in the future locks the ledger until then. `image`: the
+ * `undertone_ledger_remaining`; a window far in the future locks the ledger until then. `image`: the
  * `image_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes,
  * `UNDERTONE_LEDGER_RECORD_BYTES` are enough: what the app writes. `out_written`: the bytes written; with
  * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: where the record goes in the file.
@@ -1005,15 +1005,14 @@ int32_t undertone_ledger_reserve(undertone_ledger *ledger,
 /**
  * Makes the grant of the last reservation, once its record is on storage.
  *
- * `image`: the `image_len` bytes of the file, read after the record was written and synced: the proof that
- * it is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_handle_size()`,
- * aligned to `undertone_grant_handle_alignment()`. `out_grant`: the handle, which lies in `memory` and
- * must not be moved or copied.
+ * `image`: the `image_len` bytes of the file, read after the record was written and synced. They prove that it
+ * is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_handle_size()`, aligned to
+ * `undertone_grant_handle_alignment()`. `out_grant`: the handle, which lies in `memory` and must not be moved
+ * or copied.
  *
- * With `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` the record may be written again, and the file read again;
- * what was reserved stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says that a record had
- * been lost before, in a power cut for example, and that this reservation recorded the rest of its window
- * as spent.
+ * After `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` the app may write the record and read the file again; the
+ * reserved epsilon stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says that an earlier record
+ * was lost, in a power cut for example, and that this reservation recorded the rest of its window as spent.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_NOT_RESERVED`,
  * `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED`,
@@ -1098,12 +1097,12 @@ int32_t undertone_document_push(undertone_document *document,
                                 size_t len);
 
 /**
- * Adds several sentences by their embeddings, as many as there is room for; those behind are left out. The
- * same as `undertone_document_push` for each, but faster: the pack is read once for every four.
+ * Adds several sentences by their embeddings, until the document is full; the rest is left out. This equals
+ * `undertone_document_push` for each, but is faster: the pack is read once for every four.
  *
- * `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding behind the other,
- * each as for `undertone_document_push`. `out_sentence_count`: how many were added. It must not leave the
- * device: how many sentences a document has is private.
+ * `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after another, each as
+ * for `undertone_document_push`. `out_sentence_count`: the number of sentences added. It is private and must
+ * not leave the device.
  *
  * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a
  * sentence.
@@ -1125,9 +1124,8 @@ int32_t undertone_document_push_all(undertone_document *document,
 /**
  * Adds one sentence by its text, through the lexicon in the pack.
  *
- * `text`: `len` bytes of UTF-8, taken as one sentence; no terminating zero is needed, and none may
- * be counted. Bytes that are not UTF-8 separate words. A sentence without a known word counts
- * as the zero vector.
+ * `text`: `len` bytes of UTF-8, taken as one sentence; do not count a terminating zero. Bytes that are not
+ * UTF-8 separate words. A sentence without a known word counts as the zero vector.
  *
  * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content
  * of a sentence, but the time the call takes does.
@@ -1146,12 +1144,11 @@ int32_t undertone_document_push_sentence(undertone_document *document,
                                          size_t len);
 
 /**
- * Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack, as
- * many as there is room for; those behind are left out.
+ * Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack,
+ * until the document is full; the rest is left out.
  *
- * `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted.
- * `out_sentence_count`: how many were added. It must not leave the device: how many sentences a document
- * has is private.
+ * `text`: `len` bytes of UTF-8; do not count a terminating zero.
+ * `out_sentence_count`: the number of sentences added. It is private and must not leave the device.
  *
  * No status depends on the text, but the time the call takes does.
  *
@@ -1171,7 +1168,7 @@ int32_t undertone_document_push_text(undertone_document *document,
 
 /**
  * The number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if `document` is not a valid
- * handle. It must not leave the device: how many they are is private.
+ * handle. It is private and must not leave the device.
  *
  * Threads: any, but no other call that changes the document at the same time.
  *
@@ -1182,7 +1179,7 @@ size_t undertone_document_sentence_count(const undertone_document *document);
 
 /**
  * Forgets all sentences and wipes what they left in the document: back to the state after
- * `undertone_document_init`. Also what is called before the memory of a document is freed.
+ * `undertone_document_init`. Call it before you free the memory of a document.
  *
  * Threads: no other call may use the document at the same time.
  *
@@ -1194,24 +1191,24 @@ int32_t undertone_document_reset(undertone_document *document);
 /**
  * Draws the release of a document and forgets all its sentences.
  *
- * Guarantee: for any pack the release is epsilon-differentially private for one sentence exchanged,
- * epsilon/2 for one sentence more or less (epsilon if a document is cut at its limit). There is no
- * delta. Releases of the same sentences add up.
+ * Guarantee: for any pack, replacing any one sentence changes the probability of any release by at most a
+ * factor of e^epsilon. Adding or removing one sentence changes it by at most e^(epsilon/2), or e^epsilon if
+ * the document is cut at its limit. There is no delta. Several releases of the same sentences add up.
  *
- * Leaks: that there is a release, when, under which pack, rule and epsilon, which must be chosen without
- * looking at the document. The work is the same whatever the sentences, but a program that watches the
- * processor's cache line by line is not reckoned with. A document without sentences releases a
- * uniformly random candidate.
+ * Leaks: that there is a release, when, and under which pack, rule and epsilon, all of which must be chosen
+ * without looking at the document. The work is the same for all sentences; a program that watches the
+ * processor's cache line by line is out of scope. A document without sentences releases a uniformly random
+ * candidate.
  *
- * `grant`: what may be spent, of a ledger or from `undertone_grant_init_unrecorded`. `rule`:
+ * `grant`: from `undertone_ledger_grant` or `undertone_grant_init_unrecorded`. `rule`:
  * `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
  * `context`, for 32 bytes, after all arguments have been checked; it must not use the document.
  * `out`: `out_capacity` bytes, `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes
  * written; with `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the sentences are still there. The
- * grant is spent once the entropy function is called, whatever it returns: with
- * `UNDERTONE_STATUS_ENTROPY_FAILED`, too, but with no other failure.
+ * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the sentences are still there. The grant
+ * is spent once the entropy function is called, whatever it returns. So `UNDERTONE_STATUS_ENTROPY_FAILED`
+ * spends it, and no other failure does.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_RULE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
  * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
@@ -1234,11 +1231,11 @@ int32_t undertone_document_release(undertone_document *document,
                                    size_t *out_written);
 
 /**
- * Finds the next sentence of a text: what `undertone_document_push_text` pushes one after the other.
+ * Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another.
  *
  * `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
  * before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around
- * it left out; a length of 0 if there is none. Both are as private as the text.
+ * it left out; the length is 0 if no sentence is left. Both are as private as the text.
  *
  * No status depends on the text, but the time the call takes does.
  *
@@ -1255,8 +1252,8 @@ int32_t undertone_sentence_next(const char *text,
                                 size_t *out_len);
 
 /**
- * Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but there
- * is none as long as something typed behind it could change it.
+ * Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but it finds a
+ * sentence only once nothing typed after it can change it.
  *
  * No status depends on the text, but the time the call takes does.
  *
@@ -1315,11 +1312,11 @@ size_t undertone_vector_mechanism_handle_alignment(void);
  * Makes a mechanism that releases vectors as they are.
  *
  * `memory`: `memory_len` bytes for the handle, at least `undertone_vector_mechanism_handle_size()`, aligned to
- * `undertone_vector_mechanism_handle_alignment()`. `dimension`: the number of coordinates, 1 to
- * `UNDERTONE_MAX_VECTOR_DIMENSION`. `bound_exponent`: coordinates are clamped to plus or minus
- * 2^`bound_exponent`; 0 is enough for vectors of norm 1. `noise`: `UNDERTONE_NOISE_LAPLACE` or
- * `UNDERTONE_NOISE_DISCRETE_LAPLACE`. `epsilon_micro`: epsilon in micro-units per unit of distance, 100000
- * (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`. `out_mechanism`: the handle, which lies in `memory`.
+ * `undertone_vector_mechanism_handle_alignment()`. `dimension`: 1 to `UNDERTONE_MAX_VECTOR_DIMENSION`.
+ * `bound_exponent`: coordinates are clamped to plus or minus 2^`bound_exponent`; 0 is enough for vectors of
+ * norm 1. `noise`: `UNDERTONE_NOISE_LAPLACE` or `UNDERTONE_NOISE_DISCRETE_LAPLACE`. `epsilon_micro`: epsilon
+ * in micro-units per unit of distance, 100000 (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`. `out_mechanism`: the
+ * handle, which lies in `memory`.
  *
  * All parameters must be chosen without looking at private vectors. There is nothing to free and nothing
  * private in the handle. If the call fails, `memory` may have been written to.
@@ -1351,8 +1348,9 @@ int32_t undertone_vector_mechanism_init(void *memory,
  * `undertone_pack_dimension` coordinates, its release `undertone_pack_projected_dimension`. The
  * coordinates are clamped to the bound that the pack names.
  *
- * The noise fits the sensitivity of the projection, which this call computes from its entries: rows times
- * rows times coordinates multiplications, a second or so for the largest on a phone. Keep the mechanism.
+ * The noise fits the sensitivity of the projection, which this call computes from the entries: about rows *
+ * rows * coordinates multiplications, a second or so for the largest projection on a phone. Keep the
+ * mechanism.
  *
  * Statuses: those of `undertone_vector_mechanism_init`, `UNDERTONE_STATUS_NO_PROJECTION`,
  * `UNDERTONE_STATUS_PROJECTION_TOO_STEEP`.
@@ -1372,7 +1370,7 @@ int32_t undertone_vector_mechanism_init_projected(void *memory,
                                                   undertone_vector_mechanism **out_mechanism);
 
 /**
- * The number of coordinates of a vector that goes in; 0 if `mechanism` is not a valid handle.
+ * The dimension of a vector that goes in; 0 if `mechanism` is not a valid handle.
  *
  * Threads: any.
  *
@@ -1395,15 +1393,16 @@ size_t undertone_vector_mechanism_release_len(const undertone_vector_mechanism *
 /**
  * Draws the release of one private vector.
  *
- * Guarantee: it is metric. Two vectors at distance D are told apart by a factor of e^(epsilon*D) at most, but
- * for a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. For vectors
- * far apart that may limit nothing. Releases of the same vector add up.
+ * Guarantee: it is metric. For two vectors at distance D the probabilities of any release differ by at most a
+ * factor of e^(epsilon*D), up to a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 +
+ * e^(epsilon*D))*2^-60. For vectors far apart that may limit nothing. Several releases of the same vector add
+ * up.
  *
  * Leaks: that there is a release, when, and the parameters of the mechanism, which must be chosen without
- * looking at the vector. On processors that emulate double precision the time of the call depends on the
- * noise of `UNDERTONE_NOISE_LAPLACE`: hide it there.
+ * looking at the vector. On processors that emulate double precision the time of the call depends on the noise
+ * of `UNDERTONE_NOISE_LAPLACE`, so keep release timing hidden on such devices.
  *
- * `grant`: of the epsilon that the mechanism was made for. `vector`: `len` floats, any; what is not finite
+ * `grant`: its epsilon is that of the mechanism. `vector`: `len` floats, any; what is not finite
  * counts as 0. `entropy`: called once, with `context`, for
  * 32 bytes, after all arguments have been checked. `out`: `out_capacity` bytes;
  * `undertone_vector_mechanism_release_len` are enough. `out_written`: the bytes written; with
@@ -1438,8 +1437,8 @@ int32_t undertone_vector_mechanism_release(const undertone_vector_mechanism *mec
 /**
  * Reads what a released vector says about itself.
  *
- * `bytes`: `len` bytes, anything. `out_dimension`: the number of coordinates. `out_noise`: one of the
- * `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per
+ * `bytes`: `len` bytes, anything. `out_dimension`: the dimension of the released vector. `out_noise`: one of
+ * the `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per
  * unit of distance. `out_grid_exponent`: a step of the coordinates is 2 to this. `out_pack_id`:
  * `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection, zeroes without one.
  *
@@ -1552,8 +1551,8 @@ int32_t undertone_vocabulary_init(void *memory,
 uint32_t undertone_vocabulary_word_count(const undertone_vocabulary *vocabulary);
 
 /**
- * What describes the levels of words: the word that stands for all that are not in the vocabulary, and
- * the step q of the promise, which is 2^`out_unit_exponent`.
+ * Describes the vocabulary: the public word that all unknown words map to, and the step q of the guarantee,
+ * which is 2^`out_unit_exponent`.
  *
  * `out_fallback`: a word, by number. `out_unit_exponent`: see `undertone_bag_release`.
  *
@@ -1628,9 +1627,9 @@ int32_t undertone_bag_init(void *memory,
 /**
  * Adds one word.
  *
- * `word`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. A word that the
- * vocabulary does not have counts as its fallback word, and so does what is not one word: letters and digits,
- * with apostrophes inside. A bag with `UNDERTONE_MAX_BAG_WORDS` words stays as it is.
+ * `word`: `len` bytes of UTF-8; do not count a terminating zero. A word that the vocabulary does not have
+ * counts as its fallback word. So does anything that is not one word, which is letters and digits with
+ * apostrophes inside. A bag with `UNDERTONE_MAX_BAG_WORDS` words stays as it is.
  *
  * No status depends on the word, but the time the call takes does.
  *
@@ -1645,9 +1644,9 @@ int32_t undertone_bag_push(undertone_bag *bag,
                            size_t len);
 
 /**
- * Adds every word of a text, stop words too: push those that matter one by one to leave them out.
+ * Adds every word of a text, including stop words. To leave those out, push the words that matter one by one.
  *
- * `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. Bytes that are not
+ * `text`: `len` bytes of UTF-8; do not count a terminating zero. Bytes that are not
  * UTF-8 separate words; words of more than 48 bytes are left out. Otherwise like `undertone_bag_push`.
  *
  * No status depends on the text, but the time the call takes does.
@@ -1663,8 +1662,8 @@ int32_t undertone_bag_push_text(undertone_bag *bag,
                                 size_t len);
 
 /**
- * Forgets all words and wipes them: back to the state after `undertone_bag_init`. Also what is called before
- * the memory of a bag is freed.
+ * Forgets all words and wipes them: back to the state after `undertone_bag_init`. Call it before you free the
+ * memory of a bag.
  *
  * Threads: no other call may use the bag at the same time.
  *
@@ -1682,18 +1681,17 @@ int32_t undertone_bag_reset(undertone_bag *bag);
 size_t undertone_bag_release_len(uint32_t word_count);
 
 /**
- * Draws `word_count` words of a bag by frequency, exchanges each for a word of the vocabulary, and forgets
- * all words.
+ * Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and forgets all
+ * words.
  *
- * Guarantee: it is metric. For bags b and b' of `word_count` words as drawn, no release is more than
- * e^(epsilon*word_count*(WMD(b, b') + q)) times likelier from one than from the other, with the word
- * mover's distance WMD of their vectors and the step q = 2^(unit exponent) of
- * `undertone_vocabulary_describe`; for `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss is that of
- * `undertone_vector_mechanism_release` for each word. For words far apart that may limit nothing. Releases
- * of the same text add up.
+ * Guarantee: it is metric. For bags b and b' of `word_count` words as drawn, the probabilities of any release
+ * differ by at most a factor of e^(epsilon*word_count*(WMD(b, b') + q)), with the word mover's distance WMD of
+ * their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
+ * `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss is that of `undertone_vector_mechanism_release` for each
+ * word. For words far apart that may limit nothing. Several releases of the same text add up.
  *
  * Leaks: that there is a release, when, under which pack, and `word_count`, epsilon and the method, all of
- * which must be chosen without looking at the text. The work is the same whatever the words, but for the
+ * which must be chosen without looking at the text. The work is the same for all words, except for the
  * addresses that are read. A bag without words counts as the fallback word.
  *
  * `grant`: the epsilon of each word, per unit of distance. `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`.

@@ -1,5 +1,5 @@
-// undertone for C++17: handles that clean up behind themselves over undertone.h, which explains what
-// each function promises.
+// undertone for C++17: handles that clean up after themselves, over undertone.h, which says what each function
+// promises.
 //
 //     using namespace undertone;
 //     Result<Pack> pack = Pack::open("demo.pack");
@@ -10,16 +10,16 @@
 //     Result<Grant> grant = ledger->spend(Epsilon::from_micro(2000000), days_since_1970);
 //     Result<Release> release = document->release(*std::move(grant)); // 24 bytes, which leave the device
 //
-// Header-only; link libundertone, on Windows bcrypt, too. What every class keeps to:
+// Header-only: link libundertone, and on Windows bcrypt. What every class keeps to:
 //
 // - Errors. What can fail returns a Status or a Result, which must not be ignored. Nothing throws but
 //   std::vector and std::string without memory, and everything compiles without exceptions and RTTI. Where
-//   exceptions are on, or_throw() turns a Status or a Result into a value or an undertone::Error. To take
-//   the value of a failed Result is a bug in the program, which ends it (std::abort).
+//   exceptions are on, or_throw() turns a Status or a Result into a value or an undertone::Error. Taking the
+//   value of a failed Result is a bug and ends the program (std::abort).
 // - Handles are move-only. One that was moved from, or default-made, has capi() == nullptr, and its
 //   functions return UNDERTONE_STATUS_NULL_POINTER. Its memory stays where it is when the object moves, and what is
 //   private in it is wiped before it is freed.
-// - Threads. const functions may run at the same time on one object; all others want it for themselves.
+// - Threads. const functions may run at the same time on one object; all others need it for themselves.
 // - Text is UTF-8 in a std::string_view; bytes are a pointer and a length, or a std::vector.
 
 #ifndef UNDERTONE_HPP
@@ -125,7 +125,7 @@ public:
         case STATUS_OUT_OF_MEMORY:
             return "the system has no memory left";
         case STATUS_LEDGER_IN_USE:
-            return "the ledger is open already, here or in another program; one at a time can spend";
+            return "the ledger is open already, here or in another program; only one at a time can spend";
         default:
             return undertone_status_message(code_);
         }
@@ -136,7 +136,7 @@ private:
     int system_error_ = 0;
 };
 
-/// A value, or the Status that says why there is none.
+/// A value, or the Status that says why it is missing.
 template <class T>
 class [[nodiscard]] Result {
 public:
@@ -262,7 +262,7 @@ private:
 enum class Rule : std::int32_t {
     /// The default: never worse than the exponential mechanism at the same epsilon.
     permute_and_flip = UNDERTONE_RULE_PERMUTE_AND_FLIP,
-    /// For those who account in zCDP.
+    /// For accounting in zCDP.
     exponential = UNDERTONE_RULE_EXPONENTIAL,
 };
 
@@ -356,7 +356,7 @@ class Grant {
 public:
     Grant() noexcept = default;
 
-    /// A grant that no ledger knows of, for apps that count what they spend elsewhere, and for public text.
+    /// A grant without a ledger, for apps that count elsewhere what they spend, and for public text.
     static Result<Grant> unrecorded(Epsilon epsilon) noexcept
     {
         auto handle = detail::make<undertone_grant>(
@@ -377,7 +377,7 @@ private:
     detail::Handle<undertone_grant> handle_;
 };
 
-/// A privacy budget: so much epsilon in every window of time. For storage of your own; LedgerFile is one in a
+/// A privacy budget: an epsilon for every window of time. For storage of your own; LedgerFile keeps it in a
 /// file. The app keeps UNDERTONE_LEDGER_IMAGE_BYTES bytes, which one ledger at a time may use.
 class Ledger {
 public:
@@ -431,8 +431,8 @@ public:
     static Result<Ledger> open(const Image &stored) noexcept { return open(stored, Entropy()); }
 #endif
 
-    /// What is left in a window, in micro-units. `window`: a public number that does not go backwards, such as
-    /// the days since 1970.
+    /// The budget left in a window, in micro-units. `window`: a public number that never decreases, such as the
+    /// days since 1970.
     Result<std::uint64_t> remaining(std::uint64_t window) const noexcept
     {
         std::uint64_t micro = 0;
@@ -441,8 +441,8 @@ public:
         return micro;
     }
 
-    /// Reserves an epsilon, which is spent from now on. `stored`: what is stored now. Write the record, sync, and
-    /// read again for grant().
+    /// Reserves an epsilon, which is spent from now on. `stored`: what is stored now. Write the record, sync,
+    /// and read again for grant().
     Result<Record> reserve(Epsilon epsilon, std::uint64_t window, const std::uint8_t *stored, std::size_t len) noexcept
     {
         Record record{};
@@ -568,8 +568,8 @@ class LedgerFile {
 public:
     LedgerFile() noexcept = default;
 
-    /// Opens a ledger that exists. An app that released before uses this: a ledger that is gone must not
-    /// become a fresh budget.
+    /// Opens a ledger that exists. Use this once the app has released: a ledger that is gone must not become a
+    /// fresh budget.
     static Result<LedgerFile> open(const std::string &path, Entropy entropy) noexcept
     {
         detail::File file(path.c_str(), O_RDWR);
@@ -577,8 +577,8 @@ public:
         return from(std::move(file), entropy);
     }
 
-    /// Opens a ledger, or makes one with so much epsilon for every window if there is no file. The budget of
-    /// one that exists stays as it is.
+    /// Opens a ledger, or makes one with this budget for every window if the file is missing. The budget of a
+    /// ledger that exists stays as it is.
     static Result<LedgerFile> open_or_create(const std::string &path, std::uint64_t budget_micro, Entropy entropy)
     {
         detail::File file(path.c_str(), O_RDWR);
@@ -598,8 +598,8 @@ public:
     }
 #endif
 
-    /// What is left in a window, in micro-units. `window`: a public number that does not go backwards, such as
-    /// the days since 1970.
+    /// The budget left in a window, in micro-units. `window`: a public number that never decreases, such as the
+    /// days since 1970.
     Result<std::uint64_t> remaining(std::uint64_t window) const noexcept { return ledger_.remaining(window); }
 
     /// Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes
@@ -665,7 +665,7 @@ private:
         return Status();
     }
 
-    /// Writes a file beside its place, then renames it: a ledger is there as a whole or not at all.
+    /// Writes a file beside its place, then renames it: the ledger exists whole or not at all.
     static Status place(const std::string &path, const Ledger::Image &image, detail::File &directory)
     {
         const std::string partial = path + ".partial";
@@ -721,7 +721,7 @@ public:
     }
     static Result<Pack> open(const std::string &path) { return open(path.c_str()); }
 
-    /// The number of coordinates in an embedding.
+    /// The dimension of an embedding.
     std::uint32_t dimension() const noexcept { return undertone_pack_dimension(capi()); }
     /// The number of candidates that a release is drawn from.
     std::uint32_t candidate_count() const noexcept { return undertone_pack_candidate_count(capi()); }
@@ -730,7 +730,7 @@ public:
     /// The number of words in the lexicon; 0 without one.
     std::uint32_t word_count() const noexcept { return undertone_pack_word_count(capi()); }
 
-    /// The number of coordinates of a released vector behind the pack's projection; 0 without one.
+    /// The dimension of a released vector after the pack's projection; 0 without one.
     std::uint32_t projected_dimension() const noexcept { return undertone_pack_projected_dimension(capi()); }
     /// UNDERTONE_SELECTOR_DEPTH, UNDERTONE_SELECTOR_SCORES, or 0 without candidates.
     std::int32_t selector() const noexcept { return undertone_pack_selector(capi()); }
@@ -801,7 +801,7 @@ private:
 /// A release: the bytes that leave the device.
 using Release = std::array<std::uint8_t, UNDERTONE_RELEASE_BYTES>;
 
-/// What stands in a release.
+/// What a release says.
 struct ReleaseContent {
     /// Compare it with Pack::candidate_count: a release can be forged.
     std::uint32_t candidate;
@@ -843,14 +843,14 @@ std::optional<std::string_view> sentence(Next next, std::string_view text, std::
 
 } // namespace detail
 
-/// The first sentence of a text behind byte `start`, which is 0 or the end of the sentence before.
+/// The first sentence of a text from byte `start` on, which is 0 or the end of the sentence before.
 inline std::optional<std::string_view> next_sentence(std::string_view text, std::size_t start = 0) noexcept
 {
     return detail::sentence(undertone_sentence_next, text, start);
 }
 
-/// As next_sentence, for a text that is still being typed: none as long as something typed behind it could
-/// change the sentence.
+/// As next_sentence, for a text that is still being typed: it finds a sentence only once nothing typed after it
+/// can change it.
 inline std::optional<std::string_view> next_finished_sentence(std::string_view text, std::size_t start = 0) noexcept
 {
     return detail::sentence(undertone_sentence_next_finished, text, start);
@@ -880,8 +880,8 @@ public:
     }
     Status push(const std::vector<float> &embedding) noexcept { return push(embedding.data(), embedding.size()); }
 
-    /// Adds sentences by their embeddings, one behind the other, as many as there is room for; faster than one by
-    /// one. The number of those added is private.
+    /// Adds sentences by their embeddings, one after another, until the document is full; faster than one by
+    /// one. The number of sentences added is private.
     Result<std::size_t> push_all(const float *embeddings, std::size_t len) noexcept
     {
         std::size_t pushed = 0;
@@ -900,8 +900,8 @@ public:
         return Status(undertone_document_push_sentence(capi(), text.data(), text.size()));
     }
 
-    /// Adds the sentences of a text, as next_sentence finds them, as many as there is room for. The number of
-    /// those added is private.
+    /// Adds the sentences of a text, as next_sentence finds them, until the document is full. The number of
+    /// sentences added is private.
     Result<std::size_t> push_text(std::string_view text) noexcept
     {
         std::size_t sentences = 0;
@@ -910,7 +910,7 @@ public:
         return sentences;
     }
 
-    /// How many sentences there are. It is private.
+    /// The number of sentences. It is private.
     std::size_t sentence_count() const noexcept { return undertone_document_sentence_count(capi()); }
 
     /// Draws the release and forgets all sentences. Unless it succeeds, nothing was drawn and the sentences are
@@ -967,7 +967,7 @@ public:
         });
     }
 
-    /// Releases vectors behind the projection of a pack.
+    /// Projects vectors with the projection of a pack, then releases them.
     static Result<VectorMechanism> projected(const Pack &pack, Epsilon epsilon, Noise noise = Noise::laplace) noexcept
     {
         return make(pack.bytes(), [&](void *memory, std::size_t len, undertone_vector_mechanism **out) {
@@ -976,12 +976,12 @@ public:
         });
     }
 
-    /// The number of coordinates of a vector that goes in.
+    /// The dimension of a vector that goes in.
     std::uint32_t dimension() const noexcept { return undertone_vector_mechanism_dimension(capi()); }
     /// The length of a release.
     std::size_t release_len() const noexcept { return undertone_vector_mechanism_release_len(capi()); }
 
-    /// Draws the release of one private vector. The grant is one of the mechanism's epsilon.
+    /// Draws the release of one private vector. The epsilon of the grant is that of the mechanism.
     Result<std::vector<std::uint8_t>> release(Grant grant, const float *vector, std::size_t len,
                                               Entropy entropy) const
     {
@@ -1024,7 +1024,7 @@ private:
     detail::Handle<undertone_vector_mechanism> handle_;
 };
 
-/// What stands in a released vector, beside its coordinates.
+/// What a released vector says, besides its coordinates.
 struct VectorReleaseContent {
     std::uint32_t dimension;
     Noise noise;
@@ -1100,7 +1100,7 @@ public:
     std::uint32_t word_count() const noexcept { return undertone_vocabulary_word_count(capi()); }
 
     struct Description {
-        /// The word that stands for all that are not in the vocabulary.
+        /// The public word that all unknown words map to.
         std::uint32_t fallback;
         /// The step q of the promise is 2 to this.
         std::int32_t unit_exponent;
@@ -1170,9 +1170,9 @@ public:
         return Status(undertone_bag_push_text(capi(), text.data(), text.size()));
     }
 
-    /// Draws `word_count` words, exchanges each for one of the vocabulary, and forgets all words. The grant is one of
-    /// the epsilon of a word. Unless it succeeds, nothing was released and the words are still there; the grant
-    /// is gone.
+    /// Draws `word_count` words, replaces each by one of the vocabulary, and forgets all words. The epsilon of
+    /// the grant is that of each word. Unless it succeeds, nothing was released and the words are still there;
+    /// the grant is gone.
     Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t word_count, WordMethod method,
                                               Entropy entropy)
     {
@@ -1202,7 +1202,7 @@ private:
     detail::Handle<undertone_bag> handle_;
 };
 
-/// What stands in a released bag, beside its words.
+/// What a released bag says, besides its words.
 struct BagReleaseContent {
     std::uint32_t word_count;
     WordMethod method;

@@ -1,6 +1,6 @@
 /*
- * undertone-device: releases what it is told to, as a device would, for `undertone audit`, which believes
- * nothing about the library and looks at what comes out. It is an app like any other: everything private
+ * undertone-device: releases what it is told to, as a device would, for `undertone audit`, which trusts
+ * nothing in the library and looks at what comes out. It is an app like any other: everything private
  * happens in libundertone, behind the header, and secret bytes come from the operating system.
  *
  * **What goes in is public test data.** It releases the same document as often as it is asked, which no
@@ -10,7 +10,7 @@
  *
  * It says on a line that it is ready, then answers every line of standard input with one line of standard
  * output until the input ends. Fields are separated by single spaces; numbers are decimal, epsilon in
- * micro-units, rules, mechanisms and noises by the UNDERTONE_ numbers. Hexadecimal is lower case: a float is
+ * micro-units, rules, methods and noises by the UNDERTONE_ numbers. Hexadecimal is lower case: a float is
  * its 32 bits, most significant first, a vector its floats without anything between; a text is its bytes;
  * `-` is no bytes. An answer starts with `ok`, or is `error` and why; a request that was refused changed
  * nothing.
@@ -19,7 +19,7 @@
  *     embeddings I VECTOR                          ok              keep document I: one embedding after the other
  *     texts I TEXT...                              ok              keep document I: one sentence each
  *     release RULE EPSILON N I...                  ok CANDIDATE... N releases, the documents by turns
- *     bag MECHANISM EPSILON SIZE N WORD...         ok WORD...      N bags of SIZE words
+ *     bag METHOD EPSILON COUNT N WORD...           ok WORD...      N bags of COUNT words
  *     vector NOISE EPSILON BOUND N VECTOR          ok LOG2-STEP DIMENSION VALUE...
  *                                                                  N vectors; values are the 64 bits of doubles;
  *                                                                  BOUND is `pack` for the projection of the pack
@@ -52,7 +52,7 @@
 /* Floats of the documents that are laid out ahead of being timed: 4 MiB. */
 #define MAX_STAGED ((size_t)1 << 20)
 
-/* What is kept of a document: embeddings, or texts one behind the other. */
+/* What is kept of a document: embeddings, or texts one after another. */
 struct kept {
     int is_text;
     size_t sentences;
@@ -137,7 +137,7 @@ static void send_answer(void)
 
 /* --- What is asked */
 
-/* The next field of the line, NULL behind the last one. */
+/* The next field of the line, NULL after the last one. */
 static char *next_field(char **rest)
 {
     char *field = *rest;
@@ -149,7 +149,7 @@ static char *next_field(char **rest)
     return field;
 }
 
-/* The next field as a number within bounds. 0, after an answer, if it is none. */
+/* The next field as a number within bounds. 0, after an answer, if it is not one. */
 static int next_number(char **rest, const char *what, long least, long most, long *number)
 {
     const char *field = next_field(rest);
@@ -174,7 +174,7 @@ static int digit(char character)
     return -1;
 }
 
-/* The bytes of a hexadecimal field, in its place, and how many there are. 0, after an answer, if it is none. */
+/* The bytes of a hexadecimal field, in its place, and how many there are. 0, after an answer, if it is not one. */
 static int decode(char *field, size_t *len)
 {
     const size_t digits = strlen(field);
@@ -454,7 +454,7 @@ static void times_of(char *rest)
         if ((long)documents[i].sentences > largest) largest = (long)documents[i].sentences;
     }
     if ((long)documents[fixed].sentences > largest) largest = (long)documents[fixed].sentences;
-    /* Documents are laid out one behind the other before any is timed: both classes are equally far away. */
+    /* Documents are laid out one after another before any is timed: both classes are equally far away. */
     floats = (size_t)largest * dimension + 1;
     slots = MAX_STAGED / floats;
     if (slots > (size_t)count) slots = (size_t)count;
@@ -707,7 +707,7 @@ static int read_file(const char *path, size_t *len)
     return 1;
 }
 
-/* The handles that the pack is good for. 0, after an answer, if it is good for none. */
+/* Makes the handles that the pack allows. 0, after an answer, if it allows none. */
 static int start(const char *path)
 {
     uint8_t id[UNDERTONE_PACK_ID_BYTES];

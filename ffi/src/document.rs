@@ -30,7 +30,7 @@ pub const UNDERTONE_DOCUMENT_HANDLE_SIZE: usize = 26_624;
 
 /// Permute-and-flip, the default: never worse than the exponential mechanism at the same epsilon.
 pub const UNDERTONE_RULE_PERMUTE_AND_FLIP: i32 = 1;
-/// The exponential mechanism, for those who account in zCDP.
+/// The exponential mechanism, for accounting in zCDP.
 pub const UNDERTONE_RULE_EXPONENTIAL: i32 = 2;
 
 const _: () = assert!(
@@ -43,9 +43,9 @@ const _: () = assert!(
         && memory::alignment::<UndertoneDocument>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
 
-/// A private document: sentences go in, one private release comes out, and the document is empty
-/// again. It lives in memory that the caller brings; most of it counts sentences or sums their scores,
-/// and none of it holds a sentence.
+/// A private document: sentences go in, one private release comes out, and the document is empty again. It
+/// lives in memory that the caller brings; most of it counts sentences or sums their scores, and no part of it
+/// holds a sentence.
 pub struct UndertoneDocument {
     _opaque: (),
 }
@@ -171,12 +171,12 @@ pub unsafe extern "C" fn undertone_document_push(
     })
 }
 
-/// Adds several sentences by their embeddings, as many as there is room for; those behind are left out. The
-/// same as `undertone_document_push` for each, but faster: the pack is read once for every four.
+/// Adds several sentences by their embeddings, until the document is full; the rest is left out. This equals
+/// `undertone_document_push` for each, but is faster: the pack is read once for every four.
 ///
-/// `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding behind the other,
-/// each as for `undertone_document_push`. `out_sentence_count`: how many were added. It must not leave the
-/// device: how many sentences a document has is private.
+/// `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after another, each as
+/// for `undertone_document_push`. `out_sentence_count`: the number of sentences added. It is private and must
+/// not leave the device.
 ///
 /// Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a
 /// sentence.
@@ -215,9 +215,8 @@ pub unsafe extern "C" fn undertone_document_push_all(
 
 /// Adds one sentence by its text, through the lexicon in the pack.
 ///
-/// `text`: `len` bytes of UTF-8, taken as one sentence; no terminating zero is needed, and none may
-/// be counted. Bytes that are not UTF-8 separate words. A sentence without a known word counts
-/// as the zero vector.
+/// `text`: `len` bytes of UTF-8, taken as one sentence; do not count a terminating zero. Bytes that are not
+/// UTF-8 separate words. A sentence without a known word counts as the zero vector.
 ///
 /// Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content
 /// of a sentence, but the time the call takes does.
@@ -251,12 +250,11 @@ pub unsafe extern "C" fn undertone_document_push_sentence(
     })
 }
 
-/// Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack, as
-/// many as there is room for; those behind are left out.
+/// Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack,
+/// until the document is full; the rest is left out.
 ///
-/// `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted.
-/// `out_sentence_count`: how many were added. It must not leave the device: how many sentences a document
-/// has is private.
+/// `text`: `len` bytes of UTF-8; do not count a terminating zero.
+/// `out_sentence_count`: the number of sentences added. It is private and must not leave the device.
 ///
 /// No status depends on the text, but the time the call takes does.
 ///
@@ -293,7 +291,7 @@ pub unsafe extern "C" fn undertone_document_push_text(
 }
 
 /// The number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if `document` is not a valid
-/// handle. It must not leave the device: how many they are is private.
+/// handle. It is private and must not leave the device.
 ///
 /// Threads: any, but no other call that changes the document at the same time.
 ///
@@ -310,7 +308,7 @@ pub unsafe extern "C" fn undertone_document_sentence_count(
 }
 
 /// Forgets all sentences and wipes what they left in the document: back to the state after
-/// `undertone_document_init`. Also what is called before the memory of a document is freed.
+/// `undertone_document_init`. Call it before you free the memory of a document.
 ///
 /// Threads: no other call may use the document at the same time.
 ///
@@ -330,24 +328,24 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 
 /// Draws the release of a document and forgets all its sentences.
 ///
-/// Guarantee: for any pack the release is epsilon-differentially private for one sentence exchanged,
-/// epsilon/2 for one sentence more or less (epsilon if a document is cut at its limit). There is no
-/// delta. Releases of the same sentences add up.
+/// Guarantee: for any pack, replacing any one sentence changes the probability of any release by at most a
+/// factor of e^epsilon. Adding or removing one sentence changes it by at most e^(epsilon/2), or e^epsilon if
+/// the document is cut at its limit. There is no delta. Several releases of the same sentences add up.
 ///
-/// Leaks: that there is a release, when, under which pack, rule and epsilon, which must be chosen without
-/// looking at the document. The work is the same whatever the sentences, but a program that watches the
-/// processor's cache line by line is not reckoned with. A document without sentences releases a
-/// uniformly random candidate.
+/// Leaks: that there is a release, when, and under which pack, rule and epsilon, all of which must be chosen
+/// without looking at the document. The work is the same for all sentences; a program that watches the
+/// processor's cache line by line is out of scope. A document without sentences releases a uniformly random
+/// candidate.
 ///
-/// `grant`: what may be spent, of a ledger or from `undertone_grant_init_unrecorded`. `rule`:
+/// `grant`: from `undertone_ledger_grant` or `undertone_grant_init_unrecorded`. `rule`:
 /// `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
 /// `context`, for 32 bytes, after all arguments have been checked; it must not use the document.
 /// `out`: `out_capacity` bytes, `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes
 /// written; with `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
 ///
-/// Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the sentences are still there. The
-/// grant is spent once the entropy function is called, whatever it returns: with
-/// `UNDERTONE_STATUS_ENTROPY_FAILED`, too, but with no other failure.
+/// Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the sentences are still there. The grant
+/// is spent once the entropy function is called, whatever it returns. So `UNDERTONE_STATUS_ENTROPY_FAILED`
+/// spends it, and no other failure does.
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_RULE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
 /// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.

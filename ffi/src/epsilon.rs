@@ -27,7 +27,7 @@ pub(crate) fn refusal(error: EpsilonError) -> Refusal {
 /// Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, exactly,
 /// rounding down.
 ///
-/// `text`: `len` bytes; no terminating zero is needed, and none may be counted.
+/// `text`: `len` bytes; do not count a terminating zero.
 /// `out_epsilon_micro`: the epsilon, 1 to `UNDERTONE_MAX_EPSILON_MICRO`.
 ///
 /// Statuses: `UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,

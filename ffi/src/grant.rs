@@ -18,8 +18,8 @@ const _: () = assert!(
         && memory::alignment::<UndertoneGrant>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
 
-/// Permission to spend an epsilon once: every release takes one. It lives in memory that the caller
-/// brings, which a later grant may use again.
+/// Permission to spend an epsilon once; every release takes one. It lives in memory that the caller brings, and
+/// a later grant may use that memory again.
 pub struct UndertoneGrant {
     _opaque: (),
 }
@@ -30,7 +30,7 @@ impl Handle for UndertoneGrant {
     const TAG: usize = 0x6772_616d;
 }
 
-/// The grant behind a handle, `None` if it was spent, and where the handle is.
+/// The grant in a handle, `None` if it was spent, and where the handle is.
 ///
 /// # Safety
 /// `grant` is null or [`memory::size`] readable and writable bytes, which nobody else uses as long as the
@@ -50,7 +50,8 @@ pub(crate) unsafe fn grant_at<'a>(
 /// The status of a handle that is NULL, misaligned, in use or no grant.
 ///
 /// # Safety
-/// `grant` is NULL or what a function returned as `out_grant`, and nobody else uses it as long as the result lives.
+/// `grant` is NULL or what a function returned as `out_grant`, and nobody else uses it as long as the result
+/// lives.
 #[doc(hidden)]
 pub unsafe fn grant_mut<'a>(grant: *mut UndertoneGrant) -> Result<&'a mut Option<Grant>, i32> {
     // SAFETY: the caller's promise.
@@ -81,8 +82,8 @@ pub extern "C" fn undertone_grant_handle_alignment() -> usize {
     memory::alignment::<UndertoneGrant>()
 }
 
-/// Makes a grant that no ledger knows of, for apps that count what they spend elsewhere, and for public
-/// text. Releases of the same sentences add up.
+/// Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public text. Several
+/// releases of the same sentences add up.
 ///
 /// `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`, aligned to
 /// `undertone_grant_handle_alignment()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in

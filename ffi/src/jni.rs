@@ -1,9 +1,9 @@
-//! The functions behind the Java classes in `ffi/java`: each calls the function of the C interface
-//! that it is named after and returns its status.
+//! The native functions of the Java classes in `ffi/java`. Each calls the function of the C interface that it
+//! is named after, and returns its status.
 //!
-//! Nothing is allocated here either. The memory of a handle is a direct buffer, which does not move
-//! and lives as long as the Java object that holds it. The classes see to it that no argument is null,
-//! that a handle is used by one thread at a time, and that a pack outlives its documents.
+//! Nothing is allocated here either. The memory of a handle is a direct buffer, which does not move and lives
+//! as long as the Java object that holds it. The classes make sure that no argument is null, that one thread at
+//! a time uses a handle, and that a pack outlives its documents.
 
 use core::cell::Cell;
 use core::ffi::{c_char, c_void};
@@ -111,8 +111,8 @@ impl Vm {
         }
     }
 
-    /// Runs `call` on the elements of an array, which the virtual machine copies: only a copy lets its garbage collector
-    /// run in the meantime. The elements may be private, so the copy is wiped.
+    /// Runs `call` on the elements of an array, which the virtual machine copies: only a copy lets its garbage
+    /// collector run in the meantime. The elements may be private, so the copy is wiped.
     ///
     /// # Safety
     /// `self.0` and `array` are valid; the functions are the virtual machine's own for arrays of `T`.
@@ -186,7 +186,7 @@ impl Vm {
     }
 }
 
-/// An epsilon in micro-units. What is no u32 is too small or too large, too.
+/// An epsilon in micro-units. A number that does not fit a u32 is out of range anyway.
 fn micro(epsilon: jlong) -> u32 {
     u32::try_from(epsilon.max(0)).unwrap_or(u32::MAX)
 }
@@ -737,8 +737,8 @@ mod tests {
         array.returned = Some(array.copy.clone());
     }
 
-    /// No call holds on to an array of Java in a critical section, and no copy of a text stays in the memory of the
-    /// virtual machine.
+    /// No call holds on to an array of Java in a critical section, and no copy of a text stays in the memory of
+    /// the virtual machine.
     #[test]
     fn texts_are_copied_and_the_copies_wiped() {
         const WORDS: usize = size_of::<JNINativeInterface_>() / size_of::<usize>();

@@ -36,15 +36,15 @@ const _: () = assert!(
         && memory::alignment::<UndertoneLedger>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
 
-/// A privacy budget: so much epsilon in every window of time, kept in a file that survives a power cut.
+/// A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut.
 ///
-/// The app holds a lock on the file and spends like this: read the file, `undertone_ledger_reserve`, write
-/// the record where it says, sync, read the file again, `undertone_ledger_grant`. The grants of a window
-/// add up to its budget at most, over all runs of the app. One ledger for each kind of promise: what is
-/// spent on sentences and what is spent on words or vectors do not add up.
+/// The app locks the file, by the rule in the README of the folder ffi, and spends like this: read the file,
+/// `undertone_ledger_reserve`, write the record where it says, sync, read the file again,
+/// `undertone_ledger_grant`. The grants of a window add up to at most its budget, over all runs of the app. Use
+/// one ledger for each kind of guarantee: epsilons of sentences and of words or vectors do not add up.
 ///
-/// Not covered: a file that is restored from a backup, a device that is cloned, a clock that is set
-/// forward, a process that forks and spends on both sides.
+/// Out of scope: a file that is restored from a backup, a cloned device, a clock that is set forward, a process
+/// that forks and spends on both sides.
 pub struct UndertoneLedger {
     _opaque: (),
 }
@@ -73,10 +73,10 @@ fn refusal(error: LedgerError) -> Refusal {
     })
 }
 
-/// Makes the file of a new ledger.
+/// Makes the image of a new ledger.
 ///
-/// The app writes it once, beside its place, and renames it when it is on storage. The budget of a ledger
-/// stays; another budget is another promise, and a ledger of its own.
+/// The app writes it to a file beside its place, syncs, and renames it. The budget of a ledger is fixed;
+/// another budget is another promise and needs its own ledger.
 ///
 /// `budget_micro`: epsilon for every window in micro-units, at least 1. `entropy`: called once, with
 /// `context`, for 8 bytes that name the ledger. `out_image`: `out_capacity` bytes,
@@ -139,19 +139,19 @@ pub extern "C" fn undertone_ledger_handle_alignment() -> usize {
     memory::alignment::<UndertoneLedger>()
 }
 
-/// Opens the ledger in a file.
+/// Opens the ledger of an image.
 ///
-/// The app holds a lock on the file from before it reads it until it is done with the ledger: what two
+/// The app locks the file before it reads it, until it is done with the ledger. Without the lock, what two
 /// writers spend at once would be forgotten.
 ///
 /// `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_handle_size()`, aligned to
-/// `undertone_ledger_handle_alignment()`; what `malloc` returns is aligned. `image`: the `image_len` bytes
-/// of the file, which are copied. `entropy`: called once, with `context`, for 8 bytes that tell what this
-/// handle writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be
-/// moved or copied.
+/// `undertone_ledger_handle_alignment()`; what `malloc` returns is aligned. `image`: the `image_len` bytes of
+/// the file, which are copied. `entropy`: called once, with `context`, for 8 bytes that distinguish what this
+/// handle writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be moved
+/// or copied.
 ///
-/// There is nothing to free. If the call fails, `memory` may have been written to. If the file is to blame,
-/// what was spent is not known: the app makes a new ledger only for a window in which nothing was
+/// There is nothing to free. If the call fails, `memory` may have been written to. If the status says that the
+/// image is wrong, what was spent is unknown: then make a new ledger only for a window in which nothing was
 /// released.
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
@@ -195,10 +195,10 @@ pub unsafe extern "C" fn undertone_ledger_init(
     })
 }
 
-/// What is left in a window.
+/// The budget left in a window.
 ///
-/// `window`: a public number that does not go backwards, such as the days since 1970. `out_micro`: what is
-/// left, in micro-units. It is private if an epsilon was chosen by looking at a text.
+/// `window`: a public number that never decreases, such as the days since 1970. `out_micro`: the budget left,
+/// in micro-units. It is private if an epsilon was chosen by looking at a text.
 ///
 /// Statuses: `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`.
 ///
@@ -226,11 +226,11 @@ pub unsafe extern "C" fn undertone_ledger_remaining(
     })
 }
 
-/// Reserves an epsilon in a window. It counts as spent from now on, whatever becomes of the reservation;
-/// if the call fails, nothing was reserved.
+/// Reserves an epsilon in a window. It counts as spent from now on, whatever happens to the reservation; if the
+/// call fails, nothing was reserved.
 ///
 /// `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `window`: as for
-/// `undertone_ledger_remaining`; one that is far in the future locks the ledger until then. `image`: the
+/// `undertone_ledger_remaining`; a window far in the future locks the ledger until then. `image`: the
 /// `image_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes,
 /// `UNDERTONE_LEDGER_RECORD_BYTES` are enough: what the app writes. `out_written`: the bytes written; with
 /// `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: where the record goes in the file.
@@ -294,15 +294,14 @@ pub unsafe extern "C" fn undertone_ledger_reserve(
 
 /// Makes the grant of the last reservation, once its record is on storage.
 ///
-/// `image`: the `image_len` bytes of the file, read after the record was written and synced: the proof that
-/// it is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_handle_size()`,
-/// aligned to `undertone_grant_handle_alignment()`. `out_grant`: the handle, which lies in `memory` and
-/// must not be moved or copied.
+/// `image`: the `image_len` bytes of the file, read after the record was written and synced. They prove that it
+/// is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_handle_size()`, aligned to
+/// `undertone_grant_handle_alignment()`. `out_grant`: the handle, which lies in `memory` and must not be moved
+/// or copied.
 ///
-/// With `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` the record may be written again, and the file read again;
-/// what was reserved stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says that a record had
-/// been lost before, in a power cut for example, and that this reservation recorded the rest of its window
-/// as spent.
+/// After `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` the app may write the record and read the file again; the
+/// reserved epsilon stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says that an earlier record
+/// was lost, in a power cut for example, and that this reservation recorded the rest of its window as spent.
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_NOT_RESERVED`,
 /// `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED`,

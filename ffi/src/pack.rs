@@ -86,7 +86,7 @@ pub extern "C" fn undertone_pack_handle_alignment() -> usize {
 /// lies in `memory`.
 ///
 /// The bytes must stay where they are, unchanged, as long as the pack or a document made from it
-/// is used. There is nothing to free: when the pack is not used any more, its memory may be reused.
+/// is used. There is nothing to free: once the pack is no longer used, its memory may be reused.
 /// If the call fails, `memory` may have been written to.
 ///
 /// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_PACK_TOO_SHORT`,
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn undertone_pack_init(
     })
 }
 
-/// The pack behind a handle, and where the handle is.
+/// The pack in a handle, and where the handle is.
 ///
 /// # Safety
 /// `pack` is null or [`memory::size`] readable bytes, and nobody writes to them during `'a`.
@@ -138,7 +138,7 @@ pub(crate) unsafe fn pack_at<'a>(
     Ok((unsafe { &*value }, extent))
 }
 
-/// `number` of the pack behind a handle; 0 if there is none.
+/// `number` of the pack in a handle; 0 if the handle is not valid.
 ///
 /// # Safety
 /// As for [`pack_at`].
@@ -147,7 +147,7 @@ unsafe fn number(pack: *const UndertonePack, number: impl FnOnce(&Pack<'static>)
     unsafe { pack_at(pack) }.map_or(0, |(pack, _)| number(pack))
 }
 
-/// The number of coordinates in an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
+/// The dimension of an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
 ///
 /// Threads: any.
 ///
@@ -203,8 +203,8 @@ pub unsafe extern "C" fn undertone_pack_largest_score(pack: *const UndertonePack
     }
 }
 
-/// The number of coordinates of a released vector behind the projection of the pack
-/// (`undertone_vector_mechanism_init_projected`); 0 if it has none or `pack` is not a valid handle.
+/// The dimension of a released vector after the projection of the pack
+/// (`undertone_vector_mechanism_init_projected`); 0 if it has no projection or `pack` is not a valid handle.
 ///
 /// Threads: any.
 ///
@@ -257,8 +257,8 @@ pub unsafe extern "C" fn undertone_pack_word_count(pack: *const UndertonePack) -
     }
 }
 
-/// The vector of one sentence by the lexicon of the pack: what `undertone_document_push_sentence` adds, for
-/// those who want to look at it or use it themselves. **It is as private as the sentence.**
+/// Computes the embedding of one sentence with the lexicon of the pack: the vector that
+/// `undertone_document_push_sentence` adds. **It is as private as the sentence.**
 ///
 /// `text`: `len` bytes of UTF-8, taken as one sentence. `out`: room for `out_capacity` floats;
 /// `undertone_pack_dimension` are enough. `out_written`: the floats written; with

@@ -83,7 +83,7 @@ pub const UNDERTONE_STATUS_PROJECTION_TOO_STEEP: i32 = 56;
 
 /// The bytes are not a release.
 pub const UNDERTONE_STATUS_NOT_A_RELEASE: i32 = 64;
-/// The release has the wrong number of bytes, such as other than `UNDERTONE_RELEASE_BYTES`.
+/// The release does not have the length of its kind; that of a document has `UNDERTONE_RELEASE_BYTES` bytes.
 pub const UNDERTONE_STATUS_RELEASE_WRONG_LENGTH: i32 = 65;
 /// The release has a format version that this library does not read.
 pub const UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION: i32 = 66;

@@ -49,7 +49,7 @@ const _: () = assert!(
         && memory::alignment::<UndertoneVectorMechanism>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
 
-/// The mechanism that releases private vectors, with its public parameters. It holds no vector.
+/// The mechanism that releases private vectors, with its public parameters. It holds no private data.
 pub struct UndertoneVectorMechanism {
     _opaque: (),
 }
@@ -99,11 +99,11 @@ pub extern "C" fn undertone_vector_mechanism_handle_alignment() -> usize {
 /// Makes a mechanism that releases vectors as they are.
 ///
 /// `memory`: `memory_len` bytes for the handle, at least `undertone_vector_mechanism_handle_size()`, aligned to
-/// `undertone_vector_mechanism_handle_alignment()`. `dimension`: the number of coordinates, 1 to
-/// `UNDERTONE_MAX_VECTOR_DIMENSION`. `bound_exponent`: coordinates are clamped to plus or minus
-/// 2^`bound_exponent`; 0 is enough for vectors of norm 1. `noise`: `UNDERTONE_NOISE_LAPLACE` or
-/// `UNDERTONE_NOISE_DISCRETE_LAPLACE`. `epsilon_micro`: epsilon in micro-units per unit of distance, 100000
-/// (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`. `out_mechanism`: the handle, which lies in `memory`.
+/// `undertone_vector_mechanism_handle_alignment()`. `dimension`: 1 to `UNDERTONE_MAX_VECTOR_DIMENSION`.
+/// `bound_exponent`: coordinates are clamped to plus or minus 2^`bound_exponent`; 0 is enough for vectors of
+/// norm 1. `noise`: `UNDERTONE_NOISE_LAPLACE` or `UNDERTONE_NOISE_DISCRETE_LAPLACE`. `epsilon_micro`: epsilon
+/// in micro-units per unit of distance, 100000 (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`. `out_mechanism`: the
+/// handle, which lies in `memory`.
 ///
 /// All parameters must be chosen without looking at private vectors. There is nothing to free and nothing
 /// private in the handle. If the call fails, `memory` may have been written to.
@@ -150,8 +150,9 @@ pub unsafe extern "C" fn undertone_vector_mechanism_init(
 /// `undertone_pack_dimension` coordinates, its release `undertone_pack_projected_dimension`. The
 /// coordinates are clamped to the bound that the pack names.
 ///
-/// The noise fits the sensitivity of the projection, which this call computes from its entries: rows times
-/// rows times coordinates multiplications, a second or so for the largest on a phone. Keep the mechanism.
+/// The noise fits the sensitivity of the projection, which this call computes from the entries: about rows *
+/// rows * coordinates multiplications, a second or so for the largest projection on a phone. Keep the
+/// mechanism.
 ///
 /// Statuses: those of `undertone_vector_mechanism_init`, `UNDERTONE_STATUS_NO_PROJECTION`,
 /// `UNDERTONE_STATUS_PROJECTION_TOO_STEEP`.
@@ -195,7 +196,7 @@ pub unsafe extern "C" fn undertone_vector_mechanism_init_projected(
     })
 }
 
-/// `number` of the mechanism behind a handle; 0 if there is none.
+/// `number` of the mechanism in a handle; 0 if the handle is not valid.
 ///
 /// # Safety
 /// `mechanism` is null or [`memory::size`] readable bytes, and nobody writes to them during the call.
@@ -209,7 +210,7 @@ unsafe fn number<T: Default>(
     value.map_or_else(|_| T::default(), |(value, _)| number(unsafe { &*value }))
 }
 
-/// The number of coordinates of a vector that goes in; 0 if `mechanism` is not a valid handle.
+/// The dimension of a vector that goes in; 0 if `mechanism` is not a valid handle.
 ///
 /// Threads: any.
 ///
@@ -240,15 +241,16 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release_len(
 
 /// Draws the release of one private vector.
 ///
-/// Guarantee: it is metric. Two vectors at distance D are told apart by a factor of e^(epsilon*D) at most, but
-/// for a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. For vectors
-/// far apart that may limit nothing. Releases of the same vector add up.
+/// Guarantee: it is metric. For two vectors at distance D the probabilities of any release differ by at most a
+/// factor of e^(epsilon*D), up to a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 +
+/// e^(epsilon*D))*2^-60. For vectors far apart that may limit nothing. Several releases of the same vector add
+/// up.
 ///
 /// Leaks: that there is a release, when, and the parameters of the mechanism, which must be chosen without
-/// looking at the vector. On processors that emulate double precision the time of the call depends on the
-/// noise of `UNDERTONE_NOISE_LAPLACE`: hide it there.
+/// looking at the vector. On processors that emulate double precision the time of the call depends on the noise
+/// of `UNDERTONE_NOISE_LAPLACE`, so keep release timing hidden on such devices.
 ///
-/// `grant`: of the epsilon that the mechanism was made for. `vector`: `len` floats, any; what is not finite
+/// `grant`: its epsilon is that of the mechanism. `vector`: `len` floats, any; what is not finite
 /// counts as 0. `entropy`: called once, with `context`, for
 /// 32 bytes, after all arguments have been checked. `out`: `out_capacity` bytes;
 /// `undertone_vector_mechanism_release_len` are enough. `out_written`: the bytes written; with
@@ -327,8 +329,8 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release(
 
 /// Reads what a released vector says about itself.
 ///
-/// `bytes`: `len` bytes, anything. `out_dimension`: the number of coordinates. `out_noise`: one of the
-/// `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per
+/// `bytes`: `len` bytes, anything. `out_dimension`: the dimension of the released vector. `out_noise`: one of
+/// the `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per
 /// unit of distance. `out_grid_exponent`: a step of the coordinates is 2 to this. `out_pack_id`:
 /// `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection, zeroes without one.
 ///

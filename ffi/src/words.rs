@@ -24,7 +24,7 @@ use undertone_core::laplace::LaplaceError;
 pub const UNDERTONE_VOCABULARY_HANDLE_SIZE: usize = 192;
 /// Bytes that are enough for an `undertone_bag` on every target.
 pub const UNDERTONE_BAG_HANDLE_SIZE: usize = 2304;
-/// The words of a text that a bag keeps; those behind are left out.
+/// The most words that a bag keeps of a text; the rest is left out.
 pub const UNDERTONE_MAX_BAG_WORDS: usize = 1024;
 /// The most words in a release of a bag.
 pub const UNDERTONE_MAX_RELEASED_WORDS: u32 = 256;
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn undertone_vocabulary_init(
     })
 }
 
-/// The vocabulary behind a handle, and where the handle is.
+/// The vocabulary in a handle, and where the handle is.
 ///
 /// # Safety
 /// `vocabulary` is null or [`memory::size`] readable bytes, and nobody writes to them during `'a`.
@@ -191,8 +191,8 @@ pub unsafe extern "C" fn undertone_vocabulary_word_count(
     unsafe { vocabulary_at(vocabulary) }.map_or(0, |(vocabulary, _)| vocabulary.n_words())
 }
 
-/// What describes the levels of words: the word that stands for all that are not in the vocabulary, and
-/// the step q of the promise, which is 2^`out_unit_exponent`.
+/// Describes the vocabulary: the public word that all unknown words map to, and the step q of the guarantee,
+/// which is 2^`out_unit_exponent`.
 ///
 /// `out_fallback`: a word, by number. `out_unit_exponent`: see `undertone_bag_release`.
 ///
@@ -318,9 +318,9 @@ pub unsafe extern "C" fn undertone_bag_init(
 
 /// Adds one word.
 ///
-/// `word`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. A word that the
-/// vocabulary does not have counts as its fallback word, and so does what is not one word: letters and digits,
-/// with apostrophes inside. A bag with `UNDERTONE_MAX_BAG_WORDS` words stays as it is.
+/// `word`: `len` bytes of UTF-8; do not count a terminating zero. A word that the vocabulary does not have
+/// counts as its fallback word. So does anything that is not one word, which is letters and digits with
+/// apostrophes inside. A bag with `UNDERTONE_MAX_BAG_WORDS` words stays as it is.
 ///
 /// No status depends on the word, but the time the call takes does.
 ///
@@ -339,9 +339,9 @@ pub unsafe extern "C" fn undertone_bag_push(
     unsafe { push(bag, word, len, |bag, word| bag.push_lossy(word)) }
 }
 
-/// Adds every word of a text, stop words too: push those that matter one by one to leave them out.
+/// Adds every word of a text, including stop words. To leave those out, push the words that matter one by one.
 ///
-/// `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. Bytes that are not
+/// `text`: `len` bytes of UTF-8; do not count a terminating zero. Bytes that are not
 /// UTF-8 separate words; words of more than 48 bytes are left out. Otherwise like `undertone_bag_push`.
 ///
 /// No status depends on the text, but the time the call takes does.
@@ -387,8 +387,8 @@ unsafe fn push(
     })
 }
 
-/// Forgets all words and wipes them: back to the state after `undertone_bag_init`. Also what is called before
-/// the memory of a bag is freed.
+/// Forgets all words and wipes them: back to the state after `undertone_bag_init`. Call it before you free the
+/// memory of a bag.
 ///
 /// Threads: no other call may use the bag at the same time.
 ///
@@ -417,18 +417,17 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
     }
 }
 
-/// Draws `word_count` words of a bag by frequency, exchanges each for a word of the vocabulary, and forgets
-/// all words.
+/// Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and forgets all
+/// words.
 ///
-/// Guarantee: it is metric. For bags b and b' of `word_count` words as drawn, no release is more than
-/// e^(epsilon*word_count*(WMD(b, b') + q)) times likelier from one than from the other, with the word
-/// mover's distance WMD of their vectors and the step q = 2^(unit exponent) of
-/// `undertone_vocabulary_describe`; for `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss is that of
-/// `undertone_vector_mechanism_release` for each word. For words far apart that may limit nothing. Releases
-/// of the same text add up.
+/// Guarantee: it is metric. For bags b and b' of `word_count` words as drawn, the probabilities of any release
+/// differ by at most a factor of e^(epsilon*word_count*(WMD(b, b') + q)), with the word mover's distance WMD of
+/// their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
+/// `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss is that of `undertone_vector_mechanism_release` for each
+/// word. For words far apart that may limit nothing. Several releases of the same text add up.
 ///
 /// Leaks: that there is a release, when, under which pack, and `word_count`, epsilon and the method, all of
-/// which must be chosen without looking at the text. The work is the same whatever the words, but for the
+/// which must be chosen without looking at the text. The work is the same for all words, except for the
 /// addresses that are read. A bag without words counts as the fallback word.
 ///
 /// `grant`: the epsilon of each word, per unit of distance. `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`.

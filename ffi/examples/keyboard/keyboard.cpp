@@ -195,7 +195,7 @@ private:
         return upload();
     }
 
-    /// A release leaves after every so many sentences, whatever they say.
+    /// A release leaves after this many sentences, whatever they say.
     bool upload()
     {
         // Before anything is drawn, the ledger's file says that it is spent.
@@ -275,7 +275,7 @@ int main(int argc, char **argv)
         }
     }
     std::istream &input = options->text.empty() ? std::cin : file;
-    // Who types at a terminal sends each line.
+    // At a terminal each line is a message.
     const bool sent = options->text.empty() && isatty(STDIN_FILENO) == 1;
     if (sent) std::printf("Type; a line is a message. End with Ctrl-D.\n\n");
 

@@ -17,13 +17,13 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * A privacy budget: so much epsilon in every window of time, kept in a file that survives a power cut. What
- * was spent stays spent.
+ * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut. What was
+ * spent stays spent.
  *
- * <p>The file is locked until the ledger is closed, also against programs in Rust and C++. Nothing else in this program
- * may open it, because systems drop the lock when it is closed. Use one ledger for each kind of promise. Out of scope: a
- * file that is restored from a backup (on Android keep it in {@code Context.getNoBackupFilesDir}), a device that is
- * cloned, a clock that is set forward.
+ * <p>The file is locked until the ledger is closed, also against programs in Rust and C++. Nothing else in this
+ * program may open it, because systems drop the lock when it is closed. Use one ledger for each kind of
+ * promise. Out of scope: a file that is restored from a backup (on Android keep it in {@code
+ * Context.getNoBackupFilesDir}), a device that is cloned, a clock that is set forward.
  */
 public final class Ledger implements AutoCloseable {
     private static final int IMAGE_BYTES = 128;
@@ -46,10 +46,10 @@ public final class Ledger implements AutoCloseable {
     }
 
     /**
-     * Opens a ledger that exists. An app that released before uses this: a ledger that is gone must not become
-     * a fresh budget.
+     * Opens a ledger that exists. Use this once the app has released: a ledger that is gone must not become a
+     * fresh budget.
      *
-     * @throws IOException if there is no such file, another program or object has it open, or it cannot be read
+     * @throws IOException if the file is missing, another program or object has it open, or it cannot be read
      * @throws UndertoneException if it is not a ledger
      */
     public static Ledger open(Path file) throws IOException {
@@ -93,11 +93,11 @@ public final class Ledger implements AutoCloseable {
     }
 
     /**
-     * Opens a ledger, or makes one if there is no file. The budget of one that exists stays as it is.
+     * Opens a ledger, or makes one if the file is missing. The budget of a ledger that exists stays as it is.
      *
      * @param budgetMicro epsilon for every window in micro-units, at least 1
      * @throws IOException as {@link #open}, or if the file cannot be written
-     * @throws UndertoneException if the file is not a ledger, or the budget is none
+     * @throws UndertoneException if the file is not a ledger, or the budget is not positive
      */
     public static Ledger openOrCreate(Path file, long budgetMicro) throws IOException {
         if (!Files.exists(file)) {
@@ -120,13 +120,14 @@ public final class Ledger implements AutoCloseable {
                 if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
                     place(file, image);
                 }
-                // Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does no harm.
+                // Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does
+                // no harm.
                 lock.toFile().delete();
             }
         }
     }
 
-    /** Writes a file beside its place, then moves it: a ledger is there as a whole or not at all. */
+    /** Writes a file beside its place, then moves it: the ledger exists whole or not at all. */
     private static void place(Path file, byte[] image) throws IOException {
         Path partial = file.resolveSibling(file.getFileName() + ".partial");
         try (FileChannel channel = FileChannel.open(
@@ -189,9 +190,9 @@ public final class Ledger implements AutoCloseable {
     }
 
     /**
-     * What is left in a window, in micro-units. It is private if an epsilon was chosen by looking at a text.
+     * The budget left in a window, in micro-units. It is private if an epsilon was chosen by looking at a text.
      *
-     * @param window a public number that does not go backwards, such as {@link #today}
+     * @param window a public number that never decreases, such as {@link #today}
      * @throws UndertoneException if the ledger is of a later window
      */
     public synchronized long remaining(long window) {
@@ -206,7 +207,7 @@ public final class Ledger implements AutoCloseable {
      * the grant, and may be spent if this fails.
      *
      * @param epsilonMicro epsilon in micro-units, 1 to 1,000,000,000
-     * @param window a public number that does not go backwards, such as {@link #today}; one that is far in the
+     * @param window a public number that never decreases, such as {@link #today}; one that is far in the
      *     future locks the ledger until then
      * @throws IOException if the file cannot be read or written
      * @throws UndertoneException if less is left, the ledger is of a later window, or the file changed
@@ -222,7 +223,7 @@ public final class Ledger implements AutoCloseable {
         return new Grant(grant);
     }
 
-    /** Gives the file free. Closing it again does nothing. */
+    /** Unlocks the file. Closing it again does nothing. */
     @Override
     public synchronized void close() throws IOException {
         if (channel.isOpen()) {

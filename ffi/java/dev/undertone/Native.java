@@ -15,7 +15,7 @@ final class Native {
         System.loadLibrary("undertone");
         if (abiVersion() != ABI_VERSION) {
             throw new UnsatisfiedLinkError("the native library undertone has ABI version " + abiVersion()
-                    + ", these classes want " + ABI_VERSION + ": take both from the same version of undertone");
+                    + ", these classes need " + ABI_VERSION + ": take both from the same version of undertone");
         }
     }
 
@@ -34,7 +34,7 @@ final class Native {
         }
     }
 
-    /** As many secret bytes as a call takes at most; who takes them wipes them if they must stay secret. */
+    /** The most secret bytes that a call takes. The caller wipes them if they must stay secret. */
     static byte[] entropy() {
         byte[] entropy = new byte[32];
         RANDOM.nextBytes(entropy);

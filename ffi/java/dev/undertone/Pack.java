@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 /**
  * A pack: what the public side built and every device reads.
  *
- * <p>It holds nothing private and nothing that wants closing. One pack may be used by many threads at once.
+ * <p>It holds nothing private and needs no closing. One pack may be used by many threads at once.
  */
 public final class Pack {
     /** Read in place by the native side, so it must be held as long as the pack is. */
@@ -47,7 +47,7 @@ public final class Pack {
         return new Pack(bytes.slice());
     }
 
-    /** The number of coordinates in an embedding. */
+    /** The dimension of an embedding. */
     public int dimension() {
         return Native.packDimension(memory);
     }
@@ -57,7 +57,7 @@ public final class Pack {
         return Native.packCandidateCount(memory);
     }
 
-    /** The number of words in the lexicon, which {@link Document#pushSentence} needs; 0 if there is none. */
+    /** The number of words in the lexicon, which {@link Document#pushSentence} needs; 0 without one. */
     public int wordCount() {
         return Native.packWordCount(memory);
     }

@@ -2,7 +2,7 @@ package dev.undertone;
 
 import java.nio.charset.StandardCharsets;
 
-/** What belongs to no object. */
+/** The version of the library, and numbers from text. */
 public final class Undertone {
     private Undertone() {}
 
