@@ -496,7 +496,7 @@ static void bags(char *rest)
 {
     static uint8_t bytes[UNDERTONE_MAX_BAG_RELEASE_BYTES];
     static uint32_t words[UNDERTONE_MAX_RELEASED_WORDS];
-    long mechanism, epsilon, size, count, i;
+    long method, epsilon, n_words, count, i;
     char **fields = NULL;
     size_t *lens = NULL;
     size_t n = 0, capacity, j, len, written;
@@ -505,8 +505,8 @@ static void bags(char *rest)
         fail("the pack has no lexicon, so no vocabulary");
         return;
     }
-    if (!next_parameters(&rest, "mechanism", &mechanism, &epsilon)
-        || !next_number(&rest, "size of a bag", 1, UNDERTONE_MAX_RELEASED_WORDS, &size) || !next_count(&rest, &count))
+    if (!next_parameters(&rest, "method", &method, &epsilon)
+        || !next_number(&rest, "number of words", 1, UNDERTONE_MAX_RELEASED_WORDS, &n_words) || !next_count(&rest, &count))
         return;
     capacity = rest == NULL ? 1 : strlen(rest) / 2 + 1;
     fields = malloc(capacity * sizeof *fields);
@@ -525,26 +525,26 @@ static void bags(char *rest)
     }
     for (i = 0; i < count; i++) {
         undertone_grant *grant;
-        uint32_t found_size, found_epsilon;
-        int32_t found_mechanism, status;
+        uint32_t found_words, found_epsilon;
+        int32_t found_method, status;
         if (!check(grant_of(epsilon, &grant))) goto done;
         for (j = 0; j < n; j++) {
             if (!check(undertone_bag_push(bag, fields[j], lens[j]))) goto done;
         }
-        status = undertone_bag_release(bag, grant, (uint32_t)size, (int32_t)mechanism, entropy, NULL, bytes,
+        status = undertone_bag_release(bag, grant, (uint32_t)n_words, (int32_t)method, entropy, NULL, bytes,
                                        sizeof bytes, &len);
         if (status != UNDERTONE_STATUS_OK) {
             const int32_t reset = undertone_bag_reset(bag);
             if (check(status)) check(reset);
             goto done;
         }
-        if (!check(undertone_bag_release_read(bytes, len, &found_size, &found_mechanism, &found_epsilon,
+        if (!check(undertone_bag_release_read(bytes, len, &found_words, &found_method, &found_epsilon,
                                       (uint8_t[UNDERTONE_PACK_ID_BYTES]){0}))
             || !check(undertone_bag_release_read_words(bytes, len, words, UNDERTONE_MAX_RELEASED_WORDS, &written)))
             goto done;
-        if (found_size != (uint32_t)size || found_epsilon != (uint32_t)epsilon
-            || found_mechanism != (int32_t)mechanism) {
-            fail("a release states another size, epsilon or mechanism than it was made with");
+        if (found_words != (uint32_t)n_words || found_epsilon != (uint32_t)epsilon
+            || found_method != (int32_t)method) {
+            fail("a release states another number of words, epsilon or method than it was made with");
             goto done;
         }
         for (j = 0; j < written; j++) {
