@@ -959,7 +959,7 @@ public:
 
     /// Releases vectors as they are, clamped to plus or minus 2^`bound_exponent`; 0 is enough for norm 1.
     static Result<VectorMechanism> create(std::uint32_t dimension, std::int32_t bound_exponent, Epsilon epsilon,
-                                 Noise noise = Noise::laplace) noexcept
+                                          Noise noise = Noise::laplace) noexcept
     {
         return make(nullptr, [&](void *memory, std::size_t len, undertone_vector_mechanism **out) {
             return undertone_vector_mechanism_init(memory, len, dimension, bound_exponent,
@@ -972,7 +972,7 @@ public:
     {
         return make(pack.bytes(), [&](void *memory, std::size_t len, undertone_vector_mechanism **out) {
             return undertone_vector_mechanism_init_projected(memory, len, pack.capi(), static_cast<std::int32_t>(noise),
-                                                   epsilon.micro(), out);
+                                                             epsilon.micro(), out);
         });
     }
 
@@ -988,7 +988,7 @@ public:
         return detail::array<std::uint8_t>(
             release_len(), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
                 return undertone_vector_mechanism_release(capi(), grant.capi(), vector, len, entropy.function(),
-                                                entropy.context(), out, capacity, written);
+                                                          entropy.context(), out, capacity, written);
             });
     }
     Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &vector, Entropy entropy) const

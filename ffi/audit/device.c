@@ -539,7 +539,7 @@ static void bags(char *rest)
             goto done;
         }
         if (!check(undertone_bag_release_read(bytes, len, &found_words, &found_method, &found_epsilon,
-                                      (uint8_t[UNDERTONE_PACK_ID_BYTES]){0}))
+                                              (uint8_t[UNDERTONE_PACK_ID_BYTES]){0}))
             || !check(undertone_bag_release_read_words(bytes, len, words, UNDERTONE_MAX_RELEASED_WORDS, &written)))
             goto done;
         if (found_words != (uint32_t)n_words || found_epsilon != (uint32_t)epsilon
@@ -580,8 +580,8 @@ static void vectors(char *rest)
     if (embedding == NULL) return;
     if (!at_end(rest)) goto done;
     if (!check(projected
-                   ? undertone_vector_mechanism_init_projected(vector_memory, undertone_vector_mechanism_handle_size(),
-                                                               pack, (int32_t)noise, (uint32_t)epsilon, &vector)
+               ? undertone_vector_mechanism_init_projected(vector_memory, undertone_vector_mechanism_handle_size(),
+                                                           pack, (int32_t)noise, (uint32_t)epsilon, &vector)
                    : undertone_vector_mechanism_init(vector_memory, undertone_vector_mechanism_handle_size(),
                                                      (uint32_t)floats, (int32_t)bound, (int32_t)noise,
                                                      (uint32_t)epsilon, &vector)))

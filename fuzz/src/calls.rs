@@ -190,7 +190,9 @@ impl World {
 
     /// A status that says whether there is such a handle, and what it is.
     fn find<'a, T>(&'a self, slot: usize, kind: impl Fn(&'a Value) -> Option<T>) -> Result<T, i32> {
-        self.live(slot).and_then(kind).ok_or(UNDERTONE_STATUS_BAD_HANDLE)
+        self.live(slot)
+            .and_then(kind)
+            .ok_or(UNDERTONE_STATUS_BAD_HANDLE)
     }
 
     fn pack(&self, slot: usize) -> Result<usize, i32> {
@@ -671,7 +673,9 @@ fn release_bag(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Resu
             Err(WordsError::Laplace(LaplaceError::Bound { .. })) => {
                 return Err(UNDERTONE_STATUS_BOUND_OUT_OF_RANGE);
             }
-            Err(WordsError::Laplace(_)) => return Err(UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE),
+            Err(WordsError::Laplace(_)) => {
+                return Err(UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE);
+            }
             Err(error) => panic!("{error}"),
         }
         Ok((pack, bag, mechanism, epsilon))

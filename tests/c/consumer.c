@@ -435,7 +435,7 @@ static void check_vector(const struct handles *handles, struct test_case *test,
     int32_t noise_read, grid_exponent;
     uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
     check(undertone_vector_release_read(release, written, &dimension, &noise_read, &epsilon_read,
-                                &grid_exponent, pack_id),
+                                        &grid_exponent, pack_id),
           test->name);
     if (noise_read != noise || epsilon_read != epsilon || written != 36 + 4 * (size_t)dimension) {
         fail("%s: noise, epsilon or dimension read back differ", test->name);
@@ -577,7 +577,7 @@ static unsigned long check_sentences(const undertone_pack *pack, const char *pat
         } else if ((value = field(line, "sentence")) != NULL) {
             bytes = from_hex(value, &bytes_len);
             check(undertone_pack_embed_sentence(pack, (const char *)bytes, bytes_len, vector,
-                                                 dimension, &written),
+                                                dimension, &written),
                   line);
         } else if ((value = field(line, "vector")) != NULL) {
             bytes = from_hex(value, &bytes_len);

@@ -178,7 +178,7 @@ static void text_reset(void) { pushed_text(), reset(); }
 static void sentence_vector(void)
 {
     must(undertone_pack_embed_sentence(pack, own.sentence, sizeof own.sentence, own.coordinates,
-                                        MOST_COORDINATES, &own.written), "sentence_vector");
+                                       MOST_COORDINATES, &own.written), "sentence_vector");
 }
 
 static void sentence_next(void)
@@ -236,7 +236,7 @@ static void vector_of(int32_t noise)
 static void projected_of(int32_t noise)
 {
     must(undertone_vector_mechanism_init_projected(&vector_memory, sizeof vector_memory, packs[2], noise,
-                                         3000000, &vector), "projection");
+                                                   3000000, &vector), "projection");
     released_vector();
 }
 

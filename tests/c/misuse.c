@@ -348,7 +348,7 @@ static void pack_handles_are_checked(const struct fixture *f)
                                                       wrong[i], &vocabulary));
         EXPECT(statuses[i],
                undertone_vector_mechanism_init_projected(f->document_memory, f->document_size, wrong[i],
-                                               UNDERTONE_NOISE_LAPLACE, 1000000, &vector));
+                                                         UNDERTONE_NOISE_LAPLACE, 1000000, &vector));
         EXPECT(statuses[i],
                undertone_pack_embed_sentence(wrong[i], "word", 4, coordinates, 4096, &written));
         HOLD(vocabulary == untouched && vector == untouched && written == 99);
@@ -373,7 +373,7 @@ static undertone_document *new_document(const struct fixture *f)
 {
     undertone_document *document = NULL;
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_init(f->document_memory, f->document_size, f->pack,
-                                                 &document));
+                                                        &document));
     HOLD(document == f->document_memory);
     return document;
 }
@@ -436,7 +436,7 @@ static void batches_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_document_push_all(document, f->embedding, dimension, (void *)document));
     EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_document_push_all(document, f->embedding, dimension,
-                                                          (void *)f->embedding));
+                                                                 (void *)f->embedding));
 
     /* As many as it says, and no float behind them is read. */
     const size_t rows = UNDERTONE_MAX_SENTENCES + 2;
@@ -618,7 +618,7 @@ static void grants_are_checked(const struct fixture *f)
     HOLD(calls == 0 && written == 99);
     /* It is there still. */
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_release(document, grant, 1, counting_entropy, NULL,
-                                                    release, sizeof release, &written));
+                                                           release, sizeof release, &written));
     free(zeroes);
     free(moved);
 }
@@ -719,7 +719,7 @@ static undertone_ledger *open_ledger(const uint8_t *image, uint8_t name)
     undertone_ledger *ledger = NULL;
     void *memory = allocate(undertone_ledger_handle_size());
     EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_init(memory, undertone_ledger_handle_size(), image, IMAGE,
-                                               counting_entropy, &name, &ledger));
+                                                      counting_entropy, &name, &ledger));
     HOLD(ledger == memory);
     return ledger;
 }
@@ -1167,13 +1167,13 @@ static void vector_parameters_are_checked(const struct fixture *f)
     undertone_vector_mechanism_init(memory, size, dimension, bound, noise, epsilon, &vector)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, INIT(NULL, size, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vector_mechanism_init(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE,
-                                                 micro, NULL));
+                                                                          micro, NULL));
     EXPECT(UNDERTONE_STATUS_MISALIGNED, INIT(memory + 1, size, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
     for (size_t len = 0; len < size; len++) {
         EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, INIT(memory, len, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
     }
     EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_vector_mechanism_init(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE,
-                                                    micro, (void *)memory));
+                                                                     micro, (void *)memory));
     EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL, INIT(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE, 0));
     EXPECT(UNDERTONE_STATUS_EPSILON_TOO_LARGE,
            INIT(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE, UINT32_MAX));
@@ -1204,10 +1204,10 @@ static void vector_parameters_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_NO_PROJECTION, INIT(memory, size, f->pack));
     EXPECT(UNDERTONE_STATUS_OVERLAP, INIT((void *)f->projection, undertone_pack_handle_size(), f->projection));
     EXPECT(UNDERTONE_STATUS_UNKNOWN_NOISE, undertone_vector_mechanism_init_projected(memory, size, f->projection, 0,
-                                                                    micro, &vector));
+                                                                                     micro, &vector));
     EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE,
            undertone_vector_mechanism_init_projected(memory, size, f->projection, UNDERTONE_NOISE_LAPLACE, 1,
-                                           &vector));
+                                                     &vector));
 #undef INIT
     HOLD(vector == untouched);
     free(memory);
@@ -1219,7 +1219,7 @@ static void vectors_are_checked(const struct fixture *f)
     void *memory = allocate(size);
     undertone_vector_mechanism *vector = NULL;
     EXPECT(UNDERTONE_STATUS_OK, undertone_vector_mechanism_init(memory, size, 3, 0, UNDERTONE_NOISE_DISCRETE_LAPLACE,
-                                               2000000, &vector));
+                                                                2000000, &vector));
     HOLD((void *)vector == memory);
     HOLD(undertone_vector_mechanism_dimension(vector) == 3);
     const size_t needed = undertone_vector_mechanism_release_len(vector);
@@ -1245,7 +1245,7 @@ static void vectors_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
            RELEASE(point, 3, counting_entropy, out, SIZE_MAX, &written));
     EXPECT(UNDERTONE_STATUS_MISALIGNED, RELEASE((void *)((uint8_t *)f->embedding + 1), 3,
-                                         counting_entropy, out, needed, &written));
+                                                counting_entropy, out, needed, &written));
     EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(point, 3, counting_entropy, (void *)point, 12, &written));
     EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(point, 3, counting_entropy, memory, size, &written));
     EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(point, 3, counting_entropy, (void *)&written, 8, &written));
@@ -1268,7 +1268,7 @@ static void vectors_are_checked(const struct fixture *f)
            undertone_vector_mechanism_release(vector, NULL, point, 3, counting_entropy, NULL, out, needed, &written));
     EXPECT(UNDERTONE_STATUS_BAD_HANDLE,
            undertone_vector_mechanism_release(vector, (void *)f->pack, point, 3, counting_entropy, NULL, out,
-                                    needed, &written));
+                                              needed, &written));
     /* A grant of another epsilon is not spent. */
     grant = new_grant(f, 2000001);
     EXPECT(UNDERTONE_STATUS_GRANT_WRONG_EPSILON,
@@ -1285,7 +1285,7 @@ static void vectors_are_checked(const struct fixture *f)
     uint8_t zero = 0;
     EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED,
            undertone_vector_mechanism_release(vector, grant, point, 3, counting_entropy, &zero, out, needed,
-                                    &written));
+                                              &written));
     grant = new_grant(f, 2000000);
     HOLD(written == 99 && calls == 3);
     for (size_t i = 0; i < needed; i++) {
@@ -1308,7 +1308,7 @@ static void vectors_are_checked(const struct fixture *f)
         HOLD(undertone_vector_mechanism_dimension(wrong[i]) == 0);
         HOLD(undertone_vector_mechanism_release_len(wrong[i]) == 0);
         EXPECT(statuses[i], undertone_vector_mechanism_release(wrong[i], grant, point, 3, counting_entropy,
-                                                     NULL, out, needed, &written));
+                                                               NULL, out, needed, &written));
     }
     HOLD(calls == 4);
     free(zeroes);
@@ -1424,7 +1424,7 @@ static void vocabularies_are_checked(const struct fixture *f)
     }
     EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_vocabulary_init(memory, size, f->pack, (void *)memory));
     EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_vocabulary_init((void *)f->pack, undertone_pack_handle_size(),
-                                                        f->pack, &vocabulary));
+                                                               f->pack, &vocabulary));
     EXPECT(UNDERTONE_STATUS_NO_LEXICON,
            undertone_vocabulary_init(memory, size, f->projection, &vocabulary));
     HOLD(vocabulary == untouched);
@@ -1498,7 +1498,7 @@ static void bags_are_checked(const struct fixture *f)
     void *vocabulary_memory = allocate(undertone_vocabulary_handle_size());
     undertone_vocabulary *vocabulary;
     EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_handle_size(),
-                                                   f->pack, &vocabulary));
+                                                          f->pack, &vocabulary));
     const size_t size = undertone_bag_handle_size();
     uint8_t *memory = allocate(size + 1);
     undertone_bag *bag = untouched;
@@ -1534,9 +1534,9 @@ static void bags_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, pf, counting_entropy, NULL, 26, &written));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, pf, counting_entropy, out, 26, NULL));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_release(bag, NULL, 1, pf, counting_entropy, NULL, out, 26,
-                                                 &written));
+                                                                &written));
     EXPECT(UNDERTONE_STATUS_BAD_HANDLE, undertone_bag_release(bag, (void *)f->pack, 1, pf,
-                                                       counting_entropy, NULL, out, 26, &written));
+                                                              counting_entropy, NULL, out, 26, &written));
     EXPECT(UNDERTONE_STATUS_OVERLAP,
            RELEASE(1, pf, counting_entropy, (void *)grant, f->grant_size, &written));
     static const uint32_t no_size[] = {0, 257, 65537, 65536, UINT32_MAX};
@@ -1733,7 +1733,7 @@ int main(int argc, char **argv)
     f.projection_bytes = read_file(argv[2], &projection_len);
     f.projection_memory = allocate(f.pack_size);
     EXPECT(UNDERTONE_STATUS_OK, undertone_pack_init(f.projection_memory, f.pack_size, f.projection_bytes,
-                                             projection_len, &f.projection));
+                                                    projection_len, &f.projection));
     pack_handles_are_checked(&f);
     document_pointers_are_checked(&f);
     batches_are_checked(&f);

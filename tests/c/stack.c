@@ -159,27 +159,27 @@ static int32_t nearest_words(void)
 static int32_t init_vector(void)
 {
     return undertone_vector_mechanism_init(&vector_memory, sizeof vector_memory,
-                                 UNDERTONE_MAX_VECTOR_DIMENSION, 0, UNDERTONE_NOISE_LAPLACE,
+                                           UNDERTONE_MAX_VECTOR_DIMENSION, 0, UNDERTONE_NOISE_LAPLACE,
                                  1000000, &vector);
 }
 
 static int32_t init_discrete(void)
 {
     return undertone_vector_mechanism_init(&vector_memory, sizeof vector_memory,
-                                 UNDERTONE_MAX_VECTOR_DIMENSION, 0,
+                                           UNDERTONE_MAX_VECTOR_DIMENSION, 0,
                                  UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t init_projected(void)
 {
     return undertone_vector_mechanism_init_projected(&vector_memory, sizeof vector_memory, projection,
-                                           UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
+                                                     UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t release_vector(void)
 {
     return undertone_vector_mechanism_release(vector, grant, embedding, undertone_vector_mechanism_dimension(vector),
-                                    not_entropy, NULL, release, sizeof release, &written);
+                                              not_entropy, NULL, release, sizeof release, &written);
 }
 
 static int32_t read_vector(void)
@@ -187,13 +187,13 @@ static int32_t read_vector(void)
     static double values[UNDERTONE_MAX_VECTOR_DIMENSION];
     size_t count;
     return undertone_vector_release_read_values(release, written, values, UNDERTONE_MAX_VECTOR_DIMENSION,
-                                        &count);
+                                                &count);
 }
 
 static int32_t create_ledger(void)
 {
     return undertone_ledger_create_image(1000000, not_entropy, NULL, ledger_file, sizeof ledger_file,
-                                   &written);
+                                         &written);
 }
 
 static int32_t init_ledger(void)

@@ -75,7 +75,7 @@ static void one_round(undertone_document *document, undertone_bag *bag, int roun
         check(undertone_document_push_sentence(document, text, strlen(text)), "push");
         check(undertone_bag_push_text(bag, text, strlen(text)), "push");
         check(undertone_pack_embed_sentence(pack, text, strlen(text), results->sentence, 4096,
-                                             &written),
+                                            &written),
               "sentence");
     }
     check(undertone_document_release(document, new_grant(memory), UNDERTONE_RULE_PERMUTE_AND_FLIP, replay, &round,
@@ -86,7 +86,7 @@ static void one_round(undertone_document *document, undertone_bag *bag, int roun
                                 results->bag, sizeof results->bag, &written),
           "bag");
     check(undertone_vector_mechanism_release(projected, new_grant(memory), results->sentence,
-                                   undertone_vector_mechanism_dimension(projected), replay, &round,
+                                             undertone_vector_mechanism_dimension(projected), replay, &round,
                                    results->vector, sizeof results->vector, &written),
           "vector");
     free(memory);
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
                                     undertone_vocabulary_handle_size(), pack, &words),
           "vocabulary");
     check(undertone_vector_mechanism_init_projected(allocate(undertone_vector_mechanism_handle_size()),
-                                          undertone_vector_mechanism_handle_size(), open_pack(argv[2]),
+                                                    undertone_vector_mechanism_handle_size(), open_pack(argv[2]),
                                           UNDERTONE_NOISE_LAPLACE, 3000000, &vector),
           "vector");
     vocabulary = words;

@@ -246,7 +246,7 @@ static uint32_t released_quarter(void)
 static int32_t release_vector(void)
 {
     return undertone_vector_mechanism_release(vector, grant, embeddings, undertone_vector_mechanism_dimension(vector),
-                                    not_entropy, NULL, release, sizeof release, &written);
+                                              not_entropy, NULL, release, sizeof release, &written);
 }
 
 static int32_t release_bag(void)
@@ -370,20 +370,20 @@ static void vector_path(const char *path, const char *keys)
 static void vector_paths(uint32_t coordinates)
 {
     must(undertone_vector_mechanism_init(vector_memory, sizeof vector_memory, coordinates, 0,
-                               UNDERTONE_NOISE_LAPLACE, 3000000, &vector), "vectors");
+                                         UNDERTONE_NOISE_LAPLACE, 3000000, &vector), "vectors");
     vector_path("vector, Laplace", KEYS("vector, Laplace, other random bytes"));
     must(undertone_vector_mechanism_init(vector_memory, sizeof vector_memory, coordinates, 0,
-                               UNDERTONE_NOISE_DISCRETE_LAPLACE, 3000000, &vector), "vectors");
+                                         UNDERTONE_NOISE_DISCRETE_LAPLACE, 3000000, &vector), "vectors");
     vector_path("vector, discrete Laplace", "vector, discrete Laplace, other random bytes");
 }
 
 static void projection_paths(void)
 {
     must(undertone_vector_mechanism_init_projected(vector_memory, sizeof vector_memory, pack,
-                                         UNDERTONE_NOISE_LAPLACE, 3000000, &vector), "a projection");
+                                                   UNDERTONE_NOISE_LAPLACE, 3000000, &vector), "a projection");
     vector_path("projected vector, Laplace", KEYS("projected vector, Laplace, other random bytes"));
     must(undertone_vector_mechanism_init_projected(vector_memory, sizeof vector_memory, pack,
-                                         UNDERTONE_NOISE_DISCRETE_LAPLACE, 3000000, &vector),
+                                                   UNDERTONE_NOISE_DISCRETE_LAPLACE, 3000000, &vector),
          "a projection");
     vector_path("projected vector, discrete Laplace",
                 "projected vector, discrete Laplace, other random bytes");

@@ -91,15 +91,15 @@ static int32_t release_vector(const struct test_case *test, undertone_grant *gra
     const int32_t status =
         test->projected
             ? undertone_vector_mechanism_init_projected(vector_memory, sizeof vector_memory, pack,
-                                              test->noise, test->epsilon_micro, &vector)
+                                                        test->noise, test->epsilon_micro, &vector)
             : undertone_vector_mechanism_init(vector_memory, sizeof vector_memory, (uint32_t)len,
-                                    test->bound_exponent, test->noise, test->epsilon_micro,
+                                              test->bound_exponent, test->noise, test->epsilon_micro,
                                     &vector);
     if (status != UNDERTONE_STATUS_OK) {
         return status;
     }
     return undertone_vector_mechanism_release(vector, grant, floats, len, replay, key, release,
-                                    sizeof release, written);
+                                              sizeof release, written);
 }
 
 /* Whether the release of a case is the one it must be. */
@@ -117,7 +117,7 @@ static int passes(const struct test_case *test)
     size_t written = 0;
     undertone_grant *grant;
     int32_t status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory,
-                                                test->epsilon_micro, &grant);
+                                                     test->epsilon_micro, &grant);
     if (status != UNDERTONE_STATUS_OK) {
         return 0;
     }

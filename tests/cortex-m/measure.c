@@ -166,31 +166,31 @@ static int32_t nearest_word(void)
 static int32_t init_laplace(void)
 {
     return undertone_vector_mechanism_init(vector_memory, sizeof vector_memory, 384, 0,
-                                 UNDERTONE_NOISE_LAPLACE, 1000000, &vector);
+                                           UNDERTONE_NOISE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t init_discrete(void)
 {
     return undertone_vector_mechanism_init(vector_memory, sizeof vector_memory, 384, 0,
-                                 UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
+                                           UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t init_projected(void)
 {
     return undertone_vector_mechanism_init_projected(vector_memory, sizeof vector_memory, pack,
-                                           UNDERTONE_NOISE_LAPLACE, 1000000, &vector);
+                                                     UNDERTONE_NOISE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t init_projected_discrete(void)
 {
     return undertone_vector_mechanism_init_projected(vector_memory, sizeof vector_memory, pack,
-                                           UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
+                                                     UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t release_vector(void)
 {
     return undertone_vector_mechanism_release(vector, grant, embedding, undertone_vector_mechanism_dimension(vector),
-                                    not_entropy, NULL, release, sizeof release, &written);
+                                              not_entropy, NULL, release, sizeof release, &written);
 }
 
 /* --- How they are measured --- */
