@@ -114,8 +114,8 @@ public final class Ledger implements AutoCloseable {
         // what is there, and could replace a ledger that another program spent from.
         synchronized (CREATING) {
             try (FileChannel creating =
-                            FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-                    FileLock alone = creating.lock()) {
+                    FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+                creating.lock();
                 // Anything of that name, a link that leads nowhere too.
                 if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
                     place(file, image);
