@@ -1,5 +1,5 @@
-//! The host for C++: text becomes sentences, sentences become vectors, vectors a release; a release becomes
-//! what the server learns.
+//! The host library for C++: text becomes sentences, sentences become vectors, vectors become a release; a server
+//! decodes releases.
 //!
 //! `build-lib.sh` builds the library, `libundertone_host.a`, and its header, `undertone_host.h`. Every failure is a
 //! `rust::Error` with the message of [`undertone::Error`].
@@ -55,7 +55,7 @@ mod interface {
     enum Rule {
         /// The default: never worse than the exponential mechanism at the same epsilon.
         PermuteAndFlip = 1,
-        /// For those who account in zCDP.
+        /// For accounting in zCDP.
         Exponential = 2,
     }
 
@@ -65,7 +65,7 @@ mod interface {
         candidate: u32,
         /// Its name: a label of the public corpus, or the identifier of a public document.
         name: String,
-        /// The label of the public document; empty if it has none.
+        /// The label of the public document; empty without one.
         label: String,
         /// A public sentence that is typical of it.
         excerpt: String,
@@ -110,10 +110,11 @@ mod interface {
         /// Releases a text: splits it into sentences, of which the first 128 count, and encodes each alone.
         /// Bytes that are not UTF-8 count as U+FFFD.
         ///
-        /// The release is epsilon-differentially private for one sentence exchanged, epsilon/2 for one
-        /// sentence more or less (epsilon if the text has more than 128). Releases of the same text add up.
+        /// Replacing any one sentence changes the probability of any release by at most a factor of e^epsilon. Adding
+        /// or removing one changes it by at most e^(epsilon/2), or e^epsilon if the text has more than 128. Several
+        /// releases of the same text add up.
         ///
-        /// `grant`: what may be spent, `undertone::Grant::capi()`. It is spent once all sentences are encoded.
+        /// `grant`: `undertone::Grant::capi()`. It is spent once all sentences are encoded.
         ///
         /// # Safety
         /// `grant` is NULL or a grant of undertone.h, which nobody else uses.
