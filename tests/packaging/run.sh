@@ -99,7 +99,8 @@ for shared in OFF ON; do
         esac
     done
 done
-for wanted in 0.2 1.0 "${version%.*}.99"; do
+minor=$(cut -d. -f2 <<<"$version")
+for wanted in "0.$((minor + 1))" 1.0 "${version%.*}.99"; do
     printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(wanted NONE)' \
         "find_package(undertone $wanted REQUIRED)" >"$work/CMakeLists.txt"
     refused cmake -S "$work" -B "$work/wanted" -DCMAKE_PREFIX_PATH="$install"
