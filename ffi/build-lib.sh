@@ -3,7 +3,7 @@
 #
 #     ffi/build-lib.sh FOLDER static|shared [arguments for cargo, such as --target T]
 #
-# A script and not `cargo build`, because link-time optimisation wants exactly one crate type, a
+# A script and not `cargo build`, because link-time optimisation needs exactly one crate type, a
 # library without std needs a panic handler, and cargo would call the file libundertone_ffi.
 #
 # A shared library for Linux has the version of the interface in its soname and its own in the name of

@@ -10,8 +10,8 @@
 #     FOLDER/android/undertone.aar       the shared libraries with the Java classes
 #     FOLDER/undertone.xcframework/      for iOS devices and the simulator on Apple silicon
 #
-# Wants nightly Rust with rust-src, because it compiles the core library, too, and javac for the aar. No NDK
-# and no Xcode: the linker is the one that comes with Rust.
+# Needs nightly Rust with rust-src, because it compiles the core library, and javac for the aar. No NDK and no
+# Xcode: the linker is the one that comes with Rust.
 set -eu
 
 if [ $# -ne 1 ]; then
@@ -48,7 +48,7 @@ done
 "$here/build-lib.sh" "$out/wasm32-unknown-unknown" shared --target wasm32-unknown-unknown -Zbuild-std=core
 
 # All that the library takes from Android's libc; anything else is an error of the linker. A library that
-# has these names stands in for libc.so, which only the NDK and the phone have.
+# has these names replaces libc.so, which only the NDK and the phone have.
 for name in memcpy memmove memset memcmp getauxval; do
     echo "$name = 0;"
 done >"$stage/libc.script"

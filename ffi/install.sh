@@ -16,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 prefix=$(cd "$1" && pwd)
 
-# Everything is made beside and renamed at the end: who uses an older copy keeps it.
+# Everything is made beside its place and renamed at the end: programs that use an older copy keep it.
 stage=$prefix/.undertone.partial
 rm -rf "$stage"
 trap 'rm -rf "$stage"' EXIT

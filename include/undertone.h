@@ -3,40 +3,68 @@
  *
  * Generated from the crate undertone-ffi; do not edit.
  *
- * A pack (a public file) and the sentences of a private document go in; one release of
- * UNDERTONE_RELEASE_BYTES bytes comes out, which carries a proved differential-privacy guarantee
- * and is all that leaves the device:
+ * A pack (a public file) and the sentences of a private document go in. One release of
+ * UNDERTONE_RELEASE_BYTES bytes comes out. It carries a proved differential-privacy guarantee, and
+ * nothing else leaves the device:
  *
- *     undertone_pack_init         check the pack, in place
- *     undertone_document_init     an empty document
- *     undertone_document_push     once for each sentence (or undertone_document_push_sentence)
- *     undertone_grant_unrecorded  permission to spend an epsilon once (or from an undertone_ledger)
- *     undertone_document_release  spends it
+ *     undertone_pack_init               check the pack, in place
+ *     undertone_document_init           make an empty document
+ *     undertone_document_push           once for each sentence (or undertone_document_push_sentence)
+ *     undertone_grant_init_unrecorded   permission to spend an epsilon once (or take it from an
+ *                                       undertone_ledger)
+ *     undertone_document_release        spend it
  *
- * Single vectors and words can be released too, under another kind of promise that the functions
- * state: undertone_vector_init, undertone_vector_release; undertone_vocabulary_init,
- * undertone_bag_init, undertone_bag_push, undertone_bag_release.
+ * Single vectors and words can be released too. Their guarantee is of another kind, which the
+ * functions state: undertone_vector_mechanism_init, undertone_vector_mechanism_release;
+ * undertone_vocabulary_init, undertone_bag_init, undertone_bag_push, undertone_bag_release.
  *
  * What every function keeps to:
  *
- * - Status. Fallible functions return UNDERTONE_OK or another UNDERTONE_ number, for which
- *   undertone_status_message has a sentence that says what to do. Besides the statuses that a
- *   function lists it may return those numbered 1 to 8, which say what is wrong with a pointer or
- *   a length. Numbers keep their meaning for ever. No status depends on the content of a sentence,
- *   a word or a vector.
- * - Order of arguments. The object, then inputs, then outputs. An output is written only if the
- *   status is UNDERTONE_OK; the one exception is said where it is.
- * - Wrong arguments. NULL, misaligned memory, impossible lengths, memory that overlaps, a handle of
- *   the wrong kind or one that was moved or never initialised: a status, not a crash. An array
- *   may be NULL if its length is 0. What cannot be checked is whether memory is really there.
- * - Memory. Nothing is allocated, so nothing is freed. The caller brings memory for each handle:
- *   from malloc with the _size function, or an array of the UNDERTONE_..._BYTES constant, which is
- *   enough on every target, aligned to UNDERTONE_HANDLE_ALIGNMENT. A handle is the address of its
- *   memory and must stay there. No call takes more than 8 KiB of stack, those that release words or
- *   vectors 16 KiB, not counting what the entropy function takes.
+ * - Status. Functions that can fail return UNDERTONE_STATUS_OK or another UNDERTONE_STATUS_ number.
+ *   undertone_status_message says in one sentence what is wrong and what to do. A function lists its
+ *   statuses; any function may also return those numbered 1 to 8, which say what is wrong with a
+ *   pointer or a length. Numbers keep their meaning for ever; later versions may add numbers, so
+ *   treat one that you do not know as a failure. No status depends on the content of a sentence, a
+ *   word or a vector.
+ * - Arguments. The object comes first, then inputs, then outputs. An output is written only if the
+ *   status is UNDERTONE_STATUS_OK, with one exception: UNDERTONE_STATUS_BUFFER_TOO_SMALL writes the
+ *   needed length to out_written.
+ * - Wrong arguments. NULL, misaligned memory, impossible lengths, overlapping memory, a handle of the
+ *   wrong kind, a moved or an uninitialised one: each gives a status, not a crash. An array may be
+ *   NULL if its length is 0. The library cannot check that memory really exists.
+ * - Memory. The library allocates nothing, so there is nothing to free. The caller brings memory for
+ *   each handle: from malloc with the _handle_size function, or an array of UNDERTONE_..._HANDLE_SIZE
+ *   bytes, which is enough on every target, aligned to UNDERTONE_HANDLE_ALIGNMENT. A handle is the
+ *   address of its memory and must stay there. A call takes at most 8 KiB of stack, one that releases
+ *   words or vectors 16 KiB, not counting what the entropy function takes.
  * - Threads. There is no global state. Functions whose first argument is const may run at the same
- *   time on the same object; all others want the object for themselves.
+ *   time on the same object; all others need the object for themselves.
  * - The library never prints, aborts, or sets errno.
+ *
+ * One word for each thing:
+ *
+ *     dimension   the number of coordinates of a vector
+ *     count       how many there are of anything else (undertone_pack_candidate_count)
+ *     len, BYTES  the length of an array argument, in elements; of a string of bytes
+ *     buffer      memory that a result is written to; out_capacity is its length
+ *     memory      memory that a handle lives in; HANDLE_SIZE is its length in bytes
+ *     image       the bytes of a ledger's file
+ *     embedding   the vector of a sentence, from an encoder or from the lexicon of a pack
+ *     micro       millionths: an epsilon_micro of 500000 is an epsilon of 0.5
+ *
+ * Versions. UNDERTONE_ABI_VERSION rises when a program compiled with an older header could misbehave.
+ * What such a program gets from a newer library:
+ *
+ * - Linked to a shared library on Linux: the loader refuses to start it, because the name of the
+ *   library ends in the ABI version (libundertone.so.2).
+ * - Loaded at run time (dlopen, Android, Java): undertone_abi_version has the same signature in all
+ *   versions. Call it first, and stop unless it returns UNDERTONE_ABI_VERSION.
+ * - If it does neither: a function that changed in any way has a new name, so the linker or the
+ *   loader names the missing symbol. A function that kept its name kept its arguments and their
+ *   meaning. No name is ever used again for anything else.
+ *
+ * Packs, releases and ledgers are versioned by themselves: this library reads all that an older one
+ * wrote.
  */
 
 #ifndef UNDERTONE_H
@@ -60,7 +88,7 @@
 /**
  * Raised whenever a program compiled with an older header could misbehave with this library.
  */
-#define UNDERTONE_ABI_VERSION 1
+#define UNDERTONE_ABI_VERSION 2
 
 /**
  * The version of the library as one number: major * 10000 + minor * 100 + patch.
@@ -70,277 +98,277 @@
 /**
  * Done.
  */
-#define UNDERTONE_OK 0
+#define UNDERTONE_STATUS_OK 0
 
 /**
  * A required pointer is NULL.
  */
-#define UNDERTONE_NULL 1
+#define UNDERTONE_STATUS_NULL_POINTER 1
 
 /**
  * A pointer is not aligned for its type, or the memory for a handle not for the handle.
  */
-#define UNDERTONE_MISALIGNED 2
+#define UNDERTONE_STATUS_MISALIGNED 2
 
 /**
- * A length that no object in memory can have.
+ * The length is larger than any object in memory.
  */
-#define UNDERTONE_IMPOSSIBLE_LENGTH 3
+#define UNDERTONE_STATUS_IMPOSSIBLE_LENGTH 3
 
 /**
- * Memory that is written overlaps another argument.
+ * Memory that the call writes overlaps another argument.
  */
-#define UNDERTONE_OVERLAP 4
+#define UNDERTONE_STATUS_OVERLAP 4
 
 /**
  * The memory for a handle is shorter than its `_size` function says.
  */
-#define UNDERTONE_MEMORY_TOO_SMALL 5
+#define UNDERTONE_STATUS_MEMORY_TOO_SMALL 5
 
 /**
  * Not a handle of this kind: never initialised, overwritten, or moved.
  */
-#define UNDERTONE_BAD_HANDLE 6
+#define UNDERTONE_STATUS_BAD_HANDLE 6
 
 /**
  * The handle is in use by a call that has not returned.
  */
-#define UNDERTONE_BUSY 7
+#define UNDERTONE_STATUS_BUSY 7
 
 /**
- * The output buffer is too short; the needed length was written.
+ * The buffer for a result is too short; the needed length was written to `out_written`.
  */
-#define UNDERTONE_BUFFER_TOO_SMALL 8
+#define UNDERTONE_STATUS_BUFFER_TOO_SMALL 8
 
 /**
  * The text is not a decimal number.
  */
-#define UNDERTONE_EPSILON_NOT_A_NUMBER 16
+#define UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER 16
 
 /**
  * Epsilon is below 0.000001.
  */
-#define UNDERTONE_EPSILON_TOO_SMALL 17
+#define UNDERTONE_STATUS_EPSILON_TOO_SMALL 17
 
 /**
  * Epsilon is above 1000.
  */
-#define UNDERTONE_EPSILON_TOO_LARGE 18
+#define UNDERTONE_STATUS_EPSILON_TOO_LARGE 18
 
 /**
  * Not one of the `UNDERTONE_RULE_` numbers.
  */
-#define UNDERTONE_UNKNOWN_RULE 19
+#define UNDERTONE_STATUS_UNKNOWN_RULE 19
 
 /**
  * Not one of the `UNDERTONE_NOISE_` numbers.
  */
-#define UNDERTONE_UNKNOWN_NOISE 20
+#define UNDERTONE_STATUS_UNKNOWN_NOISE 20
 
 /**
- * Not one of the `UNDERTONE_WORDS_` numbers.
+ * Not one of the `UNDERTONE_WORD_METHOD_` numbers.
  */
-#define UNDERTONE_UNKNOWN_MECHANISM 21
+#define UNDERTONE_STATUS_UNKNOWN_WORD_METHOD 21
 
 /**
- * Epsilon is below 0.1, which Laplace noise for vectors is not drawn for.
+ * Epsilon is below 0.1, the smallest for Laplace noise on vectors.
  */
-#define UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE 22
+#define UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE 22
 
 /**
- * A vector of no coordinates, or of more than `UNDERTONE_MAX_VECTOR_DIMENSION`.
+ * The dimension of a vector is 0 or more than `UNDERTONE_MAX_VECTOR_DIMENSION`.
  */
-#define UNDERTONE_DIMENSION_OUT_OF_RANGE 23
+#define UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE 23
 
 /**
  * The bound on the coordinates is too large or too small for the noise.
  */
-#define UNDERTONE_BOUND_OUT_OF_RANGE 24
+#define UNDERTONE_STATUS_BOUND_OUT_OF_RANGE 24
 
 /**
- * A release of no words, or of more than `UNDERTONE_MAX_BAG_SIZE`.
+ * The number of words to release is 0 or more than `UNDERTONE_MAX_RELEASED_WORDS`.
  */
-#define UNDERTONE_BAG_SIZE_OUT_OF_RANGE 25
+#define UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE 25
 
 /**
  * The vocabulary has no word with this number.
  */
-#define UNDERTONE_NO_SUCH_WORD 26
+#define UNDERTONE_STATUS_NO_SUCH_WORD 26
 
 /**
- * Fewer bytes than the header of a pack.
+ * There are fewer bytes than the header of a pack has.
  */
-#define UNDERTONE_PACK_TOO_SHORT 32
+#define UNDERTONE_STATUS_PACK_TOO_SHORT 32
 
 /**
  * The bytes are not a pack.
  */
-#define UNDERTONE_NOT_A_PACK 33
+#define UNDERTONE_STATUS_NOT_A_PACK 33
 
 /**
- * A pack of a format that this library does not read.
+ * The pack has a format version that this library does not read.
  */
-#define UNDERTONE_PACK_VERSION 34
+#define UNDERTONE_STATUS_PACK_UNSUPPORTED_VERSION 34
 
 /**
  * The pack is not as long as it says.
  */
-#define UNDERTONE_PACK_LENGTH 35
+#define UNDERTONE_STATUS_PACK_WRONG_LENGTH 35
 
 /**
  * The digest of the pack does not match its bytes.
  */
-#define UNDERTONE_PACK_DAMAGED 36
+#define UNDERTONE_STATUS_PACK_DAMAGED 36
 
 /**
  * The pack is intact but breaks the rules of its format.
  */
-#define UNDERTONE_PACK_MALFORMED 37
+#define UNDERTONE_STATUS_PACK_MALFORMED 37
 
 /**
  * The pack has no candidates.
  */
-#define UNDERTONE_NO_CANDIDATES 48
+#define UNDERTONE_STATUS_NO_CANDIDATES 48
 
 /**
  * The pack has no lexicon.
  */
-#define UNDERTONE_NO_LEXICON 49
+#define UNDERTONE_STATUS_NO_LEXICON 49
 
 /**
  * The pack has more projection directions than `UNDERTONE_MAX_DIRECTIONS`.
  */
-#define UNDERTONE_TOO_MANY_DIRECTIONS 50
+#define UNDERTONE_STATUS_TOO_MANY_DIRECTIONS 50
 
 /**
- * The embedding has another length than the pack was built for.
+ * The vector does not have the dimension of the pack or mechanism.
  */
-#define UNDERTONE_WRONG_DIMENSION 51
+#define UNDERTONE_STATUS_WRONG_DIMENSION 51
 
 /**
- * The document has `UNDERTONE_MAX_SENTENCES` sentences.
+ * The document already has `UNDERTONE_MAX_SENTENCES` sentences.
  */
-#define UNDERTONE_DOCUMENT_FULL 52
+#define UNDERTONE_STATUS_DOCUMENT_FULL 52
 
 /**
- * The entropy function failed or gave nothing but zeroes.
+ * The entropy function failed, or returned only zeroes.
  */
-#define UNDERTONE_ENTROPY_FAILED 53
+#define UNDERTONE_STATUS_ENTROPY_FAILED 53
 
 /**
- * The pack scores more candidates than `UNDERTONE_MAX_SCORED`.
+ * The pack scores more candidates than `UNDERTONE_MAX_SCORED_CANDIDATES`.
  */
-#define UNDERTONE_TOO_MANY_CANDIDATES 54
+#define UNDERTONE_STATUS_TOO_MANY_CANDIDATES 54
 
 /**
  * The pack has no projection.
  */
-#define UNDERTONE_NO_PROJECTION 55
+#define UNDERTONE_STATUS_NO_PROJECTION 55
 
 /**
  * The projection of the pack stretches distances by more than 4096.
  */
-#define UNDERTONE_PROJECTION_TOO_STEEP 56
+#define UNDERTONE_STATUS_PROJECTION_TOO_STEEP 56
 
 /**
  * The bytes are not a release.
  */
-#define UNDERTONE_NOT_A_RELEASE 64
+#define UNDERTONE_STATUS_NOT_A_RELEASE 64
 
 /**
- * Not `UNDERTONE_RELEASE_BYTES` bytes.
+ * The release does not have the length of its kind; that of a document has `UNDERTONE_RELEASE_BYTES` bytes.
  */
-#define UNDERTONE_RELEASE_LENGTH 65
+#define UNDERTONE_STATUS_RELEASE_WRONG_LENGTH 65
 
 /**
- * A release of a format that this library does not read.
+ * The release has a format version that this library does not read.
  */
-#define UNDERTONE_RELEASE_VERSION 66
+#define UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION 66
 
 /**
- * A field of the release has a value that is not allowed.
+ * A field of the release has an invalid value.
  */
-#define UNDERTONE_RELEASE_MALFORMED 67
+#define UNDERTONE_STATUS_RELEASE_MALFORMED 67
 
 /**
  * The grant was spent by an earlier release.
  */
-#define UNDERTONE_GRANT_SPENT 80
+#define UNDERTONE_STATUS_GRANT_SPENT 80
 
 /**
- * A budget of 0.
+ * The budget is 0.
  */
-#define UNDERTONE_LEDGER_NO_BUDGET 81
+#define UNDERTONE_STATUS_LEDGER_NO_BUDGET 81
 
 /**
- * Not `UNDERTONE_LEDGER_IMAGE_BYTES` bytes.
+ * The image does not have `UNDERTONE_LEDGER_IMAGE_BYTES` bytes.
  */
-#define UNDERTONE_LEDGER_LENGTH 82
+#define UNDERTONE_STATUS_LEDGER_WRONG_LENGTH 82
 
 /**
  * The bytes are not a ledger.
  */
-#define UNDERTONE_NOT_A_LEDGER 83
+#define UNDERTONE_STATUS_NOT_A_LEDGER 83
 
 /**
- * A ledger of a version that this library does not read.
+ * The ledger has a format version that this library does not read.
  */
-#define UNDERTONE_LEDGER_VERSION 84
+#define UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION 84
 
 /**
  * No record of the ledger is intact.
  */
-#define UNDERTONE_LEDGER_DAMAGED 85
+#define UNDERTONE_STATUS_LEDGER_DAMAGED 85
 
 /**
- * The records are not of one ledger.
+ * The records belong to different ledgers.
  */
-#define UNDERTONE_LEDGER_MIXED 86
+#define UNDERTONE_STATUS_LEDGER_MIXED 86
 
 /**
- * The file is not as the ledger left it.
+ * The file changed since this handle last saw it.
  */
-#define UNDERTONE_LEDGER_CHANGED 87
+#define UNDERTONE_STATUS_LEDGER_CHANGED 87
 
 /**
- * The newest record is of a later window.
+ * The newest record belongs to a later window.
  */
-#define UNDERTONE_LEDGER_FROM_FUTURE 88
+#define UNDERTONE_STATUS_LEDGER_FROM_FUTURE 88
 
 /**
- * Less is left in the window than is needed.
+ * The window has less left than this call needs.
  */
-#define UNDERTONE_LEDGER_EXHAUSTED 89
+#define UNDERTONE_STATUS_LEDGER_EXHAUSTED 89
 
 /**
- * The counter of the ledger has reached its end.
+ * The counter of the ledger has reached its maximum.
  */
-#define UNDERTONE_LEDGER_WORN_OUT 90
+#define UNDERTONE_STATUS_LEDGER_WORN_OUT 90
 
 /**
- * Nothing is reserved that a grant could be for.
+ * Nothing is reserved, so there is nothing to grant.
  */
-#define UNDERTONE_LEDGER_NOT_RESERVED 91
+#define UNDERTONE_STATUS_LEDGER_NOT_RESERVED 91
 
 /**
- * What was read back is not the file with the record in its place.
+ * The image that was read back does not have the new record in its place.
  */
-#define UNDERTONE_LEDGER_NOT_PERSISTED 92
+#define UNDERTONE_STATUS_LEDGER_NOT_PERSISTED 92
 
 /**
  * A record was lost; the rest of the window counts as spent.
  */
-#define UNDERTONE_LEDGER_LOST 93
+#define UNDERTONE_STATUS_LEDGER_RECORD_LOST 93
 
 /**
- * The grant has another epsilon than the mechanism.
+ * The epsilon of the grant is not that of the mechanism.
  */
-#define UNDERTONE_GRANT_OF_ANOTHER_EPSILON 94
+#define UNDERTONE_STATUS_GRANT_WRONG_EPSILON 94
 
 /**
- * A fault in the library.
+ * A bug in the library.
  */
-#define UNDERTONE_INTERNAL 127
+#define UNDERTONE_STATUS_INTERNAL 127
 
 /**
  * The largest epsilon, 1000, in micro-units. The smallest is 1 micro-unit, 0.000001.
@@ -355,7 +383,7 @@
 /**
  * Bytes that are enough for an `undertone_pack` on every target.
  */
-#define UNDERTONE_PACK_BYTES 640
+#define UNDERTONE_PACK_HANDLE_SIZE 640
 
 /**
  * The length of a pack's identifier.
@@ -385,12 +413,12 @@
 /**
  * Bytes that are enough for an `undertone_grant` on every target.
  */
-#define UNDERTONE_GRANT_BYTES 32
+#define UNDERTONE_GRANT_HANDLE_SIZE 32
 
 /**
  * Bytes that are enough for an `undertone_ledger` on every target.
  */
-#define UNDERTONE_LEDGER_BYTES 512
+#define UNDERTONE_LEDGER_HANDLE_SIZE 512
 
 /**
  * The length of a ledger's file.
@@ -415,12 +443,12 @@
 /**
  * The most candidates in a pack with scores that a document is made from.
  */
-#define UNDERTONE_MAX_SCORED 12800
+#define UNDERTONE_MAX_SCORED_CANDIDATES 12800
 
 /**
  * Bytes that are enough for an `undertone_document` on every target.
  */
-#define UNDERTONE_DOCUMENT_BYTES 26624
+#define UNDERTONE_DOCUMENT_HANDLE_SIZE 26624
 
 /**
  * Permute-and-flip, the default: never worse than the exponential mechanism at the same epsilon.
@@ -428,7 +456,7 @@
 #define UNDERTONE_RULE_PERMUTE_AND_FLIP 1
 
 /**
- * The exponential mechanism, for those who account in zCDP.
+ * The exponential mechanism, for accounting in zCDP.
  */
 #define UNDERTONE_RULE_EXPONENTIAL 2
 
@@ -443,9 +471,9 @@
 #define UNDERTONE_MAX_VECTOR_DIMENSION 1024
 
 /**
- * Bytes that are enough for an `undertone_vector` on every target.
+ * Bytes that are enough for an `undertone_vector_mechanism` on every target.
  */
-#define UNDERTONE_VECTOR_BYTES 256
+#define UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE 256
 
 /**
  * The largest length of a released vector: 36 bytes, and 4 for each of 1024 coordinates.
@@ -465,22 +493,22 @@
 /**
  * Bytes that are enough for an `undertone_vocabulary` on every target.
  */
-#define UNDERTONE_VOCABULARY_BYTES 192
+#define UNDERTONE_VOCABULARY_HANDLE_SIZE 192
 
 /**
  * Bytes that are enough for an `undertone_bag` on every target.
  */
-#define UNDERTONE_BAG_BYTES 2304
+#define UNDERTONE_BAG_HANDLE_SIZE 2304
 
 /**
- * The words of a text that a bag keeps; those behind are left out.
+ * The most words that a bag keeps of a text; the rest is left out.
  */
 #define UNDERTONE_MAX_BAG_WORDS 1024
 
 /**
  * The most words in a release of a bag.
  */
-#define UNDERTONE_MAX_BAG_SIZE 256
+#define UNDERTONE_MAX_RELEASED_WORDS 256
 
 /**
  * The largest length of a release of a bag: 24 bytes, and 2 for each of 256 words.
@@ -490,17 +518,17 @@
 /**
  * Selection by permute-and-flip, the default.
  */
-#define UNDERTONE_WORDS_PERMUTE_AND_FLIP 1
+#define UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP 1
 
 /**
  * Selection by the exponential mechanism.
  */
-#define UNDERTONE_WORDS_EXPONENTIAL 2
+#define UNDERTONE_WORD_METHOD_EXPONENTIAL 2
 
 /**
  * Noise on a word's vector, then the nearest word, as published; for comparison.
  */
-#define UNDERTONE_WORDS_LAPLACE_NEAREST 3
+#define UNDERTONE_WORD_METHOD_LAPLACE_NEAREST 3
 
 /**
  * The words of one private text: words go in, one private release comes out, and the bag is empty again.
@@ -508,28 +536,28 @@
 typedef struct undertone_bag undertone_bag;
 
 /**
- * A private document: sentences go in, one private release comes out, and the document is empty
- * again. It lives in memory that the caller brings; most of it counts sentences or sums their scores,
- * and none of it holds a sentence.
+ * A private document: sentences go in, one private release comes out, and the document is empty again. It
+ * lives in memory that the caller brings; most of it counts sentences or sums their scores, and no part of it
+ * holds a sentence.
  */
 typedef struct undertone_document undertone_document;
 
 /**
- * Permission to spend an epsilon once: every release takes one. It lives in memory that the caller
- * brings, which a later grant may use again.
+ * Permission to spend an epsilon once; every release takes one. It lives in memory that the caller brings, and
+ * a later grant may use that memory again.
  */
 typedef struct undertone_grant undertone_grant;
 
 /**
- * A privacy budget: so much epsilon in every window of time, kept in a file that survives a power cut.
+ * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut.
  *
- * The app holds a lock on the file and spends like this: read the file, `undertone_ledger_reserve`, write
- * the record where it says, sync, read the file again, `undertone_ledger_grant`. The grants of a window
- * add up to its budget at most, over all runs of the app. One ledger for each kind of promise: what is
- * spent on sentences and what is spent on words or vectors do not add up.
+ * The app locks the file, by the rule in the README of the folder ffi, and spends like this: read the file,
+ * `undertone_ledger_reserve`, write the record where it says, sync, read the file again,
+ * `undertone_ledger_grant`. The grants of a window add up to at most its budget, over all runs of the app. Use
+ * one ledger for each kind of guarantee: epsilons of sentences and of words or vectors do not add up.
  *
- * Not covered: a file that is restored from a backup, a device that is cloned, a clock that is set
- * forward, a process that forks and spends on both sides.
+ * Out of scope: a file that is restored from a backup, a cloned device, a clock that is set forward, a process
+ * that forks and spends on both sides.
  */
 typedef struct undertone_ledger undertone_ledger;
 
@@ -540,9 +568,9 @@ typedef struct undertone_ledger undertone_ledger;
 typedef struct undertone_pack undertone_pack;
 
 /**
- * The mechanism that releases private vectors, with its public parameters. It holds no vector.
+ * The mechanism that releases private vectors, with its public parameters. It holds no private data.
  */
-typedef struct undertone_vector undertone_vector;
+typedef struct undertone_vector_mechanism undertone_vector_mechanism;
 
 /**
  * The public vocabulary of private words: the words of a pack's lexicon, by number.
@@ -601,11 +629,11 @@ const char *undertone_status_message(int32_t status);
  * Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, exactly,
  * rounding down.
  *
- * `text`: `len` bytes; no terminating zero is needed, and none may be counted.
+ * `text`: `len` bytes; do not count a terminating zero.
  * `out_epsilon_micro`: the epsilon, 1 to `UNDERTONE_MAX_EPSILON_MICRO`.
  *
- * Statuses: `UNDERTONE_EPSILON_NOT_A_NUMBER`, `UNDERTONE_EPSILON_TOO_SMALL`,
- * `UNDERTONE_EPSILON_TOO_LARGE`.
+ * Statuses: `UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+ * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
  *
  * Threads: any.
  *
@@ -618,34 +646,35 @@ int32_t undertone_epsilon_parse(const char *text,
                                 uint32_t *out_epsilon_micro);
 
 /**
- * The bytes that `undertone_pack_init` needs, at most `UNDERTONE_PACK_BYTES`.
+ * The bytes that `undertone_pack_init` needs, at most `UNDERTONE_PACK_HANDLE_SIZE`.
  *
  * Threads: any.
  */
-size_t undertone_pack_size(void);
+size_t undertone_pack_handle_size(void);
 
 /**
  * The alignment that `undertone_pack_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
  *
  * Threads: any.
  */
-size_t undertone_pack_align(void);
+size_t undertone_pack_handle_alignment(void);
 
 /**
  * Checks a pack and makes a handle for it.
  *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_pack_size()`, aligned to
- * `undertone_pack_align()`; what `malloc` returns is aligned. `bytes`: the `len` bytes of the file,
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_pack_handle_size()`, aligned to
+ * `undertone_pack_handle_alignment()`; what `malloc` returns is aligned. `bytes`: the `len` bytes of the file,
  * at any address; they are read in place (map the file), not copied. `out_pack`: the handle, which
  * lies in `memory`.
  *
  * The bytes must stay where they are, unchanged, as long as the pack or a document made from it
- * is used. There is nothing to free: when the pack is not used any more, its memory may be reused.
+ * is used. There is nothing to free: once the pack is no longer used, its memory may be reused.
  * If the call fails, `memory` may have been written to.
  *
- * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_PACK_TOO_SHORT`, `UNDERTONE_NOT_A_PACK`,
- * `UNDERTONE_PACK_VERSION`, `UNDERTONE_PACK_LENGTH`, `UNDERTONE_PACK_DAMAGED`,
- * `UNDERTONE_PACK_MALFORMED`.
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_PACK_TOO_SHORT`,
+ * `UNDERTONE_STATUS_NOT_A_PACK`, `UNDERTONE_STATUS_PACK_UNSUPPORTED_VERSION`,
+ * `UNDERTONE_STATUS_PACK_WRONG_LENGTH`, `UNDERTONE_STATUS_PACK_DAMAGED`,
+ * `UNDERTONE_STATUS_PACK_MALFORMED`.
  *
  * Threads: any, with `memory` of their own. One pack may be used by many threads at once.
  *
@@ -661,7 +690,7 @@ int32_t undertone_pack_init(void *memory,
                             undertone_pack **out_pack);
 
 /**
- * The number of coordinates in an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
+ * The dimension of an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
  *
  * Threads: any.
  *
@@ -679,7 +708,7 @@ uint32_t undertone_pack_dimension(const undertone_pack *pack);
  * What the caller ensures:
  * `pack` is NULL or what `undertone_pack_init` returned.
  */
-uint32_t undertone_pack_candidates(const undertone_pack *pack);
+uint32_t undertone_pack_candidate_count(const undertone_pack *pack);
 
 /**
  * How a release is selected, `UNDERTONE_SELECTOR_DEPTH` or `UNDERTONE_SELECTOR_SCORES`; 0 if the pack has no
@@ -704,8 +733,8 @@ int32_t undertone_pack_selector(const undertone_pack *pack);
 uint32_t undertone_pack_largest_score(const undertone_pack *pack);
 
 /**
- * The number of coordinates of a released vector behind the projection of the pack
- * (`undertone_vector_init_projected`); 0 if it has none or `pack` is not a valid handle.
+ * The dimension of a released vector after the projection of the pack
+ * (`undertone_vector_mechanism_init_projected`); 0 if it has no projection or `pack` is not a valid handle.
  *
  * Threads: any.
  *
@@ -723,7 +752,7 @@ uint32_t undertone_pack_projected_dimension(const undertone_pack *pack);
  * What the caller ensures:
  * `pack` is NULL or what `undertone_pack_init` returned.
  */
-uint32_t undertone_pack_directions(const undertone_pack *pack);
+uint32_t undertone_pack_direction_count(const undertone_pack *pack);
 
 /**
  * The number of words in the lexicon, which `undertone_document_push_sentence` needs; 0 if the
@@ -734,33 +763,33 @@ uint32_t undertone_pack_directions(const undertone_pack *pack);
  * What the caller ensures:
  * `pack` is NULL or what `undertone_pack_init` returned.
  */
-uint32_t undertone_pack_words(const undertone_pack *pack);
+uint32_t undertone_pack_word_count(const undertone_pack *pack);
 
 /**
- * The vector of one sentence by the lexicon of the pack: what `undertone_document_push_sentence` adds, for
- * those who want to look at it or use it themselves. **It is as private as the sentence.**
+ * Computes the embedding of one sentence with the lexicon of the pack: the vector that
+ * `undertone_document_push_sentence` adds. **It is as private as the sentence.**
  *
  * `text`: `len` bytes of UTF-8, taken as one sentence. `out`: room for `out_capacity` floats;
  * `undertone_pack_dimension` are enough. `out_written`: the floats written; with
- * `UNDERTONE_BUFFER_TOO_SMALL` those needed.
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` those needed.
  *
  * No status depends on the sentence, but the time the call takes does.
  *
- * Statuses: `UNDERTONE_NO_LEXICON`, `UNDERTONE_BUFFER_TOO_SMALL`.
+ * Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
  * Threads: any.
  *
  * What the caller ensures:
- * `pack` is NULL or what `undertone_pack_init` returned; `text` is NULL or `len` readable bytes; `out` is NULL or
- * writable for `out_capacity` floats; `out_written` is NULL or writable.
+ * `pack` is NULL or what `undertone_pack_init` returned; `text` is NULL or `len` readable bytes; `out` is
+ * NULL or writable for `out_capacity` floats; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_pack_sentence_vector(const undertone_pack *pack,
-                                       const char *text,
-                                       size_t len,
-                                       float *out,
-                                       size_t out_capacity,
-                                       size_t *out_written);
+int32_t undertone_pack_embed_sentence(const undertone_pack *pack,
+                                      const char *text,
+                                      size_t len,
+                                      float *out,
+                                      size_t out_capacity,
+                                      size_t *out_written);
 
 /**
  * The identifier of the pack, which a release carries.
@@ -804,32 +833,32 @@ int32_t undertone_pack_encoder_digest(const undertone_pack *pack,
 UNDERTONE_MUST_USE int32_t undertone_pack_encoder_name(const undertone_pack *pack, char *out_name);
 
 /**
- * The bytes that a grant needs, at most `UNDERTONE_GRANT_BYTES`.
+ * The bytes that a grant needs, at most `UNDERTONE_GRANT_HANDLE_SIZE`.
  *
  * Threads: any.
  */
-size_t undertone_grant_size(void);
+size_t undertone_grant_handle_size(void);
 
 /**
  * The alignment that a grant needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
  *
  * Threads: any.
  */
-size_t undertone_grant_align(void);
+size_t undertone_grant_handle_alignment(void);
 
 /**
- * Makes a grant that no ledger knows of, for apps that count what they spend elsewhere, and for public
- * text. Releases of the same sentences add up.
+ * Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public text. Several
+ * releases of the same sentences add up.
  *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_grant_size()`, aligned to
- * `undertone_grant_align()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in micro-units,
- * 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the handle,
- * which lies in `memory` and must not be moved or copied.
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`, aligned to
+ * `undertone_grant_handle_alignment()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in
+ * micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the
+ * handle, which lies in `memory` and must not be moved or copied.
  *
  * There is nothing to free. If the call fails, `memory` may have been written to.
  *
- * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_SMALL`,
- * `UNDERTONE_EPSILON_TOO_LARGE`.
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+ * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
  *
  * Threads: any, with `memory` of their own. A grant is used by one thread at a time.
  *
@@ -837,23 +866,24 @@ size_t undertone_grant_align(void);
  * `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_grant_unrecorded(void *memory,
-                                   size_t memory_len,
-                                   uint32_t epsilon_micro,
-                                   undertone_grant **out_grant);
+int32_t undertone_grant_init_unrecorded(void *memory,
+                                        size_t memory_len,
+                                        uint32_t epsilon_micro,
+                                        undertone_grant **out_grant);
 
 /**
- * Makes the file of a new ledger.
+ * Makes the image of a new ledger.
  *
- * The app writes it once, beside its place, and renames it when it is on storage. The budget of a ledger
- * stays; another budget is another promise, and a ledger of its own.
+ * The app writes it to a file beside its place, syncs, and renames it. The budget of a ledger is fixed;
+ * another budget is another promise and needs its own ledger.
  *
  * `budget_micro`: epsilon for every window in micro-units, at least 1. `entropy`: called once, with
  * `context`, for 8 bytes that name the ledger. `out_image`: `out_capacity` bytes,
  * `UNDERTONE_LEDGER_IMAGE_BYTES` are enough. `out_written`: the bytes written; with
- * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Statuses: `UNDERTONE_LEDGER_NO_BUDGET`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`.
+ * Statuses: `UNDERTONE_STATUS_LEDGER_NO_BUDGET`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
  * Threads: any.
  *
@@ -862,52 +892,53 @@ int32_t undertone_grant_unrecorded(void *memory,
  * `out_capacity` writable bytes; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_ledger_create(uint64_t budget_micro,
-                                undertone_entropy_fn entropy,
-                                void *context,
-                                uint8_t *out_image,
-                                size_t out_capacity,
-                                size_t *out_written);
+int32_t undertone_ledger_create_image(uint64_t budget_micro,
+                                      undertone_entropy_fn entropy,
+                                      void *context,
+                                      uint8_t *out_image,
+                                      size_t out_capacity,
+                                      size_t *out_written);
 
 /**
- * The bytes that `undertone_ledger_init` needs, at most `UNDERTONE_LEDGER_BYTES`.
+ * The bytes that `undertone_ledger_init` needs, at most `UNDERTONE_LEDGER_HANDLE_SIZE`.
  *
  * Threads: any.
  */
-size_t undertone_ledger_size(void);
+size_t undertone_ledger_handle_size(void);
 
 /**
  * The alignment that `undertone_ledger_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
  *
  * Threads: any.
  */
-size_t undertone_ledger_align(void);
+size_t undertone_ledger_handle_alignment(void);
 
 /**
- * Opens the ledger in a file.
+ * Opens the ledger of an image.
  *
- * The app holds a lock on the file from before it reads it until it is done with the ledger: what two
+ * The app locks the file before it reads it, until it is done with the ledger. Without the lock, what two
  * writers spend at once would be forgotten.
  *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_size()`, aligned to
- * `undertone_ledger_align()`; what `malloc` returns is aligned. `image`: the `image_len` bytes of the
- * file, which are copied. `entropy`: called once, with `context`, for 8 bytes that tell what this handle
- * writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be moved or
- * copied.
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_handle_size()`, aligned to
+ * `undertone_ledger_handle_alignment()`; what `malloc` returns is aligned. `image`: the `image_len` bytes of
+ * the file, which are copied. `entropy`: called once, with `context`, for 8 bytes that distinguish what this
+ * handle writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be moved
+ * or copied.
  *
- * There is nothing to free. If the call fails, `memory` may have been written to. If the file is to blame,
- * what was spent is not known: the app makes a new ledger only for a window in which nothing was
+ * There is nothing to free. If the call fails, `memory` may have been written to. If the status says that the
+ * image is wrong, what was spent is unknown: then make a new ledger only for a window in which nothing was
  * released.
  *
- * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_LEDGER_LENGTH`, `UNDERTONE_NOT_A_LEDGER`,
- * `UNDERTONE_LEDGER_VERSION`, `UNDERTONE_LEDGER_DAMAGED`, `UNDERTONE_LEDGER_MIXED`,
- * `UNDERTONE_ENTROPY_FAILED`.
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
+ * `UNDERTONE_STATUS_NOT_A_LEDGER`, `UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION`,
+ * `UNDERTONE_STATUS_LEDGER_DAMAGED`, `UNDERTONE_STATUS_LEDGER_MIXED`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
  * Threads: any, with `memory` of their own. A ledger is used by one thread at a time.
  *
  * What the caller ensures:
  * `memory` is NULL or `memory_len` writable bytes; `image` is NULL or `image_len` readable bytes;
- * `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_ledger` is NULL or writable.
+ * `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_ledger` is NULL
+ * or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_init(void *memory,
@@ -919,12 +950,12 @@ int32_t undertone_ledger_init(void *memory,
                               undertone_ledger **out_ledger);
 
 /**
- * What is left in a window.
+ * The budget left in a window.
  *
- * `window`: a public number that does not go backwards, such as the days since 1970. `out_micro`: what is
- * left, in micro-units. It is private if an epsilon was chosen by looking at a text.
+ * `window`: a public number that never decreases, such as the days since 1970. `out_micro`: the budget left,
+ * in micro-units. It is private if an epsilon was chosen by looking at a text.
  *
- * Statuses: `UNDERTONE_LEDGER_FROM_FUTURE`.
+ * Statuses: `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`.
  *
  * Threads: any.
  *
@@ -937,25 +968,26 @@ int32_t undertone_ledger_remaining(const undertone_ledger *ledger,
                                    uint64_t *out_micro);
 
 /**
- * Reserves an epsilon in a window. It counts as spent from now on, whatever becomes of the reservation;
- * if the call fails, nothing was reserved.
+ * Reserves an epsilon in a window. It counts as spent from now on, whatever happens to the reservation; if the
+ * call fails, nothing was reserved.
  *
  * `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `window`: as for
- * `undertone_ledger_remaining`; one that is far in the future locks the ledger until then. `stored`: the
- * `stored_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes,
+ * `undertone_ledger_remaining`; a window far in the future locks the ledger until then. `image`: the
+ * `image_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes,
  * `UNDERTONE_LEDGER_RECORD_BYTES` are enough: what the app writes. `out_written`: the bytes written; with
- * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: where the record goes in the file.
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: where the record goes in the file.
  *
  * The app writes the record there, syncs, reads the file and calls `undertone_ledger_grant`.
  *
- * Statuses: `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`, `UNDERTONE_BUFFER_TOO_SMALL`,
- * `UNDERTONE_LEDGER_LENGTH`, `UNDERTONE_LEDGER_CHANGED`, `UNDERTONE_LEDGER_FROM_FUTURE`,
- * `UNDERTONE_LEDGER_EXHAUSTED`, `UNDERTONE_LEDGER_WORN_OUT`.
+ * Statuses: `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
+ * `UNDERTONE_STATUS_LEDGER_CHANGED`, `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`,
+ * `UNDERTONE_STATUS_LEDGER_EXHAUSTED`, `UNDERTONE_STATUS_LEDGER_WORN_OUT`.
  *
  * Threads: no other call may use the ledger at the same time.
  *
  * What the caller ensures:
- * `ledger` is NULL or what `undertone_ledger_init` returned; `stored` is NULL or `stored_len` readable
+ * `ledger` is NULL or what `undertone_ledger_init` returned; `image` is NULL or `image_len` readable
  * bytes; `out_record` is NULL or `out_capacity` writable bytes; `out_written` and `out_offset` are NULL or
  * writable.
  */
@@ -963,8 +995,8 @@ UNDERTONE_MUST_USE
 int32_t undertone_ledger_reserve(undertone_ledger *ledger,
                                  uint32_t epsilon_micro,
                                  uint64_t window,
-                                 const uint8_t *stored,
-                                 size_t stored_len,
+                                 const uint8_t *image,
+                                 size_t image_len,
                                  uint8_t *out_record,
                                  size_t out_capacity,
                                  size_t *out_written,
@@ -973,51 +1005,52 @@ int32_t undertone_ledger_reserve(undertone_ledger *ledger,
 /**
  * Makes the grant of the last reservation, once its record is on storage.
  *
- * `read_back`: the `len` bytes of the file, read after the record was written and synced: the proof that
- * it is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_size()`, aligned to
- * `undertone_grant_align()`. `out_grant`: the handle, which lies in `memory` and must not be moved or
- * copied.
+ * `image`: the `image_len` bytes of the file, read after the record was written and synced. They prove that it
+ * is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_handle_size()`, aligned to
+ * `undertone_grant_handle_alignment()`. `out_grant`: the handle, which lies in `memory` and must not be moved
+ * or copied.
  *
- * With `UNDERTONE_LEDGER_NOT_PERSISTED` the record may be written again, and the file read again; what
- * was reserved stays spent either way. `UNDERTONE_LEDGER_LOST` says that a record had been lost before,
- * in a power cut for example, and that this reservation recorded the rest of its window as spent.
+ * After `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` the app may write the record and read the file again; the
+ * reserved epsilon stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says that an earlier record
+ * was lost, in a power cut for example, and that this reservation recorded the rest of its window as spent.
  *
- * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_LEDGER_NOT_RESERVED`, `UNDERTONE_LEDGER_LENGTH`,
- * `UNDERTONE_LEDGER_NOT_PERSISTED`, `UNDERTONE_LEDGER_LOST`.
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_NOT_RESERVED`,
+ * `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED`,
+ * `UNDERTONE_STATUS_LEDGER_RECORD_LOST`.
  *
  * Threads: no other call may use the ledger at the same time.
  *
  * What the caller ensures:
- * `ledger` is NULL or what `undertone_ledger_init` returned; `read_back` is NULL or `len` readable bytes;
+ * `ledger` is NULL or what `undertone_ledger_init` returned; `image` is NULL or `image_len` readable bytes;
  * `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_grant(undertone_ledger *ledger,
-                               const uint8_t *read_back,
-                               size_t len,
+                               const uint8_t *image,
+                               size_t image_len,
                                void *memory,
                                size_t memory_len,
                                undertone_grant **out_grant);
 
 /**
- * The bytes that `undertone_document_init` needs, at most `UNDERTONE_DOCUMENT_BYTES`.
+ * The bytes that `undertone_document_init` needs, at most `UNDERTONE_DOCUMENT_HANDLE_SIZE`.
  *
  * Threads: any.
  */
-size_t undertone_document_size(void);
+size_t undertone_document_handle_size(void);
 
 /**
  * The alignment that `undertone_document_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
  *
  * Threads: any.
  */
-size_t undertone_document_align(void);
+size_t undertone_document_handle_alignment(void);
 
 /**
  * Makes an empty document for the candidates of a pack.
  *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_document_size()`, aligned to
- * `undertone_document_align()`; what `malloc` returns is aligned. `pack`: not used after the call,
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_document_handle_size()`, aligned to
+ * `undertone_document_handle_alignment()`; what `malloc` returns is aligned. `pack`: not used after the call,
  * but the bytes it was made from are, as long as the document is used. `out_document`: the handle,
  * which lies in `memory` and must not be moved or copied.
  *
@@ -1025,8 +1058,8 @@ size_t undertone_document_align(void);
  * `undertone_document_reset` before its memory is reused. If the call fails, `memory` may have
  * been written to.
  *
- * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_NO_CANDIDATES`,
- * `UNDERTONE_TOO_MANY_DIRECTIONS`, `UNDERTONE_TOO_MANY_CANDIDATES`.
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NO_CANDIDATES`,
+ * `UNDERTONE_STATUS_TOO_MANY_DIRECTIONS`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
  *
  * Threads: any, with `memory` of their own. A document is used by one thread at a time.
  *
@@ -1047,10 +1080,10 @@ int32_t undertone_document_init(void *memory,
  * is not finite counts as 0. It must come from the encoder that the pack names, which must have
  * seen this sentence alone.
  *
- * Unless the status is `UNDERTONE_OK` the document is unchanged. No status depends on the content
+ * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content
  * of a sentence.
  *
- * Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_DOCUMENT_FULL`.
+ * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`.
  *
  * Threads: no other call may use the document at the same time.
  *
@@ -1064,41 +1097,40 @@ int32_t undertone_document_push(undertone_document *document,
                                 size_t len);
 
 /**
- * Adds several sentences by their embeddings, as many as there is room for; those behind are left out. The
- * same as `undertone_document_push` for each, but faster: the pack is read once for every four.
+ * Adds several sentences by their embeddings, until the document is full; the rest is left out. This equals
+ * `undertone_document_push` for each, but is faster: the pack is read once for every four.
  *
- * `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding behind the other, each as
- * for `undertone_document_push`. `out_pushed`: how many were added. It must not leave the device: how many
- * sentences a document has is private.
+ * `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after another, each as
+ * for `undertone_document_push`. `out_sentence_count`: the number of sentences added. It is private and must
+ * not leave the device.
  *
- * Unless the status is `UNDERTONE_OK` the document is unchanged. No status depends on the content of a
+ * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a
  * sentence.
  *
- * Statuses: `UNDERTONE_WRONG_DIMENSION`.
+ * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`.
  *
  * Threads: no other call may use the document at the same time.
  *
  * What the caller ensures:
  * `document` is NULL or what `undertone_document_init` returned; `embeddings` is NULL or `len` readable
- * floats; `out_pushed` is NULL or writable.
+ * floats; `out_sentence_count` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_push_all(undertone_document *document,
                                     const float *embeddings,
                                     size_t len,
-                                    size_t *out_pushed);
+                                    size_t *out_sentence_count);
 
 /**
  * Adds one sentence by its text, through the lexicon in the pack.
  *
- * `text`: `len` bytes of UTF-8, taken as one sentence; no terminating zero is needed, and none may
- * be counted. Bytes that are not UTF-8 separate words. A sentence without a known word counts
- * as the zero vector.
+ * `text`: `len` bytes of UTF-8, taken as one sentence; do not count a terminating zero. Bytes that are not
+ * UTF-8 separate words. A sentence without a known word counts as the zero vector.
  *
- * Unless the status is `UNDERTONE_OK` the document is unchanged. No status depends on the content
+ * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content
  * of a sentence, but the time the call takes does.
  *
- * Statuses: `UNDERTONE_NO_LEXICON`, `UNDERTONE_DOCUMENT_FULL`.
+ * Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_DOCUMENT_FULL`.
  *
  * Threads: no other call may use the document at the same time.
  *
@@ -1112,42 +1144,42 @@ int32_t undertone_document_push_sentence(undertone_document *document,
                                          size_t len);
 
 /**
- * Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack, as
- * many as there is room for; those behind are left out.
+ * Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack,
+ * until the document is full; the rest is left out.
  *
- * `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. `out_sentences`: how many
- * were added. It must not leave the device: how many sentences a document has is private.
+ * `text`: `len` bytes of UTF-8; do not count a terminating zero.
+ * `out_sentence_count`: the number of sentences added. It is private and must not leave the device.
  *
  * No status depends on the text, but the time the call takes does.
  *
- * Statuses: `UNDERTONE_NO_LEXICON`.
+ * Statuses: `UNDERTONE_STATUS_NO_LEXICON`.
  *
  * Threads: no other call may use the document at the same time.
  *
  * What the caller ensures:
  * `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `len` readable
- * bytes; `out_sentences` is NULL or writable.
+ * bytes; `out_sentence_count` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_document_push_text(undertone_document *document,
                                      const char *text,
                                      size_t len,
-                                     size_t *out_sentences);
+                                     size_t *out_sentence_count);
 
 /**
- * The number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if `document` is not a valid handle.
- * It must not leave the device: how many they are is private.
+ * The number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if `document` is not a valid
+ * handle. It is private and must not leave the device.
  *
  * Threads: any, but no other call that changes the document at the same time.
  *
  * What the caller ensures:
  * `document` is NULL or what `undertone_document_init` returned.
  */
-size_t undertone_document_sentences(const undertone_document *document);
+size_t undertone_document_sentence_count(const undertone_document *document);
 
 /**
  * Forgets all sentences and wipes what they left in the document: back to the state after
- * `undertone_document_init`. Also what is called before the memory of a document is freed.
+ * `undertone_document_init`. Call it before you free the memory of a document.
  *
  * Threads: no other call may use the document at the same time.
  *
@@ -1159,27 +1191,27 @@ int32_t undertone_document_reset(undertone_document *document);
 /**
  * Draws the release of a document and forgets all its sentences.
  *
- * Guarantee: for any pack the release is epsilon-differentially private for one sentence exchanged,
- * epsilon/2 for one sentence more or less (epsilon if a document is cut at its limit). There is no
- * delta. Releases of the same sentences add up.
+ * Guarantee: for any pack, replacing any one sentence changes the probability of any release by at most a
+ * factor of e^epsilon. Adding or removing one sentence changes it by at most e^(epsilon/2), or e^epsilon if
+ * the document is cut at its limit. There is no delta. Several releases of the same sentences add up.
  *
- * Leaks: that there is a release, when, under which pack, rule and epsilon, which must be chosen without
- * looking at the document. The work is the same whatever the sentences, but a program that watches the
- * processor's cache line by line is not reckoned with. A document without sentences releases a
- * uniformly random candidate.
+ * Leaks: that there is a release, when, and under which pack, rule and epsilon, all of which must be chosen
+ * without looking at the document. The work is the same for all sentences; a program that watches the
+ * processor's cache line by line is out of scope. A document without sentences releases a uniformly random
+ * candidate.
  *
- * `grant`: what may be spent, of a ledger or from `undertone_grant_unrecorded`. `rule`:
+ * `grant`: from `undertone_ledger_grant` or `undertone_grant_init_unrecorded`. `rule`:
  * `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
  * `context`, for 32 bytes, after all arguments have been checked; it must not use the document.
  * `out`: `out_capacity` bytes, `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes
- * written; with `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+ * written; with `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Unless the status is `UNDERTONE_OK`, nothing was drawn and the sentences are still there. The
- * grant is spent once the entropy function is called, whatever it returns: with
- * `UNDERTONE_ENTROPY_FAILED`, too, but with no other failure.
+ * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the sentences are still there. The grant
+ * is spent once the entropy function is called, whatever it returns. So `UNDERTONE_STATUS_ENTROPY_FAILED`
+ * spends it, and no other failure does.
  *
- * Statuses: `UNDERTONE_UNKNOWN_RULE`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_SPENT`,
- * `UNDERTONE_ENTROPY_FAILED`.
+ * Statuses: `UNDERTONE_STATUS_UNKNOWN_RULE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
  * Threads: no other call may use the document or the grant at the same time.
  *
@@ -1199,11 +1231,11 @@ int32_t undertone_document_release(undertone_document *document,
                                    size_t *out_written);
 
 /**
- * Finds the next sentence of a text: what `undertone_document_push_text` pushes one after the other.
+ * Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another.
  *
  * `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
  * before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around
- * it left out; a length of 0 if there is none. Both are as private as the text.
+ * it left out; the length is 0 if no sentence is left. Both are as private as the text.
  *
  * No status depends on the text, but the time the call takes does.
  *
@@ -1220,8 +1252,8 @@ int32_t undertone_sentence_next(const char *text,
                                 size_t *out_len);
 
 /**
- * Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but there is none
- * as long as something typed behind it could change it.
+ * Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but it finds a
+ * sentence only once nothing typed after it can change it.
  *
  * No status depends on the text, but the time the call takes does.
  *
@@ -1241,13 +1273,13 @@ int32_t undertone_sentence_next_finished(const char *text,
  * Reads a release that came from a device.
  *
  * `bytes`: `len` bytes, anything. `out_candidate`: the index of the candidate drawn; compare it
- * with `undertone_pack_candidates`, since a release can be forged. `out_epsilon_micro`: the epsilon
+ * with `undertone_pack_candidate_count`, since a release can be forged. `out_epsilon_micro`: the epsilon
  * that the device spent, in micro-units. `out_rule`: one of the `UNDERTONE_RULE_` numbers.
  * `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose candidates the
  * index counts (`undertone_pack_id`).
  *
- * Statuses: `UNDERTONE_RELEASE_LENGTH`, `UNDERTONE_NOT_A_RELEASE`, `UNDERTONE_RELEASE_VERSION`,
- * `UNDERTONE_RELEASE_MALFORMED`.
+ * Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
+ * `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
  *
  * Threads: any.
  *
@@ -1263,149 +1295,155 @@ int32_t undertone_release_read(const uint8_t *bytes,
                                uint8_t *out_pack_id);
 
 /**
- * The bytes that `undertone_vector_init` needs, at most `UNDERTONE_VECTOR_BYTES`.
+ * The bytes that `undertone_vector_mechanism_init` needs, at most `UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE`.
  *
  * Threads: any.
  */
-size_t undertone_vector_size(void);
+size_t undertone_vector_mechanism_handle_size(void);
 
 /**
- * The alignment that `undertone_vector_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ * The alignment that `undertone_vector_mechanism_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
  *
  * Threads: any.
  */
-size_t undertone_vector_align(void);
+size_t undertone_vector_mechanism_handle_alignment(void);
 
 /**
  * Makes a mechanism that releases vectors as they are.
  *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_vector_size()`, aligned to
- * `undertone_vector_align()`. `dimension`: the number of coordinates, 1 to
- * `UNDERTONE_MAX_VECTOR_DIMENSION`. `bound_exponent`: coordinates are clamped to plus or minus
- * 2^`bound_exponent`; 0 is enough for vectors of norm 1. `noise`: `UNDERTONE_NOISE_LAPLACE` or
- * `UNDERTONE_NOISE_DISCRETE_LAPLACE`. `epsilon_micro`: epsilon in micro-units per unit of distance, 100000
- * (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`. `out_vector`: the handle, which lies in `memory`.
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_vector_mechanism_handle_size()`, aligned to
+ * `undertone_vector_mechanism_handle_alignment()`. `dimension`: 1 to `UNDERTONE_MAX_VECTOR_DIMENSION`.
+ * `bound_exponent`: coordinates are clamped to plus or minus 2^`bound_exponent`; 0 is enough for vectors of
+ * norm 1. `noise`: `UNDERTONE_NOISE_LAPLACE` or `UNDERTONE_NOISE_DISCRETE_LAPLACE`. `epsilon_micro`: epsilon
+ * in micro-units per unit of distance, 100000 (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`. `out_mechanism`: the
+ * handle, which lies in `memory`.
  *
  * All parameters must be chosen without looking at private vectors. There is nothing to free and nothing
  * private in the handle. If the call fails, `memory` may have been written to.
  *
- * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`,
- * `UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE`, `UNDERTONE_UNKNOWN_NOISE`, `UNDERTONE_DIMENSION_OUT_OF_RANGE`,
- * `UNDERTONE_BOUND_OUT_OF_RANGE` (outside about 2^-46 to 2^15 times the noise of a coordinate).
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+ * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE`,
+ * `UNDERTONE_STATUS_UNKNOWN_NOISE`, `UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE`,
+ * `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (outside about 2^-46 to 2^15 times the noise of a coordinate).
  *
  * Threads: any, with `memory` of their own. One mechanism may be used by many threads at once.
  *
  * What the caller ensures:
- * `memory` is NULL or `memory_len` writable bytes; `out_vector` is NULL or writable.
+ * `memory` is NULL or `memory_len` writable bytes; `out_mechanism` is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_vector_init(void *memory,
-                              size_t memory_len,
-                              uint32_t dimension,
-                              int32_t bound_exponent,
-                              int32_t noise,
-                              uint32_t epsilon_micro,
-                              undertone_vector **out_vector);
+int32_t undertone_vector_mechanism_init(void *memory,
+                                        size_t memory_len,
+                                        uint32_t dimension,
+                                        int32_t bound_exponent,
+                                        int32_t noise,
+                                        uint32_t epsilon_micro,
+                                        undertone_vector_mechanism **out_mechanism);
 
 /**
  * Makes a mechanism that projects vectors with the projection of a pack before it releases them.
  *
- * `pack`: not used after the call, but the bytes it was made from are, as long as the mechanism is used. The
- * other arguments are those of `undertone_vector_init`; a vector has `undertone_pack_dimension` coordinates, its
- * release `undertone_pack_projected_dimension`. The coordinates are clamped to the bound that the pack names.
+ * `pack`: not used after the call, but the bytes it was made from are, as long as the mechanism is used.
+ * The other arguments are those of `undertone_vector_mechanism_init`; a vector has
+ * `undertone_pack_dimension` coordinates, its release `undertone_pack_projected_dimension`. The
+ * coordinates are clamped to the bound that the pack names.
  *
- * The noise fits the sensitivity of the projection, which this call computes from its entries: rows times
- * rows times coordinates multiplications, a second or so for the largest on a phone. Keep the mechanism.
+ * The noise fits the sensitivity of the projection, which this call computes from the entries: about rows *
+ * rows * coordinates multiplications, a second or so for the largest projection on a phone. Keep the
+ * mechanism.
  *
- * Statuses: those of `undertone_vector_init`, `UNDERTONE_NO_PROJECTION`, `UNDERTONE_PROJECTION_TOO_STEEP`.
+ * Statuses: those of `undertone_vector_mechanism_init`, `UNDERTONE_STATUS_NO_PROJECTION`,
+ * `UNDERTONE_STATUS_PROJECTION_TOO_STEEP`.
  *
  * Threads: any, with `memory` of their own. One mechanism may be used by many threads at once.
  *
  * What the caller ensures:
  * `memory` is NULL or `memory_len` writable bytes; `pack` is NULL or what `undertone_pack_init` returned;
- * `out_vector` is NULL or writable.
+ * `out_mechanism` is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_vector_init_projected(void *memory,
-                                        size_t memory_len,
-                                        const undertone_pack *pack,
-                                        int32_t noise,
-                                        uint32_t epsilon_micro,
-                                        undertone_vector **out_vector);
+int32_t undertone_vector_mechanism_init_projected(void *memory,
+                                                  size_t memory_len,
+                                                  const undertone_pack *pack,
+                                                  int32_t noise,
+                                                  uint32_t epsilon_micro,
+                                                  undertone_vector_mechanism **out_mechanism);
 
 /**
- * The number of coordinates of a vector that goes in; 0 if `vector` is not a valid handle.
+ * The dimension of a vector that goes in; 0 if `mechanism` is not a valid handle.
  *
  * Threads: any.
  *
  * What the caller ensures:
- * `vector` is NULL or what an `undertone_vector_init` function returned.
+ * `mechanism` is NULL or what an `undertone_vector_mechanism_init` function returned.
  */
-uint32_t undertone_vector_dimension(const undertone_vector *vector);
+uint32_t undertone_vector_mechanism_dimension(const undertone_vector_mechanism *mechanism);
 
 /**
  * The length of a release of this mechanism in bytes, at most `UNDERTONE_MAX_VECTOR_RELEASE_BYTES`; 0 if
- * `vector` is not a valid handle.
+ * `mechanism` is not a valid handle.
  *
  * Threads: any.
  *
  * What the caller ensures:
- * `vector` is NULL or what an `undertone_vector_init` function returned.
+ * `mechanism` is NULL or what an `undertone_vector_mechanism_init` function returned.
  */
-size_t undertone_vector_release_bytes(const undertone_vector *vector);
+size_t undertone_vector_mechanism_release_len(const undertone_vector_mechanism *mechanism);
 
 /**
  * Draws the release of one private vector.
  *
- * Guarantee: it is metric. Two vectors at distance D are told apart by a factor of e^(epsilon*D) at most, but
- * for a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. For vectors
- * far apart that may limit nothing. Releases of the same vector add up.
+ * Guarantee: it is metric. For two vectors at distance D the probabilities of any release differ by at most a
+ * factor of e^(epsilon*D), up to a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 +
+ * e^(epsilon*D))*2^-60. For vectors far apart that may limit nothing. Several releases of the same vector add
+ * up.
  *
  * Leaks: that there is a release, when, and the parameters of the mechanism, which must be chosen without
- * looking at the vector. On processors that emulate double precision the time of the call depends on the
- * noise of `UNDERTONE_NOISE_LAPLACE`: hide it there.
+ * looking at the vector. On processors that emulate double precision the time of the call depends on the noise
+ * of `UNDERTONE_NOISE_LAPLACE`, so keep release timing hidden on such devices.
  *
- * `grant`: of the epsilon that the mechanism was made for. `embedding`: `len` floats, any; what is not finite
+ * `grant`: its epsilon is that of the mechanism. `vector`: `len` floats, any; what is not finite
  * counts as 0. `entropy`: called once, with `context`, for
  * 32 bytes, after all arguments have been checked. `out`: `out_capacity` bytes;
- * `undertone_vector_release_bytes` are enough. `out_written`: the bytes written; with
- * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+ * `undertone_vector_mechanism_release_len` are enough. `out_written`: the bytes written; with
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Unless the status is `UNDERTONE_OK`, nothing was drawn. The grant is spent once the entropy function is
- * called, whatever it returns. No status depends on a coordinate.
+ * Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn. The grant is spent once the entropy
+ * function is called, whatever it returns. No status depends on a coordinate.
  *
- * Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_OF_ANOTHER_EPSILON`,
- * `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`.
+ * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_STATUS_GRANT_WRONG_EPSILON`, `UNDERTONE_STATUS_GRANT_SPENT`,
+ * `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
  * Threads: no other call may use the grant at the same time.
  *
  * What the caller ensures:
- * `vector` is NULL or what an `undertone_vector_init` function returned; `grant` is NULL or what a function
- * returned as `out_grant`; `embedding` is NULL or `len` readable
- * floats; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out` is NULL or
- * `out_capacity` writable bytes; `out_written` is NULL or writable.
+ * `mechanism` is NULL or what an `undertone_vector_mechanism_init` function returned; `grant` is NULL or
+ * what a function returned as `out_grant`; `vector` is NULL or `len` readable floats; `entropy` is NULL or
+ * keeps the promises of `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable
+ * bytes; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_vector_release(const undertone_vector *vector,
-                                 undertone_grant *grant,
-                                 const float *embedding,
-                                 size_t len,
-                                 undertone_entropy_fn entropy,
-                                 void *context,
-                                 uint8_t *out,
-                                 size_t out_capacity,
-                                 size_t *out_written);
+int32_t undertone_vector_mechanism_release(const undertone_vector_mechanism *mechanism,
+                                           undertone_grant *grant,
+                                           const float *vector,
+                                           size_t len,
+                                           undertone_entropy_fn entropy,
+                                           void *context,
+                                           uint8_t *out,
+                                           size_t out_capacity,
+                                           size_t *out_written);
 
 /**
  * Reads what a released vector says about itself.
  *
- * `bytes`: `len` bytes, anything. `out_dimension`: the number of coordinates. `out_noise`: one of the
- * `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per unit of
- * distance. `out_grid_exponent`: a step of the coordinates is 2 to this. `out_pack_id`:
+ * `bytes`: `len` bytes, anything. `out_dimension`: the dimension of the released vector. `out_noise`: one of
+ * the `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per
+ * unit of distance. `out_grid_exponent`: a step of the coordinates is 2 to this. `out_pack_id`:
  * `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection, zeroes without one.
  *
- * Statuses: `UNDERTONE_RELEASE_LENGTH`, `UNDERTONE_NOT_A_RELEASE`, `UNDERTONE_RELEASE_VERSION`,
- * `UNDERTONE_RELEASE_MALFORMED`.
+ * Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
+ * `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
  *
  * Threads: any.
  *
@@ -1413,22 +1451,22 @@ int32_t undertone_vector_release(const undertone_vector *vector,
  * `bytes` is NULL or `len` readable bytes; each output is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_vector_read(const uint8_t *bytes,
-                              size_t len,
-                              uint32_t *out_dimension,
-                              int32_t *out_noise,
-                              uint32_t *out_epsilon_micro,
-                              int32_t *out_grid_exponent,
-                              uint8_t *out_pack_id);
+int32_t undertone_vector_release_read(const uint8_t *bytes,
+                                      size_t len,
+                                      uint32_t *out_dimension,
+                                      int32_t *out_noise,
+                                      uint32_t *out_epsilon_micro,
+                                      int32_t *out_grid_exponent,
+                                      uint8_t *out_pack_id);
 
 /**
  * Reads the coordinates of a released vector, in steps of its grid: exact integers.
  *
  * `bytes`: `len` bytes, anything. `out`: room for `out_capacity` integers;
  * `UNDERTONE_MAX_VECTOR_DIMENSION` are enough. `out_written`: the integers written; with
- * `UNDERTONE_BUFFER_TOO_SMALL` those needed.
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` those needed.
  *
- * Statuses: those of `undertone_vector_read`, `UNDERTONE_BUFFER_TOO_SMALL`.
+ * Statuses: those of `undertone_vector_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
  * Threads: any.
  *
@@ -1437,18 +1475,18 @@ int32_t undertone_vector_read(const uint8_t *bytes,
  * `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_vector_read_steps(const uint8_t *bytes,
-                                    size_t len,
-                                    int32_t *out,
-                                    size_t out_capacity,
-                                    size_t *out_written);
+int32_t undertone_vector_release_read_steps(const uint8_t *bytes,
+                                            size_t len,
+                                            int32_t *out,
+                                            size_t out_capacity,
+                                            size_t *out_written);
 
 /**
  * Reads the coordinates of a released vector: steps times the grid, exactly.
  *
- * `out`: room for `out_capacity` numbers; otherwise like `undertone_vector_read_steps`.
+ * `out`: room for `out_capacity` numbers; otherwise like `undertone_vector_release_read_steps`.
  *
- * Statuses: those of `undertone_vector_read_steps`.
+ * Statuses: those of `undertone_vector_release_read_steps`.
  *
  * Threads: any.
  *
@@ -1457,37 +1495,38 @@ int32_t undertone_vector_read_steps(const uint8_t *bytes,
  * `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_vector_read_values(const uint8_t *bytes,
-                                     size_t len,
-                                     double *out,
-                                     size_t out_capacity,
-                                     size_t *out_written);
+int32_t undertone_vector_release_read_values(const uint8_t *bytes,
+                                             size_t len,
+                                             double *out,
+                                             size_t out_capacity,
+                                             size_t *out_written);
 
 /**
- * The bytes that `undertone_vocabulary_init` needs, at most `UNDERTONE_VOCABULARY_BYTES`.
+ * The bytes that `undertone_vocabulary_init` needs, at most `UNDERTONE_VOCABULARY_HANDLE_SIZE`.
  *
  * Threads: any.
  */
-size_t undertone_vocabulary_size(void);
+size_t undertone_vocabulary_handle_size(void);
 
 /**
  * The alignment that `undertone_vocabulary_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
  *
  * Threads: any.
  */
-size_t undertone_vocabulary_align(void);
+size_t undertone_vocabulary_handle_alignment(void);
 
 /**
  * Makes the vocabulary of a pack.
  *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_vocabulary_size()`, aligned to
- * `undertone_vocabulary_align()`. `pack`: not used after the call, but the bytes it was made from are, as
- * long as the vocabulary or a bag made from it is used. `out_vocabulary`: the handle, which lies in `memory`.
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_vocabulary_handle_size()`, aligned to
+ * `undertone_vocabulary_handle_alignment()`. `pack`: not used after the call, but the bytes it was made
+ * from are, as long as the vocabulary or a bag made from it is used. `out_vocabulary`: the handle, which
+ * lies in `memory`.
  *
  * One pass over the words' vectors. There is nothing to free and nothing private in the handle. If the
  * call fails, `memory` may have been written to.
  *
- * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_NO_LEXICON`.
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NO_LEXICON`.
  *
  * Threads: any, with `memory` of their own. One vocabulary may be used by many threads at once.
  *
@@ -1509,11 +1548,11 @@ int32_t undertone_vocabulary_init(void *memory,
  * What the caller ensures:
  * `vocabulary` is NULL or what `undertone_vocabulary_init` returned.
  */
-uint32_t undertone_vocabulary_words(const undertone_vocabulary *vocabulary);
+uint32_t undertone_vocabulary_word_count(const undertone_vocabulary *vocabulary);
 
 /**
- * What describes the levels of words: the word that stands for all that are not in the vocabulary, and
- * the step q of the promise, which is 2^`out_unit_exponent`.
+ * Describes the vocabulary: the public word that all unknown words map to, and the step q of the guarantee,
+ * which is 2^`out_unit_exponent`.
  *
  * `out_fallback`: a word, by number. `out_unit_exponent`: see `undertone_bag_release`.
  *
@@ -1530,10 +1569,10 @@ int32_t undertone_vocabulary_describe(const undertone_vocabulary *vocabulary,
 /**
  * The text of a word.
  *
- * `word`: its number, for instance from `undertone_bag_read_words`. `out_text`: where its UTF-8 starts, in
- * the bytes of the pack; it ends after `out_len` bytes, without a zero.
+ * `word`: its number, for instance from `undertone_bag_release_read_words`. `out_text`: where its UTF-8
+ * starts, in the bytes of the pack; it ends after `out_len` bytes, without a zero.
  *
- * Statuses: `UNDERTONE_NO_SUCH_WORD`.
+ * Statuses: `UNDERTONE_STATUS_NO_SUCH_WORD`.
  *
  * Threads: any.
  *
@@ -1547,30 +1586,31 @@ int32_t undertone_vocabulary_word(const undertone_vocabulary *vocabulary,
                                   size_t *out_len);
 
 /**
- * The bytes that `undertone_bag_init` needs, at most `UNDERTONE_BAG_BYTES`.
+ * The bytes that `undertone_bag_init` needs, at most `UNDERTONE_BAG_HANDLE_SIZE`.
  *
  * Threads: any.
  */
-size_t undertone_bag_size(void);
+size_t undertone_bag_handle_size(void);
 
 /**
  * The alignment that `undertone_bag_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
  *
  * Threads: any.
  */
-size_t undertone_bag_align(void);
+size_t undertone_bag_handle_alignment(void);
 
 /**
  * Makes an empty bag of words of a vocabulary.
  *
- * `memory`: `memory_len` bytes for the handle, at least `undertone_bag_size()`, aligned to
- * `undertone_bag_align()`. `vocabulary`: not used after the call, but the bytes of its pack are, as long as
- * the bag is used. `out_bag`: the handle, which lies in `memory` and must not be moved or copied.
+ * `memory`: `memory_len` bytes for the handle, at least `undertone_bag_handle_size()`, aligned to
+ * `undertone_bag_handle_alignment()`. `vocabulary`: not used after the call, but the bytes of its pack
+ * are, as long as the bag is used. `out_bag`: the handle, which lies in `memory` and must not be moved or
+ * copied.
  *
  * There is nothing to free. A bag that may still hold words is wiped with `undertone_bag_reset` before its
  * memory is reused. If the call fails, `memory` may have been written to.
  *
- * Statuses: `UNDERTONE_MEMORY_TOO_SMALL`.
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`.
  *
  * Threads: any, with `memory` of their own. A bag is used by one thread at a time.
  *
@@ -1587,9 +1627,9 @@ int32_t undertone_bag_init(void *memory,
 /**
  * Adds one word.
  *
- * `word`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. A word that the
- * vocabulary does not have counts as its fallback word, and so does what is not one word: letters and digits,
- * with apostrophes inside. A bag with `UNDERTONE_MAX_BAG_WORDS` words stays as it is.
+ * `word`: `len` bytes of UTF-8; do not count a terminating zero. A word that the vocabulary does not have
+ * counts as its fallback word. So does anything that is not one word, which is letters and digits with
+ * apostrophes inside. A bag with `UNDERTONE_MAX_BAG_WORDS` words stays as it is.
  *
  * No status depends on the word, but the time the call takes does.
  *
@@ -1604,9 +1644,9 @@ int32_t undertone_bag_push(undertone_bag *bag,
                            size_t len);
 
 /**
- * Adds every word of a text, stop words too: push those that matter one by one to leave them out.
+ * Adds every word of a text, including stop words. To leave those out, push the words that matter one by one.
  *
- * `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. Bytes that are not
+ * `text`: `len` bytes of UTF-8; do not count a terminating zero. Bytes that are not
  * UTF-8 separate words; words of more than 48 bytes are left out. Otherwise like `undertone_bag_push`.
  *
  * No status depends on the text, but the time the call takes does.
@@ -1622,8 +1662,8 @@ int32_t undertone_bag_push_text(undertone_bag *bag,
                                 size_t len);
 
 /**
- * Forgets all words and wipes them: back to the state after `undertone_bag_init`. Also what is called before
- * the memory of a bag is freed.
+ * Forgets all words and wipes them: back to the state after `undertone_bag_init`. Call it before you free the
+ * memory of a bag.
  *
  * Threads: no other call may use the bag at the same time.
  *
@@ -1633,53 +1673,53 @@ int32_t undertone_bag_push_text(undertone_bag *bag,
 int32_t undertone_bag_reset(undertone_bag *bag);
 
 /**
- * The length of a release of `size` words in bytes, at most `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if a release
- * cannot have that many.
+ * The length of a release of `word_count` words in bytes, at most `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if
+ * a release cannot have that many.
  *
  * Threads: any.
  */
-size_t undertone_bag_release_bytes(uint32_t size);
+size_t undertone_bag_release_len(uint32_t word_count);
 
 /**
- * Draws `size` words of a bag by frequency, exchanges each for a word of the vocabulary, and forgets all words.
+ * Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and forgets all
+ * words.
  *
- * Guarantee: it is metric. For bags b and b' of `size` words as drawn, no release is more than
- * e^(epsilon*size*(WMD(b, b') + q)) times likelier from one than from the other, with the word mover's distance
- * WMD of their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
- * `UNDERTONE_WORDS_LAPLACE_NEAREST` the loss is that of `undertone_vector_release` for each word. For words far
- * apart that may limit nothing. Releases of the same text add up.
+ * Guarantee: it is metric. For bags b and b' of `word_count` words as drawn, the probabilities of any release
+ * differ by at most a factor of e^(epsilon*word_count*(WMD(b, b') + q)), with the word mover's distance WMD of
+ * their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
+ * `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss is that of `undertone_vector_mechanism_release` for each
+ * word. For words far apart that may limit nothing. Several releases of the same text add up.
  *
- * Leaks: that there is a release, when, under which pack, and `size`, epsilon and the mechanism, all of which
- * must be chosen without looking at the text. The work is the same whatever the words, but for the addresses
- * that are read. A bag without words counts as the fallback word.
+ * Leaks: that there is a release, when, under which pack, and `word_count`, epsilon and the method, all of
+ * which must be chosen without looking at the text. The work is the same for all words, except for the
+ * addresses that are read. A bag without words counts as the fallback word.
  *
- * `grant`: the epsilon of each word, per unit of distance. `size`: 1 to `UNDERTONE_MAX_BAG_SIZE`.
- * `mechanism`: one of the `UNDERTONE_WORDS_` numbers. `entropy`: called once, with `context`, for 32 bytes,
+ * `grant`: the epsilon of each word, per unit of distance. `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`.
+ * `method`: one of the `UNDERTONE_WORD_METHOD_` numbers. `entropy`: called once, with `context`, for 32 bytes,
  * after all arguments have been checked; it must not use the bag. `out`: `out_capacity` bytes;
- * `undertone_bag_release_bytes` are enough. `out_written`: the bytes written; with
- * `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+ * `undertone_bag_release_len` are enough. `out_written`: the bytes written; with
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Unless the status is `UNDERTONE_OK`, nothing was released and the words are still there. The grant is spent
- * once the entropy function is called, whatever it returns.
+ * Unless the status is `UNDERTONE_STATUS_OK`, nothing was released and the words are still there. The
+ * grant is spent once the entropy function is called, whatever it returns.
  *
- * Statuses: `UNDERTONE_BAG_SIZE_OUT_OF_RANGE`, `UNDERTONE_UNKNOWN_MECHANISM`, `UNDERTONE_BUFFER_TOO_SMALL`,
- * `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`; for
- * `UNDERTONE_WORDS_LAPLACE_NEAREST` also `UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE` and
- * `UNDERTONE_BOUND_OUT_OF_RANGE`.
+ * Statuses: `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_UNKNOWN_WORD_METHOD`,
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`;
+ * for `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` also `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE` and
+ * `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE`.
  *
  * Threads: no other call may use the bag or the grant at the same time.
  *
  * What the caller ensures:
  * `bag` is NULL or what `undertone_bag_init` returned; `grant` is NULL or what a function returned as
- * `out_grant`; `entropy` is NULL or keeps the promises of
- * `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable bytes; `out_written` is NULL or
- * writable.
+ * `out_grant`; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out` is
+ * NULL or `out_capacity` writable bytes; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_bag_release(undertone_bag *bag,
                               undertone_grant *grant,
-                              uint32_t size,
-                              int32_t mechanism,
+                              uint32_t word_count,
+                              int32_t method,
                               undertone_entropy_fn entropy,
                               void *context,
                               uint8_t *out,
@@ -1689,13 +1729,13 @@ int32_t undertone_bag_release(undertone_bag *bag,
 /**
  * Reads what a released bag says about itself.
  *
- * `bytes`: `len` bytes, anything. `out_size`: the number of words. `out_mechanism`: one of the
- * `UNDERTONE_WORDS_` numbers. `out_epsilon_micro`: the epsilon that the device spent on each word, in
+ * `bytes`: `len` bytes, anything. `out_word_count`: the number of words. `out_method`: one of the
+ * `UNDERTONE_WORD_METHOD_` numbers. `out_epsilon_micro`: the epsilon that the device spent on each word, in
  * micro-units. `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose words are
  * counted.
  *
- * Statuses: `UNDERTONE_RELEASE_LENGTH`, `UNDERTONE_NOT_A_RELEASE`, `UNDERTONE_RELEASE_VERSION`,
- * `UNDERTONE_RELEASE_MALFORMED`.
+ * Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
+ * `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
  *
  * Threads: any.
  *
@@ -1703,21 +1743,22 @@ int32_t undertone_bag_release(undertone_bag *bag,
  * `bytes` is NULL or `len` readable bytes; each output is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_bag_read(const uint8_t *bytes,
-                           size_t len,
-                           uint32_t *out_size,
-                           int32_t *out_mechanism,
-                           uint32_t *out_epsilon_micro,
-                           uint8_t *out_pack_id);
+int32_t undertone_bag_release_read(const uint8_t *bytes,
+                                   size_t len,
+                                   uint32_t *out_word_count,
+                                   int32_t *out_method,
+                                   uint32_t *out_epsilon_micro,
+                                   uint8_t *out_pack_id);
 
 /**
  * Reads the words of a released bag, by number, in ascending order; repeated words are repeated.
  *
- * `bytes`: `len` bytes, anything. `out`: room for `out_capacity` numbers; `UNDERTONE_MAX_BAG_SIZE` are enough.
- * `out_written`: the numbers written; with `UNDERTONE_BUFFER_TOO_SMALL` those needed. Numbers in a release that
- * was forged may be too large for the vocabulary; `undertone_vocabulary_word` refuses them.
+ * `bytes`: `len` bytes, anything. `out`: room for `out_capacity` numbers; `UNDERTONE_MAX_RELEASED_WORDS`
+ * are enough. `out_written`: the numbers written; with `UNDERTONE_STATUS_BUFFER_TOO_SMALL` those needed.
+ * Numbers in a release that was forged may be too large for the vocabulary; `undertone_vocabulary_word`
+ * refuses them.
  *
- * Statuses: those of `undertone_bag_read`, `UNDERTONE_BUFFER_TOO_SMALL`.
+ * Statuses: those of `undertone_bag_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
  *
  * Threads: any.
  *
@@ -1726,11 +1767,11 @@ int32_t undertone_bag_read(const uint8_t *bytes,
  * `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_bag_read_words(const uint8_t *bytes,
-                                 size_t len,
-                                 uint32_t *out,
-                                 size_t out_capacity,
-                                 size_t *out_written);
+int32_t undertone_bag_release_read_words(const uint8_t *bytes,
+                                         size_t len,
+                                         uint32_t *out,
+                                         size_t out_capacity,
+                                         size_t *out_written);
 
 #ifdef __cplusplus
 }  // extern "C"

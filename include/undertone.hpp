@@ -1,5 +1,5 @@
-// undertone for C++17: handles that clean up behind themselves over undertone.h, which explains what
-// each function promises.
+// undertone for C++17: handles that clean up after themselves, over undertone.h, which says what each function
+// promises.
 //
 //     using namespace undertone;
 //     Result<Pack> pack = Pack::open("demo.pack");
@@ -10,16 +10,16 @@
 //     Result<Grant> grant = ledger->spend(Epsilon::from_micro(2000000), days_since_1970);
 //     Result<Release> release = document->release(*std::move(grant)); // 24 bytes, which leave the device
 //
-// Header-only; link libundertone, on Windows bcrypt, too. What every class keeps to:
+// Header-only: link libundertone, and on Windows bcrypt. What every class keeps to:
 //
 // - Errors. What can fail returns a Status or a Result, which must not be ignored. Nothing throws but
 //   std::vector and std::string without memory, and everything compiles without exceptions and RTTI. Where
-//   exceptions are on, or_throw() turns a Status or a Result into a value or an undertone::Error. To take
-//   the value of a failed Result is a bug in the program, which ends it (std::abort).
+//   exceptions are on, or_throw() turns a Status or a Result into a value or an undertone::Error. Taking the
+//   value of a failed Result is a bug and ends the program (std::abort).
 // - Handles are move-only. One that was moved from, or default-made, has capi() == nullptr, and its
-//   functions return UNDERTONE_NULL. Its memory stays where it is when the object moves, and what is
+//   functions return UNDERTONE_STATUS_NULL_POINTER. Its memory stays where it is when the object moves, and what is
 //   private in it is wiped before it is freed.
-// - Threads. const functions may run at the same time on one object; all others want it for themselves.
+// - Threads. const functions may run at the same time on one object; all others need it for themselves.
 // - Text is UTF-8 in a std::string_view; bytes are a pointer and a length, or a std::vector.
 
 #ifndef UNDERTONE_HPP
@@ -89,11 +89,11 @@ namespace undertone {
 // Statuses of this header, beside those of undertone.h, which are not negative.
 
 /// The system refused to read or write a file; Status::system_error() is its errno.
-inline constexpr std::int32_t FILE_FAILED = -1;
+inline constexpr std::int32_t STATUS_FILE_FAILED = -1;
 /// The system has no memory left.
-inline constexpr std::int32_t OUT_OF_MEMORY = -2;
+inline constexpr std::int32_t STATUS_OUT_OF_MEMORY = -2;
 /// Another LedgerFile, in this program or another, has the file open.
-inline constexpr std::int32_t LEDGER_IN_USE = -3;
+inline constexpr std::int32_t STATUS_LEDGER_IN_USE = -3;
 
 /// Whether something was done, and if not, why.
 class [[nodiscard]] Status {
@@ -105,38 +105,38 @@ public:
     /// The system refused, with this errno.
     static constexpr Status system(int error) noexcept
     {
-        Status status(FILE_FAILED);
+        Status status(STATUS_FILE_FAILED);
         status.system_error_ = error;
         return status;
     }
 
-    constexpr bool ok() const noexcept { return code_ == UNDERTONE_OK; }
+    constexpr bool ok() const noexcept { return code_ == UNDERTONE_STATUS_OK; }
     constexpr explicit operator bool() const noexcept { return ok(); }
-    /// UNDERTONE_OK, another number of undertone.h, or one of the numbers above.
+    /// UNDERTONE_STATUS_OK, another number of undertone.h, or one of the numbers above.
     constexpr std::int32_t code() const noexcept { return code_; }
-    /// The errno of FILE_FAILED, else 0.
+    /// The errno of STATUS_FILE_FAILED, else 0.
     constexpr int system_error() const noexcept { return system_error_; }
     /// What is wrong and what to do, in English; a static string.
     const char *message() const noexcept
     {
         switch (code_) {
-        case FILE_FAILED:
+        case STATUS_FILE_FAILED:
             return "the system refused to read or write a file; system_error() says why";
-        case OUT_OF_MEMORY:
+        case STATUS_OUT_OF_MEMORY:
             return "the system has no memory left";
-        case LEDGER_IN_USE:
-            return "the ledger is open already, here or in another program; one at a time can spend";
+        case STATUS_LEDGER_IN_USE:
+            return "the ledger is open already, here or in another program; only one at a time can spend";
         default:
             return undertone_status_message(code_);
         }
     }
 
 private:
-    std::int32_t code_ = UNDERTONE_OK;
+    std::int32_t code_ = UNDERTONE_STATUS_OK;
     int system_error_ = 0;
 };
 
-/// A value, or the Status that says why there is none.
+/// A value, or the Status that says why it is missing.
 template <class T>
 class [[nodiscard]] Result {
 public:
@@ -144,7 +144,7 @@ public:
     Result(Status why) noexcept : status_(why)
     {
         // A result without a value has a reason.
-        if (why.ok()) status_ = Status(UNDERTONE_INTERNAL);
+        if (why.ok()) status_ = Status(UNDERTONE_STATUS_INTERNAL);
     }
 
     bool ok() const noexcept { return value_.has_value(); }
@@ -262,7 +262,7 @@ private:
 enum class Rule : std::int32_t {
     /// The default: never worse than the exponential mechanism at the same epsilon.
     permute_and_flip = UNDERTONE_RULE_PERMUTE_AND_FLIP,
-    /// For those who account in zCDP.
+    /// For accounting in zCDP.
     exponential = UNDERTONE_RULE_EXPONENTIAL,
 };
 
@@ -294,7 +294,7 @@ inline void wipe(undertone_pack *) noexcept {}
 inline void wipe(undertone_grant *) noexcept {}
 inline void wipe(undertone_ledger *) noexcept {}
 inline void wipe(undertone_document *document) noexcept { undertone_document_reset(document); }
-inline void wipe(undertone_vector *) noexcept {}
+inline void wipe(undertone_vector_mechanism *) noexcept {}
 inline void wipe(undertone_vocabulary *) noexcept {}
 inline void wipe(undertone_bag *bag) noexcept { undertone_bag_reset(bag); }
 
@@ -323,7 +323,7 @@ Result<Handle<T>> make(std::size_t size, Owner bytes, Init init) noexcept
 {
     // What malloc returns is aligned for every handle.
     void *memory = std::malloc(size);
-    if (memory == nullptr) return Status(OUT_OF_MEMORY);
+    if (memory == nullptr) return Status(STATUS_OUT_OF_MEMORY);
     T *handle = nullptr;
     const Status status(init(memory, size, &handle));
     if (!status) {
@@ -356,12 +356,12 @@ class Grant {
 public:
     Grant() noexcept = default;
 
-    /// A grant that no ledger knows of, for apps that count what they spend elsewhere, and for public text.
+    /// A grant without a ledger, for apps that count elsewhere what they spend, and for public text.
     static Result<Grant> unrecorded(Epsilon epsilon) noexcept
     {
         auto handle = detail::make<undertone_grant>(
-            undertone_grant_size(), nullptr, [&](void *memory, std::size_t len, undertone_grant **out) {
-                return undertone_grant_unrecorded(memory, len, epsilon.micro(), out);
+            undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t len, undertone_grant **out) {
+                return undertone_grant_init_unrecorded(memory, len, epsilon.micro(), out);
             });
         if (!handle) return handle.status();
         return Grant(*std::move(handle));
@@ -377,7 +377,7 @@ private:
     detail::Handle<undertone_grant> handle_;
 };
 
-/// A privacy budget: so much epsilon in every window of time. For storage of your own; LedgerFile is one in a
+/// A privacy budget: an epsilon for every window of time. For storage of your own; LedgerFile keeps it in a
 /// file. The app keeps UNDERTONE_LEDGER_IMAGE_BYTES bytes, which one ledger at a time may use.
 class Ledger {
 public:
@@ -392,24 +392,27 @@ public:
     Ledger() noexcept = default;
 
     /// What is stored of a new ledger.
-    static Result<Image> create(std::uint64_t budget_micro, Entropy entropy) noexcept
+    static Result<Image> create_image(std::uint64_t budget_micro, Entropy entropy) noexcept
     {
         Image image{};
         std::size_t written = 0;
-        const Status status(undertone_ledger_create(budget_micro, entropy.function(), entropy.context(), image.data(),
-                                                    image.size(), &written));
+        const Status status(undertone_ledger_create_image(budget_micro, entropy.function(), entropy.context(),
+                                                          image.data(), image.size(), &written));
         if (!status) return status;
         return image;
     }
 #if UNDERTONE_OS_ENTROPY
-    static Result<Image> create(std::uint64_t budget_micro) noexcept { return create(budget_micro, Entropy()); }
+    static Result<Image> create_image(std::uint64_t budget_micro) noexcept
+    {
+        return create_image(budget_micro, Entropy());
+    }
 #endif
 
     /// Opens a ledger from what is stored.
     static Result<Ledger> open(const std::uint8_t *stored, std::size_t len, Entropy entropy) noexcept
     {
         auto handle = detail::make<undertone_ledger>(
-            undertone_ledger_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
+            undertone_ledger_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
                 return undertone_ledger_init(memory, memory_len, stored, len, entropy.function(), entropy.context(),
                                              out);
             });
@@ -428,8 +431,8 @@ public:
     static Result<Ledger> open(const Image &stored) noexcept { return open(stored, Entropy()); }
 #endif
 
-    /// What is left in a window, in micro-units. `window`: a public number that does not go backwards, such as
-    /// the days since 1970.
+    /// The budget left in a window, in micro-units. `window`: a public number that never decreases, such as the
+    /// days since 1970.
     Result<std::uint64_t> remaining(std::uint64_t window) const noexcept
     {
         std::uint64_t micro = 0;
@@ -438,8 +441,8 @@ public:
         return micro;
     }
 
-    /// Reserves an epsilon, which is spent from now on. `stored`: what is stored now. Write the record, sync, and
-    /// read again for grant().
+    /// Reserves an epsilon, which is spent from now on. `stored`: what is stored now. Write the record, sync,
+    /// and read again for grant().
     Result<Record> reserve(Epsilon epsilon, std::uint64_t window, const std::uint8_t *stored, std::size_t len) noexcept
     {
         Record record{};
@@ -454,7 +457,7 @@ public:
     Result<Grant> grant(const std::uint8_t *stored, std::size_t len) noexcept
     {
         auto handle = detail::make<undertone_grant>(
-            undertone_grant_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
+            undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
                 return undertone_ledger_grant(capi(), stored, len, memory, memory_len, out);
             });
         if (!handle) return handle.status();
@@ -495,24 +498,25 @@ public:
 
     bool is_open() const noexcept { return fd_ >= 0; }
 
-    /// Locks the file for this object alone.
+    /// Locks the file for this object alone, by the rule that all languages keep (README of the folder ffi).
     Status lock(bool wait) noexcept
     {
         int result;
         do result = ::flock(fd_, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
         while (result != 0 && errno == EINTR);
-#ifdef F_OFD_SETLK
-        // The kind of lock that Java takes, too: the two kinds do not see each other.
+#if defined(__linux__)
+        // Java takes a record lock; here, and only here, that and flock do not see each other. F_OFD_SETLK and
+        // F_OFD_SETLKW by their numbers, because not every C library shows the names.
         struct flock whole = {};
         whole.l_type = F_WRLCK;
         whole.l_whence = SEEK_SET;
         if (result == 0) {
-            do result = ::fcntl(fd_, wait ? F_OFD_SETLKW : F_OFD_SETLK, &whole);
+            do result = ::fcntl(fd_, wait ? 38 : 37, &whole);
             while (result != 0 && errno == EINTR);
         }
 #endif
         if (result == 0) return Status();
-        return errno == EWOULDBLOCK || errno == EACCES ? Status(LEDGER_IN_USE) : Status::system(errno);
+        return errno == EWOULDBLOCK || errno == EACCES ? Status(STATUS_LEDGER_IN_USE) : Status::system(errno);
     }
 
     /// Reads from the start, at most `capacity` bytes.
@@ -564,8 +568,8 @@ class LedgerFile {
 public:
     LedgerFile() noexcept = default;
 
-    /// Opens a ledger that exists. An app that released before uses this: a ledger that is gone must not
-    /// become a fresh budget.
+    /// Opens a ledger that exists. Use this once the app has released: a ledger that is gone must not become a
+    /// fresh budget.
     static Result<LedgerFile> open(const std::string &path, Entropy entropy) noexcept
     {
         detail::File file(path.c_str(), O_RDWR);
@@ -573,8 +577,8 @@ public:
         return from(std::move(file), entropy);
     }
 
-    /// Opens a ledger, or makes one with so much epsilon for every window if there is no file. The budget of
-    /// one that exists stays as it is.
+    /// Opens a ledger, or makes one with this budget for every window if the file is missing. The budget of a
+    /// ledger that exists stays as it is.
     static Result<LedgerFile> open_or_create(const std::string &path, std::uint64_t budget_micro, Entropy entropy)
     {
         detail::File file(path.c_str(), O_RDWR);
@@ -594,15 +598,15 @@ public:
     }
 #endif
 
-    /// What is left in a window, in micro-units. `window`: a public number that does not go backwards, such as
-    /// the days since 1970.
+    /// The budget left in a window, in micro-units. `window`: a public number that never decreases, such as the
+    /// days since 1970.
     Result<std::uint64_t> remaining(std::uint64_t window) const noexcept { return ledger_.remaining(window); }
 
     /// Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes
     /// of the grant, and may be spent if this fails.
     Result<Grant> spend(Epsilon epsilon, std::uint64_t window) noexcept
     {
-        if (capi() == nullptr) return Status(UNDERTONE_NULL);
+        if (capi() == nullptr) return Status(UNDERTONE_STATUS_NULL_POINTER);
         Buffer stored;
         Result<std::size_t> len = file_.read(stored.data(), stored.size());
         if (!len) return len.status();
@@ -636,33 +640,46 @@ private:
         return LedgerFile(std::move(file), *std::move(ledger));
     }
 
-    /// Makes the file of a new ledger, unless somebody else just did.
+    /// Makes the file of a new ledger, unless another program just did.
     static Status create(const std::string &path, std::uint64_t budget_micro, Entropy entropy)
     {
-        const Result<Ledger::Image> image = Ledger::create(budget_micro, entropy);
+        const Result<Ledger::Image> image = Ledger::create_image(budget_micro, entropy);
         if (!image) return image.status();
-        // A rename replaces what is there, and could replace the ledger that another program has spent from.
-        detail::File alone((path + ".lock").c_str(), O_RDWR | O_CREAT);
-        if (!alone.is_open()) return Status::system(errno);
-        const Status locked = alone.lock(true);
-        if (!locked) return locked;
-        if (::access(path.c_str(), F_OK) == 0) return Status();
         const std::size_t slash = path.rfind('/');
         const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
         detail::File directory(folder.c_str(), O_RDONLY);
         if (!directory.is_open()) return Status::system(errno);
-        // Beside, then renamed: a ledger is there as a whole or not at all.
+        // The rename below replaces what is there, and could replace a ledger that another program spent from.
+        const std::string lock = path + ".lock";
+        detail::File alone(lock.c_str(), O_RDWR | O_CREAT);
+        if (!alone.is_open()) return Status::system(errno);
+        const Status locked = alone.lock(true);
+        if (!locked) return locked;
+        struct stat there;
+        if (::lstat(path.c_str(), &there) != 0) {
+            const Status placed = errno == ENOENT ? place(path, *image, directory) : Status::system(errno);
+            if (!placed) return placed;
+        }
+        // Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does no harm.
+        ::unlink(lock.c_str());
+        return Status();
+    }
+
+    /// Writes a file beside its place, then renames it: the ledger exists whole or not at all.
+    static Status place(const std::string &path, const Ledger::Image &image, detail::File &directory)
+    {
         const std::string partial = path + ".partial";
-        detail::File file(partial.c_str(), O_RDWR | O_CREAT | O_TRUNC);
-        if (!file.is_open()) return Status::system(errno);
-        const Status written = file.write(image->data(), image->size(), 0);
-        if (!written) return written;
-        // A link replaces nothing, whoever else makes a ledger here; but some systems keep apps from making links.
-        const bool made = ::link(partial.c_str(), path.c_str()) == 0 || errno == EEXIST ||
-                          std::rename(partial.c_str(), path.c_str()) == 0;
-        const Status placed = made ? Status() : Status::system(errno);
-        ::unlink(partial.c_str());
-        if (!placed) return placed;
+        {
+            detail::File file(partial.c_str(), O_RDWR | O_CREAT | O_TRUNC);
+            if (!file.is_open()) return Status::system(errno);
+            const Status written = file.write(image.data(), image.size(), 0);
+            if (!written) return written;
+        }
+        if (std::rename(partial.c_str(), path.c_str()) != 0) {
+            const Status refused = Status::system(errno);
+            ::unlink(partial.c_str());
+            return refused;
+        }
         return directory.sync();
     }
 
@@ -704,16 +721,16 @@ public:
     }
     static Result<Pack> open(const std::string &path) { return open(path.c_str()); }
 
-    /// The number of coordinates in an embedding.
+    /// The dimension of an embedding.
     std::uint32_t dimension() const noexcept { return undertone_pack_dimension(capi()); }
     /// The number of candidates that a release is drawn from.
-    std::uint32_t candidates() const noexcept { return undertone_pack_candidates(capi()); }
+    std::uint32_t candidate_count() const noexcept { return undertone_pack_candidate_count(capi()); }
     /// The number of projection directions of a pack that selects by depth, else 0.
-    std::uint32_t directions() const noexcept { return undertone_pack_directions(capi()); }
+    std::uint32_t direction_count() const noexcept { return undertone_pack_direction_count(capi()); }
     /// The number of words in the lexicon; 0 without one.
-    std::uint32_t words() const noexcept { return undertone_pack_words(capi()); }
+    std::uint32_t word_count() const noexcept { return undertone_pack_word_count(capi()); }
 
-    /// The number of coordinates of a released vector behind the pack's projection; 0 without one.
+    /// The dimension of a released vector after the pack's projection; 0 without one.
     std::uint32_t projected_dimension() const noexcept { return undertone_pack_projected_dimension(capi()); }
     /// UNDERTONE_SELECTOR_DEPTH, UNDERTONE_SELECTOR_SCORES, or 0 without candidates.
     std::int32_t selector() const noexcept { return undertone_pack_selector(capi()); }
@@ -721,10 +738,10 @@ public:
     std::uint32_t largest_score() const noexcept { return undertone_pack_largest_score(capi()); }
 
     /// The vector of one sentence by the lexicon of the pack. It is as private as the sentence.
-    Result<std::vector<float>> sentence_vector(std::string_view text) const
+    Result<std::vector<float>> embed_sentence(std::string_view text) const
     {
         return detail::array<float>(dimension(), [&](float *out, std::size_t capacity, std::size_t *written) {
-            return undertone_pack_sentence_vector(capi(), text.data(), text.size(), out, capacity, written);
+            return undertone_pack_embed_sentence(capi(), text.data(), text.size(), out, capacity, written);
         });
     }
 
@@ -765,17 +782,17 @@ private:
 
     static Result<Pack> make(const std::uint8_t *bytes, std::size_t len, detail::Owner owner) noexcept
     {
-        auto handle = detail::make<undertone_pack>(
-            undertone_pack_size(), std::move(owner), [&](void *memory, std::size_t memory_len, undertone_pack **out) {
-                return undertone_pack_init(memory, memory_len, bytes, len, out);
-            });
+        auto handle = detail::make<undertone_pack>(undertone_pack_handle_size(), std::move(owner),
+                                                   [&](void *memory, std::size_t memory_len, undertone_pack **out) {
+                                                       return undertone_pack_init(memory, memory_len, bytes, len, out);
+                                                   });
         if (!handle) return handle.status();
         return Pack(*std::move(handle));
     }
 
     const detail::Owner &bytes() const noexcept { return handle_.get_deleter().bytes; }
     friend class Document;
-    friend class Vector;
+    friend class VectorMechanism;
     friend class Vocabulary;
 
     detail::Handle<undertone_pack> handle_;
@@ -784,9 +801,9 @@ private:
 /// A release: the bytes that leave the device.
 using Release = std::array<std::uint8_t, UNDERTONE_RELEASE_BYTES>;
 
-/// What stands in a release.
+/// What a release says.
 struct ReleaseContent {
-    /// Compare it with Pack::candidates: a release can be forged.
+    /// Compare it with Pack::candidate_count: a release can be forged.
     std::uint32_t candidate;
     Epsilon epsilon;
     Rule rule;
@@ -820,20 +837,20 @@ std::optional<std::string_view> sentence(Next next, std::string_view text, std::
 {
     std::size_t found = 0;
     std::size_t len = 0;
-    if (next(text.data(), text.size(), start, &found, &len) != UNDERTONE_OK || len == 0) return std::nullopt;
+    if (next(text.data(), text.size(), start, &found, &len) != UNDERTONE_STATUS_OK || len == 0) return std::nullopt;
     return text.substr(found, len);
 }
 
 } // namespace detail
 
-/// The first sentence of a text behind byte `start`, which is 0 or the end of the sentence before.
+/// The first sentence of a text from byte `start` on, which is 0 or the end of the sentence before.
 inline std::optional<std::string_view> next_sentence(std::string_view text, std::size_t start = 0) noexcept
 {
     return detail::sentence(undertone_sentence_next, text, start);
 }
 
-/// As next_sentence, for a text that is still being typed: none as long as something typed behind it could
-/// change the sentence.
+/// As next_sentence, for a text that is still being typed: it finds a sentence only once nothing typed after it
+/// can change it.
 inline std::optional<std::string_view> next_finished_sentence(std::string_view text, std::size_t start = 0) noexcept
 {
     return detail::sentence(undertone_sentence_next_finished, text, start);
@@ -847,10 +864,11 @@ public:
     /// An empty document for the candidates of a pack.
     static Result<Document> create(const Pack &pack) noexcept
     {
-        auto handle = detail::make<undertone_document>(
-            undertone_document_size(), pack.bytes(), [&](void *memory, std::size_t len, undertone_document **out) {
-                return undertone_document_init(memory, len, pack.capi(), out);
-            });
+        auto handle =
+            detail::make<undertone_document>(undertone_document_handle_size(), pack.bytes(),
+                                             [&](void *memory, std::size_t len, undertone_document **out) {
+                                                 return undertone_document_init(memory, len, pack.capi(), out);
+                                             });
         if (!handle) return handle.status();
         return Document(*std::move(handle));
     }
@@ -862,8 +880,8 @@ public:
     }
     Status push(const std::vector<float> &embedding) noexcept { return push(embedding.data(), embedding.size()); }
 
-    /// Adds sentences by their embeddings, one behind the other, as many as there is room for; faster than one by
-    /// one. The number of those added is private.
+    /// Adds sentences by their embeddings, one after another, until the document is full; faster than one by
+    /// one. The number of sentences added is private.
     Result<std::size_t> push_all(const float *embeddings, std::size_t len) noexcept
     {
         std::size_t pushed = 0;
@@ -882,8 +900,8 @@ public:
         return Status(undertone_document_push_sentence(capi(), text.data(), text.size()));
     }
 
-    /// Adds the sentences of a text, as next_sentence finds them, as many as there is room for. The number of
-    /// those added is private.
+    /// Adds the sentences of a text, as next_sentence finds them, until the document is full. The number of
+    /// sentences added is private.
     Result<std::size_t> push_text(std::string_view text) noexcept
     {
         std::size_t sentences = 0;
@@ -892,8 +910,8 @@ public:
         return sentences;
     }
 
-    /// How many sentences there are. It is private.
-    std::size_t sentences() const noexcept { return undertone_document_sentences(capi()); }
+    /// The number of sentences. It is private.
+    std::size_t sentence_count() const noexcept { return undertone_document_sentence_count(capi()); }
 
     /// Draws the release and forgets all sentences. Unless it succeeds, nothing was drawn and the sentences are
     /// still there; the grant is gone.
@@ -935,78 +953,79 @@ enum class Noise : std::int32_t {
 };
 
 /// The mechanism that releases private vectors, with its public parameters.
-class Vector {
+class VectorMechanism {
 public:
-    Vector() noexcept = default;
+    VectorMechanism() noexcept = default;
 
     /// Releases vectors as they are, clamped to plus or minus 2^`bound_exponent`; 0 is enough for norm 1.
-    static Result<Vector> create(std::uint32_t dimension, std::int32_t bound_exponent, Epsilon epsilon,
-                                 Noise noise = Noise::laplace) noexcept
+    static Result<VectorMechanism> create(std::uint32_t dimension, std::int32_t bound_exponent, Epsilon epsilon,
+                                          Noise noise = Noise::laplace) noexcept
     {
-        return make(nullptr, [&](void *memory, std::size_t len, undertone_vector **out) {
-            return undertone_vector_init(memory, len, dimension, bound_exponent, static_cast<std::int32_t>(noise),
-                                         epsilon.micro(), out);
+        return make(nullptr, [&](void *memory, std::size_t len, undertone_vector_mechanism **out) {
+            return undertone_vector_mechanism_init(memory, len, dimension, bound_exponent,
+                                                   static_cast<std::int32_t>(noise), epsilon.micro(), out);
         });
     }
 
-    /// Releases vectors behind the projection of a pack.
-    static Result<Vector> projected(const Pack &pack, Epsilon epsilon, Noise noise = Noise::laplace) noexcept
+    /// Projects vectors with the projection of a pack, then releases them.
+    static Result<VectorMechanism> projected(const Pack &pack, Epsilon epsilon, Noise noise = Noise::laplace) noexcept
     {
-        return make(pack.bytes(), [&](void *memory, std::size_t len, undertone_vector **out) {
-            return undertone_vector_init_projected(memory, len, pack.capi(), static_cast<std::int32_t>(noise),
-                                                   epsilon.micro(), out);
+        return make(pack.bytes(), [&](void *memory, std::size_t len, undertone_vector_mechanism **out) {
+            return undertone_vector_mechanism_init_projected(memory, len, pack.capi(), static_cast<std::int32_t>(noise),
+                                                             epsilon.micro(), out);
         });
     }
 
-    /// The number of coordinates of a vector that goes in.
-    std::uint32_t dimension() const noexcept { return undertone_vector_dimension(capi()); }
+    /// The dimension of a vector that goes in.
+    std::uint32_t dimension() const noexcept { return undertone_vector_mechanism_dimension(capi()); }
     /// The length of a release.
-    std::size_t release_bytes() const noexcept { return undertone_vector_release_bytes(capi()); }
+    std::size_t release_len() const noexcept { return undertone_vector_mechanism_release_len(capi()); }
 
-    /// Draws the release of one private vector. The grant is one of the mechanism's epsilon.
-    Result<std::vector<std::uint8_t>> release(Grant grant, const float *embedding, std::size_t len,
+    /// Draws the release of one private vector. The epsilon of the grant is that of the mechanism.
+    Result<std::vector<std::uint8_t>> release(Grant grant, const float *vector, std::size_t len,
                                               Entropy entropy) const
     {
         return detail::array<std::uint8_t>(
-            release_bytes(), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
-                return undertone_vector_release(capi(), grant.capi(), embedding, len, entropy.function(),
-                                                entropy.context(), out, capacity, written);
+            release_len(), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
+                return undertone_vector_mechanism_release(capi(), grant.capi(), vector, len, entropy.function(),
+                                                          entropy.context(), out, capacity, written);
             });
     }
-    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &embedding, Entropy entropy) const
+    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &vector, Entropy entropy) const
     {
-        return release(std::move(grant), embedding.data(), embedding.size(), entropy);
+        return release(std::move(grant), vector.data(), vector.size(), entropy);
     }
 #if UNDERTONE_OS_ENTROPY
-    Result<std::vector<std::uint8_t>> release(Grant grant, const float *embedding, std::size_t len) const
+    Result<std::vector<std::uint8_t>> release(Grant grant, const float *vector, std::size_t len) const
     {
-        return release(std::move(grant), embedding, len, Entropy());
+        return release(std::move(grant), vector, len, Entropy());
     }
-    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &embedding) const
+    Result<std::vector<std::uint8_t>> release(Grant grant, const std::vector<float> &vector) const
     {
-        return release(std::move(grant), embedding, Entropy());
+        return release(std::move(grant), vector, Entropy());
     }
 #endif
 
-    undertone_vector *capi() noexcept { return handle_.get(); }
-    const undertone_vector *capi() const noexcept { return handle_.get(); }
+    undertone_vector_mechanism *capi() noexcept { return handle_.get(); }
+    const undertone_vector_mechanism *capi() const noexcept { return handle_.get(); }
 
 private:
-    explicit Vector(detail::Handle<undertone_vector> handle) noexcept : handle_(std::move(handle)) {}
+    explicit VectorMechanism(detail::Handle<undertone_vector_mechanism> handle) noexcept : handle_(std::move(handle)) {}
 
     template <class Init>
-    static Result<Vector> make(detail::Owner bytes, Init init) noexcept
+    static Result<VectorMechanism> make(detail::Owner bytes, Init init) noexcept
     {
-        auto handle = detail::make<undertone_vector>(undertone_vector_size(), std::move(bytes), init);
+        auto handle =
+            detail::make<undertone_vector_mechanism>(undertone_vector_mechanism_handle_size(), std::move(bytes), init);
         if (!handle) return handle.status();
-        return Vector(*std::move(handle));
+        return VectorMechanism(*std::move(handle));
     }
 
-    detail::Handle<undertone_vector> handle_;
+    detail::Handle<undertone_vector_mechanism> handle_;
 };
 
-/// What stands in a released vector, beside its coordinates.
-struct VectorContent {
+/// What a released vector says, besides its coordinates.
+struct VectorReleaseContent {
     std::uint32_t dimension;
     Noise noise;
     /// Per unit of distance.
@@ -1018,46 +1037,47 @@ struct VectorContent {
 };
 
 /// Reads what a released vector says about itself.
-inline Result<VectorContent> read_vector(const std::uint8_t *bytes, std::size_t len) noexcept
+inline Result<VectorReleaseContent> read_vector_release(const std::uint8_t *bytes, std::size_t len) noexcept
 {
     std::uint32_t dimension = 0;
     std::int32_t noise = 0;
     std::uint32_t micro = 0;
     std::int32_t grid_exponent = 0;
     Pack::Id id{};
-    const Status status(undertone_vector_read(bytes, len, &dimension, &noise, &micro, &grid_exponent, id.data()));
+    const Status status(
+        undertone_vector_release_read(bytes, len, &dimension, &noise, &micro, &grid_exponent, id.data()));
     if (!status) return status;
-    return VectorContent{dimension, static_cast<Noise>(noise), Epsilon::from_micro(micro), grid_exponent, id};
+    return VectorReleaseContent{dimension, static_cast<Noise>(noise), Epsilon::from_micro(micro), grid_exponent, id};
 }
-inline Result<VectorContent> read_vector(const std::vector<std::uint8_t> &bytes) noexcept
+inline Result<VectorReleaseContent> read_vector_release(const std::vector<std::uint8_t> &bytes) noexcept
 {
-    return read_vector(bytes.data(), bytes.size());
+    return read_vector_release(bytes.data(), bytes.size());
 }
 
 /// The coordinates of a released vector in steps of its grid.
-inline Result<std::vector<std::int32_t>> read_vector_steps(const std::uint8_t *bytes, std::size_t len)
+inline Result<std::vector<std::int32_t>> read_vector_release_steps(const std::uint8_t *bytes, std::size_t len)
 {
     return detail::array<std::int32_t>(
         UNDERTONE_MAX_VECTOR_DIMENSION, [&](std::int32_t *out, std::size_t capacity, std::size_t *written) {
-            return undertone_vector_read_steps(bytes, len, out, capacity, written);
+            return undertone_vector_release_read_steps(bytes, len, out, capacity, written);
         });
 }
-inline Result<std::vector<std::int32_t>> read_vector_steps(const std::vector<std::uint8_t> &bytes)
+inline Result<std::vector<std::int32_t>> read_vector_release_steps(const std::vector<std::uint8_t> &bytes)
 {
-    return read_vector_steps(bytes.data(), bytes.size());
+    return read_vector_release_steps(bytes.data(), bytes.size());
 }
 
 /// The coordinates of a released vector.
-inline Result<std::vector<double>> read_vector_values(const std::uint8_t *bytes, std::size_t len)
+inline Result<std::vector<double>> read_vector_release_values(const std::uint8_t *bytes, std::size_t len)
 {
     return detail::array<double>(
         UNDERTONE_MAX_VECTOR_DIMENSION, [&](double *out, std::size_t capacity, std::size_t *written) {
-            return undertone_vector_read_values(bytes, len, out, capacity, written);
+            return undertone_vector_release_read_values(bytes, len, out, capacity, written);
         });
 }
-inline Result<std::vector<double>> read_vector_values(const std::vector<std::uint8_t> &bytes)
+inline Result<std::vector<double>> read_vector_release_values(const std::vector<std::uint8_t> &bytes)
 {
-    return read_vector_values(bytes.data(), bytes.size());
+    return read_vector_release_values(bytes.data(), bytes.size());
 }
 
 /// The public vocabulary of private words: the words of a pack's lexicon, by number.
@@ -1067,19 +1087,20 @@ public:
 
     static Result<Vocabulary> create(const Pack &pack) noexcept
     {
-        auto handle = detail::make<undertone_vocabulary>(
-            undertone_vocabulary_size(), pack.bytes(), [&](void *memory, std::size_t len, undertone_vocabulary **out) {
-                return undertone_vocabulary_init(memory, len, pack.capi(), out);
-            });
+        auto handle =
+            detail::make<undertone_vocabulary>(undertone_vocabulary_handle_size(), pack.bytes(),
+                                               [&](void *memory, std::size_t len, undertone_vocabulary **out) {
+                                                   return undertone_vocabulary_init(memory, len, pack.capi(), out);
+                                               });
         if (!handle) return handle.status();
         return Vocabulary(*std::move(handle));
     }
 
     /// The number of words.
-    std::uint32_t words() const noexcept { return undertone_vocabulary_words(capi()); }
+    std::uint32_t word_count() const noexcept { return undertone_vocabulary_word_count(capi()); }
 
     struct Description {
-        /// The word that stands for all that are not in the vocabulary.
+        /// The public word that all unknown words map to.
         std::uint32_t fallback;
         /// The step q of the promise is 2 to this.
         std::int32_t unit_exponent;
@@ -1116,13 +1137,13 @@ private:
 };
 
 /// How a word is made private.
-enum class WordMechanism : std::int32_t {
+enum class WordMethod : std::int32_t {
     /// Selection by permute-and-flip, the default.
-    permute_and_flip = UNDERTONE_WORDS_PERMUTE_AND_FLIP,
+    permute_and_flip = UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP,
     /// Selection by the exponential mechanism.
-    exponential = UNDERTONE_WORDS_EXPONENTIAL,
+    exponential = UNDERTONE_WORD_METHOD_EXPONENTIAL,
     /// Noise on a word's vector, then the nearest word; for comparison.
-    laplace_nearest = UNDERTONE_WORDS_LAPLACE_NEAREST,
+    laplace_nearest = UNDERTONE_WORD_METHOD_LAPLACE_NEAREST,
 };
 
 /// The words of one private text: words go in, one private release comes out, and the bag is empty again.
@@ -1133,7 +1154,7 @@ public:
     static Result<Bag> create(const Vocabulary &vocabulary) noexcept
     {
         auto handle = detail::make<undertone_bag>(
-            undertone_bag_size(), vocabulary.bytes(), [&](void *memory, std::size_t len, undertone_bag **out) {
+            undertone_bag_handle_size(), vocabulary.bytes(), [&](void *memory, std::size_t len, undertone_bag **out) {
                 return undertone_bag_init(memory, len, vocabulary.capi(), out);
             });
         if (!handle) return handle.status();
@@ -1149,23 +1170,23 @@ public:
         return Status(undertone_bag_push_text(capi(), text.data(), text.size()));
     }
 
-    /// Draws `size` words, exchanges each for one of the vocabulary, and forgets all words. The grant is one of
-    /// the epsilon of a word. Unless it succeeds, nothing was released and the words are still there; the grant
-    /// is gone.
-    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t size, WordMechanism mechanism,
+    /// Draws `word_count` words, replaces each by one of the vocabulary, and forgets all words. The epsilon of
+    /// the grant is that of each word. Unless it succeeds, nothing was released and the words are still there;
+    /// the grant is gone.
+    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t word_count, WordMethod method,
                                               Entropy entropy)
     {
         return detail::array<std::uint8_t>(
-            undertone_bag_release_bytes(size), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
-                return undertone_bag_release(capi(), grant.capi(), size, static_cast<std::int32_t>(mechanism),
+            undertone_bag_release_len(word_count), [&](std::uint8_t *out, std::size_t capacity, std::size_t *written) {
+                return undertone_bag_release(capi(), grant.capi(), word_count, static_cast<std::int32_t>(method),
                                              entropy.function(), entropy.context(), out, capacity, written);
             });
     }
 #if UNDERTONE_OS_ENTROPY
-    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t size,
-                                              WordMechanism mechanism = WordMechanism::permute_and_flip)
+    Result<std::vector<std::uint8_t>> release(Grant grant, std::uint32_t word_count,
+                                              WordMethod method = WordMethod::permute_and_flip)
     {
-        return release(std::move(grant), size, mechanism, Entropy());
+        return release(std::move(grant), word_count, method, Entropy());
     }
 #endif
 
@@ -1181,42 +1202,42 @@ private:
     detail::Handle<undertone_bag> handle_;
 };
 
-/// What stands in a released bag, beside its words.
-struct BagContent {
-    std::uint32_t size;
-    WordMechanism mechanism;
+/// What a released bag says, besides its words.
+struct BagReleaseContent {
+    std::uint32_t word_count;
+    WordMethod method;
     /// Of each word, per unit of distance.
     Epsilon epsilon;
     Pack::Id pack_id;
 };
 
 /// Reads what a released bag says about itself.
-inline Result<BagContent> read_bag(const std::uint8_t *bytes, std::size_t len) noexcept
+inline Result<BagReleaseContent> read_bag_release(const std::uint8_t *bytes, std::size_t len) noexcept
 {
-    std::uint32_t size = 0;
-    std::int32_t mechanism = 0;
+    std::uint32_t word_count = 0;
+    std::int32_t method = 0;
     std::uint32_t micro = 0;
     Pack::Id id{};
-    const Status status(undertone_bag_read(bytes, len, &size, &mechanism, &micro, id.data()));
+    const Status status(undertone_bag_release_read(bytes, len, &word_count, &method, &micro, id.data()));
     if (!status) return status;
-    return BagContent{size, static_cast<WordMechanism>(mechanism), Epsilon::from_micro(micro), id};
+    return BagReleaseContent{word_count, static_cast<WordMethod>(method), Epsilon::from_micro(micro), id};
 }
-inline Result<BagContent> read_bag(const std::vector<std::uint8_t> &bytes) noexcept
+inline Result<BagReleaseContent> read_bag_release(const std::vector<std::uint8_t> &bytes) noexcept
 {
-    return read_bag(bytes.data(), bytes.size());
+    return read_bag_release(bytes.data(), bytes.size());
 }
 
 /// The words of a released bag, by number, ascending.
-inline Result<std::vector<std::uint32_t>> read_bag_words(const std::uint8_t *bytes, std::size_t len)
+inline Result<std::vector<std::uint32_t>> read_bag_release_words(const std::uint8_t *bytes, std::size_t len)
 {
     return detail::array<std::uint32_t>(
-        UNDERTONE_MAX_BAG_SIZE, [&](std::uint32_t *out, std::size_t capacity, std::size_t *written) {
-            return undertone_bag_read_words(bytes, len, out, capacity, written);
+        UNDERTONE_MAX_RELEASED_WORDS, [&](std::uint32_t *out, std::size_t capacity, std::size_t *written) {
+            return undertone_bag_release_read_words(bytes, len, out, capacity, written);
         });
 }
-inline Result<std::vector<std::uint32_t>> read_bag_words(const std::vector<std::uint8_t> &bytes)
+inline Result<std::vector<std::uint32_t>> read_bag_release_words(const std::vector<std::uint8_t> &bytes)
 {
-    return read_bag_words(bytes.data(), bytes.size());
+    return read_bag_release_words(bytes.data(), bytes.size());
 }
 
 } // namespace undertone

@@ -1,6 +1,6 @@
 /*
- * undertone-device: releases what it is told to, as a device would, for `undertone audit`, which believes
- * nothing about the library and looks at what comes out. It is an app like any other: everything private
+ * undertone-device: releases what it is told to, as a device would, for `undertone audit`, which trusts
+ * nothing in the library and looks at what comes out. It is an app like any other: everything private
  * happens in libundertone, behind the header, and secret bytes come from the operating system.
  *
  * **What goes in is public test data.** It releases the same document as often as it is asked, which no
@@ -10,7 +10,7 @@
  *
  * It says on a line that it is ready, then answers every line of standard input with one line of standard
  * output until the input ends. Fields are separated by single spaces; numbers are decimal, epsilon in
- * micro-units, rules, mechanisms and noises by the UNDERTONE_ numbers. Hexadecimal is lower case: a float is
+ * micro-units, rules, methods and noises by the UNDERTONE_ numbers. Hexadecimal is lower case: a float is
  * its 32 bits, most significant first, a vector its floats without anything between; a text is its bytes;
  * `-` is no bytes. An answer starts with `ok`, or is `error` and why; a request that was refused changed
  * nothing.
@@ -19,7 +19,7 @@
  *     embeddings I VECTOR                          ok              keep document I: one embedding after the other
  *     texts I TEXT...                              ok              keep document I: one sentence each
  *     release RULE EPSILON N I...                  ok CANDIDATE... N releases, the documents by turns
- *     bag MECHANISM EPSILON SIZE N WORD...         ok WORD...      N bags of SIZE words
+ *     bag METHOD EPSILON COUNT N WORD...           ok WORD...      N bags of COUNT words
  *     vector NOISE EPSILON BOUND N VECTOR          ok LOG2-STEP DIMENSION VALUE...
  *                                                                  N vectors; values are the 64 bits of doubles;
  *                                                                  BOUND is `pack` for the projection of the pack
@@ -52,7 +52,7 @@
 /* Floats of the documents that are laid out ahead of being timed: 4 MiB. */
 #define MAX_STAGED ((size_t)1 << 20)
 
-/* What is kept of a document: embeddings, or texts one behind the other. */
+/* What is kept of a document: embeddings, or texts one after another. */
 struct kept {
     int is_text;
     size_t sentences;
@@ -89,7 +89,7 @@ static void fail(const char *format, ...)
 /* 0, after an answer, if the library refused. */
 static int check(int32_t status)
 {
-    if (status != UNDERTONE_OK) {
+    if (status != UNDERTONE_STATUS_OK) {
         fail("%s (status %" PRId32 ")", undertone_status_message(status), status);
         return 0;
     }
@@ -137,7 +137,7 @@ static void send_answer(void)
 
 /* --- What is asked */
 
-/* The next field of the line, NULL behind the last one. */
+/* The next field of the line, NULL after the last one. */
 static char *next_field(char **rest)
 {
     char *field = *rest;
@@ -149,7 +149,7 @@ static char *next_field(char **rest)
     return field;
 }
 
-/* The next field as a number within bounds. 0, after an answer, if it is none. */
+/* The next field as a number within bounds. 0, after an answer, if it is not one. */
 static int next_number(char **rest, const char *what, long least, long most, long *number)
 {
     const char *field = next_field(rest);
@@ -174,7 +174,7 @@ static int digit(char character)
     return -1;
 }
 
-/* The bytes of a hexadecimal field, in its place, and how many there are. 0, after an answer, if it is none. */
+/* The bytes of a hexadecimal field, in its place, and how many there are. 0, after an answer, if it is not one. */
 static int decode(char *field, size_t *len)
 {
     const size_t digits = strlen(field);
@@ -312,13 +312,13 @@ static void keep_texts(char *rest)
 /* Pushes a document whose embeddings, if it has any, lie at `rows`. */
 static int32_t push(const struct kept *kept, const float *rows)
 {
-    int32_t status = UNDERTONE_OK;
+    int32_t status = UNDERTONE_STATUS_OK;
     size_t i, start = 0, pushed;
     if (!kept->is_text) {
         const size_t floats = kept->sentences * undertone_pack_dimension(pack);
         return undertone_document_push_all(document, rows, floats, &pushed);
     }
-    for (i = 0; i < kept->sentences && status == UNDERTONE_OK; i++) {
+    for (i = 0; i < kept->sentences && status == UNDERTONE_STATUS_OK; i++) {
         status = undertone_document_push_sentence(document, kept->texts + start, kept->ends[i] - start);
         start = kept->ends[i];
     }
@@ -343,7 +343,7 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
 
 static int32_t grant_of(long epsilon, undertone_grant **grant)
 {
-    return undertone_grant_unrecorded(grant_memory, undertone_grant_size(), (uint32_t)epsilon, grant);
+    return undertone_grant_init_unrecorded(grant_memory, undertone_grant_handle_size(), (uint32_t)epsilon, grant);
 }
 
 static uint64_t nanoseconds(void)
@@ -367,11 +367,11 @@ static int release_one(const struct kept *kept, const float *rows, long rule, lo
     start = nanoseconds();
     status = push(kept, rows);
     pushed = nanoseconds();
-    if (status == UNDERTONE_OK)
+    if (status == UNDERTONE_STATUS_OK)
         status = undertone_document_release(document, grant, (int32_t)rule, entropy, NULL, bytes, sizeof bytes, &len);
     times[1] = nanoseconds() - pushed;
     times[0] = pushed - start;
-    if (status != UNDERTONE_OK) {
+    if (status != UNDERTONE_STATUS_OK) {
         const int32_t reset = undertone_document_reset(document);
         return check(status) && check(reset);
     }
@@ -454,7 +454,7 @@ static void times_of(char *rest)
         if ((long)documents[i].sentences > largest) largest = (long)documents[i].sentences;
     }
     if ((long)documents[fixed].sentences > largest) largest = (long)documents[fixed].sentences;
-    /* Documents are laid out one behind the other before any is timed: both classes are equally far away. */
+    /* Documents are laid out one after another before any is timed: both classes are equally far away. */
     floats = (size_t)largest * dimension + 1;
     slots = MAX_STAGED / floats;
     if (slots > (size_t)count) slots = (size_t)count;
@@ -495,8 +495,8 @@ done:
 static void bags(char *rest)
 {
     static uint8_t bytes[UNDERTONE_MAX_BAG_RELEASE_BYTES];
-    static uint32_t words[UNDERTONE_MAX_BAG_SIZE];
-    long mechanism, epsilon, size, count, i;
+    static uint32_t words[UNDERTONE_MAX_RELEASED_WORDS];
+    long method, epsilon, n_words, count, i;
     char **fields = NULL;
     size_t *lens = NULL;
     size_t n = 0, capacity, j, len, written;
@@ -505,8 +505,8 @@ static void bags(char *rest)
         fail("the pack has no lexicon, so no vocabulary");
         return;
     }
-    if (!next_parameters(&rest, "mechanism", &mechanism, &epsilon)
-        || !next_number(&rest, "size of a bag", 1, UNDERTONE_MAX_BAG_SIZE, &size) || !next_count(&rest, &count))
+    if (!next_parameters(&rest, "method", &method, &epsilon)
+        || !next_number(&rest, "number of words", 1, UNDERTONE_MAX_RELEASED_WORDS, &n_words) || !next_count(&rest, &count))
         return;
     capacity = rest == NULL ? 1 : strlen(rest) / 2 + 1;
     fields = malloc(capacity * sizeof *fields);
@@ -525,26 +525,26 @@ static void bags(char *rest)
     }
     for (i = 0; i < count; i++) {
         undertone_grant *grant;
-        uint32_t found_size, found_epsilon;
-        int32_t found_mechanism, status;
+        uint32_t found_words, found_epsilon;
+        int32_t found_method, status;
         if (!check(grant_of(epsilon, &grant))) goto done;
         for (j = 0; j < n; j++) {
             if (!check(undertone_bag_push(bag, fields[j], lens[j]))) goto done;
         }
-        status = undertone_bag_release(bag, grant, (uint32_t)size, (int32_t)mechanism, entropy, NULL, bytes,
+        status = undertone_bag_release(bag, grant, (uint32_t)n_words, (int32_t)method, entropy, NULL, bytes,
                                        sizeof bytes, &len);
-        if (status != UNDERTONE_OK) {
+        if (status != UNDERTONE_STATUS_OK) {
             const int32_t reset = undertone_bag_reset(bag);
             if (check(status)) check(reset);
             goto done;
         }
-        if (!check(undertone_bag_read(bytes, len, &found_size, &found_mechanism, &found_epsilon,
-                                      (uint8_t[UNDERTONE_PACK_ID_BYTES]){0}))
-            || !check(undertone_bag_read_words(bytes, len, words, UNDERTONE_MAX_BAG_SIZE, &written)))
+        if (!check(undertone_bag_release_read(bytes, len, &found_words, &found_method, &found_epsilon,
+                                              (uint8_t[UNDERTONE_PACK_ID_BYTES]){0}))
+            || !check(undertone_bag_release_read_words(bytes, len, words, UNDERTONE_MAX_RELEASED_WORDS, &written)))
             goto done;
-        if (found_size != (uint32_t)size || found_epsilon != (uint32_t)epsilon
-            || found_mechanism != (int32_t)mechanism) {
-            fail("a release states another size, epsilon or mechanism than it was made with");
+        if (found_words != (uint32_t)n_words || found_epsilon != (uint32_t)epsilon
+            || found_method != (int32_t)method) {
+            fail("a release states another number of words, epsilon or method than it was made with");
             goto done;
         }
         for (j = 0; j < written; j++) {
@@ -563,7 +563,7 @@ static void vectors(char *rest)
     static double values[UNDERTONE_MAX_VECTOR_DIMENSION];
     long noise, epsilon, bound = 0, count, i;
     int projected;
-    undertone_vector *vector;
+    undertone_vector_mechanism *vector;
     uint32_t dimension, found_epsilon;
     int32_t found_noise, grid = 0;
     size_t floats, len, written, j;
@@ -579,18 +579,21 @@ static void vectors(char *rest)
     embedding = next_vector(&rest, &floats);
     if (embedding == NULL) return;
     if (!at_end(rest)) goto done;
-    if (!check(projected ? undertone_vector_init_projected(vector_memory, undertone_vector_size(), pack,
-                                                           (int32_t)noise, (uint32_t)epsilon, &vector)
-                         : undertone_vector_init(vector_memory, undertone_vector_size(), (uint32_t)floats,
-                                                 (int32_t)bound, (int32_t)noise, (uint32_t)epsilon, &vector)))
+    if (!check(projected
+               ? undertone_vector_mechanism_init_projected(vector_memory, undertone_vector_mechanism_handle_size(),
+                                                           pack, (int32_t)noise, (uint32_t)epsilon, &vector)
+                   : undertone_vector_mechanism_init(vector_memory, undertone_vector_mechanism_handle_size(),
+                                                     (uint32_t)floats, (int32_t)bound, (int32_t)noise,
+                                                     (uint32_t)epsilon, &vector)))
         goto done;
     for (i = 0; i < count; i++) {
         undertone_grant *grant;
-        if (!check(grant_of(epsilon, &grant))
-            || !check(undertone_vector_release(vector, grant, embedding, floats, entropy, NULL, bytes, sizeof bytes, &len))
-            || !check(undertone_vector_read(bytes, len, &dimension, &found_noise, &found_epsilon, &grid,
-                                            (uint8_t[UNDERTONE_PACK_ID_BYTES]){0}))
-            || !check(undertone_vector_read_values(bytes, len, values, UNDERTONE_MAX_VECTOR_DIMENSION, &written)))
+        if (!check(grant_of(epsilon, &grant)) ||
+            !check(undertone_vector_mechanism_release(vector, grant, embedding, floats, entropy, NULL, bytes,
+                                                      sizeof bytes, &len)) ||
+            !check(undertone_vector_release_read(bytes, len, &dimension, &found_noise, &found_epsilon, &grid,
+                                                 (uint8_t[UNDERTONE_PACK_ID_BYTES]){0})) ||
+            !check(undertone_vector_release_read_values(bytes, len, values, UNDERTONE_MAX_VECTOR_DIMENSION, &written)))
             goto done;
         if (found_noise != (int32_t)noise || found_epsilon != (uint32_t)epsilon) {
             fail("a release states another noise or epsilon than it was made with");
@@ -704,7 +707,7 @@ static int read_file(const char *path, size_t *len)
     return 1;
 }
 
-/* The handles that the pack is good for. 0, after an answer, if it is good for none. */
+/* Makes the handles that the pack allows. 0, after an answer, if it allows none. */
 static int start(const char *path)
 {
     uint8_t id[UNDERTONE_PACK_ID_BYTES];
@@ -719,27 +722,28 @@ static int start(const char *path)
         fail("cannot open /dev/urandom: %s", strerror(errno));
         return 0;
     }
-    pack_memory = malloc(undertone_pack_size());
-    document_memory = malloc(undertone_document_size());
-    vocabulary_memory = malloc(undertone_vocabulary_size());
-    bag_memory = malloc(undertone_bag_size());
-    grant_memory = malloc(undertone_grant_size());
-    vector_memory = malloc(undertone_vector_size());
+    pack_memory = malloc(undertone_pack_handle_size());
+    document_memory = malloc(undertone_document_handle_size());
+    vocabulary_memory = malloc(undertone_vocabulary_handle_size());
+    bag_memory = malloc(undertone_bag_handle_size());
+    grant_memory = malloc(undertone_grant_handle_size());
+    vector_memory = malloc(undertone_vector_mechanism_handle_size());
     if (!pack_memory || !document_memory || !vocabulary_memory || !bag_memory || !grant_memory || !vector_memory) {
         fail("no memory");
         return 0;
     }
     if (!read_file(path, &len)
-        || !check(undertone_pack_init(pack_memory, undertone_pack_size(), pack_bytes, len, &pack))
+        || !check(undertone_pack_init(pack_memory, undertone_pack_handle_size(), pack_bytes, len, &pack))
         || !check(undertone_pack_id(pack, id)))
         return 0;
     /* A pack may be without candidates, too wide to select from, or without words: then that is not served. */
-    if (undertone_document_init(document_memory, undertone_document_size(), pack, &document) != UNDERTONE_OK)
+    if (undertone_document_init(document_memory, undertone_document_handle_size(), pack, &document) !=
+        UNDERTONE_STATUS_OK)
         document = NULL;
-    if (undertone_pack_words(pack) > 0) {
+    if (undertone_pack_word_count(pack) > 0) {
         undertone_vocabulary *vocabulary;
-        if (!check(undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_size(), pack, &vocabulary))
-            || !check(undertone_bag_init(bag_memory, undertone_bag_size(), vocabulary, &bag)))
+        if (!check(undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_handle_size(), pack, &vocabulary))
+            || !check(undertone_bag_init(bag_memory, undertone_bag_handle_size(), vocabulary, &bag)))
             return 0;
     }
     printf("ok undertone-device %d %s %s ", PROTOCOL, undertone_version(), undertone_backend());

@@ -12,10 +12,11 @@ use crate::memory::{self, Handle};
 use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UndertonePack, pack_at};
 use crate::release::UNDERTONE_RELEASE_BYTES;
 use crate::status::{
-    Refusal, SENTENCES_STACK, UNDERTONE_BUFFER_TOO_SMALL, UNDERTONE_DOCUMENT_FULL,
-    UNDERTONE_ENTROPY_FAILED, UNDERTONE_INTERNAL, UNDERTONE_NO_CANDIDATES, UNDERTONE_NO_LEXICON,
-    UNDERTONE_NULL, UNDERTONE_TOO_MANY_CANDIDATES, UNDERTONE_TOO_MANY_DIRECTIONS,
-    UNDERTONE_UNKNOWN_RULE, UNDERTONE_WRONG_DIMENSION, report, report_private,
+    Refusal, SENTENCES_STACK, UNDERTONE_STATUS_DOCUMENT_FULL, UNDERTONE_STATUS_ENTROPY_FAILED,
+    UNDERTONE_STATUS_INTERNAL, UNDERTONE_STATUS_NO_CANDIDATES, UNDERTONE_STATUS_NO_LEXICON,
+    UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_TOO_MANY_CANDIDATES,
+    UNDERTONE_STATUS_TOO_MANY_DIRECTIONS, UNDERTONE_STATUS_UNKNOWN_RULE,
+    UNDERTONE_STATUS_WRONG_DIMENSION, report, report_private,
 };
 
 /// The most sentences in a document.
@@ -23,28 +24,28 @@ pub const UNDERTONE_MAX_SENTENCES: usize = 128;
 /// The most projection directions in a pack that a document is made from.
 pub const UNDERTONE_MAX_DIRECTIONS: usize = 100;
 /// The most candidates in a pack with scores that a document is made from.
-pub const UNDERTONE_MAX_SCORED: usize = 12_800;
+pub const UNDERTONE_MAX_SCORED_CANDIDATES: usize = 12_800;
 /// Bytes that are enough for an `undertone_document` on every target.
-pub const UNDERTONE_DOCUMENT_BYTES: usize = 26_624;
+pub const UNDERTONE_DOCUMENT_HANDLE_SIZE: usize = 26_624;
 
 /// Permute-and-flip, the default: never worse than the exponential mechanism at the same epsilon.
 pub const UNDERTONE_RULE_PERMUTE_AND_FLIP: i32 = 1;
-/// The exponential mechanism, for those who account in zCDP.
+/// The exponential mechanism, for accounting in zCDP.
 pub const UNDERTONE_RULE_EXPONENTIAL: i32 = 2;
 
 const _: () = assert!(
     UNDERTONE_RULE_PERMUTE_AND_FLIP == Rule::PermuteAndFlip as i32
         && UNDERTONE_RULE_EXPONENTIAL == Rule::Exponential as i32
 );
-const _: () = assert!(UNDERTONE_MAX_SCORED == SCORED_PER_ROW * UNDERTONE_MAX_DIRECTIONS);
+const _: () = assert!(UNDERTONE_MAX_SCORED_CANDIDATES == SCORED_PER_ROW * UNDERTONE_MAX_DIRECTIONS);
 const _: () = assert!(
-    memory::size::<UndertoneDocument>() <= UNDERTONE_DOCUMENT_BYTES
+    memory::size::<UndertoneDocument>() <= UNDERTONE_DOCUMENT_HANDLE_SIZE
         && memory::alignment::<UndertoneDocument>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
 
-/// A private document: sentences go in, one private release comes out, and the document is empty
-/// again. It lives in memory that the caller brings; most of it counts sentences or sums their scores,
-/// and none of it holds a sentence.
+/// A private document: sentences go in, one private release comes out, and the document is empty again. It
+/// lives in memory that the caller brings; most of it counts sentences or sums their scores, and no part of it
+/// holds a sentence.
 pub struct UndertoneDocument {
     _opaque: (),
 }
@@ -58,22 +59,22 @@ impl Handle for UndertoneDocument {
 
 fn refusal(error: DocumentError) -> Refusal {
     Refusal(match error {
-        DocumentError::NoCandidates => UNDERTONE_NO_CANDIDATES,
-        DocumentError::NoLexicon => UNDERTONE_NO_LEXICON,
-        DocumentError::TooManyDirections { .. } => UNDERTONE_TOO_MANY_DIRECTIONS,
-        DocumentError::TooManyCandidates { .. } => UNDERTONE_TOO_MANY_CANDIDATES,
-        DocumentError::Dimension { .. } => UNDERTONE_WRONG_DIMENSION,
-        DocumentError::Full { .. } => UNDERTONE_DOCUMENT_FULL,
-        DocumentError::Entropy => UNDERTONE_ENTROPY_FAILED,
-        _ => UNDERTONE_INTERNAL,
+        DocumentError::NoCandidates => UNDERTONE_STATUS_NO_CANDIDATES,
+        DocumentError::NoLexicon => UNDERTONE_STATUS_NO_LEXICON,
+        DocumentError::TooManyDirections { .. } => UNDERTONE_STATUS_TOO_MANY_DIRECTIONS,
+        DocumentError::TooManyCandidates { .. } => UNDERTONE_STATUS_TOO_MANY_CANDIDATES,
+        DocumentError::Dimension { .. } => UNDERTONE_STATUS_WRONG_DIMENSION,
+        DocumentError::Full { .. } => UNDERTONE_STATUS_DOCUMENT_FULL,
+        DocumentError::Entropy => UNDERTONE_STATUS_ENTROPY_FAILED,
+        _ => UNDERTONE_STATUS_INTERNAL,
     })
 }
 
-/// The bytes that `undertone_document_init` needs, at most `UNDERTONE_DOCUMENT_BYTES`.
+/// The bytes that `undertone_document_init` needs, at most `UNDERTONE_DOCUMENT_HANDLE_SIZE`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_document_size() -> usize {
+pub extern "C" fn undertone_document_handle_size() -> usize {
     memory::size::<UndertoneDocument>()
 }
 
@@ -81,14 +82,14 @@ pub extern "C" fn undertone_document_size() -> usize {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_document_align() -> usize {
+pub extern "C" fn undertone_document_handle_alignment() -> usize {
     memory::alignment::<UndertoneDocument>()
 }
 
 /// Makes an empty document for the candidates of a pack.
 ///
-/// `memory`: `memory_len` bytes for the handle, at least `undertone_document_size()`, aligned to
-/// `undertone_document_align()`; what `malloc` returns is aligned. `pack`: not used after the call,
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_document_handle_size()`, aligned to
+/// `undertone_document_handle_alignment()`; what `malloc` returns is aligned. `pack`: not used after the call,
 /// but the bytes it was made from are, as long as the document is used. `out_document`: the handle,
 /// which lies in `memory` and must not be moved or copied.
 ///
@@ -96,8 +97,8 @@ pub extern "C" fn undertone_document_align() -> usize {
 /// `undertone_document_reset` before its memory is reused. If the call fails, `memory` may have
 /// been written to.
 ///
-/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_NO_CANDIDATES`,
-/// `UNDERTONE_TOO_MANY_DIRECTIONS`, `UNDERTONE_TOO_MANY_CANDIDATES`.
+/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NO_CANDIDATES`,
+/// `UNDERTONE_STATUS_TOO_MANY_DIRECTIONS`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
 ///
 /// Threads: any, with `memory` of their own. A document is used by one thread at a time.
 ///
@@ -134,10 +135,10 @@ pub unsafe extern "C" fn undertone_document_init(
 /// is not finite counts as 0. It must come from the encoder that the pack names, which must have
 /// seen this sentence alone.
 ///
-/// Unless the status is `UNDERTONE_OK` the document is unchanged. No status depends on the content
+/// Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content
 /// of a sentence.
 ///
-/// Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_DOCUMENT_FULL`.
+/// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`.
 ///
 /// Threads: no other call may use the document at the same time.
 ///
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn undertone_document_push(
         let value = unsafe { &mut *value };
         // Before the floats are touched: a length in bytes is an easy mistake.
         if len != value.dimension() {
-            return Err(Refusal(UNDERTONE_WRONG_DIMENSION));
+            return Err(Refusal(UNDERTONE_STATUS_WRONG_DIMENSION));
         }
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the floats are readable, and any bits are a float.
@@ -170,34 +171,34 @@ pub unsafe extern "C" fn undertone_document_push(
     })
 }
 
-/// Adds several sentences by their embeddings, as many as there is room for; those behind are left out. The
-/// same as `undertone_document_push` for each, but faster: the pack is read once for every four.
+/// Adds several sentences by their embeddings, until the document is full; the rest is left out. This equals
+/// `undertone_document_push` for each, but is faster: the pack is read once for every four.
 ///
-/// `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding behind the other, each as
-/// for `undertone_document_push`. `out_pushed`: how many were added. It must not leave the device: how many
-/// sentences a document has is private.
+/// `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after another, each as
+/// for `undertone_document_push`. `out_sentence_count`: the number of sentences added. It is private and must
+/// not leave the device.
 ///
-/// Unless the status is `UNDERTONE_OK` the document is unchanged. No status depends on the content of a
+/// Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a
 /// sentence.
 ///
-/// Statuses: `UNDERTONE_WRONG_DIMENSION`.
+/// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`.
 ///
 /// Threads: no other call may use the document at the same time.
 ///
 /// # Safety
 /// `document` is NULL or what `undertone_document_init` returned; `embeddings` is NULL or `len` readable
-/// floats; `out_pushed` is NULL or writable.
+/// floats; `out_sentence_count` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push_all(
     document: *mut UndertoneDocument,
     embeddings: *const f32,
     len: usize,
-    out_pushed: *mut usize,
+    out_sentence_count: *mut usize,
 ) -> i32 {
     report_private::<SENTENCES_STACK>(|| {
         let read = memory::array(embeddings, len)?;
-        let written = memory::one(out_pushed)?;
+        let written = memory::one(out_sentence_count)?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(document) }?;
         memory::all_disjoint(&[extent, read, written])?;
@@ -207,21 +208,20 @@ pub unsafe extern "C" fn undertone_document_push_all(
         let (value, embeddings) = unsafe { (&mut *value, memory::slice(embeddings, len)) };
         let pushed = value.push_all(embeddings).map_err(refusal)?;
         // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
-        unsafe { out_pushed.write(pushed) };
+        unsafe { out_sentence_count.write(pushed) };
         Ok(())
     })
 }
 
 /// Adds one sentence by its text, through the lexicon in the pack.
 ///
-/// `text`: `len` bytes of UTF-8, taken as one sentence; no terminating zero is needed, and none may
-/// be counted. Bytes that are not UTF-8 separate words. A sentence without a known word counts
-/// as the zero vector.
+/// `text`: `len` bytes of UTF-8, taken as one sentence; do not count a terminating zero. Bytes that are not
+/// UTF-8 separate words. A sentence without a known word counts as the zero vector.
 ///
-/// Unless the status is `UNDERTONE_OK` the document is unchanged. No status depends on the content
+/// Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content
 /// of a sentence, but the time the call takes does.
 ///
-/// Statuses: `UNDERTONE_NO_LEXICON`, `UNDERTONE_DOCUMENT_FULL`.
+/// Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_DOCUMENT_FULL`.
 ///
 /// Threads: no other call may use the document at the same time.
 ///
@@ -250,32 +250,32 @@ pub unsafe extern "C" fn undertone_document_push_sentence(
     })
 }
 
-/// Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack, as
-/// many as there is room for; those behind are left out.
+/// Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack,
+/// until the document is full; the rest is left out.
 ///
-/// `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. `out_sentences`: how many
-/// were added. It must not leave the device: how many sentences a document has is private.
+/// `text`: `len` bytes of UTF-8; do not count a terminating zero.
+/// `out_sentence_count`: the number of sentences added. It is private and must not leave the device.
 ///
 /// No status depends on the text, but the time the call takes does.
 ///
-/// Statuses: `UNDERTONE_NO_LEXICON`.
+/// Statuses: `UNDERTONE_STATUS_NO_LEXICON`.
 ///
 /// Threads: no other call may use the document at the same time.
 ///
 /// # Safety
 /// `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `len` readable
-/// bytes; `out_sentences` is NULL or writable.
+/// bytes; `out_sentence_count` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_document_push_text(
     document: *mut UndertoneDocument,
     text: *const c_char,
     len: usize,
-    out_sentences: *mut usize,
+    out_sentence_count: *mut usize,
 ) -> i32 {
     report_private::<SENTENCES_STACK>(|| {
         let read = memory::array(text, len)?;
-        let written = memory::one(out_sentences)?;
+        let written = memory::one(out_sentence_count)?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(document) }?;
         memory::all_disjoint(&[extent, read, written])?;
@@ -285,20 +285,22 @@ pub unsafe extern "C" fn undertone_document_push_text(
         let (value, text) = unsafe { (&mut *value, memory::slice(text.cast::<u8>(), len)) };
         let added = value.push_text(text).map_err(refusal)?;
         // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
-        unsafe { out_sentences.write(added) };
+        unsafe { out_sentence_count.write(added) };
         Ok(())
     })
 }
 
-/// The number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if `document` is not a valid handle.
-/// It must not leave the device: how many they are is private.
+/// The number of sentences in a document, at most `UNDERTONE_MAX_SENTENCES`; 0 if `document` is not a valid
+/// handle. It is private and must not leave the device.
 ///
 /// Threads: any, but no other call that changes the document at the same time.
 ///
 /// # Safety
 /// `document` is NULL or what `undertone_document_init` returned.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_document_sentences(document: *const UndertoneDocument) -> usize {
+pub unsafe extern "C" fn undertone_document_sentence_count(
+    document: *const UndertoneDocument,
+) -> usize {
     // SAFETY: the caller's promise is the one that `value` asks for.
     let value = unsafe { memory::value(document) };
     // SAFETY: the tag says that `undertone_document_init` put a document there; nobody writes to it.
@@ -306,7 +308,7 @@ pub unsafe extern "C" fn undertone_document_sentences(document: *const Undertone
 }
 
 /// Forgets all sentences and wipes what they left in the document: back to the state after
-/// `undertone_document_init`. Also what is called before the memory of a document is freed.
+/// `undertone_document_init`. Call it before you free the memory of a document.
 ///
 /// Threads: no other call may use the document at the same time.
 ///
@@ -326,27 +328,27 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 
 /// Draws the release of a document and forgets all its sentences.
 ///
-/// Guarantee: for any pack the release is epsilon-differentially private for one sentence exchanged,
-/// epsilon/2 for one sentence more or less (epsilon if a document is cut at its limit). There is no
-/// delta. Releases of the same sentences add up.
+/// Guarantee: for any pack, replacing any one sentence changes the probability of any release by at most a
+/// factor of e^epsilon. Adding or removing one sentence changes it by at most e^(epsilon/2), or e^epsilon if
+/// the document is cut at its limit. There is no delta. Several releases of the same sentences add up.
 ///
-/// Leaks: that there is a release, when, under which pack, rule and epsilon, which must be chosen without
-/// looking at the document. The work is the same whatever the sentences, but a program that watches the
-/// processor's cache line by line is not reckoned with. A document without sentences releases a
-/// uniformly random candidate.
+/// Leaks: that there is a release, when, and under which pack, rule and epsilon, all of which must be chosen
+/// without looking at the document. The work is the same for all sentences; a program that watches the
+/// processor's cache line by line is out of scope. A document without sentences releases a uniformly random
+/// candidate.
 ///
-/// `grant`: what may be spent, of a ledger or from `undertone_grant_unrecorded`. `rule`:
+/// `grant`: from `undertone_ledger_grant` or `undertone_grant_init_unrecorded`. `rule`:
 /// `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
 /// `context`, for 32 bytes, after all arguments have been checked; it must not use the document.
 /// `out`: `out_capacity` bytes, `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes
-/// written; with `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+/// written; with `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
 ///
-/// Unless the status is `UNDERTONE_OK`, nothing was drawn and the sentences are still there. The
-/// grant is spent once the entropy function is called, whatever it returns: with
-/// `UNDERTONE_ENTROPY_FAILED`, too, but with no other failure.
+/// Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn and the sentences are still there. The grant
+/// is spent once the entropy function is called, whatever it returns. So `UNDERTONE_STATUS_ENTROPY_FAILED`
+/// spends it, and no other failure does.
 ///
-/// Statuses: `UNDERTONE_UNKNOWN_RULE`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_SPENT`,
-/// `UNDERTONE_ENTROPY_FAILED`.
+/// Statuses: `UNDERTONE_STATUS_UNKNOWN_RULE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+/// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
 ///
 /// Threads: no other call may use the document or the grant at the same time.
 ///
@@ -369,7 +371,7 @@ pub unsafe extern "C" fn undertone_document_release(
     report_private::<SENTENCES_STACK>(|| {
         let buffer = memory::array(out, out_capacity)?;
         let written = memory::one(out_written)?;
-        let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;
+        let function = entropy.ok_or(Refusal(UNDERTONE_STATUS_NULL_POINTER))?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(document) }?;
         // SAFETY: the caller's promise is the one that `grant_at` asks for, but for what this call
@@ -377,13 +379,9 @@ pub unsafe extern "C" fn undertone_document_release(
         let (grant, grant_extent) = unsafe { grant_at(grant) }?;
         memory::all_disjoint(&[extent, grant_extent, buffer, written])?;
         let rule = u8::try_from(rule).ok().and_then(Rule::from_number);
-        let rule = rule.ok_or(Refusal(UNDERTONE_UNKNOWN_RULE))?;
-        if out_capacity < UNDERTONE_RELEASE_BYTES {
-            // SAFETY: `one` found the pointer aligned and not null; the caller says that it is
-            // writable.
-            unsafe { out_written.write(UNDERTONE_RELEASE_BYTES) };
-            return Err(Refusal(UNDERTONE_BUFFER_TOO_SMALL));
-        }
+        let rule = rule.ok_or(Refusal(UNDERTONE_STATUS_UNKNOWN_RULE))?;
+        // SAFETY: `one` accepted the pointer; the caller says that it is writable.
+        unsafe { memory::capacity(out_capacity, UNDERTONE_RELEASE_BYTES, out_written) }?;
         let grant = grant::spend(grant)?;
         // SAFETY: the caller says that the function keeps the promises of its type with `context`.
         let mut entropy = unsafe { Callback::new(function, context) };

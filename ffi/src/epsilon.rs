@@ -6,8 +6,8 @@ use undertone_core::epsilon::{Epsilon, EpsilonError};
 
 use crate::memory;
 use crate::status::{
-    Refusal, UNDERTONE_EPSILON_NOT_A_NUMBER, UNDERTONE_EPSILON_TOO_LARGE,
-    UNDERTONE_EPSILON_TOO_SMALL, UNDERTONE_INTERNAL, report,
+    Refusal, UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER, UNDERTONE_STATUS_EPSILON_TOO_LARGE,
+    UNDERTONE_STATUS_EPSILON_TOO_SMALL, UNDERTONE_STATUS_INTERNAL, report,
 };
 
 /// The largest epsilon, 1000, in micro-units. The smallest is 1 micro-unit, 0.000001.
@@ -17,21 +17,21 @@ const _: () = assert!(UNDERTONE_MAX_EPSILON_MICRO == Epsilon::MAX.micro());
 
 pub(crate) fn refusal(error: EpsilonError) -> Refusal {
     Refusal(match error {
-        EpsilonError::NotANumber => UNDERTONE_EPSILON_NOT_A_NUMBER,
-        EpsilonError::TooSmall => UNDERTONE_EPSILON_TOO_SMALL,
-        EpsilonError::TooLarge => UNDERTONE_EPSILON_TOO_LARGE,
-        _ => UNDERTONE_INTERNAL,
+        EpsilonError::NotANumber => UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER,
+        EpsilonError::TooSmall => UNDERTONE_STATUS_EPSILON_TOO_SMALL,
+        EpsilonError::TooLarge => UNDERTONE_STATUS_EPSILON_TOO_LARGE,
+        _ => UNDERTONE_STATUS_INTERNAL,
     })
 }
 
 /// Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, exactly,
 /// rounding down.
 ///
-/// `text`: `len` bytes; no terminating zero is needed, and none may be counted.
+/// `text`: `len` bytes; do not count a terminating zero.
 /// `out_epsilon_micro`: the epsilon, 1 to `UNDERTONE_MAX_EPSILON_MICRO`.
 ///
-/// Statuses: `UNDERTONE_EPSILON_NOT_A_NUMBER`, `UNDERTONE_EPSILON_TOO_SMALL`,
-/// `UNDERTONE_EPSILON_TOO_LARGE`.
+/// Statuses: `UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+/// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
 ///
 /// Threads: any.
 ///
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn undertone_epsilon_parse(
         // the caller says that the bytes are readable. They are not written before `parse` is done.
         let text = unsafe { memory::slice(text.cast::<u8>(), len) };
         let epsilon: Epsilon = core::str::from_utf8(text)
-            .map_err(|_| Refusal(UNDERTONE_EPSILON_NOT_A_NUMBER))?
+            .map_err(|_| Refusal(UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER))?
             .parse()
             .map_err(refusal)?;
         // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.

@@ -8,18 +8,18 @@ use undertone_core::ledger::Grant;
 use crate::epsilon;
 use crate::memory::{self, Extent, Handle};
 use crate::pack::UNDERTONE_HANDLE_ALIGNMENT;
-use crate::status::{Refusal, UNDERTONE_GRANT_SPENT, report};
+use crate::status::{Refusal, UNDERTONE_STATUS_GRANT_SPENT, report};
 
 /// Bytes that are enough for an `undertone_grant` on every target.
-pub const UNDERTONE_GRANT_BYTES: usize = 32;
+pub const UNDERTONE_GRANT_HANDLE_SIZE: usize = 32;
 
 const _: () = assert!(
-    memory::size::<UndertoneGrant>() <= UNDERTONE_GRANT_BYTES
+    memory::size::<UndertoneGrant>() <= UNDERTONE_GRANT_HANDLE_SIZE
         && memory::alignment::<UndertoneGrant>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
 
-/// Permission to spend an epsilon once: every release takes one. It lives in memory that the caller
-/// brings, which a later grant may use again.
+/// Permission to spend an epsilon once; every release takes one. It lives in memory that the caller brings, and
+/// a later grant may use that memory again.
 pub struct UndertoneGrant {
     _opaque: (),
 }
@@ -30,7 +30,7 @@ impl Handle for UndertoneGrant {
     const TAG: usize = 0x6772_616d;
 }
 
-/// The grant behind a handle, `None` if it was spent, and where the handle is.
+/// The grant in a handle, `None` if it was spent, and where the handle is.
 ///
 /// # Safety
 /// `grant` is null or [`memory::size`] readable and writable bytes, which nobody else uses as long as the
@@ -44,16 +44,33 @@ pub(crate) unsafe fn grant_at<'a>(
     Ok((unsafe { &mut *value }, extent))
 }
 
-/// Spends a grant: the last thing before entropy is drawn, because nothing gives it back.
-pub(crate) fn spend(grant: &mut Option<Grant>) -> Result<Grant, Refusal> {
-    grant.take().ok_or(Refusal(UNDERTONE_GRANT_SPENT))
+/// What [`grant_at`] finds, for the C++ bridge over the host: the grant in a handle, `None` if it was spent.
+///
+/// # Errors
+/// The status of a handle that is NULL, misaligned, in use or no grant.
+///
+/// # Safety
+/// `grant` is NULL or what a function returned as `out_grant`, and nobody else uses it as long as the result
+/// lives.
+#[doc(hidden)]
+pub unsafe fn grant_mut<'a>(grant: *mut UndertoneGrant) -> Result<&'a mut Option<Grant>, i32> {
+    // SAFETY: the caller's promise.
+    match unsafe { grant_at(grant) } {
+        Ok((grant, _)) => Ok(grant),
+        Err(Refusal(status)) => Err(status),
+    }
 }
 
-/// The bytes that a grant needs, at most `UNDERTONE_GRANT_BYTES`.
+/// Spends a grant: the last thing before entropy is drawn, because nothing gives it back.
+pub(crate) fn spend(grant: &mut Option<Grant>) -> Result<Grant, Refusal> {
+    grant.take().ok_or(Refusal(UNDERTONE_STATUS_GRANT_SPENT))
+}
+
+/// The bytes that a grant needs, at most `UNDERTONE_GRANT_HANDLE_SIZE`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_grant_size() -> usize {
+pub extern "C" fn undertone_grant_handle_size() -> usize {
     memory::size::<UndertoneGrant>()
 }
 
@@ -61,22 +78,22 @@ pub extern "C" fn undertone_grant_size() -> usize {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_grant_align() -> usize {
+pub extern "C" fn undertone_grant_handle_alignment() -> usize {
     memory::alignment::<UndertoneGrant>()
 }
 
-/// Makes a grant that no ledger knows of, for apps that count what they spend elsewhere, and for public
-/// text. Releases of the same sentences add up.
+/// Makes a grant without a ledger, for apps that count elsewhere what they spend, and for public text. Several
+/// releases of the same sentences add up.
 ///
-/// `memory`: `memory_len` bytes for the handle, at least `undertone_grant_size()`, aligned to
-/// `undertone_grant_align()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in micro-units,
-/// 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the handle,
-/// which lies in `memory` and must not be moved or copied.
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`, aligned to
+/// `undertone_grant_handle_alignment()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in
+/// micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the
+/// handle, which lies in `memory` and must not be moved or copied.
 ///
 /// There is nothing to free. If the call fails, `memory` may have been written to.
 ///
-/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_SMALL`,
-/// `UNDERTONE_EPSILON_TOO_LARGE`.
+/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+/// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
 ///
 /// Threads: any, with `memory` of their own. A grant is used by one thread at a time.
 ///
@@ -84,7 +101,7 @@ pub extern "C" fn undertone_grant_align() -> usize {
 /// `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_grant_unrecorded(
+pub unsafe extern "C" fn undertone_grant_init_unrecorded(
     memory: *mut c_void,
     memory_len: usize,
     epsilon_micro: u32,

@@ -1,41 +1,46 @@
-//! The functions behind the Java classes in `ffi/java`: each calls the function of the C interface
-//! that it is named after and returns its status.
+//! The native functions of the Java classes in `ffi/java`. Each calls the function of the C interface that it
+//! is named after, and returns its status.
 //!
-//! Nothing is allocated here either. The memory of a handle is a direct buffer, which does not move
-//! and lives as long as the Java object that holds it. The classes see to it that no argument is null,
-//! that a handle is used by one thread at a time, and that a pack outlives its documents.
+//! Nothing is allocated here either. The memory of a handle is a direct buffer, which does not move and lives
+//! as long as the Java object that holds it. The classes make sure that no argument is null, that one thread at
+//! a time uses a handle, and that a pack outlives its documents.
 
 use core::cell::Cell;
 use core::ffi::{c_char, c_void};
-use core::ptr;
+use core::{ptr, slice};
 
 use jni_sys::{
-    JNI_ABORT, JNIEnv, jbyteArray, jclass, jfloatArray, jint, jlong, jlongArray, jobject, jsize,
-    jstring,
+    JNI_ABORT, JNIEnv, jarray, jboolean, jbyteArray, jclass, jfloatArray, jint, jlong, jlongArray,
+    jobject, jsize, jstring,
 };
-use zeroize::Zeroizing;
+use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use crate::document::{
-    UndertoneDocument, undertone_document_init, undertone_document_push,
-    undertone_document_push_sentence, undertone_document_push_text, undertone_document_release,
-    undertone_document_reset, undertone_document_size,
+    UndertoneDocument, undertone_document_handle_size, undertone_document_init,
+    undertone_document_push, undertone_document_push_sentence, undertone_document_push_text,
+    undertone_document_release, undertone_document_reset,
 };
 use crate::epsilon::undertone_epsilon_parse;
-use crate::grant::{UndertoneGrant, undertone_grant_size, undertone_grant_unrecorded};
+use crate::grant::{UndertoneGrant, undertone_grant_handle_size, undertone_grant_init_unrecorded};
 use crate::ledger::{
     UNDERTONE_LEDGER_IMAGE_BYTES, UNDERTONE_LEDGER_RECORD_BYTES, UndertoneLedger,
-    undertone_ledger_create, undertone_ledger_grant, undertone_ledger_init,
-    undertone_ledger_remaining, undertone_ledger_reserve, undertone_ledger_size,
+    undertone_ledger_create_image, undertone_ledger_grant, undertone_ledger_handle_size,
+    undertone_ledger_init, undertone_ledger_remaining, undertone_ledger_reserve,
 };
 use crate::pack::{
     UNDERTONE_ENCODER_DIGEST_BYTES, UNDERTONE_ENCODER_NAME_BYTES, UNDERTONE_HANDLE_ALIGNMENT,
-    UNDERTONE_PACK_ID_BYTES, UndertonePack, undertone_pack_candidates, undertone_pack_dimension,
-    undertone_pack_encoder_digest, undertone_pack_encoder_name, undertone_pack_id,
-    undertone_pack_init, undertone_pack_size, undertone_pack_words,
+    UNDERTONE_PACK_ID_BYTES, UndertonePack, undertone_pack_candidate_count,
+    undertone_pack_dimension, undertone_pack_encoder_digest, undertone_pack_encoder_name,
+    undertone_pack_handle_size, undertone_pack_id, undertone_pack_init, undertone_pack_word_count,
 };
 use crate::release::{UNDERTONE_RELEASE_BYTES, undertone_release_read};
-use crate::status::{UNDERTONE_OK, undertone_status_message};
+use crate::status::{UNDERTONE_STATUS_OK, undertone_status_message};
 use crate::version::{undertone_abi_version, undertone_version};
+
+/// How a virtual machine shows the elements of an array, and says whether they are a copy.
+type Get<T> = unsafe extern "system" fn(*mut JNIEnv, jarray, *mut jboolean) -> *mut T;
+/// How it takes them back.
+type GiveBack<T> = unsafe extern "system" fn(*mut JNIEnv, jarray, *mut T, jint);
 
 /// The virtual machine, as one call from it sees it.
 ///
@@ -85,22 +90,54 @@ impl Vm {
         }
     }
 
-    /// Runs `call` on the elements of an array, which it does not change. It must be short and not
-    /// call the virtual machine: the garbage collector may have to wait, so that no copy is made.
-    fn elements<T>(self, array: jobject, call: impl FnOnce(*const T, usize) -> i32) -> i32 {
+    /// Runs `call` on the bytes of an array.
+    fn bytes(self, array: jbyteArray, call: impl FnOnce(*const u8, usize) -> i32) -> i32 {
+        // SAFETY: `self.0` is valid for the call that it came with, and so is `array`, an array of bytes by the type of
+        // the Java method; the two functions belong together.
+        unsafe {
+            let calls = &(**self.0).v1_4;
+            let pair = (calls.GetByteArrayElements, calls.ReleaseByteArrayElements);
+            self.elements(array, pair, |start, count| call(start.cast(), count))
+        }
+    }
+
+    /// Runs `call` on the floats of an array.
+    fn floats(self, array: jfloatArray, call: impl FnOnce(*const f32, usize) -> i32) -> i32 {
+        // SAFETY: as in `bytes`, for an array of floats.
+        unsafe {
+            let calls = &(**self.0).v1_4;
+            let pair = (calls.GetFloatArrayElements, calls.ReleaseFloatArrayElements);
+            self.elements(array, pair, call)
+        }
+    }
+
+    /// Runs `call` on the elements of an array, which the virtual machine copies: only a copy lets its garbage
+    /// collector run in the meantime. The elements may be private, so the copy is wiped.
+    ///
+    /// # Safety
+    /// `self.0` and `array` are valid; the functions are the virtual machine's own for arrays of `T`.
+    unsafe fn elements<T: DefaultIsZeroes>(
+        self,
+        array: jarray,
+        (get, give_back): (Get<T>, GiveBack<T>),
+        call: impl FnOnce(*const T, usize) -> i32,
+    ) -> i32 {
         if array.is_null() {
             return call(ptr::null(), 0);
         }
-        // SAFETY: `self.0` is valid for the call that it came with, and so is `array`, an array of
-        // `T` by the type of the Java method. Without memory `start` is null, which `call` refuses
-        // unless the array is empty; otherwise it is valid until it is given back.
+        // SAFETY: the caller's promise. Without memory `start` is null, which `call` refuses unless the array is empty,
+        // and an exception is thrown; otherwise it is valid, and a copy is ours alone, until it is given back.
         unsafe {
-            let calls = &(**self.0).v1_4;
-            let count = (calls.GetArrayLength)(self.0, array);
-            let start = (calls.GetPrimitiveArrayCritical)(self.0, array, ptr::null_mut());
-            let status = call(start.cast(), usize::try_from(count).unwrap_or(0));
+            let count = ((**self.0).v1_4.GetArrayLength)(self.0, array);
+            let count = usize::try_from(count).unwrap_or(0);
+            let mut is_copy: jboolean = Default::default();
+            let start = get(self.0, array, &raw mut is_copy);
+            let status = call(start, count);
             if !start.is_null() {
-                (calls.ReleasePrimitiveArrayCritical)(self.0, array, start, JNI_ABORT);
+                if is_copy != jboolean::default() {
+                    slice::from_raw_parts_mut(start, count).zeroize();
+                }
+                give_back(self.0, array, start, JNI_ABORT);
             }
             status
         }
@@ -110,7 +147,7 @@ impl Vm {
     /// which nothing takes for entropy.
     fn secret(self, array: jbyteArray) -> Secret {
         let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
-        // SAFETY: as in `elements`; the virtual machine checks the length.
+        // SAFETY: as in `bytes`; the virtual machine checks the length.
         unsafe {
             ((**self.0).v1_4.GetByteArrayRegion)(
                 self.0,
@@ -128,7 +165,7 @@ impl Vm {
 
     /// Copies bytes into an array that is at least as long, or throws an exception.
     fn write<const N: usize>(self, bytes: &[u8; N], out: jbyteArray) {
-        // SAFETY: as in `elements`; the bytes are there, and the virtual machine checks the length.
+        // SAFETY: as in `bytes`; the bytes are there, and the virtual machine checks the length.
         unsafe {
             ((**self.0).v1_4.SetByteArrayRegion)(self.0, out, 0, N as jsize, bytes.as_ptr().cast());
         }
@@ -149,9 +186,23 @@ impl Vm {
     }
 }
 
-/// An epsilon in micro-units. What is no u32 is too small or too large, too.
+/// An epsilon in micro-units. A number that does not fit a u32 is out of range anyway.
 fn micro(epsilon: jlong) -> u32 {
     u32::try_from(epsilon.max(0)).unwrap_or(u32::MAX)
+}
+
+/// A value that is not negative, or a status with its sign changed.
+fn value_or(status: i32, value: usize) -> jint {
+    if status == UNDERTONE_STATUS_OK {
+        value as jint
+    } else {
+        -status
+    }
+}
+
+/// The bytes that a buffer for a handle needs, wherever it starts.
+fn memory_for(handle_size: usize) -> jint {
+    (handle_size + UNDERTONE_HANDLE_ALIGNMENT) as jint
 }
 
 /// Secret bytes from `SecureRandom`, each given away once.
@@ -203,21 +254,17 @@ extern "system" fn status_message(env: *mut JNIEnv, _: jclass, status: jint) -> 
 #[unsafe(export_name = "Java_dev_undertone_Native_epsilonParse")]
 extern "system" fn epsilon_parse(env: *mut JNIEnv, _: jclass, text: jbyteArray) -> jint {
     let mut micro = 0;
-    // SAFETY: `elements` gives readable bytes; the output is a variable here.
-    let status = Vm(env).elements(text, |text, len| unsafe {
-        undertone_epsilon_parse(text, len, &raw mut micro)
+    // SAFETY: `bytes` gives readable bytes; the output is a variable here.
+    let status = Vm(env).bytes(text, |text, len| unsafe {
+        undertone_epsilon_parse(text.cast::<c_char>(), len, &raw mut micro)
     });
-    if status == UNDERTONE_OK {
-        micro as jint
-    } else {
-        -status
-    }
+    value_or(status, micro as usize)
 }
 
-/// `Native.packMemory`: the bytes that a buffer for a pack needs, wherever it starts.
-#[unsafe(export_name = "Java_dev_undertone_Native_packMemory")]
+/// `Native.packHandleMemory`: the bytes that a buffer for a pack needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_packHandleMemory")]
 extern "system" fn pack_memory(_: *mut JNIEnv, _: jclass) -> jint {
-    (undertone_pack_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+    memory_for(undertone_pack_handle_size())
 }
 
 /// `Native.packInit`
@@ -239,29 +286,39 @@ extern "system" fn pack_dimension(env: *mut JNIEnv, _: jclass, pack: jobject) ->
     unsafe { undertone_pack_dimension(Vm(env).handle::<UndertonePack>(pack)) as jint }
 }
 
-/// `Native.packCandidates`
-#[unsafe(export_name = "Java_dev_undertone_Native_packCandidates")]
+/// `Native.packCandidateCount`
+#[unsafe(export_name = "Java_dev_undertone_Native_packCandidateCount")]
 extern "system" fn pack_candidates(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
-    unsafe { undertone_pack_candidates(Vm(env).handle::<UndertonePack>(pack)) as jint }
+    unsafe { undertone_pack_candidate_count(Vm(env).handle::<UndertonePack>(pack)) as jint }
 }
 
-/// `Native.packWords`
-#[unsafe(export_name = "Java_dev_undertone_Native_packWords")]
+/// `Native.packWordCount`
+#[unsafe(export_name = "Java_dev_undertone_Native_packWordCount")]
 extern "system" fn pack_words(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
-    unsafe { undertone_pack_words(Vm(env).handle::<UndertonePack>(pack)) as jint }
+    unsafe { undertone_pack_word_count(Vm(env).handle::<UndertonePack>(pack)) as jint }
+}
+
+/// Copies what `describe` writes of a pack into an array.
+fn description<const N: usize>(
+    env: *mut JNIEnv,
+    pack: jobject,
+    out: jbyteArray,
+    describe: unsafe extern "C" fn(*const UndertonePack, *mut u8) -> i32,
+) -> jint {
+    let vm = Vm(env);
+    let mut bytes = [0; N];
+    // SAFETY: a buffer that `packInit` made a pack in; the output is a variable here, and as long as `describe` says.
+    let status = unsafe { describe(vm.handle::<UndertonePack>(pack), bytes.as_mut_ptr()) };
+    vm.write(&bytes, out);
+    status
 }
 
 /// `Native.packId`
 #[unsafe(export_name = "Java_dev_undertone_Native_packId")]
 extern "system" fn pack_id(env: *mut JNIEnv, _: jclass, pack: jobject, out: jbyteArray) -> jint {
-    let vm = Vm(env);
-    let mut id = [0; UNDERTONE_PACK_ID_BYTES];
-    // SAFETY: a buffer that `packInit` made a pack in; the output is a variable here.
-    let status = unsafe { undertone_pack_id(vm.handle::<UndertonePack>(pack), id.as_mut_ptr()) };
-    vm.write(&id, out);
-    status
+    description::<UNDERTONE_PACK_ID_BYTES>(env, pack, out, undertone_pack_id)
 }
 
 /// `Native.packEncoderDigest`
@@ -272,14 +329,16 @@ extern "system" fn pack_encoder_digest(
     pack: jobject,
     out: jbyteArray,
 ) -> jint {
-    let vm = Vm(env);
-    let mut digest = [0; UNDERTONE_ENCODER_DIGEST_BYTES];
-    // SAFETY: a buffer that `packInit` made a pack in; the output is a variable here.
-    let status = unsafe {
-        undertone_pack_encoder_digest(vm.handle::<UndertonePack>(pack), digest.as_mut_ptr())
-    };
-    vm.write(&digest, out);
-    status
+    description::<UNDERTONE_ENCODER_DIGEST_BYTES>(env, pack, out, undertone_pack_encoder_digest)
+}
+
+/// [`undertone_pack_encoder_name`] in bytes.
+///
+/// # Safety
+/// As for that function.
+unsafe extern "C" fn encoder_name(pack: *const UndertonePack, out: *mut u8) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { undertone_pack_encoder_name(pack, out.cast()) }
 }
 
 /// `Native.packEncoderName`
@@ -290,24 +349,17 @@ extern "system" fn pack_encoder_name(
     pack: jobject,
     out: jbyteArray,
 ) -> jint {
-    let vm = Vm(env);
-    let mut name = [0; UNDERTONE_ENCODER_NAME_BYTES];
-    // SAFETY: a buffer that `packInit` made a pack in; the output is a variable here.
-    let status = unsafe {
-        undertone_pack_encoder_name(vm.handle::<UndertonePack>(pack), name.as_mut_ptr().cast())
-    };
-    vm.write(&name, out);
-    status
+    description::<UNDERTONE_ENCODER_NAME_BYTES>(env, pack, out, encoder_name)
 }
 
-/// `Native.grantMemory`: the bytes that a buffer for a grant needs, wherever it starts.
-#[unsafe(export_name = "Java_dev_undertone_Native_grantMemory")]
+/// `Native.grantHandleMemory`: the bytes that a buffer for a grant needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_grantHandleMemory")]
 extern "system" fn grant_memory(_: *mut JNIEnv, _: jclass) -> jint {
-    (undertone_grant_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+    memory_for(undertone_grant_handle_size())
 }
 
-/// `Native.grantUnrecorded`
-#[unsafe(export_name = "Java_dev_undertone_Native_grantUnrecorded")]
+/// `Native.grantInitUnrecorded`
+#[unsafe(export_name = "Java_dev_undertone_Native_grantInitUnrecorded")]
 extern "system" fn grant_unrecorded(
     env: *mut JNIEnv,
     _: jclass,
@@ -317,11 +369,13 @@ extern "system" fn grant_unrecorded(
     let (memory, memory_len) = Vm(env).memory(memory);
     let mut grant = ptr::null_mut();
     // SAFETY: the memory is as long as it says and held by the `Grant`; the output is a variable here.
-    unsafe { undertone_grant_unrecorded(memory, memory_len, micro(epsilon_micro), &raw mut grant) }
+    unsafe {
+        undertone_grant_init_unrecorded(memory, memory_len, micro(epsilon_micro), &raw mut grant)
+    }
 }
 
-/// `Native.ledgerCreate`
-#[unsafe(export_name = "Java_dev_undertone_Native_ledgerCreate")]
+/// `Native.ledgerCreateImage`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerCreateImage")]
 extern "system" fn ledger_create(
     env: *mut JNIEnv,
     _: jclass,
@@ -335,7 +389,7 @@ extern "system" fn ledger_create(
     let mut written = 0;
     // SAFETY: `give_secret` keeps the promises of its type with a secret; the outputs are variables here.
     let status = unsafe {
-        undertone_ledger_create(
+        undertone_ledger_create_image(
             budget_micro.max(0).cast_unsigned(),
             Some(give_secret),
             (&raw mut secret).cast(),
@@ -344,16 +398,16 @@ extern "system" fn ledger_create(
             &raw mut written,
         )
     };
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         vm.write(&image, out_image);
     }
     status
 }
 
-/// `Native.ledgerMemory`: the bytes that a buffer for a ledger needs, wherever it starts.
-#[unsafe(export_name = "Java_dev_undertone_Native_ledgerMemory")]
+/// `Native.ledgerHandleMemory`: the bytes that a buffer for a ledger needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerHandleMemory")]
 extern "system" fn ledger_memory(_: *mut JNIEnv, _: jclass) -> jint {
-    (undertone_ledger_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+    memory_for(undertone_ledger_handle_size())
 }
 
 /// `Native.ledgerInit`
@@ -369,9 +423,9 @@ extern "system" fn ledger_init(
     let (memory, memory_len) = vm.memory(memory);
     let mut secret = vm.secret(entropy);
     let mut ledger = ptr::null_mut();
-    // SAFETY: the memory is as long as it says and held by the `Ledger`; `elements` gives readable bytes;
+    // SAFETY: the memory is as long as it says and held by the `Ledger`; `bytes` gives readable bytes;
     // `give_secret` keeps the promises of its type with a secret; the output is a variable here.
-    vm.elements(image, |image, len| unsafe {
+    vm.bytes(image, |image, len| unsafe {
         undertone_ledger_init(
             memory,
             memory_len,
@@ -404,7 +458,7 @@ extern "system" fn ledger_remaining(
             &raw mut micro,
         )
     };
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         vm.write_longs(&[jlong::try_from(micro).unwrap_or(jlong::MAX)], out_micro);
     }
     status
@@ -427,8 +481,8 @@ extern "system" fn ledger_reserve(
     let mut record = [0; UNDERTONE_LEDGER_RECORD_BYTES];
     let (mut written, mut offset) = (0, 0);
     // SAFETY: a buffer that `ledgerInit` made a ledger in, and the monitor of the `Ledger` is held;
-    // `elements` gives readable bytes; the outputs are variables here.
-    let status = vm.elements(stored, |stored, len| unsafe {
+    // `bytes` gives readable bytes; the outputs are variables here.
+    let status = vm.bytes(stored, |stored, len| unsafe {
         undertone_ledger_reserve(
             ledger,
             micro(epsilon_micro),
@@ -441,7 +495,7 @@ extern "system" fn ledger_reserve(
             &raw mut offset,
         )
     });
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         vm.write(&record, out_record);
         vm.write_longs(&[offset as jlong], out_offset);
     }
@@ -462,17 +516,17 @@ extern "system" fn ledger_grant(
     let (memory, memory_len) = vm.memory(memory);
     let mut grant = ptr::null_mut();
     // SAFETY: a buffer that `ledgerInit` made a ledger in, and the monitor of the `Ledger` is held;
-    // `elements` gives readable bytes; the memory is as long as it says and held by the `Grant`; the
+    // `bytes` gives readable bytes; the memory is as long as it says and held by the `Grant`; the
     // output is a variable here.
-    vm.elements(read_back, |read_back, len| unsafe {
+    vm.bytes(read_back, |read_back, len| unsafe {
         undertone_ledger_grant(ledger, read_back, len, memory, memory_len, &raw mut grant)
     })
 }
 
-/// `Native.documentMemory`: the bytes that a buffer for a document needs, wherever it starts.
-#[unsafe(export_name = "Java_dev_undertone_Native_documentMemory")]
+/// `Native.documentHandleMemory`: the bytes that a buffer for a document needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_documentHandleMemory")]
 extern "system" fn document_memory(_: *mut JNIEnv, _: jclass) -> jint {
-    (undertone_document_size() + UNDERTONE_HANDLE_ALIGNMENT) as jint
+    memory_for(undertone_document_handle_size())
 }
 
 /// `Native.documentInit`
@@ -509,8 +563,8 @@ extern "system" fn document_push(
     let vm = Vm(env);
     let document = vm.handle::<UndertoneDocument>(document);
     // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
-    // held; `elements` gives readable floats.
-    vm.elements(embedding, |embedding, len| unsafe {
+    // held; `floats` gives readable floats.
+    vm.floats(embedding, |embedding, len| unsafe {
         undertone_document_push(document, embedding, len)
     })
 }
@@ -526,9 +580,9 @@ extern "system" fn document_push_sentence(
     let vm = Vm(env);
     let document = vm.handle::<UndertoneDocument>(document);
     // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
-    // held; `elements` gives readable bytes.
-    vm.elements(text, |text, len| unsafe {
-        undertone_document_push_sentence(document, text, len)
+    // held; `bytes` gives readable bytes.
+    vm.bytes(text, |text, len| unsafe {
+        undertone_document_push_sentence(document, text.cast::<c_char>(), len)
     })
 }
 
@@ -544,15 +598,11 @@ extern "system" fn document_push_text(
     let document = vm.handle::<UndertoneDocument>(document);
     let mut sentences = 0;
     // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
-    // held; `elements` gives readable bytes; the output is a variable here.
-    let status = vm.elements(text, |text, len| unsafe {
-        undertone_document_push_text(document, text, len, &raw mut sentences)
+    // held; `bytes` gives readable bytes; the output is a variable here.
+    let status = vm.bytes(text, |text, len| unsafe {
+        undertone_document_push_text(document, text.cast::<c_char>(), len, &raw mut sentences)
     });
-    if status == UNDERTONE_OK {
-        sentences as jint
-    } else {
-        -status
-    }
+    value_or(status, sentences)
 }
 
 /// `Native.documentReset`
@@ -594,7 +644,7 @@ extern "system" fn document_release(
             &raw mut written,
         )
     };
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         vm.write(&release, out);
     }
     status
@@ -612,8 +662,8 @@ extern "system" fn release_read(
     let vm = Vm(env);
     let (mut candidate, mut epsilon_micro, mut rule) = (0, 0, 0);
     let mut id = [0; UNDERTONE_PACK_ID_BYTES];
-    // SAFETY: `elements` gives readable bytes; the outputs are variables here.
-    let status = vm.elements(bytes, |bytes, len| unsafe {
+    // SAFETY: `bytes` gives readable bytes; the outputs are variables here.
+    let status = vm.bytes(bytes, |bytes, len| unsafe {
         undertone_release_read(
             bytes,
             len,
@@ -623,7 +673,7 @@ extern "system" fn release_read(
             id.as_mut_ptr(),
         )
     });
-    if status == UNDERTONE_OK {
+    if status == UNDERTONE_STATUS_OK {
         vm.write_longs(
             &[candidate.into(), epsilon_micro.into(), rule.into()],
             out_fields,
@@ -631,4 +681,92 @@ extern "system" fn release_read(
         vm.write(&id, out_pack_id);
     }
     status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::UNDERTONE_STATUS_NULL_POINTER;
+    use jni_sys::JNINativeInterface_;
+    use std::cell::RefCell;
+    use std::process;
+    use std::vec::Vec;
+
+    /// An array of Java.
+    struct Array {
+        elements: Vec<u8>,
+        /// What the virtual machine gave away, and took back.
+        copy: Vec<u8>,
+        returned: Option<Vec<u8>>,
+    }
+
+    /// A function of the virtual machine that no call needs: among them those that stop the garbage collector.
+    extern "system" fn unexpected() {
+        process::abort();
+    }
+
+    fn at<'a>(array: jarray) -> &'a RefCell<Array> {
+        // SAFETY: the tests pass an `Array` as the array.
+        unsafe { &*array.cast::<RefCell<Array>>() }
+    }
+
+    unsafe extern "system" fn length(_: *mut JNIEnv, array: jarray) -> jsize {
+        at(array).borrow().elements.len() as jsize
+    }
+
+    unsafe extern "system" fn get(
+        _: *mut JNIEnv,
+        array: jarray,
+        is_copy: *mut jboolean,
+    ) -> *mut jni_sys::jbyte {
+        let mut array = at(array).borrow_mut();
+        array.copy = array.elements.clone();
+        // SAFETY: the call gives a variable of its own.
+        unsafe { is_copy.write(jni_sys::JNI_TRUE) };
+        array.copy.as_mut_ptr().cast()
+    }
+
+    unsafe extern "system" fn give_back(
+        _: *mut JNIEnv,
+        array: jarray,
+        start: *mut jni_sys::jbyte,
+        mode: jint,
+    ) {
+        let mut array = at(array).borrow_mut();
+        assert_eq!((start.cast(), mode), (array.copy.as_mut_ptr(), JNI_ABORT));
+        array.returned = Some(array.copy.clone());
+    }
+
+    /// No call holds on to an array of Java in a critical section, and no copy of a text stays in the memory of
+    /// the virtual machine.
+    #[test]
+    fn texts_are_copied_and_the_copies_wiped() {
+        const WORDS: usize = size_of::<JNINativeInterface_>() / size_of::<usize>();
+        let mut table = [unexpected as *const () as usize; WORDS];
+        let table = (&raw mut table).cast::<JNINativeInterface_>();
+        // SAFETY: the table is as large as its type, aligned like its pointers, and has a function at each place.
+        unsafe {
+            (*table).v1_4.GetArrayLength = length;
+            (*table).v1_4.GetByteArrayElements = get;
+            (*table).v1_4.ReleaseByteArrayElements = give_back;
+        }
+        let mut env: JNIEnv = table.cast_const();
+        let array = RefCell::new(Array {
+            elements: b"0.5".to_vec(),
+            copy: Vec::new(),
+            returned: None,
+        });
+        let object = (&raw const array).cast_mut().cast();
+        let micro = epsilon_parse(&raw mut env, ptr::null_mut(), object);
+        assert_eq!(micro, 500_000);
+        assert_eq!(array.borrow().elements, b"0.5");
+        assert_eq!(array.borrow().returned.as_deref(), Some(&[0; 3][..]));
+
+        array.borrow_mut().elements = b"A private sentence.".to_vec();
+        // Without a document the text is refused, and wiped all the same.
+        let null = ptr::null_mut();
+        let status = document_push_text(&raw mut env, null, null, object);
+        assert_eq!(status, -UNDERTONE_STATUS_NULL_POINTER);
+        assert_eq!(array.borrow().returned.as_deref(), Some(&[0; 19][..]));
+    }
 }

@@ -11,16 +11,18 @@ use crate::grant::UndertoneGrant;
 use crate::memory::{self, Handle};
 use crate::pack::UNDERTONE_HANDLE_ALIGNMENT;
 use crate::status::{
-    Refusal, UNDERTONE_BUFFER_TOO_SMALL, UNDERTONE_ENTROPY_FAILED, UNDERTONE_INTERNAL,
-    UNDERTONE_LEDGER_CHANGED, UNDERTONE_LEDGER_DAMAGED, UNDERTONE_LEDGER_EXHAUSTED,
-    UNDERTONE_LEDGER_FROM_FUTURE, UNDERTONE_LEDGER_LENGTH, UNDERTONE_LEDGER_LOST,
-    UNDERTONE_LEDGER_MIXED, UNDERTONE_LEDGER_NO_BUDGET, UNDERTONE_LEDGER_NOT_PERSISTED,
-    UNDERTONE_LEDGER_NOT_RESERVED, UNDERTONE_LEDGER_VERSION, UNDERTONE_LEDGER_WORN_OUT,
-    UNDERTONE_NOT_A_LEDGER, UNDERTONE_NULL, report,
+    Refusal, UNDERTONE_STATUS_ENTROPY_FAILED, UNDERTONE_STATUS_INTERNAL,
+    UNDERTONE_STATUS_LEDGER_CHANGED, UNDERTONE_STATUS_LEDGER_DAMAGED,
+    UNDERTONE_STATUS_LEDGER_EXHAUSTED, UNDERTONE_STATUS_LEDGER_FROM_FUTURE,
+    UNDERTONE_STATUS_LEDGER_MIXED, UNDERTONE_STATUS_LEDGER_NO_BUDGET,
+    UNDERTONE_STATUS_LEDGER_NOT_PERSISTED, UNDERTONE_STATUS_LEDGER_NOT_RESERVED,
+    UNDERTONE_STATUS_LEDGER_RECORD_LOST, UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION,
+    UNDERTONE_STATUS_LEDGER_WORN_OUT, UNDERTONE_STATUS_LEDGER_WRONG_LENGTH,
+    UNDERTONE_STATUS_NOT_A_LEDGER, UNDERTONE_STATUS_NULL_POINTER, report,
 };
 
 /// Bytes that are enough for an `undertone_ledger` on every target.
-pub const UNDERTONE_LEDGER_BYTES: usize = 512;
+pub const UNDERTONE_LEDGER_HANDLE_SIZE: usize = 512;
 /// The length of a ledger's file.
 pub const UNDERTONE_LEDGER_IMAGE_BYTES: usize = 128;
 /// The length of a record, which is what a reservation writes.
@@ -30,19 +32,19 @@ const _: () = assert!(
     UNDERTONE_LEDGER_IMAGE_BYTES == LEDGER_BYTES && UNDERTONE_LEDGER_RECORD_BYTES == RECORD_BYTES
 );
 const _: () = assert!(
-    memory::size::<UndertoneLedger>() <= UNDERTONE_LEDGER_BYTES
+    memory::size::<UndertoneLedger>() <= UNDERTONE_LEDGER_HANDLE_SIZE
         && memory::alignment::<UndertoneLedger>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
 
-/// A privacy budget: so much epsilon in every window of time, kept in a file that survives a power cut.
+/// A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut.
 ///
-/// The app holds a lock on the file and spends like this: read the file, `undertone_ledger_reserve`, write
-/// the record where it says, sync, read the file again, `undertone_ledger_grant`. The grants of a window
-/// add up to its budget at most, over all runs of the app. One ledger for each kind of promise: what is
-/// spent on sentences and what is spent on words or vectors do not add up.
+/// The app locks the file, by the rule in the README of the folder ffi, and spends like this: read the file,
+/// `undertone_ledger_reserve`, write the record where it says, sync, read the file again,
+/// `undertone_ledger_grant`. The grants of a window add up to at most its budget, over all runs of the app. Use
+/// one ledger for each kind of guarantee: epsilons of sentences and of words or vectors do not add up.
 ///
-/// Not covered: a file that is restored from a backup, a device that is cloned, a clock that is set
-/// forward, a process that forks and spends on both sides.
+/// Out of scope: a file that is restored from a backup, a cloned device, a clock that is set forward, a process
+/// that forks and spends on both sides.
 pub struct UndertoneLedger {
     _opaque: (),
 }
@@ -54,34 +56,35 @@ impl Handle for UndertoneLedger {
 
 fn refusal(error: LedgerError) -> Refusal {
     Refusal(match error {
-        LedgerError::NoBudget => UNDERTONE_LEDGER_NO_BUDGET,
-        LedgerError::Entropy => UNDERTONE_ENTROPY_FAILED,
-        LedgerError::Length { .. } => UNDERTONE_LEDGER_LENGTH,
-        LedgerError::NotALedger => UNDERTONE_NOT_A_LEDGER,
-        LedgerError::Version { .. } => UNDERTONE_LEDGER_VERSION,
-        LedgerError::Damaged => UNDERTONE_LEDGER_DAMAGED,
-        LedgerError::Mixed => UNDERTONE_LEDGER_MIXED,
-        LedgerError::Changed => UNDERTONE_LEDGER_CHANGED,
-        LedgerError::FromFuture { .. } => UNDERTONE_LEDGER_FROM_FUTURE,
-        LedgerError::Exhausted { .. } => UNDERTONE_LEDGER_EXHAUSTED,
-        LedgerError::WornOut => UNDERTONE_LEDGER_WORN_OUT,
-        LedgerError::NotPersisted => UNDERTONE_LEDGER_NOT_PERSISTED,
-        LedgerError::Lost => UNDERTONE_LEDGER_LOST,
-        _ => UNDERTONE_INTERNAL,
+        LedgerError::NoBudget => UNDERTONE_STATUS_LEDGER_NO_BUDGET,
+        LedgerError::Entropy => UNDERTONE_STATUS_ENTROPY_FAILED,
+        LedgerError::Length { .. } => UNDERTONE_STATUS_LEDGER_WRONG_LENGTH,
+        LedgerError::NotALedger => UNDERTONE_STATUS_NOT_A_LEDGER,
+        LedgerError::Version { .. } => UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION,
+        LedgerError::Damaged => UNDERTONE_STATUS_LEDGER_DAMAGED,
+        LedgerError::Mixed => UNDERTONE_STATUS_LEDGER_MIXED,
+        LedgerError::Changed => UNDERTONE_STATUS_LEDGER_CHANGED,
+        LedgerError::FromFuture { .. } => UNDERTONE_STATUS_LEDGER_FROM_FUTURE,
+        LedgerError::Exhausted { .. } => UNDERTONE_STATUS_LEDGER_EXHAUSTED,
+        LedgerError::WornOut => UNDERTONE_STATUS_LEDGER_WORN_OUT,
+        LedgerError::NotPersisted => UNDERTONE_STATUS_LEDGER_NOT_PERSISTED,
+        LedgerError::Lost => UNDERTONE_STATUS_LEDGER_RECORD_LOST,
+        _ => UNDERTONE_STATUS_INTERNAL,
     })
 }
 
-/// Makes the file of a new ledger.
+/// Makes the image of a new ledger.
 ///
-/// The app writes it once, beside its place, and renames it when it is on storage. The budget of a ledger
-/// stays; another budget is another promise, and a ledger of its own.
+/// The app writes it to a file beside its place, syncs, and renames it. The budget of a ledger is fixed;
+/// another budget is another promise and needs its own ledger.
 ///
 /// `budget_micro`: epsilon for every window in micro-units, at least 1. `entropy`: called once, with
 /// `context`, for 8 bytes that name the ledger. `out_image`: `out_capacity` bytes,
 /// `UNDERTONE_LEDGER_IMAGE_BYTES` are enough. `out_written`: the bytes written; with
-/// `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
 ///
-/// Statuses: `UNDERTONE_LEDGER_NO_BUDGET`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_ENTROPY_FAILED`.
+/// Statuses: `UNDERTONE_STATUS_LEDGER_NO_BUDGET`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+/// `UNDERTONE_STATUS_ENTROPY_FAILED`.
 ///
 /// Threads: any.
 ///
@@ -90,7 +93,7 @@ fn refusal(error: LedgerError) -> Refusal {
 /// `out_capacity` writable bytes; `out_written` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_ledger_create(
+pub unsafe extern "C" fn undertone_ledger_create_image(
     budget_micro: u64,
     entropy: UndertoneEntropyFn,
     context: *mut c_void,
@@ -101,14 +104,10 @@ pub unsafe extern "C" fn undertone_ledger_create(
     report(|| {
         let image = memory::array(out_image, out_capacity)?;
         let written = memory::one(out_written)?;
-        let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;
+        let function = entropy.ok_or(Refusal(UNDERTONE_STATUS_NULL_POINTER))?;
         memory::all_disjoint(&[image, written])?;
-        if out_capacity < UNDERTONE_LEDGER_IMAGE_BYTES {
-            // SAFETY: `one` found the pointer aligned and not null; the caller says that it is
-            // writable.
-            unsafe { out_written.write(UNDERTONE_LEDGER_IMAGE_BYTES) };
-            return Err(Refusal(UNDERTONE_BUFFER_TOO_SMALL));
-        }
+        // SAFETY: `one` accepted the pointer; the caller says that it is writable.
+        unsafe { memory::capacity(out_capacity, UNDERTONE_LEDGER_IMAGE_BYTES, out_written) }?;
         // SAFETY: the caller says that the function keeps the promises of its type with `context`.
         let mut entropy = unsafe { Callback::new(function, context) };
         let image = Ledger::create(budget_micro, &mut entropy).map_err(refusal)?;
@@ -124,11 +123,11 @@ pub unsafe extern "C" fn undertone_ledger_create(
     })
 }
 
-/// The bytes that `undertone_ledger_init` needs, at most `UNDERTONE_LEDGER_BYTES`.
+/// The bytes that `undertone_ledger_init` needs, at most `UNDERTONE_LEDGER_HANDLE_SIZE`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_ledger_size() -> usize {
+pub extern "C" fn undertone_ledger_handle_size() -> usize {
     memory::size::<UndertoneLedger>()
 }
 
@@ -136,34 +135,35 @@ pub extern "C" fn undertone_ledger_size() -> usize {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_ledger_align() -> usize {
+pub extern "C" fn undertone_ledger_handle_alignment() -> usize {
     memory::alignment::<UndertoneLedger>()
 }
 
-/// Opens the ledger in a file.
+/// Opens the ledger of an image.
 ///
-/// The app holds a lock on the file from before it reads it until it is done with the ledger: what two
+/// The app locks the file before it reads it, until it is done with the ledger. Without the lock, what two
 /// writers spend at once would be forgotten.
 ///
-/// `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_size()`, aligned to
-/// `undertone_ledger_align()`; what `malloc` returns is aligned. `image`: the `image_len` bytes of the
-/// file, which are copied. `entropy`: called once, with `context`, for 8 bytes that tell what this handle
-/// writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be moved or
-/// copied.
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_handle_size()`, aligned to
+/// `undertone_ledger_handle_alignment()`; what `malloc` returns is aligned. `image`: the `image_len` bytes of
+/// the file, which are copied. `entropy`: called once, with `context`, for 8 bytes that distinguish what this
+/// handle writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be moved
+/// or copied.
 ///
-/// There is nothing to free. If the call fails, `memory` may have been written to. If the file is to blame,
-/// what was spent is not known: the app makes a new ledger only for a window in which nothing was
+/// There is nothing to free. If the call fails, `memory` may have been written to. If the status says that the
+/// image is wrong, what was spent is unknown: then make a new ledger only for a window in which nothing was
 /// released.
 ///
-/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_LEDGER_LENGTH`, `UNDERTONE_NOT_A_LEDGER`,
-/// `UNDERTONE_LEDGER_VERSION`, `UNDERTONE_LEDGER_DAMAGED`, `UNDERTONE_LEDGER_MIXED`,
-/// `UNDERTONE_ENTROPY_FAILED`.
+/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
+/// `UNDERTONE_STATUS_NOT_A_LEDGER`, `UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION`,
+/// `UNDERTONE_STATUS_LEDGER_DAMAGED`, `UNDERTONE_STATUS_LEDGER_MIXED`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
 ///
 /// Threads: any, with `memory` of their own. A ledger is used by one thread at a time.
 ///
 /// # Safety
 /// `memory` is NULL or `memory_len` writable bytes; `image` is NULL or `image_len` readable bytes;
-/// `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_ledger` is NULL or writable.
+/// `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out_ledger` is NULL
+/// or writable.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_init(
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn undertone_ledger_init(
             memory::one(out_ledger)?,
             memory::room::<UndertoneLedger>(memory, memory_len)?,
         ];
-        let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;
+        let function = entropy.ok_or(Refusal(UNDERTONE_STATUS_NULL_POINTER))?;
         memory::all_disjoint(&extents)?;
         // SAFETY: the caller says that the function keeps the promises of its type with `context`.
         let mut entropy = unsafe { Callback::new(function, context) };
@@ -195,12 +195,12 @@ pub unsafe extern "C" fn undertone_ledger_init(
     })
 }
 
-/// What is left in a window.
+/// The budget left in a window.
 ///
-/// `window`: a public number that does not go backwards, such as the days since 1970. `out_micro`: what is
-/// left, in micro-units. It is private if an epsilon was chosen by looking at a text.
+/// `window`: a public number that never decreases, such as the days since 1970. `out_micro`: the budget left,
+/// in micro-units. It is private if an epsilon was chosen by looking at a text.
 ///
-/// Statuses: `UNDERTONE_LEDGER_FROM_FUTURE`.
+/// Statuses: `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`.
 ///
 /// Threads: any.
 ///
@@ -226,25 +226,26 @@ pub unsafe extern "C" fn undertone_ledger_remaining(
     })
 }
 
-/// Reserves an epsilon in a window. It counts as spent from now on, whatever becomes of the reservation;
-/// if the call fails, nothing was reserved.
+/// Reserves an epsilon in a window. It counts as spent from now on, whatever happens to the reservation; if the
+/// call fails, nothing was reserved.
 ///
 /// `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `window`: as for
-/// `undertone_ledger_remaining`; one that is far in the future locks the ledger until then. `stored`: the
-/// `stored_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes,
+/// `undertone_ledger_remaining`; a window far in the future locks the ledger until then. `image`: the
+/// `image_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes,
 /// `UNDERTONE_LEDGER_RECORD_BYTES` are enough: what the app writes. `out_written`: the bytes written; with
-/// `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: where the record goes in the file.
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: where the record goes in the file.
 ///
 /// The app writes the record there, syncs, reads the file and calls `undertone_ledger_grant`.
 ///
-/// Statuses: `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`, `UNDERTONE_BUFFER_TOO_SMALL`,
-/// `UNDERTONE_LEDGER_LENGTH`, `UNDERTONE_LEDGER_CHANGED`, `UNDERTONE_LEDGER_FROM_FUTURE`,
-/// `UNDERTONE_LEDGER_EXHAUSTED`, `UNDERTONE_LEDGER_WORN_OUT`.
+/// Statuses: `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
+/// `UNDERTONE_STATUS_LEDGER_CHANGED`, `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`,
+/// `UNDERTONE_STATUS_LEDGER_EXHAUSTED`, `UNDERTONE_STATUS_LEDGER_WORN_OUT`.
 ///
 /// Threads: no other call may use the ledger at the same time.
 ///
 /// # Safety
-/// `ledger` is NULL or what `undertone_ledger_init` returned; `stored` is NULL or `stored_len` readable
+/// `ledger` is NULL or what `undertone_ledger_init` returned; `image` is NULL or `image_len` readable
 /// bytes; `out_record` is NULL or `out_capacity` writable bytes; `out_written` and `out_offset` are NULL or
 /// writable.
 #[must_use]
@@ -253,34 +254,30 @@ pub unsafe extern "C" fn undertone_ledger_reserve(
     ledger: *mut UndertoneLedger,
     epsilon_micro: u32,
     window: u64,
-    stored: *const u8,
-    stored_len: usize,
+    image: *const u8,
+    image_len: usize,
     out_record: *mut u8,
     out_capacity: usize,
     out_written: *mut usize,
     out_offset: *mut usize,
 ) -> i32 {
     report(|| {
-        let read = memory::array(stored, stored_len)?;
+        let read = memory::array(image, image_len)?;
         let record = memory::array(out_record, out_capacity)?;
         let (written, offset) = (memory::one(out_written)?, memory::one(out_offset)?);
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(ledger) }?;
         memory::all_disjoint(&[extent, read, record, written, offset])?;
         let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
-        if out_capacity < UNDERTONE_LEDGER_RECORD_BYTES {
-            // SAFETY: `one` found the pointer aligned and not null; the caller says that it is
-            // writable.
-            unsafe { out_written.write(UNDERTONE_LEDGER_RECORD_BYTES) };
-            return Err(Refusal(UNDERTONE_BUFFER_TOO_SMALL));
-        }
+        // SAFETY: `one` accepted the pointer; the caller says that it is writable.
+        unsafe { memory::capacity(out_capacity, UNDERTONE_LEDGER_RECORD_BYTES, out_written) }?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable.
-        let stored = unsafe { memory::slice(stored, stored_len) };
+        let image = unsafe { memory::slice(image, image_len) };
         // SAFETY: the tag says that `undertone_ledger_init` put a ledger there, which no other call
         // uses; all else lies elsewhere.
         let reservation = unsafe { &mut *value }
-            .reserve(epsilon, window, stored)
+            .reserve(epsilon, window, image)
             .map_err(refusal)?;
         // SAFETY: `array` and `one` found the pointers aligned and not null (the capacity is not 0),
         // and the capacity holds a record; the caller says that they are writable.
@@ -297,35 +294,36 @@ pub unsafe extern "C" fn undertone_ledger_reserve(
 
 /// Makes the grant of the last reservation, once its record is on storage.
 ///
-/// `read_back`: the `len` bytes of the file, read after the record was written and synced: the proof that
-/// it is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_size()`, aligned to
-/// `undertone_grant_align()`. `out_grant`: the handle, which lies in `memory` and must not be moved or
-/// copied.
+/// `image`: the `image_len` bytes of the file, read after the record was written and synced. They prove that it
+/// is there. `memory`: `memory_len` bytes for the grant, at least `undertone_grant_handle_size()`, aligned to
+/// `undertone_grant_handle_alignment()`. `out_grant`: the handle, which lies in `memory` and must not be moved
+/// or copied.
 ///
-/// With `UNDERTONE_LEDGER_NOT_PERSISTED` the record may be written again, and the file read again; what
-/// was reserved stays spent either way. `UNDERTONE_LEDGER_LOST` says that a record had been lost before,
-/// in a power cut for example, and that this reservation recorded the rest of its window as spent.
+/// After `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` the app may write the record and read the file again; the
+/// reserved epsilon stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says that an earlier record
+/// was lost, in a power cut for example, and that this reservation recorded the rest of its window as spent.
 ///
-/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_LEDGER_NOT_RESERVED`, `UNDERTONE_LEDGER_LENGTH`,
-/// `UNDERTONE_LEDGER_NOT_PERSISTED`, `UNDERTONE_LEDGER_LOST`.
+/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_NOT_RESERVED`,
+/// `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED`,
+/// `UNDERTONE_STATUS_LEDGER_RECORD_LOST`.
 ///
 /// Threads: no other call may use the ledger at the same time.
 ///
 /// # Safety
-/// `ledger` is NULL or what `undertone_ledger_init` returned; `read_back` is NULL or `len` readable bytes;
+/// `ledger` is NULL or what `undertone_ledger_init` returned; `image` is NULL or `image_len` readable bytes;
 /// `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_ledger_grant(
     ledger: *mut UndertoneLedger,
-    read_back: *const u8,
-    len: usize,
+    image: *const u8,
+    image_len: usize,
     memory: *mut c_void,
     memory_len: usize,
     out_grant: *mut *mut UndertoneGrant,
 ) -> i32 {
     report(|| {
-        let read = memory::array(read_back, len)?;
+        let read = memory::array(image, image_len)?;
         let written = memory::one(out_grant)?;
         let room = memory::room::<UndertoneGrant>(memory, memory_len)?;
         // SAFETY: the caller's promise is the one that `value` asks for.
@@ -333,13 +331,13 @@ pub unsafe extern "C" fn undertone_ledger_grant(
         memory::all_disjoint(&[extent, read, written, room])?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable.
-        let read_back = unsafe { memory::slice(read_back, len) };
+        let image = unsafe { memory::slice(image, image_len) };
         // SAFETY: the tag says that `undertone_ledger_init` put a ledger there, which no other call
         // uses; all else lies elsewhere.
         let reservation = unsafe { &mut *value }
             .resume()
-            .ok_or(Refusal(UNDERTONE_LEDGER_NOT_RESERVED))?;
-        let grant = reservation.persisted(read_back).map_err(refusal)?;
+            .ok_or(Refusal(UNDERTONE_STATUS_LEDGER_NOT_RESERVED))?;
+        let grant = reservation.persisted(image).map_err(refusal)?;
         // SAFETY: `room` and `one` accepted the pointers, and they do not overlap; the caller says that
         // they are writable.
         unsafe { memory::place(memory, out_grant, || Ok(Some(grant))) }

@@ -1,8 +1,8 @@
 //! The C interface of undertone.
 //!
-//! For those who link `libundertone` and include `undertone.h`; a Rust program uses
-//! [`undertone_core`] directly. The conventions that every function obeys (ownership, statuses,
-//! threads, privacy) stand at the top of `include/undertone.h`, which is generated from this crate.
+//! For programs that link `libundertone` and include `undertone.h`; a Rust program uses [`undertone_core`]
+//! directly. `include/undertone.h` is generated from this crate and says at its top what every function keeps to:
+//! memory, statuses, threads, privacy. The README of the folder says how to link.
 //!
 //! # For maintainers
 //!
@@ -23,11 +23,6 @@
     allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)
 )]
 
-#[cfg(feature = "cxx")]
-extern crate std;
-
-#[cfg(feature = "cxx")]
-mod bridge;
 mod document;
 mod entropy;
 mod epsilon;

@@ -8,9 +8,9 @@ use core::ops::Range;
 use core::slice;
 
 use crate::status::{
-    Refusal, UNDERTONE_BAD_HANDLE, UNDERTONE_BUFFER_TOO_SMALL, UNDERTONE_BUSY,
-    UNDERTONE_IMPOSSIBLE_LENGTH, UNDERTONE_MEMORY_TOO_SMALL, UNDERTONE_MISALIGNED, UNDERTONE_NULL,
-    UNDERTONE_OVERLAP,
+    Refusal, UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_BUFFER_TOO_SMALL, UNDERTONE_STATUS_BUSY,
+    UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, UNDERTONE_STATUS_MEMORY_TOO_SMALL,
+    UNDERTONE_STATUS_MISALIGNED, UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_OVERLAP,
 };
 
 /// The addresses that an argument covers.
@@ -23,10 +23,10 @@ pub(crate) fn array<T>(start: *const T, count: usize) -> Result<Extent, Refusal>
         return Ok(0..0);
     }
     if start.is_null() {
-        return Err(Refusal(UNDERTONE_NULL));
+        return Err(Refusal(UNDERTONE_STATUS_NULL_POINTER));
     }
     if !start.is_aligned() {
-        return Err(Refusal(UNDERTONE_MISALIGNED));
+        return Err(Refusal(UNDERTONE_STATUS_MISALIGNED));
     }
     // A Rust slice covers at most isize::MAX bytes and does not wrap around.
     let end = count
@@ -35,7 +35,7 @@ pub(crate) fn array<T>(start: *const T, count: usize) -> Result<Extent, Refusal>
         .and_then(|bytes| start.addr().checked_add(bytes));
     match end {
         Some(end) => Ok(start.addr()..end),
-        None => Err(Refusal(UNDERTONE_IMPOSSIBLE_LENGTH)),
+        None => Err(Refusal(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH)),
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn all_disjoint(extents: &[Extent]) -> Result<(), Refusal> {
 pub(crate) fn disjoint(written: &Extent, others: &[Extent]) -> Result<(), Refusal> {
     let overlaps = |other: &Extent| written.start < other.end && other.start < written.end;
     if others.iter().any(overlaps) {
-        return Err(Refusal(UNDERTONE_OVERLAP));
+        return Err(Refusal(UNDERTONE_STATUS_OVERLAP));
     }
     Ok(())
 }
@@ -76,7 +76,7 @@ pub(crate) unsafe fn capacity(
     if found < needed {
         // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
         unsafe { out_written.write(needed) };
-        return Err(Refusal(UNDERTONE_BUFFER_TOO_SMALL));
+        return Err(Refusal(UNDERTONE_STATUS_BUFFER_TOO_SMALL));
     }
     Ok(())
 }
@@ -84,8 +84,9 @@ pub(crate) unsafe fn capacity(
 /// Writes values to a caller's buffer, and how many they are.
 ///
 /// # Safety
-/// [`array`](fn@array) accepted `out` for at least as many values as there are, [`one`] accepted `out_written`, both are
-/// writable, and nothing else is read or written through other pointers to them during the call.
+/// [`array`](fn@array) accepted `out` for at least as many values as there are, [`one`] accepted
+/// `out_written`, both are writable, and nothing else is read or written through other pointers to them
+/// during the call.
 pub(crate) unsafe fn write_all<T>(
     values: impl ExactSizeIterator<Item = T>,
     out: *mut T,
@@ -158,7 +159,7 @@ fn tag_at<H: Handle>(handle: *const H) -> usize {
 pub(crate) fn room<H: Handle>(memory: *mut c_void, len: usize) -> Result<Extent, Refusal> {
     let extent = one(memory.cast::<Slot<H::Value>>())?;
     if len < extent.len() {
-        return Err(Refusal(UNDERTONE_MEMORY_TOO_SMALL));
+        return Err(Refusal(UNDERTONE_STATUS_MEMORY_TOO_SMALL));
     }
     Ok(extent)
 }
@@ -205,8 +206,8 @@ pub(crate) unsafe fn value<H: Handle>(
     let (tag, value) = unsafe { ((&raw const (*slot).tag).read(), &raw mut (*slot).value) };
     match tag ^ tag_at(handle) {
         0 => Ok((value, extent)),
-        BUSY_BIT => Err(Refusal(UNDERTONE_BUSY)),
-        _ => Err(Refusal(UNDERTONE_BAD_HANDLE)),
+        BUSY_BIT => Err(Refusal(UNDERTONE_STATUS_BUSY)),
+        _ => Err(Refusal(UNDERTONE_STATUS_BAD_HANDLE)),
     }
 }
 

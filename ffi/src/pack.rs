@@ -9,15 +9,16 @@ use zeroize::Zeroize;
 
 use crate::memory::{self, Extent, Handle};
 use crate::status::{
-    Refusal, SENTENCES_STACK, UNDERTONE_NO_LEXICON, UNDERTONE_NOT_A_PACK, UNDERTONE_PACK_DAMAGED,
-    UNDERTONE_PACK_LENGTH, UNDERTONE_PACK_MALFORMED, UNDERTONE_PACK_TOO_SHORT,
-    UNDERTONE_PACK_VERSION, report, report_private,
+    Refusal, SENTENCES_STACK, UNDERTONE_STATUS_NO_LEXICON, UNDERTONE_STATUS_NOT_A_PACK,
+    UNDERTONE_STATUS_PACK_DAMAGED, UNDERTONE_STATUS_PACK_MALFORMED,
+    UNDERTONE_STATUS_PACK_TOO_SHORT, UNDERTONE_STATUS_PACK_UNSUPPORTED_VERSION,
+    UNDERTONE_STATUS_PACK_WRONG_LENGTH, report, report_private,
 };
 
 /// Alignment that is enough for every handle on every target.
 pub const UNDERTONE_HANDLE_ALIGNMENT: usize = 16;
 /// Bytes that are enough for an `undertone_pack` on every target.
-pub const UNDERTONE_PACK_BYTES: usize = 640;
+pub const UNDERTONE_PACK_HANDLE_SIZE: usize = 640;
 /// The length of a pack's identifier.
 pub const UNDERTONE_PACK_ID_BYTES: usize = 8;
 /// The length of the digest that identifies an encoder.
@@ -35,7 +36,7 @@ const _: () = assert!(
         && UNDERTONE_SELECTOR_SCORES == Selector::Scores as i32
 );
 const _: () = assert!(
-    memory::size::<UndertonePack>() <= UNDERTONE_PACK_BYTES
+    memory::size::<UndertonePack>() <= UNDERTONE_PACK_HANDLE_SIZE
         && memory::alignment::<UndertonePack>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
 
@@ -52,20 +53,20 @@ impl Handle for UndertonePack {
 
 fn refusal(error: PackError) -> Refusal {
     Refusal(match error {
-        PackError::TooShort { .. } => UNDERTONE_PACK_TOO_SHORT,
-        PackError::NotAPack => UNDERTONE_NOT_A_PACK,
-        PackError::Version { .. } => UNDERTONE_PACK_VERSION,
-        PackError::Length { .. } => UNDERTONE_PACK_LENGTH,
-        PackError::Digest => UNDERTONE_PACK_DAMAGED,
-        _ => UNDERTONE_PACK_MALFORMED,
+        PackError::TooShort { .. } => UNDERTONE_STATUS_PACK_TOO_SHORT,
+        PackError::NotAPack => UNDERTONE_STATUS_NOT_A_PACK,
+        PackError::Version { .. } => UNDERTONE_STATUS_PACK_UNSUPPORTED_VERSION,
+        PackError::Length { .. } => UNDERTONE_STATUS_PACK_WRONG_LENGTH,
+        PackError::Digest => UNDERTONE_STATUS_PACK_DAMAGED,
+        _ => UNDERTONE_STATUS_PACK_MALFORMED,
     })
 }
 
-/// The bytes that `undertone_pack_init` needs, at most `UNDERTONE_PACK_BYTES`.
+/// The bytes that `undertone_pack_init` needs, at most `UNDERTONE_PACK_HANDLE_SIZE`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_pack_size() -> usize {
+pub extern "C" fn undertone_pack_handle_size() -> usize {
     memory::size::<UndertonePack>()
 }
 
@@ -73,24 +74,25 @@ pub extern "C" fn undertone_pack_size() -> usize {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_pack_align() -> usize {
+pub extern "C" fn undertone_pack_handle_alignment() -> usize {
     memory::alignment::<UndertonePack>()
 }
 
 /// Checks a pack and makes a handle for it.
 ///
-/// `memory`: `memory_len` bytes for the handle, at least `undertone_pack_size()`, aligned to
-/// `undertone_pack_align()`; what `malloc` returns is aligned. `bytes`: the `len` bytes of the file,
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_pack_handle_size()`, aligned to
+/// `undertone_pack_handle_alignment()`; what `malloc` returns is aligned. `bytes`: the `len` bytes of the file,
 /// at any address; they are read in place (map the file), not copied. `out_pack`: the handle, which
 /// lies in `memory`.
 ///
 /// The bytes must stay where they are, unchanged, as long as the pack or a document made from it
-/// is used. There is nothing to free: when the pack is not used any more, its memory may be reused.
+/// is used. There is nothing to free: once the pack is no longer used, its memory may be reused.
 /// If the call fails, `memory` may have been written to.
 ///
-/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_PACK_TOO_SHORT`, `UNDERTONE_NOT_A_PACK`,
-/// `UNDERTONE_PACK_VERSION`, `UNDERTONE_PACK_LENGTH`, `UNDERTONE_PACK_DAMAGED`,
-/// `UNDERTONE_PACK_MALFORMED`.
+/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_PACK_TOO_SHORT`,
+/// `UNDERTONE_STATUS_NOT_A_PACK`, `UNDERTONE_STATUS_PACK_UNSUPPORTED_VERSION`,
+/// `UNDERTONE_STATUS_PACK_WRONG_LENGTH`, `UNDERTONE_STATUS_PACK_DAMAGED`,
+/// `UNDERTONE_STATUS_PACK_MALFORMED`.
 ///
 /// Threads: any, with `memory` of their own. One pack may be used by many threads at once.
 ///
@@ -123,7 +125,7 @@ pub unsafe extern "C" fn undertone_pack_init(
     })
 }
 
-/// The pack behind a handle, and where the handle is.
+/// The pack in a handle, and where the handle is.
 ///
 /// # Safety
 /// `pack` is null or [`memory::size`] readable bytes, and nobody writes to them during `'a`.
@@ -136,7 +138,7 @@ pub(crate) unsafe fn pack_at<'a>(
     Ok((unsafe { &*value }, extent))
 }
 
-/// `number` of the pack behind a handle; 0 if there is none.
+/// `number` of the pack in a handle; 0 if the handle is not valid.
 ///
 /// # Safety
 /// As for [`pack_at`].
@@ -145,7 +147,7 @@ unsafe fn number(pack: *const UndertonePack, number: impl FnOnce(&Pack<'static>)
     unsafe { pack_at(pack) }.map_or(0, |(pack, _)| number(pack))
 }
 
-/// The number of coordinates in an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
+/// The dimension of an embedding, 1 to 4096; 0 if `pack` is not a valid handle.
 ///
 /// Threads: any.
 ///
@@ -165,7 +167,7 @@ pub unsafe extern "C" fn undertone_pack_dimension(pack: *const UndertonePack) ->
 /// # Safety
 /// `pack` is NULL or what `undertone_pack_init` returned.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_pack_candidates(pack: *const UndertonePack) -> u32 {
+pub unsafe extern "C" fn undertone_pack_candidate_count(pack: *const UndertonePack) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { number(pack, Pack::candidate_count) }
 }
@@ -201,8 +203,8 @@ pub unsafe extern "C" fn undertone_pack_largest_score(pack: *const UndertonePack
     }
 }
 
-/// The number of coordinates of a released vector behind the projection of the pack
-/// (`undertone_vector_init_projected`); 0 if it has none or `pack` is not a valid handle.
+/// The dimension of a released vector after the projection of the pack
+/// (`undertone_vector_mechanism_init_projected`); 0 if it has no projection or `pack` is not a valid handle.
 ///
 /// Threads: any.
 ///
@@ -227,7 +229,7 @@ pub unsafe extern "C" fn undertone_pack_projected_dimension(pack: *const Underto
 /// # Safety
 /// `pack` is NULL or what `undertone_pack_init` returned.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_pack_directions(pack: *const UndertonePack) -> u32 {
+pub unsafe extern "C" fn undertone_pack_direction_count(pack: *const UndertonePack) -> u32 {
     // SAFETY: the caller's promise.
     unsafe {
         number(pack, |pack| {
@@ -245,7 +247,7 @@ pub unsafe extern "C" fn undertone_pack_directions(pack: *const UndertonePack) -
 /// # Safety
 /// `pack` is NULL or what `undertone_pack_init` returned.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_pack_words(pack: *const UndertonePack) -> u32 {
+pub unsafe extern "C" fn undertone_pack_word_count(pack: *const UndertonePack) -> u32 {
     // SAFETY: the caller's promise.
     unsafe {
         number(pack, |pack| {
@@ -255,25 +257,25 @@ pub unsafe extern "C" fn undertone_pack_words(pack: *const UndertonePack) -> u32
     }
 }
 
-/// The vector of one sentence by the lexicon of the pack: what `undertone_document_push_sentence` adds, for
-/// those who want to look at it or use it themselves. **It is as private as the sentence.**
+/// Computes the embedding of one sentence with the lexicon of the pack: the vector that
+/// `undertone_document_push_sentence` adds. **It is as private as the sentence.**
 ///
 /// `text`: `len` bytes of UTF-8, taken as one sentence. `out`: room for `out_capacity` floats;
 /// `undertone_pack_dimension` are enough. `out_written`: the floats written; with
-/// `UNDERTONE_BUFFER_TOO_SMALL` those needed.
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL` those needed.
 ///
 /// No status depends on the sentence, but the time the call takes does.
 ///
-/// Statuses: `UNDERTONE_NO_LEXICON`, `UNDERTONE_BUFFER_TOO_SMALL`.
+/// Statuses: `UNDERTONE_STATUS_NO_LEXICON`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
 /// Threads: any.
 ///
 /// # Safety
-/// `pack` is NULL or what `undertone_pack_init` returned; `text` is NULL or `len` readable bytes; `out` is NULL or
-/// writable for `out_capacity` floats; `out_written` is NULL or writable.
+/// `pack` is NULL or what `undertone_pack_init` returned; `text` is NULL or `len` readable bytes; `out` is
+/// NULL or writable for `out_capacity` floats; `out_written` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_pack_sentence_vector(
+pub unsafe extern "C" fn undertone_pack_embed_sentence(
     pack: *const UndertonePack,
     text: *const c_char,
     len: usize,
@@ -293,7 +295,7 @@ pub unsafe extern "C" fn undertone_pack_sentence_vector(
         // the pack or the call ends here.
         let (pack, extent) = unsafe { pack_at(pack) }?;
         memory::disjoint(&extent, &[buffer, written])?;
-        let lexicon = pack.lexicon().ok_or(Refusal(UNDERTONE_NO_LEXICON))?;
+        let lexicon = pack.lexicon().ok_or(Refusal(UNDERTONE_STATUS_NO_LEXICON))?;
         // SAFETY: `one` accepted the pointer; the caller says that it is writable.
         unsafe { memory::capacity(out_capacity, lexicon.dimension(), out_written) }?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;

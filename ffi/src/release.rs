@@ -5,8 +5,8 @@ use undertone_core::release::{Release, ReleaseFormatError};
 use crate::memory;
 use crate::pack::UNDERTONE_PACK_ID_BYTES;
 use crate::status::{
-    Refusal, UNDERTONE_NOT_A_RELEASE, UNDERTONE_RELEASE_LENGTH, UNDERTONE_RELEASE_MALFORMED,
-    UNDERTONE_RELEASE_VERSION, report,
+    Refusal, UNDERTONE_STATUS_NOT_A_RELEASE, UNDERTONE_STATUS_RELEASE_MALFORMED,
+    UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION, UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, report,
 };
 
 /// The length of a release.
@@ -16,23 +16,23 @@ const _: () = assert!(UNDERTONE_RELEASE_BYTES == Release::BYTES);
 
 pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
     Refusal(match error {
-        ReleaseFormatError::Length { .. } => UNDERTONE_RELEASE_LENGTH,
-        ReleaseFormatError::NotARelease => UNDERTONE_NOT_A_RELEASE,
-        ReleaseFormatError::Version { .. } => UNDERTONE_RELEASE_VERSION,
-        _ => UNDERTONE_RELEASE_MALFORMED,
+        ReleaseFormatError::Length { .. } => UNDERTONE_STATUS_RELEASE_WRONG_LENGTH,
+        ReleaseFormatError::NotARelease => UNDERTONE_STATUS_NOT_A_RELEASE,
+        ReleaseFormatError::Version { .. } => UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION,
+        _ => UNDERTONE_STATUS_RELEASE_MALFORMED,
     })
 }
 
 /// Reads a release that came from a device.
 ///
 /// `bytes`: `len` bytes, anything. `out_candidate`: the index of the candidate drawn; compare it
-/// with `undertone_pack_candidates`, since a release can be forged. `out_epsilon_micro`: the epsilon
+/// with `undertone_pack_candidate_count`, since a release can be forged. `out_epsilon_micro`: the epsilon
 /// that the device spent, in micro-units. `out_rule`: one of the `UNDERTONE_RULE_` numbers.
 /// `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose candidates the
 /// index counts (`undertone_pack_id`).
 ///
-/// Statuses: `UNDERTONE_RELEASE_LENGTH`, `UNDERTONE_NOT_A_RELEASE`, `UNDERTONE_RELEASE_VERSION`,
-/// `UNDERTONE_RELEASE_MALFORMED`.
+/// Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
+/// `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
 ///
 /// Threads: any.
 ///

@@ -8,11 +8,11 @@ use undertone_core::sentences;
 use crate::memory;
 use crate::status::{SPLITTING_STACK, report_private};
 
-/// Finds the next sentence of a text: what `undertone_document_push_text` pushes one after the other.
+/// Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another.
 ///
 /// `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
 /// before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around
-/// it left out; a length of 0 if there is none. Both are as private as the text.
+/// it left out; the length is 0 if no sentence is left. Both are as private as the text.
 ///
 /// No status depends on the text, but the time the call takes does.
 ///
@@ -33,8 +33,8 @@ pub unsafe extern "C" fn undertone_sentence_next(
     unsafe { next(text, len, start, out_start, out_len, sentences::next) }
 }
 
-/// Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but there is none
-/// as long as something typed behind it could change it.
+/// Finds the next sentence of a text that is still being typed: like `undertone_sentence_next`, but it finds a
+/// sentence only once nothing typed after it can change it.
 ///
 /// No status depends on the text, but the time the call takes does.
 ///

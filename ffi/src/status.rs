@@ -7,136 +7,136 @@ use core::ffi::{CStr, c_char};
 use undertone_core::kernels::Backend;
 
 /// Done.
-pub const UNDERTONE_OK: i32 = 0;
+pub const UNDERTONE_STATUS_OK: i32 = 0;
 
 /// A required pointer is NULL.
-pub const UNDERTONE_NULL: i32 = 1;
+pub const UNDERTONE_STATUS_NULL_POINTER: i32 = 1;
 /// A pointer is not aligned for its type, or the memory for a handle not for the handle.
-pub const UNDERTONE_MISALIGNED: i32 = 2;
-/// A length that no object in memory can have.
-pub const UNDERTONE_IMPOSSIBLE_LENGTH: i32 = 3;
-/// Memory that is written overlaps another argument.
-pub const UNDERTONE_OVERLAP: i32 = 4;
+pub const UNDERTONE_STATUS_MISALIGNED: i32 = 2;
+/// The length is larger than any object in memory.
+pub const UNDERTONE_STATUS_IMPOSSIBLE_LENGTH: i32 = 3;
+/// Memory that the call writes overlaps another argument.
+pub const UNDERTONE_STATUS_OVERLAP: i32 = 4;
 /// The memory for a handle is shorter than its `_size` function says.
-pub const UNDERTONE_MEMORY_TOO_SMALL: i32 = 5;
+pub const UNDERTONE_STATUS_MEMORY_TOO_SMALL: i32 = 5;
 /// Not a handle of this kind: never initialised, overwritten, or moved.
-pub const UNDERTONE_BAD_HANDLE: i32 = 6;
+pub const UNDERTONE_STATUS_BAD_HANDLE: i32 = 6;
 /// The handle is in use by a call that has not returned.
-pub const UNDERTONE_BUSY: i32 = 7;
-/// The output buffer is too short; the needed length was written.
-pub const UNDERTONE_BUFFER_TOO_SMALL: i32 = 8;
+pub const UNDERTONE_STATUS_BUSY: i32 = 7;
+/// The buffer for a result is too short; the needed length was written to `out_written`.
+pub const UNDERTONE_STATUS_BUFFER_TOO_SMALL: i32 = 8;
 
 /// The text is not a decimal number.
-pub const UNDERTONE_EPSILON_NOT_A_NUMBER: i32 = 16;
+pub const UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER: i32 = 16;
 /// Epsilon is below 0.000001.
-pub const UNDERTONE_EPSILON_TOO_SMALL: i32 = 17;
+pub const UNDERTONE_STATUS_EPSILON_TOO_SMALL: i32 = 17;
 /// Epsilon is above 1000.
-pub const UNDERTONE_EPSILON_TOO_LARGE: i32 = 18;
+pub const UNDERTONE_STATUS_EPSILON_TOO_LARGE: i32 = 18;
 /// Not one of the `UNDERTONE_RULE_` numbers.
-pub const UNDERTONE_UNKNOWN_RULE: i32 = 19;
+pub const UNDERTONE_STATUS_UNKNOWN_RULE: i32 = 19;
 /// Not one of the `UNDERTONE_NOISE_` numbers.
-pub const UNDERTONE_UNKNOWN_NOISE: i32 = 20;
-/// Not one of the `UNDERTONE_WORDS_` numbers.
-pub const UNDERTONE_UNKNOWN_MECHANISM: i32 = 21;
-/// Epsilon is below 0.1, which Laplace noise for vectors is not drawn for.
-pub const UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE: i32 = 22;
-/// A vector of no coordinates, or of more than `UNDERTONE_MAX_VECTOR_DIMENSION`.
-pub const UNDERTONE_DIMENSION_OUT_OF_RANGE: i32 = 23;
+pub const UNDERTONE_STATUS_UNKNOWN_NOISE: i32 = 20;
+/// Not one of the `UNDERTONE_WORD_METHOD_` numbers.
+pub const UNDERTONE_STATUS_UNKNOWN_WORD_METHOD: i32 = 21;
+/// Epsilon is below 0.1, the smallest for Laplace noise on vectors.
+pub const UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE: i32 = 22;
+/// The dimension of a vector is 0 or more than `UNDERTONE_MAX_VECTOR_DIMENSION`.
+pub const UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE: i32 = 23;
 /// The bound on the coordinates is too large or too small for the noise.
-pub const UNDERTONE_BOUND_OUT_OF_RANGE: i32 = 24;
-/// A release of no words, or of more than `UNDERTONE_MAX_BAG_SIZE`.
-pub const UNDERTONE_BAG_SIZE_OUT_OF_RANGE: i32 = 25;
+pub const UNDERTONE_STATUS_BOUND_OUT_OF_RANGE: i32 = 24;
+/// The number of words to release is 0 or more than `UNDERTONE_MAX_RELEASED_WORDS`.
+pub const UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE: i32 = 25;
 /// The vocabulary has no word with this number.
-pub const UNDERTONE_NO_SUCH_WORD: i32 = 26;
+pub const UNDERTONE_STATUS_NO_SUCH_WORD: i32 = 26;
 
-/// Fewer bytes than the header of a pack.
-pub const UNDERTONE_PACK_TOO_SHORT: i32 = 32;
+/// There are fewer bytes than the header of a pack has.
+pub const UNDERTONE_STATUS_PACK_TOO_SHORT: i32 = 32;
 /// The bytes are not a pack.
-pub const UNDERTONE_NOT_A_PACK: i32 = 33;
-/// A pack of a format that this library does not read.
-pub const UNDERTONE_PACK_VERSION: i32 = 34;
+pub const UNDERTONE_STATUS_NOT_A_PACK: i32 = 33;
+/// The pack has a format version that this library does not read.
+pub const UNDERTONE_STATUS_PACK_UNSUPPORTED_VERSION: i32 = 34;
 /// The pack is not as long as it says.
-pub const UNDERTONE_PACK_LENGTH: i32 = 35;
+pub const UNDERTONE_STATUS_PACK_WRONG_LENGTH: i32 = 35;
 /// The digest of the pack does not match its bytes.
-pub const UNDERTONE_PACK_DAMAGED: i32 = 36;
+pub const UNDERTONE_STATUS_PACK_DAMAGED: i32 = 36;
 /// The pack is intact but breaks the rules of its format.
-pub const UNDERTONE_PACK_MALFORMED: i32 = 37;
+pub const UNDERTONE_STATUS_PACK_MALFORMED: i32 = 37;
 
 /// The pack has no candidates.
-pub const UNDERTONE_NO_CANDIDATES: i32 = 48;
+pub const UNDERTONE_STATUS_NO_CANDIDATES: i32 = 48;
 /// The pack has no lexicon.
-pub const UNDERTONE_NO_LEXICON: i32 = 49;
+pub const UNDERTONE_STATUS_NO_LEXICON: i32 = 49;
 /// The pack has more projection directions than `UNDERTONE_MAX_DIRECTIONS`.
-pub const UNDERTONE_TOO_MANY_DIRECTIONS: i32 = 50;
-/// The embedding has another length than the pack was built for.
-pub const UNDERTONE_WRONG_DIMENSION: i32 = 51;
-/// The document has `UNDERTONE_MAX_SENTENCES` sentences.
-pub const UNDERTONE_DOCUMENT_FULL: i32 = 52;
-/// The entropy function failed or gave nothing but zeroes.
-pub const UNDERTONE_ENTROPY_FAILED: i32 = 53;
-/// The pack scores more candidates than `UNDERTONE_MAX_SCORED`.
-pub const UNDERTONE_TOO_MANY_CANDIDATES: i32 = 54;
+pub const UNDERTONE_STATUS_TOO_MANY_DIRECTIONS: i32 = 50;
+/// The vector does not have the dimension of the pack or mechanism.
+pub const UNDERTONE_STATUS_WRONG_DIMENSION: i32 = 51;
+/// The document already has `UNDERTONE_MAX_SENTENCES` sentences.
+pub const UNDERTONE_STATUS_DOCUMENT_FULL: i32 = 52;
+/// The entropy function failed, or returned only zeroes.
+pub const UNDERTONE_STATUS_ENTROPY_FAILED: i32 = 53;
+/// The pack scores more candidates than `UNDERTONE_MAX_SCORED_CANDIDATES`.
+pub const UNDERTONE_STATUS_TOO_MANY_CANDIDATES: i32 = 54;
 /// The pack has no projection.
-pub const UNDERTONE_NO_PROJECTION: i32 = 55;
+pub const UNDERTONE_STATUS_NO_PROJECTION: i32 = 55;
 /// The projection of the pack stretches distances by more than 4096.
-pub const UNDERTONE_PROJECTION_TOO_STEEP: i32 = 56;
+pub const UNDERTONE_STATUS_PROJECTION_TOO_STEEP: i32 = 56;
 
 /// The bytes are not a release.
-pub const UNDERTONE_NOT_A_RELEASE: i32 = 64;
-/// Not `UNDERTONE_RELEASE_BYTES` bytes.
-pub const UNDERTONE_RELEASE_LENGTH: i32 = 65;
-/// A release of a format that this library does not read.
-pub const UNDERTONE_RELEASE_VERSION: i32 = 66;
-/// A field of the release has a value that is not allowed.
-pub const UNDERTONE_RELEASE_MALFORMED: i32 = 67;
+pub const UNDERTONE_STATUS_NOT_A_RELEASE: i32 = 64;
+/// The release does not have the length of its kind; that of a document has `UNDERTONE_RELEASE_BYTES` bytes.
+pub const UNDERTONE_STATUS_RELEASE_WRONG_LENGTH: i32 = 65;
+/// The release has a format version that this library does not read.
+pub const UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION: i32 = 66;
+/// A field of the release has an invalid value.
+pub const UNDERTONE_STATUS_RELEASE_MALFORMED: i32 = 67;
 
 /// The grant was spent by an earlier release.
-pub const UNDERTONE_GRANT_SPENT: i32 = 80;
-/// A budget of 0.
-pub const UNDERTONE_LEDGER_NO_BUDGET: i32 = 81;
-/// Not `UNDERTONE_LEDGER_IMAGE_BYTES` bytes.
-pub const UNDERTONE_LEDGER_LENGTH: i32 = 82;
+pub const UNDERTONE_STATUS_GRANT_SPENT: i32 = 80;
+/// The budget is 0.
+pub const UNDERTONE_STATUS_LEDGER_NO_BUDGET: i32 = 81;
+/// The image does not have `UNDERTONE_LEDGER_IMAGE_BYTES` bytes.
+pub const UNDERTONE_STATUS_LEDGER_WRONG_LENGTH: i32 = 82;
 /// The bytes are not a ledger.
-pub const UNDERTONE_NOT_A_LEDGER: i32 = 83;
-/// A ledger of a version that this library does not read.
-pub const UNDERTONE_LEDGER_VERSION: i32 = 84;
+pub const UNDERTONE_STATUS_NOT_A_LEDGER: i32 = 83;
+/// The ledger has a format version that this library does not read.
+pub const UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION: i32 = 84;
 /// No record of the ledger is intact.
-pub const UNDERTONE_LEDGER_DAMAGED: i32 = 85;
-/// The records are not of one ledger.
-pub const UNDERTONE_LEDGER_MIXED: i32 = 86;
-/// The file is not as the ledger left it.
-pub const UNDERTONE_LEDGER_CHANGED: i32 = 87;
-/// The newest record is of a later window.
-pub const UNDERTONE_LEDGER_FROM_FUTURE: i32 = 88;
-/// Less is left in the window than is needed.
-pub const UNDERTONE_LEDGER_EXHAUSTED: i32 = 89;
-/// The counter of the ledger has reached its end.
-pub const UNDERTONE_LEDGER_WORN_OUT: i32 = 90;
-/// Nothing is reserved that a grant could be for.
-pub const UNDERTONE_LEDGER_NOT_RESERVED: i32 = 91;
-/// What was read back is not the file with the record in its place.
-pub const UNDERTONE_LEDGER_NOT_PERSISTED: i32 = 92;
+pub const UNDERTONE_STATUS_LEDGER_DAMAGED: i32 = 85;
+/// The records belong to different ledgers.
+pub const UNDERTONE_STATUS_LEDGER_MIXED: i32 = 86;
+/// The file changed since this handle last saw it.
+pub const UNDERTONE_STATUS_LEDGER_CHANGED: i32 = 87;
+/// The newest record belongs to a later window.
+pub const UNDERTONE_STATUS_LEDGER_FROM_FUTURE: i32 = 88;
+/// The window has less left than this call needs.
+pub const UNDERTONE_STATUS_LEDGER_EXHAUSTED: i32 = 89;
+/// The counter of the ledger has reached its maximum.
+pub const UNDERTONE_STATUS_LEDGER_WORN_OUT: i32 = 90;
+/// Nothing is reserved, so there is nothing to grant.
+pub const UNDERTONE_STATUS_LEDGER_NOT_RESERVED: i32 = 91;
+/// The image that was read back does not have the new record in its place.
+pub const UNDERTONE_STATUS_LEDGER_NOT_PERSISTED: i32 = 92;
 /// A record was lost; the rest of the window counts as spent.
-pub const UNDERTONE_LEDGER_LOST: i32 = 93;
-/// The grant has another epsilon than the mechanism.
-pub const UNDERTONE_GRANT_OF_ANOTHER_EPSILON: i32 = 94;
+pub const UNDERTONE_STATUS_LEDGER_RECORD_LOST: i32 = 93;
+/// The epsilon of the grant is not that of the mechanism.
+pub const UNDERTONE_STATUS_GRANT_WRONG_EPSILON: i32 = 94;
 
-/// A fault in the library.
-pub const UNDERTONE_INTERNAL: i32 = 127;
+/// A bug in the library.
+pub const UNDERTONE_STATUS_INTERNAL: i32 = 127;
 
-/// Why a call was refused: a status other than [`UNDERTONE_OK`].
+/// Why a call was refused: a status other than [`UNDERTONE_STATUS_OK`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal(pub(crate) i32);
 
 /// The status of the call whose body is `call`.
 pub(crate) fn report(call: impl FnOnce() -> Result<(), Refusal>) -> i32 {
     match call() {
-        Ok(()) => UNDERTONE_OK,
+        Ok(()) => UNDERTONE_STATUS_OK,
         Err(Refusal(status)) => status,
     }
 }
 
-/// Stack that is wiped behind a call that takes a sentence or releases a document: all that it may have used
+/// Stack that is wiped after a call that takes a sentence or releases a document: all that it may have used
 /// (the header promises 8 KiB), without what is above.
 pub(crate) const SENTENCES_STACK: usize = stack(8 * 1024);
 /// The same for what finds sentences.
@@ -153,8 +153,9 @@ const fn stack(promised: usize) -> usize {
     }
 }
 
-/// [`report`] for a call that sees what is private. Compilers put copies where nobody can wipe them one by one:
-/// arguments by value, registers that did not suffice. So all of the stack below is wiped, and vector registers.
+/// [`report`] for a call that sees what is private. Compilers put copies where nobody can wipe them one by
+/// one: arguments by value, registers that did not suffice. So all of the stack below is wiped, and vector
+/// registers.
 #[inline(always)]
 pub(crate) fn report_private<const STACK: usize>(
     call: impl FnOnce() -> Result<(), Refusal>,
@@ -209,119 +210,119 @@ fn wipe_below<const STACK: usize>() {
 
 pub(crate) fn message(status: i32) -> &'static CStr {
     match status {
-        UNDERTONE_OK => c"done",
-        UNDERTONE_NULL => c"a required pointer is NULL; an array may be NULL only if its length is 0",
-        UNDERTONE_MISALIGNED => {
+        UNDERTONE_STATUS_OK => c"done",
+        UNDERTONE_STATUS_NULL_POINTER => c"a required pointer is NULL; an array may be NULL only if its length is 0",
+        UNDERTONE_STATUS_MISALIGNED => {
             c"a pointer is not aligned; take memory from malloc, or align it to UNDERTONE_HANDLE_ALIGNMENT"
         }
-        UNDERTONE_IMPOSSIBLE_LENGTH => {
-            c"a length is larger than any object in memory; check the argument, it may be a negative number"
+        UNDERTONE_STATUS_IMPOSSIBLE_LENGTH => {
+            c"a length is larger than any object in memory; it may be a negative number"
         }
-        UNDERTONE_OVERLAP => c"memory that is written overlaps another argument; give each argument memory of its own",
-        UNDERTONE_MEMORY_TOO_SMALL => {
-            c"the memory is too small for the handle; give as many bytes as its _size function says"
+        UNDERTONE_STATUS_OVERLAP => c"memory that the call writes overlaps another argument; give each argument its own memory",
+        UNDERTONE_STATUS_MEMORY_TOO_SMALL => {
+            c"the memory is too small for the handle; allocate as many bytes as its _handle_size function says"
         }
-        UNDERTONE_BAD_HANDLE => {
-            c"not a valid handle; initialise it with its _init function in the place where it stays"
+        UNDERTONE_STATUS_BAD_HANDLE => {
+            c"not a valid handle; initialise it with its _init function, and do not move or copy it"
         }
-        UNDERTONE_BUSY => c"the handle is in use by a call that has not returned; do not use it in the entropy function",
-        UNDERTONE_BUFFER_TOO_SMALL => {
-            c"the output buffer is too short; the needed length was written, give that many bytes"
+        UNDERTONE_STATUS_BUSY => c"the handle is in use by a call that has not returned; do not use it in the entropy function",
+        UNDERTONE_STATUS_BUFFER_TOO_SMALL => {
+            c"the buffer for the result is too short; its needed length was written to out_written"
         }
-        UNDERTONE_EPSILON_NOT_A_NUMBER => {
+        UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER => {
             c"epsilon is not a decimal number such as 10, 0.5 or 1e-3; do not count a terminating zero"
         }
-        UNDERTONE_EPSILON_TOO_SMALL => c"epsilon is below 0.000001; it must lie in 0.000001..=1000",
-        UNDERTONE_EPSILON_TOO_LARGE => c"epsilon is above 1000; it must lie in 0.000001..=1000",
-        UNDERTONE_UNKNOWN_RULE => c"unknown rule; use UNDERTONE_RULE_PERMUTE_AND_FLIP",
-        UNDERTONE_UNKNOWN_NOISE => c"unknown noise; use UNDERTONE_NOISE_LAPLACE",
-        UNDERTONE_UNKNOWN_MECHANISM => c"unknown mechanism for words; use UNDERTONE_WORDS_PERMUTE_AND_FLIP",
-        UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE => {
-            c"epsilon is below 0.1; Laplace noise for vectors is drawn for 0.1..=1000"
+        UNDERTONE_STATUS_EPSILON_TOO_SMALL => c"epsilon is below 0.000001; it must lie in 0.000001..=1000",
+        UNDERTONE_STATUS_EPSILON_TOO_LARGE => c"epsilon is above 1000; it must lie in 0.000001..=1000",
+        UNDERTONE_STATUS_UNKNOWN_RULE => c"unknown rule; use UNDERTONE_RULE_PERMUTE_AND_FLIP",
+        UNDERTONE_STATUS_UNKNOWN_NOISE => c"unknown noise; use UNDERTONE_NOISE_LAPLACE",
+        UNDERTONE_STATUS_UNKNOWN_WORD_METHOD => c"unknown method for words; use UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP",
+        UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE => {
+            c"epsilon is below 0.1; Laplace noise on vectors needs 0.1..=1000"
         }
-        UNDERTONE_DIMENSION_OUT_OF_RANGE => {
-            c"a vector of no coordinates or of more than UNDERTONE_MAX_VECTOR_DIMENSION; project longer ones"
+        UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE => {
+            c"the dimension is 0 or more than UNDERTONE_MAX_VECTOR_DIMENSION; project longer vectors"
         }
-        UNDERTONE_BOUND_OUT_OF_RANGE => {
+        UNDERTONE_STATUS_BOUND_OUT_OF_RANGE => {
             c"the bound on the coordinates is too large or too small for the noise; scale the vectors, or take another epsilon"
         }
-        UNDERTONE_BAG_SIZE_OUT_OF_RANGE => c"a release of a bag has 1 to UNDERTONE_MAX_BAG_SIZE words",
-        UNDERTONE_NO_SUCH_WORD => {
+        UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE => c"a release has 1 to UNDERTONE_MAX_RELEASED_WORDS words; ask for a number in that range",
+        UNDERTONE_STATUS_NO_SUCH_WORD => {
             c"the vocabulary has no word with this number; was the release made with the same pack?"
         }
-        UNDERTONE_PACK_TOO_SHORT => c"too few bytes for a pack; is the file whole?",
-        UNDERTONE_NOT_A_PACK => c"not a pack: the first eight bytes are not \"UNDRTONE\"; is it the right file?",
-        UNDERTONE_PACK_VERSION => {
+        UNDERTONE_STATUS_PACK_TOO_SHORT => c"too few bytes for a pack; is the file complete?",
+        UNDERTONE_STATUS_NOT_A_PACK => c"not a pack: the first eight bytes are not \"UNDRTONE\"; is it the right file?",
+        UNDERTONE_STATUS_PACK_UNSUPPORTED_VERSION => {
             c"the pack has a format that this library does not read; update the older of the two"
         }
-        UNDERTONE_PACK_LENGTH => c"the pack is not as long as it says; copy the whole file again",
-        UNDERTONE_PACK_DAMAGED => c"the digest of the pack does not match its bytes; copy the file again",
-        UNDERTONE_PACK_MALFORMED => {
-            c"the pack breaks the rules of its format; build it again, `undertone` names the fault"
+        UNDERTONE_STATUS_PACK_WRONG_LENGTH => c"the pack is not as long as it says; copy the whole file again",
+        UNDERTONE_STATUS_PACK_DAMAGED => c"the digest of the pack does not match its bytes; copy the file again",
+        UNDERTONE_STATUS_PACK_MALFORMED => {
+            c"the pack breaks the rules of its format; build it again (`undertone inspect` names the fault)"
         }
-        UNDERTONE_NO_CANDIDATES => c"the pack has no candidates; build it with `undertone pack`",
-        UNDERTONE_NO_LEXICON => {
+        UNDERTONE_STATUS_NO_CANDIDATES => c"the pack has no candidates; build it with `undertone pack`",
+        UNDERTONE_STATUS_NO_LEXICON => {
             c"the pack has no lexicon; push embeddings, or build the pack with a lexicon as encoder or with `undertone vocabulary`"
         }
-        UNDERTONE_TOO_MANY_DIRECTIONS => {
+        UNDERTONE_STATUS_TOO_MANY_DIRECTIONS => {
             c"the pack has more projection directions than UNDERTONE_MAX_DIRECTIONS; build it with fewer"
         }
-        UNDERTONE_TOO_MANY_CANDIDATES => {
-            c"the pack scores more candidates than UNDERTONE_MAX_SCORED; build it with fewer"
+        UNDERTONE_STATUS_TOO_MANY_CANDIDATES => {
+            c"the pack scores more candidates than UNDERTONE_MAX_SCORED_CANDIDATES; build it with fewer"
         }
-        UNDERTONE_NO_PROJECTION => c"the pack has no projection; build one with `undertone project`",
-        UNDERTONE_PROJECTION_TOO_STEEP => {
+        UNDERTONE_STATUS_NO_PROJECTION => c"the pack has no projection; build one with `undertone project`",
+        UNDERTONE_STATUS_PROJECTION_TOO_STEEP => {
             c"the projection of the pack stretches distances by more than 4096; scale it down"
         }
-        UNDERTONE_WRONG_DIMENSION => {
-            c"the embedding has another length than its pack or mechanism says; use the encoder that the pack names, and count floats, not bytes"
+        UNDERTONE_STATUS_WRONG_DIMENSION => {
+            c"the vector does not have the dimension of its pack or mechanism; use the encoder that the pack names, and count floats, not bytes"
         }
-        UNDERTONE_DOCUMENT_FULL => {
-            c"the document has UNDERTONE_MAX_SENTENCES sentences; release it or leave the rest out"
+        UNDERTONE_STATUS_DOCUMENT_FULL => {
+            c"the document already has UNDERTONE_MAX_SENTENCES sentences; release it, or leave the rest out"
         }
-        UNDERTONE_ENTROPY_FAILED => {
-            c"the entropy function failed or gave nothing but zeroes; nothing was released, try again with a new grant"
+        UNDERTONE_STATUS_ENTROPY_FAILED => {
+            c"the entropy function failed or returned only zeroes; nothing was released, try again with a new grant"
         }
-        UNDERTONE_NOT_A_RELEASE => c"not a release: the first three bytes are not \"UTR\"",
-        UNDERTONE_RELEASE_LENGTH => c"a release has UNDERTONE_RELEASE_BYTES bytes; is it whole?",
-        UNDERTONE_RELEASE_VERSION => {
+        UNDERTONE_STATUS_NOT_A_RELEASE => c"not a release: the first three bytes are not \"UTR\"",
+        UNDERTONE_STATUS_RELEASE_WRONG_LENGTH => c"the release has the wrong number of bytes (a document's has UNDERTONE_RELEASE_BYTES); is it complete?",
+        UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION => {
             c"the release has a format that this library does not read; update the older of the two"
         }
-        UNDERTONE_RELEASE_MALFORMED => c"a field of the release has a value that is not allowed; was it damaged on the way?",
-        UNDERTONE_GRANT_OF_ANOTHER_EPSILON => {
-            c"the grant has another epsilon than the mechanism was made for; take a grant of that epsilon"
+        UNDERTONE_STATUS_RELEASE_MALFORMED => c"a field of the release has an invalid value; was it damaged on the way?",
+        UNDERTONE_STATUS_GRANT_WRONG_EPSILON => {
+            c"the epsilon of the grant is not that of the mechanism; take a grant of the same epsilon"
         }
-        UNDERTONE_GRANT_SPENT => c"the grant was spent by an earlier release; every release takes a grant of its own",
-        UNDERTONE_LEDGER_NO_BUDGET => c"a budget of 0 grants nothing; give at least 1 micro-unit",
-        UNDERTONE_LEDGER_LENGTH => c"a ledger has UNDERTONE_LEDGER_IMAGE_BYTES bytes; is it the whole file, and the right one?",
-        UNDERTONE_NOT_A_LEDGER => c"not a ledger: no record begins with \"UTLEDG\"; is it the right file?",
-        UNDERTONE_LEDGER_VERSION => {
+        UNDERTONE_STATUS_GRANT_SPENT => c"the grant was spent by an earlier release; every release needs its own grant",
+        UNDERTONE_STATUS_LEDGER_NO_BUDGET => c"a budget of 0 grants nothing; give at least 1 micro-unit",
+        UNDERTONE_STATUS_LEDGER_WRONG_LENGTH => c"a ledger has UNDERTONE_LEDGER_IMAGE_BYTES bytes; is it the complete file, and the right one?",
+        UNDERTONE_STATUS_NOT_A_LEDGER => c"not a ledger: no record begins with \"UTLEDG\"; is it the right file?",
+        UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION => {
             c"the ledger has a version that this library does not read; use the newer of the two programs"
         }
-        UNDERTONE_LEDGER_DAMAGED => {
+        UNDERTONE_STATUS_LEDGER_DAMAGED => {
             c"no record of the ledger is intact, so what was spent is not known; make a new one for a window in which nothing was released"
         }
-        UNDERTONE_LEDGER_MIXED => {
+        UNDERTONE_STATUS_LEDGER_MIXED => {
             c"the records are not of one ledger, so what was spent is not known; make a new one for a window in which nothing was released"
         }
-        UNDERTONE_LEDGER_CHANGED => {
-            c"somebody else wrote to the ledger's file; lock the file, read it and initialise the ledger again"
+        UNDERTONE_STATUS_LEDGER_CHANGED => {
+            c"another program wrote to the ledger's file; lock the file, read it and initialise the ledger again"
         }
-        UNDERTONE_LEDGER_FROM_FUTURE => c"the ledger is of a later window than the one given; was the clock set back?",
-        UNDERTONE_LEDGER_EXHAUSTED => {
-            c"less is left in this window than is needed (undertone_ledger_remaining); wait for the next window"
+        UNDERTONE_STATUS_LEDGER_FROM_FUTURE => c"the ledger has recorded a later window than this one; was the clock set back?",
+        UNDERTONE_STATUS_LEDGER_EXHAUSTED => {
+            c"this window has less left than the call needs (undertone_ledger_remaining); wait for the next window"
         }
-        UNDERTONE_LEDGER_WORN_OUT => c"the ledger's counter has reached its end; make a new ledger",
-        UNDERTONE_LEDGER_NOT_RESERVED => {
-            c"nothing is reserved; call undertone_ledger_reserve once for each undertone_ledger_grant"
+        UNDERTONE_STATUS_LEDGER_WORN_OUT => c"the ledger's counter has reached its maximum; make a new ledger",
+        UNDERTONE_STATUS_LEDGER_NOT_RESERVED => {
+            c"nothing is reserved; call undertone_ledger_reserve once before each undertone_ledger_grant"
         }
-        UNDERTONE_LEDGER_NOT_PERSISTED => {
-            c"the file that was read back is not the ledger with its new record; write it, sync and read again"
+        UNDERTONE_STATUS_LEDGER_NOT_PERSISTED => {
+            c"the image that was read back does not have the new record; write the record, sync and read again"
         }
-        UNDERTONE_LEDGER_LOST => {
+        UNDERTONE_STATUS_LEDGER_RECORD_LOST => {
             c"a record of the ledger was lost in a power cut or damaged, so the rest of this window counts as spent; wait for the next window"
         }
-        UNDERTONE_INTERNAL => c"a fault in undertone; please report it with the call that returned it",
+        UNDERTONE_STATUS_INTERNAL => c"a bug in undertone; please report it with the call that returned it",
         _ => c"unknown status; it may come from a newer library than this one",
     }
 }

@@ -15,17 +15,18 @@ use crate::memory::{self, Handle};
 use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UNDERTONE_PACK_ID_BYTES, UndertonePack, pack_at};
 use crate::release;
 use crate::status::{
-    Refusal, UNDERTONE_BOUND_OUT_OF_RANGE, UNDERTONE_DIMENSION_OUT_OF_RANGE,
-    UNDERTONE_ENTROPY_FAILED, UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
-    UNDERTONE_GRANT_OF_ANOTHER_EPSILON, UNDERTONE_INTERNAL, UNDERTONE_NO_PROJECTION,
-    UNDERTONE_NULL, UNDERTONE_PROJECTION_TOO_STEEP, UNDERTONE_UNKNOWN_NOISE,
-    UNDERTONE_WRONG_DIMENSION, WORDS_STACK, report, report_private,
+    Refusal, UNDERTONE_STATUS_BOUND_OUT_OF_RANGE, UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE,
+    UNDERTONE_STATUS_ENTROPY_FAILED, UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE,
+    UNDERTONE_STATUS_GRANT_WRONG_EPSILON, UNDERTONE_STATUS_INTERNAL,
+    UNDERTONE_STATUS_NO_PROJECTION, UNDERTONE_STATUS_NULL_POINTER,
+    UNDERTONE_STATUS_PROJECTION_TOO_STEEP, UNDERTONE_STATUS_UNKNOWN_NOISE,
+    UNDERTONE_STATUS_WRONG_DIMENSION, WORDS_STACK, report, report_private,
 };
 
 /// The most coordinates of a released vector.
 pub const UNDERTONE_MAX_VECTOR_DIMENSION: u32 = 1024;
-/// Bytes that are enough for an `undertone_vector` on every target.
-pub const UNDERTONE_VECTOR_BYTES: usize = 256;
+/// Bytes that are enough for an `undertone_vector_mechanism` on every target.
+pub const UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE: usize = 256;
 /// The largest length of a released vector: 36 bytes, and 4 for each of 1024 coordinates.
 pub const UNDERTONE_MAX_VECTOR_RELEASE_BYTES: usize = 4132;
 
@@ -44,124 +45,132 @@ const _: () = assert!(
             == VectorRelease::bytes(UNDERTONE_MAX_VECTOR_DIMENSION)
 );
 const _: () = assert!(
-    memory::size::<UndertoneVector>() <= UNDERTONE_VECTOR_BYTES
-        && memory::alignment::<UndertoneVector>() <= UNDERTONE_HANDLE_ALIGNMENT
+    memory::size::<UndertoneVectorMechanism>() <= UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE
+        && memory::alignment::<UndertoneVectorMechanism>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
 
-/// The mechanism that releases private vectors, with its public parameters. It holds no vector.
-pub struct UndertoneVector {
+/// The mechanism that releases private vectors, with its public parameters. It holds no private data.
+pub struct UndertoneVectorMechanism {
     _opaque: (),
 }
 
-impl Handle for UndertoneVector {
+impl Handle for UndertoneVectorMechanism {
     type Value = VectorMechanism<'static>;
     const TAG: usize = 0x7665_6375;
 }
 
 fn refusal(error: VectorError) -> Refusal {
     Refusal(match error {
-        VectorError::Laplace(LaplaceError::Dimension { .. }) => UNDERTONE_DIMENSION_OUT_OF_RANGE,
-        VectorError::Laplace(LaplaceError::Epsilon { .. }) => UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
-        VectorError::Laplace(LaplaceError::Bound { .. }) => UNDERTONE_BOUND_OUT_OF_RANGE,
-        VectorError::Sensitivity => UNDERTONE_PROJECTION_TOO_STEEP,
-        VectorError::Length { .. } => UNDERTONE_WRONG_DIMENSION,
-        VectorError::Entropy => UNDERTONE_ENTROPY_FAILED,
-        _ => UNDERTONE_INTERNAL,
+        VectorError::Laplace(LaplaceError::Dimension { .. }) => {
+            UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE
+        }
+        VectorError::Laplace(LaplaceError::Epsilon { .. }) => {
+            UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE
+        }
+        VectorError::Laplace(LaplaceError::Bound { .. }) => UNDERTONE_STATUS_BOUND_OUT_OF_RANGE,
+        VectorError::Sensitivity => UNDERTONE_STATUS_PROJECTION_TOO_STEEP,
+        VectorError::Length { .. } => UNDERTONE_STATUS_WRONG_DIMENSION,
+        VectorError::Entropy => UNDERTONE_STATUS_ENTROPY_FAILED,
+        _ => UNDERTONE_STATUS_INTERNAL,
     })
 }
 
 fn noise_of(number: i32) -> Result<Noise, Refusal> {
     let noise = u8::try_from(number).ok().and_then(Noise::from_number);
-    noise.ok_or(Refusal(UNDERTONE_UNKNOWN_NOISE))
+    noise.ok_or(Refusal(UNDERTONE_STATUS_UNKNOWN_NOISE))
 }
 
-/// The bytes that `undertone_vector_init` needs, at most `UNDERTONE_VECTOR_BYTES`.
+/// The bytes that `undertone_vector_mechanism_init` needs, at most `UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_vector_size() -> usize {
-    memory::size::<UndertoneVector>()
+pub extern "C" fn undertone_vector_mechanism_handle_size() -> usize {
+    memory::size::<UndertoneVectorMechanism>()
 }
 
-/// The alignment that `undertone_vector_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+/// The alignment that `undertone_vector_mechanism_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_vector_align() -> usize {
-    memory::alignment::<UndertoneVector>()
+pub extern "C" fn undertone_vector_mechanism_handle_alignment() -> usize {
+    memory::alignment::<UndertoneVectorMechanism>()
 }
 
 /// Makes a mechanism that releases vectors as they are.
 ///
-/// `memory`: `memory_len` bytes for the handle, at least `undertone_vector_size()`, aligned to
-/// `undertone_vector_align()`. `dimension`: the number of coordinates, 1 to
-/// `UNDERTONE_MAX_VECTOR_DIMENSION`. `bound_exponent`: coordinates are clamped to plus or minus
-/// 2^`bound_exponent`; 0 is enough for vectors of norm 1. `noise`: `UNDERTONE_NOISE_LAPLACE` or
-/// `UNDERTONE_NOISE_DISCRETE_LAPLACE`. `epsilon_micro`: epsilon in micro-units per unit of distance, 100000
-/// (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`. `out_vector`: the handle, which lies in `memory`.
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_vector_mechanism_handle_size()`, aligned to
+/// `undertone_vector_mechanism_handle_alignment()`. `dimension`: 1 to `UNDERTONE_MAX_VECTOR_DIMENSION`.
+/// `bound_exponent`: coordinates are clamped to plus or minus 2^`bound_exponent`; 0 is enough for vectors of
+/// norm 1. `noise`: `UNDERTONE_NOISE_LAPLACE` or `UNDERTONE_NOISE_DISCRETE_LAPLACE`. `epsilon_micro`: epsilon
+/// in micro-units per unit of distance, 100000 (0.1) to `UNDERTONE_MAX_EPSILON_MICRO`. `out_mechanism`: the
+/// handle, which lies in `memory`.
 ///
 /// All parameters must be chosen without looking at private vectors. There is nothing to free and nothing
 /// private in the handle. If the call fails, `memory` may have been written to.
 ///
-/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_SMALL`, `UNDERTONE_EPSILON_TOO_LARGE`,
-/// `UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE`, `UNDERTONE_UNKNOWN_NOISE`, `UNDERTONE_DIMENSION_OUT_OF_RANGE`,
-/// `UNDERTONE_BOUND_OUT_OF_RANGE` (outside about 2^-46 to 2^15 times the noise of a coordinate).
+/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+/// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE`,
+/// `UNDERTONE_STATUS_UNKNOWN_NOISE`, `UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE`,
+/// `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE` (outside about 2^-46 to 2^15 times the noise of a coordinate).
 ///
 /// Threads: any, with `memory` of their own. One mechanism may be used by many threads at once.
 ///
 /// # Safety
-/// `memory` is NULL or `memory_len` writable bytes; `out_vector` is NULL or writable.
+/// `memory` is NULL or `memory_len` writable bytes; `out_mechanism` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_vector_init(
+pub unsafe extern "C" fn undertone_vector_mechanism_init(
     memory: *mut c_void,
     memory_len: usize,
     dimension: u32,
     bound_exponent: i32,
     noise: i32,
     epsilon_micro: u32,
-    out_vector: *mut *mut UndertoneVector,
+    out_mechanism: *mut *mut UndertoneVectorMechanism,
 ) -> i32 {
     report(|| {
         let extents = [
-            memory::one(out_vector)?,
-            memory::room::<UndertoneVector>(memory, memory_len)?,
+            memory::one(out_mechanism)?,
+            memory::room::<UndertoneVectorMechanism>(memory, memory_len)?,
         ];
         memory::all_disjoint(&extents)?;
         let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
-        let embedding = VectorMechanism::new(dimension, bound_exponent, noise_of(noise)?, epsilon)
+        let mechanism = VectorMechanism::new(dimension, bound_exponent, noise_of(noise)?, epsilon)
             .map_err(refusal)?;
         // SAFETY: `room` and `one` accepted the pointers, which do not overlap; the caller says that they
         // are writable.
-        unsafe { memory::place(memory, out_vector, || Ok(embedding)) }
+        unsafe { memory::place(memory, out_mechanism, || Ok(mechanism)) }
     })
 }
 
 /// Makes a mechanism that projects vectors with the projection of a pack before it releases them.
 ///
-/// `pack`: not used after the call, but the bytes it was made from are, as long as the mechanism is used. The
-/// other arguments are those of `undertone_vector_init`; a vector has `undertone_pack_dimension` coordinates, its
-/// release `undertone_pack_projected_dimension`. The coordinates are clamped to the bound that the pack names.
+/// `pack`: not used after the call, but the bytes it was made from are, as long as the mechanism is used.
+/// The other arguments are those of `undertone_vector_mechanism_init`; a vector has
+/// `undertone_pack_dimension` coordinates, its release `undertone_pack_projected_dimension`. The
+/// coordinates are clamped to the bound that the pack names.
 ///
-/// The noise fits the sensitivity of the projection, which this call computes from its entries: rows times
-/// rows times coordinates multiplications, a second or so for the largest on a phone. Keep the mechanism.
+/// The noise fits the sensitivity of the projection, which this call computes from the entries: about rows *
+/// rows * coordinates multiplications, a second or so for the largest projection on a phone. Keep the
+/// mechanism.
 ///
-/// Statuses: those of `undertone_vector_init`, `UNDERTONE_NO_PROJECTION`, `UNDERTONE_PROJECTION_TOO_STEEP`.
+/// Statuses: those of `undertone_vector_mechanism_init`, `UNDERTONE_STATUS_NO_PROJECTION`,
+/// `UNDERTONE_STATUS_PROJECTION_TOO_STEEP`.
 ///
 /// Threads: any, with `memory` of their own. One mechanism may be used by many threads at once.
 ///
 /// # Safety
 /// `memory` is NULL or `memory_len` writable bytes; `pack` is NULL or what `undertone_pack_init` returned;
-/// `out_vector` is NULL or writable.
+/// `out_mechanism` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_vector_init_projected(
+pub unsafe extern "C" fn undertone_vector_mechanism_init_projected(
     memory: *mut c_void,
     memory_len: usize,
     pack: *const UndertonePack,
     noise: i32,
     epsilon_micro: u32,
-    out_vector: *mut *mut UndertoneVector,
+    out_mechanism: *mut *mut UndertoneVectorMechanism,
 ) -> i32 {
     report(|| {
         // SAFETY: the caller's promise is the one that `pack_at` asks for, but for what this
@@ -169,96 +178,104 @@ pub unsafe extern "C" fn undertone_vector_init_projected(
         let (pack, pack_extent) = unsafe { pack_at(pack) }?;
         let extents = [
             pack_extent,
-            memory::one(out_vector)?,
-            memory::room::<UndertoneVector>(memory, memory_len)?,
+            memory::one(out_mechanism)?,
+            memory::room::<UndertoneVectorMechanism>(memory, memory_len)?,
         ];
         memory::all_disjoint(&extents)?;
         let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
         let noise = noise_of(noise)?;
-        let projection = pack.projection().ok_or(Refusal(UNDERTONE_NO_PROJECTION))?;
-        let embedding =
+        let projection = pack
+            .projection()
+            .ok_or(Refusal(UNDERTONE_STATUS_NO_PROJECTION))?;
+        let mechanism =
             VectorMechanism::projected(projection, projection.bound_exponent(), noise, epsilon)
                 .map_err(refusal)?;
         // SAFETY: `room` and `one` accepted the pointers, which do not overlap; the caller says that they
         // are writable.
-        unsafe { memory::place(memory, out_vector, || Ok(embedding)) }
+        unsafe { memory::place(memory, out_mechanism, || Ok(mechanism)) }
     })
 }
 
-/// `number` of the mechanism behind a handle; 0 if there is none.
+/// `number` of the mechanism in a handle; 0 if the handle is not valid.
 ///
 /// # Safety
-/// `vector` is null or [`memory::size`] readable bytes, and nobody writes to them during the call.
+/// `mechanism` is null or [`memory::size`] readable bytes, and nobody writes to them during the call.
 unsafe fn number<T: Default>(
-    vector: *const UndertoneVector,
+    mechanism: *const UndertoneVectorMechanism,
     number: impl FnOnce(&VectorMechanism<'static>) -> T,
 ) -> T {
     // SAFETY: the caller's promise is the one that `value` asks for.
-    let value = unsafe { memory::value(vector) };
+    let value = unsafe { memory::value(mechanism) };
     // SAFETY: the tag says that a mechanism was put there; nobody writes to it.
     value.map_or_else(|_| T::default(), |(value, _)| number(unsafe { &*value }))
 }
 
-/// The number of coordinates of a vector that goes in; 0 if `vector` is not a valid handle.
+/// The dimension of a vector that goes in; 0 if `mechanism` is not a valid handle.
 ///
 /// Threads: any.
 ///
 /// # Safety
-/// `vector` is NULL or what an `undertone_vector_init` function returned.
+/// `mechanism` is NULL or what an `undertone_vector_mechanism_init` function returned.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_vector_dimension(vector: *const UndertoneVector) -> u32 {
+pub unsafe extern "C" fn undertone_vector_mechanism_dimension(
+    mechanism: *const UndertoneVectorMechanism,
+) -> u32 {
     // SAFETY: the caller's promise.
-    unsafe { number(vector, |vector| vector.dimension() as u32) }
+    unsafe { number(mechanism, |mechanism| mechanism.dimension() as u32) }
 }
 
 /// The length of a release of this mechanism in bytes, at most `UNDERTONE_MAX_VECTOR_RELEASE_BYTES`; 0 if
-/// `vector` is not a valid handle.
+/// `mechanism` is not a valid handle.
 ///
 /// Threads: any.
 ///
 /// # Safety
-/// `vector` is NULL or what an `undertone_vector_init` function returned.
+/// `mechanism` is NULL or what an `undertone_vector_mechanism_init` function returned.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_vector_release_bytes(vector: *const UndertoneVector) -> usize {
+pub unsafe extern "C" fn undertone_vector_mechanism_release_len(
+    mechanism: *const UndertoneVectorMechanism,
+) -> usize {
     // SAFETY: the caller's promise.
-    unsafe { number(vector, VectorMechanism::release_bytes) }
+    unsafe { number(mechanism, VectorMechanism::release_bytes) }
 }
 
 /// Draws the release of one private vector.
 ///
-/// Guarantee: it is metric. Two vectors at distance D are told apart by a factor of e^(epsilon*D) at most, but
-/// for a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 + e^(epsilon*D))*2^-60. For vectors
-/// far apart that may limit nothing. Releases of the same vector add up.
+/// Guarantee: it is metric. For two vectors at distance D the probabilities of any release differ by at most a
+/// factor of e^(epsilon*D), up to a grid step and, with `UNDERTONE_NOISE_LAPLACE`, a delta of about (1 +
+/// e^(epsilon*D))*2^-60. For vectors far apart that may limit nothing. Several releases of the same vector add
+/// up.
 ///
 /// Leaks: that there is a release, when, and the parameters of the mechanism, which must be chosen without
-/// looking at the vector. On processors that emulate double precision the time of the call depends on the
-/// noise of `UNDERTONE_NOISE_LAPLACE`: hide it there.
+/// looking at the vector. On processors that emulate double precision the time of the call depends on the noise
+/// of `UNDERTONE_NOISE_LAPLACE`, so keep release timing hidden on such devices.
 ///
-/// `grant`: of the epsilon that the mechanism was made for. `embedding`: `len` floats, any; what is not finite
+/// `grant`: its epsilon is that of the mechanism. `vector`: `len` floats, any; what is not finite
 /// counts as 0. `entropy`: called once, with `context`, for
 /// 32 bytes, after all arguments have been checked. `out`: `out_capacity` bytes;
-/// `undertone_vector_release_bytes` are enough. `out_written`: the bytes written; with
-/// `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+/// `undertone_vector_mechanism_release_len` are enough. `out_written`: the bytes written; with
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
 ///
-/// Unless the status is `UNDERTONE_OK`, nothing was drawn. The grant is spent once the entropy function is
-/// called, whatever it returns. No status depends on a coordinate.
+/// Unless the status is `UNDERTONE_STATUS_OK`, nothing was drawn. The grant is spent once the entropy
+/// function is called, whatever it returns. No status depends on a coordinate.
 ///
-/// Statuses: `UNDERTONE_WRONG_DIMENSION`, `UNDERTONE_BUFFER_TOO_SMALL`, `UNDERTONE_GRANT_OF_ANOTHER_EPSILON`,
-/// `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`.
+/// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+/// `UNDERTONE_STATUS_GRANT_WRONG_EPSILON`, `UNDERTONE_STATUS_GRANT_SPENT`,
+/// `UNDERTONE_STATUS_ENTROPY_FAILED`.
 ///
 /// Threads: no other call may use the grant at the same time.
 ///
 /// # Safety
-/// `vector` is NULL or what an `undertone_vector_init` function returned; `grant` is NULL or what a function
-/// returned as `out_grant`; `embedding` is NULL or `len` readable
-/// floats; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out` is NULL or
-/// `out_capacity` writable bytes; `out_written` is NULL or writable.
+/// `mechanism` is NULL or what an `undertone_vector_mechanism_init` function returned; `grant` is NULL or
+/// what a function returned as `out_grant`; `vector` is NULL or `len` readable floats; `entropy` is NULL or
+/// keeps the promises of `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable
+/// bytes; `out_written` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_vector_release(
-    vector: *const UndertoneVector,
+pub unsafe extern "C" fn undertone_vector_mechanism_release(
+    mechanism: *const UndertoneVectorMechanism,
     grant: *mut UndertoneGrant,
-    embedding: *const f32,
+    vector: *const f32,
     len: usize,
     entropy: UndertoneEntropyFn,
     context: *mut c_void,
@@ -267,12 +284,12 @@ pub unsafe extern "C" fn undertone_vector_release(
     out_written: *mut usize,
 ) -> i32 {
     report_private::<WORDS_STACK>(|| {
-        let read = memory::array(embedding, len)?;
+        let read = memory::array(vector, len)?;
         let buffer = memory::array(out, out_capacity)?;
         let written = memory::one(out_written)?;
-        let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;
+        let function = entropy.ok_or(Refusal(UNDERTONE_STATUS_NULL_POINTER))?;
         // SAFETY: the caller's promise is the one that `value` asks for.
-        let (value, extent) = unsafe { memory::value(vector) }?;
+        let (value, extent) = unsafe { memory::value(mechanism) }?;
         // SAFETY: the caller's promise is the one that `grant_at` asks for, but for what this call
         // writes, and that does not overlap the grant or the call ends here.
         let (grant, grant_extent) = unsafe { grant_at(grant) }?;
@@ -284,23 +301,23 @@ pub unsafe extern "C" fn undertone_vector_release(
         // SAFETY: the tag says that a mechanism was put there; nobody writes to it.
         let mechanism = unsafe { &*value };
         if len != mechanism.dimension() {
-            return Err(Refusal(UNDERTONE_WRONG_DIMENSION));
+            return Err(Refusal(UNDERTONE_STATUS_WRONG_DIMENSION));
         }
         // SAFETY: `one` accepted the pointer; the caller says that it is writable.
         unsafe { memory::capacity(out_capacity, mechanism.release_bytes(), out_written) }?;
         let found = grant.as_ref().map(Grant::epsilon);
         if found.is_some_and(|found| found != mechanism.laplace().epsilon()) {
-            return Err(Refusal(UNDERTONE_GRANT_OF_ANOTHER_EPSILON));
+            return Err(Refusal(UNDERTONE_STATUS_GRANT_WRONG_EPSILON));
         }
         let grant = grant::spend(grant)?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the floats are readable, and any bits are a float.
-        let embedding = unsafe { memory::slice(embedding, len) };
+        let vector = unsafe { memory::slice(vector, len) };
         // SAFETY: the caller says that the function keeps the promises of its type with `context`.
         let mut entropy = unsafe { Callback::new(function, context) };
         // The caller's memory may be uninitialised, and stays as it is if there is no entropy.
         let mut bytes = [0; UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
-        let drawn = mechanism.release(grant, embedding, &mut entropy, &mut bytes);
+        let drawn = mechanism.release(grant, vector, &mut entropy, &mut bytes);
         let length = drawn.map_err(refusal)?;
         let release = bytes.get(..length).unwrap_or_default();
         // SAFETY: `array` and `one` accepted the pointers, whose memory overlaps nothing, and the capacity
@@ -312,13 +329,13 @@ pub unsafe extern "C" fn undertone_vector_release(
 
 /// Reads what a released vector says about itself.
 ///
-/// `bytes`: `len` bytes, anything. `out_dimension`: the number of coordinates. `out_noise`: one of the
-/// `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per unit of
-/// distance. `out_grid_exponent`: a step of the coordinates is 2 to this. `out_pack_id`:
+/// `bytes`: `len` bytes, anything. `out_dimension`: the dimension of the released vector. `out_noise`: one of
+/// the `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per
+/// unit of distance. `out_grid_exponent`: a step of the coordinates is 2 to this. `out_pack_id`:
 /// `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection, zeroes without one.
 ///
-/// Statuses: `UNDERTONE_RELEASE_LENGTH`, `UNDERTONE_NOT_A_RELEASE`, `UNDERTONE_RELEASE_VERSION`,
-/// `UNDERTONE_RELEASE_MALFORMED`.
+/// Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
+/// `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
 ///
 /// Threads: any.
 ///
@@ -326,7 +343,7 @@ pub unsafe extern "C" fn undertone_vector_release(
 /// `bytes` is NULL or `len` readable bytes; each output is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_vector_read(
+pub unsafe extern "C" fn undertone_vector_release_read(
     bytes: *const u8,
     len: usize,
     out_dimension: *mut u32,
@@ -369,9 +386,9 @@ pub unsafe extern "C" fn undertone_vector_read(
 ///
 /// `bytes`: `len` bytes, anything. `out`: room for `out_capacity` integers;
 /// `UNDERTONE_MAX_VECTOR_DIMENSION` are enough. `out_written`: the integers written; with
-/// `UNDERTONE_BUFFER_TOO_SMALL` those needed.
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL` those needed.
 ///
-/// Statuses: those of `undertone_vector_read`, `UNDERTONE_BUFFER_TOO_SMALL`.
+/// Statuses: those of `undertone_vector_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
 /// Threads: any.
 ///
@@ -380,7 +397,7 @@ pub unsafe extern "C" fn undertone_vector_read(
 /// `out_written` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_vector_read_steps(
+pub unsafe extern "C" fn undertone_vector_release_read_steps(
     bytes: *const u8,
     len: usize,
     out: *mut i32,
@@ -397,9 +414,9 @@ pub unsafe extern "C" fn undertone_vector_read_steps(
 
 /// Reads the coordinates of a released vector: steps times the grid, exactly.
 ///
-/// `out`: room for `out_capacity` numbers; otherwise like `undertone_vector_read_steps`.
+/// `out`: room for `out_capacity` numbers; otherwise like `undertone_vector_release_read_steps`.
 ///
-/// Statuses: those of `undertone_vector_read_steps`.
+/// Statuses: those of `undertone_vector_release_read_steps`.
 ///
 /// Threads: any.
 ///
@@ -408,7 +425,7 @@ pub unsafe extern "C" fn undertone_vector_read_steps(
 /// `out_written` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_vector_read_values(
+pub unsafe extern "C" fn undertone_vector_release_read_values(
     bytes: *const u8,
     len: usize,
     out: *mut f64,

@@ -5,12 +5,12 @@ use core::ffi::c_char;
 use undertone_core::kernels::Backend;
 
 /// Raised whenever a program compiled with an older header could misbehave with this library.
-pub const UNDERTONE_ABI_VERSION: u32 = 1;
+pub const UNDERTONE_ABI_VERSION: u32 = 2;
 
 // The header has the text as UNDERTONE_VERSION; tests/header.rs puts it there.
 
 /// The version of the library as one number: major * 10000 + minor * 100 + patch.
-pub const UNDERTONE_VERSION_NUMBER: u32 = 100;
+pub const UNDERTONE_VERSION_NUMBER: u32 = 200;
 
 const VERSION: &core::ffi::CStr =
     match core::ffi::CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes())
@@ -46,7 +46,7 @@ pub extern "C" fn undertone_abi_version() -> u32 {
     UNDERTONE_ABI_VERSION
 }
 
-/// The version of the library that was linked, a static string such as "0.1.0".
+/// The version of the library that was linked, a static string such as "0.2.0".
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

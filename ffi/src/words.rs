@@ -12,42 +12,43 @@ use crate::memory::{self, Extent, Handle};
 use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UNDERTONE_PACK_ID_BYTES, UndertonePack, pack_at};
 use crate::release;
 use crate::status::{
-    Refusal, SENTENCES_STACK, UNDERTONE_BAG_SIZE_OUT_OF_RANGE, UNDERTONE_BOUND_OUT_OF_RANGE,
-    UNDERTONE_ENTROPY_FAILED, UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE, UNDERTONE_INTERNAL,
-    UNDERTONE_NO_LEXICON, UNDERTONE_NO_SUCH_WORD, UNDERTONE_NULL, UNDERTONE_UNKNOWN_MECHANISM,
-    WORDS_STACK, report, report_private,
+    Refusal, SENTENCES_STACK, UNDERTONE_STATUS_BOUND_OUT_OF_RANGE, UNDERTONE_STATUS_ENTROPY_FAILED,
+    UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE, UNDERTONE_STATUS_INTERNAL,
+    UNDERTONE_STATUS_NO_LEXICON, UNDERTONE_STATUS_NO_SUCH_WORD, UNDERTONE_STATUS_NULL_POINTER,
+    UNDERTONE_STATUS_UNKNOWN_WORD_METHOD, UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE, WORDS_STACK,
+    report, report_private,
 };
 use undertone_core::laplace::LaplaceError;
 
 /// Bytes that are enough for an `undertone_vocabulary` on every target.
-pub const UNDERTONE_VOCABULARY_BYTES: usize = 192;
+pub const UNDERTONE_VOCABULARY_HANDLE_SIZE: usize = 192;
 /// Bytes that are enough for an `undertone_bag` on every target.
-pub const UNDERTONE_BAG_BYTES: usize = 2304;
-/// The words of a text that a bag keeps; those behind are left out.
+pub const UNDERTONE_BAG_HANDLE_SIZE: usize = 2304;
+/// The most words that a bag keeps of a text; the rest is left out.
 pub const UNDERTONE_MAX_BAG_WORDS: usize = 1024;
 /// The most words in a release of a bag.
-pub const UNDERTONE_MAX_BAG_SIZE: u32 = 256;
+pub const UNDERTONE_MAX_RELEASED_WORDS: u32 = 256;
 /// The largest length of a release of a bag: 24 bytes, and 2 for each of 256 words.
 pub const UNDERTONE_MAX_BAG_RELEASE_BYTES: usize = 536;
 
 /// Selection by permute-and-flip, the default.
-pub const UNDERTONE_WORDS_PERMUTE_AND_FLIP: i32 = 1;
+pub const UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP: i32 = 1;
 /// Selection by the exponential mechanism.
-pub const UNDERTONE_WORDS_EXPONENTIAL: i32 = 2;
+pub const UNDERTONE_WORD_METHOD_EXPONENTIAL: i32 = 2;
 /// Noise on a word's vector, then the nearest word, as published; for comparison.
-pub const UNDERTONE_WORDS_LAPLACE_NEAREST: i32 = 3;
+pub const UNDERTONE_WORD_METHOD_LAPLACE_NEAREST: i32 = 3;
 
 const _: () = assert!(
-    UNDERTONE_WORDS_PERMUTE_AND_FLIP == Rule::PermuteAndFlip as i32
-        && UNDERTONE_WORDS_EXPONENTIAL == Rule::Exponential as i32
+    UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP == Rule::PermuteAndFlip as i32
+        && UNDERTONE_WORD_METHOD_EXPONENTIAL == Rule::Exponential as i32
 );
 const _: () = assert!(
-    UNDERTONE_MAX_BAG_SIZE == MAX_BAG_SIZE as u32
+    UNDERTONE_MAX_RELEASED_WORDS == MAX_BAG_SIZE as u32
         && UNDERTONE_MAX_BAG_RELEASE_BYTES == BagRelease::bytes(MAX_BAG_SIZE)
 );
 const _: () = assert!(
-    memory::size::<UndertoneVocabulary>() <= UNDERTONE_VOCABULARY_BYTES
-        && memory::size::<UndertoneBag>() <= UNDERTONE_BAG_BYTES
+    memory::size::<UndertoneVocabulary>() <= UNDERTONE_VOCABULARY_HANDLE_SIZE
+        && memory::size::<UndertoneBag>() <= UNDERTONE_BAG_HANDLE_SIZE
         && memory::alignment::<UndertoneVocabulary>() <= UNDERTONE_HANDLE_ALIGNMENT
         && memory::alignment::<UndertoneBag>() <= UNDERTONE_HANDLE_ALIGNMENT
 );
@@ -76,36 +77,40 @@ impl Handle for UndertoneBag {
 
 fn refusal(error: WordsError) -> Refusal {
     Refusal(match error {
-        WordsError::NoLexicon => UNDERTONE_NO_LEXICON,
-        WordsError::Size { .. } => UNDERTONE_BAG_SIZE_OUT_OF_RANGE,
-        WordsError::Entropy => UNDERTONE_ENTROPY_FAILED,
-        WordsError::Laplace(LaplaceError::Epsilon { .. }) => UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
-        WordsError::Laplace(LaplaceError::Bound { .. }) => UNDERTONE_BOUND_OUT_OF_RANGE,
-        _ => UNDERTONE_INTERNAL,
+        WordsError::NoLexicon => UNDERTONE_STATUS_NO_LEXICON,
+        WordsError::Size { .. } => UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE,
+        WordsError::Entropy => UNDERTONE_STATUS_ENTROPY_FAILED,
+        WordsError::Laplace(LaplaceError::Epsilon { .. }) => {
+            UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE
+        }
+        WordsError::Laplace(LaplaceError::Bound { .. }) => UNDERTONE_STATUS_BOUND_OUT_OF_RANGE,
+        _ => UNDERTONE_STATUS_INTERNAL,
     })
 }
 
 fn mechanism_of(number: i32) -> Result<WordMechanism, Refusal> {
     match number {
-        UNDERTONE_WORDS_PERMUTE_AND_FLIP => Ok(WordMechanism::Selection(Rule::PermuteAndFlip)),
-        UNDERTONE_WORDS_EXPONENTIAL => Ok(WordMechanism::Selection(Rule::Exponential)),
-        UNDERTONE_WORDS_LAPLACE_NEAREST => Ok(WordMechanism::LaplaceNearest),
-        _ => Err(Refusal(UNDERTONE_UNKNOWN_MECHANISM)),
+        UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP => {
+            Ok(WordMechanism::Selection(Rule::PermuteAndFlip))
+        }
+        UNDERTONE_WORD_METHOD_EXPONENTIAL => Ok(WordMechanism::Selection(Rule::Exponential)),
+        UNDERTONE_WORD_METHOD_LAPLACE_NEAREST => Ok(WordMechanism::LaplaceNearest),
+        _ => Err(Refusal(UNDERTONE_STATUS_UNKNOWN_WORD_METHOD)),
     }
 }
 
 fn number_of(mechanism: WordMechanism) -> i32 {
     match mechanism {
         WordMechanism::Selection(rule) => rule as i32,
-        _ => UNDERTONE_WORDS_LAPLACE_NEAREST,
+        _ => UNDERTONE_WORD_METHOD_LAPLACE_NEAREST,
     }
 }
 
-/// The bytes that `undertone_vocabulary_init` needs, at most `UNDERTONE_VOCABULARY_BYTES`.
+/// The bytes that `undertone_vocabulary_init` needs, at most `UNDERTONE_VOCABULARY_HANDLE_SIZE`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_vocabulary_size() -> usize {
+pub extern "C" fn undertone_vocabulary_handle_size() -> usize {
     memory::size::<UndertoneVocabulary>()
 }
 
@@ -113,20 +118,21 @@ pub extern "C" fn undertone_vocabulary_size() -> usize {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_vocabulary_align() -> usize {
+pub extern "C" fn undertone_vocabulary_handle_alignment() -> usize {
     memory::alignment::<UndertoneVocabulary>()
 }
 
 /// Makes the vocabulary of a pack.
 ///
-/// `memory`: `memory_len` bytes for the handle, at least `undertone_vocabulary_size()`, aligned to
-/// `undertone_vocabulary_align()`. `pack`: not used after the call, but the bytes it was made from are, as
-/// long as the vocabulary or a bag made from it is used. `out_vocabulary`: the handle, which lies in `memory`.
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_vocabulary_handle_size()`, aligned to
+/// `undertone_vocabulary_handle_alignment()`. `pack`: not used after the call, but the bytes it was made
+/// from are, as long as the vocabulary or a bag made from it is used. `out_vocabulary`: the handle, which
+/// lies in `memory`.
 ///
 /// One pass over the words' vectors. There is nothing to free and nothing private in the handle. If the
 /// call fails, `memory` may have been written to.
 ///
-/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`, `UNDERTONE_NO_LEXICON`.
+/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_NO_LEXICON`.
 ///
 /// Threads: any, with `memory` of their own. One vocabulary may be used by many threads at once.
 ///
@@ -158,7 +164,7 @@ pub unsafe extern "C" fn undertone_vocabulary_init(
     })
 }
 
-/// The vocabulary behind a handle, and where the handle is.
+/// The vocabulary in a handle, and where the handle is.
 ///
 /// # Safety
 /// `vocabulary` is null or [`memory::size`] readable bytes, and nobody writes to them during `'a`.
@@ -178,13 +184,15 @@ unsafe fn vocabulary_at<'a>(
 /// # Safety
 /// `vocabulary` is NULL or what `undertone_vocabulary_init` returned.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_vocabulary_words(vocabulary: *const UndertoneVocabulary) -> u32 {
+pub unsafe extern "C" fn undertone_vocabulary_word_count(
+    vocabulary: *const UndertoneVocabulary,
+) -> u32 {
     // SAFETY: the caller's promise is the one that `vocabulary_at` asks for.
     unsafe { vocabulary_at(vocabulary) }.map_or(0, |(vocabulary, _)| vocabulary.word_count())
 }
 
-/// What describes the levels of words: the word that stands for all that are not in the vocabulary, and
-/// the step q of the promise, which is 2^`out_unit_exponent`.
+/// Describes the vocabulary: the public word that all unknown words map to, and the step q of the guarantee,
+/// which is 2^`out_unit_exponent`.
 ///
 /// `out_fallback`: a word, by number. `out_unit_exponent`: see `undertone_bag_release`.
 ///
@@ -217,10 +225,10 @@ pub unsafe extern "C" fn undertone_vocabulary_describe(
 
 /// The text of a word.
 ///
-/// `word`: its number, for instance from `undertone_bag_read_words`. `out_text`: where its UTF-8 starts, in
-/// the bytes of the pack; it ends after `out_len` bytes, without a zero.
+/// `word`: its number, for instance from `undertone_bag_release_read_words`. `out_text`: where its UTF-8
+/// starts, in the bytes of the pack; it ends after `out_len` bytes, without a zero.
 ///
-/// Statuses: `UNDERTONE_NO_SUCH_WORD`.
+/// Statuses: `UNDERTONE_STATUS_NO_SUCH_WORD`.
 ///
 /// Threads: any.
 ///
@@ -241,7 +249,7 @@ pub unsafe extern "C" fn undertone_vocabulary_word(
         let (vocabulary, extent) = unsafe { vocabulary_at(vocabulary) }?;
         memory::all_disjoint(&[extent, outputs.0, outputs.1])?;
         let text = vocabulary.lexicon().word(word as usize);
-        let text = text.ok_or(Refusal(UNDERTONE_NO_SUCH_WORD))?;
+        let text = text.ok_or(Refusal(UNDERTONE_STATUS_NO_SUCH_WORD))?;
         // SAFETY: `one` found the pointers aligned and not null; the caller says that they are writable.
         unsafe {
             out_text.write(text.as_ptr().cast());
@@ -251,11 +259,11 @@ pub unsafe extern "C" fn undertone_vocabulary_word(
     })
 }
 
-/// The bytes that `undertone_bag_init` needs, at most `UNDERTONE_BAG_BYTES`.
+/// The bytes that `undertone_bag_init` needs, at most `UNDERTONE_BAG_HANDLE_SIZE`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_bag_size() -> usize {
+pub extern "C" fn undertone_bag_handle_size() -> usize {
     memory::size::<UndertoneBag>()
 }
 
@@ -263,20 +271,21 @@ pub extern "C" fn undertone_bag_size() -> usize {
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_bag_align() -> usize {
+pub extern "C" fn undertone_bag_handle_alignment() -> usize {
     memory::alignment::<UndertoneBag>()
 }
 
 /// Makes an empty bag of words of a vocabulary.
 ///
-/// `memory`: `memory_len` bytes for the handle, at least `undertone_bag_size()`, aligned to
-/// `undertone_bag_align()`. `vocabulary`: not used after the call, but the bytes of its pack are, as long as
-/// the bag is used. `out_bag`: the handle, which lies in `memory` and must not be moved or copied.
+/// `memory`: `memory_len` bytes for the handle, at least `undertone_bag_handle_size()`, aligned to
+/// `undertone_bag_handle_alignment()`. `vocabulary`: not used after the call, but the bytes of its pack
+/// are, as long as the bag is used. `out_bag`: the handle, which lies in `memory` and must not be moved or
+/// copied.
 ///
 /// There is nothing to free. A bag that may still hold words is wiped with `undertone_bag_reset` before its
 /// memory is reused. If the call fails, `memory` may have been written to.
 ///
-/// Statuses: `UNDERTONE_MEMORY_TOO_SMALL`.
+/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`.
 ///
 /// Threads: any, with `memory` of their own. A bag is used by one thread at a time.
 ///
@@ -309,9 +318,9 @@ pub unsafe extern "C" fn undertone_bag_init(
 
 /// Adds one word.
 ///
-/// `word`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. A word that the
-/// vocabulary does not have counts as its fallback word, and so does what is not one word: letters and digits,
-/// with apostrophes inside. A bag with `UNDERTONE_MAX_BAG_WORDS` words stays as it is.
+/// `word`: `len` bytes of UTF-8; do not count a terminating zero. A word that the vocabulary does not have
+/// counts as its fallback word. So does anything that is not one word, which is letters and digits with
+/// apostrophes inside. A bag with `UNDERTONE_MAX_BAG_WORDS` words stays as it is.
 ///
 /// No status depends on the word, but the time the call takes does.
 ///
@@ -330,9 +339,9 @@ pub unsafe extern "C" fn undertone_bag_push(
     unsafe { push(bag, word, len, |bag, word| bag.push_lossy(word)) }
 }
 
-/// Adds every word of a text, stop words too: push those that matter one by one to leave them out.
+/// Adds every word of a text, including stop words. To leave those out, push the words that matter one by one.
 ///
-/// `text`: `len` bytes of UTF-8; no terminating zero is needed, and none may be counted. Bytes that are not
+/// `text`: `len` bytes of UTF-8; do not count a terminating zero. Bytes that are not
 /// UTF-8 separate words; words of more than 48 bytes are left out. Otherwise like `undertone_bag_push`.
 ///
 /// No status depends on the text, but the time the call takes does.
@@ -378,8 +387,8 @@ unsafe fn push(
     })
 }
 
-/// Forgets all words and wipes them: back to the state after `undertone_bag_init`. Also what is called before
-/// the memory of a bag is freed.
+/// Forgets all words and wipes them: back to the state after `undertone_bag_init`. Call it before you free the
+/// memory of a bag.
 ///
 /// Threads: no other call may use the bag at the same time.
 ///
@@ -396,58 +405,58 @@ pub unsafe extern "C" fn undertone_bag_reset(bag: *mut UndertoneBag) -> i32 {
     })
 }
 
-/// The length of a release of `size` words in bytes, at most `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if a release
-/// cannot have that many.
+/// The length of a release of `word_count` words in bytes, at most `UNDERTONE_MAX_BAG_RELEASE_BYTES`; 0 if
+/// a release cannot have that many.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
-pub extern "C" fn undertone_bag_release_bytes(size: u32) -> usize {
-    match u16::try_from(size) {
-        Ok(size @ 1..=MAX_BAG_SIZE) => BagRelease::bytes(size),
+pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
+    match u16::try_from(word_count) {
+        Ok(word_count @ 1..=MAX_BAG_SIZE) => BagRelease::bytes(word_count),
         _ => 0,
     }
 }
 
-/// Draws `size` words of a bag by frequency, exchanges each for a word of the vocabulary, and forgets all words.
+/// Draws `word_count` words of a bag by frequency, replaces each by a word of the vocabulary, and forgets all
+/// words.
 ///
-/// Guarantee: it is metric. For bags b and b' of `size` words as drawn, no release is more than
-/// e^(epsilon*size*(WMD(b, b') + q)) times likelier from one than from the other, with the word mover's distance
-/// WMD of their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
-/// `UNDERTONE_WORDS_LAPLACE_NEAREST` the loss is that of `undertone_vector_release` for each word. For words far
-/// apart that may limit nothing. Releases of the same text add up.
+/// Guarantee: it is metric. For bags b and b' of `word_count` words as drawn, the probabilities of any release
+/// differ by at most a factor of e^(epsilon*word_count*(WMD(b, b') + q)), with the word mover's distance WMD of
+/// their vectors and the step q = 2^(unit exponent) of `undertone_vocabulary_describe`; for
+/// `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` the loss is that of `undertone_vector_mechanism_release` for each
+/// word. For words far apart that may limit nothing. Several releases of the same text add up.
 ///
-/// Leaks: that there is a release, when, under which pack, and `size`, epsilon and the mechanism, all of which
-/// must be chosen without looking at the text. The work is the same whatever the words, but for the addresses
-/// that are read. A bag without words counts as the fallback word.
+/// Leaks: that there is a release, when, under which pack, and `word_count`, epsilon and the method, all of
+/// which must be chosen without looking at the text. The work is the same for all words, except for the
+/// addresses that are read. A bag without words counts as the fallback word.
 ///
-/// `grant`: the epsilon of each word, per unit of distance. `size`: 1 to `UNDERTONE_MAX_BAG_SIZE`.
-/// `mechanism`: one of the `UNDERTONE_WORDS_` numbers. `entropy`: called once, with `context`, for 32 bytes,
+/// `grant`: the epsilon of each word, per unit of distance. `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`.
+/// `method`: one of the `UNDERTONE_WORD_METHOD_` numbers. `entropy`: called once, with `context`, for 32 bytes,
 /// after all arguments have been checked; it must not use the bag. `out`: `out_capacity` bytes;
-/// `undertone_bag_release_bytes` are enough. `out_written`: the bytes written; with
-/// `UNDERTONE_BUFFER_TOO_SMALL` the bytes needed.
+/// `undertone_bag_release_len` are enough. `out_written`: the bytes written; with
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
 ///
-/// Unless the status is `UNDERTONE_OK`, nothing was released and the words are still there. The grant is spent
-/// once the entropy function is called, whatever it returns.
+/// Unless the status is `UNDERTONE_STATUS_OK`, nothing was released and the words are still there. The
+/// grant is spent once the entropy function is called, whatever it returns.
 ///
-/// Statuses: `UNDERTONE_BAG_SIZE_OUT_OF_RANGE`, `UNDERTONE_UNKNOWN_MECHANISM`, `UNDERTONE_BUFFER_TOO_SMALL`,
-/// `UNDERTONE_GRANT_SPENT`, `UNDERTONE_ENTROPY_FAILED`; for
-/// `UNDERTONE_WORDS_LAPLACE_NEAREST` also `UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE` and
-/// `UNDERTONE_BOUND_OUT_OF_RANGE`.
+/// Statuses: `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_UNKNOWN_WORD_METHOD`,
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`;
+/// for `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` also `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE` and
+/// `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE`.
 ///
 /// Threads: no other call may use the bag or the grant at the same time.
 ///
 /// # Safety
 /// `bag` is NULL or what `undertone_bag_init` returned; `grant` is NULL or what a function returned as
-/// `out_grant`; `entropy` is NULL or keeps the promises of
-/// `undertone_entropy_fn` with `context`; `out` is NULL or `out_capacity` writable bytes; `out_written` is NULL or
-/// writable.
+/// `out_grant`; `entropy` is NULL or keeps the promises of `undertone_entropy_fn` with `context`; `out` is
+/// NULL or `out_capacity` writable bytes; `out_written` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn undertone_bag_release(
     bag: *mut UndertoneBag,
     grant: *mut UndertoneGrant,
-    size: u32,
-    mechanism: i32,
+    word_count: u32,
+    method: i32,
     entropy: UndertoneEntropyFn,
     context: *mut c_void,
     out: *mut u8,
@@ -457,20 +466,20 @@ pub unsafe extern "C" fn undertone_bag_release(
     report_private::<WORDS_STACK>(|| {
         let buffer = memory::array(out, out_capacity)?;
         let written = memory::one(out_written)?;
-        let function = entropy.ok_or(Refusal(UNDERTONE_NULL))?;
+        let function = entropy.ok_or(Refusal(UNDERTONE_STATUS_NULL_POINTER))?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(bag) }?;
         // SAFETY: the caller's promise is the one that `grant_at` asks for, but for what this call
         // writes, and that does not overlap the grant or the call ends here.
         let (grant, grant_extent) = unsafe { grant_at(grant) }?;
         memory::all_disjoint(&[extent, grant_extent, buffer, written])?;
-        let size = match u16::try_from(size) {
-            Ok(size @ 1..=MAX_BAG_SIZE) => size,
-            _ => return Err(Refusal(UNDERTONE_BAG_SIZE_OUT_OF_RANGE)),
+        let word_count = match u16::try_from(word_count) {
+            Ok(word_count @ 1..=MAX_BAG_SIZE) => word_count,
+            _ => return Err(Refusal(UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE)),
         };
-        let mechanism = mechanism_of(mechanism)?;
+        let mechanism = mechanism_of(method)?;
         // SAFETY: `one` accepted the pointer; the caller says that it is writable.
-        unsafe { memory::capacity(out_capacity, BagRelease::bytes(size), out_written) }?;
+        unsafe { memory::capacity(out_capacity, BagRelease::bytes(word_count), out_written) }?;
         if let Some(grant) = grant {
             // SAFETY: the tag says that `undertone_bag_init` put a bag there, which no other call uses.
             let bag = unsafe { &*value };
@@ -485,7 +494,7 @@ pub unsafe extern "C" fn undertone_bag_release(
         // entropy function breaks its promise, and then through `value`.
         let drawn = unsafe {
             memory::exclusively(bag, value, |bag| {
-                bag.release(size, mechanism, grant, &mut entropy, &mut bytes)
+                bag.release(word_count, mechanism, grant, &mut entropy, &mut bytes)
             })
         };
         let release = bytes.get(..drawn.map_err(refusal)?).unwrap_or_default();
@@ -498,13 +507,13 @@ pub unsafe extern "C" fn undertone_bag_release(
 
 /// Reads what a released bag says about itself.
 ///
-/// `bytes`: `len` bytes, anything. `out_size`: the number of words. `out_mechanism`: one of the
-/// `UNDERTONE_WORDS_` numbers. `out_epsilon_micro`: the epsilon that the device spent on each word, in
+/// `bytes`: `len` bytes, anything. `out_word_count`: the number of words. `out_method`: one of the
+/// `UNDERTONE_WORD_METHOD_` numbers. `out_epsilon_micro`: the epsilon that the device spent on each word, in
 /// micro-units. `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose words are
 /// counted.
 ///
-/// Statuses: `UNDERTONE_RELEASE_LENGTH`, `UNDERTONE_NOT_A_RELEASE`, `UNDERTONE_RELEASE_VERSION`,
-/// `UNDERTONE_RELEASE_MALFORMED`.
+/// Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
+/// `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
 ///
 /// Threads: any.
 ///
@@ -512,19 +521,19 @@ pub unsafe extern "C" fn undertone_bag_release(
 /// `bytes` is NULL or `len` readable bytes; each output is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_bag_read(
+pub unsafe extern "C" fn undertone_bag_release_read(
     bytes: *const u8,
     len: usize,
-    out_size: *mut u32,
-    out_mechanism: *mut i32,
+    out_word_count: *mut u32,
+    out_method: *mut i32,
     out_epsilon_micro: *mut u32,
     out_pack_id: *mut u8,
 ) -> i32 {
     report(|| {
         memory::array(bytes, len)?;
         let outputs = [
-            memory::one(out_size)?,
-            memory::one(out_mechanism)?,
+            memory::one(out_word_count)?,
+            memory::one(out_method)?,
             memory::one(out_epsilon_micro)?,
             memory::one(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>())?,
         ];
@@ -533,12 +542,12 @@ pub unsafe extern "C" fn undertone_bag_read(
         // the caller says that the bytes are readable. They are not used once an output is written.
         let bytes = unsafe { memory::slice(bytes, len) };
         let release = BagRelease::from_bytes(bytes).map_err(release::refusal)?;
-        let size = release.words().len() as u32;
+        let word_count = release.words().len() as u32;
         // SAFETY: `one` found each pointer aligned and not null, for as many bytes as are written
         // here; the caller says that they are writable.
         unsafe {
-            out_size.write(size);
-            out_mechanism.write(number_of(release.mechanism()));
+            out_word_count.write(word_count);
+            out_method.write(number_of(release.mechanism()));
             out_epsilon_micro.write(release.epsilon().micro());
             out_pack_id
                 .cast::<[u8; UNDERTONE_PACK_ID_BYTES]>()
@@ -550,11 +559,12 @@ pub unsafe extern "C" fn undertone_bag_read(
 
 /// Reads the words of a released bag, by number, in ascending order; repeated words are repeated.
 ///
-/// `bytes`: `len` bytes, anything. `out`: room for `out_capacity` numbers; `UNDERTONE_MAX_BAG_SIZE` are enough.
-/// `out_written`: the numbers written; with `UNDERTONE_BUFFER_TOO_SMALL` those needed. Numbers in a release that
-/// was forged may be too large for the vocabulary; `undertone_vocabulary_word` refuses them.
+/// `bytes`: `len` bytes, anything. `out`: room for `out_capacity` numbers; `UNDERTONE_MAX_RELEASED_WORDS`
+/// are enough. `out_written`: the numbers written; with `UNDERTONE_STATUS_BUFFER_TOO_SMALL` those needed.
+/// Numbers in a release that was forged may be too large for the vocabulary; `undertone_vocabulary_word`
+/// refuses them.
 ///
-/// Statuses: those of `undertone_bag_read`, `UNDERTONE_BUFFER_TOO_SMALL`.
+/// Statuses: those of `undertone_bag_release_read`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`.
 ///
 /// Threads: any.
 ///
@@ -563,7 +573,7 @@ pub unsafe extern "C" fn undertone_bag_read(
 /// `out_written` is NULL or writable.
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn undertone_bag_read_words(
+pub unsafe extern "C" fn undertone_bag_release_read_words(
     bytes: *const u8,
     len: usize,
     out: *mut u32,

@@ -93,13 +93,16 @@ impl<const N: usize> Memory<N> {
     }
 }
 
-fn init_pack(memory: &mut Memory<UNDERTONE_PACK_BYTES>, bytes: &[u8]) -> (i32, *mut UndertonePack) {
+fn init_pack(
+    memory: &mut Memory<UNDERTONE_PACK_HANDLE_SIZE>,
+    bytes: &[u8],
+) -> (i32, *mut UndertonePack) {
     let mut pack = ptr::null_mut();
     // SAFETY: all memory is there, and every test keeps `bytes` longer than the pack.
     let status = unsafe {
         undertone_pack_init(
             memory.start(),
-            UNDERTONE_PACK_BYTES,
+            UNDERTONE_PACK_HANDLE_SIZE,
             bytes.as_ptr(),
             bytes.len(),
             &mut pack,
@@ -109,7 +112,7 @@ fn init_pack(memory: &mut Memory<UNDERTONE_PACK_BYTES>, bytes: &[u8]) -> (i32, *
 }
 
 fn init_document(
-    memory: &mut Memory<UNDERTONE_DOCUMENT_BYTES>,
+    memory: &mut Memory<UNDERTONE_DOCUMENT_HANDLE_SIZE>,
     pack: *const UndertonePack,
 ) -> (i32, *mut UndertoneDocument) {
     let mut document = ptr::null_mut();
@@ -117,7 +120,7 @@ fn init_document(
     let status = unsafe {
         undertone_document_init(
             memory.start(),
-            UNDERTONE_DOCUMENT_BYTES,
+            UNDERTONE_DOCUMENT_HANDLE_SIZE,
             pack,
             &mut document,
         )
@@ -138,43 +141,51 @@ fn intact_packs_that_break_the_rules_are_malformed() {
         pack(1, Some((tag, Vec::new()))),
     ] {
         let (status, pack) = init_pack(&mut Memory::new(), &bytes);
-        assert_eq!((status, pack), (UNDERTONE_PACK_MALFORMED, ptr::null_mut()));
+        assert_eq!(
+            (status, pack),
+            (UNDERTONE_STATUS_PACK_MALFORMED, ptr::null_mut())
+        );
     }
 }
 
 #[test]
 fn packs_without_what_a_document_needs_are_refused() {
     for (bytes, candidates, directions, expected) in [
-        (pack(1, None), 0, 0, UNDERTONE_NO_CANDIDATES),
+        (pack(1, None), 0, 0, UNDERTONE_STATUS_NO_CANDIDATES),
         (
             pack(1, Some((*b"NEWS", vec![1, 2, 3]))),
             0,
             0,
-            UNDERTONE_NO_CANDIDATES,
+            UNDERTONE_STATUS_NO_CANDIDATES,
         ),
-        (pack(1, depth(100)), 1, 100, UNDERTONE_OK),
-        (pack(1, depth(101)), 1, 101, UNDERTONE_TOO_MANY_DIRECTIONS),
-        (pack(1, votes(12_800)), 12_800, 0, UNDERTONE_OK),
+        (pack(1, depth(100)), 1, 100, UNDERTONE_STATUS_OK),
+        (
+            pack(1, depth(101)),
+            1,
+            101,
+            UNDERTONE_STATUS_TOO_MANY_DIRECTIONS,
+        ),
+        (pack(1, votes(12_800)), 12_800, 0, UNDERTONE_STATUS_OK),
         (
             pack(1, votes(12_801)),
             12_801,
             0,
-            UNDERTONE_TOO_MANY_CANDIDATES,
+            UNDERTONE_STATUS_TOO_MANY_CANDIDATES,
         ),
     ] {
         let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
         let (status, pack) = init_pack(&mut pack_memory, &bytes);
-        assert_eq!(status, UNDERTONE_OK);
+        assert_eq!(status, UNDERTONE_STATUS_OK);
         // SAFETY: `pack` is what `undertone_pack_init` returned.
         unsafe {
             assert_eq!(undertone_pack_dimension(pack), 1);
-            assert_eq!(undertone_pack_candidates(pack), candidates);
-            assert_eq!(undertone_pack_directions(pack), directions);
-            assert_eq!(undertone_pack_words(pack), 0);
+            assert_eq!(undertone_pack_candidate_count(pack), candidates);
+            assert_eq!(undertone_pack_direction_count(pack), directions);
+            assert_eq!(undertone_pack_word_count(pack), 0);
         }
         let (status, document) = init_document(&mut memory, pack);
         assert_eq!(status, expected);
-        assert_eq!(document.is_null(), expected != UNDERTONE_OK);
+        assert_eq!(document.is_null(), expected != UNDERTONE_STATUS_OK);
     }
 }
 
@@ -187,7 +198,7 @@ fn text_needs_a_lexicon() {
     let text = c"word";
     // SAFETY: `document` is what `undertone_document_init` returned; the text is there.
     let status = unsafe { undertone_document_push_sentence(document, text.as_ptr(), 4) };
-    assert_eq!(status, UNDERTONE_NO_LEXICON);
+    assert_eq!(status, UNDERTONE_STATUS_NO_LEXICON);
 }
 
 /// The pack handle may go before the document; the bytes may not.
@@ -201,7 +212,7 @@ fn document_outlives_the_pack_handle() {
     drop(pack_memory);
     // SAFETY: `document` is what `undertone_document_init` returned; the float is there.
     let status = unsafe { undertone_document_push(document, &0.5, 1) };
-    assert_eq!(status, UNDERTONE_OK);
+    assert_eq!(status, UNDERTONE_STATUS_OK);
 }
 
 /// A record with the right checksum, whatever its content.
@@ -224,14 +235,14 @@ extern "C" fn entropy(_: *mut c_void, out: *mut u8, len: usize) -> i32 {
 
 #[test]
 fn ledgers_of_other_versions_and_at_their_end_are_refused() {
-    let mut memory: Box<Memory<UNDERTONE_LEDGER_BYTES>> = Memory::new();
+    let mut memory: Box<Memory<UNDERTONE_LEDGER_HANDLE_SIZE>> = Memory::new();
     let mut ledger = ptr::null_mut();
     let mut open = |image: &[u8]| {
         // SAFETY: all memory is there; the function fills what it is given.
         let status = unsafe {
             undertone_ledger_init(
                 memory.start(),
-                UNDERTONE_LEDGER_BYTES,
+                UNDERTONE_LEDGER_HANDLE_SIZE,
                 image.as_ptr(),
                 image.len(),
                 Some(entropy),
@@ -242,10 +253,13 @@ fn ledgers_of_other_versions_and_at_their_end_are_refused() {
         (status, ledger)
     };
     let (status, none) = open(&[record(2, 1), record(1, 0)].concat());
-    assert_eq!((status, none.is_null()), (UNDERTONE_LEDGER_VERSION, true));
+    assert_eq!(
+        (status, none.is_null()),
+        (UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION, true)
+    );
     let image = [record(1, u64::MAX), record(1, 0)].concat();
     let (status, ledger) = open(&image);
-    assert_eq!(status, UNDERTONE_OK);
+    assert_eq!(status, UNDERTONE_STATUS_OK);
     let mut out = [0xee; UNDERTONE_LEDGER_RECORD_BYTES];
     let (mut written, mut offset) = (99, 99);
     // SAFETY: all memory is there; `ledger` is what `undertone_ledger_init` returned.
@@ -262,6 +276,6 @@ fn ledgers_of_other_versions_and_at_their_end_are_refused() {
             &mut offset,
         )
     };
-    assert_eq!(status, UNDERTONE_LEDGER_WORN_OUT);
+    assert_eq!(status, UNDERTONE_STATUS_LEDGER_WORN_OUT);
     assert_eq!((out, written, offset), ([0xee; 64], 99, 99));
 }

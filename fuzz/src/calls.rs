@@ -99,8 +99,8 @@ unsafe extern "C" fn entropy(context: *mut c_void, out: *mut u8, len: usize) -> 
                 undertone_document_push(document, [0.0; DIMENSION].as_ptr(), DIMENSION),
                 undertone_document_push_text(document, ptr::null(), 0, &mut count),
                 undertone_document_reset(document),
-            ] == [UNDERTONE_BUSY; 3]
-                && undertone_document_sentences(document) == 0;
+            ] == [UNDERTONE_STATUS_BUSY; 3]
+                && undertone_document_sentence_count(document) == 0;
             context.refused.set(context.refused.get() && refused);
         }
         if !context.bag.is_null() {
@@ -109,7 +109,7 @@ unsafe extern "C" fn entropy(context: *mut c_void, out: *mut u8, len: usize) -> 
                 undertone_bag_push(bag, ptr::null(), 0),
                 undertone_bag_push_text(bag, ptr::null(), 0),
                 undertone_bag_reset(bag),
-            ] == [UNDERTONE_BUSY; 3];
+            ] == [UNDERTONE_STATUS_BUSY; 3];
             context.refused.set(context.refused.get() && refused);
         }
         i32::from(context.fails)
@@ -190,7 +190,9 @@ impl World {
 
     /// A status that says whether there is such a handle, and what it is.
     fn find<'a, T>(&'a self, slot: usize, kind: impl Fn(&'a Value) -> Option<T>) -> Result<T, i32> {
-        self.live(slot).and_then(kind).ok_or(UNDERTONE_BAD_HANDLE)
+        self.live(slot)
+            .and_then(kind)
+            .ok_or(UNDERTONE_STATUS_BAD_HANDLE)
     }
 
     fn pack(&self, slot: usize) -> Result<usize, i32> {
@@ -227,7 +229,7 @@ impl World {
             Ok(Made::Whole(value)) => {
                 assert_eq!(
                     (status, out.cast()),
-                    (UNDERTONE_OK, self.at::<c_void>(slot))
+                    (UNDERTONE_STATUS_OK, self.at::<c_void>(slot))
                 );
                 self.held[slot] = Some(Held { home: slot, value });
             }
@@ -305,7 +307,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 );
                 let expected = match cut {
                     0 => Made::Whole(Value::Pack(which)),
-                    _ => Made::Wiped(UNDERTONE_PACK_LENGTH),
+                    _ => Made::Wiped(UNDERTONE_STATUS_PACK_WRONG_LENGTH),
                 };
                 world.made(slot, Ok(expected), status, out);
             }
@@ -316,7 +318,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                     undertone_document_init(world.at(slot), SLOT_BYTES, world.at(from), &mut out);
                 let expected = world.pack(from).and_then(|pack| {
                     if from == slot {
-                        return Err(UNDERTONE_OVERLAP);
+                        return Err(UNDERTONE_STATUS_OVERLAP);
                     }
                     let packed = pack_of(pack);
                     Ok(
@@ -325,7 +327,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                                 let pushed = Vec::new();
                                 Made::Whole(Value::Document { pack, pushed })
                             }
-                            false => Made::Wiped(UNDERTONE_NO_CANDIDATES),
+                            false => Made::Wiped(UNDERTONE_STATUS_NO_CANDIDATES),
                         },
                     )
                 });
@@ -335,7 +337,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
             6 => {
                 let expected = world.document(slot).map(|(pack, _)| pack);
                 let status = undertone_document_reset(world.at(slot));
-                assert_eq!(status, expected.err().unwrap_or(UNDERTONE_OK));
+                assert_eq!(status, expected.err().unwrap_or(UNDERTONE_STATUS_OK));
                 if let Ok(pack) = expected {
                     let pushed = Vec::new();
                     let value = Value::Document { pack, pushed };
@@ -347,10 +349,10 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                     *u.choose(&[1, 100_000, 1_000_000, 5_000_000, 1_000_000_000, 0, u32::MAX])?;
                 let mut out = ptr::null_mut();
                 let status =
-                    undertone_grant_unrecorded(world.at(slot), SLOT_BYTES, micro, &mut out);
+                    undertone_grant_init_unrecorded(world.at(slot), SLOT_BYTES, micro, &mut out);
                 let expected = match micro {
-                    0 => Err(UNDERTONE_EPSILON_TOO_SMALL),
-                    u32::MAX => Err(UNDERTONE_EPSILON_TOO_LARGE),
+                    0 => Err(UNDERTONE_STATUS_EPSILON_TOO_SMALL),
+                    u32::MAX => Err(UNDERTONE_STATUS_EPSILON_TOO_LARGE),
                     _ => Ok(Made::Whole(Value::Grant(Some(micro)))),
                 };
                 world.made(slot, expected, status, out);
@@ -364,9 +366,9 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 let expected = world
                     .pack(from)
                     .and_then(|pack| match pack_of(pack).lexicon() {
-                        _ if from == slot => Err(UNDERTONE_OVERLAP),
+                        _ if from == slot => Err(UNDERTONE_STATUS_OVERLAP),
                         Some(_) => Ok(Made::Whole(Value::Vocabulary(pack))),
-                        None => Ok(Made::Wiped(UNDERTONE_NO_LEXICON)),
+                        None => Ok(Made::Wiped(UNDERTONE_STATUS_NO_LEXICON)),
                     });
                 world.made(slot, expected, status, out);
             }
@@ -380,7 +382,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                     _ => None,
                 });
                 let expected = vocabulary.and_then(|pack| match from == slot {
-                    true => Err(UNDERTONE_OVERLAP),
+                    true => Err(UNDERTONE_STATUS_OVERLAP),
                     false => Ok(Made::Whole(Value::Bag {
                         pack,
                         pushed: Vec::new(),
@@ -401,11 +403,11 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                         Word::Text(text),
                     ),
                 };
-                let expected = world.bag(slot).err().unwrap_or(UNDERTONE_OK);
+                let expected = world.bag(slot).err().unwrap_or(UNDERTONE_STATUS_OK);
                 assert_eq!(status, expected);
                 if let Some(Value::Bag { pushed, .. }) =
                     world.held[slot].as_mut().map(|held| &mut held.value)
-                    && status == UNDERTONE_OK
+                    && status == UNDERTONE_STATUS_OK
                 {
                     pushed.push(word);
                 }
@@ -418,7 +420,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 let mut out = ptr::null_mut();
                 let (memory, len) = (world.at(slot), SLOT_BYTES);
                 let status = match projected {
-                    true => undertone_vector_init_projected(
+                    true => undertone_vector_mechanism_init_projected(
                         memory,
                         len,
                         world.at(from),
@@ -426,7 +428,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                         micro,
                         &mut out,
                     ),
-                    false => undertone_vector_init(
+                    false => undertone_vector_mechanism_init(
                         memory,
                         len,
                         DIMENSION as u32,
@@ -442,12 +444,12 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 };
                 let expected = source.and_then(|pack| {
                     if projected && from == slot {
-                        return Err(UNDERTONE_OVERLAP);
+                        return Err(UNDERTONE_STATUS_OVERLAP);
                     }
                     let noise = u8::try_from(noise).ok().and_then(Noise::from_number);
-                    let noise = noise.ok_or(UNDERTONE_UNKNOWN_NOISE)?;
+                    let noise = noise.ok_or(UNDERTONE_STATUS_UNKNOWN_NOISE)?;
                     if pack.is_some_and(|pack| pack_of(pack).projection().is_none()) {
-                        return Err(UNDERTONE_NO_PROJECTION);
+                        return Err(UNDERTONE_STATUS_NO_PROJECTION);
                     }
                     Ok(Made::Whole(Value::Vector(Vector { pack, noise, micro })))
                 });
@@ -488,8 +490,8 @@ fn push(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> 
                 let status = undertone_document_push(world.at(slot), row.as_ptr(), row.len());
                 let refused = match row.len() {
                     DIMENSION if before < 128 => None,
-                    DIMENSION => Some(UNDERTONE_DOCUMENT_FULL),
-                    _ => Some(UNDERTONE_WRONG_DIMENSION),
+                    DIMENSION => Some(UNDERTONE_STATUS_DOCUMENT_FULL),
+                    _ => Some(UNDERTONE_STATUS_WRONG_DIMENSION),
                 };
                 (status, Pushed::Embeddings(row), refused)
             }
@@ -506,7 +508,7 @@ fn push(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> 
                     &mut count,
                 );
                 let refused = rows.len() % DIMENSION != 0;
-                let refused = refused.then_some(UNDERTONE_WRONG_DIMENSION);
+                let refused = refused.then_some(UNDERTONE_STATUS_WRONG_DIMENSION);
                 (status, Pushed::Embeddings(rows), refused)
             }
             2 => {
@@ -514,8 +516,8 @@ fn push(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> 
                 let (start, len) = (text.as_ptr().cast(), text.len());
                 let status = undertone_document_push_sentence(world.at(slot), start, len);
                 let refused = match (has_lexicon, before) {
-                    (false, _) => Some(UNDERTONE_NO_LEXICON),
-                    (true, 128) => Some(UNDERTONE_DOCUMENT_FULL),
+                    (false, _) => Some(UNDERTONE_STATUS_NO_LEXICON),
+                    (true, 128) => Some(UNDERTONE_STATUS_DOCUMENT_FULL),
                     _ => None,
                 };
                 (status, Pushed::Sentence(text), refused)
@@ -524,22 +526,22 @@ fn push(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> 
                 let text = text(u)?;
                 let (start, len) = (text.as_ptr().cast(), text.len());
                 let status = undertone_document_push_text(world.at(slot), start, len, &mut count);
-                let refused = (!has_lexicon).then_some(UNDERTONE_NO_LEXICON);
+                let refused = (!has_lexicon).then_some(UNDERTONE_STATUS_NO_LEXICON);
                 (status, Pushed::Text(text), refused)
             }
         }
     };
     let expected = found.as_ref().err().copied().or(refused);
-    assert_eq!(status, expected.unwrap_or(UNDERTONE_OK));
+    assert_eq!(status, expected.unwrap_or(UNDERTONE_STATUS_OK));
     let mut after = before;
-    if let (Ok((pack, mut all)), UNDERTONE_OK) = (found, status) {
+    if let (Ok((pack, mut all)), UNDERTONE_STATUS_OK) = (found, status) {
         all.push(pushed);
         after = document_of(pack, &all).sentence_count();
         let value = Value::Document { pack, pushed: all };
         world.held[slot] = Some(Held { home: slot, value });
     }
     // SAFETY: as in `step`.
-    let sentences = unsafe { undertone_document_sentences(world.at(slot)) };
+    let sentences = unsafe { undertone_document_sentence_count(world.at(slot)) };
     assert_eq!(sentences, after);
     assert!(count == usize::MAX || count == after - before);
     Ok(())
@@ -571,11 +573,11 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
     let ready = world.document(slot).and_then(|(pack, pushed)| {
         let grant = world.grant(paid)?;
         let rule = u8::try_from(rule).ok().and_then(Rule::from_number);
-        let rule = rule.ok_or(UNDERTONE_UNKNOWN_RULE)?;
+        let rule = rule.ok_or(UNDERTONE_STATUS_UNKNOWN_RULE)?;
         if capacity < 24 {
-            return Err(UNDERTONE_BUFFER_TOO_SMALL);
+            return Err(UNDERTONE_STATUS_BUFFER_TOO_SMALL);
         }
-        let micro = grant.ok_or(UNDERTONE_GRANT_SPENT)?;
+        let micro = grant.ok_or(UNDERTONE_STATUS_GRANT_SPENT)?;
         Ok((pack, pushed, rule, micro))
     });
     let expected = ready.and_then(|(pack, pushed, rule, micro)| {
@@ -584,7 +586,7 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
             value: Value::Grant(None),
         });
         if !context.works() {
-            return Err(UNDERTONE_ENTROPY_FAILED);
+            return Err(UNDERTONE_STATUS_ENTROPY_FAILED);
         }
         let grant = Grant::unrecorded(Epsilon::from_micro(micro).expect("it was accepted"));
         let mut document = document_of(pack, &pushed);
@@ -607,10 +609,10 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
         24,
     );
     // SAFETY: as in `step`.
-    let sentences = unsafe { undertone_document_sentences(world.at(slot)) };
-    let left = world.document(slot).map_or(0, |(pack, pushed)| {
-        document_of(pack, &pushed).sentence_count()
-    });
+    let sentences = unsafe { undertone_document_sentence_count(world.at(slot)) };
+    let left = world
+        .document(slot)
+        .map_or(0, |(pack, pushed)| document_of(pack, &pushed).sentence_count());
     assert_eq!(sentences, left);
     Ok(())
 }
@@ -644,18 +646,18 @@ fn release_bag(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Resu
     let ready = world.bag(slot).and_then(|(pack, pushed)| {
         let grant = world.grant(paid)?;
         if size == 0 {
-            return Err(UNDERTONE_BAG_SIZE_OUT_OF_RANGE);
+            return Err(UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE);
         }
         let mechanism = match number {
             1 => WordMechanism::Selection(Rule::PermuteAndFlip),
             2 => WordMechanism::Selection(Rule::Exponential),
             3 => WordMechanism::LaplaceNearest,
-            _ => return Err(UNDERTONE_UNKNOWN_MECHANISM),
+            _ => return Err(UNDERTONE_STATUS_UNKNOWN_WORD_METHOD),
         };
         if capacity < needed {
-            return Err(UNDERTONE_BUFFER_TOO_SMALL);
+            return Err(UNDERTONE_STATUS_BUFFER_TOO_SMALL);
         }
-        let micro = grant.ok_or(UNDERTONE_GRANT_SPENT)?;
+        let micro = grant.ok_or(UNDERTONE_STATUS_GRANT_SPENT)?;
         let epsilon = Epsilon::from_micro(micro).expect("it was accepted");
         let vocabulary = Vocabulary::new(&pack_of(pack)).expect("it was made before");
         let mut bag = Bag::new(&vocabulary);
@@ -669,9 +671,11 @@ fn release_bag(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Resu
         match bag.check(mechanism, epsilon) {
             Ok(()) => {}
             Err(WordsError::Laplace(LaplaceError::Bound { .. })) => {
-                return Err(UNDERTONE_BOUND_OUT_OF_RANGE);
+                return Err(UNDERTONE_STATUS_BOUND_OUT_OF_RANGE);
             }
-            Err(WordsError::Laplace(_)) => return Err(UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE),
+            Err(WordsError::Laplace(_)) => {
+                return Err(UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE);
+            }
             Err(error) => panic!("{error}"),
         }
         Ok((pack, bag, mechanism, epsilon))
@@ -682,7 +686,7 @@ fn release_bag(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Resu
             value: Value::Grant(None),
         });
         if !context.works() {
-            return Err(UNDERTONE_ENTROPY_FAILED);
+            return Err(UNDERTONE_STATUS_ENTROPY_FAILED);
         }
         let mut bytes = vec![0; needed];
         let grant = Grant::unrecorded(epsilon);
@@ -717,7 +721,7 @@ fn release_vector(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> R
     let (mut out, mut written) = ([0xa5; 64], usize::MAX);
     // SAFETY: as in `step`.
     let status = unsafe {
-        undertone_vector_release(
+        undertone_vector_mechanism_release(
             world.at(slot),
             world.at(paid),
             row.as_ptr(),
@@ -737,14 +741,14 @@ fn release_vector(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> R
     let ready = found.and_then(|vector| {
         let grant = world.grant(paid)?;
         if len != DIMENSION {
-            return Err(UNDERTONE_WRONG_DIMENSION);
+            return Err(UNDERTONE_STATUS_WRONG_DIMENSION);
         }
         if capacity < needed {
-            return Err(UNDERTONE_BUFFER_TOO_SMALL);
+            return Err(UNDERTONE_STATUS_BUFFER_TOO_SMALL);
         }
         match grant {
-            None => Err(UNDERTONE_GRANT_SPENT),
-            Some(micro) if micro != vector.micro => Err(UNDERTONE_GRANT_OF_ANOTHER_EPSILON),
+            None => Err(UNDERTONE_STATUS_GRANT_SPENT),
+            Some(micro) if micro != vector.micro => Err(UNDERTONE_STATUS_GRANT_WRONG_EPSILON),
             Some(_) => Ok(vector_of(vector)),
         }
     });
@@ -754,7 +758,7 @@ fn release_vector(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> R
             value: Value::Grant(None),
         });
         if !context.works() {
-            return Err(UNDERTONE_ENTROPY_FAILED);
+            return Err(UNDERTONE_STATUS_ENTROPY_FAILED);
         }
         let mut bytes = vec![0; needed];
         let grant = Grant::unrecorded(mechanism.laplace().epsilon());
@@ -779,16 +783,16 @@ fn finish(
     let calls = context.calls.get();
     match expected {
         Ok(bytes) => {
-            assert_eq!((status, written, calls), (UNDERTONE_OK, needed, 1));
+            assert_eq!((status, written, calls), (UNDERTONE_STATUS_OK, needed, 1));
             assert_eq!(out[..needed], bytes);
             assert!(out[needed..].iter().all(|byte| *byte == 0xa5));
         }
         Err(error) => {
             let told = match error {
-                UNDERTONE_BUFFER_TOO_SMALL => needed,
+                UNDERTONE_STATUS_BUFFER_TOO_SMALL => needed,
                 _ => usize::MAX,
             };
-            let asked = u32::from(error == UNDERTONE_ENTROPY_FAILED);
+            let asked = u32::from(error == UNDERTONE_STATUS_ENTROPY_FAILED);
             assert_eq!((status, written, calls), (error, told, asked));
             assert!(out.iter().all(|byte| *byte == 0xa5));
         }

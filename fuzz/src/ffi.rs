@@ -20,7 +20,7 @@ use crate::assemble::{
 /// Places for handles, whatever their kind.
 const SLOTS: usize = 6;
 /// Enough for a document, and not a multiple of it.
-pub(crate) const SLOT_BYTES: usize = UNDERTONE_DOCUMENT_BYTES + 48;
+pub(crate) const SLOT_BYTES: usize = UNDERTONE_DOCUMENT_HANDLE_SIZE + 48;
 /// Arrays for inputs and outputs; as much again for single outputs.
 const SCRATCH_BYTES: usize = 512;
 
@@ -235,7 +235,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
             8..=9 => {
                 let (memory, len) = world.room(u)?;
                 let epsilon = *u.choose(&[1, 1_000_000, 5_000_000, 0, u32::MAX])?;
-                undertone_grant_unrecorded(memory, len, epsilon, world.one(u)?)
+                undertone_grant_init_unrecorded(memory, len, epsilon, world.one(u)?)
             }
             10..=11 => {
                 let (function, context) = world.entropy(u)?;
@@ -289,7 +289,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
             }
             19 => {
                 let (memory, len) = world.room(u)?;
-                undertone_vector_init(
+                undertone_vector_mechanism_init(
                     memory,
                     len,
                     u.int_in_range(0..=4)?,
@@ -303,7 +303,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 let (memory, len) = world.room(u)?;
                 let noise = u.int_in_range(2..=5)?;
                 let epsilon = *u.choose(&[1_000_000, 5_000_000, 1])?;
-                undertone_vector_init_projected(
+                undertone_vector_mechanism_init_projected(
                     memory,
                     len,
                     world.slot(u)?,
@@ -318,7 +318,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 let (out, capacity) = world.array(u)?;
                 written = world.one(u)?;
                 drawn = Some(());
-                undertone_vector_release(
+                undertone_vector_mechanism_release(
                     world.slot(u)?,
                     world.slot(u)?,
                     embedding,
@@ -339,19 +339,19 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 let (bytes, len) = world.array(u)?;
                 let (out, capacity) = world.array(u)?;
                 written = world.one(u)?;
-                undertone_bag_read_words(bytes, len, out, capacity, written)
+                undertone_bag_release_read_words(bytes, len, out, capacity, written)
             }
             24 => {
                 let (bytes, len) = world.array(u)?;
                 let (out, capacity) = world.array(u)?;
                 written = world.one(u)?;
-                undertone_vector_read_values(bytes, len, out, capacity, written)
+                undertone_vector_release_read_values(bytes, len, out, capacity, written)
             }
             25 => {
                 let (text, len) = world.array(u)?;
                 let (out, capacity) = world.array(u)?;
                 written = world.one(u)?;
-                undertone_pack_sentence_vector(world.slot(u)?, text, len, out, capacity, written)
+                undertone_pack_embed_sentence(world.slot(u)?, text, len, out, capacity, written)
             }
             26 => undertone_vocabulary_word(
                 world.slot(u)?,
@@ -368,7 +368,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                 let pack = world.slot(u)?;
                 let numbers = [
                     undertone_pack_dimension(pack),
-                    undertone_pack_candidates(pack),
+                    undertone_pack_candidate_count(pack),
                     undertone_pack_projected_dimension(pack),
                 ];
                 assert!(numbers.iter().all(|number| *number <= 3));
@@ -385,12 +385,12 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
     };
     let calls = world.context.calls.get();
     match status {
-        UNDERTONE_OK => assert!(drawn.is_none() || calls == 1),
-        UNDERTONE_ENTROPY_FAILED => assert!(calls == 1),
+        UNDERTONE_STATUS_OK => assert!(drawn.is_none() || calls == 1),
+        UNDERTONE_STATUS_ENTROPY_FAILED => assert!(calls == 1),
         _ => assert!(drawn.is_none() || calls == 0, "status {status}"),
     }
-    if status != UNDERTONE_OK {
-        let exception = if status == UNDERTONE_BUFFER_TOO_SMALL {
+    if status != UNDERTONE_STATUS_OK {
+        let exception = if status == UNDERTONE_STATUS_BUFFER_TOO_SMALL {
             written
         } else {
             ptr::null_mut()

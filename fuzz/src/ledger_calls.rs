@@ -69,7 +69,7 @@ fn schedule(u: &mut Unstructured<'_>) -> Result<()> {
     let mut written = 0;
     // SAFETY: the arguments are Rust's own.
     let status = unsafe {
-        undertone_ledger_create(
+        undertone_ledger_create_image(
             budget,
             Some(entropy),
             ptr::from_mut(&mut world.opened).cast(),
@@ -78,7 +78,7 @@ fn schedule(u: &mut Unstructured<'_>) -> Result<()> {
             &mut written,
         )
     };
-    assert_eq!((status, written), (UNDERTONE_OK, FILE_BYTES));
+    assert_eq!((status, written), (UNDERTONE_STATUS_OK, FILE_BYTES));
     world.open(0);
     world.open(1);
     while !u.is_empty() {
@@ -107,7 +107,7 @@ impl World {
             )
         };
         // A torn write leaves one whole record.
-        assert_eq!((status, out), (UNDERTONE_OK, self.ledger(handle)));
+        assert_eq!((status, out), (UNDERTONE_STATUS_OK, self.ledger(handle)));
     }
 
     /// What one handle does while it has the lock.
@@ -139,14 +139,14 @@ impl World {
             )
         };
         match status {
-            UNDERTONE_OK => {}
-            UNDERTONE_LEDGER_CHANGED => {
+            UNDERTONE_STATUS_OK => {}
+            UNDERTONE_STATUS_LEDGER_CHANGED => {
                 self.open(handle);
                 return Ok(());
             }
-            UNDERTONE_LEDGER_FROM_FUTURE
-            | UNDERTONE_LEDGER_EXHAUSTED
-            | UNDERTONE_LEDGER_WORN_OUT => {
+            UNDERTONE_STATUS_LEDGER_FROM_FUTURE
+            | UNDERTONE_STATUS_LEDGER_EXHAUSTED
+            | UNDERTONE_STATUS_LEDGER_WORN_OUT => {
                 return Ok(());
             }
             other => panic!("status {other}"),
@@ -191,12 +191,12 @@ impl World {
                 )
             };
             match status {
-                UNDERTONE_OK => {
+                UNDERTONE_STATUS_OK => {
                     assert!(whole && !out.is_null());
                     given = epsilon.micro();
                 }
-                UNDERTONE_LEDGER_LOST => assert!(whole && self.torn),
-                UNDERTONE_LEDGER_NOT_PERSISTED => {
+                UNDERTONE_STATUS_LEDGER_RECORD_LOST => assert!(whole && self.torn),
+                UNDERTONE_STATUS_LEDGER_NOT_PERSISTED => {
                     assert!(!whole);
                     if u.arbitrary()? {
                         continue;
@@ -226,12 +226,12 @@ impl World {
                 &mut out,
             )
         };
-        assert_eq!(status, UNDERTONE_LEDGER_NOT_RESERVED);
+        assert_eq!(status, UNDERTONE_STATUS_LEDGER_NOT_RESERVED);
 
         let mut left = u64::MAX;
         // SAFETY: as above.
         let status = unsafe { undertone_ledger_remaining(self.ledger(handle), window, &mut left) };
-        assert_eq!(status, UNDERTONE_OK);
+        assert_eq!(status, UNDERTONE_STATUS_OK);
         let granted = self.granted[&window];
         assert!(left <= self.budget - granted);
         if !self.torn {

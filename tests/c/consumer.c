@@ -40,7 +40,7 @@ static void fail(const char *format, ...)
 
 static void check(int32_t status, const char *what)
 {
-    if (status != UNDERTONE_OK) {
+    if (status != UNDERTONE_STATUS_OK) {
         fail("%s: %s (status %ld)", what, undertone_status_message(status), (long)status);
     }
 }
@@ -186,7 +186,7 @@ static int32_t push_bytes(undertone_document *document, const uint8_t *bytes, si
 /* A document takes a limited number of sentences; an app leaves the rest out. */
 static int is_room(int32_t status)
 {
-    if (status == UNDERTONE_DOCUMENT_FULL) {
+    if (status == UNDERTONE_STATUS_DOCUMENT_FULL) {
         return 0;
     }
     check(status, "push");
@@ -278,11 +278,11 @@ static const char *field(const char *line, const char *key)
 static undertone_grant *grant_of(unsigned long epsilon, const char *what)
 {
     static union {
-        uint8_t bytes[UNDERTONE_GRANT_BYTES];
+        uint8_t bytes[UNDERTONE_GRANT_HANDLE_SIZE];
         long double aligned;
     } memory;
     undertone_grant *grant;
-    check(undertone_grant_unrecorded(&memory, sizeof memory, (uint32_t)epsilon, &grant), what);
+    check(undertone_grant_init_unrecorded(&memory, sizeof memory, (uint32_t)epsilon, &grant), what);
     return grant;
 }
 
@@ -378,7 +378,7 @@ static void check_batch(const struct handles *handles, struct test_case *test,
 static void check_bag(const struct handles *handles, struct test_case *test,
                       const uint8_t *expected, size_t expected_len)
 {
-    const size_t capacity = undertone_bag_release_bytes((uint32_t)test->size);
+    const size_t capacity = undertone_bag_release_len((uint32_t)test->size);
     uint8_t *release = allocate(capacity);
     size_t written = 0;
     check(undertone_bag_release(handles->bag, grant_of(test->epsilon, test->name),
@@ -390,13 +390,13 @@ static void check_bag(const struct handles *handles, struct test_case *test,
     uint32_t size, epsilon_read;
     int32_t mechanism;
     uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
-    check(undertone_bag_read(release, written, &size, &mechanism, &epsilon_read, pack_id),
+    check(undertone_bag_release_read(release, written, &size, &mechanism, &epsilon_read, pack_id),
           test->name);
     if (size != test->size || epsilon_read != test->epsilon || mechanism != test->mechanism) {
         fail("%s: size, epsilon or mechanism read back differ", test->name);
     }
-    uint32_t words[UNDERTONE_MAX_BAG_SIZE];
-    check(undertone_bag_read_words(release, written, words, UNDERTONE_MAX_BAG_SIZE, &written),
+    uint32_t words[UNDERTONE_MAX_RELEASED_WORDS];
+    check(undertone_bag_release_read_words(release, written, words, UNDERTONE_MAX_RELEASED_WORDS, &written),
           test->name);
     for (size_t i = 0; i < written; i++) {
         const char *text;
@@ -412,21 +412,21 @@ static void check_bag(const struct handles *handles, struct test_case *test,
 static void check_vector(const struct handles *handles, struct test_case *test,
                          const uint8_t *expected, size_t expected_len)
 {
-    void *memory = allocate(undertone_vector_size());
-    undertone_vector *vector;
+    void *memory = allocate(undertone_vector_mechanism_handle_size());
+    undertone_vector_mechanism *vector;
     const int32_t noise = (int32_t)test->noise;
     const uint32_t epsilon = (uint32_t)test->epsilon;
     const int32_t status =
-        test->projected
-            ? undertone_vector_init_projected(memory, undertone_vector_size(), handles->pack,
-                                              noise, epsilon, &vector)
-            : undertone_vector_init(memory, undertone_vector_size(), (uint32_t)test->vector_len,
-                                    (int32_t)test->bound_exponent, noise, epsilon, &vector);
+        test->projected ? undertone_vector_mechanism_init_projected(memory, undertone_vector_mechanism_handle_size(),
+                                                                    handles->pack, noise, epsilon, &vector)
+                        : undertone_vector_mechanism_init(memory, undertone_vector_mechanism_handle_size(),
+                                                          (uint32_t)test->vector_len, (int32_t)test->bound_exponent,
+                                                          noise, epsilon, &vector);
     check(status, test->name);
-    const size_t capacity = undertone_vector_release_bytes(vector);
+    const size_t capacity = undertone_vector_mechanism_release_len(vector);
     uint8_t *release = allocate(capacity);
     size_t written = 0;
-    check(undertone_vector_release(vector, grant_of(test->epsilon, test->name), test->vector,
+    check(undertone_vector_mechanism_release(vector, grant_of(test->epsilon, test->name), test->vector,
                                    test->vector_len, prescribed_entropy, &test->entropy, release, capacity, &written),
           test->name);
     compare(test, release, written, expected, expected_len);
@@ -434,8 +434,8 @@ static void check_vector(const struct handles *handles, struct test_case *test,
     uint32_t dimension, epsilon_read;
     int32_t noise_read, grid_exponent;
     uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
-    check(undertone_vector_read(release, written, &dimension, &noise_read, &epsilon_read,
-                                &grid_exponent, pack_id),
+    check(undertone_vector_release_read(release, written, &dimension, &noise_read, &epsilon_read,
+                                        &grid_exponent, pack_id),
           test->name);
     if (noise_read != noise || epsilon_read != epsilon || written != 36 + 4 * (size_t)dimension) {
         fail("%s: noise, epsilon or dimension read back differ", test->name);
@@ -443,8 +443,8 @@ static void check_vector(const struct handles *handles, struct test_case *test,
     int32_t *steps = allocate(dimension * sizeof *steps);
     double *values = allocate(dimension * sizeof *values);
     size_t count;
-    check(undertone_vector_read_steps(release, written, steps, dimension, &count), test->name);
-    check(undertone_vector_read_values(release, written, values, dimension, &count), test->name);
+    check(undertone_vector_release_read_steps(release, written, steps, dimension, &count), test->name);
+    check(undertone_vector_release_read_values(release, written, values, dimension, &count), test->name);
     double step = 1;
     for (int32_t i = grid_exponent; i != 0; i += i < 0 ? 1 : -1) {
         step = i < 0 ? step / 2 : step * 2;
@@ -576,8 +576,8 @@ static unsigned long check_sentences(const undertone_pack *pack, const char *pat
             /* Between cases. */
         } else if ((value = field(line, "sentence")) != NULL) {
             bytes = from_hex(value, &bytes_len);
-            check(undertone_pack_sentence_vector(pack, (const char *)bytes, bytes_len, vector,
-                                                 dimension, &written),
+            check(undertone_pack_embed_sentence(pack, (const char *)bytes, bytes_len, vector,
+                                                dimension, &written),
                   line);
         } else if ((value = field(line, "vector")) != NULL) {
             bytes = from_hex(value, &bytes_len);
@@ -621,24 +621,24 @@ int main(int argc, char **argv)
     size_t len;
     const uint8_t *bytes = open_file(argv[1], &len);
     undertone_pack *pack;
-    void *pack_memory = allocate(undertone_pack_size());
-    check(undertone_pack_init(pack_memory, undertone_pack_size(), bytes, len, &pack), argv[1]);
+    void *pack_memory = allocate(undertone_pack_handle_size());
+    check(undertone_pack_init(pack_memory, undertone_pack_handle_size(), bytes, len, &pack), argv[1]);
 
     undertone_document *document = NULL;
-    void *document_memory = allocate(undertone_document_size());
-    if (undertone_pack_candidates(pack) != 0) {
-        check(undertone_document_init(document_memory, undertone_document_size(), pack, &document),
+    void *document_memory = allocate(undertone_document_handle_size());
+    if (undertone_pack_candidate_count(pack) != 0) {
+        check(undertone_document_init(document_memory, undertone_document_handle_size(), pack, &document),
               argv[1]);
     }
     undertone_vocabulary *vocabulary = NULL;
     undertone_bag *bag = NULL;
-    void *vocabulary_memory = allocate(undertone_vocabulary_size());
-    void *bag_memory = allocate(undertone_bag_size());
-    if (undertone_pack_words(pack) != 0) {
-        check(undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_size(), pack,
+    void *vocabulary_memory = allocate(undertone_vocabulary_handle_size());
+    void *bag_memory = allocate(undertone_bag_handle_size());
+    if (undertone_pack_word_count(pack) != 0) {
+        check(undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_handle_size(), pack,
                                         &vocabulary),
               argv[1]);
-        check(undertone_bag_init(bag_memory, undertone_bag_size(), vocabulary, &bag), argv[1]);
+        check(undertone_bag_init(bag_memory, undertone_bag_handle_size(), vocabulary, &bag), argv[1]);
     }
 
     if (strcmp(mode, "--vectors") == 0 || strcmp(mode, "--sentences") == 0) {

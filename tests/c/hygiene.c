@@ -29,7 +29,14 @@
 
 #include "undertone.h"
 
-enum { OUTPUT = 100, STACK = 512 * 1024, LARGEST_PACK = 1 << 20, SENTENCES = 5, SENTENCE = 64, MOST_COORDINATES = 1024 };
+enum {
+    OUTPUT = 100,
+    STACK = 512 * 1024,
+    LARGEST_PACK = 1 << 20,
+    SENTENCES = 5,
+    SENTENCE = 64,
+    MOST_COORDINATES = 1024
+};
 
 #define MEMORY(name, bytes)                                                                        \
     static union {                                                                                 \
@@ -37,21 +44,21 @@ enum { OUTPUT = 100, STACK = 512 * 1024, LARGEST_PACK = 1 << 20, SENTENCES = 5, 
         long double aligned;                                                                       \
     } name
 
-MEMORY(pack_memory, UNDERTONE_PACK_BYTES);
-MEMORY(scores_memory, UNDERTONE_PACK_BYTES);
-MEMORY(projection_memory, UNDERTONE_PACK_BYTES);
-MEMORY(document_memory, UNDERTONE_DOCUMENT_BYTES);
-MEMORY(vocabulary_memory, UNDERTONE_VOCABULARY_BYTES);
-MEMORY(bag_memory, UNDERTONE_BAG_BYTES);
-MEMORY(vector_memory, UNDERTONE_VECTOR_BYTES);
-MEMORY(grant_memory, UNDERTONE_GRANT_BYTES);
+MEMORY(pack_memory, UNDERTONE_PACK_HANDLE_SIZE);
+MEMORY(scores_memory, UNDERTONE_PACK_HANDLE_SIZE);
+MEMORY(projection_memory, UNDERTONE_PACK_HANDLE_SIZE);
+MEMORY(document_memory, UNDERTONE_DOCUMENT_HANDLE_SIZE);
+MEMORY(vocabulary_memory, UNDERTONE_VOCABULARY_HANDLE_SIZE);
+MEMORY(bag_memory, UNDERTONE_BAG_HANDLE_SIZE);
+MEMORY(vector_memory, UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE);
+MEMORY(grant_memory, UNDERTONE_GRANT_HANDLE_SIZE);
 
 static uint8_t files[3][LARGEST_PACK] __attribute__((aligned(64)));
 static undertone_pack *packs[3], *pack;
 static undertone_document *document;
 static undertone_vocabulary *vocabulary;
 static undertone_bag *bag;
-static undertone_vector *vector;
+static undertone_vector_mechanism *vector;
 static undertone_grant *grant;
 
 /* What a child wipes itself: its input and the release. */
@@ -67,7 +74,7 @@ static struct {
 
 static void must(int32_t status, const char *what)
 {
-    if (status != UNDERTONE_OK) {
+    if (status != UNDERTONE_STATUS_OK) {
         fprintf(stderr, "%s: %s\n", what, undertone_status_message(status));
         _exit(2);
     }
@@ -126,7 +133,7 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
 
 static void new_grant(void)
 {
-    must(undertone_grant_unrecorded(&grant_memory, sizeof grant_memory, 3000000, &grant), "grant");
+    must(undertone_grant_init_unrecorded(&grant_memory, sizeof grant_memory, 3000000, &grant), "grant");
 }
 
 static void pushed(void)
@@ -170,8 +177,8 @@ static void text_reset(void) { pushed_text(), reset(); }
 
 static void sentence_vector(void)
 {
-    must(undertone_pack_sentence_vector(pack, own.sentence, sizeof own.sentence, own.coordinates,
-                                        MOST_COORDINATES, &own.written), "sentence_vector");
+    must(undertone_pack_embed_sentence(pack, own.sentence, sizeof own.sentence, own.coordinates,
+                                       MOST_COORDINATES, &own.written), "sentence_vector");
 }
 
 static void sentence_next(void)
@@ -201,9 +208,9 @@ static void released_words(int32_t mechanism)
                                sizeof own.release, &own.written), "bag");
 }
 
-static void words_flips(void) { released_words(UNDERTONE_WORDS_PERMUTE_AND_FLIP); }
-static void words_exponential(void) { released_words(UNDERTONE_WORDS_EXPONENTIAL); }
-static void words_nearest(void) { released_words(UNDERTONE_WORDS_LAPLACE_NEAREST); }
+static void words_flips(void) { released_words(UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP); }
+static void words_exponential(void) { released_words(UNDERTONE_WORD_METHOD_EXPONENTIAL); }
+static void words_nearest(void) { released_words(UNDERTONE_WORD_METHOD_LAPLACE_NEAREST); }
 static void words_reset(void)
 {
     bag_of_words();
@@ -213,22 +220,23 @@ static void words_reset(void)
 static void released_vector(void)
 {
     new_grant();
-    must(undertone_vector_release(vector, grant, own.coordinates, undertone_vector_dimension(vector),
-                                  entropy, NULL, own.release, sizeof own.release, &own.written),
+    must(undertone_vector_mechanism_release(vector, grant, own.coordinates,
+                                            undertone_vector_mechanism_dimension(vector), entropy, NULL, own.release,
+                                            sizeof own.release, &own.written),
          "vector");
 }
 
 static void vector_of(int32_t noise)
 {
-    must(undertone_vector_init(&vector_memory, sizeof vector_memory, 300, 1, noise, 3000000, &vector),
+    must(undertone_vector_mechanism_init(&vector_memory, sizeof vector_memory, 300, 1, noise, 3000000, &vector),
          "vector");
     released_vector();
 }
 
 static void projected_of(int32_t noise)
 {
-    must(undertone_vector_init_projected(&vector_memory, sizeof vector_memory, packs[2], noise,
-                                         3000000, &vector), "projection");
+    must(undertone_vector_mechanism_init_projected(&vector_memory, sizeof vector_memory, packs[2], noise,
+                                                   3000000, &vector), "projection");
     released_vector();
 }
 
@@ -494,7 +502,7 @@ static void read_pack(int which, const char *path, void *memory)
     need(file != NULL, path);
     const size_t len = fread(files[which], 1, LARGEST_PACK, file);
     fclose(file);
-    must(undertone_pack_init(memory, UNDERTONE_PACK_BYTES, files[which], len, &packs[which]), path);
+    must(undertone_pack_init(memory, UNDERTONE_PACK_HANDLE_SIZE, files[which], len, &packs[which]), path);
 }
 
 int main(int argc, char **argv)

@@ -82,8 +82,8 @@ static void *const untouched = (void *)&failures;
 static undertone_grant *new_grant(const struct fixture *f, uint32_t epsilon_micro)
 {
     undertone_grant *grant = NULL;
-    EXPECT(UNDERTONE_OK,
-           undertone_grant_unrecorded(f->grant_memory, f->grant_size, epsilon_micro, &grant));
+    EXPECT(UNDERTONE_STATUS_OK,
+           undertone_grant_init_unrecorded(f->grant_memory, f->grant_size, epsilon_micro, &grant));
     HOLD(grant == f->grant_memory);
     return grant;
 }
@@ -124,12 +124,12 @@ static int32_t reentrant_entropy(void *context, uint8_t *out, size_t len)
     undertone_grant *grant = f->grant_memory;
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 99;
-    EXPECT(UNDERTONE_BUSY, undertone_document_push_sentence(document, "word", 4));
-    EXPECT(UNDERTONE_BUSY, undertone_document_push_text(document, "word", 4, &written));
-    EXPECT(UNDERTONE_BUSY, undertone_document_push_all(document, f->embedding, f->dimension, &written));
-    EXPECT(UNDERTONE_BUSY, undertone_document_reset(document));
-    HOLD(undertone_document_sentences(document) == 0);
-    EXPECT(UNDERTONE_BUSY,
+    EXPECT(UNDERTONE_STATUS_BUSY, undertone_document_push_sentence(document, "word", 4));
+    EXPECT(UNDERTONE_STATUS_BUSY, undertone_document_push_text(document, "word", 4, &written));
+    EXPECT(UNDERTONE_STATUS_BUSY, undertone_document_push_all(document, f->embedding, f->dimension, &written));
+    EXPECT(UNDERTONE_STATUS_BUSY, undertone_document_reset(document));
+    HOLD(undertone_document_sentence_count(document) == 0);
+    EXPECT(UNDERTONE_STATUS_BUSY,
            undertone_document_release(document, grant, 1, counting_entropy, NULL, release,
                                       sizeof release, &written));
     HOLD(written == 99);
@@ -146,18 +146,18 @@ static void versions_agree(void)
     unsigned major, minor, patch;
     HOLD(sscanf(undertone_version(), "%u.%u.%u", &major, &minor, &patch) == 3);
     HOLD(major * 10000 + minor * 100 + patch == UNDERTONE_VERSION_NUMBER);
-    HOLD(undertone_pack_size() <= UNDERTONE_PACK_BYTES);
-    HOLD(undertone_document_size() <= UNDERTONE_DOCUMENT_BYTES);
-    HOLD(undertone_grant_size() <= UNDERTONE_GRANT_BYTES);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_pack_align() == 0);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_grant_align() == 0);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_document_align() == 0);
-    HOLD(undertone_vector_size() <= UNDERTONE_VECTOR_BYTES);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_vector_align() == 0);
-    HOLD(undertone_vocabulary_size() <= UNDERTONE_VOCABULARY_BYTES);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_vocabulary_align() == 0);
-    HOLD(undertone_bag_size() <= UNDERTONE_BAG_BYTES);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_bag_align() == 0);
+    HOLD(undertone_pack_handle_size() <= UNDERTONE_PACK_HANDLE_SIZE);
+    HOLD(undertone_document_handle_size() <= UNDERTONE_DOCUMENT_HANDLE_SIZE);
+    HOLD(undertone_grant_handle_size() <= UNDERTONE_GRANT_HANDLE_SIZE);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_pack_handle_alignment() == 0);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_grant_handle_alignment() == 0);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_document_handle_alignment() == 0);
+    HOLD(undertone_vector_mechanism_handle_size() <= UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_vector_mechanism_handle_alignment() == 0);
+    HOLD(undertone_vocabulary_handle_size() <= UNDERTONE_VOCABULARY_HANDLE_SIZE);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_vocabulary_handle_alignment() == 0);
+    HOLD(undertone_bag_handle_size() <= UNDERTONE_BAG_HANDLE_SIZE);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_bag_handle_alignment() == 0);
 }
 
 static void every_number_has_a_message(void)
@@ -178,20 +178,20 @@ static void epsilon_is_checked(void)
         int32_t status;
         uint32_t micro;
     } cases[] = {
-        {"10", UNDERTONE_OK, 10000000},
-        {"0.5", UNDERTONE_OK, 500000},
-        {"1e-6", UNDERTONE_OK, 1},
-        {"1000", UNDERTONE_OK, UNDERTONE_MAX_EPSILON_MICRO},
-        {"", UNDERTONE_EPSILON_NOT_A_NUMBER, 7},
-        {"ten", UNDERTONE_EPSILON_NOT_A_NUMBER, 7},
-        {"nan", UNDERTONE_EPSILON_NOT_A_NUMBER, 7},
-        {"inf", UNDERTONE_EPSILON_NOT_A_NUMBER, 7},
-        {"1\xff", UNDERTONE_EPSILON_NOT_A_NUMBER, 7},
-        {"0", UNDERTONE_EPSILON_TOO_SMALL, 7},
-        {"-1", UNDERTONE_EPSILON_TOO_SMALL, 7},
-        {"1e-7", UNDERTONE_EPSILON_TOO_SMALL, 7},
-        {"1000.000001", UNDERTONE_EPSILON_TOO_LARGE, 7},
-        {"1e99", UNDERTONE_EPSILON_TOO_LARGE, 7},
+        {"10", UNDERTONE_STATUS_OK, 10000000},
+        {"0.5", UNDERTONE_STATUS_OK, 500000},
+        {"1e-6", UNDERTONE_STATUS_OK, 1},
+        {"1000", UNDERTONE_STATUS_OK, UNDERTONE_MAX_EPSILON_MICRO},
+        {"", UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER, 7},
+        {"ten", UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER, 7},
+        {"nan", UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER, 7},
+        {"inf", UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER, 7},
+        {"1\xff", UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER, 7},
+        {"0", UNDERTONE_STATUS_EPSILON_TOO_SMALL, 7},
+        {"-1", UNDERTONE_STATUS_EPSILON_TOO_SMALL, 7},
+        {"1e-7", UNDERTONE_STATUS_EPSILON_TOO_SMALL, 7},
+        {"1000.000001", UNDERTONE_STATUS_EPSILON_TOO_LARGE, 7},
+        {"1e99", UNDERTONE_STATUS_EPSILON_TOO_LARGE, 7},
     };
     uint32_t micro;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -204,13 +204,13 @@ static void epsilon_is_checked(void)
         free(text);
     }
     micro = 7;
-    EXPECT(UNDERTONE_EPSILON_NOT_A_NUMBER, undertone_epsilon_parse("1", 2, &micro));
-    EXPECT(UNDERTONE_EPSILON_NOT_A_NUMBER, undertone_epsilon_parse(NULL, 0, &micro));
-    EXPECT(UNDERTONE_NULL, undertone_epsilon_parse(NULL, 1, &micro));
-    EXPECT(UNDERTONE_NULL, undertone_epsilon_parse("1", 1, NULL));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_epsilon_parse("1", SIZE_MAX, &micro));
+    EXPECT(UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER, undertone_epsilon_parse("1", 2, &micro));
+    EXPECT(UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER, undertone_epsilon_parse(NULL, 0, &micro));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_epsilon_parse(NULL, 1, &micro));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_epsilon_parse("1", 1, NULL));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, undertone_epsilon_parse("1", SIZE_MAX, &micro));
     uint8_t room[8];
-    EXPECT(UNDERTONE_MISALIGNED,
+    EXPECT(UNDERTONE_STATUS_MISALIGNED,
            undertone_epsilon_parse("1", 1, (void *)(room + 1 + ((uintptr_t)room & 1))));
     HOLD(micro == 7);
 }
@@ -221,8 +221,8 @@ static int32_t init_pack(const struct fixture *f, const uint8_t *bytes, size_t l
 {
     undertone_pack *pack = untouched;
     const int32_t status = undertone_pack_init(f->pack_memory, f->pack_size, bytes, len, &pack);
-    HOLD((status == UNDERTONE_OK) == (pack == f->pack_memory));
-    HOLD((status == UNDERTONE_OK) == (pack != untouched));
+    HOLD((status == UNDERTONE_STATUS_OK) == (pack == f->pack_memory));
+    HOLD((status == UNDERTONE_STATUS_OK) == (pack != untouched));
     return status;
 }
 
@@ -231,22 +231,22 @@ static void pack_pointers_are_checked(const struct fixture *f)
     undertone_pack *pack = untouched;
     uint8_t *memory = allocate(f->pack_size + 1);
     const size_t size = f->pack_size;
-    EXPECT(UNDERTONE_NULL, undertone_pack_init(NULL, 0, NULL, 0, NULL));
-    EXPECT(UNDERTONE_NULL, undertone_pack_init(NULL, size, f->bytes, f->len, &pack));
-    EXPECT(UNDERTONE_NULL, undertone_pack_init(memory, size, NULL, f->len, &pack));
-    EXPECT(UNDERTONE_NULL, undertone_pack_init(memory, size, f->bytes, f->len, NULL));
-    EXPECT(UNDERTONE_PACK_TOO_SHORT, undertone_pack_init(memory, size, NULL, 0, &pack));
-    EXPECT(UNDERTONE_MISALIGNED, undertone_pack_init(memory + 1, size, f->bytes, f->len, &pack));
-    EXPECT(UNDERTONE_MEMORY_TOO_SMALL,
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_pack_init(NULL, 0, NULL, 0, NULL));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_pack_init(NULL, size, f->bytes, f->len, &pack));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_pack_init(memory, size, NULL, f->len, &pack));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_pack_init(memory, size, f->bytes, f->len, NULL));
+    EXPECT(UNDERTONE_STATUS_PACK_TOO_SHORT, undertone_pack_init(memory, size, NULL, 0, &pack));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, undertone_pack_init(memory + 1, size, f->bytes, f->len, &pack));
+    EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL,
            undertone_pack_init(memory, size - 1, f->bytes, f->len, &pack));
-    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, undertone_pack_init(memory, 0, f->bytes, f->len, &pack));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+    EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, undertone_pack_init(memory, 0, f->bytes, f->len, &pack));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
            undertone_pack_init(memory, size, f->bytes, SIZE_MAX, &pack));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
            undertone_pack_init(memory, size, f->bytes, SIZE_MAX / 2 + 1, &pack));
-    EXPECT(UNDERTONE_OVERLAP, undertone_pack_init(memory, size, memory, size, &pack));
-    EXPECT(UNDERTONE_OVERLAP, undertone_pack_init(memory, size, f->bytes, f->len, (void *)memory));
-    EXPECT(UNDERTONE_OVERLAP,
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_pack_init(memory, size, memory, size, &pack));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_pack_init(memory, size, f->bytes, f->len, (void *)memory));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_pack_init(memory, size, f->bytes, f->len, (void *)f->bytes));
     HOLD(pack == untouched);
     free(memory);
@@ -257,14 +257,14 @@ static void damaged_packs_are_refused(const struct fixture *f)
     /* Cut off: in a block of exactly that size. */
     for (size_t len = 0; len < f->len; len += len < 200 ? 1 : 97) {
         uint8_t *cut = copy_of(f->bytes, len);
-        EXPECT(len < 128 ? UNDERTONE_PACK_TOO_SHORT : UNDERTONE_PACK_LENGTH,
+        EXPECT(len < 128 ? UNDERTONE_STATUS_PACK_TOO_SHORT : UNDERTONE_STATUS_PACK_WRONG_LENGTH,
                init_pack(f, cut, len));
         free(cut);
     }
     uint8_t *longer = allocate(f->len + 1);
     memcpy(longer, f->bytes, f->len);
     longer[f->len] = 0;
-    EXPECT(UNDERTONE_PACK_LENGTH, init_pack(f, longer, f->len + 1));
+    EXPECT(UNDERTONE_STATUS_PACK_WRONG_LENGTH, init_pack(f, longer, f->len + 1));
     free(longer);
 
     /* One bit wrong. */
@@ -272,14 +272,14 @@ static void damaged_packs_are_refused(const struct fixture *f)
     for (size_t at = 0; at < f->len; at += at < 256 ? 1 : 61) {
         const uint8_t bit = (uint8_t)(1u << at % 8);
         flipped[at] ^= bit;
-        EXPECT(at < 8                ? UNDERTONE_NOT_A_PACK
-               : at < 10             ? UNDERTONE_PACK_VERSION
-               : at >= 16 && at < 24 ? UNDERTONE_PACK_LENGTH
-                                     : UNDERTONE_PACK_DAMAGED,
+        EXPECT(at < 8                ? UNDERTONE_STATUS_NOT_A_PACK
+               : at < 10             ? UNDERTONE_STATUS_PACK_UNSUPPORTED_VERSION
+               : at >= 16 && at < 24 ? UNDERTONE_STATUS_PACK_WRONG_LENGTH
+                                     : UNDERTONE_STATUS_PACK_DAMAGED,
                init_pack(f, flipped, f->len));
         flipped[at] ^= bit;
     }
-    EXPECT(UNDERTONE_OK, init_pack(f, flipped, f->len));
+    EXPECT(UNDERTONE_STATUS_OK, init_pack(f, flipped, f->len));
     free(flipped);
 
     /* Garbage. */
@@ -289,16 +289,16 @@ static void damaged_packs_are_refused(const struct fixture *f)
         state = state * 1664525 + 1013904223;
         garbage[i] = (uint8_t)(state >> 24);
     }
-    EXPECT(UNDERTONE_NOT_A_PACK, init_pack(f, garbage, sizeof garbage));
+    EXPECT(UNDERTONE_STATUS_NOT_A_PACK, init_pack(f, garbage, sizeof garbage));
     memset(garbage, 0, sizeof garbage);
-    EXPECT(UNDERTONE_NOT_A_PACK, init_pack(f, garbage, sizeof garbage));
+    EXPECT(UNDERTONE_STATUS_NOT_A_PACK, init_pack(f, garbage, sizeof garbage));
 }
 
 static void packs_are_read_at_any_address(const struct fixture *f)
 {
     uint8_t *memory = allocate(f->len + 1);
     memcpy(memory + 1, f->bytes, f->len);
-    EXPECT(UNDERTONE_OK, init_pack(f, memory + 1, f->len));
+    EXPECT(UNDERTONE_STATUS_OK, init_pack(f, memory + 1, f->len));
     free(memory);
 }
 
@@ -307,9 +307,9 @@ static void pack_handles_are_checked(const struct fixture *f)
     uint8_t id[UNDERTONE_PACK_ID_BYTES], digest[UNDERTONE_ENCODER_DIGEST_BYTES];
     char name[UNDERTONE_ENCODER_NAME_BYTES];
     HOLD(undertone_pack_dimension(f->pack) > 0);
-    HOLD(undertone_pack_candidates(f->pack) > 0);
-    HOLD(undertone_pack_directions(f->pack) > 0);
-    HOLD(undertone_pack_words(f->pack) > 0);
+    HOLD(undertone_pack_candidate_count(f->pack) > 0);
+    HOLD(undertone_pack_direction_count(f->pack) > 0);
+    HOLD(undertone_pack_word_count(f->pack) > 0);
     HOLD(undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_DEPTH
          || undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES);
     HOLD((undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES)
@@ -317,28 +317,28 @@ static void pack_handles_are_checked(const struct fixture *f)
     HOLD(undertone_pack_projected_dimension(f->pack) == 0);
     HOLD(undertone_pack_projected_dimension(f->projection) > 0);
     HOLD(undertone_pack_selector(f->projection) == 0);
-    HOLD(undertone_pack_candidates(f->projection) == 0);
-    EXPECT(UNDERTONE_OK, undertone_pack_id(f->pack, id));
-    EXPECT(UNDERTONE_OK, undertone_pack_encoder_digest(f->pack, digest));
-    EXPECT(UNDERTONE_OK, undertone_pack_encoder_name(f->pack, name));
+    HOLD(undertone_pack_candidate_count(f->projection) == 0);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_pack_id(f->pack, id));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_pack_encoder_digest(f->pack, digest));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_pack_encoder_name(f->pack, name));
     /* Where the format says they are. */
     HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
     HOLD(memcmp(digest, f->bytes + 64, sizeof digest) == 0);
     HOLD(memcmp(name, f->bytes + 96, sizeof name - 1) == 0 && name[sizeof name - 1] == '\0');
-    EXPECT(UNDERTONE_NULL, undertone_pack_id(f->pack, NULL));
-    EXPECT(UNDERTONE_OVERLAP, undertone_pack_id(f->pack, f->pack_memory));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_pack_id(f->pack, NULL));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_pack_id(f->pack, f->pack_memory));
 
     /* Not a handle: NULL, zeroes, a copy, misaligned. */
     void *zeroes = calloc(1, f->pack_size);
     void *moved = copy_of(f->pack_memory, f->pack_size);
     HOLD(zeroes != NULL);
     const undertone_pack *wrong[] = {NULL, zeroes, moved, (void *)((uint8_t *)f->pack_memory + 1)};
-    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
-                                UNDERTONE_MISALIGNED};
+    const int32_t statuses[] = {UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_BAD_HANDLE,
+                                UNDERTONE_STATUS_MISALIGNED};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         undertone_document *document = untouched;
         undertone_vocabulary *vocabulary = untouched;
-        undertone_vector *vector = untouched;
+        undertone_vector_mechanism *vector = untouched;
         float coordinates[4096];
         size_t written = 99;
         HOLD(undertone_pack_selector(wrong[i]) == 0);
@@ -347,15 +347,15 @@ static void pack_handles_are_checked(const struct fixture *f)
         EXPECT(statuses[i], undertone_vocabulary_init(f->document_memory, f->document_size,
                                                       wrong[i], &vocabulary));
         EXPECT(statuses[i],
-               undertone_vector_init_projected(f->document_memory, f->document_size, wrong[i],
-                                               UNDERTONE_NOISE_LAPLACE, 1000000, &vector));
+               undertone_vector_mechanism_init_projected(f->document_memory, f->document_size, wrong[i],
+                                                         UNDERTONE_NOISE_LAPLACE, 1000000, &vector));
         EXPECT(statuses[i],
-               undertone_pack_sentence_vector(wrong[i], "word", 4, coordinates, 4096, &written));
+               undertone_pack_embed_sentence(wrong[i], "word", 4, coordinates, 4096, &written));
         HOLD(vocabulary == untouched && vector == untouched && written == 99);
         HOLD(undertone_pack_dimension(wrong[i]) == 0);
-        HOLD(undertone_pack_candidates(wrong[i]) == 0);
-        HOLD(undertone_pack_directions(wrong[i]) == 0);
-        HOLD(undertone_pack_words(wrong[i]) == 0);
+        HOLD(undertone_pack_candidate_count(wrong[i]) == 0);
+        HOLD(undertone_pack_direction_count(wrong[i]) == 0);
+        HOLD(undertone_pack_word_count(wrong[i]) == 0);
         EXPECT(statuses[i], undertone_pack_id(wrong[i], id));
         EXPECT(statuses[i], undertone_pack_encoder_digest(wrong[i], digest));
         EXPECT(statuses[i], undertone_pack_encoder_name(wrong[i], name));
@@ -372,8 +372,8 @@ static void pack_handles_are_checked(const struct fixture *f)
 static undertone_document *new_document(const struct fixture *f)
 {
     undertone_document *document = NULL;
-    EXPECT(UNDERTONE_OK, undertone_document_init(f->document_memory, f->document_size, f->pack,
-                                                 &document));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_init(f->document_memory, f->document_size, f->pack,
+                                                        &document));
     HOLD(document == f->document_memory);
     return document;
 }
@@ -383,13 +383,13 @@ static void document_pointers_are_checked(const struct fixture *f)
     undertone_document *document = untouched;
     uint8_t *memory = allocate(f->document_size + 1);
     const size_t size = f->document_size;
-    EXPECT(UNDERTONE_NULL, undertone_document_init(NULL, size, f->pack, &document));
-    EXPECT(UNDERTONE_NULL, undertone_document_init(memory, size, f->pack, NULL));
-    EXPECT(UNDERTONE_MISALIGNED, undertone_document_init(memory + 1, size, f->pack, &document));
-    EXPECT(UNDERTONE_MEMORY_TOO_SMALL,
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_init(NULL, size, f->pack, &document));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_init(memory, size, f->pack, NULL));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, undertone_document_init(memory + 1, size, f->pack, &document));
+    EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL,
            undertone_document_init(memory, size - 1, f->pack, &document));
-    EXPECT(UNDERTONE_OVERLAP, undertone_document_init(memory, size, f->pack, (void *)memory));
-    EXPECT(UNDERTONE_OVERLAP, undertone_document_init(f->pack_memory, size, f->pack, &document));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_document_init(memory, size, f->pack, (void *)memory));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_document_init(f->pack_memory, size, f->pack, &document));
     HOLD(document == untouched);
     free(memory);
 
@@ -402,8 +402,8 @@ static void document_pointers_are_checked(const struct fixture *f)
     void *moved = copy_of(document, size);
     undertone_document *wrong[] = {NULL, zeroes, moved, f->pack_memory,
                                    (void *)((uint8_t *)document + 1)};
-    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
-                                UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    const int32_t statuses[] = {UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_BAD_HANDLE,
+                                UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_MISALIGNED};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         EXPECT(statuses[i], undertone_document_push(wrong[i], f->embedding, f->dimension));
         EXPECT(statuses[i],
@@ -424,19 +424,19 @@ static void batches_are_checked(const struct fixture *f)
     undertone_document *document = new_document(f);
     const size_t dimension = f->dimension;
     size_t pushed = 99;
-    EXPECT(UNDERTONE_NULL, undertone_document_push_all(document, NULL, dimension, &pushed));
-    EXPECT(UNDERTONE_NULL, undertone_document_push_all(document, f->embedding, dimension, NULL));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push_all(document, NULL, dimension, &pushed));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push_all(document, f->embedding, dimension, NULL));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
            undertone_document_push_all(document, f->embedding, SIZE_MAX, &pushed));
-    EXPECT(UNDERTONE_MISALIGNED,
+    EXPECT(UNDERTONE_STATUS_MISALIGNED,
            undertone_document_push_all(document, (void *)((uint8_t *)f->embedding + 1), dimension,
                                        &pushed));
-    EXPECT(UNDERTONE_OVERLAP,
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_document_push_all(document, (void *)document, dimension, &pushed));
-    EXPECT(UNDERTONE_OVERLAP,
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_document_push_all(document, f->embedding, dimension, (void *)document));
-    EXPECT(UNDERTONE_OVERLAP, undertone_document_push_all(document, f->embedding, dimension,
-                                                          (void *)f->embedding));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_document_push_all(document, f->embedding, dimension,
+                                                                 (void *)f->embedding));
 
     /* As many as it says, and no float behind them is read. */
     const size_t rows = UNDERTONE_MAX_SENTENCES + 2;
@@ -444,45 +444,45 @@ static void batches_are_checked(const struct fixture *f)
     for (size_t i = 0; i < rows * dimension; i++) {
         embeddings[i] = (float)i;
     }
-    EXPECT(UNDERTONE_WRONG_DIMENSION,
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION,
            undertone_document_push_all(document, embeddings, dimension - 1, &pushed));
-    EXPECT(UNDERTONE_WRONG_DIMENSION,
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION,
            undertone_document_push_all(document, embeddings, rows * dimension - 1, &pushed));
-    HOLD(pushed == 99 && undertone_document_sentences(document) == 0);
-    EXPECT(UNDERTONE_OK, undertone_document_push_all(document, NULL, 0, &pushed));
+    HOLD(pushed == 99 && undertone_document_sentence_count(document) == 0);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_all(document, NULL, 0, &pushed));
     HOLD(pushed == 0);
-    EXPECT(UNDERTONE_OK, undertone_document_push_all(document, embeddings, 3 * dimension, &pushed));
-    HOLD(pushed == 3 && undertone_document_sentences(document) == 3);
-    EXPECT(UNDERTONE_OK,
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_all(document, embeddings, 3 * dimension, &pushed));
+    HOLD(pushed == 3 && undertone_document_sentence_count(document) == 3);
+    EXPECT(UNDERTONE_STATUS_OK,
            undertone_document_push_all(document, embeddings, rows * dimension, &pushed));
     HOLD(pushed == UNDERTONE_MAX_SENTENCES - 3);
-    EXPECT(UNDERTONE_OK,
+    EXPECT(UNDERTONE_STATUS_OK,
            undertone_document_push_all(document, embeddings, rows * dimension, &pushed));
-    HOLD(pushed == 0 && undertone_document_sentences(document) == UNDERTONE_MAX_SENTENCES);
+    HOLD(pushed == 0 && undertone_document_sentence_count(document) == UNDERTONE_MAX_SENTENCES);
     free(embeddings);
 }
 
 static void sentences_are_checked(const struct fixture *f)
 {
     undertone_document *document = new_document(f);
-    EXPECT(UNDERTONE_NULL, undertone_document_push(document, NULL, f->dimension));
-    EXPECT(UNDERTONE_WRONG_DIMENSION, undertone_document_push(document, NULL, 0));
-    EXPECT(UNDERTONE_WRONG_DIMENSION,
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push(document, NULL, f->dimension));
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION, undertone_document_push(document, NULL, 0));
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION,
            undertone_document_push(document, f->embedding, f->dimension - 1));
-    EXPECT(UNDERTONE_WRONG_DIMENSION,
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION,
            undertone_document_push(document, f->embedding, f->dimension + 1));
-    EXPECT(UNDERTONE_WRONG_DIMENSION,
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION,
            undertone_document_push(document, f->embedding, f->dimension * sizeof(float)));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_document_push(document, f->embedding, SIZE_MAX));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, undertone_document_push(document, f->embedding, SIZE_MAX));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
            undertone_document_push(document, f->embedding, SIZE_MAX / 4));
-    EXPECT(UNDERTONE_MISALIGNED,
+    EXPECT(UNDERTONE_STATUS_MISALIGNED,
            undertone_document_push(document, (void *)((uint8_t *)f->embedding + 1), f->dimension));
-    EXPECT(UNDERTONE_OVERLAP, undertone_document_push(document, (void *)document, f->dimension));
-    EXPECT(UNDERTONE_NULL, undertone_document_push_sentence(document, NULL, 1));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_document_push(document, (void *)document, f->dimension));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push_sentence(document, NULL, 1));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
            undertone_document_push_sentence(document, "word", SIZE_MAX));
-    EXPECT(UNDERTONE_OVERLAP, undertone_document_push_sentence(document, (void *)document, 8));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_document_push_sentence(document, (void *)document, 8));
 
     /* No content is an error. Exactly 128 sentences fit. */
     const float odd[] = {NAN, INFINITY, -INFINITY, 3.4e38f, -3.4e38f, 1e-45f, -0.0f, 1e9f};
@@ -491,19 +491,19 @@ static void sentences_are_checked(const struct fixture *f)
         for (size_t j = 0; j < f->dimension; j++) {
             embedding[j] = odd[(i + j) % (sizeof odd / sizeof *odd)];
         }
-        EXPECT(UNDERTONE_OK, undertone_document_push(document, embedding, f->dimension));
+        EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, embedding, f->dimension));
     }
     free(embedding);
     for (size_t i = 100; i < UNDERTONE_MAX_SENTENCES; i++) {
         static const char bytes[] = "\xff\xc0\x80\xed\xa0\x80 word\0word \xf4\x90\x80\x80";
         char *text = copy_of(bytes, i % sizeof bytes);
-        EXPECT(UNDERTONE_OK, undertone_document_push_sentence(document, text, i % sizeof bytes));
+        EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_sentence(document, text, i % sizeof bytes));
         free(text);
     }
-    EXPECT(UNDERTONE_DOCUMENT_FULL, undertone_document_push(document, f->embedding, f->dimension));
-    EXPECT(UNDERTONE_DOCUMENT_FULL, undertone_document_push_sentence(document, "word", 4));
-    EXPECT(UNDERTONE_OK, undertone_document_reset(document));
-    EXPECT(UNDERTONE_OK, undertone_document_push_sentence(document, NULL, 0));
+    EXPECT(UNDERTONE_STATUS_DOCUMENT_FULL, undertone_document_push(document, f->embedding, f->dimension));
+    EXPECT(UNDERTONE_STATUS_DOCUMENT_FULL, undertone_document_push_sentence(document, "word", 4));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_reset(document));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_sentence(document, NULL, 0));
 }
 
 /* --- Release --- */
@@ -520,8 +520,8 @@ static int32_t release_with(const struct fixture *f, undertone_document *documen
     const int32_t status = undertone_document_release(
         document, grant, UNDERTONE_RULE_EXPONENTIAL, entropy, context, out, UNDERTONE_RELEASE_BYTES,
         &written);
-    HOLD(written == (status == UNDERTONE_OK ? (size_t)UNDERTONE_RELEASE_BYTES : 99));
-    HOLD(status == UNDERTONE_OK || memcmp(out, release, UNDERTONE_RELEASE_BYTES) == 0);
+    HOLD(written == (status == UNDERTONE_STATUS_OK ? (size_t)UNDERTONE_RELEASE_BYTES : 99));
+    HOLD(status == UNDERTONE_STATUS_OK || memcmp(out, release, UNDERTONE_RELEASE_BYTES) == 0);
     memcpy(release, out, UNDERTONE_RELEASE_BYTES);
     free(out);
     return status;
@@ -537,43 +537,43 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     undertone_grant *grant = new_grant(f, 1);
 #define RELEASE(rule, entropy, out, capacity, written)                                             \
     undertone_document_release(document, grant, rule, entropy, NULL, out, capacity, written)
-    EXPECT(UNDERTONE_NULL, RELEASE(1, NULL, out, 24, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(1, counting_entropy, NULL, 24, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(1, counting_entropy, out, 24, NULL));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(0, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(3, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(INT32_MIN, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_UNKNOWN_RULE, RELEASE(257, counting_entropy, out, 24, &written));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, RELEASE(1, counting_entropy, out, SIZE_MAX, &written));
-    EXPECT(UNDERTONE_MISALIGNED,
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, NULL, out, 24, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, counting_entropy, NULL, 24, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, counting_entropy, out, 24, NULL));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_RULE, RELEASE(0, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_RULE, RELEASE(3, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_RULE, RELEASE(INT32_MIN, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_RULE, RELEASE(257, counting_entropy, out, 24, &written));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, RELEASE(1, counting_entropy, out, SIZE_MAX, &written));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED,
            RELEASE(1, counting_entropy, out, 24, (void *)((uint8_t *)f->embedding + 1)));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, counting_entropy, (void *)document, 24, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, counting_entropy, (void *)&written, 24, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, counting_entropy, out, 24, (void *)document));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(1, counting_entropy, (void *)document, 24, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(1, counting_entropy, (void *)&written, 24, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(1, counting_entropy, out, 24, (void *)document));
     HOLD(written == 99);
     for (size_t capacity = 0; capacity < UNDERTONE_RELEASE_BYTES; capacity++) {
         uint8_t *exact = allocate(capacity);
         written = 99;
-        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+        EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL,
                RELEASE(1, counting_entropy, exact, capacity, &written));
         HOLD(written == UNDERTONE_RELEASE_BYTES);
         free(exact);
     }
-    EXPECT(UNDERTONE_BUFFER_TOO_SMALL, RELEASE(1, counting_entropy, NULL, 0, &written));
+    EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL, RELEASE(1, counting_entropy, NULL, 0, &written));
     HOLD(calls == 0);
     for (size_t i = 0; i < sizeof out; i++) {
         HOLD(out[i] == 0xee);
     }
-    EXPECT(UNDERTONE_OK, RELEASE(1, counting_entropy, out, sizeof out, &written));
+    EXPECT(UNDERTONE_STATUS_OK, RELEASE(1, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 1 && written == UNDERTONE_RELEASE_BYTES && out[written] == 0xee);
 
     /* Once. Nothing is drawn for a grant that is spent. */
     written = 99;
-    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
+    EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 1 && written == 99);
     grant = new_grant(f, 1);
-    EXPECT(UNDERTONE_ENTROPY_FAILED, RELEASE(1, failing_entropy, out, sizeof out, &written));
-    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, RELEASE(1, failing_entropy, out, sizeof out, &written));
+    EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 2 && written == 99);
 #undef RELEASE
 }
@@ -583,15 +583,15 @@ static void grants_are_checked(const struct fixture *f)
     undertone_grant *grant = untouched;
     const size_t size = f->grant_size;
     uint8_t *memory = allocate(size + 1);
-#define GRANT(memory, len, micro, out) undertone_grant_unrecorded(memory, len, micro, out)
-    EXPECT(UNDERTONE_NULL, GRANT(NULL, size, 1, &grant));
-    EXPECT(UNDERTONE_NULL, GRANT(memory, size, 1, NULL));
-    EXPECT(UNDERTONE_MISALIGNED, GRANT(memory + 1, size, 1, &grant));
-    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, GRANT(memory, size - 1, 1, &grant));
-    EXPECT(UNDERTONE_OVERLAP, GRANT(memory, size, 1, (void *)memory));
-    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, GRANT(memory, size, 0, &grant));
-    EXPECT(UNDERTONE_EPSILON_TOO_LARGE, GRANT(memory, size, 1000000001, &grant));
-    EXPECT(UNDERTONE_EPSILON_TOO_LARGE, GRANT(memory, size, UINT32_MAX, &grant));
+#define GRANT(memory, len, micro, out) undertone_grant_init_unrecorded(memory, len, micro, out)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, GRANT(NULL, size, 1, &grant));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, GRANT(memory, size, 1, NULL));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, GRANT(memory + 1, size, 1, &grant));
+    EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, GRANT(memory, size - 1, 1, &grant));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, GRANT(memory, size, 1, (void *)memory));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL, GRANT(memory, size, 0, &grant));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_LARGE, GRANT(memory, size, 1000000001, &grant));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_LARGE, GRANT(memory, size, UINT32_MAX, &grant));
     HOLD(grant == untouched);
 #undef GRANT
     free(memory);
@@ -605,20 +605,20 @@ static void grants_are_checked(const struct fixture *f)
     void *moved = copy_of(grant, f->grant_size);
     undertone_grant *wrong[] = {NULL, zeroes, moved, f->pack_memory, f->document_memory,
                                 (void *)((uint8_t *)grant + 1)};
-    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
-                                UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    const int32_t statuses[] = {UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_BAD_HANDLE,
+                                UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_MISALIGNED};
     calls = 0;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         EXPECT(statuses[i], undertone_document_release(document, wrong[i], 1, counting_entropy,
                                                        NULL, release, sizeof release, &written));
     }
-    EXPECT(UNDERTONE_OVERLAP,
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_document_release(document, grant, 1, counting_entropy, NULL,
                                       (void *)grant, sizeof release, &written));
     HOLD(calls == 0 && written == 99);
     /* It is there still. */
-    EXPECT(UNDERTONE_OK, undertone_document_release(document, grant, 1, counting_entropy, NULL,
-                                                    release, sizeof release, &written));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_release(document, grant, 1, counting_entropy, NULL,
+                                                           release, sizeof release, &written));
     free(zeroes);
     free(moved);
 }
@@ -627,7 +627,7 @@ static void grants_are_checked(const struct fixture *f)
 static void push_deep(const struct fixture *f, undertone_document *document)
 {
     for (int i = 0; i < 60; i++) {
-        EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
+        EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
         for (size_t j = 0; j < f->dimension; j++) {
             f->embedding[j] = -f->embedding[j];
         }
@@ -643,30 +643,30 @@ static void failed_entropy_releases_nothing_and_keeps_the_sentences(const struct
     uint8_t context = 0;
     do {
         context++;
-        EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, empty));
+        EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, &context, empty));
         push_deep(f, document);
-        EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, expected));
+        EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, &context, expected));
     } while (memcmp(expected, empty, sizeof empty) == 0 && context != 255);
     HOLD(memcmp(expected, empty, sizeof empty) != 0);
 
     push_deep(f, document);
     uint8_t zero = 0;
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(f, document, failing_entropy, NULL, release));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(f, document, silent_entropy, NULL, release));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_with(f, document, counting_entropy, &zero, release));
-    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, release));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, release_with(f, document, failing_entropy, NULL, release));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, release_with(f, document, silent_entropy, NULL, release));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, release_with(f, document, counting_entropy, &zero, release));
+    EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, expected, sizeof release) == 0);
 
     /* A release and a reset both leave an empty document. */
-    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, release));
+    EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, empty, sizeof release) == 0);
-    EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
-    EXPECT(UNDERTONE_OK, undertone_document_reset(document));
-    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, &context, release));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_reset(document));
+    EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, empty, sizeof release) == 0);
 
-    EXPECT(UNDERTONE_OK, release_with(f, document, reentrant_entropy, (void *)f, release));
-    EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
+    EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, reentrant_entropy, (void *)f, release));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
 }
 
 /* Parts of a handle that its pack leaves unused are never written; a comparison may look at them. */
@@ -684,17 +684,17 @@ static void wiped_documents_hold_no_trace(const struct fixture *f)
     memset(f->document_memory, 0, f->document_size);
     undertone_document *document = new_document(f);
     uint8_t release[UNDERTONE_RELEASE_BYTES];
-    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, NULL, release));
     compare_whatever_is_there(document, f->document_size);
     void *before = copy_of(document, f->document_size);
     for (int i = 0; i < 3; i++) {
-        EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
+        EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
     }
     HOLD(memcmp(before, document, f->document_size) != 0);
-    EXPECT(UNDERTONE_OK, undertone_document_reset(document));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_reset(document));
     HOLD(memcmp(before, document, f->document_size) == 0);
-    EXPECT(UNDERTONE_OK, undertone_document_push(document, f->embedding, f->dimension));
-    EXPECT(UNDERTONE_OK, release_with(f, document, counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
+    EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, NULL, release));
     HOLD(memcmp(before, document, f->document_size) == 0);
     free(before);
 }
@@ -707,7 +707,7 @@ static void create_ledger(uint64_t budget, uint8_t *image)
 {
     uint8_t *exact = allocate(IMAGE);
     size_t written = 0;
-    EXPECT(UNDERTONE_OK, undertone_ledger_create(budget, counting_entropy, NULL, exact, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_create_image(budget, counting_entropy, NULL, exact, IMAGE, &written));
     HOLD(written == IMAGE);
     memcpy(image, exact, IMAGE);
     free(exact);
@@ -717,9 +717,9 @@ static void create_ledger(uint64_t budget, uint8_t *image)
 static undertone_ledger *open_ledger(const uint8_t *image, uint8_t name)
 {
     undertone_ledger *ledger = NULL;
-    void *memory = allocate(undertone_ledger_size());
-    EXPECT(UNDERTONE_OK, undertone_ledger_init(memory, undertone_ledger_size(), image, IMAGE,
-                                               counting_entropy, &name, &ledger));
+    void *memory = allocate(undertone_ledger_handle_size());
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_init(memory, undertone_ledger_handle_size(), image, IMAGE,
+                                                      counting_entropy, &name, &ledger));
     HOLD(ledger == memory);
     return ledger;
 }
@@ -731,9 +731,9 @@ static int32_t reserve(undertone_ledger *ledger, uint32_t epsilon, uint64_t wind
     size_t written = 99, offset = 99;
     const int32_t status =
         undertone_ledger_reserve(ledger, epsilon, window, file, IMAGE, record, RECORD, &written, &offset);
-    HOLD((status == UNDERTONE_OK) == (written == RECORD));
-    HOLD((status == UNDERTONE_OK) == (offset == 0 || offset == RECORD));
-    if (status == UNDERTONE_OK) {
+    HOLD((status == UNDERTONE_STATUS_OK) == (written == RECORD));
+    HOLD((status == UNDERTONE_STATUS_OK) == (offset == 0 || offset == RECORD));
+    if (status == UNDERTONE_STATUS_OK) {
         memcpy(file + offset, record, RECORD);
     }
     free(record);
@@ -746,14 +746,14 @@ static int32_t grant_of(const struct fixture *f, undertone_ledger *ledger, const
     *grant = untouched;
     const int32_t status =
         undertone_ledger_grant(ledger, file, IMAGE, f->grant_memory, f->grant_size, grant);
-    HOLD(*grant == (status == UNDERTONE_OK ? f->grant_memory : untouched));
+    HOLD(*grant == (status == UNDERTONE_STATUS_OK ? f->grant_memory : untouched));
     return status;
 }
 
 static uint64_t remaining(const undertone_ledger *ledger, uint64_t window)
 {
     uint64_t micro = 99;
-    EXPECT(UNDERTONE_OK, undertone_ledger_remaining(ledger, window, &micro));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_remaining(ledger, window, &micro));
     return micro;
 }
 
@@ -762,28 +762,28 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     uint8_t file[IMAGE + 8], out[IMAGE + 8];
     size_t written = 99, offset = 99;
     uint64_t micro = 99;
-    HOLD(undertone_ledger_size() <= UNDERTONE_LEDGER_BYTES);
-    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_ledger_align() == 0);
+    HOLD(undertone_ledger_handle_size() <= UNDERTONE_LEDGER_HANDLE_SIZE);
+    HOLD(UNDERTONE_HANDLE_ALIGNMENT % undertone_ledger_handle_alignment() == 0);
 
     memset(file, 0, sizeof file);
     memset(out, 0xee, sizeof out);
     calls = 0;
 #define CREATE(budget, entropy, out, capacity, written)                                            \
-    undertone_ledger_create(budget, entropy, NULL, out, capacity, written)
-    EXPECT(UNDERTONE_NULL, CREATE(1, NULL, out, IMAGE, &written));
-    EXPECT(UNDERTONE_NULL, CREATE(1, counting_entropy, NULL, IMAGE, &written));
-    EXPECT(UNDERTONE_NULL, CREATE(1, counting_entropy, out, IMAGE, NULL));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, CREATE(1, counting_entropy, out, SIZE_MAX, &written));
-    EXPECT(UNDERTONE_OVERLAP, CREATE(1, counting_entropy, (void *)&written, IMAGE, &written));
-    EXPECT(UNDERTONE_LEDGER_NO_BUDGET, CREATE(0, counting_entropy, out, IMAGE, &written));
+    undertone_ledger_create_image(budget, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, CREATE(1, NULL, out, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, CREATE(1, counting_entropy, NULL, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, CREATE(1, counting_entropy, out, IMAGE, NULL));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, CREATE(1, counting_entropy, out, SIZE_MAX, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, CREATE(1, counting_entropy, (void *)&written, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_LEDGER_NO_BUDGET, CREATE(0, counting_entropy, out, IMAGE, &written));
     HOLD(calls == 0 && written == 99);
-    EXPECT(UNDERTONE_ENTROPY_FAILED, CREATE(1, failing_entropy, out, IMAGE, &written));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, CREATE(1, silent_entropy, out, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, CREATE(1, failing_entropy, out, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, CREATE(1, silent_entropy, out, IMAGE, &written));
     HOLD(written == 99);
     for (size_t capacity = 0; capacity < IMAGE; capacity++) {
         uint8_t *exact = allocate(capacity);
         written = 99;
-        EXPECT(UNDERTONE_BUFFER_TOO_SMALL, CREATE(1, counting_entropy, exact, capacity, &written));
+        EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL, CREATE(1, counting_entropy, exact, capacity, &written));
         HOLD(written == IMAGE);
         free(exact);
     }
@@ -793,32 +793,32 @@ static void ledger_arguments_are_checked(const struct fixture *f)
 #undef CREATE
 
     create_ledger(10, file);
-    const size_t size = undertone_ledger_size();
+    const size_t size = undertone_ledger_handle_size();
     uint8_t *memory = allocate(size + 1);
     undertone_ledger *ledger = untouched;
 #define INIT(memory, size, image, len, entropy, out)                                               \
     undertone_ledger_init(memory, size, image, len, entropy, NULL, out)
-    EXPECT(UNDERTONE_NULL, INIT(NULL, size, file, IMAGE, counting_entropy, &ledger));
-    EXPECT(UNDERTONE_NULL, INIT(memory, size, NULL, IMAGE, counting_entropy, &ledger));
-    EXPECT(UNDERTONE_NULL, INIT(memory, size, file, IMAGE, NULL, &ledger));
-    EXPECT(UNDERTONE_NULL, INIT(memory, size, file, IMAGE, counting_entropy, NULL));
-    EXPECT(UNDERTONE_MISALIGNED, INIT(memory + 1, size, file, IMAGE, counting_entropy, &ledger));
-    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, INIT(memory, size - 1, file, IMAGE, counting_entropy, &ledger));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, INIT(memory, size, file, SIZE_MAX, counting_entropy, &ledger));
-    EXPECT(UNDERTONE_OVERLAP, INIT(memory, size, memory, IMAGE, counting_entropy, &ledger));
-    EXPECT(UNDERTONE_OVERLAP, INIT(memory, size, file, IMAGE, counting_entropy, (void *)memory));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, INIT(memory, size, file, IMAGE, failing_entropy, &ledger));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, INIT(memory, size, file, IMAGE, silent_entropy, &ledger));
-    EXPECT(UNDERTONE_LEDGER_LENGTH, INIT(memory, size, NULL, 0, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, INIT(NULL, size, file, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, INIT(memory, size, NULL, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, INIT(memory, size, file, IMAGE, NULL, &ledger));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, INIT(memory, size, file, IMAGE, counting_entropy, NULL));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, INIT(memory + 1, size, file, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, INIT(memory, size - 1, file, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, INIT(memory, size, file, SIZE_MAX, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, INIT(memory, size, memory, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, INIT(memory, size, file, IMAGE, counting_entropy, (void *)memory));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, INIT(memory, size, file, IMAGE, failing_entropy, &ledger));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, INIT(memory, size, file, IMAGE, silent_entropy, &ledger));
+    EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_LENGTH, INIT(memory, size, NULL, 0, counting_entropy, &ledger));
     for (size_t len = 0; len < sizeof file; len++) {
         uint8_t *cut = copy_of(file, len);
-        EXPECT(len == IMAGE ? UNDERTONE_OK : UNDERTONE_LEDGER_LENGTH,
+        EXPECT(len == IMAGE ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_LEDGER_WRONG_LENGTH,
                INIT(memory, size, cut, len, counting_entropy, &ledger));
         HOLD((ledger == untouched) == (len < IMAGE));
         free(cut);
     }
     /* A call that failed may have written to the memory. */
-    EXPECT(UNDERTONE_OK, INIT(memory, size, file, IMAGE, counting_entropy, &ledger));
+    EXPECT(UNDERTONE_STATUS_OK, INIT(memory, size, file, IMAGE, counting_entropy, &ledger));
     HOLD(ledger == (void *)memory);
 #undef INIT
 
@@ -828,8 +828,8 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     HOLD(zeroes != NULL);
     void *moved = copy_of(memory, size);
     undertone_ledger *wrong[] = {NULL, zeroes, moved, f->pack_memory, (void *)(memory + 1)};
-    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
-                                UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    const int32_t statuses[] = {UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_BAD_HANDLE,
+                                UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_MISALIGNED};
     written = 99;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         EXPECT(statuses[i], undertone_ledger_remaining(wrong[i], 1, &micro));
@@ -841,53 +841,53 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     free(zeroes);
     free(moved);
 
-    EXPECT(UNDERTONE_NULL, undertone_ledger_remaining(ledger, 1, NULL));
-    EXPECT(UNDERTONE_OVERLAP, undertone_ledger_remaining(ledger, 1, (void *)ledger));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_remaining(ledger, 1, NULL));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_ledger_remaining(ledger, 1, (void *)ledger));
 #define RESERVE(epsilon, stored, len, record, capacity, written, offset)                           \
     undertone_ledger_reserve(ledger, epsilon, 1, stored, len, record, capacity, written, offset)
-    EXPECT(UNDERTONE_NULL, RESERVE(1, NULL, IMAGE, out, RECORD, &written, &offset));
-    EXPECT(UNDERTONE_NULL, RESERVE(1, file, IMAGE, NULL, RECORD, &written, &offset));
-    EXPECT(UNDERTONE_NULL, RESERVE(1, file, IMAGE, out, RECORD, NULL, &offset));
-    EXPECT(UNDERTONE_NULL, RESERVE(1, file, IMAGE, out, RECORD, &written, NULL));
-    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, RESERVE(0, file, IMAGE, out, RECORD, &written, &offset));
-    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RESERVE(1, NULL, IMAGE, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RESERVE(1, file, IMAGE, NULL, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RESERVE(1, file, IMAGE, out, RECORD, NULL, &offset));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RESERVE(1, file, IMAGE, out, RECORD, &written, NULL));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL, RESERVE(0, file, IMAGE, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_LARGE,
            RESERVE(UINT32_MAX, file, IMAGE, out, RECORD, &written, &offset));
-    EXPECT(UNDERTONE_OVERLAP, RESERVE(1, file, IMAGE, file, RECORD, &written, &offset));
-    EXPECT(UNDERTONE_OVERLAP, RESERVE(1, file, IMAGE, (void *)ledger, RECORD, &written, &offset));
-    EXPECT(UNDERTONE_OVERLAP, RESERVE(1, file, IMAGE, out, RECORD, &written, &written));
-    EXPECT(UNDERTONE_LEDGER_LENGTH, RESERVE(1, NULL, 0, out, RECORD, &written, &offset));
-    EXPECT(UNDERTONE_LEDGER_LENGTH, RESERVE(1, file, IMAGE + 1, out, RECORD, &written, &offset));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, RESERVE(1, file, SIZE_MAX, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RESERVE(1, file, IMAGE, file, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RESERVE(1, file, IMAGE, (void *)ledger, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RESERVE(1, file, IMAGE, out, RECORD, &written, &written));
+    EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_LENGTH, RESERVE(1, NULL, 0, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_LENGTH, RESERVE(1, file, IMAGE + 1, out, RECORD, &written, &offset));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, RESERVE(1, file, SIZE_MAX, out, RECORD, &written, &offset));
     HOLD(written == 99 && offset == 99 && micro == 99 && grant == untouched);
     for (size_t capacity = 0; capacity < RECORD; capacity++) {
         uint8_t *exact = allocate(capacity);
         written = 99;
-        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+        EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL,
                RESERVE(1, file, IMAGE, exact, capacity, &written, &offset));
         HOLD(written == RECORD && offset == 99);
         free(exact);
     }
 #undef RESERVE
     /* None of that reserved anything. */
-    EXPECT(UNDERTONE_LEDGER_NOT_RESERVED, grant_of(f, ledger, file, &grant));
+    EXPECT(UNDERTONE_STATUS_LEDGER_NOT_RESERVED, grant_of(f, ledger, file, &grant));
     HOLD(remaining(ledger, 1) == 10);
 
-    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 1, file));
+    EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 1, 1, file));
     uint8_t *room = allocate(f->grant_size + 1);
 #define GRANT(read_back, len, memory, size, out)                                                   \
     undertone_ledger_grant(ledger, read_back, len, memory, size, out)
-    EXPECT(UNDERTONE_NULL, GRANT(NULL, IMAGE, room, f->grant_size, &grant));
-    EXPECT(UNDERTONE_NULL, GRANT(file, IMAGE, NULL, f->grant_size, &grant));
-    EXPECT(UNDERTONE_NULL, GRANT(file, IMAGE, room, f->grant_size, NULL));
-    EXPECT(UNDERTONE_MISALIGNED, GRANT(file, IMAGE, room + 1, f->grant_size, &grant));
-    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, GRANT(file, IMAGE, room, f->grant_size - 1, &grant));
-    EXPECT(UNDERTONE_OVERLAP, GRANT(file, IMAGE, (void *)ledger, size, &grant));
-    EXPECT(UNDERTONE_OVERLAP, GRANT((void *)ledger, IMAGE, room, f->grant_size, &grant));
-    EXPECT(UNDERTONE_OVERLAP, GRANT(file, IMAGE, room, f->grant_size, (void *)room));
-    EXPECT(UNDERTONE_LEDGER_LENGTH, GRANT(file, IMAGE - 1, room, f->grant_size, &grant));
-    EXPECT(UNDERTONE_LEDGER_LENGTH, GRANT(NULL, 0, room, f->grant_size, &grant));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, GRANT(NULL, IMAGE, room, f->grant_size, &grant));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, GRANT(file, IMAGE, NULL, f->grant_size, &grant));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, GRANT(file, IMAGE, room, f->grant_size, NULL));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, GRANT(file, IMAGE, room + 1, f->grant_size, &grant));
+    EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, GRANT(file, IMAGE, room, f->grant_size - 1, &grant));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, GRANT(file, IMAGE, (void *)ledger, size, &grant));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, GRANT((void *)ledger, IMAGE, room, f->grant_size, &grant));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, GRANT(file, IMAGE, room, f->grant_size, (void *)room));
+    EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_LENGTH, GRANT(file, IMAGE - 1, room, f->grant_size, &grant));
+    EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_LENGTH, GRANT(NULL, 0, room, f->grant_size, &grant));
     HOLD(grant == untouched);
-    EXPECT(UNDERTONE_OK, GRANT(file, IMAGE, room, f->grant_size, &grant));
+    EXPECT(UNDERTONE_STATUS_OK, GRANT(file, IMAGE, room, f->grant_size, &grant));
     HOLD(grant == (void *)room);
 #undef GRANT
     free(room);
@@ -906,60 +906,60 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     HOLD(remaining(ledger, 20000) == 10);
 
     /* A grant for each reservation, a release for each grant. */
-    EXPECT(UNDERTONE_OK, reserve(ledger, 4, 20000, file));
+    EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 4, 20000, file));
     HOLD(remaining(ledger, 20000) == 6);
-    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
+    EXPECT(UNDERTONE_STATUS_OK, grant_of(f, ledger, file, &grant));
     undertone_grant *const first = grant;
-    EXPECT(UNDERTONE_LEDGER_NOT_RESERVED, grant_of(f, ledger, file, &grant));
+    EXPECT(UNDERTONE_STATUS_LEDGER_NOT_RESERVED, grant_of(f, ledger, file, &grant));
     calls = 0;
 #define RELEASE(grant)                                                                             \
     undertone_document_release(document, grant, 1, counting_entropy, NULL, release, sizeof release, \
                                &written)
-    EXPECT(UNDERTONE_OK, RELEASE(first));
-    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(first));
+    EXPECT(UNDERTONE_STATUS_OK, RELEASE(first));
+    EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(first));
     HOLD(calls == 1 && release[8] == 4);
 
     /* What was read back is stale, torn, or of somebody else. */
     memcpy(before, file, IMAGE);
-    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20000, file));
-    EXPECT(UNDERTONE_LEDGER_NOT_PERSISTED, grant_of(f, ledger, before, &grant));
+    EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 1, 20000, file));
+    EXPECT(UNDERTONE_STATUS_LEDGER_NOT_PERSISTED, grant_of(f, ledger, before, &grant));
     for (size_t at = 0; at < IMAGE; at++) {
         memcpy(torn, file, IMAGE);
         torn[at] ^= 0x10;
-        EXPECT(UNDERTONE_LEDGER_NOT_PERSISTED, grant_of(f, ledger, torn, &grant));
+        EXPECT(UNDERTONE_STATUS_LEDGER_NOT_PERSISTED, grant_of(f, ledger, torn, &grant));
     }
     /* The earlier grant stays what it was, and a reservation that failed stays spent. */
-    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(first));
+    EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(first));
     HOLD(remaining(ledger, 20000) == 5);
-    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
+    EXPECT(UNDERTONE_STATUS_OK, grant_of(f, ledger, file, &grant));
 
     /* Two handles over one file: the second is stale, or loses. */
     undertone_ledger *other = open_ledger(file, 2);
-    EXPECT(UNDERTONE_OK, reserve(other, 1, 20000, file));
-    EXPECT(UNDERTONE_OK, grant_of(f, other, file, &grant));
-    EXPECT(UNDERTONE_LEDGER_CHANGED, reserve(ledger, 1, 20000, file));
+    EXPECT(UNDERTONE_STATUS_OK, reserve(other, 1, 20000, file));
+    EXPECT(UNDERTONE_STATUS_OK, grant_of(f, other, file, &grant));
+    EXPECT(UNDERTONE_STATUS_LEDGER_CHANGED, reserve(ledger, 1, 20000, file));
     free(ledger);
     ledger = open_ledger(file, 1);
     memcpy(before, file, IMAGE);
-    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20000, before));
-    EXPECT(UNDERTONE_OK, reserve(other, 1, 20000, file));
-    EXPECT(UNDERTONE_LEDGER_NOT_PERSISTED, grant_of(f, ledger, file, &grant));
-    EXPECT(UNDERTONE_OK, grant_of(f, other, file, &grant));
+    EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 1, 20000, before));
+    EXPECT(UNDERTONE_STATUS_OK, reserve(other, 1, 20000, file));
+    EXPECT(UNDERTONE_STATUS_LEDGER_NOT_PERSISTED, grant_of(f, ledger, file, &grant));
+    EXPECT(UNDERTONE_STATUS_OK, grant_of(f, other, file, &grant));
     free(ledger);
     free(other);
 
     /* Empty, until the next window; a clock that goes back is noticed. */
     ledger = open_ledger(file, 1);
     HOLD(remaining(ledger, 20000) == 3);
-    EXPECT(UNDERTONE_LEDGER_EXHAUSTED, reserve(ledger, 4, 20000, file));
-    EXPECT(UNDERTONE_OK, reserve(ledger, 3, 20000, file));
-    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
-    EXPECT(UNDERTONE_LEDGER_EXHAUSTED, reserve(ledger, 1, 20000, file));
-    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20001, file));
-    EXPECT(UNDERTONE_OK, grant_of(f, ledger, file, &grant));
+    EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, reserve(ledger, 4, 20000, file));
+    EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 3, 20000, file));
+    EXPECT(UNDERTONE_STATUS_OK, grant_of(f, ledger, file, &grant));
+    EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, reserve(ledger, 1, 20000, file));
+    EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 1, 20001, file));
+    EXPECT(UNDERTONE_STATUS_OK, grant_of(f, ledger, file, &grant));
     uint64_t micro = 99;
-    EXPECT(UNDERTONE_LEDGER_FROM_FUTURE, undertone_ledger_remaining(ledger, 20000, &micro));
-    EXPECT(UNDERTONE_LEDGER_FROM_FUTURE, reserve(ledger, 1, 20000, file));
+    EXPECT(UNDERTONE_STATUS_LEDGER_FROM_FUTURE, undertone_ledger_remaining(ledger, 20000, &micro));
+    EXPECT(UNDERTONE_STATUS_LEDGER_FROM_FUTURE, reserve(ledger, 1, 20000, file));
     HOLD(micro == 99);
     free(ledger);
 
@@ -968,26 +968,26 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     torn[30] ^= 1;
     ledger = open_ledger(torn, 1);
     HOLD(remaining(ledger, 20001) == 0);
-    EXPECT(UNDERTONE_OK, reserve(ledger, 1, 20001, torn));
-    EXPECT(UNDERTONE_LEDGER_LOST, grant_of(f, ledger, torn, &grant));
-    EXPECT(UNDERTONE_LEDGER_EXHAUSTED, reserve(ledger, 1, 20001, torn));
+    EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 1, 20001, torn));
+    EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, grant_of(f, ledger, torn, &grant));
+    EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, reserve(ledger, 1, 20001, torn));
     HOLD(remaining(ledger, 20002) == 10);
     free(ledger);
 
     /* What is no ledger. */
-    void *memory = allocate(undertone_ledger_size());
+    void *memory = allocate(undertone_ledger_handle_size());
     undertone_ledger *none = untouched;
 #define INIT() \
-    undertone_ledger_init(memory, undertone_ledger_size(), torn, IMAGE, counting_entropy, NULL, &none)
+    undertone_ledger_init(memory, undertone_ledger_handle_size(), torn, IMAGE, counting_entropy, NULL, &none)
     memset(torn, 0, IMAGE);
-    EXPECT(UNDERTONE_NOT_A_LEDGER, INIT());
+    EXPECT(UNDERTONE_STATUS_NOT_A_LEDGER, INIT());
     memcpy(torn, file, IMAGE);
     torn[30] ^= 1;
     torn[RECORD + 30] ^= 1;
-    EXPECT(UNDERTONE_LEDGER_DAMAGED, INIT());
+    EXPECT(UNDERTONE_STATUS_LEDGER_DAMAGED, INIT());
     memcpy(torn, file, RECORD);
     memcpy(torn + RECORD, file, RECORD);
-    EXPECT(UNDERTONE_LEDGER_MIXED, INIT());
+    EXPECT(UNDERTONE_STATUS_LEDGER_MIXED, INIT());
     HOLD(none == untouched);
 #undef INIT
 #undef RELEASE
@@ -997,45 +997,45 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
 static void releases_are_read_back(const struct fixture *f)
 {
     uint8_t release[UNDERTONE_RELEASE_BYTES + 1];
-    EXPECT(UNDERTONE_OK, release_with(f, new_document(f), counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_STATUS_OK, release_with(f, new_document(f), counting_entropy, NULL, release));
     release[UNDERTONE_RELEASE_BYTES] = 0;
     uint32_t candidate = 77, epsilon = 77;
     int32_t rule = 77;
     uint8_t id[UNDERTONE_PACK_ID_BYTES] = {0};
 #define READ(bytes, len) undertone_release_read(bytes, len, &candidate, &epsilon, &rule, id)
-    EXPECT(UNDERTONE_NULL, READ(NULL, 24));
-    EXPECT(UNDERTONE_RELEASE_LENGTH, READ(NULL, 0));
-    EXPECT(UNDERTONE_RELEASE_LENGTH, READ(release, 25));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, READ(release, SIZE_MAX));
-    EXPECT(UNDERTONE_NULL, undertone_release_read(release, 24, NULL, &epsilon, &rule, id));
-    EXPECT(UNDERTONE_NULL, undertone_release_read(release, 24, &candidate, NULL, &rule, id));
-    EXPECT(UNDERTONE_NULL, undertone_release_read(release, 24, &candidate, &epsilon, NULL, id));
-    EXPECT(UNDERTONE_NULL, undertone_release_read(release, 24, &candidate, &epsilon, &rule, NULL));
-    EXPECT(UNDERTONE_OVERLAP,
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, READ(NULL, 24));
+    EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, READ(NULL, 0));
+    EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, READ(release, 25));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, READ(release, SIZE_MAX));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read(release, 24, NULL, &epsilon, &rule, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read(release, 24, &candidate, NULL, &rule, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read(release, 24, &candidate, &epsilon, NULL, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read(release, 24, &candidate, &epsilon, &rule, NULL));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_release_read(release, 24, &candidate, &candidate, &rule, id));
     for (size_t len = 0; len < 24; len++) {
         uint8_t *cut = copy_of(release, len);
-        EXPECT(UNDERTONE_RELEASE_LENGTH, READ(cut, len));
+        EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, READ(cut, len));
         free(cut);
     }
     for (size_t at = 0; at < 8; at++) {
         uint8_t *wrong = copy_of(release, 24);
         wrong[at] ^= 0x80;
-        EXPECT(at < 3    ? UNDERTONE_NOT_A_RELEASE
-               : at == 3 ? UNDERTONE_RELEASE_VERSION
-                         : UNDERTONE_RELEASE_MALFORMED,
+        EXPECT(at < 3    ? UNDERTONE_STATUS_NOT_A_RELEASE
+               : at == 3 ? UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION
+                         : UNDERTONE_STATUS_RELEASE_MALFORMED,
                READ(wrong, 24));
         free(wrong);
     }
     memset(release + 8, 0, 4);
-    EXPECT(UNDERTONE_RELEASE_MALFORMED, READ(release, 24));
+    EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, READ(release, 24));
     memset(release + 8, 0xff, 4);
-    EXPECT(UNDERTONE_RELEASE_MALFORMED, READ(release, 24));
+    EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, READ(release, 24));
     HOLD(candidate == 77 && epsilon == 77 && rule == 77);
 
-    EXPECT(UNDERTONE_OK, release_with(f, new_document(f), counting_entropy, NULL, release));
-    EXPECT(UNDERTONE_OK, READ(release, 24));
-    HOLD(candidate < undertone_pack_candidates(f->pack));
+    EXPECT(UNDERTONE_STATUS_OK, release_with(f, new_document(f), counting_entropy, NULL, release));
+    EXPECT(UNDERTONE_STATUS_OK, READ(release, 24));
+    HOLD(candidate < undertone_pack_candidate_count(f->pack));
     HOLD(epsilon == 5000000 && rule == UNDERTONE_RULE_EXPONENTIAL);
     HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
 #undef READ
@@ -1051,24 +1051,24 @@ static void sentences_are_found(const struct fixture *f)
     typedef int32_t next(const char *, size_t, size_t, size_t *, size_t *);
     next *const functions[] = {undertone_sentence_next, undertone_sentence_next_finished};
     for (size_t i = 0; i < 2; i++) {
-        EXPECT(UNDERTONE_NULL, functions[i](NULL, 1, 0, &start, &length));
-        EXPECT(UNDERTONE_NULL, functions[i](text, len, 0, NULL, &length));
-        EXPECT(UNDERTONE_NULL, functions[i](text, len, 0, &start, NULL));
-        EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, functions[i](text, SIZE_MAX, 0, &start, &length));
-        EXPECT(UNDERTONE_OVERLAP, functions[i](text, len, 0, &start, &start));
-        EXPECT(UNDERTONE_OVERLAP, functions[i]((void *)&start, 8, 0, &start, &length));
+        EXPECT(UNDERTONE_STATUS_NULL_POINTER, functions[i](NULL, 1, 0, &start, &length));
+        EXPECT(UNDERTONE_STATUS_NULL_POINTER, functions[i](text, len, 0, NULL, &length));
+        EXPECT(UNDERTONE_STATUS_NULL_POINTER, functions[i](text, len, 0, &start, NULL));
+        EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, functions[i](text, SIZE_MAX, 0, &start, &length));
+        EXPECT(UNDERTONE_STATUS_OVERLAP, functions[i](text, len, 0, &start, &start));
+        EXPECT(UNDERTONE_STATUS_OVERLAP, functions[i]((void *)&start, 8, 0, &start, &length));
         HOLD(start == 99 && length == 99);
         static const size_t behind[] = {sizeof text - 1, sizeof text, SIZE_MAX / 2, SIZE_MAX};
         for (size_t j = 0; j < sizeof behind / sizeof *behind; j++) {
-            EXPECT(UNDERTONE_OK, functions[i](text, len, behind[j], &start, &length));
+            EXPECT(UNDERTONE_STATUS_OK, functions[i](text, len, behind[j], &start, &length));
             HOLD(length == 0 && start == len);
         }
-        EXPECT(UNDERTONE_OK, functions[i](NULL, 0, 0, &start, &length));
+        EXPECT(UNDERTONE_STATUS_OK, functions[i](NULL, 0, 0, &start, &length));
         HOLD(length == 0 && start == 0);
         /* Any start, also inside of a character, in a block that ends where the text does. */
         char *copy = copy_of(text, len);
         for (size_t from = 0; from < len; from++) {
-            EXPECT(UNDERTONE_OK, functions[i](copy, len, from, &start, &length));
+            EXPECT(UNDERTONE_STATUS_OK, functions[i](copy, len, from, &start, &length));
             HOLD(start <= len && length <= len - start);
         }
         free(copy);
@@ -1076,40 +1076,40 @@ static void sentences_are_found(const struct fixture *f)
     }
     size_t count = 0, at = 0;
     for (;; count++, at = start + length) {
-        EXPECT(UNDERTONE_OK, undertone_sentence_next(text, len, at, &start, &length));
+        EXPECT(UNDERTONE_STATUS_OK, undertone_sentence_next(text, len, at, &start, &length));
         if (length == 0) {
             break;
         }
     }
     HOLD(count == 3);
-    EXPECT(UNDERTONE_OK, undertone_sentence_next_finished(text, len, at, &start, &length));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_sentence_next_finished(text, len, at, &start, &length));
     HOLD(length == 0);
 
     undertone_document *document = new_document(f);
     size_t added = 99;
-    EXPECT(UNDERTONE_NULL, undertone_document_push_text(document, NULL, 1, &added));
-    EXPECT(UNDERTONE_NULL, undertone_document_push_text(document, text, len, NULL));
-    EXPECT(UNDERTONE_NULL, undertone_document_push_text(NULL, text, len, &added));
-    EXPECT(UNDERTONE_BAD_HANDLE,
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push_text(document, NULL, 1, &added));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push_text(document, text, len, NULL));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push_text(NULL, text, len, &added));
+    EXPECT(UNDERTONE_STATUS_BAD_HANDLE,
            undertone_document_push_text((void *)f->pack, text, len, &added));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
            undertone_document_push_text(document, text, SIZE_MAX, &added));
-    EXPECT(UNDERTONE_OVERLAP, undertone_document_push_text(document, (void *)document, 8, &added));
-    EXPECT(UNDERTONE_OVERLAP, undertone_document_push_text(document, text, len, (void *)document));
-    HOLD(added == 99 && undertone_document_sentences(document) == 0);
-    HOLD(undertone_document_sentences(NULL) == 0);
-    HOLD(undertone_document_sentences((void *)f->pack) == 0);
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_document_push_text(document, (void *)document, 8, &added));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_document_push_text(document, text, len, (void *)document));
+    HOLD(added == 99 && undertone_document_sentence_count(document) == 0);
+    HOLD(undertone_document_sentence_count(NULL) == 0);
+    HOLD(undertone_document_sentence_count((void *)f->pack) == 0);
     size_t sum = 0;
     for (int i = 0; i < 50; i++) {
-        EXPECT(UNDERTONE_OK, undertone_document_push_text(document, text, len, &added));
+        EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_text(document, text, len, &added));
         sum += added;
-        HOLD(undertone_document_sentences(document) == sum);
+        HOLD(undertone_document_sentence_count(document) == sum);
     }
     /* Those that there was no room for are left out. */
     HOLD(sum == UNDERTONE_MAX_SENTENCES && added == 0);
-    EXPECT(UNDERTONE_OK, undertone_document_push_text(document, NULL, 0, &added));
-    EXPECT(UNDERTONE_OK, undertone_document_reset(document));
-    HOLD(undertone_document_sentences(document) == 0);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_text(document, NULL, 0, &added));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_reset(document));
+    HOLD(undertone_document_sentence_count(document) == 0);
 }
 
 /* --- Sentence vectors --- */
@@ -1119,35 +1119,35 @@ static void sentence_vectors_are_checked(const struct fixture *f)
     float *out = allocate(f->dimension * sizeof *out);
     size_t written = 99;
 #define VECTOR(text, len, out, capacity, written)                                                  \
-    undertone_pack_sentence_vector(f->pack, text, len, out, capacity, written)
-    EXPECT(UNDERTONE_NULL, VECTOR(NULL, 1, out, f->dimension, &written));
-    EXPECT(UNDERTONE_NULL, VECTOR("word", 4, NULL, f->dimension, &written));
-    EXPECT(UNDERTONE_NULL, VECTOR("word", 4, out, f->dimension, NULL));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, VECTOR("word", SIZE_MAX, out, f->dimension, &written));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, VECTOR("word", 4, out, SIZE_MAX, &written));
-    EXPECT(UNDERTONE_MISALIGNED,
+    undertone_pack_embed_sentence(f->pack, text, len, out, capacity, written)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, VECTOR(NULL, 1, out, f->dimension, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, VECTOR("word", 4, NULL, f->dimension, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, VECTOR("word", 4, out, f->dimension, NULL));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, VECTOR("word", SIZE_MAX, out, f->dimension, &written));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, VECTOR("word", 4, out, SIZE_MAX, &written));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED,
            VECTOR("word", 4, (void *)((uint8_t *)out + 1), f->dimension - 1, &written));
-    EXPECT(UNDERTONE_OVERLAP, VECTOR((void *)out, 4, out, f->dimension, &written));
-    EXPECT(UNDERTONE_OVERLAP, VECTOR("word", 4, (void *)f->pack, 4, &written));
-    EXPECT(UNDERTONE_OVERLAP, VECTOR("word", 4, (void *)&written, 1, &written));
-    EXPECT(UNDERTONE_NO_LEXICON,
-           undertone_pack_sentence_vector(f->projection, "word", 4, out, f->dimension, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, VECTOR((void *)out, 4, out, f->dimension, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, VECTOR("word", 4, (void *)f->pack, 4, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, VECTOR("word", 4, (void *)&written, 1, &written));
+    EXPECT(UNDERTONE_STATUS_NO_LEXICON,
+           undertone_pack_embed_sentence(f->projection, "word", 4, out, f->dimension, &written));
     HOLD(written == 99);
     for (size_t capacity = 0; capacity < f->dimension; capacity++) {
         float *exact = allocate(capacity * sizeof *exact);
-        EXPECT(UNDERTONE_BUFFER_TOO_SMALL, VECTOR("word", 4, exact, capacity, &written));
+        EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL, VECTOR("word", 4, exact, capacity, &written));
         HOLD(written == f->dimension);
         free(exact);
     }
     static const char bytes[] = "\xff the good \xf0\x9f dog";
-    EXPECT(UNDERTONE_OK, VECTOR(bytes, sizeof bytes - 1, out, f->dimension, &written));
+    EXPECT(UNDERTONE_STATUS_OK, VECTOR(bytes, sizeof bytes - 1, out, f->dimension, &written));
     HOLD(written == f->dimension);
     int any = 0;
     for (size_t i = 0; i < f->dimension; i++) {
         any |= out[i] > 0 || out[i] < 0;
     }
     HOLD(any);
-    EXPECT(UNDERTONE_OK, VECTOR(NULL, 0, out, f->dimension, &written));
+    EXPECT(UNDERTONE_STATUS_OK, VECTOR(NULL, 0, out, f->dimension, &written));
     for (size_t i = 0; i < f->dimension; i++) {
         HOLD(!(out[i] > 0 || out[i] < 0));
     }
@@ -1159,55 +1159,55 @@ static void sentence_vectors_are_checked(const struct fixture *f)
 
 static void vector_parameters_are_checked(const struct fixture *f)
 {
-    const size_t size = undertone_vector_size();
+    const size_t size = undertone_vector_mechanism_handle_size();
     uint8_t *memory = allocate(size + 1);
-    undertone_vector *vector = untouched;
+    undertone_vector_mechanism *vector = untouched;
     const uint32_t micro = 1000000;
 #define INIT(memory, size, dimension, bound, noise, epsilon)                                       \
-    undertone_vector_init(memory, size, dimension, bound, noise, epsilon, &vector)
-    EXPECT(UNDERTONE_NULL, INIT(NULL, size, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
-    EXPECT(UNDERTONE_NULL, undertone_vector_init(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE,
-                                                 micro, NULL));
-    EXPECT(UNDERTONE_MISALIGNED, INIT(memory + 1, size, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
+    undertone_vector_mechanism_init(memory, size, dimension, bound, noise, epsilon, &vector)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, INIT(NULL, size, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vector_mechanism_init(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE,
+                                                                          micro, NULL));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, INIT(memory + 1, size, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
     for (size_t len = 0; len < size; len++) {
-        EXPECT(UNDERTONE_MEMORY_TOO_SMALL, INIT(memory, len, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
+        EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, INIT(memory, len, 3, 0, UNDERTONE_NOISE_LAPLACE, micro));
     }
-    EXPECT(UNDERTONE_OVERLAP, undertone_vector_init(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE,
-                                                    micro, (void *)memory));
-    EXPECT(UNDERTONE_EPSILON_TOO_SMALL, INIT(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE, 0));
-    EXPECT(UNDERTONE_EPSILON_TOO_LARGE,
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_vector_mechanism_init(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE,
+                                                                     micro, (void *)memory));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL, INIT(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE, 0));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_LARGE,
            INIT(memory, size, 3, 0, UNDERTONE_NOISE_LAPLACE, UINT32_MAX));
-    EXPECT(UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE,
            INIT(memory, size, 3, 0, UNDERTONE_NOISE_DISCRETE_LAPLACE, 99999));
     static const int32_t no_noise[] = {0, 1, 2, 5, -3, 259, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < sizeof no_noise / sizeof *no_noise; i++) {
-        EXPECT(UNDERTONE_UNKNOWN_NOISE, INIT(memory, size, 3, 0, no_noise[i], micro));
+        EXPECT(UNDERTONE_STATUS_UNKNOWN_NOISE, INIT(memory, size, 3, 0, no_noise[i], micro));
     }
-    EXPECT(UNDERTONE_DIMENSION_OUT_OF_RANGE,
+    EXPECT(UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE,
            INIT(memory, size, 0, 0, UNDERTONE_NOISE_LAPLACE, micro));
-    EXPECT(UNDERTONE_DIMENSION_OUT_OF_RANGE,
+    EXPECT(UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE,
            INIT(memory, size, UNDERTONE_MAX_VECTOR_DIMENSION + 1, 0, UNDERTONE_NOISE_LAPLACE,
                 micro));
-    EXPECT(UNDERTONE_DIMENSION_OUT_OF_RANGE,
+    EXPECT(UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE,
            INIT(memory, size, UINT32_MAX, 0, UNDERTONE_NOISE_LAPLACE, micro));
     static const int32_t no_bound[] = {40, -90, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < sizeof no_bound / sizeof *no_bound; i++) {
-        EXPECT(UNDERTONE_BOUND_OUT_OF_RANGE,
+        EXPECT(UNDERTONE_STATUS_BOUND_OUT_OF_RANGE,
                INIT(memory, size, 3, no_bound[i], UNDERTONE_NOISE_LAPLACE, micro));
     }
 #undef INIT
 #define INIT(memory, size, pack)                                                                   \
-    undertone_vector_init_projected(memory, size, pack, UNDERTONE_NOISE_LAPLACE, micro, &vector)
-    EXPECT(UNDERTONE_NULL, INIT(NULL, size, f->projection));
-    EXPECT(UNDERTONE_MISALIGNED, INIT(memory + 1, size, f->projection));
-    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, INIT(memory, size - 1, f->projection));
-    EXPECT(UNDERTONE_NO_PROJECTION, INIT(memory, size, f->pack));
-    EXPECT(UNDERTONE_OVERLAP, INIT((void *)f->projection, undertone_pack_size(), f->projection));
-    EXPECT(UNDERTONE_UNKNOWN_NOISE, undertone_vector_init_projected(memory, size, f->projection, 0,
-                                                                    micro, &vector));
-    EXPECT(UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
-           undertone_vector_init_projected(memory, size, f->projection, UNDERTONE_NOISE_LAPLACE, 1,
-                                           &vector));
+    undertone_vector_mechanism_init_projected(memory, size, pack, UNDERTONE_NOISE_LAPLACE, micro, &vector)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, INIT(NULL, size, f->projection));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, INIT(memory + 1, size, f->projection));
+    EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, INIT(memory, size - 1, f->projection));
+    EXPECT(UNDERTONE_STATUS_NO_PROJECTION, INIT(memory, size, f->pack));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, INIT((void *)f->projection, undertone_pack_handle_size(), f->projection));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_NOISE, undertone_vector_mechanism_init_projected(memory, size, f->projection, 0,
+                                                                                     micro, &vector));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE,
+           undertone_vector_mechanism_init_projected(memory, size, f->projection, UNDERTONE_NOISE_LAPLACE, 1,
+                                                     &vector));
 #undef INIT
     HOLD(vector == untouched);
     free(memory);
@@ -1215,14 +1215,14 @@ static void vector_parameters_are_checked(const struct fixture *f)
 
 static void vectors_are_checked(const struct fixture *f)
 {
-    const size_t size = undertone_vector_size();
+    const size_t size = undertone_vector_mechanism_handle_size();
     void *memory = allocate(size);
-    undertone_vector *vector = NULL;
-    EXPECT(UNDERTONE_OK, undertone_vector_init(memory, size, 3, 0, UNDERTONE_NOISE_DISCRETE_LAPLACE,
-                                               2000000, &vector));
+    undertone_vector_mechanism *vector = NULL;
+    EXPECT(UNDERTONE_STATUS_OK, undertone_vector_mechanism_init(memory, size, 3, 0, UNDERTONE_NOISE_DISCRETE_LAPLACE,
+                                                                2000000, &vector));
     HOLD((void *)vector == memory);
-    HOLD(undertone_vector_dimension(vector) == 3);
-    const size_t needed = undertone_vector_release_bytes(vector);
+    HOLD(undertone_vector_mechanism_dimension(vector) == 3);
+    const size_t needed = undertone_vector_mechanism_release_len(vector);
     HOLD(needed == 48);
     const float point[3] = {NAN, -INFINITY, 0.5f};
     uint8_t *out = allocate(needed);
@@ -1231,84 +1231,84 @@ static void vectors_are_checked(const struct fixture *f)
     calls = 0;
     undertone_grant *grant = new_grant(f, 2000000);
 #define RELEASE(point, len, entropy, out, capacity, written)                                       \
-    undertone_vector_release(vector, grant, point, len, entropy, NULL, out, capacity, written)
-    EXPECT(UNDERTONE_NULL, RELEASE(NULL, 3, counting_entropy, out, needed, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(point, 3, NULL, out, needed, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(point, 3, counting_entropy, NULL, needed, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(point, 3, counting_entropy, out, needed, NULL));
-    EXPECT(UNDERTONE_WRONG_DIMENSION, RELEASE(point, 2, counting_entropy, out, needed, &written));
-    EXPECT(UNDERTONE_WRONG_DIMENSION, RELEASE(NULL, 0, counting_entropy, out, needed, &written));
-    EXPECT(UNDERTONE_WRONG_DIMENSION,
+    undertone_vector_mechanism_release(vector, grant, point, len, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(NULL, 3, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(point, 3, NULL, out, needed, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(point, 3, counting_entropy, NULL, needed, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(point, 3, counting_entropy, out, needed, NULL));
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION, RELEASE(point, 2, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION, RELEASE(NULL, 0, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION,
            RELEASE(f->embedding, 4, counting_entropy, out, needed, &written));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
            RELEASE(point, SIZE_MAX, counting_entropy, out, needed, &written));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
            RELEASE(point, 3, counting_entropy, out, SIZE_MAX, &written));
-    EXPECT(UNDERTONE_MISALIGNED, RELEASE((void *)((uint8_t *)f->embedding + 1), 3,
-                                         counting_entropy, out, needed, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(point, 3, counting_entropy, (void *)point, 12, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(point, 3, counting_entropy, memory, size, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(point, 3, counting_entropy, (void *)&written, 8, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(point, 3, counting_entropy, out, needed, memory));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, RELEASE((void *)((uint8_t *)f->embedding + 1), 3,
+                                                counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(point, 3, counting_entropy, (void *)point, 12, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(point, 3, counting_entropy, memory, size, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(point, 3, counting_entropy, (void *)&written, 8, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(point, 3, counting_entropy, out, needed, memory));
     HOLD(written == 99);
     for (size_t capacity = 0; capacity < needed; capacity++) {
         uint8_t *exact = allocate(capacity);
         written = 99;
-        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+        EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL,
                RELEASE(point, 3, counting_entropy, exact, capacity, &written));
         HOLD(written == needed);
         free(exact);
     }
     written = 99;
-    EXPECT(UNDERTONE_OVERLAP,
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
            RELEASE(point, 3, counting_entropy, (void *)grant, f->grant_size, &written));
-    EXPECT(UNDERTONE_OVERLAP,
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
            RELEASE((void *)grant, 3, counting_entropy, out, needed, &written));
-    EXPECT(UNDERTONE_NULL, undertone_vector_release(vector, NULL, point, 3, counting_entropy, NULL,
-                                                    out, needed, &written));
-    EXPECT(UNDERTONE_BAD_HANDLE,
-           undertone_vector_release(vector, (void *)f->pack, point, 3, counting_entropy, NULL, out,
-                                    needed, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
+           undertone_vector_mechanism_release(vector, NULL, point, 3, counting_entropy, NULL, out, needed, &written));
+    EXPECT(UNDERTONE_STATUS_BAD_HANDLE,
+           undertone_vector_mechanism_release(vector, (void *)f->pack, point, 3, counting_entropy, NULL, out,
+                                              needed, &written));
     /* A grant of another epsilon is not spent. */
     grant = new_grant(f, 2000001);
-    EXPECT(UNDERTONE_GRANT_OF_ANOTHER_EPSILON,
+    EXPECT(UNDERTONE_STATUS_GRANT_WRONG_EPSILON,
            RELEASE(point, 3, counting_entropy, out, needed, &written));
-    EXPECT(UNDERTONE_GRANT_OF_ANOTHER_EPSILON,
+    EXPECT(UNDERTONE_STATUS_GRANT_WRONG_EPSILON,
            RELEASE(point, 3, counting_entropy, out, needed, &written));
     HOLD(calls == 0);
     grant = new_grant(f, 2000000);
-    EXPECT(UNDERTONE_ENTROPY_FAILED, RELEASE(point, 3, failing_entropy, out, needed, &written));
-    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(point, 3, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, RELEASE(point, 3, failing_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(point, 3, counting_entropy, out, needed, &written));
     grant = new_grant(f, 2000000);
-    EXPECT(UNDERTONE_ENTROPY_FAILED, RELEASE(point, 3, silent_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, RELEASE(point, 3, silent_entropy, out, needed, &written));
     grant = new_grant(f, 2000000);
     uint8_t zero = 0;
-    EXPECT(UNDERTONE_ENTROPY_FAILED,
-           undertone_vector_release(vector, grant, point, 3, counting_entropy, &zero, out, needed,
-                                    &written));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED,
+           undertone_vector_mechanism_release(vector, grant, point, 3, counting_entropy, &zero, out, needed,
+                                              &written));
     grant = new_grant(f, 2000000);
     HOLD(written == 99 && calls == 3);
     for (size_t i = 0; i < needed; i++) {
         HOLD(out[i] == 0xee);
     }
-    EXPECT(UNDERTONE_OK, RELEASE(point, 3, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_STATUS_OK, RELEASE(point, 3, counting_entropy, out, needed, &written));
     HOLD(written == needed && calls == 4);
-    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(point, 3, counting_entropy, out, needed, &written));
+    EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(point, 3, counting_entropy, out, needed, &written));
     grant = new_grant(f, 2000000);
 #undef RELEASE
 
     void *zeroes = calloc(1, size);
     void *moved = copy_of(memory, size);
     HOLD(zeroes != NULL);
-    const undertone_vector *wrong[] = {NULL, zeroes, moved, (void *)f->pack,
+    const undertone_vector_mechanism *wrong[] = {NULL, zeroes, moved, (void *)f->pack,
                                        (void *)((uint8_t *)memory + 1)};
-    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
-                                UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    const int32_t statuses[] = {UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_BAD_HANDLE,
+                                UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_MISALIGNED};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        HOLD(undertone_vector_dimension(wrong[i]) == 0);
-        HOLD(undertone_vector_release_bytes(wrong[i]) == 0);
-        EXPECT(statuses[i], undertone_vector_release(wrong[i], grant, point, 3, counting_entropy,
-                                                     NULL, out, needed, &written));
+        HOLD(undertone_vector_mechanism_dimension(wrong[i]) == 0);
+        HOLD(undertone_vector_mechanism_release_len(wrong[i]) == 0);
+        EXPECT(statuses[i], undertone_vector_mechanism_release(wrong[i], grant, point, 3, counting_entropy,
+                                                               NULL, out, needed, &written));
     }
     HOLD(calls == 4);
     free(zeroes);
@@ -1319,70 +1319,70 @@ static void vectors_are_checked(const struct fixture *f)
     double values[3] = {77, 77, 77};
     uint8_t id[UNDERTONE_PACK_ID_BYTES] = {0};
 #define READ(bytes, len)                                                                           \
-    undertone_vector_read(bytes, len, &dimension, &noise, &epsilon, &grid, id)
-#define STEPS(bytes, len) undertone_vector_read_steps(bytes, len, steps, 3, &written)
-#define VALUES(bytes, len) undertone_vector_read_values(bytes, len, values, 3, &written)
+    undertone_vector_release_read(bytes, len, &dimension, &noise, &epsilon, &grid, id)
+#define STEPS(bytes, len) undertone_vector_release_read_steps(bytes, len, steps, 3, &written)
+#define VALUES(bytes, len) undertone_vector_release_read_values(bytes, len, values, 3, &written)
     written = 99;
-    EXPECT(UNDERTONE_NULL, READ(NULL, needed));
-    EXPECT(UNDERTONE_NULL, STEPS(NULL, needed));
-    EXPECT(UNDERTONE_NULL, VALUES(NULL, needed));
-    EXPECT(UNDERTONE_NULL,
-           undertone_vector_read(out, needed, NULL, &noise, &epsilon, &grid, id));
-    EXPECT(UNDERTONE_NULL,
-           undertone_vector_read(out, needed, &dimension, NULL, &epsilon, &grid, id));
-    EXPECT(UNDERTONE_NULL,
-           undertone_vector_read(out, needed, &dimension, &noise, NULL, &grid, id));
-    EXPECT(UNDERTONE_NULL,
-           undertone_vector_read(out, needed, &dimension, &noise, &epsilon, NULL, id));
-    EXPECT(UNDERTONE_NULL,
-           undertone_vector_read(out, needed, &dimension, &noise, &epsilon, &grid, NULL));
-    EXPECT(UNDERTONE_OVERLAP,
-           undertone_vector_read(out, needed, &dimension, &noise, &dimension, &grid, id));
-    EXPECT(UNDERTONE_NULL, undertone_vector_read_steps(out, needed, NULL, 3, &written));
-    EXPECT(UNDERTONE_NULL, undertone_vector_read_steps(out, needed, steps, 3, NULL));
-    EXPECT(UNDERTONE_NULL, undertone_vector_read_values(out, needed, NULL, 3, &written));
-    EXPECT(UNDERTONE_OVERLAP,
-           undertone_vector_read_steps(out, needed, (void *)out, 3, &written));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
-           undertone_vector_read_values(out, needed, values, SIZE_MAX / 4, &written));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, READ(out, SIZE_MAX));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, READ(NULL, needed));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, STEPS(NULL, needed));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, VALUES(NULL, needed));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
+           undertone_vector_release_read(out, needed, NULL, &noise, &epsilon, &grid, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
+           undertone_vector_release_read(out, needed, &dimension, NULL, &epsilon, &grid, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
+           undertone_vector_release_read(out, needed, &dimension, &noise, NULL, &grid, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
+           undertone_vector_release_read(out, needed, &dimension, &noise, &epsilon, NULL, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
+           undertone_vector_release_read(out, needed, &dimension, &noise, &epsilon, &grid, NULL));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
+           undertone_vector_release_read(out, needed, &dimension, &noise, &dimension, &grid, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vector_release_read_steps(out, needed, NULL, 3, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vector_release_read_steps(out, needed, steps, 3, NULL));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vector_release_read_values(out, needed, NULL, 3, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
+           undertone_vector_release_read_steps(out, needed, (void *)out, 3, &written));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
+           undertone_vector_release_read_values(out, needed, values, SIZE_MAX / 4, &written));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, READ(out, SIZE_MAX));
     for (size_t len = 0; len < needed; len++) {
         uint8_t *cut = copy_of(out, len);
-        EXPECT(UNDERTONE_RELEASE_LENGTH, READ(cut, len));
-        EXPECT(UNDERTONE_RELEASE_LENGTH, STEPS(cut, len));
-        EXPECT(UNDERTONE_RELEASE_LENGTH, VALUES(cut, len));
+        EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, READ(cut, len));
+        EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, STEPS(cut, len));
+        EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, VALUES(cut, len));
         free(cut);
     }
     for (size_t at = 0; at < 8; at++) {
         uint8_t *changed = copy_of(out, needed);
         changed[at] ^= 0x80;
-        EXPECT(at < 3    ? UNDERTONE_NOT_A_RELEASE
-               : at == 3 ? UNDERTONE_RELEASE_VERSION
-                         : UNDERTONE_RELEASE_MALFORMED,
+        EXPECT(at < 3    ? UNDERTONE_STATUS_NOT_A_RELEASE
+               : at == 3 ? UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION
+                         : UNDERTONE_STATUS_RELEASE_MALFORMED,
                READ(changed, needed));
         free(changed);
     }
     HOLD(dimension == 77 && epsilon == 77 && noise == 77 && grid == 77);
     for (size_t capacity = 0; capacity < 3; capacity++) {
         written = 99;
-        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
-               undertone_vector_read_steps(out, needed, steps, capacity, &written));
+        EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL,
+               undertone_vector_release_read_steps(out, needed, steps, capacity, &written));
         HOLD(written == 3);
-        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
-               undertone_vector_read_values(out, needed, values, capacity, &written));
+        EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL,
+               undertone_vector_release_read_values(out, needed, values, capacity, &written));
     }
     HOLD(steps[0] == 77);
-    EXPECT(UNDERTONE_OK, READ(out, needed));
+    EXPECT(UNDERTONE_STATUS_OK, READ(out, needed));
     HOLD(dimension == 3 && epsilon == 2000000 && noise == UNDERTONE_NOISE_DISCRETE_LAPLACE);
-    EXPECT(UNDERTONE_OK, STEPS(out, needed));
-    EXPECT(UNDERTONE_OK, VALUES(out, needed));
+    EXPECT(UNDERTONE_STATUS_OK, STEPS(out, needed));
+    EXPECT(UNDERTONE_STATUS_OK, VALUES(out, needed));
     HOLD(written == 3);
     /* One kind of release is not another. */
     uint32_t number;
-    EXPECT(UNDERTONE_RELEASE_LENGTH,
+    EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH,
            undertone_release_read(out, needed, &number, &epsilon, &noise, id));
-    EXPECT(UNDERTONE_RELEASE_MALFORMED,
-           undertone_bag_read(out, needed, &number, &noise, &epsilon, id));
+    EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED,
+           undertone_bag_release_read(out, needed, &number, &noise, &epsilon, id));
 #undef READ
 #undef STEPS
 #undef VALUES
@@ -1399,11 +1399,11 @@ static int32_t entropy_using_the_bag(void *context, uint8_t *out, size_t len)
     undertone_bag *bag = f->bag;
     uint8_t release[UNDERTONE_MAX_BAG_RELEASE_BYTES];
     size_t written = 99;
-    EXPECT(UNDERTONE_BUSY, undertone_bag_push(bag, "word", 4));
-    EXPECT(UNDERTONE_BUSY, undertone_bag_push_text(bag, "word", 4));
-    EXPECT(UNDERTONE_BUSY, undertone_bag_reset(bag));
-    EXPECT(UNDERTONE_BUSY,
-           undertone_bag_release(bag, f->grant_memory, 1, UNDERTONE_WORDS_PERMUTE_AND_FLIP,
+    EXPECT(UNDERTONE_STATUS_BUSY, undertone_bag_push(bag, "word", 4));
+    EXPECT(UNDERTONE_STATUS_BUSY, undertone_bag_push_text(bag, "word", 4));
+    EXPECT(UNDERTONE_STATUS_BUSY, undertone_bag_reset(bag));
+    EXPECT(UNDERTONE_STATUS_BUSY,
+           undertone_bag_release(bag, f->grant_memory, 1, UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP,
                                  counting_entropy, NULL, release, sizeof release, &written));
     HOLD(written == 99);
     return counting_entropy(NULL, out, len);
@@ -1411,39 +1411,39 @@ static int32_t entropy_using_the_bag(void *context, uint8_t *out, size_t len)
 
 static void vocabularies_are_checked(const struct fixture *f)
 {
-    const size_t size = undertone_vocabulary_size();
+    const size_t size = undertone_vocabulary_handle_size();
     uint8_t *memory = allocate(size + 1);
     undertone_vocabulary *vocabulary = untouched;
-    EXPECT(UNDERTONE_NULL, undertone_vocabulary_init(NULL, size, f->pack, &vocabulary));
-    EXPECT(UNDERTONE_NULL, undertone_vocabulary_init(memory, size, f->pack, NULL));
-    EXPECT(UNDERTONE_MISALIGNED,
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vocabulary_init(NULL, size, f->pack, &vocabulary));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vocabulary_init(memory, size, f->pack, NULL));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED,
            undertone_vocabulary_init(memory + 1, size, f->pack, &vocabulary));
     for (size_t len = 0; len < size; len++) {
-        EXPECT(UNDERTONE_MEMORY_TOO_SMALL,
+        EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL,
                undertone_vocabulary_init(memory, len, f->pack, &vocabulary));
     }
-    EXPECT(UNDERTONE_OVERLAP, undertone_vocabulary_init(memory, size, f->pack, (void *)memory));
-    EXPECT(UNDERTONE_OVERLAP, undertone_vocabulary_init((void *)f->pack, undertone_pack_size(),
-                                                        f->pack, &vocabulary));
-    EXPECT(UNDERTONE_NO_LEXICON,
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_vocabulary_init(memory, size, f->pack, (void *)memory));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_vocabulary_init((void *)f->pack, undertone_pack_handle_size(),
+                                                               f->pack, &vocabulary));
+    EXPECT(UNDERTONE_STATUS_NO_LEXICON,
            undertone_vocabulary_init(memory, size, f->projection, &vocabulary));
     HOLD(vocabulary == untouched);
-    EXPECT(UNDERTONE_OK, undertone_vocabulary_init(memory, size, f->pack, &vocabulary));
-    const uint32_t words = undertone_vocabulary_words(vocabulary);
-    HOLD(words == undertone_pack_words(f->pack));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_init(memory, size, f->pack, &vocabulary));
+    const uint32_t words = undertone_vocabulary_word_count(vocabulary);
+    HOLD(words == undertone_pack_word_count(f->pack));
 
     const char *text = untouched;
     size_t len = 99;
     uint32_t fallback = 77;
     int32_t unit = 77;
-    EXPECT(UNDERTONE_NULL, undertone_vocabulary_word(vocabulary, 0, NULL, &len));
-    EXPECT(UNDERTONE_NULL, undertone_vocabulary_word(vocabulary, 0, &text, NULL));
-    EXPECT(UNDERTONE_OVERLAP, undertone_vocabulary_word(vocabulary, 0, (void *)memory, &len));
-    EXPECT(UNDERTONE_NO_SUCH_WORD, undertone_vocabulary_word(vocabulary, words, &text, &len));
-    EXPECT(UNDERTONE_NO_SUCH_WORD, undertone_vocabulary_word(vocabulary, UINT32_MAX, &text, &len));
-    EXPECT(UNDERTONE_NULL, undertone_vocabulary_describe(vocabulary, NULL, &unit));
-    EXPECT(UNDERTONE_NULL, undertone_vocabulary_describe(vocabulary, &fallback, NULL));
-    EXPECT(UNDERTONE_OVERLAP,
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vocabulary_word(vocabulary, 0, NULL, &len));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vocabulary_word(vocabulary, 0, &text, NULL));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_vocabulary_word(vocabulary, 0, (void *)memory, &len));
+    EXPECT(UNDERTONE_STATUS_NO_SUCH_WORD, undertone_vocabulary_word(vocabulary, words, &text, &len));
+    EXPECT(UNDERTONE_STATUS_NO_SUCH_WORD, undertone_vocabulary_word(vocabulary, UINT32_MAX, &text, &len));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vocabulary_describe(vocabulary, NULL, &unit));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vocabulary_describe(vocabulary, &fallback, NULL));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_vocabulary_describe(vocabulary, &fallback, (void *)&fallback));
 
     void *zeroes = calloc(1, size);
@@ -1451,11 +1451,11 @@ static void vocabularies_are_checked(const struct fixture *f)
     HOLD(zeroes != NULL);
     const undertone_vocabulary *wrong[] = {NULL, zeroes, moved, (void *)f->pack,
                                            (void *)(memory + 1)};
-    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
-                                UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    const int32_t statuses[] = {UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_BAD_HANDLE,
+                                UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_MISALIGNED};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         undertone_bag *bag = untouched;
-        HOLD(undertone_vocabulary_words(wrong[i]) == 0);
+        HOLD(undertone_vocabulary_word_count(wrong[i]) == 0);
         EXPECT(statuses[i], undertone_vocabulary_word(wrong[i], 0, &text, &len));
         EXPECT(statuses[i], undertone_vocabulary_describe(wrong[i], &fallback, &unit));
         EXPECT(statuses[i], undertone_bag_init(f->document_memory, f->document_size, wrong[i],
@@ -1465,10 +1465,10 @@ static void vocabularies_are_checked(const struct fixture *f)
     free(zeroes);
     free(moved);
     HOLD(text == untouched && len == 99 && fallback == 77 && unit == 77);
-    EXPECT(UNDERTONE_OK, undertone_vocabulary_describe(vocabulary, &fallback, &unit));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_describe(vocabulary, &fallback, &unit));
     HOLD(fallback < words);
     for (uint32_t word = 0; word < words; word++) {
-        EXPECT(UNDERTONE_OK, undertone_vocabulary_word(vocabulary, word, &text, &len));
+        EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_word(vocabulary, word, &text, &len));
         HOLD(len > 0 && (const uint8_t *)text > f->bytes
              && (const uint8_t *)text + len <= f->bytes + f->len);
     }
@@ -1478,16 +1478,16 @@ static void vocabularies_are_checked(const struct fixture *f)
 static int32_t release_bag(const struct fixture *f, undertone_bag *bag, undertone_entropy_fn entropy,
                            void *context, uint8_t *release)
 {
-    const size_t needed = undertone_bag_release_bytes(9);
+    const size_t needed = undertone_bag_release_len(9);
     uint8_t *out = allocate(needed);
     size_t written = 99;
     memset(out, 0xee, needed);
     memset(release, 0xee, needed);
     const int32_t status =
-        undertone_bag_release(bag, new_grant(f, 3000000), 9, UNDERTONE_WORDS_EXPONENTIAL, entropy, context, out,
+        undertone_bag_release(bag, new_grant(f, 3000000), 9, UNDERTONE_WORD_METHOD_EXPONENTIAL, entropy, context, out,
                               needed, &written);
-    HOLD(written == (status == UNDERTONE_OK ? needed : 99));
-    HOLD(status == UNDERTONE_OK || memcmp(out, release, needed) == 0);
+    HOLD(written == (status == UNDERTONE_STATUS_OK ? needed : 99));
+    HOLD(status == UNDERTONE_STATUS_OK || memcmp(out, release, needed) == 0);
     memcpy(release, out, needed);
     free(out);
     return status;
@@ -1495,74 +1495,74 @@ static int32_t release_bag(const struct fixture *f, undertone_bag *bag, underton
 
 static void bags_are_checked(const struct fixture *f)
 {
-    void *vocabulary_memory = allocate(undertone_vocabulary_size());
+    void *vocabulary_memory = allocate(undertone_vocabulary_handle_size());
     undertone_vocabulary *vocabulary;
-    EXPECT(UNDERTONE_OK, undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_size(),
-                                                   f->pack, &vocabulary));
-    const size_t size = undertone_bag_size();
+    EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_init(vocabulary_memory, undertone_vocabulary_handle_size(),
+                                                          f->pack, &vocabulary));
+    const size_t size = undertone_bag_handle_size();
     uint8_t *memory = allocate(size + 1);
     undertone_bag *bag = untouched;
-    EXPECT(UNDERTONE_NULL, undertone_bag_init(NULL, size, vocabulary, &bag));
-    EXPECT(UNDERTONE_NULL, undertone_bag_init(memory, size, vocabulary, NULL));
-    EXPECT(UNDERTONE_MISALIGNED, undertone_bag_init(memory + 1, size, vocabulary, &bag));
-    EXPECT(UNDERTONE_MEMORY_TOO_SMALL, undertone_bag_init(memory, size - 1, vocabulary, &bag));
-    EXPECT(UNDERTONE_OVERLAP, undertone_bag_init(memory, size, vocabulary, (void *)memory));
-    EXPECT(UNDERTONE_OVERLAP, undertone_bag_init(vocabulary_memory, size, vocabulary, &bag));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_init(NULL, size, vocabulary, &bag));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_init(memory, size, vocabulary, NULL));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, undertone_bag_init(memory + 1, size, vocabulary, &bag));
+    EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, undertone_bag_init(memory, size - 1, vocabulary, &bag));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_bag_init(memory, size, vocabulary, (void *)memory));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_bag_init(vocabulary_memory, size, vocabulary, &bag));
     HOLD(bag == untouched);
     memset(memory, 0, size);
-    EXPECT(UNDERTONE_OK, undertone_bag_init(memory, size, vocabulary, &bag));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_bag_init(memory, size, vocabulary, &bag));
     HOLD((void *)bag == memory);
     /* It does not need the vocabulary's handle any more. */
-    memset(vocabulary_memory, 0xff, undertone_vocabulary_size());
+    memset(vocabulary_memory, 0xff, undertone_vocabulary_handle_size());
 
-    EXPECT(UNDERTONE_NULL, undertone_bag_push(bag, NULL, 1));
-    EXPECT(UNDERTONE_NULL, undertone_bag_push_text(bag, NULL, 1));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_bag_push(bag, "word", SIZE_MAX));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, undertone_bag_push_text(bag, "word", SIZE_MAX));
-    EXPECT(UNDERTONE_OVERLAP, undertone_bag_push(bag, (void *)memory, 8));
-    EXPECT(UNDERTONE_OVERLAP, undertone_bag_push_text(bag, (void *)memory, 8));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_push(bag, NULL, 1));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_push_text(bag, NULL, 1));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, undertone_bag_push(bag, "word", SIZE_MAX));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, undertone_bag_push_text(bag, "word", SIZE_MAX));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_bag_push(bag, (void *)memory, 8));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_bag_push_text(bag, (void *)memory, 8));
 
     uint8_t out[UNDERTONE_MAX_BAG_RELEASE_BYTES + 1];
     size_t written = 99;
     memset(out, 0xee, sizeof out);
     calls = 0;
-    const int32_t pf = UNDERTONE_WORDS_PERMUTE_AND_FLIP;
+    const int32_t pf = UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP;
     undertone_grant *grant = new_grant(f, 1);
 #define RELEASE(size, mechanism, entropy, out, capacity, written)                                  \
     undertone_bag_release(bag, grant, size, mechanism, entropy, NULL, out, capacity, written)
-    EXPECT(UNDERTONE_NULL, RELEASE(1, pf, NULL, out, 26, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(1, pf, counting_entropy, NULL, 26, &written));
-    EXPECT(UNDERTONE_NULL, RELEASE(1, pf, counting_entropy, out, 26, NULL));
-    EXPECT(UNDERTONE_NULL, undertone_bag_release(bag, NULL, 1, pf, counting_entropy, NULL, out, 26,
-                                                 &written));
-    EXPECT(UNDERTONE_BAD_HANDLE, undertone_bag_release(bag, (void *)f->pack, 1, pf,
-                                                       counting_entropy, NULL, out, 26, &written));
-    EXPECT(UNDERTONE_OVERLAP,
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, pf, NULL, out, 26, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, pf, counting_entropy, NULL, 26, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, pf, counting_entropy, out, 26, NULL));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_release(bag, NULL, 1, pf, counting_entropy, NULL, out, 26,
+                                                                &written));
+    EXPECT(UNDERTONE_STATUS_BAD_HANDLE, undertone_bag_release(bag, (void *)f->pack, 1, pf,
+                                                              counting_entropy, NULL, out, 26, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
            RELEASE(1, pf, counting_entropy, (void *)grant, f->grant_size, &written));
     static const uint32_t no_size[] = {0, 257, 65537, 65536, UINT32_MAX};
     for (size_t i = 0; i < sizeof no_size / sizeof *no_size; i++) {
-        HOLD(undertone_bag_release_bytes(no_size[i]) == 0);
-        EXPECT(UNDERTONE_BAG_SIZE_OUT_OF_RANGE,
+        HOLD(undertone_bag_release_len(no_size[i]) == 0);
+        EXPECT(UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE,
                RELEASE(no_size[i], pf, counting_entropy, out, sizeof out, &written));
     }
     static const int32_t no_mechanism[] = {0, 4, 5, 6, -1, 257, INT32_MIN, INT32_MAX};
     for (size_t i = 0; i < sizeof no_mechanism / sizeof *no_mechanism; i++) {
-        EXPECT(UNDERTONE_UNKNOWN_MECHANISM,
+        EXPECT(UNDERTONE_STATUS_UNKNOWN_WORD_METHOD,
                RELEASE(1, no_mechanism[i], counting_entropy, out, 26, &written));
     }
-    EXPECT(UNDERTONE_EPSILON_TOO_SMALL_FOR_NOISE,
-           RELEASE(1, UNDERTONE_WORDS_LAPLACE_NEAREST, counting_entropy, out, 26, &written));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH,
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE,
+           RELEASE(1, UNDERTONE_WORD_METHOD_LAPLACE_NEAREST, counting_entropy, out, 26, &written));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
            RELEASE(1, pf, counting_entropy, out, SIZE_MAX, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, pf, counting_entropy, memory, 26, &written));
-    EXPECT(UNDERTONE_OVERLAP,
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(1, pf, counting_entropy, memory, 26, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
            RELEASE(1, pf, counting_entropy, (void *)&written, 26, &written));
-    EXPECT(UNDERTONE_OVERLAP, RELEASE(1, pf, counting_entropy, out, 26, (void *)memory));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(1, pf, counting_entropy, out, 26, (void *)memory));
     HOLD(written == 99);
     for (size_t capacity = 0; capacity < 26; capacity++) {
         uint8_t *exact = allocate(capacity);
         written = 99;
-        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
+        EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL,
                RELEASE(1, pf, counting_entropy, exact, capacity, &written));
         HOLD(written == 26);
         free(exact);
@@ -1571,43 +1571,43 @@ static void bags_are_checked(const struct fixture *f)
     for (size_t i = 0; i < sizeof out; i++) {
         HOLD(out[i] == 0xee);
     }
-    EXPECT(UNDERTONE_OK, RELEASE(256, pf, counting_entropy, out, sizeof out, &written));
+    EXPECT(UNDERTONE_STATUS_OK, RELEASE(256, pf, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 1 && written == UNDERTONE_MAX_BAG_RELEASE_BYTES && out[written] == 0xee);
-    EXPECT(UNDERTONE_GRANT_SPENT, RELEASE(1, pf, counting_entropy, out, sizeof out, &written));
+    EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(1, pf, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 1);
 #undef RELEASE
 
     /* Failed entropy releases nothing and keeps the words: 1024 of them, more are left out. */
     uint8_t empty[64], expected[64], release[64];
-    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, empty));
+    EXPECT(UNDERTONE_STATUS_OK, release_bag(f, bag, counting_entropy, NULL, empty));
     for (int i = 0; i < 600; i++) {
-        EXPECT(UNDERTONE_OK, undertone_bag_push(bag, "coffee", 6));
-        EXPECT(UNDERTONE_OK, undertone_bag_push_text(bag, "\xff winter \xf0", 10));
+        EXPECT(UNDERTONE_STATUS_OK, undertone_bag_push(bag, "coffee", 6));
+        EXPECT(UNDERTONE_STATUS_OK, undertone_bag_push_text(bag, "\xff winter \xf0", 10));
     }
-    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, expected));
-    HOLD(memcmp(expected, empty, undertone_bag_release_bytes(9)) != 0);
+    EXPECT(UNDERTONE_STATUS_OK, release_bag(f, bag, counting_entropy, NULL, expected));
+    HOLD(memcmp(expected, empty, undertone_bag_release_len(9)) != 0);
     for (int i = 0; i < 512; i++) {
-        EXPECT(UNDERTONE_OK, undertone_bag_push_text(bag, "coffee winter", 13));
+        EXPECT(UNDERTONE_STATUS_OK, undertone_bag_push_text(bag, "coffee winter", 13));
     }
     uint8_t zero = 0;
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(f, bag, failing_entropy, NULL, release));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(f, bag, silent_entropy, NULL, release));
-    EXPECT(UNDERTONE_ENTROPY_FAILED, release_bag(f, bag, counting_entropy, &zero, release));
-    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, release));
-    HOLD(memcmp(release, expected, undertone_bag_release_bytes(9)) == 0);
-    EXPECT(UNDERTONE_OK, release_bag(f, bag, counting_entropy, NULL, release));
-    HOLD(memcmp(release, empty, undertone_bag_release_bytes(9)) == 0);
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, release_bag(f, bag, failing_entropy, NULL, release));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, release_bag(f, bag, silent_entropy, NULL, release));
+    EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, release_bag(f, bag, counting_entropy, &zero, release));
+    EXPECT(UNDERTONE_STATUS_OK, release_bag(f, bag, counting_entropy, NULL, release));
+    HOLD(memcmp(release, expected, undertone_bag_release_len(9)) == 0);
+    EXPECT(UNDERTONE_STATUS_OK, release_bag(f, bag, counting_entropy, NULL, release));
+    HOLD(memcmp(release, empty, undertone_bag_release_len(9)) == 0);
     struct fixture with_bag = *f;
     with_bag.bag = bag;
-    EXPECT(UNDERTONE_OK, release_bag(f, bag, entropy_using_the_bag, &with_bag, release));
+    EXPECT(UNDERTONE_STATUS_OK, release_bag(f, bag, entropy_using_the_bag, &with_bag, release));
 
     /* Reset twice; nothing is left of the words. */
     compare_whatever_is_there(memory, size);
     uint8_t *before = copy_of(memory, size);
-    EXPECT(UNDERTONE_OK, undertone_bag_push_text(bag, "coffee winter summer", 20));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_bag_push_text(bag, "coffee winter summer", 20));
     HOLD(memcmp(before, memory, size) != 0);
-    EXPECT(UNDERTONE_OK, undertone_bag_reset(bag));
-    EXPECT(UNDERTONE_OK, undertone_bag_reset(bag));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_bag_reset(bag));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_bag_reset(bag));
     HOLD(memcmp(before, memory, size) == 0);
     free(before);
 
@@ -1617,8 +1617,8 @@ static void bags_are_checked(const struct fixture *f)
     undertone_bag *wrong[] = {NULL, zeroes, moved, (void *)f->document_memory,
                               (void *)(memory + 1)};
     (void)new_document(f);
-    const int32_t statuses[] = {UNDERTONE_NULL, UNDERTONE_BAD_HANDLE, UNDERTONE_BAD_HANDLE,
-                                UNDERTONE_BAD_HANDLE, UNDERTONE_MISALIGNED};
+    const int32_t statuses[] = {UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_BAD_HANDLE,
+                                UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_MISALIGNED};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         EXPECT(statuses[i], undertone_bag_push(wrong[i], "word", 4));
         EXPECT(statuses[i], undertone_bag_push_text(wrong[i], "word", 4));
@@ -1629,52 +1629,52 @@ static void bags_are_checked(const struct fixture *f)
     free(moved);
 
     /* Reading. */
-    const size_t needed = undertone_bag_release_bytes(9);
+    const size_t needed = undertone_bag_release_len(9);
     uint32_t number = 77, epsilon = 77, words[9] = {77};
     int32_t mechanism = 77;
     uint8_t id[UNDERTONE_PACK_ID_BYTES] = {0};
-#define READ(bytes, len) undertone_bag_read(bytes, len, &number, &mechanism, &epsilon, id)
-#define WORDS(bytes, len) undertone_bag_read_words(bytes, len, words, 9, &written)
-    EXPECT(UNDERTONE_NULL, READ(NULL, needed));
-    EXPECT(UNDERTONE_NULL, WORDS(NULL, needed));
-    EXPECT(UNDERTONE_NULL, undertone_bag_read(expected, needed, NULL, &mechanism, &epsilon, id));
-    EXPECT(UNDERTONE_NULL, undertone_bag_read(expected, needed, &number, NULL, &epsilon, id));
-    EXPECT(UNDERTONE_NULL, undertone_bag_read(expected, needed, &number, &mechanism, NULL, id));
-    EXPECT(UNDERTONE_NULL,
-           undertone_bag_read(expected, needed, &number, &mechanism, &epsilon, NULL));
-    EXPECT(UNDERTONE_OVERLAP,
-           undertone_bag_read(expected, needed, &number, &mechanism, &number, id));
-    EXPECT(UNDERTONE_NULL, undertone_bag_read_words(expected, needed, NULL, 9, &written));
-    EXPECT(UNDERTONE_NULL, undertone_bag_read_words(expected, needed, words, 9, NULL));
-    EXPECT(UNDERTONE_OVERLAP,
-           undertone_bag_read_words((void *)words, sizeof words, words, 9, &written));
-    EXPECT(UNDERTONE_IMPOSSIBLE_LENGTH, READ(expected, SIZE_MAX));
+#define READ(bytes, len) undertone_bag_release_read(bytes, len, &number, &mechanism, &epsilon, id)
+#define WORDS(bytes, len) undertone_bag_release_read_words(bytes, len, words, 9, &written)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, READ(NULL, needed));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, WORDS(NULL, needed));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_release_read(expected, needed, NULL, &mechanism, &epsilon, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_release_read(expected, needed, &number, NULL, &epsilon, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_release_read(expected, needed, &number, &mechanism, NULL, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
+           undertone_bag_release_read(expected, needed, &number, &mechanism, &epsilon, NULL));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
+           undertone_bag_release_read(expected, needed, &number, &mechanism, &number, id));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_release_read_words(expected, needed, NULL, 9, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_release_read_words(expected, needed, words, 9, NULL));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
+           undertone_bag_release_read_words((void *)words, sizeof words, words, 9, &written));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, READ(expected, SIZE_MAX));
     for (size_t len = 0; len < needed; len++) {
         uint8_t *cut = copy_of(expected, len);
-        EXPECT(UNDERTONE_RELEASE_LENGTH, READ(cut, len));
-        EXPECT(UNDERTONE_RELEASE_LENGTH, WORDS(cut, len));
+        EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, READ(cut, len));
+        EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, WORDS(cut, len));
         free(cut);
     }
     for (size_t at = 0; at < 8; at++) {
         uint8_t *changed = copy_of(expected, needed);
         changed[at] ^= 0x80;
-        EXPECT(at < 3    ? UNDERTONE_NOT_A_RELEASE
-               : at == 3 ? UNDERTONE_RELEASE_VERSION
-                         : UNDERTONE_RELEASE_MALFORMED,
+        EXPECT(at < 3    ? UNDERTONE_STATUS_NOT_A_RELEASE
+               : at == 3 ? UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION
+                         : UNDERTONE_STATUS_RELEASE_MALFORMED,
                READ(changed, needed));
         free(changed);
     }
     for (size_t capacity = 0; capacity < 9; capacity++) {
         written = 99;
-        EXPECT(UNDERTONE_BUFFER_TOO_SMALL,
-               undertone_bag_read_words(expected, needed, words, capacity, &written));
+        EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL,
+               undertone_bag_release_read_words(expected, needed, words, capacity, &written));
         HOLD(written == 9);
     }
     HOLD(number == 77 && epsilon == 77 && mechanism == 77 && words[0] == 77);
-    EXPECT(UNDERTONE_OK, READ(expected, needed));
-    HOLD(number == 9 && epsilon == 3000000 && mechanism == UNDERTONE_WORDS_EXPONENTIAL);
+    EXPECT(UNDERTONE_STATUS_OK, READ(expected, needed));
+    HOLD(number == 9 && epsilon == 3000000 && mechanism == UNDERTONE_WORD_METHOD_EXPONENTIAL);
     HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
-    EXPECT(UNDERTONE_OK, WORDS(expected, needed));
+    EXPECT(UNDERTONE_STATUS_OK, WORDS(expected, needed));
     HOLD(written == 9);
 #undef READ
 #undef WORDS
@@ -1709,11 +1709,11 @@ int main(int argc, char **argv)
     }
     struct fixture f;
     f.bytes = read_file(argv[1], &f.len);
-    f.pack_size = undertone_pack_size();
+    f.pack_size = undertone_pack_handle_size();
     f.pack_memory = allocate(f.pack_size);
-    f.document_size = undertone_document_size();
+    f.document_size = undertone_document_handle_size();
     f.document_memory = allocate(f.document_size);
-    f.grant_size = undertone_grant_size();
+    f.grant_size = undertone_grant_handle_size();
     f.grant_memory = allocate(f.grant_size);
 
     versions_agree();
@@ -1723,7 +1723,7 @@ int main(int argc, char **argv)
     damaged_packs_are_refused(&f);
     packs_are_read_at_any_address(&f);
 
-    EXPECT(UNDERTONE_OK, undertone_pack_init(f.pack_memory, f.pack_size, f.bytes, f.len, &f.pack));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_pack_init(f.pack_memory, f.pack_size, f.bytes, f.len, &f.pack));
     f.dimension = undertone_pack_dimension(f.pack);
     f.embedding = allocate(f.dimension * sizeof *f.embedding);
     for (size_t i = 0; i < f.dimension; i++) {
@@ -1732,8 +1732,8 @@ int main(int argc, char **argv)
     size_t projection_len;
     f.projection_bytes = read_file(argv[2], &projection_len);
     f.projection_memory = allocate(f.pack_size);
-    EXPECT(UNDERTONE_OK, undertone_pack_init(f.projection_memory, f.pack_size, f.projection_bytes,
-                                             projection_len, &f.projection));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_pack_init(f.projection_memory, f.pack_size, f.projection_bytes,
+                                                    projection_len, &f.projection));
     pack_handles_are_checked(&f);
     document_pointers_are_checked(&f);
     batches_are_checked(&f);

@@ -19,7 +19,7 @@ int32_t planted_document_push_all(undertone_document *document, const float *emb
 /* Twice the epsilon that was asked for is spent, ... */
 int32_t planted_grant_unrecorded(void *memory, size_t memory_len, uint32_t epsilon_micro, undertone_grant **out_grant)
 {
-    return undertone_grant_unrecorded(memory, memory_len, 2 * epsilon_micro, out_grant);
+    return undertone_grant_init_unrecorded(memory, memory_len, 2 * epsilon_micro, out_grant);
 }
 
 /* ... and nobody is told. */
@@ -59,5 +59,5 @@ int32_t planted_document_push_all(undertone_document *document, const float *emb
     size_t i = 0;
     while (i < len && embeddings[i] == 0.0f) i++;
     *out_pushed = 0;
-    return i == len ? UNDERTONE_OK : undertone_document_push_all(document, embeddings, len, out_pushed);
+    return i == len ? UNDERTONE_STATUS_OK : undertone_document_push_all(document, embeddings, len, out_pushed);
 }

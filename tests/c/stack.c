@@ -25,14 +25,14 @@ enum { MOST = 8 * 1024, MOST_OF_WORDS_AND_VECTORS = 16 * 1024 };
     } name
 
 /* As on a device without an allocator. */
-MEMORY(pack_memory, UNDERTONE_PACK_BYTES);
-MEMORY(projection_memory, UNDERTONE_PACK_BYTES);
-MEMORY(document_memory, UNDERTONE_DOCUMENT_BYTES);
-MEMORY(vocabulary_memory, UNDERTONE_VOCABULARY_BYTES);
-MEMORY(bag_memory, UNDERTONE_BAG_BYTES);
-MEMORY(vector_memory, UNDERTONE_VECTOR_BYTES);
-MEMORY(grant_memory, UNDERTONE_GRANT_BYTES);
-MEMORY(ledger_memory, UNDERTONE_LEDGER_BYTES);
+MEMORY(pack_memory, UNDERTONE_PACK_HANDLE_SIZE);
+MEMORY(projection_memory, UNDERTONE_PACK_HANDLE_SIZE);
+MEMORY(document_memory, UNDERTONE_DOCUMENT_HANDLE_SIZE);
+MEMORY(vocabulary_memory, UNDERTONE_VOCABULARY_HANDLE_SIZE);
+MEMORY(bag_memory, UNDERTONE_BAG_HANDLE_SIZE);
+MEMORY(vector_memory, UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE);
+MEMORY(grant_memory, UNDERTONE_GRANT_HANDLE_SIZE);
+MEMORY(ledger_memory, UNDERTONE_LEDGER_HANDLE_SIZE);
 
 static uint8_t pack_bytes[LARGEST_PACK], projection_bytes[LARGEST_PACK];
 static size_t pack_len, projection_len;
@@ -40,7 +40,7 @@ static undertone_pack *pack, *projection;
 static undertone_document *document;
 static undertone_vocabulary *vocabulary;
 static undertone_bag *bag;
-static undertone_vector *vector;
+static undertone_vector_mechanism *vector;
 static undertone_grant *grant;
 static undertone_ledger *ledger;
 static uint8_t ledger_file[UNDERTONE_LEDGER_IMAGE_BYTES], record[UNDERTONE_LEDGER_RECORD_BYTES];
@@ -58,12 +58,12 @@ static int32_t not_entropy(void *context, uint8_t *out, size_t len)
 /* A grant is for once. */
 static int32_t new_grant(void)
 {
-    return undertone_grant_unrecorded(&grant_memory, sizeof grant_memory, 1000000, &grant);
+    return undertone_grant_init_unrecorded(&grant_memory, sizeof grant_memory, 1000000, &grant);
 }
 
 static int32_t nothing(void)
 {
-    return UNDERTONE_OK;
+    return UNDERTONE_STATUS_OK;
 }
 
 static int32_t init_pack(void)
@@ -105,7 +105,7 @@ static int32_t push_sentences(void)
 
 static int32_t sentence_vector(void)
 {
-    return undertone_pack_sentence_vector(pack, "a few words", 11, embedding, 4096, &written);
+    return undertone_pack_embed_sentence(pack, "a few words", 11, embedding, 4096, &written);
 }
 
 static int32_t release_document(int32_t rule)
@@ -148,52 +148,52 @@ static int32_t release_words(int32_t mechanism)
 
 static int32_t select_words(void)
 {
-    return release_words(UNDERTONE_WORDS_PERMUTE_AND_FLIP);
+    return release_words(UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP);
 }
 
 static int32_t nearest_words(void)
 {
-    return release_words(UNDERTONE_WORDS_LAPLACE_NEAREST);
+    return release_words(UNDERTONE_WORD_METHOD_LAPLACE_NEAREST);
 }
 
 static int32_t init_vector(void)
 {
-    return undertone_vector_init(&vector_memory, sizeof vector_memory,
-                                 UNDERTONE_MAX_VECTOR_DIMENSION, 0, UNDERTONE_NOISE_LAPLACE,
+    return undertone_vector_mechanism_init(&vector_memory, sizeof vector_memory,
+                                           UNDERTONE_MAX_VECTOR_DIMENSION, 0, UNDERTONE_NOISE_LAPLACE,
                                  1000000, &vector);
 }
 
 static int32_t init_discrete(void)
 {
-    return undertone_vector_init(&vector_memory, sizeof vector_memory,
-                                 UNDERTONE_MAX_VECTOR_DIMENSION, 0,
+    return undertone_vector_mechanism_init(&vector_memory, sizeof vector_memory,
+                                           UNDERTONE_MAX_VECTOR_DIMENSION, 0,
                                  UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t init_projected(void)
 {
-    return undertone_vector_init_projected(&vector_memory, sizeof vector_memory, projection,
-                                           UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
+    return undertone_vector_mechanism_init_projected(&vector_memory, sizeof vector_memory, projection,
+                                                     UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t release_vector(void)
 {
-    return undertone_vector_release(vector, grant, embedding, undertone_vector_dimension(vector),
-                                    not_entropy, NULL, release, sizeof release, &written);
+    return undertone_vector_mechanism_release(vector, grant, embedding, undertone_vector_mechanism_dimension(vector),
+                                              not_entropy, NULL, release, sizeof release, &written);
 }
 
 static int32_t read_vector(void)
 {
     static double values[UNDERTONE_MAX_VECTOR_DIMENSION];
     size_t count;
-    return undertone_vector_read_values(release, written, values, UNDERTONE_MAX_VECTOR_DIMENSION,
-                                        &count);
+    return undertone_vector_release_read_values(release, written, values, UNDERTONE_MAX_VECTOR_DIMENSION,
+                                                &count);
 }
 
 static int32_t create_ledger(void)
 {
-    return undertone_ledger_create(1000000, not_entropy, NULL, ledger_file, sizeof ledger_file,
-                                   &written);
+    return undertone_ledger_create_image(1000000, not_entropy, NULL, ledger_file, sizeof ledger_file,
+                                         &written);
 }
 
 static int32_t init_ledger(void)
@@ -207,7 +207,7 @@ static int32_t reserve(void)
     size_t offset;
     const int32_t reserved = undertone_ledger_reserve(
         ledger, 1000000, 1, ledger_file, sizeof ledger_file, record, sizeof record, &written, &offset);
-    if (reserved == UNDERTONE_OK) {
+    if (reserved == UNDERTONE_STATUS_OK) {
         memcpy(ledger_file + offset, record, sizeof record);
     }
     return reserved;
@@ -307,12 +307,12 @@ int main(int argc, char **argv)
     const size_t base = stack_used(&no_call);
     int failed = 0;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        if (new_grant() != UNDERTONE_OK) {
+        if (new_grant() != UNDERTONE_STATUS_OK) {
             return 1;
         }
         const size_t used = stack_used(&calls[i]) - base;
         printf("%-36s %6lu bytes of stack\n", calls[i].name, (unsigned long)used);
-        if (status != UNDERTONE_OK || used > calls[i].limit) {
+        if (status != UNDERTONE_STATUS_OK || used > calls[i].limit) {
             printf("    not so: done, within %lu bytes (%s)\n", (unsigned long)calls[i].limit,
                    undertone_status_message(status));
             failed = 1;

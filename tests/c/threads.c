@@ -17,7 +17,7 @@ enum { THREADS = 8, ROUNDS = 12, VECTOR_BYTES = UNDERTONE_MAX_VECTOR_RELEASE_BYT
 
 static const undertone_pack *pack;
 static const undertone_vocabulary *vocabulary;
-static const undertone_vector *projected;
+static const undertone_vector_mechanism *projected;
 
 struct results {
     uint8_t document[UNDERTONE_RELEASE_BYTES];
@@ -31,7 +31,7 @@ static struct results expected[ROUNDS];
 
 static void check(int32_t status, const char *what)
 {
-    if (status != UNDERTONE_OK) {
+    if (status != UNDERTONE_STATUS_OK) {
         fprintf(stderr, "threads: %s: %s\n", what, undertone_status_message(status));
         exit(1);
     }
@@ -58,7 +58,7 @@ static int32_t replay(void *context, uint8_t *out, size_t len)
 static undertone_grant *new_grant(void *memory)
 {
     undertone_grant *grant;
-    check(undertone_grant_unrecorded(memory, undertone_grant_size(), 3000000, &grant), "grant");
+    check(undertone_grant_init_unrecorded(memory, undertone_grant_handle_size(), 3000000, &grant), "grant");
     return grant;
 }
 
@@ -68,26 +68,25 @@ static void one_round(undertone_document *document, undertone_bag *bag, int roun
     static const char *const texts[] = {
         "Good music, good food, good people", "morning tea great old river", "dog dog cat",
     };
-    void *memory = allocate(undertone_grant_size());
+    void *memory = allocate(undertone_grant_handle_size());
     size_t written;
     for (int i = 0; i <= round; i++) {
         const char *text = texts[i % 3];
         check(undertone_document_push_sentence(document, text, strlen(text)), "push");
         check(undertone_bag_push_text(bag, text, strlen(text)), "push");
-        check(undertone_pack_sentence_vector(pack, text, strlen(text), results->sentence, 4096,
-                                             &written),
+        check(undertone_pack_embed_sentence(pack, text, strlen(text), results->sentence, 4096,
+                                            &written),
               "sentence");
     }
-    check(undertone_document_release(document, new_grant(memory),
-                                     UNDERTONE_RULE_PERMUTE_AND_FLIP, replay, &round, results->document, sizeof results->document,
-                                     &written),
+    check(undertone_document_release(document, new_grant(memory), UNDERTONE_RULE_PERMUTE_AND_FLIP, replay, &round,
+                                     results->document, sizeof results->document, &written),
           "document");
     const int32_t mechanism = 1 + round % 3;
     check(undertone_bag_release(bag, new_grant(memory), 20, mechanism, replay, &round,
                                 results->bag, sizeof results->bag, &written),
           "bag");
-    check(undertone_vector_release(projected, new_grant(memory), results->sentence,
-                                   undertone_vector_dimension(projected), replay, &round,
+    check(undertone_vector_mechanism_release(projected, new_grant(memory), results->sentence,
+                                             undertone_vector_mechanism_dimension(projected), replay, &round,
                                    results->vector, sizeof results->vector, &written),
           "vector");
     free(memory);
@@ -95,13 +94,13 @@ static void one_round(undertone_document *document, undertone_bag *bag, int roun
 
 static void all_rounds(struct results *results)
 {
-    void *document_memory = allocate(undertone_document_size());
-    void *bag_memory = allocate(undertone_bag_size());
+    void *document_memory = allocate(undertone_document_handle_size());
+    void *bag_memory = allocate(undertone_bag_handle_size());
     undertone_document *document;
     undertone_bag *bag;
-    check(undertone_document_init(document_memory, undertone_document_size(), pack, &document),
+    check(undertone_document_init(document_memory, undertone_document_handle_size(), pack, &document),
           "document");
-    check(undertone_bag_init(bag_memory, undertone_bag_size(), vocabulary, &bag), "bag");
+    check(undertone_bag_init(bag_memory, undertone_bag_handle_size(), vocabulary, &bag), "bag");
     for (int round = 0; round < ROUNDS; round++) {
         one_round(document, bag, round, &results[round]);
     }
@@ -140,7 +139,7 @@ static const undertone_pack *open_pack(const char *path)
     }
     const size_t len = fread(bytes, 1, MOST, file);
     fclose(file);
-    check(undertone_pack_init(allocate(undertone_pack_size()), undertone_pack_size(), bytes, len,
+    check(undertone_pack_init(allocate(undertone_pack_handle_size()), undertone_pack_handle_size(), bytes, len,
                               &opened),
           path);
     return opened;
@@ -156,12 +155,12 @@ int main(int argc, char **argv)
     }
     pack = open_pack(argv[1]);
     undertone_vocabulary *words;
-    undertone_vector *vector;
-    check(undertone_vocabulary_init(allocate(undertone_vocabulary_size()),
-                                    undertone_vocabulary_size(), pack, &words),
+    undertone_vector_mechanism *vector;
+    check(undertone_vocabulary_init(allocate(undertone_vocabulary_handle_size()),
+                                    undertone_vocabulary_handle_size(), pack, &words),
           "vocabulary");
-    check(undertone_vector_init_projected(allocate(undertone_vector_size()),
-                                          undertone_vector_size(), open_pack(argv[2]),
+    check(undertone_vector_mechanism_init_projected(allocate(undertone_vector_mechanism_handle_size()),
+                                                    undertone_vector_mechanism_handle_size(), open_pack(argv[2]),
                                           UNDERTONE_NOISE_LAPLACE, 3000000, &vector),
           "vector");
     vocabulary = words;
@@ -169,8 +168,8 @@ int main(int argc, char **argv)
 
     undertone_document *shared = NULL;
     if (argc == 4) {
-        check(undertone_document_init(allocate(undertone_document_size()),
-                                      undertone_document_size(), pack, &shared),
+        check(undertone_document_init(allocate(undertone_document_handle_size()),
+                                      undertone_document_handle_size(), pack, &shared),
               "document");
     } else {
         all_rounds(expected);

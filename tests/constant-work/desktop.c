@@ -76,7 +76,7 @@ static int32_t early_exit(void)
             return push();
         }
     }
-    return UNDERTONE_OK;
+    return UNDERTONE_STATUS_OK;
 }
 
 static void planted_paths(const uint8_t *bytes, size_t len)

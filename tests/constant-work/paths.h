@@ -23,19 +23,19 @@ static void fail(const char *what, const char *why);
 
 enum { SENTENCES = 6, MOST_COORDINATES = 1024, PART = 1024 };
 
-static uint8_t pack_memory[UNDERTONE_PACK_BYTES] ALIGNED;
-static uint8_t document_memory[UNDERTONE_DOCUMENT_BYTES] ALIGNED;
-static uint8_t vocabulary_memory[UNDERTONE_VOCABULARY_BYTES] ALIGNED;
-static uint8_t bag_memory[UNDERTONE_BAG_BYTES] ALIGNED;
-static uint8_t vector_memory[UNDERTONE_VECTOR_BYTES] ALIGNED;
-static uint8_t grant_memory[UNDERTONE_GRANT_BYTES] ALIGNED;
-static uint8_t ledger_memory[UNDERTONE_LEDGER_BYTES] ALIGNED;
+static uint8_t pack_memory[UNDERTONE_PACK_HANDLE_SIZE] ALIGNED;
+static uint8_t document_memory[UNDERTONE_DOCUMENT_HANDLE_SIZE] ALIGNED;
+static uint8_t vocabulary_memory[UNDERTONE_VOCABULARY_HANDLE_SIZE] ALIGNED;
+static uint8_t bag_memory[UNDERTONE_BAG_HANDLE_SIZE] ALIGNED;
+static uint8_t vector_memory[UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE] ALIGNED;
+static uint8_t grant_memory[UNDERTONE_GRANT_HANDLE_SIZE] ALIGNED;
+static uint8_t ledger_memory[UNDERTONE_LEDGER_HANDLE_SIZE] ALIGNED;
 
 static undertone_pack *pack;
 static undertone_document *document;
 static undertone_vocabulary *vocabulary;
 static undertone_bag *bag;
-static undertone_vector *vector;
+static undertone_vector_mechanism *vector;
 static undertone_grant *grant;
 static undertone_ledger *ledger;
 static uint32_t dimension;
@@ -47,7 +47,7 @@ static uint32_t words_released;
 
 static void must(int32_t status, const char *what)
 {
-    if (status != UNDERTONE_OK) {
+    if (status != UNDERTONE_STATUS_OK) {
         fail(what, undertone_status_message(status));
     }
 }
@@ -240,13 +240,13 @@ static uint32_t released_quarter(void)
     int32_t read_rule = 0;
     uint8_t id[UNDERTONE_PACK_ID_BYTES];
     must(undertone_release_read(release, written, &candidate, &epsilon, &read_rule, id), "a release");
-    return part_of(candidate, undertone_pack_candidates(pack));
+    return part_of(candidate, undertone_pack_candidate_count(pack));
 }
 
 static int32_t release_vector(void)
 {
-    return undertone_vector_release(vector, grant, embeddings, undertone_vector_dimension(vector),
-                                    not_entropy, NULL, release, sizeof release, &written);
+    return undertone_vector_mechanism_release(vector, grant, embeddings, undertone_vector_mechanism_dimension(vector),
+                                              not_entropy, NULL, release, sizeof release, &written);
 }
 
 static int32_t release_bag(void)
@@ -258,11 +258,11 @@ static int32_t release_bag(void)
 /* How many of the released words lie in which quarter. */
 static uint32_t released_quarters(void)
 {
-    uint32_t words[UNDERTONE_MAX_BAG_SIZE], quarters = 0;
+    uint32_t words[UNDERTONE_MAX_RELEASED_WORDS], quarters = 0;
     size_t n = 0;
-    must(undertone_bag_read_words(release, written, words, UNDERTONE_MAX_BAG_SIZE, &n), "a bag");
+    must(undertone_bag_release_read_words(release, written, words, UNDERTONE_MAX_RELEASED_WORDS, &n), "a bag");
     for (size_t i = 0; i < n; i++) {
-        quarters += 1u << 8 * part_of(words[i], undertone_vocabulary_words(vocabulary));
+        quarters += 1u << 8 * part_of(words[i], undertone_vocabulary_word_count(vocabulary));
     }
     return quarters;
 }
@@ -271,7 +271,7 @@ static uint32_t released_quarters(void)
 
 static void new_grant(void)
 {
-    must(undertone_grant_unrecorded(grant_memory, sizeof grant_memory, 3000000, &grant), "a grant");
+    must(undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, 3000000, &grant), "a grant");
 }
 
 static void new_document(void)
@@ -342,7 +342,7 @@ static void document_paths(void)
 
 static void vector_path(const char *path, const char *keys)
 {
-    dimension = undertone_vector_dimension(vector);
+    dimension = undertone_vector_mechanism_dimension(vector);
     fill(4);
     warm_up(release_vector);
     for (uint32_t i = 0; i < DOCUMENTS; i += stride) {
@@ -369,21 +369,21 @@ static void vector_path(const char *path, const char *keys)
 
 static void vector_paths(uint32_t coordinates)
 {
-    must(undertone_vector_init(vector_memory, sizeof vector_memory, coordinates, 0,
-                               UNDERTONE_NOISE_LAPLACE, 3000000, &vector), "vectors");
+    must(undertone_vector_mechanism_init(vector_memory, sizeof vector_memory, coordinates, 0,
+                                         UNDERTONE_NOISE_LAPLACE, 3000000, &vector), "vectors");
     vector_path("vector, Laplace", KEYS("vector, Laplace, other random bytes"));
-    must(undertone_vector_init(vector_memory, sizeof vector_memory, coordinates, 0,
-                               UNDERTONE_NOISE_DISCRETE_LAPLACE, 3000000, &vector), "vectors");
+    must(undertone_vector_mechanism_init(vector_memory, sizeof vector_memory, coordinates, 0,
+                                         UNDERTONE_NOISE_DISCRETE_LAPLACE, 3000000, &vector), "vectors");
     vector_path("vector, discrete Laplace", "vector, discrete Laplace, other random bytes");
 }
 
 static void projection_paths(void)
 {
-    must(undertone_vector_init_projected(vector_memory, sizeof vector_memory, pack,
-                                         UNDERTONE_NOISE_LAPLACE, 3000000, &vector), "a projection");
+    must(undertone_vector_mechanism_init_projected(vector_memory, sizeof vector_memory, pack,
+                                                   UNDERTONE_NOISE_LAPLACE, 3000000, &vector), "a projection");
     vector_path("projected vector, Laplace", KEYS("projected vector, Laplace, other random bytes"));
-    must(undertone_vector_init_projected(vector_memory, sizeof vector_memory, pack,
-                                         UNDERTONE_NOISE_DISCRETE_LAPLACE, 3000000, &vector),
+    must(undertone_vector_mechanism_init_projected(vector_memory, sizeof vector_memory, pack,
+                                                   UNDERTONE_NOISE_DISCRETE_LAPLACE, 3000000, &vector),
          "a projection");
     vector_path("projected vector, discrete Laplace",
                 "projected vector, discrete Laplace, other random bytes");
@@ -393,7 +393,7 @@ static void projection_paths(void)
 static void fill_bag(uint32_t first, uint32_t step, uint32_t n)
 {
     must(undertone_bag_init(bag_memory, sizeof bag_memory, vocabulary, &bag), "a bag");
-    const uint32_t all = undertone_vocabulary_words(vocabulary);
+    const uint32_t all = undertone_vocabulary_word_count(vocabulary);
     for (uint32_t i = 0; i < n; i++) {
         const char *text = NULL;
         size_t len = 0;
@@ -412,11 +412,11 @@ static void bag_paths(void)
         uint32_t size;
         const char *words, *keys, *sizes;
     } paths[] = {
-        {UNDERTONE_WORDS_PERMUTE_AND_FLIP, 1, "a word, permute-and-flip",
+        {UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP, 1, "a word, permute-and-flip",
          "a word, permute-and-flip, other random bytes", "a word, permute-and-flip, of 0 to 9"},
-        {UNDERTONE_WORDS_EXPONENTIAL, 1, "a word, exponential",
+        {UNDERTONE_WORD_METHOD_EXPONENTIAL, 1, "a word, exponential",
          "a word, exponential, other random bytes", "a word, exponential, of 0 to 9"},
-        {UNDERTONE_WORDS_EXPONENTIAL, 5, "a bag of 5, exponential",
+        {UNDERTONE_WORD_METHOD_EXPONENTIAL, 5, "a bag of 5, exponential",
          "a bag of 5, exponential, other random bytes", "a bag of 5, exponential, of 0 to 9"},
     };
     for (int p = 0; p < 3; p++) {
@@ -464,7 +464,7 @@ static int32_t grant_of_ledger(void)
 static void ledger_paths(void)
 {
     for (key = 1; key <= 4; key++) {
-        must(undertone_ledger_create(100000000, not_entropy, NULL, image, sizeof image, &written),
+        must(undertone_ledger_create_image(100000000, not_entropy, NULL, image, sizeof image, &written),
              "a ledger");
         must(undertone_ledger_init(ledger_memory, sizeof ledger_memory, image, sizeof image,
                                    not_entropy, NULL, &ledger), "a ledger");
@@ -490,10 +490,10 @@ static void pack_paths(const uint8_t *bytes, size_t len)
         fail("a pack", "too many coordinates");
         return;
     }
-    if (undertone_pack_candidates(pack) > 0) {
+    if (undertone_pack_candidate_count(pack) > 0) {
         document_paths();
     }
-    if (undertone_pack_words(pack) > 0 && stride == 1) {
+    if (undertone_pack_word_count(pack) > 0 && stride == 1) {
         bag_paths();
     }
     if (undertone_pack_projected_dimension(pack) > 0) {

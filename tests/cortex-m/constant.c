@@ -63,13 +63,13 @@ static void count(const char *name, const char *document_name, int32_t (*call)(v
 
 static int32_t no_call(void)
 {
-    return UNDERTONE_OK;
+    return UNDERTONE_STATUS_OK;
 }
 
 static int32_t million_instructions(void)
 {
     __asm__ volatile("ldr r0, =500000\n1: subs r0, r0, #1\n bne 1b" ::: "r0", "cc");
-    return UNDERTONE_OK;
+    return UNDERTONE_STATUS_OK;
 }
 
 /* One instruction more where a document says so. */

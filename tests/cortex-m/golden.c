@@ -41,18 +41,18 @@ struct golden {
 
 #include "golden.h"
 
-static uint8_t pack_memory[UNDERTONE_PACK_BYTES] ALIGNED;
-static uint8_t document_memory[UNDERTONE_DOCUMENT_BYTES] ALIGNED;
-static uint8_t vocabulary_memory[UNDERTONE_VOCABULARY_BYTES] ALIGNED;
-static uint8_t bag_memory[UNDERTONE_BAG_BYTES] ALIGNED;
-static uint8_t vector_memory[UNDERTONE_VECTOR_BYTES] ALIGNED;
+static uint8_t pack_memory[UNDERTONE_PACK_HANDLE_SIZE] ALIGNED;
+static uint8_t document_memory[UNDERTONE_DOCUMENT_HANDLE_SIZE] ALIGNED;
+static uint8_t vocabulary_memory[UNDERTONE_VOCABULARY_HANDLE_SIZE] ALIGNED;
+static uint8_t bag_memory[UNDERTONE_BAG_HANDLE_SIZE] ALIGNED;
+static uint8_t vector_memory[UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE] ALIGNED;
 static uint8_t release[UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
 
 static undertone_pack *pack;
 static undertone_document *document;
 static undertone_bag *bag;
 
-static uint8_t grant_memory[UNDERTONE_GRANT_BYTES] ALIGNED;
+static uint8_t grant_memory[UNDERTONE_GRANT_HANDLE_SIZE] ALIGNED;
 
 static int32_t replay(void *context, uint8_t *out, size_t len)
 {
@@ -78,7 +78,7 @@ static int32_t push(const struct input *input)
     case INPUT_VECTOR:
         break;
     }
-    return UNDERTONE_OK;
+    return UNDERTONE_STATUS_OK;
 }
 
 static int32_t release_vector(const struct test_case *test, undertone_grant *grant, uint8_t *key,
@@ -87,26 +87,26 @@ static int32_t release_vector(const struct test_case *test, undertone_grant *gra
     const struct input *input = &inputs[test->first_input];
     const size_t len = input->len / sizeof(float);
     const void *floats = input->bytes;
-    undertone_vector *vector;
+    undertone_vector_mechanism *vector;
     const int32_t status =
         test->projected
-            ? undertone_vector_init_projected(vector_memory, sizeof vector_memory, pack,
-                                              test->noise, test->epsilon_micro, &vector)
-            : undertone_vector_init(vector_memory, sizeof vector_memory, (uint32_t)len,
-                                    test->bound_exponent, test->noise, test->epsilon_micro,
+            ? undertone_vector_mechanism_init_projected(vector_memory, sizeof vector_memory, pack,
+                                                        test->noise, test->epsilon_micro, &vector)
+            : undertone_vector_mechanism_init(vector_memory, sizeof vector_memory, (uint32_t)len,
+                                              test->bound_exponent, test->noise, test->epsilon_micro,
                                     &vector);
-    if (status != UNDERTONE_OK) {
+    if (status != UNDERTONE_STATUS_OK) {
         return status;
     }
-    return undertone_vector_release(vector, grant, floats, len, replay, key, release,
-                                    sizeof release, written);
+    return undertone_vector_mechanism_release(vector, grant, floats, len, replay, key, release,
+                                              sizeof release, written);
 }
 
 /* Whether the release of a case is the one it must be. */
 static int passes(const struct test_case *test)
 {
     for (size_t i = test->first_input; i < test->end_of_inputs; i++) {
-        if (push(&inputs[i]) != UNDERTONE_OK) {
+        if (push(&inputs[i]) != UNDERTONE_STATUS_OK) {
             return 0;
         }
     }
@@ -116,9 +116,9 @@ static int passes(const struct test_case *test)
     }
     size_t written = 0;
     undertone_grant *grant;
-    int32_t status = undertone_grant_unrecorded(grant_memory, sizeof grant_memory,
-                                                test->epsilon_micro, &grant);
-    if (status != UNDERTONE_OK) {
+    int32_t status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory,
+                                                     test->epsilon_micro, &grant);
+    if (status != UNDERTONE_STATUS_OK) {
         return 0;
     }
     if (test->noise != 0) {
@@ -130,7 +130,7 @@ static int passes(const struct test_case *test)
         status = undertone_document_release(document, grant, test->rule, replay, key, release,
                                             sizeof release, &written);
     }
-    if (status != UNDERTONE_OK || written != test->release_len) {
+    if (status != UNDERTONE_STATUS_OK || written != test->release_len) {
         return 0;
     }
     for (size_t i = 0; i < written; i++) {
@@ -146,18 +146,18 @@ static int open_pack(const struct golden *golden)
 {
     undertone_vocabulary *vocabulary;
     if (undertone_pack_init(pack_memory, sizeof pack_memory, golden->bytes, golden->len, &pack) !=
-        UNDERTONE_OK) {
+        UNDERTONE_STATUS_OK) {
         return 0;
     }
-    if (undertone_pack_candidates(pack) != 0 &&
+    if (undertone_pack_candidate_count(pack) != 0 &&
         undertone_document_init(document_memory, sizeof document_memory, pack, &document) !=
-            UNDERTONE_OK) {
+            UNDERTONE_STATUS_OK) {
         return 0;
     }
-    return undertone_pack_words(pack) == 0 ||
+    return undertone_pack_word_count(pack) == 0 ||
            (undertone_vocabulary_init(vocabulary_memory, sizeof vocabulary_memory, pack,
-                                      &vocabulary) == UNDERTONE_OK &&
-            undertone_bag_init(bag_memory, sizeof bag_memory, vocabulary, &bag) == UNDERTONE_OK);
+                                      &vocabulary) == UNDERTONE_STATUS_OK &&
+            undertone_bag_init(bag_memory, sizeof bag_memory, vocabulary, &bag) == UNDERTONE_STATUS_OK);
 }
 
 /* Whether all cases of a pack pass. */

@@ -30,12 +30,12 @@ PACK(large);
 PACK(scores);
 PACK(projection);
 
-static uint8_t pack_memory[UNDERTONE_PACK_BYTES] ALIGNED;
-static uint8_t document_memory[UNDERTONE_DOCUMENT_BYTES] ALIGNED;
-static uint8_t vocabulary_memory[UNDERTONE_VOCABULARY_BYTES] ALIGNED;
-static uint8_t bag_memory[UNDERTONE_BAG_BYTES] ALIGNED;
-static uint8_t vector_memory[UNDERTONE_VECTOR_BYTES] ALIGNED;
-static uint8_t grant_memory[UNDERTONE_GRANT_BYTES] ALIGNED;
+static uint8_t pack_memory[UNDERTONE_PACK_HANDLE_SIZE] ALIGNED;
+static uint8_t document_memory[UNDERTONE_DOCUMENT_HANDLE_SIZE] ALIGNED;
+static uint8_t vocabulary_memory[UNDERTONE_VOCABULARY_HANDLE_SIZE] ALIGNED;
+static uint8_t bag_memory[UNDERTONE_BAG_HANDLE_SIZE] ALIGNED;
+static uint8_t vector_memory[UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE] ALIGNED;
+static uint8_t grant_memory[UNDERTONE_GRANT_HANDLE_SIZE] ALIGNED;
 
 static const uint8_t *pack_bytes;
 static size_t pack_len;
@@ -43,7 +43,7 @@ static undertone_pack *pack;
 static undertone_document *document;
 static undertone_vocabulary *vocabulary;
 static undertone_bag *bag;
-static undertone_vector *vector;
+static undertone_vector_mechanism *vector;
 static undertone_grant *grant;
 static float embedding[768];
 static uint8_t release[UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
@@ -62,13 +62,13 @@ static int32_t not_entropy(void *context, uint8_t *out, size_t len)
 
 static int32_t nothing(void)
 {
-    return UNDERTONE_OK;
+    return UNDERTONE_STATUS_OK;
 }
 
 static int32_t two_million_instructions(void)
 {
     __asm__ volatile("ldr r0, =1000000\n1: subs r0, r0, #1\n bne 1b" ::: "r0", "cc");
-    return UNDERTONE_OK;
+    return UNDERTONE_STATUS_OK;
 }
 
 static int32_t four_million_instructions(void)
@@ -127,12 +127,12 @@ static int32_t release_exponential(void)
 
 static int32_t mechanism(void)
 {
-    int32_t status = UNDERTONE_OK;
-    for (int i = 0; i < SENTENCES && status == UNDERTONE_OK; i++) {
+    int32_t status = UNDERTONE_STATUS_OK;
+    for (int i = 0; i < SENTENCES && status == UNDERTONE_STATUS_OK; i++) {
         embedding[i] = -embedding[i];
         status = push();
     }
-    return status == UNDERTONE_OK ? release_flips() : status;
+    return status == UNDERTONE_STATUS_OK ? release_flips() : status;
 }
 
 static int32_t init_vocabulary(void)
@@ -153,44 +153,44 @@ static int32_t push_words(void)
 
 static int32_t select_word(void)
 {
-    return undertone_bag_release(bag, grant, 1, UNDERTONE_WORDS_PERMUTE_AND_FLIP, not_entropy, NULL,
+    return undertone_bag_release(bag, grant, 1, UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP, not_entropy, NULL,
                                  release, sizeof release, &written);
 }
 
 static int32_t nearest_word(void)
 {
-    return undertone_bag_release(bag, grant, 1, UNDERTONE_WORDS_LAPLACE_NEAREST, not_entropy, NULL,
+    return undertone_bag_release(bag, grant, 1, UNDERTONE_WORD_METHOD_LAPLACE_NEAREST, not_entropy, NULL,
                                  release, sizeof release, &written);
 }
 
 static int32_t init_laplace(void)
 {
-    return undertone_vector_init(vector_memory, sizeof vector_memory, 384, 0,
-                                 UNDERTONE_NOISE_LAPLACE, 1000000, &vector);
+    return undertone_vector_mechanism_init(vector_memory, sizeof vector_memory, 384, 0,
+                                           UNDERTONE_NOISE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t init_discrete(void)
 {
-    return undertone_vector_init(vector_memory, sizeof vector_memory, 384, 0,
-                                 UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
+    return undertone_vector_mechanism_init(vector_memory, sizeof vector_memory, 384, 0,
+                                           UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t init_projected(void)
 {
-    return undertone_vector_init_projected(vector_memory, sizeof vector_memory, pack,
-                                           UNDERTONE_NOISE_LAPLACE, 1000000, &vector);
+    return undertone_vector_mechanism_init_projected(vector_memory, sizeof vector_memory, pack,
+                                                     UNDERTONE_NOISE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t init_projected_discrete(void)
 {
-    return undertone_vector_init_projected(vector_memory, sizeof vector_memory, pack,
-                                           UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
+    return undertone_vector_mechanism_init_projected(vector_memory, sizeof vector_memory, pack,
+                                                     UNDERTONE_NOISE_DISCRETE_LAPLACE, 1000000, &vector);
 }
 
 static int32_t release_vector(void)
 {
-    return undertone_vector_release(vector, grant, embedding, undertone_vector_dimension(vector),
-                                    not_entropy, NULL, release, sizeof release, &written);
+    return undertone_vector_mechanism_release(vector, grant, embedding, undertone_vector_mechanism_dimension(vector),
+                                              not_entropy, NULL, release, sizeof release, &written);
 }
 
 /* --- How they are measured --- */
@@ -223,7 +223,7 @@ static __attribute__((noinline)) struct cost cost_of(int32_t (*call)(void))
     cost.status = call();
     cost.ticks = before - systick[2];
     if (systick[0] & 1u << 16) {
-        cost.status = UNDERTONE_INTERNAL; /* it has wrapped around */
+        cost.status = UNDERTONE_STATUS_INTERNAL; /* it has wrapped around */
     }
     const volatile uint8_t *first = lowest;
     while (first < here - 256 && *first == PAINT) {
@@ -257,8 +257,8 @@ static void print_right(uint32_t number, int width)
 /* Prints what a call takes, and returns its stack. */
 static size_t measure(const char *name, int32_t (*call)(void), size_t most)
 {
-    if (undertone_grant_unrecorded(grant_memory, sizeof grant_memory, 1000000, &grant) !=
-        UNDERTONE_OK) {
+    if (undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, 1000000, &grant) !=
+        UNDERTONE_STATUS_OK) {
         complain("no grant\n");
     }
     const struct cost cost = cost_of(call);
@@ -269,7 +269,7 @@ static size_t measure(const char *name, int32_t (*call)(void), size_t most)
     print("  ");
     print(name);
     print("\n");
-    if (cost.status != UNDERTONE_OK) {
+    if (cost.status != UNDERTONE_STATUS_OK) {
         complain("  failed: ");
         print(undertone_status_message(cost.status));
         print("\n");
@@ -304,9 +304,9 @@ int main(void)
         return 1;
     }
     print("an undertone_document for 128 sentences and 100 directions: ");
-    print_number(undertone_document_size());
+    print_number(undertone_document_handle_size());
     print(" bytes\n");
-    if (undertone_document_size() >= STATE) {
+    if (undertone_document_handle_size() >= STATE) {
         complain("  that is too much\n");
     }
     print("instructions    stack  call\n");

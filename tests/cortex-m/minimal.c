@@ -11,11 +11,11 @@ static const char text[] = "It works. Does it?";
 
 static volatile uint32_t *const random_number_generator = (volatile uint32_t *)0x50060808;
 
-static uint8_t pack_memory[UNDERTONE_PACK_BYTES] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+static uint8_t pack_memory[UNDERTONE_PACK_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
 
-static uint8_t document_memory[UNDERTONE_DOCUMENT_BYTES] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+static uint8_t document_memory[UNDERTONE_DOCUMENT_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
 
-static uint8_t grant_memory[UNDERTONE_GRANT_BYTES] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+static uint8_t grant_memory[UNDERTONE_GRANT_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
 
 static int32_t entropy(void *context, uint8_t *out, size_t len)
 {
@@ -59,20 +59,20 @@ int main(void)
     size_t written;
     int32_t status = undertone_pack_init(pack_memory, sizeof pack_memory, pack_bytes,
                                          sizeof pack_bytes, &pack);
-    if (status == UNDERTONE_OK) {
+    if (status == UNDERTONE_STATUS_OK) {
         status = undertone_document_init(document_memory, sizeof document_memory, pack, &document);
     }
-    if (status == UNDERTONE_OK) {
+    if (status == UNDERTONE_STATUS_OK) {
         status = undertone_document_push_text(document, text, sizeof text - 1, &written);
     }
-    if (status == UNDERTONE_OK) {
-        status = undertone_grant_unrecorded(grant_memory, sizeof grant_memory, 10000000, &grant);
+    if (status == UNDERTONE_STATUS_OK) {
+        status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, 10000000, &grant);
     }
-    if (status == UNDERTONE_OK) {
+    if (status == UNDERTONE_STATUS_OK) {
         status = undertone_document_release(document, grant, UNDERTONE_RULE_PERMUTE_AND_FLIP,
                                             entropy, NULL, release, sizeof release, &written);
     }
-    for (size_t i = 0; status == UNDERTONE_OK && i < written; i++) {
+    for (size_t i = 0; status == UNDERTONE_STATUS_OK && i < written; i++) {
         radio = release[i];
     }
 #ifdef WITH_WHAT_IS_FORBIDDEN

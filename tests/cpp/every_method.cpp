@@ -89,13 +89,13 @@ static std::int32_t zeroes(void *context, std::uint8_t *out, std::size_t len)
 
 static void statuses()
 {
-    EXPECT(Status().ok() && Status() && Status().code() == UNDERTONE_OK);
-    const Status refused(UNDERTONE_DOCUMENT_FULL);
+    EXPECT(Status().ok() && Status() && Status().code() == UNDERTONE_STATUS_OK);
+    const Status refused(UNDERTONE_STATUS_DOCUMENT_FULL);
     EXPECT(!refused && refused.system_error() == 0);
-    EXPECT(std::strcmp(refused.message(), undertone_status_message(UNDERTONE_DOCUMENT_FULL)) == 0);
+    EXPECT(std::strcmp(refused.message(), undertone_status_message(UNDERTONE_STATUS_DOCUMENT_FULL)) == 0);
     const Status system = Status::system(ENOENT);
-    EXPECT(system.code() == FILE_FAILED && system.system_error() == ENOENT);
-    for (const Status status : {system, Status(OUT_OF_MEMORY)})
+    EXPECT(system.code() == STATUS_FILE_FAILED && system.system_error() == ENOENT);
+    for (const Status status : {system, Status(STATUS_OUT_OF_MEMORY)})
         EXPECT(std::strcmp(status.message(), undertone_status_message(status.code())) != 0);
 
     Result<std::string> text(std::string("text"));
@@ -103,15 +103,15 @@ static void statuses()
     const Result<std::string> &constant = text;
     EXPECT(*constant == "text" && constant->size() == 4);
     EXPECT(*std::move(text) == "text");
-    EXPECT(why(Result<int>(refused)) == UNDERTONE_DOCUMENT_FULL);
+    EXPECT(why(Result<int>(refused)) == UNDERTONE_STATUS_DOCUMENT_FULL);
     // A failure has a reason.
-    EXPECT(why(Result<int>(Status())) == UNDERTONE_INTERNAL);
+    EXPECT(why(Result<int>(Status())) == UNDERTONE_STATUS_INTERNAL);
 
     EXPECT(take(Epsilon::parse("2.5")).micro() == 2500000);
-    EXPECT(why(Epsilon::parse("much")) == UNDERTONE_EPSILON_NOT_A_NUMBER);
-    EXPECT(why(Epsilon::parse(std::string_view())) == UNDERTONE_EPSILON_NOT_A_NUMBER);
-    EXPECT(why(Epsilon::parse("1001")) == UNDERTONE_EPSILON_TOO_LARGE);
-    EXPECT(why(Epsilon::parse("0")) == UNDERTONE_EPSILON_TOO_SMALL);
+    EXPECT(why(Epsilon::parse("much")) == UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER);
+    EXPECT(why(Epsilon::parse(std::string_view())) == UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER);
+    EXPECT(why(Epsilon::parse("1001")) == UNDERTONE_STATUS_EPSILON_TOO_LARGE);
+    EXPECT(why(Epsilon::parse("0")) == UNDERTONE_STATUS_EPSILON_TOO_SMALL);
     EXPECT(Epsilon::from_micro(7).micro() == 7);
 }
 
@@ -124,7 +124,7 @@ static void exceptions()
         or_throw(Epsilon::parse("much"));
         fail("an error is thrown", __LINE__);
     } catch (const Error &error) {
-        EXPECT(error.status().code() == UNDERTONE_EPSILON_NOT_A_NUMBER);
+        EXPECT(error.status().code() == UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER);
         EXPECT(std::strcmp(error.what(), error.status().message()) == 0);
     }
     try {
@@ -159,28 +159,32 @@ static void packs(const char *path)
     const Pack file = take(Pack::open(std::string(path)));
     const Pack elsewhere = take(open_elsewhere(path));
     for (const Pack *pack : {&view, &own, &file, &elsewhere}) {
-        EXPECT(pack->dimension() > 0 && pack->candidates() > 0 && pack->directions() > 0 && pack->words() > 0);
+        EXPECT(pack->dimension() > 0 && pack->candidate_count() > 0 && pack->direction_count() > 0 &&
+               pack->word_count() > 0);
         EXPECT(pack->selector() == UNDERTONE_SELECTOR_DEPTH && pack->largest_score() == 0);
         EXPECT(pack->projected_dimension() == undertone_pack_projected_dimension(pack->capi()));
         EXPECT(take(pack->id()) == take(view.id()));
         EXPECT(take(pack->encoder_digest()) == take(view.encoder_digest()));
         EXPECT(take(pack->encoder_name()) == "golden");
-        EXPECT(take(pack->sentence_vector("any words")).size() == pack->dimension());
+        EXPECT(take(pack->embed_sentence("any words")).size() == pack->dimension());
     }
     moves(take(Pack::open(path)));
 
     const Result<Pack> missing = Pack::open("/no/such.pack");
-    EXPECT(why(missing) == FILE_FAILED && missing.status().system_error() == ENOENT);
-    EXPECT(why(Pack::open("/")) == FILE_FAILED);
-    EXPECT(why(Pack::own({})) == UNDERTONE_PACK_TOO_SHORT);
-    EXPECT(why(Pack::view(nullptr, 0)) == UNDERTONE_PACK_TOO_SHORT);
-    EXPECT(why(Pack::own(std::vector<std::uint8_t>(1000))) == UNDERTONE_NOT_A_PACK);
+    EXPECT(why(missing) == STATUS_FILE_FAILED && missing.status().system_error() == ENOENT);
+    EXPECT(why(Pack::open("/")) == STATUS_FILE_FAILED);
+    EXPECT(why(Pack::own({})) == UNDERTONE_STATUS_PACK_TOO_SHORT);
+    EXPECT(why(Pack::view(nullptr, 0)) == UNDERTONE_STATUS_PACK_TOO_SHORT);
+    EXPECT(why(Pack::own(std::vector<std::uint8_t>(1000))) == UNDERTONE_STATUS_NOT_A_PACK);
 
     const Pack empty;
-    EXPECT(empty.dimension() == 0 && empty.candidates() == 0 && empty.directions() == 0 && empty.words() == 0);
+    EXPECT(empty.dimension() == 0 && empty.candidate_count() == 0 && empty.direction_count() == 0 &&
+           empty.word_count() == 0);
     EXPECT(empty.projected_dimension() == 0 && empty.selector() == 0 && empty.largest_score() == 0);
-    EXPECT(why(empty.id()) == UNDERTONE_NULL && why(empty.encoder_digest()) == UNDERTONE_NULL);
-    EXPECT(why(empty.encoder_name()) == UNDERTONE_NULL && why(empty.sentence_vector("")) == UNDERTONE_NULL);
+    EXPECT(why(empty.id()) == UNDERTONE_STATUS_NULL_POINTER &&
+           why(empty.encoder_digest()) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(empty.encoder_name()) == UNDERTONE_STATUS_NULL_POINTER &&
+           why(empty.embed_sentence("")) == UNDERTONE_STATUS_NULL_POINTER);
 }
 
 static void documents(const char *path)
@@ -195,13 +199,13 @@ static void documents(const char *path)
     EXPECT(document.push_sentence(std::string_view()));
     std::vector<float> several(5 * embedding.size(), 0.5f);
     auto batch = take(Document::create(pack));
-    EXPECT(take(batch.push_all(several)) == 5 && batch.sentences() == 5);
+    EXPECT(take(batch.push_all(several)) == 5 && batch.sentence_count() == 5);
     EXPECT(take(batch.push_all(several.data(), embedding.size())) == 1 && take(batch.push_all({})) == 0);
-    EXPECT(why(batch.push_all(several.data(), 1)) == UNDERTONE_WRONG_DIMENSION);
+    EXPECT(why(batch.push_all(several.data(), 1)) == UNDERTONE_STATUS_WRONG_DIMENSION);
     for (int i = 0; i < UNDERTONE_MAX_SENTENCES / 5; ++i) EXPECT(batch.push_all(several));
-    EXPECT(batch.sentences() == UNDERTONE_MAX_SENTENCES && take(batch.push_all(several)) == 0);
-    EXPECT(document.push(embedding.data(), 1).code() == UNDERTONE_WRONG_DIMENSION);
-    EXPECT(document.push(std::vector<float>()).code() == UNDERTONE_WRONG_DIMENSION);
+    EXPECT(batch.sentence_count() == UNDERTONE_MAX_SENTENCES && take(batch.push_all(several)) == 0);
+    EXPECT(document.push(embedding.data(), 1).code() == UNDERTONE_STATUS_WRONG_DIMENSION);
+    EXPECT(document.push(std::vector<float>()).code() == UNDERTONE_STATUS_WRONG_DIMENSION);
 
     // The same bytes, the same release; the entropy is asked once.
     const auto drawn = [&](Document &from, KnownBytes source) {
@@ -220,96 +224,100 @@ static void documents(const char *path)
 
     const Release release = take(second.release(grant(2500000)));
     const ReleaseContent content = take(read_release(release));
-    EXPECT(content.candidate < pack.candidates() && content.epsilon.micro() == 2500000);
+    EXPECT(content.candidate < pack.candidate_count() && content.epsilon.micro() == 2500000);
     EXPECT(content.rule == Rule::permute_and_flip && content.pack_id == take(pack.id()));
     std::vector<std::uint8_t> longer(release.begin(), release.end());
     EXPECT(take(read_release(longer)).candidate == content.candidate);
     longer.push_back(0);
-    EXPECT(why(read_release(longer)) == UNDERTONE_RELEASE_LENGTH);
-    EXPECT(why(read_release(Release{})) == UNDERTONE_NOT_A_RELEASE);
-    EXPECT(why(read_release(nullptr, 0)) == UNDERTONE_RELEASE_LENGTH);
+    EXPECT(why(read_release(longer)) == UNDERTONE_STATUS_RELEASE_WRONG_LENGTH);
+    EXPECT(why(read_release(Release{})) == UNDERTONE_STATUS_NOT_A_RELEASE);
+    EXPECT(why(read_release(nullptr, 0)) == UNDERTONE_STATUS_RELEASE_WRONG_LENGTH);
 
     KnownBytes broken;
     broken.works = false;
-    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(broken))) == UNDERTONE_ENTROPY_FAILED);
+    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(broken))) == UNDERTONE_STATUS_ENTROPY_FAILED);
     const auto never = [](std::uint8_t *, std::size_t) { return false; };
-    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(never))) == UNDERTONE_ENTROPY_FAILED);
+    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(never))) == UNDERTONE_STATUS_ENTROPY_FAILED);
     int calls = 0;
-    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(zeroes, &calls))) == UNDERTONE_ENTROPY_FAILED);
+    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(zeroes, &calls))) == UNDERTONE_STATUS_ENTROPY_FAILED);
     EXPECT(calls == 1);
-    EXPECT(why(second.release(grant(), static_cast<Rule>(9))) == UNDERTONE_UNKNOWN_RULE);
-    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(nullptr, nullptr))) == UNDERTONE_NULL);
-    EXPECT(why(second.release(Grant())) == UNDERTONE_NULL);
+    EXPECT(why(second.release(grant(), static_cast<Rule>(9))) == UNDERTONE_STATUS_UNKNOWN_RULE);
+    EXPECT(why(second.release(grant(), Rule::exponential, Entropy(nullptr, nullptr))) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(second.release(Grant())) == UNDERTONE_STATUS_NULL_POINTER);
     Grant moved = grant();
     Grant held = std::move(moved);
-    EXPECT(why(second.release(std::move(moved))) == UNDERTONE_NULL);
+    EXPECT(why(second.release(std::move(moved))) == UNDERTONE_STATUS_NULL_POINTER);
     EXPECT(second.release(std::move(held)).ok());
-    EXPECT(why(Grant::unrecorded(Epsilon::from_micro(0))) == UNDERTONE_EPSILON_TOO_SMALL);
+    EXPECT(why(Grant::unrecorded(Epsilon::from_micro(0))) == UNDERTONE_STATUS_EPSILON_TOO_SMALL);
     moves(grant());
 
     EXPECT(take(second.push_text("One. Two! Three")) == 3 && take(second.push_text("")) == 0);
-    EXPECT(second.sentences() == 3 && second.reset() && second.sentences() == 0);
+    EXPECT(second.sentence_count() == 3 && second.reset() && second.sentence_count() == 0);
     for (int i = 0; i < UNDERTONE_MAX_SENTENCES; ++i) EXPECT(second.push_sentence("Another one."));
-    EXPECT(second.push_sentence("One too many.").code() == UNDERTONE_DOCUMENT_FULL);
+    EXPECT(second.push_sentence("One too many.").code() == UNDERTONE_STATUS_DOCUMENT_FULL);
     moves(std::move(second));
 
     Document none;
-    EXPECT(none.push(embedding).code() == UNDERTONE_NULL && none.push_sentence("").code() == UNDERTONE_NULL);
-    EXPECT(why(none.push_text("")) == UNDERTONE_NULL && why(none.push_all(embedding)) == UNDERTONE_NULL);
-    EXPECT(none.sentences() == 0);
-    EXPECT(none.reset().code() == UNDERTONE_NULL && why(none.release(grant())) == UNDERTONE_NULL);
-    EXPECT(why(Document::create(Pack())) == UNDERTONE_NULL);
+    EXPECT(none.push(embedding).code() == UNDERTONE_STATUS_NULL_POINTER &&
+           none.push_sentence("").code() == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(none.push_text("")) == UNDERTONE_STATUS_NULL_POINTER &&
+           why(none.push_all(embedding)) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(none.sentence_count() == 0);
+    EXPECT(none.reset().code() == UNDERTONE_STATUS_NULL_POINTER &&
+           why(none.release(grant())) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(Document::create(Pack())) == UNDERTONE_STATUS_NULL_POINTER);
 }
 
 static void vectors(const Pack &pack, const char *projection)
 {
     const Epsilon epsilon = Epsilon::from_micro(1000000);
-    const Vector mechanism = take(Vector::create(4, 0, epsilon));
+    const VectorMechanism mechanism = take(VectorMechanism::create(4, 0, epsilon));
     EXPECT(mechanism.dimension() == 4);
     const std::vector<float> embedding{0.5F, -0.5F, 0.5F, -0.5F};
     const std::vector<std::uint8_t> release = take(mechanism.release(grant(), embedding));
-    EXPECT(release.size() == mechanism.release_bytes());
+    EXPECT(release.size() == mechanism.release_len());
     EXPECT(take(mechanism.release(grant(), embedding.data(), embedding.size())).size() == release.size());
     KnownBytes one;
     KnownBytes two;
     EXPECT(take(mechanism.release(grant(), embedding, Entropy(one))) ==
            take(mechanism.release(grant(), embedding.data(), embedding.size(), Entropy(two))));
 
-    const VectorContent content = take(read_vector(release));
+    const VectorReleaseContent content = take(read_vector_release(release));
     EXPECT(content.dimension == 4 && content.noise == Noise::laplace && content.epsilon.micro() == 1000000);
     EXPECT(content.pack_id == Pack::Id{});
-    const std::vector<std::int32_t> steps = take(read_vector_steps(release));
-    const std::vector<double> values = take(read_vector_values(release));
+    const std::vector<std::int32_t> steps = take(read_vector_release_steps(release));
+    const std::vector<double> values = take(read_vector_release_values(release));
     EXPECT(steps.size() == 4 && values.size() == 4);
     for (std::size_t i = 0; i < steps.size(); ++i)
         EXPECT(std::abs(values[i] - std::ldexp(steps[i], content.grid_exponent)) == 0.0);
 
-    const Vector discrete = take(Vector::create(4, 0, epsilon, Noise::discrete_laplace));
-    EXPECT(take(read_vector(take(discrete.release(grant(), embedding)))).noise == Noise::discrete_laplace);
-    moves(take(Vector::create(1, 0, epsilon)));
+    const VectorMechanism discrete = take(VectorMechanism::create(4, 0, epsilon, Noise::discrete_laplace));
+    EXPECT(take(read_vector_release(take(discrete.release(grant(), embedding)))).noise == Noise::discrete_laplace);
+    moves(take(VectorMechanism::create(1, 0, epsilon)));
 
-    EXPECT(why(mechanism.release(grant(), embedding.data(), 3)) == UNDERTONE_WRONG_DIMENSION);
+    EXPECT(why(mechanism.release(grant(), embedding.data(), 3)) == UNDERTONE_STATUS_WRONG_DIMENSION);
     EXPECT(!mechanism.release(grant(2000000), embedding).ok());
-    EXPECT(why(mechanism.release(Grant(), embedding)) == UNDERTONE_NULL);
-    EXPECT(why(Vector().release(grant(), embedding)) == UNDERTONE_NULL);
-    EXPECT(Vector().dimension() == 0 && Vector().release_bytes() == 0);
-    EXPECT(why(Vector::create(0, 0, epsilon)) == UNDERTONE_DIMENSION_OUT_OF_RANGE);
-    EXPECT(why(Vector::create(4, 0, epsilon, static_cast<Noise>(9))) == UNDERTONE_UNKNOWN_NOISE);
+    EXPECT(why(mechanism.release(Grant(), embedding)) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(VectorMechanism().release(grant(), embedding)) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(VectorMechanism().dimension() == 0 && VectorMechanism().release_len() == 0);
+    EXPECT(why(VectorMechanism::create(0, 0, epsilon)) == UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE);
+    EXPECT(why(VectorMechanism::create(4, 0, epsilon, static_cast<Noise>(9))) == UNDERTONE_STATUS_UNKNOWN_NOISE);
     // The pack goes, its bytes stay.
     const Pack::Id projected_by = take(take(Pack::open(projection)).id());
     const std::uint32_t coordinates = take(Pack::open(projection)).projected_dimension();
-    const Vector projected = take(Vector::projected(take(Pack::open(projection)), epsilon, Noise::discrete_laplace));
+    const VectorMechanism projected =
+        take(VectorMechanism::projected(take(Pack::open(projection)), epsilon, Noise::discrete_laplace));
     const std::vector<float> longer(projected.dimension(), 0.25F);
-    const VectorContent behind = take(read_vector(take(projected.release(grant(), longer))));
+    const VectorReleaseContent behind = take(read_vector_release(take(projected.release(grant(), longer))));
     EXPECT(behind.dimension == coordinates && behind.noise == Noise::discrete_laplace);
     EXPECT(behind.pack_id == projected_by);
-    EXPECT(why(Vector::projected(Pack(), epsilon)) == UNDERTONE_NULL);
-    EXPECT(why(Vector::projected(pack, epsilon)) == UNDERTONE_NO_PROJECTION);
+    EXPECT(why(VectorMechanism::projected(Pack(), epsilon)) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(VectorMechanism::projected(pack, epsilon)) == UNDERTONE_STATUS_NO_PROJECTION);
     const std::vector<std::uint8_t> garbage(36);
-    EXPECT(why(read_vector(garbage)) == UNDERTONE_NOT_A_RELEASE);
-    EXPECT(why(read_vector_steps(garbage)) == UNDERTONE_NOT_A_RELEASE);
-    EXPECT(why(read_vector_values(garbage)) == UNDERTONE_NOT_A_RELEASE);
-    EXPECT(why(read_vector_values(nullptr, 0)) == UNDERTONE_RELEASE_LENGTH);
+    EXPECT(why(read_vector_release(garbage)) == UNDERTONE_STATUS_NOT_A_RELEASE);
+    EXPECT(why(read_vector_release_steps(garbage)) == UNDERTONE_STATUS_NOT_A_RELEASE);
+    EXPECT(why(read_vector_release_values(garbage)) == UNDERTONE_STATUS_NOT_A_RELEASE);
+    EXPECT(why(read_vector_release_values(nullptr, 0)) == UNDERTONE_STATUS_RELEASE_WRONG_LENGTH);
 }
 
 static void words(const char *path)
@@ -318,49 +326,53 @@ static void words(const char *path)
     Bag bag = take(Bag::create(take(Vocabulary::create(take(Pack::open(path))))));
     const Pack pack = take(Pack::open(path));
     const Vocabulary vocabulary = take(Vocabulary::create(pack));
-    EXPECT(vocabulary.words() == pack.words());
+    EXPECT(vocabulary.word_count() == pack.word_count());
     const Vocabulary::Description description = take(vocabulary.describe());
-    EXPECT(description.fallback < vocabulary.words());
+    EXPECT(description.fallback < vocabulary.word_count());
     EXPECT(!take(vocabulary.word(0)).empty());
-    EXPECT(why(vocabulary.word(vocabulary.words())) == UNDERTONE_NO_SUCH_WORD);
+    EXPECT(why(vocabulary.word(vocabulary.word_count())) == UNDERTONE_STATUS_NO_SUCH_WORD);
 
     EXPECT(bag.push(take(vocabulary.word(1))));
     EXPECT(bag.push("nosuchword"));
     EXPECT(bag.push_text("and a text of words"));
     const std::vector<std::uint8_t> release = take(bag.release(grant(), 5));
-    EXPECT(release.size() == undertone_bag_release_bytes(5));
-    const BagContent content = take(read_bag(release));
-    EXPECT(content.size == 5 && content.mechanism == WordMechanism::permute_and_flip);
+    EXPECT(release.size() == undertone_bag_release_len(5));
+    const BagReleaseContent content = take(read_bag_release(release));
+    EXPECT(content.word_count == 5 && content.method == WordMethod::permute_and_flip);
     EXPECT(content.epsilon.micro() == 1000000 && content.pack_id == take(pack.id()));
-    const std::vector<std::uint32_t> drawn = take(read_bag_words(release));
-    EXPECT(drawn.size() == 5 && std::is_sorted(drawn.begin(), drawn.end()) && drawn.back() < vocabulary.words());
+    const std::vector<std::uint32_t> drawn = take(read_bag_release_words(release));
+    EXPECT(drawn.size() == 5 && std::is_sorted(drawn.begin(), drawn.end()) && drawn.back() < vocabulary.word_count());
 
     const auto again = [&] {
         KnownBytes source;
         EXPECT(bag.push_text("and a text of words"));
-        return take(bag.release(grant(), 3, WordMechanism::exponential, Entropy(source)));
+        return take(bag.release(grant(), 3, WordMethod::exponential, Entropy(source)));
     };
     EXPECT(again() == again());
-    EXPECT(take(read_bag(take(bag.release(grant(), 2, WordMechanism::laplace_nearest)))).mechanism ==
-           WordMechanism::laplace_nearest);
+    EXPECT(take(read_bag_release(take(bag.release(grant(), 2, WordMethod::laplace_nearest)))).method ==
+           WordMethod::laplace_nearest);
     EXPECT(bag.push("kept") && bag.reset());
-    EXPECT(why(bag.release(grant(), 0)) == UNDERTONE_BAG_SIZE_OUT_OF_RANGE);
-    EXPECT(why(bag.release(grant(), 1, static_cast<WordMechanism>(9))) == UNDERTONE_UNKNOWN_MECHANISM);
-    EXPECT(why(bag.release(Grant(), 1)) == UNDERTONE_NULL);
-    EXPECT(why(read_bag(std::vector<std::uint8_t>(30))) == UNDERTONE_NOT_A_RELEASE);
-    EXPECT(why(read_bag_words(nullptr, 0)) == UNDERTONE_RELEASE_LENGTH);
+    EXPECT(why(bag.release(grant(), 0)) == UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE);
+    EXPECT(why(bag.release(grant(), 1, static_cast<WordMethod>(9))) == UNDERTONE_STATUS_UNKNOWN_WORD_METHOD);
+    EXPECT(why(bag.release(Grant(), 1)) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(read_bag_release(std::vector<std::uint8_t>(30))) == UNDERTONE_STATUS_NOT_A_RELEASE);
+    EXPECT(why(read_bag_release_words(nullptr, 0)) == UNDERTONE_STATUS_RELEASE_WRONG_LENGTH);
 
     const Vocabulary none;
-    EXPECT(none.words() == 0 && why(none.describe()) == UNDERTONE_NULL && why(none.word(0)) == UNDERTONE_NULL);
-    EXPECT(why(Vocabulary::create(Pack())) == UNDERTONE_NULL && why(Bag::create(none)) == UNDERTONE_NULL);
+    EXPECT(none.word_count() == 0 && why(none.describe()) == UNDERTONE_STATUS_NULL_POINTER &&
+           why(none.word(0)) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(Vocabulary::create(Pack())) == UNDERTONE_STATUS_NULL_POINTER &&
+           why(Bag::create(none)) == UNDERTONE_STATUS_NULL_POINTER);
     Bag empty;
-    EXPECT(empty.push("a").code() == UNDERTONE_NULL && empty.push_text("a").code() == UNDERTONE_NULL);
-    EXPECT(empty.reset().code() == UNDERTONE_NULL && why(empty.release(grant(), 1)) == UNDERTONE_NULL);
+    EXPECT(empty.push("a").code() == UNDERTONE_STATUS_NULL_POINTER &&
+           empty.push_text("a").code() == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(empty.reset().code() == UNDERTONE_STATUS_NULL_POINTER &&
+           why(empty.release(grant(), 1)) == UNDERTONE_STATUS_NULL_POINTER);
     moves(take(Vocabulary::create(pack)));
     moves(std::move(bag));
 }
 
-static void sentences()
+static void sentence_count()
 {
     const std::string_view text = "Dr. Wu paid 3.5 dollars. then he left. Why";
     EXPECT(*next_sentence(text) == "Dr. Wu paid 3.5 dollars.");
@@ -373,35 +385,36 @@ static void sentences()
 static void ledgers()
 {
     const Epsilon two = Epsilon::from_micro(2000000);
-    Ledger::Image stored = take(Ledger::create(5000000));
+    Ledger::Image stored = take(Ledger::create_image(5000000));
     KnownBytes source;
-    EXPECT(take(Ledger::create(5000000, Entropy(source))) != stored && source.calls == 1);
+    EXPECT(take(Ledger::create_image(5000000, Entropy(source))) != stored && source.calls == 1);
     Ledger ledger = take(Ledger::open(stored));
     EXPECT(take(ledger.remaining(7)) == 5000000);
     EXPECT(Ledger::open(stored.data(), stored.size()).ok() && Ledger::open(stored, Entropy(source)).ok());
     KnownBytes broken;
     broken.works = false;
-    EXPECT(why(Ledger::open(stored, Entropy(broken))) == UNDERTONE_ENTROPY_FAILED && broken.calls == 1);
+    EXPECT(why(Ledger::open(stored, Entropy(broken))) == UNDERTONE_STATUS_ENTROPY_FAILED && broken.calls == 1);
 
     const Ledger::Record record = take(ledger.reserve(two, 7, stored.data(), stored.size()));
     // Not before it is stored.
-    EXPECT(why(ledger.grant(stored.data(), stored.size())) == UNDERTONE_LEDGER_NOT_PERSISTED);
+    EXPECT(why(ledger.grant(stored.data(), stored.size())) == UNDERTONE_STATUS_LEDGER_NOT_PERSISTED);
     std::copy(record.bytes.begin(), record.bytes.end(), stored.begin() + static_cast<std::ptrdiff_t>(record.offset));
     moves(take(ledger.grant(stored.data(), stored.size())));
-    EXPECT(why(ledger.grant(stored.data(), stored.size())) == UNDERTONE_LEDGER_NOT_RESERVED);
+    EXPECT(why(ledger.grant(stored.data(), stored.size())) == UNDERTONE_STATUS_LEDGER_NOT_RESERVED);
     EXPECT(take(take(Ledger::open(stored.data(), stored.size())).remaining(7)) == 3000000);
-    EXPECT(take(ledger.remaining(8)) == 5000000 && why(ledger.remaining(6)) == UNDERTONE_LEDGER_FROM_FUTURE);
-    EXPECT(why(ledger.reserve(two, 7, stored.data(), 1)) == UNDERTONE_LEDGER_LENGTH);
+    EXPECT(take(ledger.remaining(8)) == 5000000 && why(ledger.remaining(6)) == UNDERTONE_STATUS_LEDGER_FROM_FUTURE);
+    EXPECT(why(ledger.reserve(two, 7, stored.data(), 1)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
     EXPECT(why(ledger.reserve(Epsilon::from_micro(3000001), 7, stored.data(), stored.size())) ==
-           UNDERTONE_LEDGER_EXHAUSTED);
+           UNDERTONE_STATUS_LEDGER_EXHAUSTED);
     moves(std::move(ledger));
 
-    EXPECT(why(Ledger::create(0)) == UNDERTONE_LEDGER_NO_BUDGET);
-    EXPECT(why(Ledger::open(nullptr, 0)) == UNDERTONE_LEDGER_LENGTH);
-    EXPECT(why(Ledger::open(Ledger::Image{})) == UNDERTONE_NOT_A_LEDGER);
+    EXPECT(why(Ledger::create_image(0)) == UNDERTONE_STATUS_LEDGER_NO_BUDGET);
+    EXPECT(why(Ledger::open(nullptr, 0)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
+    EXPECT(why(Ledger::open(Ledger::Image{})) == UNDERTONE_STATUS_NOT_A_LEDGER);
     Ledger none;
-    EXPECT(why(none.remaining(0)) == UNDERTONE_NULL && why(none.grant(nullptr, 0)) == UNDERTONE_NULL);
-    EXPECT(why(none.reserve(two, 0, nullptr, 0)) == UNDERTONE_NULL);
+    EXPECT(why(none.remaining(0)) == UNDERTONE_STATUS_NULL_POINTER &&
+           why(none.grant(nullptr, 0)) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(none.reserve(two, 0, nullptr, 0)) == UNDERTONE_STATUS_NULL_POINTER);
 }
 
 #if UNDERTONE_LEDGER_FILE
@@ -418,12 +431,12 @@ static void ledger_files(const std::string &folder, const Pack &pack)
     const Epsilon two = Epsilon::from_micro(2000000);
     const std::string path = folder + "/ledger";
     const Result<LedgerFile> missing = LedgerFile::open(path);
-    EXPECT(why(missing) == FILE_FAILED && missing.status().system_error() == ENOENT);
+    EXPECT(why(missing) == STATUS_FILE_FAILED && missing.status().system_error() == ENOENT);
     {
         LedgerFile file = take(LedgerFile::open_or_create(path, 5000000));
         // One at a time, in one program, too.
-        EXPECT(why(LedgerFile::open(path)) == LEDGER_IN_USE);
-        EXPECT(why(LedgerFile::open_or_create(path, 5000000)) == LEDGER_IN_USE);
+        EXPECT(why(LedgerFile::open(path)) == STATUS_LEDGER_IN_USE);
+        EXPECT(why(LedgerFile::open_or_create(path, 5000000)) == STATUS_LEDGER_IN_USE);
         Document document = take(Document::create(pack));
         EXPECT(document.release(take(file.spend(two, 7))).ok());
         EXPECT(take(file.remaining(7)) == 3000000);
@@ -439,10 +452,10 @@ static void ledger_files(const std::string &folder, const Pack &pack)
         LedgerFile file = take(LedgerFile::open_or_create(path, 9000000));
         EXPECT(take(file.remaining(7)) == 3000000);
         EXPECT(file.spend(two, 7).ok());
-        EXPECT(why(file.spend(two, 7)) == UNDERTONE_LEDGER_EXHAUSTED);
-        EXPECT(why(file.spend(Epsilon::from_micro(0), 7)) == UNDERTONE_EPSILON_TOO_SMALL);
+        EXPECT(why(file.spend(two, 7)) == UNDERTONE_STATUS_LEDGER_EXHAUSTED);
+        EXPECT(why(file.spend(Epsilon::from_micro(0), 7)) == UNDERTONE_STATUS_EPSILON_TOO_SMALL);
         EXPECT(file.spend(two, 8).ok());
-        EXPECT(why(file.spend(two, 7)) == UNDERTONE_LEDGER_FROM_FUTURE);
+        EXPECT(why(file.spend(two, 7)) == UNDERTONE_STATUS_LEDGER_FROM_FUTURE);
         // Somebody wrote without the lock.
         std::vector<std::uint8_t> bytes = bytes_of(path.c_str());
         EXPECT(bytes.size() == UNDERTONE_LEDGER_IMAGE_BYTES);
@@ -450,30 +463,31 @@ static void ledger_files(const std::string &folder, const Pack &pack)
         bytes[100] ^= 1;
         bytes[30] ^= 1;
         write_file(path, bytes);
-        EXPECT(why(file.spend(two, 8)) == UNDERTONE_LEDGER_CHANGED);
+        EXPECT(why(file.spend(two, 8)) == UNDERTONE_STATUS_LEDGER_CHANGED);
         write_file(path, good);
         EXPECT(file.spend(two, 8).ok());
         bytes = bytes_of(path.c_str());
         bytes.push_back(0);
         write_file(path, bytes);
-        EXPECT(why(file.spend(Epsilon::from_micro(1), 8)) == UNDERTONE_LEDGER_LENGTH);
+        EXPECT(why(file.spend(Epsilon::from_micro(1), 8)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
     }
-    EXPECT(why(LedgerFile::open(path)) == UNDERTONE_LEDGER_LENGTH);
+    EXPECT(why(LedgerFile::open(path)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
     for (std::size_t len = 0; len < UNDERTONE_LEDGER_IMAGE_BYTES; ++len) {
         write_file(path, std::vector<std::uint8_t>(len));
-        EXPECT(why(LedgerFile::open_or_create(path, 5000000)) == UNDERTONE_LEDGER_LENGTH);
+        EXPECT(why(LedgerFile::open_or_create(path, 5000000)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
     }
-    EXPECT(why(LedgerFile::open_or_create(folder, 1)) == FILE_FAILED);
-    EXPECT(why(LedgerFile::open_or_create(folder + "/no/such/folder", 1)) == FILE_FAILED);
-    EXPECT(why(LedgerFile::open_or_create(folder + "/new", 0)) == UNDERTONE_LEDGER_NO_BUDGET);
+    EXPECT(why(LedgerFile::open_or_create(folder, 1)) == STATUS_FILE_FAILED);
+    EXPECT(why(LedgerFile::open_or_create(folder + "/no/such/folder", 1)) == STATUS_FILE_FAILED);
+    EXPECT(why(LedgerFile::open_or_create(folder + "/new", 0)) == UNDERTONE_STATUS_LEDGER_NO_BUDGET);
     KnownBytes broken;
     broken.works = false;
-    EXPECT(why(LedgerFile::open_or_create(folder + "/new", 1, Entropy(broken))) == UNDERTONE_ENTROPY_FAILED);
+    EXPECT(why(LedgerFile::open_or_create(folder + "/new", 1, Entropy(broken))) == UNDERTONE_STATUS_ENTROPY_FAILED);
     const Result<LedgerFile> nothing = LedgerFile::open(folder + "/new");
     EXPECT(nothing.status().system_error() == ENOENT);
 
     LedgerFile none;
-    EXPECT(why(none.remaining(0)) == UNDERTONE_NULL && why(none.spend(two, 0)) == UNDERTONE_NULL);
+    EXPECT(why(none.remaining(0)) == UNDERTONE_STATUS_NULL_POINTER &&
+           why(none.spend(two, 0)) == UNDERTONE_STATUS_NULL_POINTER);
 }
 #endif
 
@@ -481,7 +495,7 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && std::strcmp(argv[1], "--take") == 0) {
         const Result<Pack> failed = Pack::own({});
-        return failed->candidates() == 0 ? 0 : 1;
+        return failed->candidate_count() == 0 ? 0 : 1;
     }
     if (argc != 4) {
         std::fprintf(stderr, "usage: every_method PACK PROJECTION FOLDER\n");
@@ -493,7 +507,7 @@ int main(int argc, char **argv)
     documents(argv[1]);
     vectors(take(Pack::open(argv[1])), argv[2]);
     words(argv[1]);
-    sentences();
+    sentence_count();
     ledgers();
 #if UNDERTONE_LEDGER_FILE
     ledger_files(argv[3], take(Pack::open(argv[1])));

@@ -8,9 +8,9 @@
 static uint8_t pack_bytes[4 << 20];
 static uint8_t text[256];
 static uint8_t release[UNDERTONE_RELEASE_BYTES];
-static uint8_t pack_memory[UNDERTONE_PACK_BYTES] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
-static uint8_t grant_memory[UNDERTONE_GRANT_BYTES] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
-static uint8_t document_memory[UNDERTONE_DOCUMENT_BYTES] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+static uint8_t pack_memory[UNDERTONE_PACK_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+static uint8_t grant_memory[UNDERTONE_GRANT_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
+static uint8_t document_memory[UNDERTONE_DOCUMENT_HANDLE_SIZE] __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)));
 
 #ifdef __wasm__
 __attribute__((import_module("env"), import_name("entropy"))) void fill(uint8_t *out, size_t len);
@@ -95,13 +95,13 @@ int32_t run(size_t pack_len, size_t text_len)
     undertone_grant *grant;
     size_t written;
     int32_t status = undertone_pack_init(pack_memory, sizeof pack_memory, pack_bytes, pack_len, &pack);
-    if (status == UNDERTONE_OK)
+    if (status == UNDERTONE_STATUS_OK)
         status = undertone_document_init(document_memory, sizeof document_memory, pack, &document);
-    if (status == UNDERTONE_OK)
+    if (status == UNDERTONE_STATUS_OK)
         status = undertone_document_push_sentence(document, (const char *)text, text_len);
-    if (status == UNDERTONE_OK)
-        status = undertone_grant_unrecorded(grant_memory, sizeof grant_memory, 10000000, &grant);
-    if (status == UNDERTONE_OK)
+    if (status == UNDERTONE_STATUS_OK)
+        status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, 10000000, &grant);
+    if (status == UNDERTONE_STATUS_OK)
         status = undertone_document_release(document, grant, UNDERTONE_RULE_PERMUTE_AND_FLIP, entropy, NULL,
                                             release, sizeof release, &written);
     return status;

@@ -59,11 +59,11 @@ needs_library() {
     readelf -dW "$1" | grep -qF "(NEEDED)             Shared library: [$soname]"
 }
 
-# --- C through pkg-config: the program of the README
+# --- C through pkg-config: the program of ffi/README.md
 
 awk '$0 == "<!-- ci:c-quickstart -->" { found = 1 }
     found && /^```/ { if (inside) exit; inside = 1; next }
-    inside' README.md >"$work/quickstart.c"
+    inside' ffi/README.md >"$work/quickstart.c"
 export PKG_CONFIG_PATH=$install/lib/pkgconfig
 [ "$(pkg-config --modversion undertone)" = "$version" ] || fail "pkg-config has another version"
 libdir=$(pkg-config --variable=libdir undertone)
@@ -76,10 +76,13 @@ cc $flags "$work/quickstart.c" $(pkg-config --cflags --libs undertone) "-Wl,-rpa
 cc $flags "$work/quickstart.c" $(pkg-config --cflags --libs undertone) -o "$work/c-no-rpath"
 ! needs_library "$work/c-static" || fail "the static program needs the shared library"
 needs_library "$work/c-shared" || fail "the shared program does not need the shared library"
-"$work/c-static" "$pack" >>"$releases"
-"$work/c-shared" "$pack" >>"$releases"
+quickstart() {
+    echo "My doctor wants to repeat the blood test. The clinic called." | "$@" "$pack" >>"$releases"
+}
+quickstart "$work/c-static"
+quickstart "$work/c-shared"
 refused "$work/c-no-rpath" "$pack"
-LD_LIBRARY_PATH=$libdir "$work/c-no-rpath" "$pack" >>"$releases"
+LD_LIBRARY_PATH=$libdir quickstart "$work/c-no-rpath"
 
 # --- C++ through CMake
 
@@ -96,7 +99,8 @@ for shared in OFF ON; do
         esac
     done
 done
-for wanted in 0.2 1.0 "${version%.*}.99"; do
+minor=$(cut -d. -f2 <<<"$version")
+for wanted in "0.$((minor + 1))" 1.0 "${version%.*}.99"; do
     printf '%s\n' 'cmake_minimum_required(VERSION 3.16)' 'project(wanted NONE)' \
         "find_package(undertone $wanted REQUIRED)" >"$work/CMakeLists.txt"
     refused cmake -S "$work" -B "$work/wanted" -DCMAKE_PREFIX_PATH="$install"
@@ -186,7 +190,7 @@ aarch64-linux-gnu-gcc -std=c99 -Iinclude "$work/quickstart.c" "$targets/android/
     -Wl,--allow-shlib-undefined -o "$work/quickstart-arm64"
 ln -s "$(aarch64-linux-gnu-gcc -print-file-name=libc.so.6)" "$work/arm64/libc.so"
 cp "$targets/android/jniLibs/arm64-v8a/libundertone.so" "$work/arm64"
-qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$work/arm64" "$work/quickstart-arm64" "$pack" >>"$releases"
+quickstart qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$work/arm64" "$work/quickstart-arm64"
 
 aar=$(jar tf "$targets/android/undertone.aar")
 for entry in AndroidManifest.xml R.txt classes.jar proguard.txt jni/{arm64-v8a,armeabi-v7a,x86_64}/libundertone.so; do

@@ -12,8 +12,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
-use undertone::release::ledger::LedgerFile;
-use undertone::{Error, demo};
+use undertone::demo;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 
@@ -292,50 +291,6 @@ fn of_two_at_once_the_second_is_refused() {
         .keyboard(&ledger, DAY)
         .arg(example("typed.txt"))));
     assert_eq!(releases(&shown, &setting.pack, 2_000_000), 2, "{shown}");
-}
-
-/// The locks of all languages are the same: two programs do not spend from one ledger at once.
-#[test]
-fn programs_in_other_languages_are_kept_out() {
-    let Some(setting) = setting() else { return };
-    let ledger = setting.ledger("languages");
-    let budget = "6".parse().expect("an epsilon");
-    let refused = || {
-        let output = setting
-            .keyboard(&ledger, DAY)
-            .arg(example("typed.txt"))
-            .output()
-            .expect("it was just built");
-        assert_eq!(output.status.code(), Some(1));
-        assert!(String::from_utf8_lossy(&output.stderr).contains("open already"));
-        assert_eq!(output.stdout, b"");
-    };
-    // Rust locks with flock.
-    let host = LedgerFile::open_or_create(&ledger, budget).expect("a new ledger");
-    refused();
-    drop(host);
-    let mut typing = Typing::start(&mut setting.keyboard(&ledger, DAY));
-    typing.type_sentences(7);
-    typing.wait_for("  left for the day    epsilon 4");
-    let host = LedgerFile::open_or_create(&ledger, budget);
-    assert!(matches!(host, Err(Error::LedgerInUse { .. })), "{host:?}");
-    typing.kill();
-    let host = LedgerFile::open_or_create(&ledger, budget).expect("nobody has it");
-    let day = DAY.parse().expect("a number");
-    assert_eq!(host.remaining(day).expect("its own day"), 4_000_000);
-    drop(host);
-    // Java locks with fcntl, as Python's lockf does.
-    if cfg!(target_os = "linux") && have("python3", "python3") {
-        let hold = "import fcntl, sys
-file = open(sys.argv[1], 'r+b')
-fcntl.lockf(file, fcntl.LOCK_EX)
-print('locked', flush=True)
-sys.stdin.read()";
-        let mut other = Typing::start(Command::new("python3").args(["-c", hold]).arg(&ledger));
-        other.wait_for("locked");
-        refused();
-        other.kill();
-    }
 }
 
 /// At a terminal each line is a message: its sentences are finished.

@@ -67,7 +67,7 @@ const out = allocate(4);
 // The handle that an `_init` function makes.
 function init(kind, ...inputs) {
     const size = wasm[`undertone_${kind.replace(/_projected$/, "")}_size`]();
-    const name = kind.endsWith("_projected") ? "undertone_vector_init_projected" : `undertone_${kind}_init`;
+    const name = kind.endsWith("_projected") ? "undertone_vector_mechanism_init_projected" : `undertone_${kind}_init`;
     check(wasm[name](allocate(size), size, ...inputs, out), name);
     return number(out);
 }
@@ -81,9 +81,9 @@ const replay = (context, address, length) => {
 };
 table.set(entropy, new WebAssembly.Instance(new WebAssembly.Module(SHIM), { e: { f: replay } }).exports.f);
 
-const grantMemory = allocate(wasm.undertone_grant_size());
+const grantMemory = allocate(wasm.undertone_grant_handle_size());
 function grant(epsilon) {
-    check(wasm.undertone_grant_unrecorded(grantMemory, wasm.undertone_grant_size(), epsilon, out), "grant");
+    check(wasm.undertone_grant_init_unrecorded(grantMemory, wasm.undertone_grant_handle_size(), epsilon, out), "grant");
     return number(out);
 }
 
@@ -116,7 +116,7 @@ function releaseOf(handles, lines, field) {
         const vector = field.bound_exponent === undefined
             ? init("vector_projected", handles.pack, Number(field.noise), epsilon)
             : init("vector", length / 4, Number(field.bound_exponent), Number(field.noise), epsilon);
-        check(wasm.undertone_vector_release(
+        check(wasm.undertone_vector_mechanism_release(
             vector, grant(epsilon), address, length / 4, entropy, 0, buffer, capacity, out), field.case);
     } else if (field.mechanism !== undefined) {
         check(wasm.undertone_bag_release(
@@ -133,8 +133,8 @@ for (const [packFile, vectors] of FILES) {
     const file = readFileSync(new URL(packFile, GOLDEN));
     const pack = init("pack", put(file), file.length);
     const handles = { pack, buffer: allocate(8192) };
-    if (wasm.undertone_pack_candidates(pack) > 0) handles.document = init("document", pack);
-    if (wasm.undertone_pack_words(pack) > 0) handles.bag = init("bag", init("vocabulary", pack));
+    if (wasm.undertone_pack_candidate_count(pack) > 0) handles.document = init("document", pack);
+    if (wasm.undertone_pack_word_count(pack) > 0) handles.bag = init("bag", init("vocabulary", pack));
     let cases = 0;
     for (const block of readFileSync(new URL(vectors, GOLDEN), "ascii").split("\n\n")) {
         const lines = block.split("\n").filter((line) => line !== "" && !line.startsWith("#"));

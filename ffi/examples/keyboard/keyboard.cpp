@@ -195,12 +195,12 @@ private:
         return upload();
     }
 
-    /// A release leaves after every so many sentences, whatever they say.
+    /// A release leaves after this many sentences, whatever they say.
     bool upload()
     {
         // Before anything is drawn, the ledger's file says that it is spent.
         auto grant = ledger_.spend(epsilon_, day_);
-        if (grant.status().code() == UNDERTONE_LEDGER_EXHAUSTED) {
+        if (grant.status().code() == UNDERTONE_STATUS_LEDGER_EXHAUSTED) {
             std::printf("%u sentences finished, but the budget of the day is used up: nothing leaves\n\n", every_);
             std::fflush(stdout);
             return !failed("the document", document_.reset());
@@ -275,7 +275,7 @@ int main(int argc, char **argv)
         }
     }
     std::istream &input = options->text.empty() ? std::cin : file;
-    // Who types at a terminal sends each line.
+    // At a terminal each line is a message.
     const bool sent = options->text.empty() && isatty(STDIN_FILENO) == 1;
     if (sent) std::printf("Type; a line is a message. End with Ctrl-D.\n\n");
 

@@ -117,15 +117,6 @@ impl AtomicFile {
         self.finish().map_err(Error::io("write", &self.target))
     }
 
-    /// [`commit`](Self::commit) where no file of that name is yet. If one has come in the meantime, it stays.
-    ///
-    /// # Errors
-    /// [`Error::Io`]; the target is then as it was, unless only the last step, writing its folder to
-    /// the disk, failed.
-    pub fn commit_new(mut self) -> Result<()> {
-        self.finish_new().map_err(Error::io("write", &self.target))
-    }
-
     /// Writes everything to the disk without giving the file its name: then [`commit`](Self::commit) needs no
     /// more space. For several files that belong together.
     ///
@@ -138,15 +129,6 @@ impl AtomicFile {
     fn settled(&mut self) -> io::Result<()> {
         self.writer.flush()?;
         self.writer.get_ref().sync_all()
-    }
-
-    fn finish_new(&mut self) -> io::Result<()> {
-        self.settled()?;
-        // Renaming would replace what is there. The first name goes with `self`.
-        match fs::hard_link(&self.beside, &self.target) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            linked => linked.and_then(|()| sync_folder(&self.target)),
-        }
     }
 
     fn finish(&mut self) -> io::Result<()> {

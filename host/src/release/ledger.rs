@@ -1,6 +1,6 @@
 //! A [`Ledger`] in a file of this machine.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -14,9 +14,25 @@ use crate::release::document::OsEntropy;
 
 /// A privacy budget in a file, which nobody else can open as long as this value lives.
 ///
-/// Guarantee and assumptions are those of the [`ledger`](undertone_core::ledger) of `core`. A lock that the
-/// operating system holds keeps other processes out, and goes with the process. What is read back comes
-/// through the operating system, after it has said that the record is on the disk.
+/// Guarantee and assumptions are those of the [`ledger`](undertone_core::ledger) of `core`. The operating system
+/// holds the lock on the file, and releases it when the process ends. What is read back comes through the
+/// operating system, after it has said that the record is on the disk.
+///
+/// # The lock
+///
+/// Programs in Rust, C++ and Java keep to one rule, so each keeps the others out:
+///
+/// - *A ledger in use.* Before a program reads the ledger and until it is done, it holds an exclusive lock on the whole
+///   file: on Linux and Android a record lock (`fcntl`, from byte 0, length 0), on other systems the lock that they have.
+///   On Linux and Android a program that can also takes `flock`, before the record lock, because some programs know no
+///   other. If either lock is taken, the ledger is in use: the program says so and does not wait.
+/// - *A new ledger.* A program that finds no file locks `NAME.lock` in the same way, but waits for it. If the file is
+///   still missing, it writes the ledger to a file beside it, syncs that, renames it to `NAME` and syncs the folder.
+///   Once the ledger is there it removes `NAME.lock`. No file system needs hard links for that, and a crash leaves
+///   either no ledger or a whole one.
+///
+/// A record lock taken with `F_SETLK`, as Java does, is lost when the process closes any descriptor of the file.
+/// `F_OFD_SETLK` has no such trap; Rust and C++ take that.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -53,7 +69,8 @@ impl LedgerFile {
             opened => opened,
         };
         let mut file = file.map_err(Error::io("open", path))?;
-        file.try_lock().map_err(|error| match error {
+        let locked = file.try_lock().and_then(|()| lock_record(&file, false));
+        locked.map_err(|error| match error {
             TryLockError::WouldBlock => Error::LedgerInUse {
                 path: path.to_owned(),
             },
@@ -122,7 +139,67 @@ fn create(path: &Path, budget: Epsilon) -> Result<()> {
     let image = image.map_err(Error::ledger(path))?;
     let mut file = AtomicFile::create(path)?;
     file.write_all(&image).map_err(Error::io("write", path))?;
-    file.commit_new()
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let lock_path = PathBuf::from(name);
+    let alone = lock_alone(&lock_path).map_err(Error::io("lock", &lock_path))?;
+    // Anything of that name, a link that leads nowhere too: renaming would replace it.
+    match fs::symlink_metadata(path) {
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => file.commit()?,
+        Err(error) => return Err(Error::io("open", path)(error)),
+    }
+    // Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does no harm.
+    let _ = fs::remove_file(&lock_path);
+    drop(alone);
+    Ok(())
+}
+
+/// Waits until no other program holds the lock on this file, which is made if it is missing.
+fn lock_alone(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    file.lock()?;
+    lock_record(&file, true)?;
+    Ok(file)
+}
+
+/// The lock that Java takes, too: on these systems it and that of [`File::lock`] do not see each other.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn lock_record(file: &File, wait: bool) -> std::result::Result<(), TryLockError> {
+    use nix::errno::Errno;
+    use nix::fcntl::{FcntlArg, fcntl};
+    use nix::libc;
+    let whole = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    loop {
+        let how = if wait {
+            FcntlArg::F_OFD_SETLKW(&whole)
+        } else {
+            FcntlArg::F_OFD_SETLK(&whole)
+        };
+        return match fcntl(file, how) {
+            Ok(_) => Ok(()),
+            Err(Errno::EINTR) => continue,
+            Err(Errno::EAGAIN | Errno::EACCES) => Err(TryLockError::WouldBlock),
+            Err(error) => Err(TryLockError::Error(error.into())),
+        };
+    }
+}
+
+/// Other systems have one kind of lock, or two that see each other.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn lock_record(_: &File, _: bool) -> std::result::Result<(), TryLockError> {
+    Ok(())
 }
 
 /// The file, and a byte more if there are more.

@@ -62,7 +62,7 @@ public final class Checks {
             try {
                 call.run();
             } catch (UndertoneException found) {
-                check(found.status() == constants.get(status), "expected " + status + ", found " + found.status());
+                check(found.status() == constants.get("STATUS_" + status), "expected " + status + ", found " + found.status());
                 check(found.getMessage().length() > 20, "a message: " + found.getMessage());
                 throw found;
             }
@@ -105,7 +105,7 @@ public final class Checks {
 
     private static void packsAreChecked(byte[] bytes) throws Exception {
         Pack pack = Pack.copyOf(bytes);
-        check(pack.dimension() > 0 && pack.candidates() > 0 && pack.words() > 0, "numbers of the pack");
+        check(pack.dimension() > 0 && pack.candidateCount() > 0 && pack.wordCount() > 0, "numbers of the pack");
         check(pack.id().length == constants.get("PACK_ID_BYTES"), "the identifier");
         check(pack.encoderDigest().length == constants.get("ENCODER_DIGEST_BYTES"), "the digest");
         check(!pack.encoderName().isEmpty(), "the name of the encoder");
@@ -115,17 +115,17 @@ public final class Checks {
         shifted.position(3);
         shifted.put(bytes);
         shifted.position(3);
-        check(Arrays.equals(Pack.of(shifted).id(), pack.id()), "a shifted buffer");
-        check(Arrays.equals(Pack.of(shifted.asReadOnlyBuffer()).id(), pack.id()), "a buffer that is read only");
+        check(Arrays.equals(Pack.wrap(shifted).id(), pack.id()), "a shifted buffer");
+        check(Arrays.equals(Pack.wrap(shifted.asReadOnlyBuffer()).id(), pack.id()), "a buffer that is read only");
 
         refuses("PACK_TOO_SHORT", () -> Pack.copyOf(new byte[0]));
         refuses("NOT_A_PACK", () -> Pack.copyOf(new byte[bytes.length]));
-        refuses("PACK_LENGTH", () -> Pack.copyOf(Arrays.copyOf(bytes, bytes.length - 1)));
+        refuses("PACK_WRONG_LENGTH", () -> Pack.copyOf(Arrays.copyOf(bytes, bytes.length - 1)));
         byte[] damaged = bytes.clone();
         damaged[bytes.length - 1] ^= 1;
         refuses("PACK_DAMAGED", () -> Pack.copyOf(damaged));
-        refuses(IllegalArgumentException.class, () -> Pack.of(ByteBuffer.wrap(bytes)));
-        refuses(NullPointerException.class, () -> Pack.of(null));
+        refuses(IllegalArgumentException.class, () -> Pack.wrap(ByteBuffer.wrap(bytes)));
+        refuses(NullPointerException.class, () -> Pack.wrap(null));
         refuses(NullPointerException.class, () -> Pack.copyOf(null));
         refuses(NullPointerException.class, () -> new Document(null));
     }
@@ -147,7 +147,7 @@ public final class Checks {
 
             Release release = document.release(Grant.unrecorded(TEN));
             check(release.toBytes().length == Release.BYTES, "the length of a release");
-            check(release.candidate() < pack.candidates(), "the candidate");
+            check(release.candidate() < pack.candidateCount(), "the candidate");
             check(release.epsilonMicro() == TEN, "the epsilon");
             check(release.rule() == Rule.PERMUTE_AND_FLIP, "the rule");
             check(Arrays.equals(release.packId(), pack.id()), "the identifier of the pack");
@@ -157,7 +157,7 @@ public final class Checks {
             release = document.release(Grant.unrecorded(1), Rule.EXPONENTIAL);
             check(release.rule() == Rule.EXPONENTIAL && release.epsilonMicro() == 1, "the other rule");
         }
-        refuses("RELEASE_LENGTH", () -> new Release(new byte[Release.BYTES - 1]));
+        refuses("RELEASE_WRONG_LENGTH", () -> new Release(new byte[Release.BYTES - 1]));
         refuses("NOT_A_RELEASE", () -> new Release(new byte[Release.BYTES]));
         refuses(NullPointerException.class, () -> new Release(null));
     }
@@ -267,7 +267,7 @@ public final class Checks {
                             spent.incrementAndGet();
                         }
                     } catch (UndertoneException done) {
-                        exhausted.addAndGet(done.status() == constants.get("LEDGER_EXHAUSTED") ? 1 : 0);
+                        exhausted.addAndGet(done.status() == constants.get("STATUS_LEDGER_EXHAUSTED") ? 1 : 0);
                     } catch (IOException failure) {
                         throw new UncheckedIOException(failure);
                     }
@@ -295,11 +295,11 @@ public final class Checks {
             ledger.close();
             Path other = folder.resolve("other.ledger");
             Files.write(other, Arrays.copyOf(image, image.length - 1));
-            refuses("LEDGER_LENGTH", () -> Ledger.open(other));
+            refuses("LEDGER_WRONG_LENGTH", () -> Ledger.open(other));
             Files.write(other, Arrays.copyOf(image, image.length + 1));
-            refuses("LEDGER_LENGTH", () -> Ledger.openOrCreate(other, TEN));
+            refuses("LEDGER_WRONG_LENGTH", () -> Ledger.openOrCreate(other, TEN));
             Files.write(other, new byte[0]);
-            refuses("LEDGER_LENGTH", () -> Ledger.openOrCreate(other, TEN));
+            refuses("LEDGER_WRONG_LENGTH", () -> Ledger.openOrCreate(other, TEN));
             Files.write(other, new byte[image.length]);
             refuses("NOT_A_LEDGER", () -> Ledger.open(other));
             // A refused ledger is not locked for ever.
@@ -333,7 +333,7 @@ public final class Checks {
                                 own.pushSentence("The orchestra plays the old symphony, and the choir sings.");
                             }
                             Release release = own.release(Grant.unrecorded(TEN));
-                            check(release.candidate() < pack.candidates(), "the candidate");
+                            check(release.candidate() < pack.candidateCount(), "the candidate");
                         }
                         shared.pushSentence("The orchestra plays the old symphony.");
                         check(shared.release(Grant.unrecorded(TEN)).epsilonMicro() == TEN, "the epsilon");
@@ -373,7 +373,7 @@ public final class Checks {
         Pack pack;
         try (RandomAccessFile file = new RandomAccessFile(arguments[0], "r")) {
             // The mapping outlives the file.
-            pack = Pack.of(file.getChannel().map(FileChannel.MapMode.READ_ONLY, 0, file.length())
+            pack = Pack.wrap(file.getChannel().map(FileChannel.MapMode.READ_ONLY, 0, file.length())
                     .order(ByteOrder.LITTLE_ENDIAN));
         }
         documentsAreReleased(pack);

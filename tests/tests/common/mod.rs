@@ -77,12 +77,18 @@ pub(crate) fn clean(command: &mut Command) -> &mut Command {
 pub(crate) static BUILD: Mutex<()> = Mutex::new(());
 
 pub(crate) fn build_library(kind: &str) -> PathBuf {
+    build_library_with(kind, "lib", &[])
+}
+
+/// `folder` tells libraries with other arguments for cargo apart.
+pub(crate) fn build_library_with(kind: &str, folder: &str, arguments: &[&str]) -> PathBuf {
     let _alone = BUILD.lock();
     let output = run(clean(
         Command::new("sh")
             .arg(root().join("ffi/build-lib.sh"))
-            .arg(output_dir().join("lib"))
-            .arg(kind),
+            .arg(output_dir().join(folder))
+            .arg(kind)
+            .args(arguments),
     ));
     let path = String::from_utf8(output.stdout).expect("a path that is text");
     PathBuf::from(path.trim())

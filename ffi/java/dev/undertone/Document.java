@@ -14,7 +14,7 @@ public final class Document implements AutoCloseable {
     /** The most sentences in a document. */
     public static final int MAX_SENTENCES = 128;
 
-    /** Whose bytes the document reads: held as long as the document is. */
+    /** The document reads its bytes, so it is held as long as the document. */
     private final Pack pack;
 
     private final ByteBuffer memory;
@@ -28,7 +28,7 @@ public final class Document implements AutoCloseable {
     public Document(Pack pack) {
         this.pack = pack;
         ByteBuffer packMemory = pack.memory;
-        memory = ByteBuffer.allocateDirect(Native.documentMemory());
+        memory = ByteBuffer.allocateDirect(Native.documentHandleMemory());
         Native.check(Native.documentInit(memory, packMemory));
     }
 
@@ -70,10 +70,10 @@ public final class Document implements AutoCloseable {
     }
 
     /**
-     * Adds the sentences of a text, as many as there is room for, through the lexicon in the pack. Any text, as for
-     * {@link #pushSentence}.
+     * Adds the sentences of a text, through the lexicon in the pack, until the document is full. Takes any
+     * text, as {@link #pushSentence} does.
      *
-     * @return how many were added; it must not leave the device, because it is private
+     * @return the number of sentences added, which is private and must not leave the device
      * @throws UndertoneException if the pack has no lexicon; the document is unchanged then
      */
     public synchronized int pushText(String text) {
@@ -98,10 +98,10 @@ public final class Document implements AutoCloseable {
     /**
      * Draws the release of the document and forgets all its sentences.
      *
-     * <p>The release is epsilon-differentially private for one sentence exchanged, epsilon/2 for one sentence
-     * more or less, for any pack. Releases of the same sentences add up. The pack, epsilon and the rule must be
-     * chosen without looking at the document. A document without sentences releases a uniformly random
-     * candidate.
+     * <p>For any pack, replacing any one sentence changes the probability of any release by at most a factor of
+     * e^epsilon; adding or removing one, by at most e^(epsilon/2). Several releases of the same sentences add
+     * up. The pack, epsilon and the rule must be chosen without looking at the document. A document without
+     * sentences releases a uniformly random candidate.
      *
      * @throws UndertoneException if the grant was spent; the sentences are still there then
      */

@@ -2,7 +2,7 @@ package dev.undertone;
 
 import java.nio.ByteBuffer;
 
-/** Permission to spend an epsilon once: every release takes one, of a {@link Ledger} or unrecorded. */
+/** Permission to spend an epsilon once. Every release takes one, from a {@link Ledger} or unrecorded. */
 public final class Grant {
     /** Used under the monitor of this object. */
     final ByteBuffer memory;
@@ -13,15 +13,15 @@ public final class Grant {
     }
 
     /**
-     * A grant that no ledger knows of, for apps that count what they spend elsewhere, and for public text.
-     * Releases of the same sentences add up.
+     * A grant without a ledger, for apps that count elsewhere what they spend, and for public text. Several
+     * releases of the same sentences add up.
      *
      * @param epsilonMicro epsilon in micro-units, 1 to 1,000,000,000; {@link Undertone#epsilonMicro} reads text
      * @throws UndertoneException if it is less or more
      */
     public static Grant unrecorded(long epsilonMicro) {
-        ByteBuffer memory = ByteBuffer.allocateDirect(Native.grantMemory());
-        Native.check(Native.grantUnrecorded(memory, epsilonMicro));
+        ByteBuffer memory = ByteBuffer.allocateDirect(Native.grantHandleMemory());
+        Native.check(Native.grantInitUnrecorded(memory, epsilonMicro));
         return new Grant(memory);
     }
 }

@@ -7,50 +7,58 @@ import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 
 /**
- * A privacy budget: so much epsilon in every window of time, kept in a file that survives a power cut. What
- * was spent stays spent.
+ * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut. What was
+ * spent stays spent.
  *
- * <p>The file is locked until the ledger is closed; nothing else in the program may open it, because systems
- * drop the lock then. One ledger for each kind of promise. Not covered: a file that is restored from a backup (on
- * Android keep it in {@code Context.getNoBackupFilesDir}), a device that is cloned, a clock that is set forward.
+ * <p>The file is locked until the ledger is closed, also against programs in Rust and C++. Nothing else in this
+ * program may open it, because systems drop the lock when it is closed. Use one ledger for each kind of
+ * promise. Out of scope: a file that is restored from a backup (on Android keep it in {@code
+ * Context.getNoBackupFilesDir}), a device that is cloned, a clock that is set forward.
  */
 public final class Ledger implements AutoCloseable {
     private static final int IMAGE_BYTES = 128;
     private static final int RECORD_BYTES = 64;
 
     /** Files of open ledgers: to open one again, and close it, would drop the lock on POSIX systems. */
-    private static final Set<Path> OPEN = new HashSet<>();
+    private static final Set<Object> OPEN = new HashSet<>();
 
-    private final Path file;
+    private static final Object CREATING = new Object();
+
+    private final Object file;
     private final FileChannel channel;
     private final ByteBuffer memory;
 
-    private Ledger(Path file, FileChannel channel) throws IOException {
+    private Ledger(Object file, FileChannel channel) throws IOException {
         this.file = file;
         this.channel = channel;
-        memory = ByteBuffer.allocateDirect(Native.ledgerMemory());
+        memory = ByteBuffer.allocateDirect(Native.ledgerHandleMemory());
         Native.check(Native.ledgerInit(memory, stored(), Native.entropy()));
     }
 
     /**
-     * Opens a ledger that exists. An app that released before uses this: a ledger that is gone must not become
-     * a fresh budget.
+     * Opens a ledger that exists. Use this once the app has released: a ledger that is gone must not become a
+     * fresh budget.
      *
-     * @throws IOException if there is no such file, another program or object has it open, or it cannot be read
+     * @throws IOException if the file is missing, another program or object has it open, or it cannot be read
      * @throws UndertoneException if it is not a ledger
      */
     public static Ledger open(Path file) throws IOException {
         Path path = file.toRealPath();
+        // The file itself where the system has a number for it: it may have a second name.
+        Object number = Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+        Object key = number == null ? path : number;
         synchronized (OPEN) {
-            if (!OPEN.add(path)) {
+            if (!OPEN.add(key)) {
                 throw inUse(file);
             }
         }
@@ -59,11 +67,11 @@ public final class Ledger implements AutoCloseable {
         try {
             channel = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
             lock(channel, file);
-            ledger = new Ledger(path, channel);
+            ledger = new Ledger(key, channel);
             return ledger;
         } finally {
             if (ledger == null) {
-                free(path, channel);
+                free(key, channel);
             }
         }
     }
@@ -72,24 +80,24 @@ public final class Ledger implements AutoCloseable {
         return new IOException("the ledger " + file + " is in use: close the other Ledger, or the other program");
     }
 
-    private static void free(Path path, FileChannel channel) throws IOException {
+    private static void free(Object key, FileChannel channel) throws IOException {
         try {
             if (channel != null) {
                 channel.close();
             }
         } finally {
             synchronized (OPEN) {
-                OPEN.remove(path);
+                OPEN.remove(key);
             }
         }
     }
 
     /**
-     * Opens a ledger, or makes one if there is no file. The budget of one that exists stays as it is.
+     * Opens a ledger, or makes one if the file is missing. The budget of a ledger that exists stays as it is.
      *
      * @param budgetMicro epsilon for every window in micro-units, at least 1
      * @throws IOException as {@link #open}, or if the file cannot be written
-     * @throws UndertoneException if the file is not a ledger, or the budget is none
+     * @throws UndertoneException if the file is not a ledger, or the budget is not positive
      */
     public static Ledger openOrCreate(Path file, long budgetMicro) throws IOException {
         if (!Files.exists(file)) {
@@ -100,31 +108,40 @@ public final class Ledger implements AutoCloseable {
 
     private static void create(Path file, long budgetMicro) throws IOException {
         byte[] image = new byte[IMAGE_BYTES];
-        Native.check(Native.ledgerCreate(budgetMicro, Native.entropy(), image));
-        // The move below replaces what is there, and could replace a ledger that another program spent from.
-        try (FileChannel creating = FileChannel.open(
-                file.resolveSibling(file.getFileName() + ".lock"),
-                StandardOpenOption.CREATE,
-                StandardOpenOption.WRITE)) {
-            lock(creating, file);
-            if (Files.exists(file)) {
-                return;
-            }
-            // Beside, then moved: a ledger is there as a whole or not at all.
-            Path partial = file.resolveSibling(file.getFileName() + ".partial");
-            try (FileChannel channel = FileChannel.open(
-                    partial,
-                    StandardOpenOption.CREATE,
-                    StandardOpenOption.TRUNCATE_EXISTING,
-                    StandardOpenOption.WRITE)) {
-                write(channel, image, 0);
-            }
-            Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
-            // Windows has no folders that can be synced.
-            if (File.separatorChar != '\\') {
-                try (FileChannel folder = FileChannel.open(file.getParent(), StandardOpenOption.READ)) {
-                    folder.force(true);
+        Native.check(Native.ledgerCreateImage(budgetMicro, Native.entropy(), image));
+        Path lock = file.resolveSibling(file.getFileName() + ".lock");
+        // One thread, because a lock is one of the whole program; and one program, because the move below replaces
+        // what is there, and could replace a ledger that another program spent from.
+        synchronized (CREATING) {
+            try (FileChannel creating =
+                    FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+                creating.lock();
+                // Anything of that name, a link that leads nowhere too.
+                if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+                    place(file, image);
                 }
+                // Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does
+                // no harm.
+                lock.toFile().delete();
+            }
+        }
+    }
+
+    /** Writes a file beside its place, then moves it: the ledger exists whole or not at all. */
+    private static void place(Path file, byte[] image) throws IOException {
+        Path partial = file.resolveSibling(file.getFileName() + ".partial");
+        try (FileChannel channel = FileChannel.open(
+                partial,
+                StandardOpenOption.CREATE,
+                StandardOpenOption.TRUNCATE_EXISTING,
+                StandardOpenOption.WRITE)) {
+            write(channel, image, 0);
+        }
+        Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
+        // Windows has no folders that can be synced.
+        if (File.separatorChar != '\\') {
+            try (FileChannel folder = FileChannel.open(file.getParent(), StandardOpenOption.READ)) {
+                folder.force(true);
             }
         }
     }
@@ -173,9 +190,9 @@ public final class Ledger implements AutoCloseable {
     }
 
     /**
-     * What is left in a window, in micro-units. It is private if an epsilon was chosen by looking at a text.
+     * The budget left in a window, in micro-units. It is private if an epsilon was chosen by looking at a text.
      *
-     * @param window a public number that does not go backwards, such as {@link #today}
+     * @param window a public number that never decreases, such as {@link #today}
      * @throws UndertoneException if the ledger is of a later window
      */
     public synchronized long remaining(long window) {
@@ -190,7 +207,7 @@ public final class Ledger implements AutoCloseable {
      * the grant, and may be spent if this fails.
      *
      * @param epsilonMicro epsilon in micro-units, 1 to 1,000,000,000
-     * @param window a public number that does not go backwards, such as {@link #today}; one that is far in the
+     * @param window a public number that never decreases, such as {@link #today}; one that is far in the
      *     future locks the ledger until then
      * @throws IOException if the file cannot be read or written
      * @throws UndertoneException if less is left, the ledger is of a later window, or the file changed
@@ -201,12 +218,12 @@ public final class Ledger implements AutoCloseable {
         long[] offset = new long[1];
         Native.check(Native.ledgerReserve(memory, epsilonMicro, window, stored(), record, offset));
         write(channel, record, offset[0]);
-        ByteBuffer grant = ByteBuffer.allocateDirect(Native.grantMemory());
+        ByteBuffer grant = ByteBuffer.allocateDirect(Native.grantHandleMemory());
         Native.check(Native.ledgerGrant(memory, stored(), grant));
         return new Grant(grant);
     }
 
-    /** Gives the file free. Closing it again does nothing. */
+    /** Unlocks the file. Closing it again does nothing. */
     @Override
     public synchronized void close() throws IOException {
         if (channel.isOpen()) {

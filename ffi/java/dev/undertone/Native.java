@@ -6,7 +6,7 @@ import java.security.SecureRandom;
 /** The functions of the native library, in ffi/src/jni.rs. No argument may be null. */
 final class Native {
     /** The ABI version that these classes were written for. */
-    private static final int ABI_VERSION = 1;
+    private static final int ABI_VERSION = 2;
 
     /** The system's generator, seeded by the system: whoever knows its bytes can undo the privacy. */
     private static final SecureRandom RANDOM = new SecureRandom();
@@ -15,7 +15,7 @@ final class Native {
         System.loadLibrary("undertone");
         if (abiVersion() != ABI_VERSION) {
             throw new UnsatisfiedLinkError("the native library undertone has ABI version " + abiVersion()
-                    + ", these classes want " + ABI_VERSION + ": take both from the same version of undertone");
+                    + ", these classes need " + ABI_VERSION + ": take both from the same version of undertone");
         }
     }
 
@@ -34,7 +34,7 @@ final class Native {
         }
     }
 
-    /** As many secret bytes as a call takes at most; who takes them wipes them if they must stay secret. */
+    /** The most secret bytes that a call takes. The caller wipes them if they must stay secret. */
     static byte[] entropy() {
         byte[] entropy = new byte[32];
         RANDOM.nextBytes(entropy);
@@ -49,15 +49,15 @@ final class Native {
 
     static native int epsilonParse(byte[] text);
 
-    static native int packMemory();
+    static native int packHandleMemory();
 
     static native int packInit(ByteBuffer memory, ByteBuffer bytes);
 
     static native int packDimension(ByteBuffer pack);
 
-    static native int packCandidates(ByteBuffer pack);
+    static native int packCandidateCount(ByteBuffer pack);
 
-    static native int packWords(ByteBuffer pack);
+    static native int packWordCount(ByteBuffer pack);
 
     static native int packId(ByteBuffer pack, byte[] out);
 
@@ -65,13 +65,13 @@ final class Native {
 
     static native int packEncoderName(ByteBuffer pack, byte[] out);
 
-    static native int grantMemory();
+    static native int grantHandleMemory();
 
-    static native int grantUnrecorded(ByteBuffer memory, long epsilonMicro);
+    static native int grantInitUnrecorded(ByteBuffer memory, long epsilonMicro);
 
-    static native int ledgerCreate(long budgetMicro, byte[] entropy, byte[] outImage);
+    static native int ledgerCreateImage(long budgetMicro, byte[] entropy, byte[] outImage);
 
-    static native int ledgerMemory();
+    static native int ledgerHandleMemory();
 
     static native int ledgerInit(ByteBuffer memory, byte[] image, byte[] entropy);
 
@@ -82,7 +82,7 @@ final class Native {
 
     static native int ledgerGrant(ByteBuffer ledger, byte[] readBack, ByteBuffer memory);
 
-    static native int documentMemory();
+    static native int documentHandleMemory();
 
     static native int documentInit(ByteBuffer memory, ByteBuffer pack);
 

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 /**
  * A pack: what the public side built and every device reads.
  *
- * <p>It holds nothing private and nothing that wants closing. One pack may be used by many threads at once.
+ * <p>It holds nothing private and needs no closing. One pack may be used by many threads at once.
  */
 public final class Pack {
     /** Read in place by the native side, so it must be held as long as the pack is. */
@@ -16,7 +16,7 @@ public final class Pack {
 
     private Pack(ByteBuffer bytes) {
         this.bytes = bytes;
-        memory = ByteBuffer.allocateDirect(Native.packMemory());
+        memory = ByteBuffer.allocateDirect(Native.packHandleMemory());
         Native.check(Native.packInit(memory, bytes));
     }
 
@@ -39,7 +39,7 @@ public final class Pack {
      * @throws IllegalArgumentException if the buffer is not direct
      * @throws UndertoneException if they are not a pack that this version reads
      */
-    public static Pack of(ByteBuffer bytes) {
+    public static Pack wrap(ByteBuffer bytes) {
         if (!bytes.isDirect()) {
             throw new IllegalArgumentException(
                     "the buffer is not direct: map the file or use ByteBuffer.allocateDirect, or take Pack.copyOf");
@@ -47,19 +47,19 @@ public final class Pack {
         return new Pack(bytes.slice());
     }
 
-    /** The number of coordinates in an embedding. */
+    /** The dimension of an embedding. */
     public int dimension() {
         return Native.packDimension(memory);
     }
 
     /** The number of candidates that a release is drawn from; 0 if the pack has none. */
-    public int candidates() {
-        return Native.packCandidates(memory);
+    public int candidateCount() {
+        return Native.packCandidateCount(memory);
     }
 
-    /** The number of words in the lexicon, which {@link Document#pushSentence} needs; 0 if there is none. */
-    public int words() {
-        return Native.packWords(memory);
+    /** The number of words in the lexicon, which {@link Document#pushSentence} needs; 0 without one. */
+    public int wordCount() {
+        return Native.packWordCount(memory);
     }
 
     /** The identifier of the pack, eight bytes, which a release carries. */

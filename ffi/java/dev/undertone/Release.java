@@ -29,7 +29,7 @@ public final class Release {
     }
 
     /**
-     * The index of the candidate drawn. Compare it with {@link Pack#candidates} if the release came from
+     * The index of the candidate drawn. Compare it with {@link Pack#candidateCount} if the release came from
      * elsewhere: it can be forged.
      */
     public int candidate() {

@@ -4,7 +4,7 @@ package dev.undertone;
 public enum Rule {
     /** The default: never worse than the exponential mechanism at the same epsilon. */
     PERMUTE_AND_FLIP(1),
-    /** For those who account in zCDP. */
+    /** For accounting in zCDP. */
     EXPONENTIAL(2);
 
     final int number;

@@ -2,11 +2,11 @@ package dev.undertone;
 
 import java.nio.charset.StandardCharsets;
 
-/** What belongs to no object. */
+/** The version of the library, and numbers from text. */
 public final class Undertone {
     private Undertone() {}
 
-    /** The version of the native library, such as "0.1.0". */
+    /** The version of the native library, such as "0.2.0". */
     public static String version() {
         return Native.version();
     }

@@ -14,7 +14,7 @@ public final class UndertoneException extends RuntimeException {
         this.status = status;
     }
 
-    /** The number behind the message, one of the UNDERTONE_ statuses in undertone.h. */
+    /** The status: one of the UNDERTONE_STATUS_ numbers in undertone.h. */
     public int status() {
         return status;
     }

@@ -2,10 +2,10 @@
 # Builds the host for C++ programs on servers and desktops, libundertone_host.a with its headers, first of
 # all undertone_host.h, into a folder.
 #
-#     ffi/build-host.sh FOLDER [arguments for cargo, such as --target T]
+#     host/cxx/build-lib.sh FOLDER [arguments for cargo, such as --target T]
 #     c++ -std=c++17 -IFOLDER/include program.cpp FOLDER/libundertone_host.a -lpthread -ldl -lm
 #
-# It holds the C interface too, so link it in place of libundertone, not beside it.
+# It holds the C interface too: link it instead of libundertone, never both.
 set -eu
 
 if [ $# -lt 1 ]; then
@@ -18,17 +18,17 @@ shift
 mkdir -p "$folder/include/rust"
 messages=$folder/.cargo-messages
 trap 'rm -f "$messages"' EXIT
-"${CARGO:-cargo}" rustc --manifest-path "$(dirname "$0")/Cargo.toml" --lib --release --features cxx \
+"${CARGO:-cargo}" rustc --manifest-path "$(dirname "$0")/Cargo.toml" --lib --release \
     --crate-type staticlib --message-format json-render-diagnostics "$@" >"$messages"
-built=$(sed -n 's/.*"filenames":\["\([^"]*undertone_ffi\.[a-z]*\)".*/\1/p' "$messages")
-out=$(sed -n 's/.*"reason":"build-script-executed".*[/#]undertone-ffi[#@].*"out_dir":"\([^"]*\)".*/\1/p' "$messages")
+built=$(sed -n 's/.*"filenames":\["\([^"]*undertone_cxx\.[a-z]*\)".*/\1/p' "$messages")
+out=$(sed -n 's/.*"reason":"build-script-executed".*[/#]undertone-cxx[#@].*"out_dir":"\([^"]*\)".*/\1/p' "$messages")
 headers=$out/cxxbridge/include
 if [ ! -f "$built" ] || [ ! -d "$headers" ]; then
     echo "$0: cargo did not say where the library and its header are" >&2
     exit 1
 fi
-cp "$(dirname "$0")"/../include/undertone.h* "$folder/include"
-cp -L "$headers/undertone-ffi/src/bridge.rs.h" "$folder/include/undertone_host.h"
+cp "$(dirname "$0")"/../../include/undertone.h* "$folder/include"
+cp -L "$headers/undertone-cxx/src/lib.rs.h" "$folder/include/undertone_host.h"
 cp -L "$headers/rust/cxx.h" "$folder/include/rust/cxx.h"
 # Beside, then renamed: a program that has the old library mapped keeps it.
 library=$folder/libundertone_host.a

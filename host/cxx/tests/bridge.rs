@@ -1,6 +1,6 @@
-//! A C++ program uses the host through the bridge, as `build-host.sh` installs it.
+//! A C++ program uses the host through the bridge, as `build-lib.sh` builds it.
 
-#![cfg(all(feature = "cxx", unix))]
+#![cfg(unix)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use undertone::pack::{self, Built, Options};
 use undertone::{demo, release::document};
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("host_bridge");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bridge");
     fs::create_dir_all(&folder).expect("the target folder can be written");
     folder
 }
@@ -42,7 +42,7 @@ fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let library = run(Command::new("sh")
-            .arg(root().join("ffi/build-host.sh"))
+            .arg(root().join("host/cxx/build-lib.sh"))
             .arg(folder()));
         let program = folder().join("host");
         run(Command::new("c++")

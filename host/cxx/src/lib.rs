@@ -1,13 +1,12 @@
-//! The host for C++: text becomes sentences, sentences become vectors, vectors a release; a release becomes
-//! what the server learns.
+//! The host library for C++: text becomes sentences, sentences become vectors, vectors become a release; a server
+//! decodes releases.
 //!
-//! `build-host.sh` writes the library and its header, `undertone_host.h`. Every failure is a
+//! `build-lib.sh` builds the library, `libundertone_host.a`, and its header, `undertone_host.h`. Every failure is a
 //! `rust::Error` with the message of [`undertone::Error`].
 
+use std::ffi::CStr;
 use std::fs;
 use std::path::Path;
-use std::prelude::rust_2024::*;
-use std::vec;
 
 use cxx::CxxString;
 use self_cell::self_cell;
@@ -18,9 +17,9 @@ use undertone::release::document;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::select::Rule as CoreRule;
-
-use crate::grant::{self, UndertoneGrant, grant_at};
-use crate::status::{Refusal, message};
+use undertone_ffi::{
+    UNDERTONE_STATUS_GRANT_SPENT, UndertoneGrant, grant_mut, undertone_status_message,
+};
 
 type Result<T> = std::result::Result<T, Problem>;
 
@@ -29,13 +28,24 @@ type Result<T> = std::result::Result<T, Problem>;
 enum Problem {
     #[error(transparent)]
     Host(#[from] Error),
-    #[error("the grant cannot be spent: {}", message(.0.0).to_string_lossy())]
-    Grant(Refusal),
+    #[error("the grant cannot be spent: {}", message(*status))]
+    Grant { status: i32 },
     #[error("{found} is not a rule; take Rule::PermuteAndFlip or Rule::Exponential")]
     Rule { found: u8 },
     #[error("cannot read the release: {0}")]
     Release(undertone_core::release::ReleaseFormatError),
 }
+
+/// The sentence for a status of the C interface.
+fn message(status: i32) -> &'static str {
+    // SAFETY: the function returns a static string that ends with a zero.
+    let message = unsafe { CStr::from_ptr(undertone_status_message(status)) };
+    message.to_str().unwrap_or("unknown status")
+}
+
+/// `undertone_grant` of undertone.h. A type of this crate, because those of other crates cannot be given to C++.
+#[repr(transparent)]
+pub struct GrantHandle(UndertoneGrant);
 
 // Public for C++ only.
 #[allow(unreachable_pub)]
@@ -46,7 +56,7 @@ mod interface {
     enum Rule {
         /// The default: never worse than the exponential mechanism at the same epsilon.
         PermuteAndFlip = 1,
-        /// For those who account in zCDP.
+        /// For accounting in zCDP.
         Exponential = 2,
     }
 
@@ -56,7 +66,7 @@ mod interface {
         candidate: u32,
         /// Its name: a label of the public corpus, or the identifier of a public document.
         name: String,
-        /// The label of the public document; empty if it has none.
+        /// The label of the public document; empty without one.
         label: String,
         /// A public sentence that is typical of it.
         excerpt: String,
@@ -72,7 +82,7 @@ mod interface {
         include!("undertone.h");
 
         #[namespace = ""]
-        type undertone_grant = crate::grant::UndertoneGrant;
+        type undertone_grant = crate::GrantHandle;
     }
 
     extern "Rust" {
@@ -101,10 +111,11 @@ mod interface {
         /// Releases a text: splits it into sentences, of which the first 128 count, and encodes each alone.
         /// Bytes that are not UTF-8 count as U+FFFD.
         ///
-        /// The release is epsilon-differentially private for one sentence exchanged, epsilon/2 for one
-        /// sentence more or less (epsilon if the text has more than 128). Releases of the same text add up.
+        /// Replacing any one sentence changes the probability of any release by at most a factor of e^epsilon. Adding
+        /// or removing one changes it by at most e^(epsilon/2), or e^epsilon if the text has more than 128. Several
+        /// releases of the same text add up.
         ///
-        /// `grant`: what may be spent, `undertone::Grant::capi()`. It is spent once all sentences are encoded.
+        /// `grant`: `undertone::Grant::capi()`. It is spent once all sentences are encoded.
         ///
         /// # Safety
         /// `grant` is NULL or a grant of undertone.h, which nobody else uses.
@@ -136,7 +147,7 @@ mod interface {
 use interface::{Decoded, Rule};
 
 // SAFETY: C++ knows it by this name, as a type that it has no definition of.
-unsafe impl cxx::ExternType for UndertoneGrant {
+unsafe impl cxx::ExternType for GrantHandle {
     type Id = cxx::type_id!("undertone_grant");
     type Kind = cxx::kind::Opaque;
 }
@@ -215,11 +226,12 @@ impl Pipeline {
     unsafe fn release(
         &self,
         text: &CxxString,
-        grant: *mut UndertoneGrant,
+        grant: *mut GrantHandle,
         rule: Rule,
     ) -> Result<Vec<u8>> {
-        // SAFETY: the caller's promise is the one that `grant_at` asks for.
-        let (grant, _) = unsafe { grant_at(grant) }.map_err(Problem::Grant)?;
+        // SAFETY: the caller's promise is the one that `grant_mut` asks for; `GrantHandle` is what it wraps.
+        let grant = unsafe { grant_mut(grant.cast::<UndertoneGrant>()) }
+            .map_err(|status| Problem::Grant { status })?;
         let rule = CoreRule::from_number(rule.repr).ok_or(Problem::Rule { found: rule.repr })?;
         let dimension = self.dimension();
         let text = text.to_string_lossy();
@@ -229,7 +241,10 @@ impl Pipeline {
             self.encoder_dyn().encode(sentence, row)?;
         }
         let mut document = document::empty(&self.0.borrow_dependent().pack)?;
-        let grant = grant::spend(grant).map_err(Problem::Grant)?;
+        // The last thing before entropy is drawn, because nothing gives it back.
+        let grant = grant.take().ok_or(Problem::Grant {
+            status: UNDERTONE_STATUS_GRANT_SPENT,
+        })?;
         let release = document::release(&mut document, &rows, dimension, grant, rule)?;
         Ok(release.to_bytes().to_vec())
     }

@@ -1,0 +1,305 @@
+//! One ledger file, programs in Rust, C++ and Java: whichever has it open keeps the others out, they make a new one
+//! together without losing what was spent, and none needs hard links.
+
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::{env, fs};
+
+use common::{STRICT, build_library_with, have, output_dir, root, run, static_library};
+use undertone::Error;
+use undertone::release::ledger::LedgerFile;
+use undertone_core::epsilon::{Epsilon, MICRO};
+
+/// What the program of another language is asked to do, and the file: "hold PATH" or "spend PATH".
+const TASK: &str = "UNDERTONE_TEST_LEDGER_TASK";
+
+/// The exit status of a program that finds the ledger in use.
+const IN_USE: i32 = 3;
+
+/// One test at a time: between fork and exec, a process that is being started holds the locks of this one.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn budget() -> Epsilon {
+    "5".parse().expect("an epsilon")
+}
+
+/// Not a test but the program in Rust, as `tests/cpp/ledger.cpp` is the one in C++.
+#[test]
+fn program() {
+    let Ok(task) = env::var(TASK) else { return };
+    let (task, path) = task.split_once(' ').expect("a task and a file");
+    let code = match LedgerFile::open_or_create(path, budget()) {
+        Ok(mut ledger) if task == "spend" => {
+            let one = Epsilon::from_micro(MICRO).expect("an epsilon");
+            i32::from(ledger.spend(one, 1).is_err())
+        }
+        Ok(_held) => {
+            let again = LedgerFile::open_or_create(path, budget());
+            assert!(matches!(again, Err(Error::LedgerInUse { .. })));
+            println!("\nopen");
+            std::io::stdin().lines().for_each(drop);
+            0
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            if matches!(error, Error::LedgerInUse { .. }) {
+                IN_USE
+            } else {
+                1
+            }
+        }
+    };
+    std::process::exit(code);
+}
+
+fn cpp() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let program = output_dir().join("ledger-program");
+        run(Command::new("g++")
+            .arg("-std=c++17")
+            .args(STRICT)
+            .arg("-I")
+            .arg(root().join("include"))
+            .arg(root().join("tests/cpp/ledger.cpp"))
+            .arg(static_library())
+            .arg("-o")
+            .arg(&program));
+        program
+    })
+}
+
+/// The folder of the native library, and where Java finds its classes.
+fn java() -> &'static (PathBuf, PathBuf) {
+    static BUILT: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let library = build_library_with("shared", "lib-java", &["--features", "jni"]);
+        let classes = output_dir().join("ledger-classes");
+        fs::create_dir_all(&classes).expect("the target folder can be written");
+        let own = root().join("ffi/java/dev/undertone");
+        let sources = fs::read_dir(own).expect("the sources are there");
+        run(Command::new("javac")
+            .arg("-d")
+            .arg(&classes)
+            .args(sources.map(|source| source.expect("a file").path()))
+            .arg(root().join("tests/java/LedgerProgram.java")));
+        let folder = library.parent().expect("a file in a folder");
+        (folder.to_owned(), classes)
+    })
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Language {
+    Rust,
+    Cpp,
+    Java,
+}
+
+impl Language {
+    /// Those with a compiler on this machine.
+    fn all() -> Vec<Self> {
+        let mut all = vec![Self::Rust];
+        if have("g++", "g++") {
+            all.push(Self::Cpp);
+        }
+        if have("javac", "default-jdk-headless") {
+            all.push(Self::Java);
+        }
+        all
+    }
+
+    fn command(self, task: &str, ledger: &Path) -> Command {
+        let mut command;
+        match self {
+            Self::Rust => {
+                command = Command::new(env::current_exe().expect("a program"));
+                command
+                    .args(["--exact", "program", "--nocapture"])
+                    .env(TASK, format!("{task} {}", ledger.display()));
+            }
+            Self::Cpp => {
+                command = Command::new(cpp());
+                command.arg(task).arg(ledger);
+            }
+            Self::Java => {
+                let (library, classes) = java();
+                command = Command::new("java");
+                command
+                    .arg(format!("-Djava.library.path={}", library.display()))
+                    // It starts faster, and several run at once.
+                    .args(["-XX:TieredStopAtLevel=1", "-Xshare:auto", "-cp"])
+                    .arg(classes)
+                    .arg("LedgerProgram")
+                    .arg(task)
+                    .arg(ledger);
+            }
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+    }
+
+    fn spend(self, ledger: &Path) -> Output {
+        let output = self.command("spend", ledger).stdin(Stdio::null()).output();
+        output.expect("the program starts")
+    }
+
+    /// Starts a program that holds the ledger.
+    fn hold(self, ledger: &Path) -> Child {
+        let mut child = self
+            .command("hold", ledger)
+            .spawn()
+            .expect("the program starts");
+        let mut out = BufReader::new(child.stdout.take().expect("piped"));
+        let mut line = String::new();
+        while line != "open\n" {
+            line.clear();
+            let read = out.read_line(&mut line).expect("text");
+            assert!(read > 0, "{self:?} ended: {:?}", child.wait());
+        }
+        child
+    }
+}
+
+/// A folder that did not exist before.
+fn fresh(name: &str) -> PathBuf {
+    let folder = output_dir().join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    folder
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .expect("the folder is there")
+        .map(|entry| entry.expect("a file").file_name().into_string())
+        .collect::<Result<_, _>>()
+        .expect("text");
+    names.sort();
+    names
+}
+
+fn remaining(ledger: &Path) -> u64 {
+    let ledger = LedgerFile::open_or_create(ledger, budget()).expect("nobody has it");
+    ledger.remaining(1).expect("a window that has not passed")
+}
+
+/// Each holds the ledger, after it tried to open it twice; all are refused, and then all get in.
+#[test]
+fn who_has_the_ledger_keeps_all_others_out() {
+    let _alone = alone();
+    let folder = fresh("ledger-lock");
+    for holder in Language::all() {
+        let ledger = folder.join(format!("{holder:?}.ledger"));
+        let mut held = holder.hold(&ledger);
+        for other in Language::all() {
+            let output = other.spend(&ledger);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(
+                output.status.code(),
+                Some(IN_USE),
+                "{other:?} while {holder:?} holds it: {said}"
+            );
+            assert!(
+                said.contains("in use") || said.contains("open already"),
+                "{said}"
+            );
+        }
+        drop(held.stdin.take());
+        assert!(held.wait().expect("it ends").success(), "{holder:?}");
+        assert_eq!(remaining(&ledger), 5 * u64::from(MICRO));
+        let mut left = 5;
+        for other in Language::all() {
+            let output = other.spend(&ledger);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success(),
+                "{other:?} after {holder:?}: {said}"
+            );
+            left -= 1;
+            assert_eq!(remaining(&ledger), left * u64::from(MICRO));
+        }
+        // A program that is killed holds nothing.
+        let mut killed = holder.hold(&ledger);
+        killed.kill().expect("it runs");
+        killed.wait().expect("it ends");
+        assert_eq!(remaining(&ledger), left * u64::from(MICRO));
+    }
+}
+
+/// Many at once where no ledger is: one is made, and what all of them spent is in it.
+#[test]
+fn a_ledger_that_many_make_is_one() {
+    let _alone = alone();
+    let folder = fresh("ledger-make");
+    let ledger = folder.join("a.ledger");
+    let languages = Language::all();
+    let start = |language: &Language| {
+        let mut command = language.command("spend", &ledger);
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+        command.spawn().expect("the program starts")
+    };
+    // Built before the race.
+    for language in &languages {
+        let _ = language.command("spend", &ledger);
+    }
+    let children: Vec<Child> = [&languages[..], &languages]
+        .concat()
+        .iter()
+        .map(start)
+        .collect();
+    let mut granted = 0;
+    for child in children {
+        let output = child.wait_with_output().expect("it ends");
+        match output.status.code() {
+            Some(0) => granted += 1,
+            Some(IN_USE) => {}
+            other => panic!("{other:?}: {}", String::from_utf8_lossy(&output.stderr)),
+        }
+    }
+    assert!(granted >= 1);
+    assert_eq!(remaining(&ledger), (5 - granted.min(5)) * u64::from(MICRO));
+    assert_eq!(names(&folder), ["a.ledger"]);
+}
+
+/// On storage cards, for example.
+#[test]
+fn a_new_ledger_needs_no_hard_links() {
+    if !have("gcc", "gcc") {
+        return;
+    }
+    let library = output_dir().join("no-links.so");
+    run(Command::new("gcc")
+        .args([
+            "-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
+        ])
+        .arg(root().join("tests/c/no_links.c"))
+        .arg("-o")
+        .arg(&library));
+    let _alone = alone();
+    let folder = fresh("ledger-no-links");
+    for language in Language::all() {
+        let name = format!("{language:?}.ledger");
+        let ledger = folder.join(&name);
+        let output = language
+            .command("spend", &ledger)
+            .stdin(Stdio::null())
+            .env("LD_PRELOAD", &library)
+            .output()
+            .expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{language:?}: {said}");
+        assert_eq!(remaining(&ledger), 4 * u64::from(MICRO));
+        fs::remove_file(&ledger).expect("it is there");
+        assert_eq!(names(&folder), [""; 0], "{language:?} leaves something");
+    }
+}
