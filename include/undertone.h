@@ -74,7 +74,7 @@
 #include <stdint.h>
 
 /** The version of the library. */
-#define UNDERTONE_VERSION "0.1.0"
+#define UNDERTONE_VERSION "0.2.0"
 
 /* A status must not be ignored. */
 #ifndef UNDERTONE_MUST_USE
@@ -93,7 +93,7 @@
 /**
  * The version of the library as one number: major * 10000 + minor * 100 + patch.
  */
-#define UNDERTONE_VERSION_NUMBER 100
+#define UNDERTONE_VERSION_NUMBER 200
 
 /**
  * Done.
@@ -602,7 +602,7 @@ extern "C" {
 uint32_t undertone_abi_version(void);
 
 /**
- * The version of the library that was linked, a static string such as "0.1.0".
+ * The version of the library that was linked, a static string such as "0.2.0".
  *
  * Threads: any.
  */
