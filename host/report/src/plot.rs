@@ -642,3 +642,219 @@ fn steps(start: f64, end: f64, step: f64) -> Vec<(f64, String)> {
     });
     ticks.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, look: Look, ys: &[f64]) -> Line {
+        let points = (1..).zip(ys).map(|(x, y)| Point {
+            x: f64::from(x),
+            y: *y,
+            spread: 0.5,
+        });
+        Line {
+            name: name.to_owned(),
+            look,
+            points: points.collect(),
+        }
+    }
+
+    fn plot(range: Range, lines: Vec<Line>) -> Plot<'static> {
+        Plot {
+            x: Axis {
+                label: "ε",
+                range: Range::Logarithmic,
+            },
+            y: Axis {
+                label: "accuracy (%)",
+                range,
+            },
+            lines,
+            bars: None,
+            mark: None,
+        }
+    }
+
+    /// An attribute of each element of a kind.
+    fn attributes<'s>(svg: &'s str, element: &str, name: &str) -> Vec<&'s str> {
+        let start = format!("<{element}");
+        let name = format!(" {name}=\"");
+        let elements = svg.split(&start).skip(1);
+        let value = |rest: &'s str| rest.split_once(&name)?.1.split('"').next();
+        elements.filter_map(value).collect()
+    }
+
+    fn sixteen() -> Vec<Line> {
+        let name = |n: usize| format!("mechanism {n}");
+        let mut lines: Vec<Line> = (0..16)
+            .map(|n| line(&name(n), Look::Plain, &[90.0, 92.0 + 0.4 * n as f64]))
+            .collect();
+        lines[3].look = Look::Default;
+        lines[5].look = Look::Bound;
+        lines[9].look = Look::Published;
+        lines
+    }
+
+    #[test]
+    fn many_lines_become_panels_of_few_colours() {
+        let lines = sixteen();
+        let figure = plot(Range::Percent, lines.clone()).draw().unwrap();
+        assert_eq!(figure.panels.len(), 5);
+        assert!(figure.note.contains("in grey"), "{}", figure.note);
+        let refs: Vec<&Line> = lines.iter().collect();
+        for styled in panels(&refs) {
+            assert_eq!(styled.len(), 16);
+            let mut colours: Vec<RGBColor> = Vec::new();
+            for (line, colour) in &styled {
+                if let Some(colour) = colour
+                    && line.look != Look::Bound
+                {
+                    assert!(!colours.contains(colour), "{}", line.name);
+                    colours.push(*colour);
+                }
+            }
+            assert!((2..=COLOURED).contains(&colours.len()));
+        }
+        assert!(figure.panels[0].contains("mechanism 9"));
+        for line in &lines {
+            let named = |svg: &&String| svg.contains(&format!(">\n{}\n</text>", line.name));
+            let times = figure.panels.iter().filter(named).count();
+            let always = matches!(line.look, Look::Default | Look::Bound);
+            assert_eq!(times, if always { 5 } else { 1 }, "{}", line.name);
+        }
+    }
+
+    #[test]
+    fn both_axes_are_named_and_said_aloud() {
+        let figure = plot(Range::Percent, sixteen()).draw().unwrap();
+        for svg in &figure.panels {
+            for label in ["ε", "accuracy (%)"] {
+                assert!(
+                    svg.contains(&format!(">\n{label}\n</text>")),
+                    "{label}: {svg}"
+                );
+            }
+            assert!(
+                svg.starts_with("<svg role=\"img\" aria-label=\"accuracy (%) against ε: "),
+                "{svg}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_axis_shows_where_something_happens_and_says_so() {
+        let figure = plot(Range::Percent, sixteen()).draw().unwrap();
+        assert!(
+            figure.note.contains("starts at 90, not at 0"),
+            "{}",
+            figure.note
+        );
+
+        let mut lines = sixteen();
+        lines.push(line("guess", Look::Bound, &[8.0, 8.0]));
+        lines.push(line("worse", Look::Plain, &[12.0, 15.0]));
+        let figure = plot(Range::Percent, lines).draw().unwrap();
+        for part in [
+            "starts at 90, not at 0",
+            "Below the axis: guess (8.0), worse (12.0 to 15.0).",
+        ] {
+            assert!(figure.note.contains(part), "{part}: {}", figure.note);
+        }
+
+        // Where lines cover the whole range, all of it is shown.
+        let rising = [
+            line("a", Look::Default, &[10.0, 97.0]),
+            line("b", Look::Plain, &[9.0, 20.0]),
+        ];
+        let figure = plot(Range::Percent, rising.to_vec()).draw().unwrap();
+        assert_eq!(figure.note, "");
+    }
+
+    #[test]
+    fn names_and_labels_of_axes_do_not_overlap() {
+        let names = [
+            "one of them",
+            "another of them with a long name",
+            "a third",
+            "the last",
+        ];
+        let lines = names.map(|name| line(name, Look::Plain, &[1.0, 50.0]));
+        let figure = plot(Range::FromZero, lines[..3].to_vec()).draw().unwrap();
+        let svg = &figure.panels[0];
+        let (xs, ys) = (attributes(svg, "text", "x"), attributes(svg, "text", "y"));
+        let right = xs
+            .iter()
+            .filter_map(|x| x.parse::<i32>().ok())
+            .max()
+            .unwrap();
+        let mut places: Vec<i32> = xs
+            .iter()
+            .zip(&ys)
+            .filter(|(x, _)| x.parse() == Ok(right))
+            .map(|(_, y)| y.parse().unwrap())
+            .collect();
+        places.sort_unstable();
+        assert!(places.len() >= 4, "{svg}");
+        assert!(
+            places.windows(2).all(|pair| pair[1] - pair[0] >= LINE),
+            "{places:?}"
+        );
+
+        // Twenty-five values of ε leave no room for twenty-five labels.
+        let many: Vec<f64> = (0..25).map(f64::from).collect();
+        let scale = Scale::new(Range::Logarithmic, &many[1..]);
+        let labels: Vec<&str> = scale.ticks.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(labels, ["1", "2", "5", "10", "20"]);
+    }
+
+    #[test]
+    fn odd_values_are_drawn() {
+        for values in [
+            &[][..],
+            &[0.0, 0.0],
+            &[f64::NAN, 1.0],
+            &[f64::INFINITY, 1.0],
+            &[1e300, 1e-300],
+            &[-1.0, 3.0],
+            &[3.16, 3.17],
+        ] {
+            for range in [
+                Range::FromZero,
+                Range::Percent,
+                Range::Logarithmic,
+                Range::Whole,
+            ] {
+                let lines = vec![
+                    line("x", Look::Default, values),
+                    line("y", Look::Plain, &[2.0]),
+                ];
+                let figure = plot(range, lines).draw().unwrap();
+                assert!(figure.panels[0].ends_with("</svg>\n"), "{values:?}");
+                assert!(!figure.panels[0].contains("NaN"), "{values:?}");
+            }
+        }
+        assert_eq!(
+            plot(Range::Percent, Vec::new())
+                .draw()
+                .unwrap()
+                .panels
+                .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn bars_and_a_mark_are_named() {
+        let mut plot = plot(
+            Range::FromZero,
+            vec![line("drawn", Look::Plain, &[3.0, 1.0])],
+        );
+        plot.x.range = Range::Whole;
+        plot.bars = Some(("all", vec![1.0, 2.0, 3.0]));
+        plot.mark = Some(("kept".to_owned(), (1.0, 3.0)));
+        let svg = plot.draw().unwrap().into_svg();
+        assert!(svg.contains("▇ all") && svg.contains("◯ kept"), "{svg}");
+        assert!(svg.matches("<rect").count() >= 4, "{svg}");
+    }
+}
