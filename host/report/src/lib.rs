@@ -20,7 +20,6 @@
 //!         look: Look::Default,
 //!         points: vec![Point { x: 1.0, y: 91.2, spread: 0.4 }, Point { x: 3.0, y: 97.0, spread: 0.2 }],
 //!     }],
-//!     bars: None,
 //!     mark: None,
 //! };
 //!

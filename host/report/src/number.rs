@@ -1,7 +1,7 @@
 //! How reports write numbers.
 //!
-//! Three significant digits unless a column needs more, whole numbers whole, commas between thousands, and powers of
-//! ten for what is very large or very small. Nothing is ever written like `3.2e-1`.
+//! Three significant digits unless a column needs more, counts whole, commas between thousands, and powers of ten for
+//! what is very large or very small. Nothing is ever written like `3.2e-1`.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const DIGITS: usize = 3;
 /// ```
 /// use undertone_report::number::number;
 ///
-/// assert_eq!([3.157, 0.32, 12_345.6, 3.0, 3.2e-7].map(number), ["3.16", "0.320", "12,346", "3", "3.20 × 10⁻⁷"]);
+/// assert_eq!([3.157, 0.32, 12_345.6, 3.0, 3.2e-7].map(number), ["3.16", "0.320", "12,346", "3.00", "3.20 × 10⁻⁷"]);
 /// ```
 pub fn number(x: f64) -> String {
     digits(x, DIGITS)
@@ -24,8 +24,8 @@ pub fn number(x: f64) -> String {
 /// # Panics
 /// If `n` is 0.
 pub fn digits(x: f64, n: usize) -> String {
-    if x.fract() == 0.0 && x.abs() < 1e9 {
-        return whole(x);
+    if x == 0.0 {
+        return "0".to_owned();
     }
     if !x.is_finite() {
         return match x {
@@ -35,7 +35,7 @@ pub fn digits(x: f64, n: usize) -> String {
         };
     }
     match decimals(x, n) {
-        Some(0) => whole(x.round()),
+        Some(0) => whole(x),
         Some(decimals) => format!("{}{:.decimals$}", sign(x), x.abs()),
         None => {
             let text = format!("{:.*e}", n - 1, x.abs());
@@ -63,6 +63,11 @@ pub fn percent(share: f64) -> String {
 /// A mean share and how far shares lie from it, in per cent, with one decimal and without the sign %.
 pub fn percent_spread(mean: f64, sd: f64) -> String {
     format!("{} ± {}", percent(mean), percent(sd))
+}
+
+/// A number rounded to a whole one; for what is too large for that, the largest there is.
+pub fn whole(x: f64) -> String {
+    format!("{}{}", sign(x), count(x.abs().round() as u64))
 }
 
 /// A number of things.
@@ -118,10 +123,6 @@ fn sign(x: f64) -> &'static str {
     if x < 0.0 { "−" } else { "" }
 }
 
-fn whole(x: f64) -> String {
-    format!("{}{}", sign(x), count(x.abs() as u64))
-}
-
 fn superscript(exponent: &str) -> String {
     let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let raised = exponent.chars().map(|c| match c.to_digit(10) {
@@ -147,7 +148,8 @@ mod tests {
             (31.57, "31.6"),
             (999.6, "1,000"),
             (1234.4, "1,234"),
-            (40.0, "40"),
+            (3.0, "3.00"),
+            (40.0, "40.0"),
             (7_654_321.0, "7,654,321"),
             (0.000_123_4, "0.000123"),
             (0.000_012_34, "1.23 × 10⁻⁵"),

@@ -110,12 +110,12 @@ svg { display: block; width: 100%; max-width: 500px; height: auto; }
 table { border-collapse: collapse; font-size: .875rem; line-height: 1.35; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .5rem; text-align: right; vertical-align: top; border-bottom: 1px solid #ddd; }
 td { white-space: nowrap; } th { min-width: 3rem; }
-.text { text-align: left; white-space: normal; min-width: 5rem; } td.text:last-child { min-width: 12rem; }
+.text { text-align: left; white-space: normal; min-width: 5rem; } td.text:last-child { min-width: 8rem; }
 th.text:first-child { max-width: 14rem; overflow-wrap: break-word; }
 small { color: #555; display: block; font-weight: 400; white-space: normal; }
 .marked { background: #fff3e6; } .marked th { font-weight: 700; } tr:not(.marked) > th.text { font-weight: 400; }
 tr:first-child > th, tr:first-child > th.text { font-weight: 600; vertical-align: bottom; }
-@media (max-width: 40rem) { body { padding: 1rem .75rem; } th.text:first-child { max-width: 8rem; } }
+@media (max-width: 40rem) { body { padding: 1rem .75rem; } th.text:first-child { max-width: 10rem; } }
 @media print { body { max-width: none; font-size: 11px; } figure, tr { break-inside: avoid; }
   .scroll { overflow: visible; background: none; } .marked { print-color-adjust: exact; } }
 ";

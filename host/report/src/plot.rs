@@ -11,7 +11,7 @@ use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use crate::number::{digits, number, percent};
+use crate::number::{digits, number, percent, whole};
 use crate::page::escape;
 
 /// Lines in colour in one panel, at most.
@@ -26,8 +26,6 @@ pub struct Plot<'a> {
     pub y: Axis<'a>,
     /// In the order of importance.
     pub lines: Vec<Line>,
-    /// A name, and the heights of bars at x = 0, 1, 2 and so on.
-    pub bars: Option<(&'a str, Vec<f64>)>,
     /// A name, and a point to draw a ring around.
     pub mark: Option<(String, (f64, f64))>,
 }
@@ -137,7 +135,7 @@ const BELOW: u32 = 58;
 const TEXT: i32 = 20;
 
 /// Width of a letter and distance of two lines of text, in pixels.
-const LETTER: usize = 8;
+const LETTER: usize = 9;
 const LINE: i32 = 18;
 
 /// Letters of a name in one line of text.
@@ -156,7 +154,6 @@ const COLOURS: [RGBColor; COLOURED - 1] = [
 const BOUND: RGBColor = RGBColor(85, 85, 85);
 const CONTEXT: RGBColor = RGBColor(205, 205, 205);
 const GRID: RGBColor = RGBColor(232, 232, 232);
-const BARS: RGBColor = RGBColor(215, 215, 215);
 
 type Drawn = Result<(), Box<dyn Error>>;
 type Root<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -196,13 +193,11 @@ impl Plot<'_> {
         let xs = kept
             .iter()
             .flat_map(|line| line.points.iter().map(|at| at.x));
-        let bars = self.bars.iter().flat_map(|(_, heights)| heights);
-        let places = bars.clone().enumerate().map(|(place, _)| place as f64);
-        let x = Scale::new(self.x.range, &xs.chain(places).collect::<Vec<f64>>());
+        let x = Scale::new(self.x.range, &xs.collect::<Vec<f64>>());
         let ys = kept
             .iter()
             .flat_map(|line| line.points.iter().map(|at| at.y));
-        let y = Scale::new(self.y.range, &ys.chain(bars.copied()).collect::<Vec<f64>>());
+        let y = Scale::new(self.y.range, &ys.collect::<Vec<f64>>());
 
         let panels = panels(&kept);
         let mut note = String::new();
@@ -210,10 +205,7 @@ impl Plot<'_> {
             note += " Each panel shows some lines in colour and the rest in grey; the axes are the same.";
         }
         if self.y.range == Range::Percent && y.start > 0.0 {
-            note += &format!(
-                " The vertical axis starts at {}, not at 0.",
-                number(y.start)
-            );
+            note += &format!(" The vertical axis starts at {}, not at 0.", whole(y.start));
         }
         if !below.is_empty() {
             note += &format!(" Below the axis: {}.", below.join(", "));
@@ -272,13 +264,6 @@ impl Plot<'_> {
     fn panel(&self, lines: &[Styled<'_>], x: &Scale, y: &Scale) -> Result<String, Box<dyn Error>> {
         // What is written at the right must be known before there is a plot for it to be beside.
         let mut labels: Vec<Label> = Vec::new();
-        if let Some((name, _)) = &self.bars {
-            labels.push(Label::new(
-                &format!("▇ {name}"),
-                RGBColor(110, 110, 110),
-                None,
-            ));
-        }
         if let Some((name, _)) = &self.mark {
             labels.push(Label::new(&format!("◯ {name}"), BLACK, None));
         }
@@ -386,13 +371,6 @@ impl Plot<'_> {
     }
 
     fn data(&self, chart: &mut Chart<'_, '_>, lines: &[Styled<'_>], x: &Scale, y: &Scale) -> Drawn {
-        if let Some((_, heights)) = &self.bars {
-            let bars = heights.iter().enumerate().map(|(at, height)| {
-                let corners = [(at as f64 - 0.4, y.start), (at as f64 + 0.4, *height)];
-                Rectangle::new(corners, BARS.filled())
-            });
-            chart.draw_series(bars)?;
-        }
         // What matters most is drawn last, over the rest.
         for (line, colour) in lines.iter().rev() {
             let points: Vec<(f64, f64)> = line
@@ -546,8 +524,13 @@ impl Scale {
                 Self::linear(0.0, (high / step).ceil() * step, step)
             }
             Range::Percent => {
-                let low = if low < 25.0 { 0.0 } else { low };
                 let high = if high > 80.0 { 100.0 } else { high };
+                // At least ten points: what is nothing but chance must not look like much.
+                let low = if low < 25.0 {
+                    0.0
+                } else {
+                    low.min(high - 10.0)
+                };
                 let step = nice((high - low).max(1.0) / 5.0);
                 let start = ((low / step).floor() * step).max(0.0);
                 let end = ((high / step).ceil() * step).max(start + step);
@@ -634,7 +617,7 @@ fn steps(start: f64, end: f64, step: f64) -> Vec<(f64, String)> {
     let ticks = (0..=n).map(|place| {
         let at = (first + place as f64) * step;
         let text = match decimals {
-            0 if at.abs() < 1e9 => number(at.round()),
+            0 if at.abs() < 1e9 => whole(at),
             1..=4 => format!("{at:.decimals$}"),
             _ => number(at),
         };
@@ -671,7 +654,6 @@ mod tests {
                 range,
             },
             lines,
-            bars: None,
             mark: None,
         }
     }
@@ -762,6 +744,15 @@ mod tests {
             assert!(figure.note.contains(part), "{part}: {}", figure.note);
         }
 
+        // Lines that hardly differ do not look as if they did.
+        let same = vec![line("a", Look::Default, &[99.9, 100.0])];
+        let figure = plot(Range::Percent, same).draw().unwrap();
+        assert!(
+            figure.note.contains("starts at 90, not at 0"),
+            "{}",
+            figure.note
+        );
+
         // Where lines cover the whole range, all of it is shown.
         let rising = [
             line("a", Look::Default, &[10.0, 97.0]),
@@ -845,16 +836,15 @@ mod tests {
     }
 
     #[test]
-    fn bars_and_a_mark_are_named() {
+    fn a_mark_is_named() {
         let mut plot = plot(
             Range::FromZero,
-            vec![line("drawn", Look::Plain, &[3.0, 1.0])],
+            vec![line("loss", Look::Plain, &[3.0, 1.0])],
         );
         plot.x.range = Range::Whole;
-        plot.bars = Some(("all", vec![1.0, 2.0, 3.0]));
-        plot.mark = Some(("kept".to_owned(), (1.0, 3.0)));
+        plot.mark = Some(("kept: epoch 2".to_owned(), (2.0, 1.0)));
         let svg = plot.draw().unwrap().into_svg();
-        assert!(svg.contains("▇ all") && svg.contains("◯ kept"), "{svg}");
-        assert!(svg.matches("<rect").count() >= 4, "{svg}");
+        assert!(svg.contains("◯ kept: epoch 2"), "{svg}");
+        assert!(attributes(&svg, "circle", "r").contains(&"8"), "{svg}");
     }
 }

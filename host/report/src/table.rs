@@ -22,7 +22,7 @@ impl Cell {
     #[must_use]
     pub fn note(mut self, text: &str) -> Self {
         if !text.is_empty() {
-            self.html += &format!("<small>{}</small>", escape(text));
+            self.html += &format!("<small>{}</small>", unbroken(text));
         }
         self
     }
@@ -39,7 +39,7 @@ impl Cell {
 impl<S: AsRef<str>> From<S> for Cell {
     fn from(text: S) -> Self {
         Self {
-            html: escape(text.as_ref()),
+            html: unbroken(text.as_ref()),
         }
     }
 }
@@ -49,7 +49,7 @@ impl<S: AsRef<str>> FromIterator<S> for Cell {
     fn from_iter<I: IntoIterator<Item = S>>(lines: I) -> Self {
         let lines: Vec<String> = lines
             .into_iter()
-            .map(|line| escape(line.as_ref()))
+            .map(|line| unbroken(line.as_ref()))
             .collect();
         Self {
             html: lines.join("<br>"),
@@ -74,7 +74,7 @@ impl Table {
                 Column::Text(heading) => {
                     format!("<th class=\"text\">{}</th>", escape(heading.as_ref()))
                 }
-                Column::Number(heading) => format!("<th>{}</th>", escape(heading.as_ref())),
+                Column::Number(heading) => format!("<th>{}</th>", unbroken(heading.as_ref())),
             };
         }
         rows += "</tr>\n";
@@ -124,6 +124,11 @@ impl Table {
     }
 }
 
+/// Plain text as HTML; no line ends between a name, an equals sign and a value.
+fn unbroken(text: &str) -> String {
+    escape(text).replace(" = ", "&nbsp;=&nbsp;")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,7 +143,7 @@ mod tests {
         for part in [
             "aria-label=\"A &amp; B\"",
             "<th class=\"text\">&lt;a&gt;</th><th>ε</th>",
-            "<tr><th class=\"text\">x &lt; y</th><td>1<small>p = 1 &amp; 2</small></td></tr>",
+            "<tr><th class=\"text\">x &lt; y</th><td>1<small>p&nbsp;=&nbsp;1 &amp; 2</small></td></tr>",
             "<tr class=\"marked\"><th class=\"text\">z</th><td>1<br>2</td></tr>",
         ] {
             assert!(html.contains(part), "{part} in {html}");

@@ -221,8 +221,8 @@ impl Report {
                 Cell::from(&check.name),
                 at(check.epsilon).into(),
                 check.method.to_string().into(),
-                value(check.claimed).into(),
-                value(check.measured).into(),
+                value(check, check.claimed).into(),
+                value(check, check.measured).into(),
                 number::count(check.tried).into(),
                 Cell::from(&check.detail),
             ];
@@ -287,8 +287,8 @@ impl Report {
             let Some(epsilon) = check.epsilon.map(mechanism::number) else {
                 continue;
             };
-            let what = check.name.trim_start_matches("loss ");
-            let name = format!("{} {what}", check.method);
+            let what = check.name.trim_start_matches("loss of ");
+            let name = format!("{what}, {}", check.method);
             add(name, Look::Plain, epsilon, check.measured / check.claimed);
         }
         for line in &mut lines {
@@ -304,7 +304,6 @@ impl Report {
                 range: Range::FromZero,
             },
             lines,
-            bars: None,
             mark: None,
         }
     }
@@ -325,7 +324,11 @@ fn base(check: &Check) -> (&str, &str) {
         .unwrap_or((&check.mechanism, ""))
 }
 
-/// A loss or a limit for people: enough digits to tell a loss from the promise that it nearly reaches.
-pub(super) fn value(x: f64) -> String {
-    number::digits(x, 6)
+/// A loss or a limit of a check for people: enough digits to tell a loss from the promise that it nearly reaches.
+pub(super) fn value(check: &Check, x: f64) -> String {
+    if !check.is_loss() && x.fract() == 0.0 && x.abs() < 1e9 {
+        number::whole(x)
+    } else {
+        number::digits(x, 6)
+    }
 }

@@ -14,7 +14,6 @@ use super::authorship::{Clear, Measured, Options, Way};
 use super::fidelity::{self, Curves, Fidelity};
 use super::mailbox::{Mailbox, Part, Sample};
 use super::metrics::MeanSd;
-use super::report::columns_of;
 use crate::error::Result;
 use crate::words::TypicalDistances;
 use crate::{mechanism, page};
@@ -110,7 +109,6 @@ fn plot(y: &str, lines: Vec<Line>) -> Plot<'_> {
             range: Range::Percent,
         },
         lines,
-        bars: None,
         mark: None,
     }
 }
@@ -432,15 +430,21 @@ impl Report {
             "Accuracy of the stronger attack on the author. Chance is the share of the author who writes most.",
             &plot("attack accuracy (%)", lines).draw()?,
         );
+        let columns = [
+            "attack (%)",
+            "way to chance (%)",
+            "adaptive (%)",
+            "static (%)",
+        ];
         page.table(
-            &self.by_epsilon("Accuracy of the attack (%) by ε", &|measured| {
+            &self.by_epsilon("Accuracy of the attack by ε", columns, &|measured| {
                 let attack = measured.attack();
-                let way = number::percent(clear.way_to_chance(attack.mean));
-                let [adaptive, fixed] =
-                    [measured.adaptive.mean, measured.fixed.mean].map(number::percent);
-                percent(attack)
-                    .note(&format!("{way} % of the way to chance"))
-                    .note(&format!("adaptive {adaptive}, static {fixed}"))
+                [
+                    percent(attack),
+                    number::percent(clear.way_to_chance(attack.mean)).into(),
+                    percent(measured.adaptive),
+                    percent(measured.fixed),
+                ]
             }),
         );
         Ok(())
@@ -460,12 +464,15 @@ impl Report {
             "Macro F1 of the group.",
             &plot("macro F1 (%)", lines).draw()?,
         );
+        let columns = ["macro F1 (%)", "of drawn words (%)", "of clear text (%)"];
         page.table(
-            &self.by_epsilon("Macro F1 of the group (%) by ε", &|measured| {
-                let share = |of: f64| number::percent(measured.topic.mean / of);
-                percent(measured.topic)
-                    .note(&format!("{} % of drawn words", share(self.drawn_topic())))
-                    .note(&format!("{} % of clear text", share(clear.topic)))
+            &self.by_epsilon("Macro F1 of the group by ε", columns, &|measured| {
+                let share = |of: f64| number::percent(measured.topic.mean / of).into();
+                [
+                    percent(measured.topic),
+                    share(self.drawn_topic()),
+                    share(clear.topic),
+                ]
             }),
         );
         Ok(())
@@ -534,13 +541,11 @@ impl Report {
                 let reached = self
                     .of(mechanism)
                     .filter(|(_, measured)| self.reached(measured)[which]);
-                let list: Vec<String> = reached
-                    .map(|(epsilon, _)| format!("ε = {epsilon}"))
-                    .collect();
+                let list: Vec<String> = reached.map(|(epsilon, _)| epsilon.to_string()).collect();
                 if list.is_empty() {
                     "at no ε".to_owned()
                 } else {
-                    list.join(", ")
+                    format!("ε = {}", list.join(", "))
                 }
             };
             let cells = vec![name(mechanism).into(), at(0).into(), at(1).into()];
@@ -549,18 +554,22 @@ impl Report {
         page.table(&table);
     }
 
-    fn by_epsilon(&self, name_of_table: &str, cell: &dyn Fn(&Measured) -> Cell) -> Table {
-        let epsilons = &self.options.epsilons;
-        let mut columns = vec![Column::Text("mechanism".to_owned())];
-        columns.extend(columns_of("ε", epsilons));
-        let mut table = Table::new(name_of_table, &columns);
+    /// A row for each mechanism and ε.
+    fn by_epsilon<const N: usize>(
+        &self,
+        name_of_table: &str,
+        columns: [&str; N],
+        cells: &dyn Fn(&Measured) -> [Cell; N],
+    ) -> Table {
+        let mut all = vec![Column::Text("mechanism"), Column::Number("ε")];
+        all.extend(columns.map(Column::Number));
+        let mut table = Table::new(name_of_table, &all);
         for mechanism in self.mechanisms() {
-            let mut cells = vec![name(mechanism).into()];
-            cells.extend(epsilons.iter().map(|wanted| {
-                let found = self.of(mechanism).find(|(epsilon, _)| epsilon == wanted);
-                found.map_or("–".into(), |(_, measured)| cell(measured))
-            }));
-            table.row_marked(look(mechanism) == Look::Default, cells);
+            for (epsilon, measured) in self.of(mechanism) {
+                let mut row = vec![name(mechanism).into(), epsilon.to_string().into()];
+                row.extend(cells(measured));
+                table.row_marked(look(mechanism) == Look::Default, row);
+            }
         }
         table
     }

@@ -334,9 +334,9 @@ impl Report {
 
         page.heading(3, "Where selection lands");
         page.paragraph(
-            "How many levels a candidate lies above the best one: all candidates of all test documents, and the \
-             ones drawn. A selection works at an ε if its line stays near level 0 while most candidates lie far \
-             from it.",
+            "How many levels a candidate lies above the best one: all candidates of all test documents, and the ones \
+             drawn. Each line gives the share of candidates up to a level. A selection works at an ε if its line reaches the top near \
+             level 0 while that of all candidates stays low.",
         );
         let histograms = task.measured.iter().filter_map(|measured| {
             let histogram = measured.histogram.as_ref()?;
@@ -515,32 +515,28 @@ fn plot(x: &str, lines: Vec<Line>) -> Plot<'_> {
             range: Range::Percent,
         },
         lines,
-        bars: None,
         mark: None,
     }
 }
 
-/// Shares of candidates by their level above the best.
+/// Shares of candidates at most this many levels above the best.
 fn levels(histogram: &Histogram) -> Plot<'static> {
-    let share = |counts: &[u64]| -> Vec<f64> {
+    let shares = |counts: &[u64]| -> Vec<f64> {
         let total = counts.iter().sum::<u64>().max(1) as f64;
-        counts.iter().map(|n| 100.0 * *n as f64 / total).collect()
+        let mut sum = 0;
+        let share = |n: &u64| {
+            sum += n;
+            100.0 * sum as f64 / total
+        };
+        counts.iter().map(share).collect()
     };
     // Above this level next to nothing is drawn, even with the least ε.
-    let widest = histogram.drawn.first().map(|(_, counts)| share(counts));
-    let mut above = 100.0;
-    let shown = widest.iter().flatten().take_while(|share| {
-        above -= **share;
-        above > 1.0
-    });
+    let widest = histogram.drawn.first().map(|(_, counts)| shares(counts));
+    let shown = widest.iter().flatten().take_while(|share| **share < 99.0);
     let levels = shown.count().max(7) + 2;
-    // A few ε are enough: the least, the middle one, the largest.
-    let drawn = &histogram.drawn;
-    let mut few = vec![0, drawn.len() / 2, drawn.len().saturating_sub(1)];
-    few.dedup();
-    let line = |(epsilon, counts): &(Epsilon, Vec<u64>)| {
-        let mut shares = share(counts);
-        shares.resize(levels, 0.0);
+    let line = |name: String, look, counts: &[u64]| {
+        let mut shares = shares(counts);
+        shares.resize(levels, 100.0);
         let points = (0..)
             .zip(shares)
             .map(|(level, share)| undertone_report::Point {
@@ -549,28 +545,34 @@ fn levels(histogram: &Histogram) -> Plot<'static> {
                 spread: 0.0,
             });
         Line {
-            name: format!("drawn, ε = {epsilon}"),
-            look: Look::Plain,
+            name,
+            look,
             points: points.collect(),
         }
     };
-    let mut all = share(&histogram.all);
-    all.resize(levels, 0.0);
+    // A few ε are enough: the least, the middle one, the largest.
+    let drawn = &histogram.drawn;
+    let mut few = vec![0, drawn.len() / 2, drawn.len().saturating_sub(1)];
+    few.dedup();
+    let few = few.into_iter().filter_map(|index| drawn.get(index));
+    let mut lines: Vec<Line> = few
+        .map(|(epsilon, counts)| line(format!("drawn, ε = {epsilon}"), Look::Plain, counts))
+        .collect();
+    lines.push(line(
+        "all candidates".to_owned(),
+        Look::Bound,
+        &histogram.all,
+    ));
     Plot {
         x: Axis {
-            label: "levels above the best",
+            label: "levels above the best, at most",
             range: Range::Whole,
         },
         y: Axis {
-            label: "share (%)",
+            label: "candidates (%)",
             range: Range::FromZero,
         },
-        lines: few
-            .into_iter()
-            .filter_map(|index| drawn.get(index))
-            .map(line)
-            .collect(),
-        bars: Some(("all candidates", all)),
+        lines,
         mark: None,
     }
 }

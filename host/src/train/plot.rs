@@ -52,7 +52,6 @@ fn loss(epochs: &[Epoch]) -> Result<String> {
             line("validation", Look::Default, |epoch| epoch.validation_loss),
             line("training", Look::Plain, |epoch| epoch.train_loss),
         ],
-        bars: None,
         mark: Some((
             format!("kept: epoch {}", chosen.number),
             (chosen.number as f64, chosen.validation_loss),

@@ -461,7 +461,6 @@ impl Report<'_> {
             },
             y: Axis { label: what, range },
             lines: rows.iter().map(line).collect(),
-            bars: None,
             mark: None,
         };
         page.figure(
