@@ -48,6 +48,7 @@ pub fn digits(x: f64, n: usize) -> String {
 /// A mean and how far values lie from it, with as many decimals as the mean has.
 pub fn spread(mean: f64, sd: f64) -> String {
     match decimals(mean, DIGITS) {
+        Some(0) if sd.is_finite() => format!("{} ± {}", whole(mean), whole(sd)),
         Some(decimals) if mean.is_finite() && sd.is_finite() => {
             format!("{}{:.decimals$} ± {sd:.decimals$}", sign(mean), mean.abs())
         }
@@ -75,7 +76,7 @@ pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -102,7 +103,7 @@ pub fn time(time: Duration) -> String {
 pub fn bytes(n: u64) -> String {
     match n {
         ..1_000 => format!("{n} bytes"),
-        ..1_000_000 => format!("{} kB", number(n as f64 / 1e3)),
+        1_000..1_000_000 => format!("{} kB", number(n as f64 / 1e3)),
         _ => format!("{} MB", number(n as f64 / 1e6)),
     }
 }
@@ -167,6 +168,7 @@ mod tests {
     fn a_spread_has_the_decimals_of_its_mean() {
         assert_eq!(spread(3.157, 0.034_5), "3.16 ± 0.03");
         assert_eq!(spread(3.0, 0.0), "3.00 ± 0.00");
+        assert_eq!(spread(1560.3, 1224.1), "1,560 ± 1,224");
         assert_eq!(spread(0.0, 0.5), "0.00 ± 0.50");
         assert_eq!(spread(-31.57, 12.3), "−31.6 ± 12.3");
         assert_eq!(spread(2e-9, 1e-9), "2.00 × 10⁻⁹ ± 1.00 × 10⁻⁹");

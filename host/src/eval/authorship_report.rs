@@ -427,7 +427,8 @@ impl Report {
         );
         lines.push(level("chance", epsilons, exactly(clear.chance)));
         page.figure(
-            "Accuracy of the stronger attack on the author. Chance is the share of the author who writes most.",
+            "Accuracy of the stronger attack on the author. Chance is the share of the author who writes most. Bands are \
+             ± one standard deviation.",
             &plot("attack accuracy (%)", lines).draw()?,
         );
         let columns = [
@@ -461,7 +462,7 @@ impl Report {
                 .map(|drawn| level("drawn words", epsilons, drawn.topic)),
         );
         page.figure(
-            "Macro F1 of the group.",
+            "Macro F1 of the group. Bands are ± one standard deviation.",
             &plot("macro F1 (%)", lines).draw()?,
         );
         let columns = ["macro F1 (%)", "of drawn words (%)", "of clear text (%)"];

@@ -308,7 +308,7 @@ impl Report {
         page.heading(3, "Macro F1 against ε");
         let by_epsilon = lines(&task.measured, |m| &m.by_epsilon, |x| mechanism::number(*x));
         page.figure(
-            "Macro F1 on whole test documents.",
+            "Macro F1 on whole test documents. Bands are ± one standard deviation.",
             &plot("ε", by_epsilon).draw()?,
         );
         page.table(&table("ε", &task.measured, &options.epsilons, |m| {
@@ -324,7 +324,8 @@ impl Report {
         );
         let by_length = lines(&task.measured, |m| &m.by_sentences, |k| *k as f64);
         page.figure(
-            "Macro F1 with each test document cut to its first k sentences; shorter documents are whole.",
+            "Macro F1 with each test document cut to its first k sentences; shorter documents are whole. \
+             Bands are ± one standard deviation.",
             &plot("k, first sentences of a document", by_length).draw()?,
         );
         let first = task.measured.first();
