@@ -119,17 +119,8 @@ impl Report {
     }
 
     fn csv(&self) -> String {
-        let mut csv = Csv::new(&[
-            "mechanism",
-            "check",
-            "epsilon",
-            "method",
-            "claimed",
-            "measured",
-            "tried",
-            "passed",
-            "detail",
-        ]);
+        let mut csv =
+            Csv::new("mechanism,check,epsilon,method,claimed,measured,tried,passed,detail");
         for check in &self.checks {
             csv.row(&[
                 &check.mechanism,

@@ -182,32 +182,12 @@ impl Report {
     }
 
     fn table(&self) -> String {
-        let mut csv = Csv::new(&[
-            "mechanism",
-            "epsilon",
-            "words",
-            "vocabulary",
-            "trials",
-            "adaptive_mean",
-            "adaptive_sd",
-            "static_mean",
-            "static_sd",
-            "attack_mean",
-            "attack_sd",
-            "balanced_mean",
-            "balanced_sd",
-            "way_to_chance",
-            "topic_f1_mean",
-            "topic_f1_sd",
-            "topic_of_drawn",
-            "topic_of_clear",
-            "adaptive_validated",
-            "static_validated",
-            "topic_validated",
-            "adaptive_setting",
-            "static_setting",
-            "topic_setting",
-        ]);
+        let mut csv = Csv::new(
+            "mechanism,epsilon,words,vocabulary,trials,adaptive_mean,adaptive_sd,static_mean,\
+             static_sd,attack_mean,attack_sd,balanced_mean,balanced_sd,way_to_chance,\
+             topic_f1_mean,topic_f1_sd,topic_of_drawn,topic_of_clear,adaptive_validated,\
+             static_validated,topic_validated,adaptive_setting,static_setting,topic_setting",
+        );
         let digits = |value: f64| format!("{value:.5}");
         for measured in &self.measured {
             let (name, epsilon) = match measured.way {
@@ -242,14 +222,7 @@ impl Report {
     }
 
     fn clear_table(&self) -> String {
-        let columns = [
-            "what",
-            "setting",
-            "accuracy",
-            "balanced_accuracy",
-            "macro_f1",
-        ];
-        let mut csv = Csv::new(&columns);
+        let mut csv = Csv::new("what,setting,accuracy,balanced_accuracy,macro_f1");
         let digits = |value: f64| format!("{value:.5}");
         let clear = &self.clear;
         for attack in &clear.attacks {
@@ -275,16 +248,9 @@ impl Report {
     }
 
     fn groups(&self) -> String {
-        let mut csv = Csv::new(&[
-            "group",
-            "authors",
-            "train",
-            "validation",
-            "test",
-            "others_train",
-            "others_validation",
-            "others_test",
-        ]);
+        let mut csv = Csv::new(
+            "group,authors,train,validation,test,others_train,others_validation,others_test",
+        );
         for (group, name) in self.sample.groups.iter().enumerate() {
             let authors = self.sample.authors[group].len();
             let mut row: Vec<&dyn Display> = vec![name, &authors];
@@ -296,7 +262,7 @@ impl Report {
     }
 
     fn fidelity_table(&self) -> String {
-        let mut csv = Csv::new(&["mechanism", "epsilon", "same_word", "mean_distance"]);
+        let mut csv = Csv::new("mechanism,epsilon,same_word,mean_distance");
         for curve in &self.fidelity.curves {
             for point in &curve.points {
                 let [same, distance] = [point.same, point.distance].map(|x| format!("{x:.6}"));
@@ -334,14 +300,10 @@ impl Report {
     }
 
     fn ratio_table(&self) -> String {
-        let mut csv = Csv::new(&[
-            "at",
-            "epsilon_selection",
-            "epsilon_certified",
-            "epsilon_laplace",
-            "laplace_over_selection",
-            "laplace_over_certified",
-        ]);
+        let mut csv = Csv::new(
+            "at,epsilon_selection,epsilon_certified,epsilon_laplace,laplace_over_selection,\
+             laplace_over_certified",
+        );
         for comparison in self.comparisons() {
             let text = |value: Option<f64>| value.map(|x| format!("{x:.4}")).unwrap_or_default();
             let values = comparison.values().map(text);

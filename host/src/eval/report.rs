@@ -116,18 +116,10 @@ impl Report {
     }
 
     fn by_epsilon(&self) -> String {
-        let mut csv = Csv::new(&[
-            "task",
-            "encoder",
-            "mechanism",
-            "setting",
-            "epsilon",
-            "trials",
-            "macro_f1_mean",
-            "macro_f1_sd",
-            "accuracy_mean",
-            "accuracy_sd",
-        ]);
+        let mut csv = Csv::new(
+            "task,encoder,mechanism,setting,epsilon,trials,macro_f1_mean,macro_f1_sd,\
+             accuracy_mean,accuracy_sd",
+        );
         for (task, measured) in self.all() {
             for point in &measured.by_epsilon {
                 row(&mut csv, task, measured, point, &[&point.x]);
@@ -137,19 +129,10 @@ impl Report {
     }
 
     fn by_sentences(&self) -> String {
-        let mut csv = Csv::new(&[
-            "task",
-            "encoder",
-            "mechanism",
-            "setting",
-            "epsilon",
-            "sentences",
-            "trials",
-            "macro_f1_mean",
-            "macro_f1_sd",
-            "accuracy_mean",
-            "accuracy_sd",
-        ]);
+        let mut csv = Csv::new(
+            "task,encoder,mechanism,setting,epsilon,sentences,trials,macro_f1_mean,macro_f1_sd,\
+             accuracy_mean,accuracy_sd",
+        );
         for (task, measured) in self.all() {
             for point in &measured.by_sentences {
                 let x: [&dyn Display; 2] = [&self.options.fixed_epsilon, &point.x];
@@ -160,15 +143,7 @@ impl Report {
     }
 
     fn histograms(&self) -> String {
-        let mut csv = Csv::new(&[
-            "task",
-            "encoder",
-            "mechanism",
-            "which",
-            "epsilon",
-            "level_above_best",
-            "count",
-        ]);
+        let mut csv = Csv::new("task,encoder,mechanism,which,epsilon,level_above_best,count");
         for (task, measured) in self.all() {
             let Some(histogram) = &measured.histogram else {
                 continue;
@@ -188,15 +163,7 @@ impl Report {
     }
 
     fn losses(&self) -> String {
-        let columns = [
-            "task",
-            "encoder",
-            "mechanism",
-            "epsilon",
-            "worst_loss",
-            "pairs",
-        ];
-        let mut csv = Csv::new(&columns);
+        let mut csv = Csv::new("task,encoder,mechanism,epsilon,worst_loss,pairs");
         for (task, measured) in self.all() {
             for loss in &measured.losses {
                 let worst = format!("{:.9}", loss.worst);
@@ -215,7 +182,7 @@ impl Report {
     }
 
     fn timings(&self) -> String {
-        let mut csv = Csv::new(&["task", "encoder", "mechanism", "step", "seconds"]);
+        let mut csv = Csv::new("task,encoder,mechanism,step,seconds");
         for task in &self.tasks {
             for (step, time) in [
                 ("read and encode", task.encoding),
@@ -244,7 +211,7 @@ impl Report {
     }
 
     fn encoders(&self) -> String {
-        let mut csv = Csv::new(&["task", "encoder", "pack_bytes", "seconds_per_sentence"]);
+        let mut csv = Csv::new("task,encoder,pack_bytes,seconds_per_sentence");
         for task in &self.tasks {
             for cost in &task.costs {
                 let seconds = format!("{:.9}", cost.sentence.as_secs_f64());

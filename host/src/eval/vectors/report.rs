@@ -66,21 +66,11 @@ impl Report<'_> {
     }
 
     fn projections(&self) -> String {
-        let mut csv = Csv::new(&[
-            "projection",
-            "m",
-            "beta",
-            "claimed",
-            "largest_over_vocabulary",
-            "certified_for_vocabulary",
-            "word",
-            "other_word",
-            "pairs",
-            "equal_pairs",
-            "certified_for_every_vector",
-            "norm",
-            "share_of_squared_distances",
-        ]);
+        let mut csv = Csv::new(
+            "projection,m,beta,claimed,largest_over_vocabulary,certified_for_vocabulary,word,\
+             other_word,pairs,equal_pairs,certified_for_every_vector,norm,\
+             share_of_squared_distances",
+        );
         for known in &self.bench.known {
             let Known {
                 kind,
@@ -113,14 +103,7 @@ impl Report<'_> {
     }
 
     fn signal_to_noise(&self) -> String {
-        let mut csv = Csv::new(&[
-            "mechanism",
-            "m",
-            "scope",
-            "sensitivity",
-            "epsilon",
-            "signal_to_noise",
-        ]);
+        let mut csv = Csv::new("mechanism,m,scope,sensitivity,epsilon,signal_to_noise");
         for snr in &self.measured.snr {
             let mechanism = &self.bench.mechanisms[snr.mechanism];
             for (epsilon, ratio) in &snr.ratios {
@@ -138,17 +121,10 @@ impl Report<'_> {
     }
 
     fn pairs(&self) -> String {
-        let mut csv = Csv::new(&[
-            "mechanism",
-            "setting",
-            "epsilon",
-            "distance_error_mean",
-            "distance_error_sd",
-            "distance_bound",
-            "product_error_mean",
-            "product_error_sd",
-            "product_bound",
-        ]);
+        let mut csv = Csv::new(
+            "mechanism,setting,epsilon,distance_error_mean,distance_error_sd,distance_bound,\
+             product_error_mean,product_error_sd,product_bound",
+        );
         for score in &self.measured.pairs {
             let (distance, product) = (score.distance, score.product);
             let bound = |of: fn((f64, f64)) -> f64| {
@@ -171,16 +147,8 @@ impl Report<'_> {
     }
 
     fn words(&self) -> String {
-        let mut csv = Csv::new(&[
-            "mechanism",
-            "setting",
-            "epsilon",
-            "trials",
-            "accuracy_mean",
-            "accuracy_sd",
-            "auc_mean",
-            "auc_sd",
-        ]);
+        let mut csv =
+            Csv::new("mechanism,setting,epsilon,trials,accuracy_mean,accuracy_sd,auc_mean,auc_sd");
         for score in &self.measured.words {
             let (accuracy, auc) = (score.accuracy, score.auc);
             csv.row(&[
@@ -198,18 +166,10 @@ impl Report<'_> {
     }
 
     fn tasks(&self) -> String {
-        let mut csv = Csv::new(&[
-            "task",
-            "noise",
-            "mechanism",
-            "setting",
-            "epsilon",
-            "runs",
-            "train_accuracy_mean",
-            "train_accuracy_sd",
-            "test_accuracy_mean",
-            "test_accuracy_sd",
-        ]);
+        let mut csv = Csv::new(
+            "task,noise,mechanism,setting,epsilon,runs,train_accuracy_mean,train_accuracy_sd,\
+             test_accuracy_mean,test_accuracy_sd",
+        );
         for score in &self.measured.tasks {
             let (train, test) = (score.train, score.test);
             csv.row(&[
@@ -229,7 +189,7 @@ impl Report<'_> {
     }
 
     fn timings(&self) -> String {
-        let mut csv = Csv::new(&["step", "seconds"]);
+        let mut csv = Csv::new("step,seconds");
         for (step, time) in &self.measured.timings {
             csv.row(&[step, &format!("{:.3}", time.as_secs_f64())]);
         }
