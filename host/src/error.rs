@@ -630,6 +630,13 @@ fn advice(kind: io::ErrorKind) -> &'static str {
 }
 
 impl Error {
+    /// For `map_err`: what the drawing library said.
+    pub fn plot(problem: impl std::fmt::Display) -> Self {
+        Self::Plot {
+            problem: problem.to_string(),
+        }
+    }
+
     /// For `map_err`: what was being done with a file when the system refused.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

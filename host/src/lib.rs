@@ -48,8 +48,6 @@ pub mod error;
 pub mod files;
 pub mod lexicon;
 pub mod pack;
-#[doc(hidden)]
-pub mod page;
 pub mod progress;
 pub mod release;
 pub mod text;

@@ -73,8 +73,8 @@ impl fmt::Display for Check {
             epsilon.unwrap_or_default(),
             self.method,
             if self.is_loss() { "claimed" } else { "limit  " },
-            report::value(self.claimed),
-            report::value(self.measured),
+            report::value(self, self.claimed),
+            report::value(self, self.measured),
             self.tried
         )?;
         if self.passed {

@@ -4,14 +4,16 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
+use undertone_report::{
+    Axis, Cell, Column, Csv, DrawError, Line, Look, Page, Plot, Point, Range, Table, escape, number,
+};
 
 use super::{Check, Method, Options};
-use undertone::error::Result;
-use undertone::page::{
-    self, COLOURS, Curve, GREYS, HIGHLIGHT, PAGE, Scale, Style, curves, escape, fields, figure,
-};
-use undertone::release::document::number;
+use undertone::error::{Error, Result};
+use undertone::files::folder;
+use undertone::release::document::number as epsilon_number;
 
 /// All checks of a pack.
 #[derive(Clone, Debug)]
@@ -45,7 +47,7 @@ impl Report {
     /// A line on the whole.
     pub fn summary(&self) -> String {
         let failed = self.checks.iter().filter(|check| !check.passed).count();
-        let neighbours: u64 = self.neighbours();
+        let neighbours = self.neighbours();
         let mut line = match failed {
             0 => format!("all {} checks passed", self.checks.len()),
             _ => format!("{failed} of {} checks FAILED", self.checks.len()),
@@ -55,14 +57,15 @@ impl Report {
         }
         let _ = write!(
             line,
-            ", {neighbours} neighbours compared exactly, {:.0} s",
-            self.took.as_secs_f64()
+            ", {} neighbours compared exactly, {}",
+            number::count(neighbours),
+            number::time(self.took)
         );
         if let Some(worst) = self.worst() {
             let _ = write!(
                 line,
-                "; the largest loss is {:.4} of the promise ({}, {})",
-                worst.measured / worst.claimed,
+                "; the largest loss is {} % of what is claimed ({}, {})",
+                number::percent(worst.measured / worst.claimed),
                 worst.mechanism,
                 worst.name
             );
@@ -100,117 +103,133 @@ impl Report {
     /// # Errors
     /// [`undertone::Error::Io`] or [`undertone::Error::OutputPath`].
     pub fn check_output(out: &Path) -> Result<()> {
-        page::check(out)
+        folder::check(out, Page::FILE)
     }
 
-    /// Writes `checks.csv` and `report.html` into the folder `out`, each whole, the page last; a full disk leaves the
-    /// old ones.
+    /// Writes `checks.csv` and `report.html` into the folder `out`, each whole, the page last. A full disk leaves the
+    /// old files.
     ///
     /// # Errors
     /// [`undertone::Error::Io`], [`undertone::Error::OutputPath`] or [`undertone::Error::Plot`].
     pub fn write(&self, out: &Path, command: &str) -> Result<()> {
-        let files = [("checks.csv", self.csv()), (PAGE, self.page(command)?)];
-        page::write(out, &files)
+        let files = [
+            ("checks.csv", self.csv()),
+            (Page::FILE, self.page(command).map_err(Error::plot)?),
+        ];
+        folder::write(out, &files)
     }
 
     fn csv(&self) -> String {
         let mut csv =
-            String::from("mechanism,check,epsilon,method,claimed,measured,tried,passed,detail\n");
+            Csv::new("mechanism,check,epsilon,method,claimed,measured,tried,passed,detail");
         for check in &self.checks {
-            csv += &fields(&[
+            csv.row(&[
                 &check.mechanism,
                 &check.name,
-                &check.epsilon.map(|e| e.to_string()).unwrap_or_default(),
-                &check.method.to_string(),
-                &check.claimed.to_string(),
-                &check.measured.to_string(),
-                &check.tried.to_string(),
-                &check.passed.to_string(),
+                &at(check.epsilon),
+                &check.method,
+                &check.claimed,
+                &check.measured,
+                &check.tried,
+                &check.passed,
                 &check.detail,
             ]);
-            csv.push('\n');
         }
-        csv
+        csv.finish()
     }
 
-    fn page(&self, command: &str) -> Result<String> {
-        let mut body = format!(
-            "<p><strong>{}</strong></p>\n<dl>\n<dt>pack</dt><dd><code>{}</code></dd>\n",
-            escape(&self.summary()),
-            self.pack
-        );
+    fn page(&self, command: &str) -> Result<String, DrawError> {
+        let mut page = Page::new("Privacy audit");
+        page.paragraph(&format!("<strong>{}</strong>", escape(&self.summary())));
+        let mut facts = vec![("pack", self.pack.clone())];
         if !self.left_out.is_empty() {
-            let _ = writeln!(
-                body,
-                "<dt>not checked</dt><dd>{}</dd>",
-                escape(&self.left_out.join("; "))
-            );
+            facts.push(("not checked", self.left_out.join("; ")));
         }
-        body += &page::repeat(self.options.seed, command);
-        body += "</dl>\n<p>Every mechanism promises that a neighbouring input changes the probability of no \
-                 release by more than a factor e<sup>loss</sup>, with the loss below what is claimed. Exact: computed from \
-                 the law of the release, in which the tables are exact integers and sums are in double precision \
-                 (an excess of 10<sup>-9</sup> of the promise, or of 10<sup>-10</sup>, is rounding), for the worst neighbours that a \
-                 search found. Sampled: a lower bound on the loss from releases of a device, for the neighbours of which \
-                 so many releases can show most; it proves a broken promise, but no kept one, and stays below the loss of \
-                 events that are too rare to be seen. All bounds of a report hold together with 99.9 %.</p>\n";
-        body += "<h2>Claimed and measured loss</h2>\n";
+        page.facts(&facts);
+        page.repeat(self.options.seed, command);
+        page.paragraph(
+            "Every mechanism makes one promise: a neighbouring input changes the probability of any release by at \
+             most a factor of e<sup>loss</sup>, and the loss is at most what is claimed.",
+        );
+        page.facts(&[
+            (
+                "exact",
+                "The loss is computed from the law of the release, for the worst neighbours that a search found. \
+                 Tables are exact integers and sums are in double precision; an excess of 10⁻⁹ of the promise, or of \
+                 10⁻¹⁰, counts as rounding."
+                    .to_owned(),
+            ),
+            (
+                "sampled",
+                "A lower bound on the loss, estimated from releases of a device, for the neighbours that this number \
+                 of releases can tell apart best. It can prove that a promise is broken, but not that it is kept. \
+                 It misses events that are too rare to be seen."
+                    .to_owned(),
+            ),
+            (
+                "confidence",
+                "All bounds of this report hold together with a probability of at least 99.9 %.".to_owned(),
+            ),
+        ]);
+        page.heading(2, "Claimed and measured loss");
+        page.table(&self.shares());
         let mut mechanisms: Vec<&str> = Vec::new();
         for check in self.losses() {
             if !mechanisms.contains(&check.mechanism.as_str()) {
                 mechanisms.push(&check.mechanism);
             }
         }
-        body += &self.shares();
-        for of in mechanisms {
-            let caption = format!(
-                "{of}: what is claimed (grey, dashed) and the largest loss found, against ε; both axes logarithmic. \
-                 A bound of 0 is not drawn."
-            );
-            body += &figure(&caption, &self.plot(of)?);
-        }
-        body += "<h2>All checks</h2>\n<div class=\"wide\"><table>\n<tr><th></th><th class=\"text\">mechanism</th>\
-                 <th class=\"text\">check</th><th>ε</th><th>method</th><th>claimed, or limit</th><th>measured</th><th>tried</th>\
-                 <th class=\"text\">what it is</th></tr>\n";
-        // What failed comes first.
+        let plots = mechanisms.into_iter().map(|of| {
+            let caption = format!("{of}: the largest loss found, as a share of what is claimed.");
+            Ok((caption, self.plot(of).draw()?))
+        });
+        page.figures(&plots.collect::<Result<Vec<_>, DrawError>>()?);
+        page.heading(2, "All checks");
+        page.table(&self.all());
+        Ok(page.finish())
+    }
+
+    /// Every check; the ones that failed come first.
+    fn all(&self) -> Table {
+        let columns = [
+            Column::Text("result"),
+            Column::Text("mechanism"),
+            Column::Text("check"),
+            Column::Number("ε"),
+            Column::Text("method"),
+            Column::Number("claimed, or limit"),
+            Column::Number("measured"),
+            Column::Number("tried"),
+            Column::Text("what it is"),
+        ];
+        let mut table = Table::new("All checks", &columns);
         let mut checks: Vec<&Check> = self.checks.iter().collect();
         checks.sort_by_key(|check| check.passed);
         for check in checks {
-            let (class, verdict) = match check.passed {
-                true => ("", "passed"),
-                false => (" class=\"default\"", "FAILED"),
-            };
-            let _ = writeln!(
-                body,
-                "<tr{class}><th>{verdict}</th><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td>\
-                 <td>{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td></tr>",
-                escape(&check.mechanism),
-                escape(&check.name),
-                check.epsilon.map(|e| e.to_string()).unwrap_or_default(),
-                check.method,
-                value(check.claimed),
-                value(check.measured),
-                check.tried,
-                escape(&check.detail)
-            );
+            let verdict = if check.passed { "passed" } else { "FAILED" };
+            let cells = vec![
+                verdict.into(),
+                Cell::from(&check.mechanism),
+                Cell::from(&check.name),
+                at(check.epsilon).into(),
+                check.method.to_string().into(),
+                value(check, check.claimed).into(),
+                value(check, check.measured).into(),
+                number::count(check.tried).into(),
+                Cell::from(&check.detail),
+            ];
+            table.row_marked(!check.passed, cells);
         }
-        body += "</table></div>\n";
-        Ok(page::page("Privacy audit", &body))
+        table
     }
 
-    /// A table of all losses as shares of what is claimed, by ε.
-    fn shares(&self) -> String {
-        let epsilons: Vec<String> = self
-            .options
-            .epsilons
-            .iter()
-            .map(|e| e.to_string())
-            .collect();
-        let mut table = page::head(
-            "Share of what is claimed, at ε",
-            &epsilons,
-            "<th>method</th>",
-        );
+    /// All losses as shares of what is claimed, by ε.
+    fn shares(&self) -> Table {
+        let epsilons = &self.options.epsilons;
+        let mut columns = vec![Column::Text("loss, % of what is claimed".to_owned())];
+        columns.extend(epsilons.iter().map(|e| Column::Number(format!("ε = {e}"))));
+        columns.push(Column::Text("method".to_owned()));
+        let mut table = Table::new("Losses in per cent of what is claimed, by ε", &columns);
         let mut rows: Vec<(&str, &str)> = Vec::new();
         for check in self.losses() {
             let row = (check.mechanism.as_str(), check.name.as_str());
@@ -218,88 +237,75 @@ impl Report {
                 continue;
             }
             rows.push(row);
-            let _ = write!(table, "<tr><th>{}: {}</th>", escape(row.0), escape(row.1));
-            for epsilon in &self.options.epsilons {
+            let share = |epsilon: &Epsilon| {
                 let same = self.losses().find(|other| {
                     (other.mechanism.as_str(), other.name.as_str()) == row
                         && other.epsilon == Some(*epsilon)
                 });
-                let share = same.map(|check| format!("{:.3}", check.measured / check.claimed));
-                let _ = write!(table, "<td>{}</td>", share.unwrap_or_default());
-            }
-            let _ = writeln!(table, "<td>{}</td></tr>", check.method);
+                let share = same.map(|check| number::percent(check.measured / check.claimed));
+                Cell::from(share.unwrap_or_default())
+            };
+            let mut cells = vec![Cell::from(format!("{}: {}", row.0, row.1))];
+            cells.extend(epsilons.iter().map(share));
+            cells.push(check.method.to_string().into());
+            table.row(cells);
         }
-        table + "</table></div>\n"
+        table
     }
 
-    /// Losses of one mechanism by ε: a curve for each check and method, and what is claimed for each.
-    fn plot(&self, of: &str) -> Result<String> {
-        struct Line {
-            name: String,
-            style: Style,
-            points: Vec<(f64, f64, f64)>,
-        }
+    /// Losses of one mechanism by ε, as shares of what is claimed: a line for each check and method.
+    fn plot(&self, of: &str) -> Plot<'static> {
         let mut lines: Vec<Line> = Vec::new();
-        let (mut greys, mut colours) = (GREYS.iter().cycle(), COLOURS.iter().cycle());
-        let mut add = |name: String, claim: bool, x: f64, y: f64| {
-            let at = lines.iter().position(|line| line.name == name);
-            let at = at.unwrap_or_else(|| {
-                let colour = if claim { greys.next() } else { colours.next() };
-                let style = Style {
-                    colour: *colour.unwrap_or(&HIGHLIGHT),
-                    width: 2,
-                    dashed: claim,
-                };
-                let points = Vec::new();
-                lines.push(Line {
+        let mut add = |name: String, look: Look, x: f64, y: f64| {
+            let point = Point { x, y, spread: 0.0 };
+            match lines.iter_mut().find(|line| line.name == name) {
+                Some(line) => line.points.push(point),
+                None => lines.push(Line {
                     name,
-                    style,
-                    points,
-                });
-                lines.len() - 1
-            });
-            lines[at].points.push((x, y, 0.0));
+                    look,
+                    points: vec![point],
+                }),
+            }
         };
-        let checks: Vec<&Check> = self
-            .losses()
-            .filter(|check| check.mechanism == of)
-            .collect();
-        for (index, check) in checks.iter().enumerate() {
-            let Some(epsilon) = check.epsilon.map(number) else {
+        for epsilon in &self.options.epsilons {
+            add(
+                "claimed".to_owned(),
+                Look::Bound,
+                epsilon_number(*epsilon),
+                1.0,
+            );
+        }
+        for check in self.losses().filter(|check| check.mechanism == of) {
+            let Some(epsilon) = check.epsilon.map(epsilon_number) else {
                 continue;
             };
-            let what = check.name.trim_start_matches("loss ");
-            // What two checks claim alike is drawn once.
-            let claims = |before: &&Check| (before.epsilon, before.claimed);
-            if checks[..index]
-                .iter()
-                .all(|before| claims(before) != claims(check))
-            {
-                add(format!("claimed {what}"), true, epsilon, check.claimed);
-            }
-            // On a logarithmic axis there is no 0, which a bound may be.
-            if check.measured > 0.0 && check.measured.is_finite() {
-                add(
-                    format!("{} {what}", check.method),
-                    false,
-                    epsilon,
-                    check.measured,
-                );
-            }
+            let what = check.name.trim_start_matches("loss of ");
+            let name = format!("{what}, {}", check.method);
+            add(name, Look::Plain, epsilon, check.measured / check.claimed);
         }
         for line in &mut lines {
-            line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
         }
-        let all: Vec<Curve<'_>> = lines
-            .iter()
-            .map(|line| Curve {
-                name: &line.name,
-                style: line.style,
-                points: line.points.clone(),
-            })
-            .collect();
-        curves(&all, "ε", Scale::Logarithmic)
+        Plot {
+            x: Axis {
+                label: "ε",
+                range: Range::Logarithmic,
+            },
+            y: Axis {
+                label: "loss / claimed",
+                range: Range::FromZero,
+            },
+            lines,
+            mark: None,
+        }
     }
+}
+
+/// The ε of a check as text; empty if it has none.
+fn at(epsilon: Option<Epsilon>) -> String {
+    epsilon
+        .map(|epsilon| epsilon.to_string())
+        .unwrap_or_default()
 }
 
 /// The mechanism without its rule, and the rule.
@@ -310,14 +316,11 @@ fn base(check: &Check) -> (&str, &str) {
         .unwrap_or((&check.mechanism, ""))
 }
 
-/// A number for people.
-pub(super) fn value(x: f64) -> String {
-    if x.fract() == 0.0 && x.abs() < 1e6 {
-        // Without the sign of -0.
-        return format!("{}", x + 0.0);
-    }
-    match x.abs() {
-        1e-3..1e4 => format!("{x:.6}"),
-        _ => format!("{x:.3e}"),
+/// A loss or a limit of a check for people: enough digits to tell a loss from the promise that it nearly reaches.
+pub(super) fn value(check: &Check, x: f64) -> String {
+    if !check.is_loss() && x.fract() == 0.0 && x.abs() < 1e9 {
+        number::whole(x)
+    } else {
+        number::digits(x, 6)
     }
 }

@@ -1,21 +1,22 @@
 //! The results of the authorship experiment as files: tables for programs, one page for people.
 
-use std::fmt::Write as _;
+use std::fmt::Display;
 use std::path::Path;
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::select::Rule;
 use undertone_core::words::WordMechanism;
+use undertone_report::{
+    Axis, Cell, Column, Csv, DrawError, Line, Look, Page, Plot, Point, Range, Table, escape, number,
+};
 
 use crate::authorship::fidelity::{self, Curves, Fidelity};
 use crate::authorship::mailbox::{Mailbox, Part, Sample};
 use crate::authorship::{Clear, Measured, Options, Way};
 use crate::metrics::MeanSd;
-use undertone::error::Result;
-use undertone::page::{
-    self, COLOURS, Curve, GREYS, HIGHLIGHT, Scale, Style, escape, fields, figure, head,
-};
-use undertone::release::document::number;
+use undertone::error::{Error, Result};
+use undertone::files::folder;
+use undertone::release::document::number as epsilon_number;
 use undertone::release::words::TypicalDistances;
 
 /// The bar: this far from the clear text's accuracy to chance, with this much of the topic's F₁ left.
@@ -73,48 +74,44 @@ fn name_of(way: fidelity::Way) -> &'static str {
     }
 }
 
-fn style_of(way: fidelity::Way) -> Style {
-    match way {
-        fidelity::Way::Mechanism(mechanism) => style(mechanism),
-        fidelity::Way::Certified => Style {
-            colour: HIGHLIGHT,
-            width: 2,
-            dashed: true,
-        },
-    }
-}
-
-fn style(mechanism: WordMechanism) -> Style {
-    let (colour, width) = match mechanism {
-        WordMechanism::Selection(Rule::PermuteAndFlip) => (HIGHLIGHT, 4),
-        WordMechanism::Selection(Rule::Exponential) => (COLOURS[4], 2),
-        _ => (COLOURS[0], 2),
-    };
-    Style {
-        colour,
-        width,
-        dashed: false,
+fn look(mechanism: WordMechanism) -> Look {
+    match mechanism {
+        WordMechanism::Selection(Rule::PermuteAndFlip) => Look::Default,
+        WordMechanism::Selection(Rule::Exponential) => Look::Plain,
+        _ => Look::Published,
     }
 }
 
 /// A line across a plot.
-fn level<'a>(name: &'a str, shade: usize, epsilons: &[Epsilon], value: MeanSd) -> Curve<'a> {
-    Curve {
-        name,
-        style: Style {
-            colour: GREYS[shade],
-            width: 1,
-            dashed: true,
-        },
-        points: epsilons
-            .iter()
-            .map(|epsilon| point(*epsilon, value))
-            .collect(),
+fn level(name: &str, epsilons: &[Epsilon], value: MeanSd) -> Line {
+    Line {
+        name: name.to_owned(),
+        look: Look::Bound,
+        points: epsilons.iter().map(|e| point(*e, value)).collect(),
     }
 }
 
-fn point(epsilon: Epsilon, value: MeanSd) -> (f64, f64, f64) {
-    (number(epsilon), 100.0 * value.mean, 100.0 * value.sd)
+fn point(epsilon: Epsilon, value: MeanSd) -> Point {
+    Point {
+        x: epsilon_number(epsilon),
+        y: 100.0 * value.mean,
+        spread: 100.0 * value.sd,
+    }
+}
+
+fn plot(y: &str, lines: Vec<Line>) -> Plot<'_> {
+    Plot {
+        x: Axis {
+            label: "ε per unit of distance",
+            range: Range::Logarithmic,
+        },
+        y: Axis {
+            label: y,
+            range: Range::Percent,
+        },
+        lines,
+        mark: None,
+    }
 }
 
 fn exactly(value: f64) -> MeanSd {
@@ -147,16 +144,16 @@ impl Comparison {
 }
 
 impl Report {
-    /// Makes the folder `out`, if it is not there, and says now whether files can be written there.
+    /// Makes the folder `out` if it is missing, and says now whether files can be written there.
     ///
     /// # Errors
-    /// Those of `page::check`: [`undertone::Error::Io`] or [`undertone::Error::OutputPath`].
+    /// Those of `folder::check`: [`undertone::Error::Io`] or [`undertone::Error::OutputPath`].
     pub fn check(out: &Path) -> Result<()> {
-        page::check(out)
+        folder::check(out, Page::FILE)
     }
 
     /// Writes `authorship.csv`, `clear.csv`, `groups.csv`, `fidelity.csv`, `fidelity-ratios.csv` and `report.html`
-    /// into the folder `out`, each whole, the page last; a full disk leaves the old ones.
+    /// into the folder `out`, each whole, the page last. A full disk leaves the old files.
     ///
     /// # Errors
     /// [`undertone::Error::Io`] or [`undertone::Error::OutputPath`]; [`undertone::Error::Plot`].
@@ -167,18 +164,15 @@ impl Report {
             ("groups.csv", self.groups()),
             ("fidelity.csv", self.fidelity_table()),
             ("fidelity-ratios.csv", self.ratio_table()),
-            (page::PAGE, self.page()?),
+            (Page::FILE, self.page().map_err(Error::plot)?),
         ];
-        page::write(out, &files)
+        folder::write(out, &files)
     }
 
     /// The topic's F₁ of drawn words without privacy.
     fn drawn_topic(&self) -> f64 {
-        let drawn = self
-            .measured
-            .iter()
-            .find(|measured| measured.way == Way::Drawn);
-        drawn.map_or(self.clear.topic, |measured| measured.topic.mean)
+        self.drawn()
+            .map_or(self.clear.topic, |measured| measured.topic.mean)
     }
 
     /// Whether the bar is reached against the topic's F₁ of drawn words, and against that of the clear text.
@@ -189,52 +183,59 @@ impl Report {
     }
 
     fn table(&self) -> String {
-        let mut csv = "mechanism,epsilon,words,vocabulary,trials,adaptive_mean,adaptive_sd,static_mean,static_sd,\
-                       attack_mean,attack_sd,balanced_mean,balanced_sd,way_to_chance,topic_f1_mean,topic_f1_sd,\
-                       topic_of_drawn,topic_of_clear,adaptive_validated,static_validated,topic_validated,adaptive_setting,static_setting,topic_setting\n"
-            .to_owned();
+        let mut csv = Csv::new(
+            "mechanism,epsilon,words,vocabulary,trials,adaptive_mean,adaptive_sd,static_mean,\
+             static_sd,attack_mean,attack_sd,balanced_mean,balanced_sd,way_to_chance,\
+             topic_f1_mean,topic_f1_sd,topic_of_drawn,topic_of_clear,adaptive_validated,\
+             static_validated,topic_validated,adaptive_setting,static_setting,topic_setting",
+        );
+        let digits = |value: f64| format!("{value:.5}");
         for measured in &self.measured {
             let (name, epsilon) = match measured.way {
                 Way::Drawn => ("drawn words", String::new()),
                 Way::Private(mechanism, epsilon) => (name(mechanism), epsilon.to_string()),
             };
-            let (n, words, trials) = (self.options.bag_size, self.vocabulary, self.options.trials);
-            let _ = write!(csv, "{},{epsilon},{n},{words},{trials}", fields(&[name]));
-            let attack = measured.attack();
-            for value in [measured.adaptive, measured.fixed, attack, measured.balanced] {
-                let _ = write!(csv, ",{:.5},{:.5}", value.mean, value.sd);
-            }
-            let topic = measured.topic;
-            let [adaptive, fixed, about] = &measured.settings;
-            let _ = write!(
-                csv,
-                ",{:.5},{:.5},{:.5},{:.5},{:.5}",
+            let (attack, topic) = (measured.attack(), measured.topic);
+            let scores = [measured.adaptive, measured.fixed, attack, measured.balanced];
+            let mut numbers: Vec<f64> = scores.iter().flat_map(|x| [x.mean, x.sd]).collect();
+            numbers.extend([
                 self.clear.way_to_chance(attack.mean),
                 topic.mean,
                 topic.sd,
                 topic.mean / self.drawn_topic(),
                 topic.mean / self.clear.topic,
-            );
-            for validated in measured.validated {
-                let _ = write!(csv, ",{validated:.5}");
-            }
-            let _ = writeln!(csv, ",{}", fields(&[adaptive, fixed, about]));
+            ]);
+            numbers.extend(measured.validated);
+            let numbers: Vec<String> = numbers.into_iter().map(digits).collect();
+            let options = &self.options;
+            let mut row: Vec<&dyn Display> = vec![
+                &name,
+                &epsilon,
+                &options.bag_size,
+                &self.vocabulary,
+                &options.trials,
+            ];
+            row.extend(numbers.iter().map(|text| text as &dyn Display));
+            row.extend(measured.settings.iter().map(|text| text as &dyn Display));
+            csv.row(&row);
         }
-        csv
+        csv.finish()
     }
 
     fn clear_table(&self) -> String {
-        let mut csv = "what,setting,accuracy,balanced_accuracy,macro_f1\n".to_owned();
-        for attack in &self.clear.attacks {
-            let (accuracy, balanced) = (attack.accuracy, attack.balanced);
-            let start = fields(&[&format!("attack: {}", attack.name), &attack.setting]);
-            let _ = writeln!(csv, "{start},{accuracy:.5},{balanced:.5},");
+        let mut csv = Csv::new("what,setting,accuracy,balanced_accuracy,macro_f1");
+        let digits = |value: f64| format!("{value:.5}");
+        let clear = &self.clear;
+        for attack in &clear.attacks {
+            let (accuracy, balanced) = (digits(attack.accuracy), digits(attack.balanced));
+            let name = format!("attack: {}", attack.name);
+            csv.row(&[&name, &attack.setting, &accuracy, &balanced, &""]);
         }
-        let (chance, balanced) = (self.clear.chance, self.clear.balanced_chance);
-        let _ = writeln!(csv, "chance,,{chance:.5},{balanced:.5},");
-        let start = fields(&["topic: all words", &self.clear.topic_setting]);
-        let _ = writeln!(csv, "{start},,,{:.5}", self.clear.topic);
-        csv
+        let (chance, balanced) = (digits(clear.chance), digits(clear.balanced_chance));
+        csv.row(&[&"chance", &"", &chance, &balanced, &""]);
+        let topic = digits(clear.topic);
+        csv.row(&[&"topic: all words", &clear.topic_setting, &"", &"", &topic]);
+        csv.finish()
     }
 
     /// Messages of a group by part: of its authors, of others.
@@ -248,36 +249,28 @@ impl Report {
     }
 
     fn groups(&self) -> String {
-        let mut csv =
-            "group,authors,train,validation,test,others_train,others_validation,others_test\n"
-                .to_owned();
+        let mut csv = Csv::new(
+            "group,authors,train,validation,test,others_train,others_validation,others_test",
+        );
         for (group, name) in self.sample.groups.iter().enumerate() {
-            let _ = write!(
-                csv,
-                "{},{}",
-                fields(&[name]),
-                self.sample.authors[group].len()
-            );
-            for known in [true, false] {
-                for messages in self.messages(group, known) {
-                    let _ = write!(csv, ",{messages}");
-                }
-            }
-            csv.push('\n');
+            let authors = self.sample.authors[group].len();
+            let mut row: Vec<&dyn Display> = vec![name, &authors];
+            let messages = [true, false].map(|known| self.messages(group, known));
+            row.extend(messages.iter().flatten().map(|n| n as &dyn Display));
+            csv.row(&row);
         }
-        csv
+        csv.finish()
     }
 
     fn fidelity_table(&self) -> String {
-        let mut csv = "mechanism,epsilon,same_word,mean_distance\n".to_owned();
+        let mut csv = Csv::new("mechanism,epsilon,same_word,mean_distance");
         for curve in &self.fidelity.curves {
             for point in &curve.points {
-                let (epsilon, same, distance) = (point.epsilon, point.same, point.distance);
-                let start = fields(&[name_of(curve.way)]);
-                let _ = writeln!(csv, "{start},{epsilon},{same:.6},{distance:.6}");
+                let [same, distance] = [point.same, point.distance].map(|x| format!("{x:.6}"));
+                csv.row(&[&name_of(curve.way), &point.epsilon, &same, &distance]);
             }
         }
-        csv
+        csv.finish()
     }
 
     /// The ε of selection and of noise with nearest word at equal fidelity.
@@ -298,134 +291,175 @@ impl Report {
         });
         let distance = [0.75, 0.5, 0.25].map(|part| {
             let goal = part * self.fidelity.any;
-            let what = format!("mean distance {goal:.2}, {part} of that to any word");
+            let what = format!(
+                "mean distance {}, {part} of that to any word",
+                number::number(goal)
+            );
             compare(what, goal, |x| x.distance)
         });
         same.into_iter().chain(distance).collect()
     }
 
     fn ratio_table(&self) -> String {
-        let mut csv = "at,epsilon_selection,epsilon_certified,epsilon_laplace,laplace_over_selection,laplace_over_certified\n"
-            .to_owned();
+        let mut csv = Csv::new(
+            "at,epsilon_selection,epsilon_certified,epsilon_laplace,laplace_over_selection,\
+             laplace_over_certified",
+        );
         for comparison in self.comparisons() {
-            let text =
-                |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
-            let _ = writeln!(
-                csv,
-                "{},{}",
-                fields(&[&comparison.what]),
-                comparison.values().map(text).join(",")
-            );
+            let text = |value: Option<f64>| value.map(|x| format!("{x:.4}")).unwrap_or_default();
+            let values = comparison.values().map(text);
+            let mut row: Vec<&dyn Display> = vec![&comparison.what];
+            row.extend(values.iter().map(|text| text as &dyn Display));
+            csv.row(&row);
         }
-        csv
+        csv.finish()
     }
 
-    fn page(&self) -> Result<String> {
-        let options = &self.options;
-        let clear = &self.clear;
-        let n = options.bag_size;
-        let mut body = format!(
-            "<p>Messages of news groups are released as bags of {n} words: of a message, stop words and all but the \
-             {} most informative words about the topic go, {n} of the rest are drawn with replacement, and each is \
-             exchanged for a word of that list with ε per unit of distance. Who wrote a message is then guessed \
-             among the authors of its group, and its group is guessed from the bag. A release that hides the author \
-             has a low attack accuracy, one that keeps the topic a high macro F1. After Fernandes, Dras and McIver \
-             (2018).</p>\n\
-             <p>The attacker sees bags and knows the mechanism: it learns from bags made of other messages of the \
-             same authors, {} of each (adaptive), or from these messages in the clear (static); the stronger one \
-             counts. What a classifier leaves to be chosen is chosen on validation messages. {} trials each, mean ± \
-             standard deviation over releases of the test messages, in percent.</p>\n<dl>\n",
-            self.vocabulary, options.copies, options.trials
-        );
-        let mut entry = |name: &str, text: &str| {
-            let _ = writeln!(body, "<dt>{name}</dt><dd>{text}</dd>");
-        };
-        if let Some(distances) = self.distances {
-            entry(
-                "what ε means here",
-                &format!(
-                    "Distances in {}, medians: {:.2} to the nearest other word, {:.2} to any other. At ε = 1 the \
-                     probabilities of what comes out for two words differ by a factor of up to e^(distance), of \
-                     selection e^(distance + {:.3}) for the step of levels; with ε the exponents grow in proportion, \
-                     and those of the {n} words of a bag add up.",
-                    escape(&self.vectors),
-                    distances.nearest,
-                    distances.any,
-                    self.unit,
-                ),
-            );
-        }
-        let [without_author, empty, repeated] = self.left_out;
-        entry(
-            "left out",
-            &format!(
-                "{without_author} messages without a sender's address, {empty} without a text of their own, \
-                 {repeated} repeated; of the rest {} have no word that is kept, their bags are of one fixed word",
-                self.without_words
-            ),
-        );
-        body += &page::repeat(options.seed, &self.command);
-        body += "</dl>\n";
+    fn page(&self) -> Result<String, DrawError> {
+        let mut page = Page::new("Who wrote it, and what is it about?");
+        self.introduction(&mut page);
+        self.verdict(&mut page);
+        self.author_section(&mut page)?;
+        self.topic_section(&mut page)?;
+        self.sources(&mut page);
+        self.word_section(&mut page)?;
+        Ok(page.finish())
+    }
 
-        body += &self.verdict();
-        let epsilons: Vec<Epsilon> = options.epsilons.clone();
-        let drawn = self
-            .measured
-            .iter()
-            .find(|measured| measured.way == Way::Drawn);
-        let mechanisms = self.mechanisms();
-        let by = |value: fn(&Measured) -> MeanSd| -> Vec<Curve<'_>> {
-            let of = |mechanism: &WordMechanism| Curve {
-                name: name(*mechanism),
-                style: style(*mechanism),
-                points: self
-                    .of(*mechanism)
-                    .map(|(epsilon, m)| point(epsilon, value(m)))
-                    .collect(),
-            };
-            mechanisms.iter().map(of).collect()
-        };
-        body += "<section>\n<h2>Author against ε</h2>\n";
-        let mut curves = vec![
-            level("clear text", 0, &epsilons, exactly(clear.attack().accuracy)),
-            level("chance", 2, &epsilons, exactly(clear.chance)),
+    fn introduction(&self, page: &mut Page) {
+        let options = &self.options;
+        let n = options.bag_size;
+        page.paragraph(&format!(
+            "Messages of news groups are released as bags of {n} words. Of a message, only the {} words that say \
+             most about the topic are kept; {n} of them are drawn with replacement, and each is exchanged for a word \
+             of that list with ε per unit of distance. An attacker then guesses who of the authors of its group \
+             wrote the message, and a classifier guesses the group from the bag. A release that hides the author has \
+             a low attack accuracy; one that keeps the topic has a high macro F1. After Fernandes, Dras and McIver \
+             (2018).",
+            number::count(self.vocabulary.into())
+        ));
+        page.paragraph(&format!(
+            "The attacker sees bags and knows the mechanism. It learns from bags made of other messages of the same \
+             authors, {} of each (adaptive), or from these messages in the clear (static); the stronger attack \
+             counts. Settings of classifiers are chosen on validation messages. Numbers are means ± standard \
+             deviations over {} releases of the test messages, in per cent.",
+            options.copies, options.trials
+        ));
+        let mut facts = Vec::new();
+        if let Some(distances) = self.distances {
+            facts.push((
+                "what ε means here",
+                format!(
+                    "Distances in {}, medians: {} to the nearest other word, {} to any other. At ε = 1 the \
+                     probabilities of a result for two words differ by at most a factor of e^distance; for \
+                     selection it is e^(distance + {}) because of the step of levels. The exponents grow in \
+                     proportion to ε, and those of the {n} words of a bag add up.",
+                    self.vectors,
+                    number::number(distances.nearest),
+                    number::number(distances.any),
+                    number::number(self.unit),
+                ),
+            ));
+        }
+        let [without_author, empty, repeated] = self.left_out.map(|n| number::count(n as u64));
+        facts.push((
+            "left out",
+            format!(
+                "{without_author} messages without a sender's address, {empty} without a text of their own, \
+                 {repeated} repeated. Of the rest, {} have no word that is kept; their bags hold one fixed word.",
+                number::count(self.without_words as u64)
+            ),
+        ));
+        page.facts(&facts);
+        page.repeat(options.seed, &self.command);
+    }
+
+    fn author_section(&self, page: &mut Page) -> Result<(), DrawError> {
+        let clear = &self.clear;
+        let epsilons = &self.options.epsilons;
+        page.heading(2, "Author against ε");
+        let mut lines = self.lines(Measured::attack);
+        lines.push(level(
+            "clear text",
+            epsilons,
+            exactly(clear.attack().accuracy),
+        ));
+        lines.extend(
+            self.drawn()
+                .map(|drawn| level("drawn words", epsilons, drawn.attack())),
+        );
+        lines.push(level("chance", epsilons, exactly(clear.chance)));
+        page.figure(
+            "Accuracy of the stronger attack on the author. Chance is the share of the author who writes most. Bands are \
+             ± one standard deviation.",
+            &plot("attack accuracy (%)", lines).draw()?,
+        );
+        let columns = [
+            "attack (%)",
+            "way to chance (%)",
+            "adaptive (%)",
+            "static (%)",
         ];
-        curves.extend(drawn.map(|drawn| level("drawn words", 1, &epsilons, drawn.attack())));
-        curves.extend(by(Measured::attack));
-        body += &figure(
-            "Accuracy (%) of the stronger attack on the author. Chance is the share of the author who writes most.",
-            &page::curves(&curves, "ε per unit of distance", Scale::Percent)?,
+        page.table(
+            &self.by_epsilon("Accuracy of the attack by ε", columns, &|measured| {
+                let attack = measured.attack();
+                [
+                    percent(attack),
+                    number::percent(clear.way_to_chance(attack.mean)).into(),
+                    percent(measured.adaptive),
+                    percent(measured.fixed),
+                ]
+            }),
         );
-        body += &self.html_table(&|measured| {
-            let attack = measured.attack();
-            format!(
-                "{}<small>{:.0} % of the way to chance</small><small>adaptive {:.1}, static {:.1}</small>",
-                percent(attack),
-                100.0 * clear.way_to_chance(attack.mean),
-                100.0 * measured.adaptive.mean,
-                100.0 * measured.fixed.mean
-            )
-        });
-        body += "</section>\n<section>\n<h2>Topic against ε</h2>\n";
-        let mut curves = vec![level("clear text", 0, &epsilons, exactly(clear.topic))];
-        curves.extend(drawn.map(|drawn| level("drawn words", 1, &epsilons, drawn.topic)));
-        curves.extend(by(|measured| measured.topic));
-        body += &figure(
-            "Macro F1 (%) of the group.",
-            &page::curves(&curves, "ε per unit of distance", Scale::Percent)?,
+        Ok(())
+    }
+
+    fn topic_section(&self, page: &mut Page) -> Result<(), DrawError> {
+        let clear = &self.clear;
+        let epsilons = &self.options.epsilons;
+        page.heading(2, "Topic against ε");
+        let mut lines = self.lines(|measured| measured.topic);
+        lines.push(level("clear text", epsilons, exactly(clear.topic)));
+        lines.extend(
+            self.drawn()
+                .map(|drawn| level("drawn words", epsilons, drawn.topic)),
         );
-        body += &self.html_table(&|measured| {
-            format!(
-                "{}<small>{:.0} % of drawn words</small><small>{:.0} % of clear text</small>",
-                percent(measured.topic),
-                100.0 * measured.topic.mean / self.drawn_topic(),
-                100.0 * measured.topic.mean / clear.topic
-            )
-        });
-        body += "</section>\n";
-        body += &self.sources();
-        body += &self.word_section()?;
-        Ok(page::page("Who wrote it, and what is it about?", &body))
+        page.figure(
+            "Macro F1 of the group. Bands are ± one standard deviation.",
+            &plot("macro F1 (%)", lines).draw()?,
+        );
+        let columns = ["macro F1 (%)", "of drawn words (%)", "of clear text (%)"];
+        page.table(
+            &self.by_epsilon("Macro F1 of the group by ε", columns, &|measured| {
+                let share = |of: f64| number::percent(measured.topic.mean / of).into();
+                [
+                    percent(measured.topic),
+                    share(self.drawn_topic()),
+                    share(clear.topic),
+                ]
+            }),
+        );
+        Ok(())
+    }
+
+    /// Bags of drawn words without privacy.
+    fn drawn(&self) -> Option<&Measured> {
+        self.measured
+            .iter()
+            .find(|measured| measured.way == Way::Drawn)
+    }
+
+    /// A line for each mechanism, by ε.
+    fn lines(&self, value: fn(&Measured) -> MeanSd) -> Vec<Line> {
+        let line = |mechanism: WordMechanism| Line {
+            name: name(mechanism).to_owned(),
+            look: look(mechanism),
+            points: self
+                .of(mechanism)
+                .map(|(epsilon, m)| point(epsilon, value(m)))
+                .collect(),
+        };
+        self.mechanisms().into_iter().map(line).collect()
     }
 
     /// The mechanisms in the order in which they were measured.
@@ -452,170 +486,182 @@ impl Report {
     }
 
     /// At which ε the bar is reached.
-    fn verdict(&self) -> String {
-        let mut html = format!(
-            "<section>\n<h2>Author hidden, topic kept</h2>\n<p>The attack is at least {:.0} % of the way from clear \
-             text to chance and the topic keeps at least {:.0} % of its macro F1:</p>\n<div class=\"wide\"><table>\n\
-             <tr><th>mechanism</th><th>F1 relative to drawn words</th><th>F1 relative to clear text</th></tr>\n",
+    fn verdict(&self, page: &mut Page) {
+        page.heading(2, "Author hidden, topic kept");
+        page.paragraph(&format!(
+            "At these ε the attack is at least {:.0} % of the way from clear text to chance, and the topic keeps at \
+             least {:.0} % of its macro F1:",
             100.0 * BAR.0,
             100.0 * BAR.1
-        );
+        ));
+        let columns = [
+            Column::Text("mechanism"),
+            Column::Text("F1 relative to drawn words"),
+            Column::Text("F1 relative to clear text"),
+        ];
+        let mut table = Table::new("Where the author is hidden and the topic kept", &columns);
         for mechanism in self.mechanisms() {
             let at = |which: usize| {
                 let reached = self
                     .of(mechanism)
                     .filter(|(_, measured)| self.reached(measured)[which]);
-                let list: Vec<String> = reached
-                    .map(|(epsilon, _)| format!("ε = {epsilon}"))
-                    .collect();
+                let list: Vec<String> = reached.map(|(epsilon, _)| epsilon.to_string()).collect();
                 if list.is_empty() {
                     "at no ε".to_owned()
                 } else {
-                    list.join(", ")
+                    format!("ε = {}", list.join(", "))
                 }
             };
-            let _ = writeln!(
-                html,
-                "<tr>{}<td>{}</td><td>{}</td></tr>",
-                style(mechanism).name(name(mechanism)),
-                at(0),
-                at(1)
-            );
+            let cells = vec![name(mechanism).into(), at(0).into(), at(1).into()];
+            table.row_marked(look(mechanism) == Look::Default, cells);
         }
-        html + "</table></div>\n</section>\n"
+        page.table(&table);
     }
 
-    fn html_table(&self, cell: &dyn Fn(&Measured) -> String) -> String {
-        let epsilons = &self.options.epsilons;
-        let heads: Vec<String> = epsilons.iter().map(Epsilon::to_string).collect();
-        let mut html = head("ε", &heads, "");
+    /// A row for each mechanism and ε.
+    fn by_epsilon<const N: usize>(
+        &self,
+        name_of_table: &str,
+        columns: [&str; N],
+        cells: &dyn Fn(&Measured) -> [Cell; N],
+    ) -> Table {
+        let mut all = vec![Column::Text("mechanism"), Column::Number("ε")];
+        all.extend(columns.map(Column::Number));
+        let mut table = Table::new(name_of_table, &all);
         for mechanism in self.mechanisms() {
-            let _ = write!(html, "<tr>{}", style(mechanism).name(name(mechanism)));
-            for wanted in epsilons {
-                let found = self.of(mechanism).find(|(epsilon, _)| epsilon == wanted);
-                let text = found.map_or("–".to_owned(), |(_, measured)| cell(measured));
-                let _ = write!(html, "<td>{text}</td>");
+            for (epsilon, measured) in self.of(mechanism) {
+                let mut row = vec![name(mechanism).into(), epsilon.to_string().into()];
+                row.extend(cells(measured));
+                table.row_marked(look(mechanism) == Look::Default, row);
             }
-            html += "</tr>\n";
         }
-        html + "</table></div>\n"
+        table
     }
 
     /// The clear texts, and the groups.
-    fn sources(&self) -> String {
+    fn sources(&self, page: &mut Page) {
         let clear = &self.clear;
-        let mut html = "<section>\n<h2>Without obfuscation</h2>\n<div class=\"wide\"><table>\n<tr><th></th><th>\
-                        accuracy</th><th>mean over authors, then groups</th><th>topic, macro F1</th></tr>\n"
-            .to_owned();
+        page.heading(2, "Without obfuscation");
+        let columns = [
+            Column::Text("text and guess"),
+            Column::Number("accuracy (%)"),
+            Column::Number("mean over authors, then groups (%)"),
+            Column::Number("topic, macro F1 (%)"),
+        ];
+        let mut table = Table::new("What texts tell without obfuscation", &columns);
+        let share = |x: f64| Cell::from(number::percent(x));
         for attack in &clear.attacks {
-            let _ = writeln!(
-                html,
-                "<tr><th>clear text, {}<small>{}</small></th><td>{:.1}</td><td>{:.1}</td><td></td></tr>",
-                escape(attack.name),
-                escape(&attack.setting),
-                100.0 * attack.accuracy,
-                100.0 * attack.balanced
-            );
+            let name = Cell::from(format!("clear text, {}", attack.name));
+            table.row(vec![
+                name.note(&attack.setting),
+                share(attack.accuracy),
+                share(attack.balanced),
+                "".into(),
+            ]);
         }
-        for measured in self
-            .measured
-            .iter()
-            .filter(|measured| measured.way == Way::Drawn)
-        {
-            let (attack, all, topic) = (measured.attack(), measured.balanced, measured.topic);
-            let _ = writeln!(
-                html,
-                "<tr><th>drawn words</th><td>{}</td><td>{}</td><td>{}</td></tr>",
-                percent(attack),
-                percent(all),
-                percent(topic)
-            );
+        if let Some(drawn) = self.drawn() {
+            table.row(vec![
+                "drawn words".into(),
+                percent(drawn.attack()),
+                percent(drawn.balanced),
+                percent(drawn.topic),
+            ]);
         }
-        let _ = writeln!(
-            html,
-            "<tr><th>clear text, topic by all words<small>{}</small></th><td></td><td></td><td>{:.1}</td></tr>\n\
-             <tr><th>chance</th><td>{:.1}</td><td>{:.1}</td><td></td></tr>\n</table></div>\n<h3>Groups</h3>\n\
-             <div class=\"wide\"><table>\n<tr><th>group</th><th>authors</th><th>their messages: training, \
-             validation, test</th><th>others' messages, for the topic</th></tr>",
-            escape(&clear.topic_setting),
-            100.0 * clear.topic,
-            100.0 * clear.chance,
-            100.0 * clear.balanced_chance
-        );
+        table.row(vec![
+            Cell::from("clear text, topic by all words").note(&clear.topic_setting),
+            "".into(),
+            "".into(),
+            share(clear.topic),
+        ]);
+        table.row(vec![
+            "chance".into(),
+            share(clear.chance),
+            share(clear.balanced_chance),
+            "".into(),
+        ]);
+        page.table(&table);
+
+        page.heading(3, "Groups");
+        let columns = [
+            Column::Text("group"),
+            Column::Number("authors"),
+            Column::Number("their messages: training, validation, test"),
+            Column::Number("others' messages, for the topic"),
+        ];
+        let mut table = Table::new("Groups and their messages", &columns);
         for (group, name) in self.sample.groups.iter().enumerate() {
             let list = |known| {
-                self.messages(group, known)
-                    .map(|n| n.to_string())
-                    .join(", ")
+                let messages = self.messages(group, known);
+                Cell::from(messages.map(|n| number::count(n as u64)).join(" / "))
             };
-            let (authors, own, others) =
-                (self.sample.authors[group].len(), list(true), list(false));
-            let _ = writeln!(
-                html,
-                "<tr><th>{}</th><td>{authors}</td><td>{own}</td><td>{others}</td></tr>",
-                escape(name)
-            );
+            let authors = number::count(self.sample.authors[group].len() as u64);
+            table.row(vec![name.into(), authors.into(), list(true), list(false)]);
         }
-        html + "</table></div>\n</section>\n"
+        page.table(&table);
     }
 
     /// What is left of a word.
-    fn word_section(&self) -> Result<String> {
+    fn word_section(&self, page: &mut Page) -> Result<(), DrawError> {
         let options = &self.fidelity_options;
-        let mut html = format!(
-            "<section>\n<h2>What is left of a word</h2>\n<p>{} words drawn from all {} of {}; of selection the exact \
-             law, of Laplace + nearest {} draws a word.</p>\n",
-            options.words,
-            self.fidelity_vocabulary,
+        page.heading(2, "What is left of a word");
+        page.paragraph(&format!(
+            "{} words are drawn from all {} of {}. Selection: from the exact law. Laplace + nearest: from {} draws \
+             for each word.",
+            number::count(options.words as u64),
+            number::count(self.fidelity_vocabulary.into()),
             escape(&self.vectors),
-            options.draws
-        );
-        let curves = |value: &dyn Fn(&Fidelity) -> f64| -> Vec<Curve<'static>> {
-            let of = |curve: &fidelity::Curve| Curve {
-                name: name_of(curve.way),
-                style: style_of(curve.way),
+            number::count(options.draws as u64)
+        ));
+        let lines = |value: &dyn Fn(&Fidelity) -> f64| -> Vec<Line> {
+            let line = |curve: &fidelity::Curve| Line {
+                name: name_of(curve.way).to_owned(),
+                look: match curve.way {
+                    fidelity::Way::Mechanism(mechanism) => look(mechanism),
+                    fidelity::Way::Certified => Look::Plain,
+                },
                 points: curve
                     .points
                     .iter()
                     .map(|x| point(x.epsilon, exactly(value(x))))
                     .collect(),
             };
-            self.fidelity.curves.iter().map(of).collect()
+            self.fidelity.curves.iter().map(line).collect()
         };
         let any = self.fidelity.any;
-        html += &figure(
-            "Probability (%) of the word itself.",
-            &page::curves(
-                &curves(&|x| x.same),
-                "ε per unit of distance",
-                Scale::Percent,
-            )?,
-        );
-        html += &figure(
-            &format!(
-                "Mean distance between the word and what comes out, in percent of that to any word ({any:.2})."
+        page.figures(&[
+            (
+                "Probability that the word itself comes out.".to_owned(),
+                plot("same word (%)", lines(&|x| x.same)).draw()?,
             ),
-            &page::curves(
-                &curves(&|x| x.distance / any),
-                "ε per unit of distance",
-                Scale::Percent,
-            )?,
-        );
-        html += "<div class=\"wide\"><table>\n<tr><th>equal fidelity</th><th>ε of selection</th><th>with a certified \
-                 table</th><th>ε of Laplace + nearest</th><th>ratio to selection</th><th>to certified</th></tr>\n";
+            (
+                format!(
+                    "Mean distance between the word and what comes out, in per cent of that to any word ({}).",
+                    number::number(any)
+                ),
+                plot("mean distance (%)", lines(&|x| x.distance / any)).draw()?,
+            ),
+        ]);
+        let columns = [
+            Column::Text("equal fidelity"),
+            Column::Number("ε of selection"),
+            Column::Number("with a certified table"),
+            Column::Number("ε of Laplace + nearest"),
+            Column::Number("ratio to selection"),
+            Column::Number("to certified"),
+        ];
+        let mut table = Table::new("ε at equal fidelity", &columns);
         for comparison in self.comparisons() {
-            let text = |value: Option<f64>| value.map_or("–".to_owned(), |x| format!("{x:.2}"));
-            let _ = writeln!(
-                html,
-                "<tr><th>{}</th><td>{}</td></tr>",
-                comparison.what,
-                comparison.values().map(text).join("</td><td>")
-            );
+            let text =
+                |value: Option<f64>| Cell::from(value.map_or("–".to_owned(), number::number));
+            let mut cells = vec![Cell::from(&comparison.what)];
+            cells.extend(comparison.values().map(text));
+            table.row(cells);
         }
-        Ok(html + "</table></div>\n</section>\n")
+        page.table(&table);
+        Ok(())
     }
 }
 
-fn percent(value: MeanSd) -> String {
-    format!("{:.1} ± {:.1}", 100.0 * value.mean, 100.0 * value.sd)
+fn percent(value: MeanSd) -> Cell {
+    number::percent_spread(value.mean, value.sd).into()
 }

@@ -1,0 +1,43 @@
+//! Reports for people and tables for programs.
+//!
+//! A report is one HTML page that needs no other file. Build it from top to bottom with [`Page`]: paragraphs,
+//! [`Table`]s and figures, which a [`Plot`] draws. [`Csv`] holds the same data for programs. [`number`] writes every
+//! number a page shows, so that equal numbers look equal in all reports.
+//!
+//! This crate reads and writes no files and prints nothing: it returns text.
+//!
+//! ```
+//! use undertone_report::{Axis, Cell, Column, Line, Look, Page, Plot, Point, Range, Table, number};
+//!
+//! let mut table = Table::new("Accuracy by ε", &[Column::Text("mechanism"), Column::Number("ε = 1")]);
+//! table.row(vec!["scores".into(), Cell::from(number::percent_spread(0.912, 0.004)).note("p = 10")]);
+//!
+//! let plot = Plot {
+//!     x: Axis { label: "ε", range: Range::Logarithmic },
+//!     y: Axis { label: "accuracy (%)", range: Range::Percent },
+//!     lines: vec![Line {
+//!         name: "scores".to_owned(),
+//!         look: Look::Default,
+//!         points: vec![Point { x: 1.0, y: 91.2, spread: 0.4 }, Point { x: 3.0, y: 97.0, spread: 0.2 }],
+//!     }],
+//!     mark: None,
+//! };
+//!
+//! let mut page = Page::new("What is left of a document");
+//! page.heading(2, "Accuracy");
+//! page.figure("Accuracy against ε.", &plot.draw()?);
+//! page.table(&table);
+//! assert!(page.finish().contains("91.2 ± 0.4"));
+//! # Ok::<(), undertone_report::DrawError>(())
+//! ```
+
+mod csv;
+pub mod number;
+mod page;
+mod plot;
+mod table;
+
+pub use csv::Csv;
+pub use page::{Page, escape};
+pub use plot::{Axis, COLOURED, DrawError, Figure, Line, Look, Plot, Point, Range};
+pub use table::{Cell, Column, Table};

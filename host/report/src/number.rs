@@ -1,0 +1,186 @@
+//! How reports write numbers.
+//!
+//! Three significant digits unless a column needs more, counts whole, commas between thousands, and powers of ten for
+//! what is very large or very small. Nothing is ever written like `3.2e-1`.
+
+use std::time::Duration;
+
+/// Significant digits of [`number`].
+const DIGITS: usize = 3;
+
+/// A number with three significant digits.
+///
+/// ```
+/// use undertone_report::number::number;
+///
+/// assert_eq!([3.157, 0.32, 12_345.6, 3.0, 3.2e-7].map(number), ["3.16", "0.320", "12,346", "3.00", "3.20 × 10⁻⁷"]);
+/// ```
+pub fn number(x: f64) -> String {
+    digits(x, DIGITS)
+}
+
+/// A number with `n` significant digits; the whole part keeps all of its digits.
+///
+/// # Panics
+/// If `n` is 0.
+pub fn digits(x: f64, n: usize) -> String {
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    if !x.is_finite() {
+        return match x {
+            f64::INFINITY => "∞".to_owned(),
+            f64::NEG_INFINITY => "−∞".to_owned(),
+            _ => "–".to_owned(),
+        };
+    }
+    match decimals(x, n) {
+        Some(0) => whole(x),
+        Some(decimals) => format!("{}{:.decimals$}", sign(x), x.abs()),
+        None => {
+            let text = format!("{:.*e}", n - 1, x.abs());
+            let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+            format!("{}{mantissa} × 10{}", sign(x), superscript(exponent))
+        }
+    }
+}
+
+/// A mean and how far values lie from it, with as many decimals as the mean has.
+pub fn spread(mean: f64, sd: f64) -> String {
+    match decimals(mean, DIGITS) {
+        Some(0) if sd.is_finite() => format!("{} ± {}", whole(mean), whole(sd)),
+        Some(decimals) if mean.is_finite() && sd.is_finite() => {
+            format!("{}{:.decimals$} ± {sd:.decimals$}", sign(mean), mean.abs())
+        }
+        _ => format!("{} ± {}", number(mean), number(sd)),
+    }
+}
+
+/// A share in per cent, with one decimal and without the sign %.
+pub fn percent(share: f64) -> String {
+    format!("{}{:.1}", sign(share), (100.0 * share).abs())
+}
+
+/// A mean share and how far shares lie from it, in per cent, with one decimal and without the sign %.
+pub fn percent_spread(mean: f64, sd: f64) -> String {
+    format!("{} ± {}", percent(mean), percent(sd))
+}
+
+/// A number rounded to a whole one; for what is too large for that, the largest there is.
+pub fn whole(x: f64) -> String {
+    format!("{}{}", sign(x), count(x.abs().round() as u64))
+}
+
+/// A number of things.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A time in the unit that fits it.
+pub fn time(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        0.0 => "0 s".to_owned(),
+        ..1e-3 => format!("{} µs", number(seconds * 1e6)),
+        ..1.0 => format!("{} ms", number(seconds * 1e3)),
+        ..120.0 => format!("{} s", number(seconds)),
+        _ => {
+            let whole = time.as_secs();
+            format!("{} min {} s", count(whole / 60), whole % 60)
+        }
+    }
+}
+
+/// A number of bytes in the unit that fits it.
+pub fn bytes(n: u64) -> String {
+    match n {
+        ..1_000 => format!("{n} bytes"),
+        1_000..1_000_000 => format!("{} kB", number(n as f64 / 1e3)),
+        _ => format!("{} MB", number(n as f64 / 1e6)),
+    }
+}
+
+/// Decimals that make `n` significant digits; none if a power of ten reads better.
+fn decimals(x: f64, n: usize) -> Option<usize> {
+    if x == 0.0 {
+        return Some(n - 1);
+    }
+    // The exponent after rounding: 9.996 has two decimals, not three.
+    let text = format!("{:.*e}", n - 1, x.abs());
+    let exponent: i32 = text.split_once('e')?.1.parse().ok()?;
+    let decimals = (n as i32 - 1 - exponent).max(0);
+    (-4..9).contains(&exponent).then_some(decimals as usize)
+}
+
+fn sign(x: f64) -> &'static str {
+    if x < 0.0 { "−" } else { "" }
+}
+
+fn superscript(exponent: &str) -> String {
+    let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let raised = exponent.chars().map(|c| match c.to_digit(10) {
+        Some(digit) => digits[digit as usize],
+        None => '⁻',
+    });
+    raised.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_look_alike() {
+        for (x, text) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (0.32, "0.320"),
+            (3.157, "3.16"),
+            (-3.157, "−3.16"),
+            (9.996, "10.0"),
+            (31.57, "31.6"),
+            (999.6, "1,000"),
+            (1234.4, "1,234"),
+            (3.0, "3.00"),
+            (40.0, "40.0"),
+            (7_654_321.0, "7,654,321"),
+            (0.000_123_4, "0.000123"),
+            (0.000_012_34, "1.23 × 10⁻⁵"),
+            (1.234e12, "1.23 × 10¹²"),
+            (f64::INFINITY, "∞"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(number(x), text, "{x:e}");
+        }
+        assert_eq!(digits(2.999_987_4, 6), "2.99999");
+        assert_eq!(digits(123_456.78, 3), "123,457");
+    }
+
+    #[test]
+    fn a_spread_has_the_decimals_of_its_mean() {
+        assert_eq!(spread(3.157, 0.034_5), "3.16 ± 0.03");
+        assert_eq!(spread(3.0, 0.0), "3.00 ± 0.00");
+        assert_eq!(spread(1560.3, 1224.1), "1,560 ± 1,224");
+        assert_eq!(spread(0.0, 0.5), "0.00 ± 0.50");
+        assert_eq!(spread(-31.57, 12.3), "−31.6 ± 12.3");
+        assert_eq!(spread(2e-9, 1e-9), "2.00 × 10⁻⁹ ± 1.00 × 10⁻⁹");
+        assert_eq!(percent_spread(0.9118, 0.0041), "91.2 ± 0.4");
+    }
+
+    #[test]
+    fn units_fit() {
+        let times = [0, 1_500, 2_340_000, 5_670_000_000, 125_000_000_000];
+        let times = times.map(|nanoseconds| time(Duration::from_nanos(nanoseconds)));
+        assert_eq!(times, ["0 s", "1.50 µs", "2.34 ms", "5.67 s", "2 min 5 s"]);
+        let sizes = [17, 2_345, 2_345_678].map(bytes);
+        assert_eq!(sizes, ["17 bytes", "2.35 kB", "2.35 MB"]);
+    }
+}

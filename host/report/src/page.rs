@@ -1,0 +1,150 @@
+//! One HTML page that needs no other file.
+
+use crate::{Figure, Table};
+
+/// A page, written from top to bottom.
+#[derive(Clone, Debug)]
+pub struct Page {
+    title: String,
+    body: String,
+}
+
+impl Page {
+    /// The name of the file that a page is usually written to.
+    pub const FILE: &str = "report.html";
+
+    /// A page with a heading in plain text and nothing else.
+    pub fn new(title: &str) -> Self {
+        Self {
+            title: escape(title),
+            body: String::new(),
+        }
+    }
+
+    /// Appends a heading in plain text; `level` is 2 for chapters and 3 for their parts.
+    pub fn heading(&mut self, level: u8, text: &str) {
+        self.body += &format!("<h{level}>{}</h{level}>\n", escape(text));
+    }
+
+    /// Appends a paragraph of HTML: [`escape`] what is not known to be harmless.
+    pub fn paragraph(&mut self, html: &str) {
+        self.body += &format!("<p>{html}</p>\n");
+    }
+
+    /// Appends a list of names and what they stand for, in plain text.
+    pub fn facts(&mut self, facts: &[(&str, String)]) {
+        self.body += "<dl>\n";
+        for (name, text) in facts {
+            self.body += &format!("<dt>{}</dt><dd>{}</dd>\n", escape(name), escape(text));
+        }
+        self.body += "</dl>\n";
+    }
+
+    /// Appends what it takes to repeat the run: the seed, the version and the command line.
+    pub fn repeat(&mut self, seed: u64, command: &str) {
+        self.body += &format!(
+            "<dl>\n<dt>seed</dt><dd>{seed}</dd>\n<dt>version</dt><dd>undertone {}</dd>\n\
+             <dt>to repeat it</dt><dd><code>{}</code></dd>\n</dl>\n",
+            env!("CARGO_PKG_VERSION"),
+            escape(command)
+        );
+    }
+
+    /// Appends a table.
+    pub fn table(&mut self, table: &Table) {
+        self.body += &table.html();
+    }
+
+    /// Appends plots with a caption in plain text.
+    pub fn figure(&mut self, caption: &str, figure: &Figure) {
+        self.body += &figure.html(caption);
+    }
+
+    /// Appends figures side by side, each with a caption in plain text.
+    pub fn figures(&mut self, figures: &[(String, Figure)]) {
+        self.body += "<div class=\"panels\">\n";
+        for (caption, figure) in figures {
+            self.figure(caption, figure);
+        }
+        self.body += "</div>\n";
+    }
+
+    /// The whole page.
+    pub fn finish(&self) -> String {
+        let Self { title, body } = self;
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>undertone: {title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+             <h1>{title}</h1>\n{body}</body>\n</html>\n"
+        )
+    }
+}
+
+/// Plain text as HTML.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+// A plot is drawn 500 pixels wide with letters of 16: two of them fit beside each other on a wide page, and on a
+// narrow one, where it shrinks to the width, letters stay above 11 pixels.
+const STYLE: &str = "
+:root { color-scheme: light; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 64rem;
+  margin: 0 auto; padding: 1rem; }
+h1 { line-height: 1.2; } h2 { margin-top: 3rem; border-bottom: 1px solid #bbb; }
+p, dl { max-width: 48rem; } code { overflow-wrap: anywhere; }
+dt { font-weight: 600; } dd { margin: 0 0 .4rem; overflow-wrap: anywhere; }
+figure { margin: 1rem 0; } figcaption { color: #444; font-size: .9rem; max-width: 48rem; }
+svg { display: block; width: 100%; max-width: 500px; height: auto; }
+.panels { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 25rem), 1fr)); gap: 1rem; }
+.panels > figure { margin: 0; }
+.scroll { overflow-x: auto; margin: 1rem 0; max-width: 100%;
+  background: linear-gradient(to right, #fff 30%, #fff0), linear-gradient(to left, #fff 30%, #fff0) 100% 0,
+  linear-gradient(to right, #0003, #0000), linear-gradient(to left, #0003, #0000) 100% 0;
+  background-repeat: no-repeat; background-size: 2rem 100%, 2rem 100%, .6rem 100%, .6rem 100%;
+  background-attachment: local, local, scroll, scroll; }
+table { border-collapse: collapse; font-size: .875rem; line-height: 1.35; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .5rem; text-align: right; vertical-align: top; border-bottom: 1px solid #ddd; }
+td { white-space: nowrap; } th { min-width: 3rem; }
+.text { text-align: left; white-space: normal; min-width: 5rem; } td.text:last-child { min-width: 8rem; }
+th.text:first-child { max-width: 14rem; overflow-wrap: break-word; }
+small { color: #555; display: block; font-weight: 400; white-space: normal; }
+.marked { background: #fff3e6; } .marked th { font-weight: 700; } tr:not(.marked) > th.text { font-weight: 400; }
+tr:first-child > th, tr:first-child > th.text { font-weight: 600; vertical-align: bottom; }
+@media (max-width: 40rem) { body { padding: 1rem .75rem; } th.text:first-child { max-width: 10rem; } }
+@media print { body { max-width: none; font-size: 11px; } figure, tr { break-inside: avoid; }
+  .scroll { overflow: visible; background: none; } .marked { print-color-adjust: exact; } }
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_stands_alone_and_escapes() {
+        let mut page = Page::new("A < B");
+        page.heading(2, "R & D");
+        page.paragraph("<em>kept</em>");
+        page.facts(&[("pack", "<x>".to_owned())]);
+        page.repeat(7, "undertone eval \"a\"");
+        let html = page.finish();
+        for part in [
+            "<title>undertone: A &lt; B</title>",
+            "<h1>A &lt; B</h1>",
+            "<h2>R &amp; D</h2>",
+            "<p><em>kept</em></p>",
+            "<dt>pack</dt><dd>&lt;x&gt;</dd>",
+            "<dd>7</dd>",
+            "<code>undertone eval &quot;a&quot;</code>",
+        ] {
+            assert!(html.contains(part), "{part} in {html}");
+        }
+        for outside in ["<script", "<link", "src=", "@import", "url("] {
+            assert!(!html.contains(outside), "{outside}");
+        }
+    }
+}

@@ -1,0 +1,850 @@
+//! Plots as SVG.
+//!
+//! A plot names its lines at their ends and never shows more than [`COLOURED`] of them in colour: more lines become
+//! several panels with the same axes, each of which shows some in colour and the rest in grey.
+
+use std::error::Error;
+use std::fmt;
+
+use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::number::{digits, number, percent, whole};
+use crate::page::escape;
+
+/// Lines in colour in one panel, at most.
+pub const COLOURED: usize = 4;
+
+/// A plot: values against others.
+#[derive(Clone, Debug)]
+pub struct Plot<'a> {
+    /// The horizontal axis.
+    pub x: Axis<'a>,
+    /// The vertical axis.
+    pub y: Axis<'a>,
+    /// In the order of importance.
+    pub lines: Vec<Line>,
+    /// A name, and a point to draw a ring around.
+    pub mark: Option<(String, (f64, f64))>,
+}
+
+/// An axis of a [`Plot`].
+#[derive(Clone, Copy, Debug)]
+pub struct Axis<'a> {
+    /// What it shows and in which unit, in plain text.
+    pub label: &'a str,
+    /// Which part of the numbers it shows.
+    pub range: Range,
+}
+
+/// Which part of the numbers an [`Axis`] shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// All values by their logarithms; values that are not positive are not drawn.
+    Logarithmic,
+    /// All values, which are whole numbers.
+    Whole,
+    /// From 0 to the largest value.
+    FromZero,
+    /// The part of 0 to 100 in which something happens. The figure says where the axis starts if that is not 0,
+    /// and which lines are below it.
+    Percent,
+}
+
+/// A line of a [`Plot`], with a band around it.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Written at its end, in plain text.
+    pub name: String,
+    /// What it is to the reader.
+    pub look: Look,
+    /// By ascending x.
+    pub points: Vec<Point>,
+}
+
+/// A point of a [`Line`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Where it is.
+    pub x: f64,
+    /// What is there.
+    pub y: f64,
+    /// The band reaches this far up and down; 0 for none.
+    pub spread: f64,
+}
+
+/// What a [`Line`] is to the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// What the library does unless told otherwise: in every panel, thick.
+    Default,
+    /// What the rest is compared with: in every panel, dashed and grey.
+    Bound,
+    /// The work of others: in colour in the first panel.
+    Published,
+    /// Any other.
+    Plain,
+}
+
+/// A plot that is drawn: one panel or more.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    panels: Vec<String>,
+    note: String,
+}
+
+/// A plot could not be drawn.
+#[derive(Clone, Debug)]
+pub struct DrawError(String);
+
+impl fmt::Display for DrawError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for DrawError {}
+
+impl Figure {
+    /// The first panel, for a file of its own.
+    pub fn into_svg(self) -> String {
+        self.panels.into_iter().next().unwrap_or_default()
+    }
+
+    pub(crate) fn html(&self, caption: &str) -> String {
+        let panels = self.panels.join("\n");
+        let panels = match self.panels.len() {
+            1 => panels,
+            _ => format!("<div class=\"panels\">\n{panels}\n</div>"),
+        };
+        let (caption, note) = (escape(caption), escape(&self.note));
+        format!("<figure>\n{panels}\n<figcaption>{caption}{note}</figcaption>\n</figure>\n")
+    }
+}
+
+/// Width of a panel, and height at least, in pixels.
+const SIZE: (u32, u32) = (500, 340);
+
+/// Space above the plot and below it, where its x axis is named.
+const ABOVE: u32 = 14;
+const BELOW: u32 = 58;
+
+/// The size of letters as the library counts it; that is 16 pixels.
+const TEXT: i32 = 20;
+
+/// Width of a letter and distance of two lines of text, in pixels.
+const LETTER: usize = 9;
+const LINE: i32 = 18;
+
+/// Letters of a name in one line of text.
+const WRAP: usize = 16;
+
+/// Points that get a mark, at most.
+const MARKED: usize = 12;
+
+/// Dark enough for text, and different for readers who are colour-blind (after Okabe and Ito 2008).
+const HIGHLIGHT: RGBColor = RGBColor(200, 80, 0);
+const COLOURS: [RGBColor; COLOURED - 1] = [
+    RGBColor(0, 114, 178),
+    RGBColor(0, 135, 98),
+    RGBColor(165, 70, 135),
+];
+const BOUND: RGBColor = RGBColor(85, 85, 85);
+const CONTEXT: RGBColor = RGBColor(205, 205, 205);
+const GRID: RGBColor = RGBColor(232, 232, 232);
+
+type Drawn = Result<(), Box<dyn Error>>;
+type Root<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+/// A line as one panel shows it: the colour, and none for the rest in grey.
+type Styled<'p> = (&'p Line, Option<RGBColor>);
+
+/// Text at the right of a panel, and the place it belongs to.
+struct Label {
+    lines: Vec<String>,
+    colour: RGBColor,
+    end: Option<(i32, i32)>,
+}
+
+impl Label {
+    fn new(name: &str, colour: RGBColor, end: Option<(i32, i32)>) -> Self {
+        Self {
+            lines: wrap(name),
+            colour,
+            end,
+        }
+    }
+
+    fn height(&self) -> i32 {
+        LINE * self.lines.len() as i32 + 3
+    }
+}
+
+impl Plot<'_> {
+    /// Draws it.
+    ///
+    /// # Errors
+    /// What the drawing library says.
+    pub fn draw(&self) -> Result<Figure, DrawError> {
+        let (kept, below) = self.in_range();
+        let xs = kept
+            .iter()
+            .flat_map(|line| line.points.iter().map(|at| at.x));
+        let x = Scale::new(self.x.range, &xs.collect::<Vec<f64>>());
+        let ys = kept
+            .iter()
+            .flat_map(|line| line.points.iter().map(|at| at.y));
+        let y = Scale::new(self.y.range, &ys.collect::<Vec<f64>>());
+
+        let panels = panels(&kept);
+        let mut note = String::new();
+        if panels.len() > 1 {
+            note += " Each panel shows some lines in colour and the rest in grey; the axes are the same.";
+        }
+        if self.y.range == Range::Percent && y.start > 0.0 {
+            note += &format!(" The vertical axis starts at {}, not at 0.", whole(y.start));
+        }
+        if !below.is_empty() {
+            note += &format!(" Below the axis: {}.", below.join(", "));
+        }
+        let panels = panels.iter().map(|styled| self.panel(styled, &x, &y));
+        let panels = panels.collect::<Result<_, _>>();
+        panels
+            .map(|panels| Figure { panels, note })
+            .map_err(|error| DrawError(error.to_string()))
+    }
+
+    /// The lines to draw, and what to say of those that would squeeze all others into a small part of the axis.
+    fn in_range(&self) -> (Vec<&Line>, Vec<String>) {
+        let extent = |line: &Line| {
+            let ys = line.points.iter().map(|at| at.y);
+            ys.fold((f64::MAX, f64::MIN), |(low, high), y| {
+                (y.min(low), y.max(high))
+            })
+        };
+        let all: Vec<&Line> = self.lines.iter().collect();
+        if self.y.range != Range::Percent {
+            return (all, Vec::new());
+        }
+        let mut descending = all.clone();
+        descending.sort_by(|a, b| extent(b).1.total_cmp(&extent(a).1));
+        let (mut low, mut top) = (f64::MAX, f64::MIN);
+        let mut cut = None;
+        for (place, line) in descending.iter().enumerate() {
+            let (bottom, high) = extent(line);
+            let span = top - low;
+            let rest = &descending[place..];
+            let needed = rest.iter().any(|line| line.look == Look::Default);
+            if 2 * place >= all.len() && !needed && span <= 25.0 && high < low - 2.0 * span.max(5.0)
+            {
+                cut = Some(high);
+                break;
+            }
+            (low, top) = (bottom.min(low), high.max(top));
+        }
+        let Some(cut) = cut else {
+            return (all, Vec::new());
+        };
+        let (below, kept): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|line| extent(line).1 <= cut);
+        let below = below.iter().map(|line| {
+            let (low, high) = extent(line);
+            let [low, high] = [low, high].map(|y| percent(y / 100.0));
+            match low == high {
+                true => format!("{} ({low})", line.name),
+                false => format!("{} ({low} to {high})", line.name),
+            }
+        });
+        (kept, below.collect())
+    }
+
+    fn panel(&self, lines: &[Styled<'_>], x: &Scale, y: &Scale) -> Result<String, Box<dyn Error>> {
+        // What is written at the right must be known before there is a plot for it to be beside.
+        let mut labels: Vec<Label> = Vec::new();
+        if let Some((name, _)) = &self.mark {
+            labels.push(Label::new(&format!("◯ {name}"), BLACK, None));
+        }
+        for (line, colour) in lines {
+            if let Some(colour) = colour {
+                labels.push(Label::new(&line.name, *colour, Some((0, 0))));
+            }
+        }
+        let widest = labels
+            .iter()
+            .flat_map(|label| &label.lines)
+            .map(|text| text.chars().count());
+        let right = widest.max().map_or(16, |letters| 34 + LETTER * letters) as u32;
+        let longest = y.ticks.iter().map(|(_, text)| text.chars().count()).max();
+        let left = (36 + LETTER * longest.unwrap_or(1)) as u32;
+        let names: i32 = labels.iter().map(Label::height).sum();
+        let height = SIZE.1.max(names as u32 + ABOVE + BELOW);
+
+        let mut text = String::new();
+        {
+            let root = SVGBackend::with_string(&mut text, (SIZE.0, height)).into_drawing_area();
+            root.fill(&WHITE)?;
+            let mut chart = ChartBuilder::on(&root)
+                .margin_top(ABOVE)
+                .margin_bottom(BELOW)
+                .margin_left(left)
+                .margin_right(right)
+                .build_cartesian_2d(x.start..x.end, y.start..y.end)?;
+            self.axes(&root, &chart, x, y)?;
+            self.data(&mut chart, lines, x, y)?;
+
+            let ends = lines
+                .iter()
+                .filter(|(_, colour)| colour.is_some())
+                .map(|(line, _)| {
+                    let end = line.points.iter().rev().find_map(|at| place(at, x, y));
+                    end.map(|end| chart.plotting_area().map_coordinate(&end))
+                });
+            let first = labels.len() - ends.clone().count();
+            for (label, end) in labels[first..].iter_mut().zip(ends) {
+                label.end = end;
+            }
+            name(
+                &root,
+                labels,
+                (SIZE.0 - right) as i32,
+                (height - BELOW) as i32,
+            )?;
+            root.present()?;
+        }
+        let names: Vec<&str> = lines.iter().map(|(line, _)| line.name.as_str()).collect();
+        let what = format!(
+            "{} against {}: {}",
+            self.y.label,
+            self.x.label,
+            names.join("; ")
+        );
+        Ok(text.replacen(
+            "<svg ",
+            &format!("<svg role=\"img\" aria-label=\"{}\" ", escape(&what)),
+            1,
+        ))
+    }
+
+    fn axes(&self, root: &Root<'_>, chart: &Chart<'_, '_>, x: &Scale, y: &Scale) -> Drawn {
+        let area = chart.plotting_area();
+        let (across, down) = area.get_pixel_range();
+        let style = |horizontal, vertical| {
+            let style = ("sans-serif", TEXT).into_text_style(root);
+            style.pos(Pos::new(horizontal, vertical))
+        };
+        for (at, text) in &y.ticks {
+            let (_, place) = area.map_coordinate(&(x.start, *at));
+            let line = [(across.start, place), (across.end, place)];
+            root.draw(&PathElement::new(line.to_vec(), GRID.stroke_width(1)))?;
+            let style = style(HPos::Right, VPos::Center);
+            root.draw(&Text::new(text.clone(), (across.start - 7, place), style))?;
+        }
+        let axis = [(across.start, down.end), (across.end, down.end)];
+        root.draw(&PathElement::new(axis.to_vec(), BOUND.stroke_width(1)))?;
+        // A label that would touch the one before it is left out.
+        let mut free = i32::MIN;
+        for (at, text) in &x.ticks {
+            let (place, _) = area.map_coordinate(&(*at, y.start));
+            let tick = [(place, down.end), (place, down.end + 4)];
+            root.draw(&PathElement::new(tick.to_vec(), BOUND.stroke_width(1)))?;
+            let half = (LETTER * text.chars().count()) as i32 / 2 + 3;
+            if place - half >= free {
+                let style = style(HPos::Center, VPos::Top);
+                root.draw(&Text::new(text.clone(), (place, down.end + 8), style))?;
+                free = place + half;
+            }
+        }
+        let label = style(HPos::Center, VPos::Top);
+        let middle = (across.start + across.end) / 2;
+        root.draw(&Text::new(
+            self.x.label.to_owned(),
+            (middle, down.end + 32),
+            label,
+        ))?;
+        let label = style(HPos::Center, VPos::Top).transform(FontTransform::Rotate270);
+        let middle = (down.start + down.end) / 2;
+        root.draw(&Text::new(self.y.label.to_owned(), (4, middle), label))?;
+        Ok(())
+    }
+
+    fn data(&self, chart: &mut Chart<'_, '_>, lines: &[Styled<'_>], x: &Scale, y: &Scale) -> Drawn {
+        // What matters most is drawn last, over the rest.
+        for (line, colour) in lines.iter().rev() {
+            let points: Vec<(f64, f64)> = line
+                .points
+                .iter()
+                .filter_map(|at| place(at, x, y))
+                .collect();
+            let Some(colour) = colour else {
+                chart.draw_series(LineSeries::new(points, CONTEXT.stroke_width(2)))?;
+                continue;
+            };
+            let edge = |sign: f64| {
+                let points = line.points.iter().filter(|at| place(at, x, y).is_some());
+                points.map(move |at| {
+                    let edge = y.place(at.y + sign * at.spread).unwrap_or(y.start);
+                    (x.place(at.x).unwrap_or(x.start), edge.clamp(y.start, y.end))
+                })
+            };
+            if line.points.iter().any(|at| at.spread > 0.0) {
+                let mut band: Vec<(f64, f64)> = edge(1.0).collect();
+                band.extend(edge(-1.0).collect::<Vec<_>>().into_iter().rev());
+                chart.draw_series([Polygon::new(band, colour.mix(0.15))])?;
+            }
+            let width = if line.look == Look::Default { 4 } else { 2 };
+            let stroke = colour.stroke_width(width);
+            if line.look == Look::Bound {
+                chart.draw_series(DashedLineSeries::new(points.clone(), 6, 4, stroke))?;
+                continue;
+            }
+            chart.draw_series(LineSeries::new(points.clone(), stroke))?;
+            if points.len() <= MARKED {
+                let mark = |at: &(f64, f64)| Circle::new(*at, width + 1, colour.filled());
+                chart.draw_series(points.iter().map(mark))?;
+            }
+        }
+        if let Some((_, (at, value))) = &self.mark
+            && let (Some(at), Some(value)) = (x.place(*at), y.place(*value))
+        {
+            chart.draw_series([Circle::new((at, value), 8, BLACK.stroke_width(2))])?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes the names beside the ends of their lines, moved apart where they would overlap.
+fn name(root: &Root<'_>, mut labels: Vec<Label>, x: i32, bottom: i32) -> Drawn {
+    labels.sort_by_key(|label| label.end.map(|(_, y)| y));
+    let mut free = 0;
+    let mut tops: Vec<i32> = labels
+        .iter()
+        .map(|label| {
+            let top = label
+                .end
+                .map_or(0, |(_, y)| y - label.height() / 2)
+                .max(free);
+            free = top + label.height();
+            top
+        })
+        .collect();
+    let mut limit = bottom + LINE / 2;
+    for (top, label) in tops.iter_mut().zip(&labels).rev() {
+        *top = (*top).min(limit - label.height());
+        limit = *top;
+    }
+    for (label, top) in labels.iter().zip(tops) {
+        let style = ("sans-serif", TEXT)
+            .into_text_style(root)
+            .color(&label.colour);
+        let style = style.pos(Pos::new(HPos::Left, VPos::Center));
+        if let Some((end, y)) = label.end {
+            let leader = vec![(end + 6, y), (x + 22, top + label.height() / 2)];
+            root.draw(&PathElement::new(leader, label.colour.stroke_width(1)))?;
+        }
+        for (line, text) in (0..).zip(&label.lines) {
+            let place = (x + 26, top + LINE / 2 + LINE * line + 1);
+            root.draw(&Text::new(text.clone(), place, style.clone()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Which lines have which colour in each panel, those that matter most first.
+fn panels<'p>(lines: &[&'p Line]) -> Vec<Vec<Styled<'p>>> {
+    let (every, mut others): (Vec<&Line>, Vec<&Line>) = lines
+        .iter()
+        .partition(|line| matches!(line.look, Look::Default | Look::Bound));
+    others.sort_by_key(|line| line.look != Look::Published);
+    let groups = others.len().div_ceil(COLOURS.len()).max(1);
+    let size = others.len().div_ceil(groups).max(1);
+    let panel = |group: usize| {
+        let own = group * size..(group + 1) * size;
+        let colour = |line: &Line| match line.look {
+            Look::Default => HIGHLIGHT,
+            _ => BOUND,
+        };
+        let always = every.iter().map(|line| (*line, Some(colour(line))));
+        let coloured = (0..).zip(&others).map(|(place, line)| {
+            let colour = own.contains(&place).then(|| COLOURS[place - own.start]);
+            (*line, colour)
+        });
+        let mut styled: Vec<Styled<'_>> = always.chain(coloured).collect();
+        // Grey lines are drawn first, and so stand last.
+        styled.sort_by_key(|(line, colour)| (colour.is_none(), line.look != Look::Default));
+        styled
+    };
+    (0..groups).map(panel).collect()
+}
+
+fn place(at: &Point, x: &Scale, y: &Scale) -> Option<(f64, f64)> {
+    Some((x.place(at.x)?, y.place(at.y)?))
+}
+
+/// A name in lines of some [`WRAP`] letters.
+fn wrap(name: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in name.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < WRAP => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Where an axis starts and ends, and what is written at it.
+#[derive(Debug)]
+struct Scale {
+    logarithmic: bool,
+    start: f64,
+    end: f64,
+    ticks: Vec<(f64, String)>,
+}
+
+impl Scale {
+    fn new(range: Range, values: &[f64]) -> Self {
+        let drawn = |x: &&f64| x.is_finite() && (range != Range::Logarithmic || **x > 0.0);
+        let mut values: Vec<f64> = values.iter().filter(drawn).copied().collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        let low = values.first().copied().unwrap_or(1.0);
+        let high = values.last().copied().unwrap_or(1.0);
+        match range {
+            Range::Logarithmic => Self::logarithmic(&values, low, high),
+            Range::Whole => Self::linear(low - 0.5, high + 0.5, nice((high - low) / 6.0).max(1.0)),
+            Range::FromZero => {
+                let high = if high > 0.0 { high } else { 1.0 };
+                let step = nice(high / 5.0);
+                Self::linear(0.0, (high / step).ceil() * step, step)
+            }
+            Range::Percent => {
+                let high = if high > 80.0 { 100.0 } else { high };
+                // At least ten points: what is nothing but chance must not look like much.
+                let low = if low < 25.0 {
+                    0.0
+                } else {
+                    low.min(high - 10.0)
+                };
+                let step = nice((high - low).max(1.0) / 5.0);
+                let start = ((low / step).floor() * step).max(0.0);
+                let end = ((high / step).ceil() * step).max(start + step);
+                Self::linear(start, end, step)
+            }
+        }
+    }
+
+    fn linear(start: f64, end: f64, step: f64) -> Self {
+        Self {
+            logarithmic: false,
+            start,
+            end,
+            ticks: steps(start, end, step),
+        }
+    }
+
+    fn logarithmic(values: &[f64], low: f64, high: f64) -> Self {
+        let (from, to) = (low.log10(), high.log10());
+        // Room beside the first and the last point.
+        let room = (0.05 * (to - from)).max(0.03);
+        let inside = |x: &f64| (from - room..=to + room).contains(&x.log10());
+        let decades = |digits: &[f64]| -> Vec<f64> {
+            let decades = from.floor() as i32..=to.ceil() as i32;
+            let all =
+                decades.flat_map(|power| digits.iter().map(move |digit| digit * 10f64.powi(power)));
+            all.filter(inside).collect()
+        };
+        let label = |x: f64| (x.log10(), digits(x, 1));
+        let [every, some] = [&[1.0, 2.0, 5.0][..], &[1.0]].map(decades);
+        let ticks = if values.len() <= 8 {
+            // The values themselves, as they stand in tables.
+            values.iter().map(|x| (x.log10(), format!("{x}"))).collect()
+        } else {
+            match (every.len(), some.len()) {
+                (2..=8, _) => every.into_iter().map(label).collect(),
+                (_, 2..) => {
+                    let nth = some.len().div_ceil(8);
+                    some.into_iter().step_by(nth).map(label).collect()
+                }
+                _ => {
+                    let ticks = steps(low, high, nice((high - low) / 4.0)).into_iter();
+                    ticks
+                        .filter(|(x, _)| *x > 0.0)
+                        .map(|(x, text)| (x.log10(), text))
+                        .collect()
+                }
+            }
+        };
+        Self {
+            logarithmic: true,
+            start: from - room,
+            end: to + room,
+            ticks,
+        }
+    }
+
+    /// Where a value is drawn, if it can be.
+    fn place(&self, x: f64) -> Option<f64> {
+        match self.logarithmic {
+            true => (x > 0.0 && x.is_finite()).then(|| x.log10()),
+            false => x.is_finite().then_some(x),
+        }
+    }
+}
+
+/// The least of 1, 2, 5, 10, 20 and so on, and of their fractions, that is not below `step`.
+fn nice(step: f64) -> f64 {
+    if step.is_nan() || step <= 0.0 {
+        return 1.0;
+    }
+    let power = 10f64.powf(step.log10().floor());
+    let nice = [1.0, 2.0, 5.0]
+        .iter()
+        .find(|digit| *digit * power >= step * (1.0 - 1e-9));
+    nice.unwrap_or(&10.0) * power
+}
+
+/// The multiples of `step` from `start` to `end`, with as many decimals as they need.
+fn steps(start: f64, end: f64, step: f64) -> Vec<(f64, String)> {
+    let decimals = (-step.log10().floor()).max(0.0) as usize;
+    let first = (start / step - 1e-9).ceil();
+    let n = (end / step - first + 1e-9).floor().clamp(0.0, 20.0) as usize;
+    let ticks = (0..=n).map(|place| {
+        let at = (first + place as f64) * step;
+        let text = match decimals {
+            0 if at.abs() < 1e9 => whole(at),
+            1..=4 => format!("{at:.decimals$}"),
+            _ => number(at),
+        };
+        (at, text)
+    });
+    ticks.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, look: Look, ys: &[f64]) -> Line {
+        let points = (1..).zip(ys).map(|(x, y)| Point {
+            x: f64::from(x),
+            y: *y,
+            spread: 0.5,
+        });
+        Line {
+            name: name.to_owned(),
+            look,
+            points: points.collect(),
+        }
+    }
+
+    fn plot(range: Range, lines: Vec<Line>) -> Plot<'static> {
+        Plot {
+            x: Axis {
+                label: "ε",
+                range: Range::Logarithmic,
+            },
+            y: Axis {
+                label: "accuracy (%)",
+                range,
+            },
+            lines,
+            mark: None,
+        }
+    }
+
+    /// An attribute of each element of a kind.
+    fn attributes<'s>(svg: &'s str, element: &str, name: &str) -> Vec<&'s str> {
+        let start = format!("<{element}");
+        let name = format!(" {name}=\"");
+        let elements = svg.split(&start).skip(1);
+        let value = |rest: &'s str| rest.split_once(&name)?.1.split('"').next();
+        elements.filter_map(value).collect()
+    }
+
+    fn sixteen() -> Vec<Line> {
+        let name = |n: usize| format!("mechanism {n}");
+        let mut lines: Vec<Line> = (0..16)
+            .map(|n| line(&name(n), Look::Plain, &[90.0, 92.0 + 0.4 * n as f64]))
+            .collect();
+        lines[3].look = Look::Default;
+        lines[5].look = Look::Bound;
+        lines[9].look = Look::Published;
+        lines
+    }
+
+    #[test]
+    fn many_lines_become_panels_of_few_colours() {
+        let lines = sixteen();
+        let figure = plot(Range::Percent, lines.clone()).draw().unwrap();
+        assert_eq!(figure.panels.len(), 5);
+        assert!(figure.note.contains("in grey"), "{}", figure.note);
+        let refs: Vec<&Line> = lines.iter().collect();
+        for styled in panels(&refs) {
+            assert_eq!(styled.len(), 16);
+            let mut colours: Vec<RGBColor> = Vec::new();
+            for (line, colour) in &styled {
+                if let Some(colour) = colour
+                    && line.look != Look::Bound
+                {
+                    assert!(!colours.contains(colour), "{}", line.name);
+                    colours.push(*colour);
+                }
+            }
+            assert!((2..=COLOURED).contains(&colours.len()));
+        }
+        assert!(figure.panels[0].contains("mechanism 9"));
+        for line in &lines {
+            let named = |svg: &&String| svg.contains(&format!(">\n{}\n</text>", line.name));
+            let times = figure.panels.iter().filter(named).count();
+            let always = matches!(line.look, Look::Default | Look::Bound);
+            assert_eq!(times, if always { 5 } else { 1 }, "{}", line.name);
+        }
+    }
+
+    #[test]
+    fn both_axes_are_named_and_said_aloud() {
+        let figure = plot(Range::Percent, sixteen()).draw().unwrap();
+        for svg in &figure.panels {
+            for label in ["ε", "accuracy (%)"] {
+                assert!(
+                    svg.contains(&format!(">\n{label}\n</text>")),
+                    "{label}: {svg}"
+                );
+            }
+            assert!(
+                svg.starts_with("<svg role=\"img\" aria-label=\"accuracy (%) against ε: "),
+                "{svg}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_axis_shows_where_something_happens_and_says_so() {
+        let figure = plot(Range::Percent, sixteen()).draw().unwrap();
+        assert!(
+            figure.note.contains("starts at 90, not at 0"),
+            "{}",
+            figure.note
+        );
+
+        let mut lines = sixteen();
+        lines.push(line("guess", Look::Bound, &[8.0, 8.0]));
+        lines.push(line("worse", Look::Plain, &[12.0, 15.0]));
+        let figure = plot(Range::Percent, lines).draw().unwrap();
+        for part in [
+            "starts at 90, not at 0",
+            "Below the axis: guess (8.0), worse (12.0 to 15.0).",
+        ] {
+            assert!(figure.note.contains(part), "{part}: {}", figure.note);
+        }
+
+        // Lines that hardly differ do not look as if they did.
+        let same = vec![line("a", Look::Default, &[99.9, 100.0])];
+        let figure = plot(Range::Percent, same).draw().unwrap();
+        assert!(
+            figure.note.contains("starts at 90, not at 0"),
+            "{}",
+            figure.note
+        );
+
+        // Where lines cover the whole range, all of it is shown.
+        let rising = [
+            line("a", Look::Default, &[10.0, 97.0]),
+            line("b", Look::Plain, &[9.0, 20.0]),
+        ];
+        let figure = plot(Range::Percent, rising.to_vec()).draw().unwrap();
+        assert_eq!(figure.note, "");
+    }
+
+    #[test]
+    fn names_and_labels_of_axes_do_not_overlap() {
+        let names = [
+            "one of them",
+            "another of them with a long name",
+            "a third",
+            "the last",
+        ];
+        let lines = names.map(|name| line(name, Look::Plain, &[1.0, 50.0]));
+        let figure = plot(Range::FromZero, lines[..3].to_vec()).draw().unwrap();
+        let svg = &figure.panels[0];
+        let (xs, ys) = (attributes(svg, "text", "x"), attributes(svg, "text", "y"));
+        let right = xs
+            .iter()
+            .filter_map(|x| x.parse::<i32>().ok())
+            .max()
+            .unwrap();
+        let mut places: Vec<i32> = xs
+            .iter()
+            .zip(&ys)
+            .filter(|(x, _)| x.parse() == Ok(right))
+            .map(|(_, y)| y.parse().unwrap())
+            .collect();
+        places.sort_unstable();
+        assert!(places.len() >= 4, "{svg}");
+        assert!(
+            places.windows(2).all(|pair| pair[1] - pair[0] >= LINE),
+            "{places:?}"
+        );
+
+        // Twenty-five values of ε leave no room for twenty-five labels.
+        let many: Vec<f64> = (0..25).map(f64::from).collect();
+        let scale = Scale::new(Range::Logarithmic, &many[1..]);
+        let labels: Vec<&str> = scale.ticks.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(labels, ["1", "2", "5", "10", "20"]);
+    }
+
+    #[test]
+    fn odd_values_are_drawn() {
+        for values in [
+            &[][..],
+            &[0.0, 0.0],
+            &[f64::NAN, 1.0],
+            &[f64::INFINITY, 1.0],
+            &[1e300, 1e-300],
+            &[-1.0, 3.0],
+            &[3.16, 3.17],
+        ] {
+            for range in [
+                Range::FromZero,
+                Range::Percent,
+                Range::Logarithmic,
+                Range::Whole,
+            ] {
+                let lines = vec![
+                    line("x", Look::Default, values),
+                    line("y", Look::Plain, &[2.0]),
+                ];
+                let figure = plot(range, lines).draw().unwrap();
+                assert!(figure.panels[0].ends_with("</svg>\n"), "{values:?}");
+                assert!(!figure.panels[0].contains("NaN"), "{values:?}");
+            }
+        }
+        assert_eq!(
+            plot(Range::Percent, Vec::new())
+                .draw()
+                .unwrap()
+                .panels
+                .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_mark_is_named() {
+        let mut plot = plot(
+            Range::FromZero,
+            vec![line("loss", Look::Plain, &[3.0, 1.0])],
+        );
+        plot.x.range = Range::Whole;
+        plot.mark = Some(("kept: epoch 2".to_owned(), (2.0, 1.0)));
+        let svg = plot.draw().unwrap().into_svg();
+        assert!(svg.contains("◯ kept: epoch 2"), "{svg}");
+        assert!(attributes(&svg, "circle", "r").contains(&"8"), "{svg}");
+    }
+}

@@ -1,0 +1,37 @@
+//! A folder of result files, written together.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::files::atomic::AtomicFile;
+
+/// Makes the folder `out` if it is missing, and says now whether the file `last` can be written there.
+///
+/// # Errors
+/// [`Error::Io`] or [`Error::OutputPath`].
+pub fn check(out: &Path, last: &str) -> Result<()> {
+    fs::create_dir_all(out).map_err(Error::io("create the folder", out))?;
+    AtomicFile::check(out.join(last))
+}
+
+/// Writes each text as the file of its name in the folder `out`.
+///
+/// All texts are on the disk before the first one gets its name, so a full disk leaves the old files. They get their
+/// names in the order given. Files of these names are replaced; others stay.
+///
+/// # Errors
+/// [`Error::Io`] or [`Error::OutputPath`].
+pub fn write(out: &Path, files: &[(&str, String)]) -> Result<()> {
+    let settled = |(name, text): &(&str, String)| {
+        let path = out.join(name);
+        let mut file = AtomicFile::create(&path)?;
+        file.write_all(text.as_bytes())
+            .map_err(Error::io("write", &path))?;
+        file.settle()?;
+        Ok(file)
+    };
+    let files = files.iter().map(settled).collect::<Result<Vec<_>>>()?;
+    files.into_iter().try_for_each(AtomicFile::commit)
+}
