@@ -7,7 +7,8 @@
 
 #include "undertone.h"
 
-int32_t planted_grant_unrecorded(void *memory, size_t memory_len, uint32_t epsilon_micro, undertone_grant **out_grant);
+int32_t planted_grant_init_unrecorded(void *memory, size_t memory_len, uint32_t epsilon_micro,
+                                      undertone_grant **out_grant);
 int32_t planted_release_read(const uint8_t *bytes, size_t len, uint32_t *out_candidate, uint32_t *out_epsilon_micro,
                              int32_t *out_rule, uint8_t *out_pack_id);
 int32_t planted_document_release(undertone_document *document, undertone_grant *grant, int32_t rule,
@@ -17,7 +18,8 @@ int32_t planted_document_push_all(undertone_document *document, const float *emb
                                   size_t *out_pushed);
 
 /* Twice the epsilon that was asked for is spent, ... */
-int32_t planted_grant_unrecorded(void *memory, size_t memory_len, uint32_t epsilon_micro, undertone_grant **out_grant)
+int32_t planted_grant_init_unrecorded(void *memory, size_t memory_len, uint32_t epsilon_micro,
+                                      undertone_grant **out_grant)
 {
     return undertone_grant_init_unrecorded(memory, memory_len, 2 * epsilon_micro, out_grant);
 }

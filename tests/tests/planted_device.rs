@@ -925,7 +925,7 @@ fn bugs_in_c_are_noticed() {
     let bytes = scores_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     let rule = Rule::PermuteAndFlip;
-    let doubled = planted_device("device-doubled", &["grant_unrecorded", "release_read"]);
+    let doubled = planted_device("device-doubled", &["grant_init_unrecorded", "release_read"]);
     let checks = audit_sentences(
         &mut start(&doubled, &bytes),
         &bytes,
@@ -966,7 +966,7 @@ fn a_device_that_lies_about_epsilon_is_an_error() {
     }
     let bytes = scores_pack();
     let mut device = start(
-        &planted_device("device-honest", &["grant_unrecorded"]),
+        &planted_device("device-honest", &["grant_init_unrecorded"]),
         &bytes,
     );
     device

@@ -66,7 +66,7 @@ const out = allocate(4);
 
 // The handle that an `_init` function makes.
 function init(kind, ...inputs) {
-    const size = wasm[`undertone_${kind.replace(/_projected$/, "")}_size`]();
+    const size = wasm[`undertone_${kind.replace(/_projected$/, "")}_handle_size`]();
     const name = kind.endsWith("_projected") ? "undertone_vector_mechanism_init_projected" : `undertone_${kind}_init`;
     check(wasm[name](allocate(size), size, ...inputs, out), name);
     return number(out);
@@ -114,8 +114,8 @@ function releaseOf(handles, lines, field) {
     if (field.noise !== undefined) {
         const [address, length] = input(field.vector);
         const vector = field.bound_exponent === undefined
-            ? init("vector_projected", handles.pack, Number(field.noise), epsilon)
-            : init("vector", length / 4, Number(field.bound_exponent), Number(field.noise), epsilon);
+            ? init("vector_mechanism_projected", handles.pack, Number(field.noise), epsilon)
+            : init("vector_mechanism", length / 4, Number(field.bound_exponent), Number(field.noise), epsilon);
         check(wasm.undertone_vector_mechanism_release(
             vector, grant(epsilon), address, length / 4, entropy, 0, buffer, capacity, out), field.case);
     } else if (field.mechanism !== undefined) {
