@@ -29,9 +29,9 @@ use crate::sentences::sentences;
 /// The pack says how candidates are chosen: by bounded [`scores`](crate::scores) if it has them, else
 /// by [`depth`](mod@crate::depth).
 ///
-/// `K` is the largest number of sentences (`1..=255`). `P` sizes the state, 256 bytes each, 25 KiB with
-/// the defaults: it holds `P` projection directions, whatever the number of candidates, or the scores of
-/// `128·P` candidates. No heap is used. The order of the sentences does not matter and is not kept.
+/// `K` is the largest number of sentences (`1..=255`). `P` sizes the state: 256·`P` bytes, 25 KiB with
+/// the defaults. It holds `P` projection directions, whatever the number of candidates, or the scores of
+/// `128·P` candidates. The heap is not used. The order of the sentences does not matter and is not kept.
 ///
 /// # Guarantee
 /// [`release`](Document::release) with privacy parameter ε is, for any pack,
@@ -46,26 +46,25 @@ use crate::sentences::sentences;
 /// # Leaks
 /// - The fact that there was a release, its time, its pack and its ε.
 /// - The guarantee protects the content of a sentence, not a fact that many sentences repeat.
-/// - [`release`](Document::release) does the same work whatever the sentences and their number (with
-///   none at all it sets up its table first), up to which quarter of the candidates its second pass visits:
+/// - [`release`](Document::release) does the same work whatever the sentences and their number. (Without
+///   sentences it sets up its table first.) Its second pass visits one quarter of the candidates:
 ///   the one with the candidate that the release names.
-///   [`push`](Document::push) does too, whatever the coordinates; how often it is called is
-///   for the app to hide. `push_sentence` takes time that depends on the text.
+///   [`push`](Document::push) does the same work whatever the coordinates. The app has to hide how often it
+///   is called. `push_sentence` takes time that depends on the text.
 /// - Buffers and keys are wiped. Compilers also copy values to the stack (spilled registers, arguments by
 ///   value). The C interface wipes those after each of its calls; where Rust calls this crate, they stay for a
 ///   while.
 ///
-/// Assumed of the caller:
+/// The caller makes sure that:
 /// - Each sentence is encoded **alone**: no context window over other sentences, no batch whose
-///   members influence each other (dynamically quantised models do that), no budget of tokens per
-///   document. Then one sentence changes one embedding.
+///   members influence each other (dynamically quantised models do that), no token budget for the
+///   whole document. Then one sentence changes one embedding.
 /// - Neighbours are lists of sentences. A changed character that merges or splits sentences is
 ///   several changes.
-/// - The pack, ε and the rule are chosen without looking at the document. Releasing again until
-///   the result looks good is not covered.
+/// - The pack, ε and the rule are chosen without looking at the document. The guarantee does not cover
+///   releasing again until the result looks good.
 /// - Filters look at one sentence at a time.
-/// - The entropy source is what it promises to be, and the memory of the process is not read by
-///   others.
+/// - The entropy source keeps its promise, and nobody else reads the memory of the process.
 ///
 /// # Source
 /// Depth: Meehan, Mrini and Chaudhuri 2022 ("DeepCandidate"), with permute-and-flip instead of the

@@ -1,12 +1,12 @@
-//! The privacy budget: what a device may spend in a window of time, kept where a power cut cannot undo it.
+//! The privacy budget: what a device may spend in a window of time, kept where losing power cannot restore it.
 //!
-//! Every release takes a [`Grant`] by value: permission to spend an ε once. A [`Ledger`] gives grants as long
-//! as the budget of the window lasts, and only for an ε that is recorded on storage already.
+//! Every release takes a [`Grant`] by value: permission to spend an ε once. A [`Ledger`] issues grants as long
+//! as the budget of the window lasts. It issues a grant only after its cost is durably recorded.
 //!
 //! # How
 //!
-//! The app keeps a file of [`LEDGER_BYTES`] bytes, made once by [`Ledger::create`], and chooses what a window
-//! is: a public number that does not go backwards, such as the days since 1970. To spend, while nothing else
+//! The app keeps a file of [`LEDGER_BYTES`] bytes, which [`Ledger::create`] makes once. It chooses what a window
+//! is: a public number that does not go backwards, such as the days since 1970. This is how it spends, while nothing else
 //! uses the file:
 //!
 //! ```
@@ -46,42 +46,41 @@
 //!
 //! # Guarantee
 //!
-//! The ε of all grants for a window add up to the budget at most, over all runs of the app, if what is
-//! assumed below holds. So with a budget of ε a window, what is released in w windows is w·ε-differentially
-//! private, in the sense of the releases: windows add up. (Sentences that only one window released are
-//! protected with its ε alone.)
+//! Under the assumptions below, the ε of all grants for a window add up to at most the budget, over all runs of the app. So
+//! with a budget of ε a window, the releases of w windows together are w·ε-differentially private, in the sense of the
+//! releases: windows add up. (Sentences that were released in one window only are protected with its ε alone.)
 //!
 //! *Proof.* The file has two slots, and a record says what was spent in its window. A reservation writes the
-//! slot that does not hold the newest persisted record, and no grant is given before the record was read back
-//! from storage. Cut the power at any byte, then one slot holds that newest record, which counts
-//! all grants so far, and the other slot is one of three things.
+//! slot that does not hold the newest persisted record, and no grant is issued before the record was read back
+//! from storage. After a power cut at any byte, one slot holds that newest record, which counts
+//! all grants so far, and the other slot is in one of three states.
 //! - As it was before: the reservation got no grant, nothing is missing.
 //! - Whole: it is the newest record now, and counts the reservation, which may or may not have been used.
-//! - Torn: its checksum is wrong. The same could be said of a record that was whole, used, and rotted
-//!   afterwards, so what was spent is not known any more, and the rest of the window in which that is noticed
-//!   counts as spent: the next reservation writes that and gives no grant ([`LedgerError::Lost`]).
+//! - Torn: its checksum is wrong. A record that was whole, used, and then rotted looks the same, so it is unknown
+//!   what was spent. The rest of the window in which that is noticed
+//!   counts as spent: the next reservation writes that and issues no grant ([`LedgerError::Lost`]).
 //!
 //! A reservation that was dropped or not persisted counts as spent in memory, and the next one writes its slot
-//! again, so the newest persisted record stays where it is. With no intact slot there is an error and never a
+//! again, so the newest persisted record stays where it is. Without an intact slot the ledger gives an error, never a
 //! fresh budget. ∎
 //!
 //! # Assumptions
 //!
-//! - A synced write stays, a write to one slot never damages the other, and what is read back after the sync
-//!   is what storage holds. (Where both slots share a sector that can be lost as a whole, they are lost
+//! - A synced write stays. A write to one slot never damages the other. A read after the sync returns
+//!   what storage holds. (Where both slots share a sector that can be lost as a whole, they are lost
 //!   together: an error. Firmware keeps each record in an erase block of its own.)
 //! - Nothing else writes the file between [`reserve`](Ledger::reserve) and
-//!   [`persisted`](Reservation::persisted), and no copy of this process after a fork. A ledger notices a file that changed since it last looked, and one
-//!   that changed under its hands, but it cannot know that it has just overwritten the record of another writer
+//!   [`persisted`](Reservation::persisted), not even a fork of this process. A ledger notices a file that changed since it
+//!   last looked, or while it was writing, but it cannot know that it has just overwritten the record of another writer
 //!   that already has a grant for it: only a lock keeps two writers apart.
-//! - The file is not set back: a backup that is restored, a device that is cloned, a virtual machine that
-//!   returns to a snapshot bring spent budget back. Anyone who can write the file can do that on purpose.
-//! - The window is what the app says. A clock that is set forward opens a new one early, and a window far in
-//!   the future locks the ledger until then ([`LedgerError::FromFuture`]). A clock that is set back is noticed,
-//!   unless the record that would tell was lost.
-//! - One ledger for each kind of promise. The ε of sentences and the ε per distance of words and vectors
-//!   must not share one: a sum of the two promises nothing. Nor must bags of different sizes, whose ε is that
-//!   of each word.
+//! - The file is not set back. Restoring a backup, cloning a device, or returning a virtual machine to a
+//!   snapshot brings spent budget back. Anyone who can write the file can do that on purpose.
+//! - The app says what the window is. Setting the clock forward opens a new one early, and a window far in
+//!   the future locks the ledger until then ([`LedgerError::FromFuture`]). Setting the clock back is noticed,
+//!   unless the record that would show it was lost.
+//! - Each kind of promise has its own ledger. The ε of sentences and the ε per distance of words and vectors
+//!   must not share one: their sum promises nothing. Bags of different sizes must not share one either, because their ε is
+//!   that of each word.
 //! - ε and the window are chosen without looking at the text. Otherwise what remains, and whether a release is
 //!   refused, say something about it and are private themselves.
 //!
@@ -99,14 +98,14 @@
 //! | 0 | 6 | `UTLEDG` |
 //! | 6 | 2 | version, 1 |
 //! | 8 | 8 | identifier of the ledger, random |
-//! | 16 | 8 | what opened the ledger to write this, random; 0 at first |
-//! | 24 | 8 | counter: of two intact records the one with the larger is newer |
+//! | 16 | 8 | random number of the session that wrote the record; 0 at first |
+//! | 24 | 8 | counter: of two intact records, the one with the larger counter is newer |
 //! | 32 | 8 | window |
 //! | 40 | 8 | budget of a window in micro-units |
 //! | 48 | 8 | spent in this window in micro-units |
 //! | 56 | 8 | the first bytes of the SHA-256 of the 56 bytes before |
 //!
-//! In every version the first two fields and the last stay where they are.
+//! In every version the first two fields and the last keep their places.
 //!
 //! # A grant is spent once
 //!
@@ -307,7 +306,7 @@ fn random<E: Entropy + ?Sized>(entropy: &mut E) -> Result<[u8; 8], LedgerError> 
 
 /// A budget for every window, and what was spent of it; see the [module](self).
 ///
-/// It holds what the file held when it was opened, and what was reserved since.
+/// It holds what was in the file when it was opened, and what was reserved since.
 #[derive(Debug)]
 pub struct Ledger {
     /// The newest record that is known to be on storage. It is not overwritten.

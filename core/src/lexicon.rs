@@ -3,8 +3,8 @@
 //! A lexicon holds one small integer vector per frequent word, distilled on the host from a neural
 //! encoder. A sentence is the mean of the vectors of its known words, each with a weight that falls with
 //! its frequency (Arora, Liang and Ma 2017); a sentence without a known word is the zero vector. Where a
-//! pair of neighbouring words means something else than its words, such as "not good", a *phrase* adds
-//! the difference. Lookup is a binary search in the mapped pack and the mean is integer arithmetic, so
+//! pair of neighbouring words means something other than the sum of its words, such as "not good", a *phrase*
+//! adds the difference. Lookup is a binary search in the mapped pack and the mean is integer arithmetic, so
 //! host and device agree to the bit and a sentence's vector depends on nothing but that sentence.
 
 use core::fmt;

@@ -1,4 +1,4 @@
-//! The selection engine: one index out of a finite public list, drawn in integers only.
+//! The selection engine: draws one index from a finite public list, in integers only.
 //!
 //! A mechanism reduces a private document to one *level* per candidate, a non-negative integer
 //! badness (0 is best). This module draws a candidate from the levels, by permute-and-flip

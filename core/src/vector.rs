@@ -162,9 +162,9 @@ const TOGETHER: usize = 4;
 /// # Leaks
 /// The fact that there was a release, its time, and its public parameters. Its duration: see [`laplace`](crate::laplace).
 ///
-/// Assumed of the caller:
+/// The caller makes sure that:
 /// - The projection, the bound, ε and the noise are chosen without looking at private embeddings.
-/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
+/// - The entropy source keeps its promise, and nobody else reads the memory of the process.
 ///
 /// # Source
 /// Fernandes, Dras and McIver 2019; Feyisetan and Kasiviswanathan 2021 (PRIVEMB). Deviations: a grid

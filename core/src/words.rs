@@ -426,11 +426,11 @@ impl Levels for WordLevels<'_> {
 ///   the words drawn, and the quarter of the vocabulary that each released word lies in.
 /// - A word drawn more than once is made private anew each time.
 ///
-/// Assumed of the caller:
+/// The caller makes sure that:
 /// - The pack, n, ε and the mechanism are chosen without looking at the text.
 /// - Words are what [`lexicon::words`] yields, or another rule that is fixed before. Word
 ///   order is not released, nor is the number of words.
-/// - The entropy source is what it promises to be, and the memory of the process is not read by others.
+/// - The entropy source keeps its promise, and nobody else reads the memory of the process.
 /// - Several releases of one text add up.
 ///
 /// # Source

@@ -1,9 +1,8 @@
 //! The loops over many candidates or coordinates, for the vector units that processors have.
 //!
 //! Each loop exists once as portable code, which is the reference, and again where a processor has an
-//! instruction that compilers do not find. A [`Backend`] is one set of them. All give the same bits, so which
-//! one runs shows in time only. None has an address, a branch or a number of steps that depends on private
-//! data.
+//! instruction that compilers do not find. A [`Backend`] is one set of loops. All backends give the same bits; only their
+//! speed differs. No address, branch or number of steps depends on private data.
 //!
 //! | backend | for | counts candidates by |
 //! | --- | --- | --- |
@@ -12,9 +11,8 @@
 //! | `neon` | aarch64 | `tbl`, 16 at a time |
 //! | `portable` | every processor | a look-up of a public code |
 //!
-//! [`Backend::best`] asks the processor where the operating system of the target leaves it to programs to
-//! choose (x86-64, also without `std`), and is fixed by the target elsewhere. A program that is built with
-//! `--cfg undertone_backend="portable"` has the portable one only.
+//! [`Backend::best`] asks the processor on x86-64, also without `std`; on other targets the choice is fixed. A program that
+//! is built with `--cfg undertone_backend="portable"` has the portable backend only.
 
 // Unsafe code is allowed here, for three things: calls of functions that need an instruction set, after the processor
 // has said that it has it; in `x86`, the one instruction that LLVM does not make of its intrinsic; and the wiping of
@@ -106,8 +104,8 @@ impl Backend {
             .ok_or(BackendUnavailable)
     }
 
-    /// Forgets what the kernels and the generator left in vector registers: a program that links late saves them
-    /// on its stack, at whatever call comes next.
+    /// Wipes what the kernels and the generator left in vector registers. A program that resolves symbols lazily saves them
+    /// on its stack at the next call.
     ///
     /// # Cost
     /// Some 30 instructions.

@@ -94,8 +94,7 @@ impl Truncation {
         }
         let ends = self.lower.iter().zip(&self.upper).enumerate();
         let sides = ends.map(|(coordinate, (lower, upper))| {
-            let stretch = dimension as f64 / k.max(1) as f64;
-            Side::new([*lower, *upper], stretch, epsilon)?
+            Side::new([*lower, *upper], dimension, k, epsilon)?
                 .ok_or(TruncationError::Box { coordinate })
         });
         let sides: Vec<Side> = sides.collect::<Result<_, _>>()?;
@@ -148,18 +147,20 @@ struct Side {
 }
 
 impl Side {
-    /// The noise for a box that is stretched by d/k; `None` for a box that is refused.
+    /// The noise for one of `dimension` sides and k sentences; `None` for a box that is refused.
     fn new(
         [lower, upper]: [f32; 2],
-        stretch: f64,
+        dimension: usize,
+        k: usize,
         epsilon: Epsilon,
     ) -> Result<Option<Self>, LaplaceError> {
         let width = f64::from(upper) - f64::from(lower);
         if !(width >= 0.0 && width.is_finite()) {
             return Ok(None);
         }
+        let stretch = width * dimension as f64 / k.max(1) as f64;
         // The casts saturate; the product is rounded up by more than it can err.
-        let units = (width * stretch * 4_294_967_296.0 * (1.0 + 1e-12)) as u64;
+        let units = (stretch * 4_294_967_296.0 * (1.0 + 1e-12)) as u64;
         let units = units.saturating_add(1).max(Sensitivity::MIN.units());
         let Some(sensitivity) = Sensitivity::from_units(units) else {
             return Ok(None);

@@ -178,7 +178,7 @@ impl Mechanism {
         out: &mut [f32],
     ) -> Result<()> {
         let mut steps = vec![0; self.m];
-        hazmat::perturb(&laplace, point, self.bound_exponent, rng, &mut steps).map_err(noise)?;
+        hazmat::perturb(laplace, point, self.bound_exponent, rng, &mut steps).map_err(noise)?;
         let step = 2f32.powi(laplace.grid_exponent());
         for (out, steps) in out.iter_mut().zip(steps) {
             *out = steps as f32 * step;
