@@ -169,8 +169,8 @@ pub fn run(built: &Built, text: &str) -> Result<String> {
     Ok(shown)
 }
 
-/// Public sentences from all topics in turn.
-pub(crate) fn public_sentences() -> Vec<&'static str> {
+/// Public sentences from all topics in turn, for audits.
+pub fn public_sentences() -> Vec<&'static str> {
     let topics = topics();
     (0..)
         .flat_map(|index| {

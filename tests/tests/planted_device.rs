@@ -502,7 +502,7 @@ fn the_device_is_asked_for_searched_neighbours() {
             releases: 4 * draws() as u64,
             seed: 1,
         };
-        let report = audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
+        let report = audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
         let checks = report.expect("a device").checks;
         for name in names {
             let checks = checks.iter().filter(|check| check.name == name);
@@ -530,14 +530,14 @@ fn too_few_releases_are_refused() {
         releases: audit::LEAST_RELEASES - 1,
         seed: 1,
     };
-    let refused = audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
+    let refused = audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
     let text = refused.expect_err("too few").to_string();
     assert!(
         text.contains("999 releases") && text.contains("1000 or more"),
         "{text}"
     );
     options.releases += 1;
-    let report = audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
+    let report = audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
     let report = report.expect("a device");
     assert_eq!(failed(&report.checks), [""; 0]);
     // The encoder: the pack is asked for none.
@@ -764,6 +764,30 @@ fn a_data_dependent_early_exit_is_noticed() {
     );
 }
 
+/// A bag is one release, however many words it has, and counts for the checks that look at it.
+#[test]
+fn releases_of_words_are_counted_once() {
+    let bytes = scores_pack();
+    let draws = draws() as u64 / 4;
+    for (mechanism, unknown, expected) in [
+        // Three pairs of words, two unknown words.
+        (WordMechanism::Selection(Rule::Exponential), 2, 6),
+        // And what is drawn for the word that stands for them.
+        (WordMechanism::LaplaceNearest, 4, 6),
+    ] {
+        let mut device = Planted::new(Bug::None, &bytes);
+        for check in audit_words(&mut device, &bytes, mechanism) {
+            let releases = match check.name.as_str() {
+                "loss of a replaced word" | "loss of a bag" => expected,
+                "frequencies of words" | "independence of words" => 2 * expected,
+                "unknown words" => unknown,
+                name => panic!("{name}"),
+            };
+            assert_eq!(check.tried, releases * draws, "{check}");
+        }
+    }
+}
+
 /// That the devices above fail is due to their bugs.
 #[test]
 fn devices_without_bugs_pass() {
@@ -781,8 +805,8 @@ fn devices_without_bugs_pass() {
     assert_eq!(failed(&checks), [""; 0]);
 }
 
-/// All checks that do not look at the clock, on a device with [`scores_pack`]; they pass.
-fn audit(device: &mut dyn Device, bytes: &[u8]) {
+/// All checks that do not look at the clock, on a device with [`scores_pack`].
+fn audit(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
     let pack = Pack::parse(bytes).expect("a pack");
     let mut checks = Vec::new();
     for rule in RULES {
@@ -800,12 +824,13 @@ fn audit(device: &mut dyn Device, bytes: &[u8]) {
     }
     let releases: u64 = checks.iter().map(|check| check.tried).sum();
     println!("{releases} releases");
-    assert_eq!(failed(&checks), [""; 0]);
-    // The audit sees most of what is there.
+    // The audit sees most of what is there. The loss is 1.999, between 0.1698 and 0.0230 of 8,000 releases. For a bound
+    // of 1 the two shares must be so far off that Chernoff's bound for both is e^-37.8.
     let loss = checks
         .iter()
         .find(|check| check.name == "loss of a replaced sentence");
     assert!(loss.is_some_and(|loss| loss.measured > 1.0), "{loss:?}");
+    checks
 }
 
 // --- Devices in C
@@ -850,11 +875,31 @@ fn planted_device(name: &str, calls: &[&str]) -> PathBuf {
     build_device(name, &arguments)
 }
 
+/// What fails three audits in a row of a device with the system's entropy.
+///
+/// One that does what it should fails an audit by a wrong bound, each with a probability of 10⁻⁶ at most, or by a test
+/// of fit, each with one of 10⁻¹²: of fewer than 100 of them, which is 10⁻⁴, and 10⁻¹² for three in a row. One that does
+/// not fails all three.
+fn failed_thrice(mut audit: impl FnMut() -> Vec<Check>) -> Vec<String> {
+    let mut names = Vec::new();
+    for _ in 0..3 {
+        let checks = audit();
+        names = failed(&checks)
+            .iter()
+            .map(|name| name.to_string())
+            .collect();
+        if names.is_empty() {
+            break;
+        }
+    }
+    names
+}
+
 fn start(program: &Path, pack: &[u8]) -> Program {
     let file = program.with_extension("pack");
     fs::write(&file, pack).expect("the target folder can be written");
     let id = Pack::parse(pack).expect("a pack").id();
-    Program::start(program, &file, id).expect("a device")
+    Program::start(program, &file, id, |_| ()).expect("a device")
 }
 
 #[test]
@@ -864,7 +909,8 @@ fn the_device_passes() {
     }
     let bytes = scores_pack();
     let program = build_device("device", &["-O2"]);
-    audit(&mut start(&program, &bytes), &bytes);
+    let mut device = start(&program, &bytes);
+    assert_eq!(failed_thrice(|| audit(&mut device, &bytes)), [""; 0]);
     // Every mechanism of sentences, and texts.
     for name in [
         "golden.pack",
@@ -877,21 +923,19 @@ fn the_device_passes() {
         let mut device = start(&program, &bytes);
         for rule in RULES {
             let designed = black_box::designed(&pack, rule, epsilon("3")).expect("candidates");
-            let checks = black_box::sentences(
-                &mut device,
-                &pack,
-                name,
-                rule,
-                epsilon("3"),
-                &designed,
-                draws() / 10,
-            );
-            assert_eq!(failed(&checks.expect("a device")), [""; 0], "{name}");
+            let failed = failed_thrice(|| {
+                let (three, draws) = (epsilon("3"), draws() / 10);
+                black_box::sentences(&mut device, &pack, name, rule, three, &designed, draws)
+                    .expect("a device")
+            });
+            assert_eq!(failed, [""; 0], "{name}");
         }
     }
 }
 
-/// The time of a release does not depend on the sentences, on a machine that does other things, too.
+/// The time of a release does not depend on the sentences, on a machine that does other things, too. Chance decides which
+/// document is timed next, so what else the machine does falls on both classes alike: t is 5 in all three parts of a
+/// measurement, in one direction, less than once in 10¹⁸ times.
 #[test]
 fn the_device_takes_its_time() {
     if !have("cc", "gcc") {
@@ -903,15 +947,11 @@ fn the_device_takes_its_time() {
         let pack = Pack::parse(&bytes).expect("a pack");
         let mut device = start(&program, &bytes);
         let count = if soak() { 100_000 } else { 10_000 };
-        let checks = time::check(
-            &mut device,
-            &pack,
-            name,
-            Rule::PermuteAndFlip,
-            epsilon("1"),
-            count,
-        );
-        assert_eq!(failed(&checks.expect("a device")), [""; 0], "{name}");
+        let failed = failed_thrice(|| {
+            let rule = Rule::PermuteAndFlip;
+            time::check(&mut device, &pack, name, rule, epsilon("1"), count).expect("a device")
+        });
+        assert_eq!(failed, [""; 0], "{name}");
     }
 }
 
@@ -923,6 +963,7 @@ fn bugs_in_c_are_noticed() {
     let bytes = scores_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     let rule = Rule::PermuteAndFlip;
+    // The loss is 3.90, between 0.417 and 0.0085 of 8,000 releases. Shares that show 2 or less come up with e^-219.
     let doubled = planted_device("device-doubled", &["grant_unrecorded", "release_read"]);
     let checks = audit_sentences(
         &mut start(&doubled, &bytes),
@@ -940,20 +981,15 @@ fn bugs_in_c_are_noticed() {
     let lazy = planted_device("device-lazy", &["document_push_all"]);
     let bytes = fs::read(root().join("tests/golden/golden-scores.pack")).expect("a golden pack");
     let pack = Pack::parse(&bytes).expect("a pack");
-    let checks = time::check(
-        &mut start(&lazy, &bytes),
-        &pack,
-        "",
-        rule,
-        epsilon("1"),
-        3_000,
-    );
-    let checks = checks.expect("a device");
-    assert!(
-        failed(&checks)
+    let mut device = start(&lazy, &bytes);
+    // The clock may run badly once.
+    let noticed = (0..3).any(|_| {
+        let checks = time::check(&mut device, &pack, "", rule, epsilon("1"), 3_000);
+        failed(&checks.expect("a device"))
             .iter()
             .any(|name| name.starts_with("time of push: zeroes"))
-    );
+    });
+    assert!(noticed);
 }
 
 /// A release that states another ε than was asked for is no release of the mechanism.
@@ -1064,7 +1100,7 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
     ] {
         let path = script(name, text);
         let patience = Duration::from_millis(if text.contains("sleep") { 200 } else { 20_000 });
-        let device = Program::start_within(&path, &pack, [0; 8], patience);
+        let device = Program::start_within(&path, &pack, [0; 8], |_| (), patience);
         let outcome =
             device.and_then(|mut device| device.releases(&[0], Rule::Exponential, epsilon("1"), 3));
         let error = outcome.expect_err(name).to_string();
@@ -1073,7 +1109,7 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
             "{name}: {error}"
         );
     }
-    let missing = Program::start(Path::new("/nonexistent/device"), &pack, [0; 8]);
+    let missing = Program::start(Path::new("/nonexistent/device"), &pack, [0; 8], |_| ());
     assert!(
         missing
             .expect_err("nothing there")

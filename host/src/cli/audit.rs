@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use undertone::audit::device::{Device, Program};
 use undertone::audit::{self, Mechanism, Options, Report};
+use undertone::demo;
 use undertone::encoder::{Encoder, LexiconEncoder};
 use undertone::error::Result;
 use undertone_core::epsilon::Epsilon;
@@ -100,13 +101,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Report::check_output(&arguments.out)?;
     let program = arguments.device.clone().or_else(find_device);
     let mut device = program
-        .map(|program| Program::start(&program, &arguments.pack, pack.id()))
+        .map(|program| {
+            let notice = |line: &str| note!("{line}");
+            Program::start(&program, &arguments.pack, pack.id(), notice)
+        })
         .transpose()?;
     let mut printed = Ok(());
     let report = audit::run(
         &pack,
         encoder.as_deref(),
         device.as_mut().map(|device| device as &mut dyn Device),
+        &demo::public_sentences(),
         &options,
         &mut |check| {
             if printed.is_ok() {
