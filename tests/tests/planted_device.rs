@@ -934,8 +934,9 @@ fn the_device_passes() {
 }
 
 /// The time of a release does not depend on the sentences, on a machine that does other things, too. Chance decides which
-/// document is timed next, so what else the machine does falls on both classes alike: t is 5 in all three parts of a
-/// measurement, in one direction, less than once in 10¹⁸ times.
+/// document is timed next, so what else the machine does falls on both classes alike: t is 5 in three runs, in one
+/// direction, less than once in 10¹⁸ times. Where memory lies favours a class in one run of ten, in that one alone and
+/// by less than what counts.
 #[test]
 fn the_device_takes_its_time() {
     if !have("cc", "gcc") {

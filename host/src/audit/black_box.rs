@@ -1,6 +1,6 @@
-//! What releases of a device say about its mechanisms that select: sentences, words and bags of words.
+//! What releases of a device say about its selection of sentences, words and bags of words.
 //!
-//! The device is asked through the C interface; what its releases are compared with is computed from inside.
+//! The device is asked through the C interface. What its releases are compared with is computed from inside.
 
 use std::collections::HashSet;
 
@@ -101,7 +101,7 @@ pub(super) fn of_losses(
         tried,
         passed: loss <= claimed,
         detail: format!(
-            "lower bound on the loss, the worst of {} pairs for its promise; seen {} times against {}",
+            "lower bound on the loss, the worst of {} pairs relative to its promise; its event was seen {} times against {}",
             losses.len(),
             hits[0],
             hits[1]
@@ -128,7 +128,9 @@ fn in_range(
         measured: outside as f64,
         tried: outcomes.len() as u64,
         passed: false,
-        detail: format!("{outside} releases name one that does not exist, as {example} of {bound}"),
+        detail: format!(
+            "{outside} releases name one that does not exist, such as {example}; there are {bound}"
+        ),
     })
 }
 
@@ -452,7 +454,7 @@ pub fn runs(
         measured: f64::from(repeated),
         tried: 2 * DRAWS as u64,
         passed: repeated == 0,
-        detail: format!("{repeated} sequences of {length} releases were seen again in two runs"),
+        detail: format!("{repeated} sequences of {length} releases came up again in two runs"),
     }))
 }
 

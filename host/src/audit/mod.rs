@@ -235,7 +235,7 @@ pub fn run(
     }
     if audit.device.is_none() {
         audit.leave_out(
-            "what a device releases, and vectors: there is no undertone-device; ffi/install.sh builds one, --device \
+            "releases of a device, and vectors: no undertone-device was found; ffi/install.sh builds one, --device \
              names it",
         );
     }
@@ -394,8 +394,8 @@ impl Audit<'_> {
         }
         if self.pack.projection().is_some() {
             self.leave_out(
-                "the projection of the pack: vectors are released as they are; the device computes the sensitivity of \
-                 a projection from the integers that it multiplies with",
+                "the projection of the pack: vectors are released without it; a device computes the sensitivity of a \
+                 projection from the integers that it multiplies with",
             );
         }
         Ok(())

@@ -147,13 +147,14 @@ impl Report {
             );
         }
         body += &page::repeat(self.options.seed, command);
-        body += "</dl>\n<p>Every mechanism promises that a neighbouring input changes the probability of no \
-                 release by more than a factor e<sup>loss</sup>, with the loss below what is claimed. Exact: computed from \
-                 the law of the release, in which the tables are exact integers and sums are in double precision \
-                 (an excess of 10<sup>-9</sup> of the promise, or of 10<sup>-10</sup>, is rounding), for the worst neighbours that a \
-                 search found. Sampled: a lower bound on the loss from releases of a device, for the neighbours of which \
-                 so many releases can show most; it proves a broken promise, but no kept one, and stays below the loss of \
-                 events that are too rare to be seen. All bounds of a report hold together with 99.9 %.</p>\n";
+        body += "</dl>\n<p>Each mechanism promises that a neighbouring input changes the probability of any release by \
+                 at most a factor of e<sup>loss</sup>, where the loss is at most what is claimed. Exact: the loss is \
+                 computed from the law of the release, for the worst neighbours that a search found. Tables are exact \
+                 integers and sums are in double precision: an excess of 10<sup>-9</sup> of the promise, or of \
+                 10<sup>-10</sup>, is rounding. Sampled: a lower bound on the loss, from releases of a device, for the \
+                 neighbours that show most in so many releases. It can prove that a promise is broken, but not that it \
+                 is kept, and it misses events that are too rare to be seen. All bounds of a report hold at once with a \
+                 probability of 99.9 %.</p>\n";
         body += "<h2>Claimed and measured loss</h2>\n";
         let mut mechanisms: Vec<&str> = Vec::new();
         for check in self.losses() {

@@ -14,7 +14,7 @@ use undertone_core::epsilon::Epsilon;
 
 use super::{EncoderArgs, RuleArg, print, read_pack};
 
-/// The exit status if the audit was made and a check failed.
+/// The exit status if a check failed.
 const FAILED: u8 = 3;
 
 /// What to audit, and how hard.
@@ -22,7 +22,7 @@ const FAILED: u8 = 3;
 pub(super) struct Arguments {
     /// The pack.
     pack: PathBuf,
-    /// What to audit [default: everything that the pack can do].
+    /// What to audit [default: everything in the pack].
     #[arg(long, value_enum, num_args = 1.., value_name = "MECHANISM")]
     mechanism: Vec<MechanismArg>,
     /// Privacy parameters, 0.000001 to 1000.
@@ -31,19 +31,19 @@ pub(super) struct Arguments {
     /// How candidates are drawn [default: both].
     #[arg(long, value_enum, num_args = 1..)]
     rule: Vec<RuleArg>,
-    /// Neighbours whose exact laws are compared, at least; pairs of words a tenth of it.
+    /// Compare the exact laws of at least this many neighbours, and of a tenth as many pairs of words.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     neighbours: u64,
-    /// Releases that a device is asked for, for each document, 1000 at least; fewer of what takes longer.
+    /// Ask the device for this many releases of each document, at least 1000; for fewer of what takes longer.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     releases: u64,
-    /// The program that releases through the C library, which ffi/install.sh builds [default: undertone-device
-    /// beside this program or on the PATH, if there is one].
+    /// The device: a program that ffi/install.sh builds and that releases through the C library [default:
+    /// undertone-device beside this program or on the PATH, if it exists].
     #[arg(long, value_name = "PROGRAM")]
     device: Option<PathBuf>,
     #[command(flatten)]
     encoder: EncoderArgs,
-    /// Seed of searches.
+    /// The seed of the searches.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The folder for report.html and checks.csv.
@@ -59,7 +59,7 @@ enum MechanismArg {
     Words,
     /// Noise on vectors, released by the device.
     Vectors,
-    /// The sentence encoder: each sentence alone.
+    /// The sentence encoder: what a sentence becomes depends on that sentence alone.
     Encoder,
 }
 
