@@ -146,6 +146,11 @@ impl<'a> ScoresSection<'a> {
         }
     }
 
+    /// Whether a sentence gives 1 to its best candidates alone, by comparison, and not a score to each by thresholds.
+    pub fn is_vote(&self) -> bool {
+        self.kind == Kind::Vote
+    }
+
     /// A coordinate x enters as round(x · 2^exponent).
     pub fn exponent(&self) -> i32 {
         self.scale.exponent()

@@ -246,6 +246,26 @@ fn without_a_bug_all_checks_pass_and_losses_come_near() {
     }
 }
 
+/// Votes are compared, graded scores are not: what a pack with a largest score of 1 does is no vote.
+#[test]
+fn mechanisms_are_called_what_they_are() {
+    let golden = |name: &str| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+        std::fs::read(path.join(name)).unwrap()
+    };
+    let graded = ScoreParts::of_table(&[vec![1, 0], vec![0, 1]], 1).to_pack();
+    for (bytes, name) in [
+        (graded, "scores"),
+        (golden("golden-scores.pack"), "recoded scores"),
+        (golden("golden-vote.pack"), "votes"),
+        (golden("golden.pack"), "depth"),
+    ] {
+        let pack = Pack::parse(&bytes).unwrap();
+        let mechanism = CoreSentences::new(&pack).unwrap().unwrap();
+        assert_eq!(mechanism.name(), name);
+    }
+}
+
 #[test]
 fn an_epsilon_that_should_be_halved_is_found() {
     must_fail(Bug::DoubledEpsilon, &[TABLE, LOSSES[0], LOSSES[1]]);

@@ -1,31 +1,33 @@
 //! The auditor is audited: devices with a bug that the black-box half of `undertone audit` must find, in Rust on
 //! `core`'s parts and in C around the real library, and the real device, which must pass.
+//!
+//! Devices in Rust draw from a fixed seed and count time instead of measuring it: what they pass once they pass always.
+//! `UNDERTONE_SEED=2` and so on try others; so few misses are expected that a thousand seeds show none. Devices in C
+//! have the system's entropy and its clock; their tests say how often they can fail by chance.
 
 #![cfg(unix)]
 
 mod common;
 
+use std::env;
 use std::fs;
 use std::io::Write;
 use std::ops::Range;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
 use undertone::error::Result;
-use undertone::release::document::OsEntropy;
 use undertone_audit::sampled::device::{Device, Document, Program, Timed, Vectors};
 use undertone_audit::sampled::selection::{self, Change, Neighbours};
 use undertone_audit::sampled::{reachability, timing, vectors};
 use undertone_audit::{Check, Mechanism, Options, levels};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
-use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::rng::rand_core::{Rng, TryRng};
+use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule};
 use undertone_core::vector::{Noise, VectorMechanism};
@@ -43,6 +45,12 @@ fn epsilon(text: &str) -> Epsilon {
 /// Releases of a document or a word.
 fn draws() -> usize {
     if soak() { 50_000 } else { 8_000 }
+}
+
+/// The seed of all devices in Rust.
+fn seed() -> u64 {
+    let seed = env::var("UNDERTONE_SEED").ok();
+    seed.map_or(1, |seed| seed.parse().expect("a number"))
 }
 
 /// Most bugs are looked for at this ε.
@@ -148,6 +156,7 @@ struct Planted<'p> {
     pack: Pack<'p>,
     kept: Vec<Document>,
     rng: PublicRng,
+    runs: u64,
     releases: u64,
     before: PublicRng,
 }
@@ -159,6 +168,7 @@ impl<'p> Planted<'p> {
             pack: Pack::parse(pack).expect("a pack"),
             kept: Vec::new(),
             rng: PublicRng::new(0),
+            runs: 0,
             releases: 0,
             before: PublicRng::new(0),
         };
@@ -230,11 +240,11 @@ impl<'p> Planted<'p> {
 
 impl Device for Planted<'_> {
     fn restart(&mut self) -> Result<()> {
-        let seed = match self.bug {
-            Bug::Seeded => 1,
-            _ => OsEntropy.try_next_u64().expect("the system's entropy"),
-        };
-        self.rng = PublicRng::new(seed);
+        // Runs differ, as they do with entropy.
+        if self.bug != Bug::Seeded {
+            self.runs += 1;
+        }
+        self.rng = PublicRng::new(seed() << 32 | self.runs);
         self.kept.clear();
         Ok(())
     }
@@ -389,8 +399,8 @@ impl Device for Planted<'_> {
         &mut self,
         fixed: usize,
         others: Range<usize>,
-        rule: Rule,
-        epsilon: Epsilon,
+        _rule: Rule,
+        _epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<Timed>> {
         let mut times = Vec::new();
@@ -403,21 +413,15 @@ impl Device for Planted<'_> {
             let Document::Embeddings(rows) = &self.kept[number] else {
                 unreachable!("embeddings are timed")
             };
-            let mut document = undertone::release::document::empty(&self.pack)?;
-            let start = Instant::now();
-            for row in rows {
-                if !(self.bug == Bug::EarlyExit && row.iter().all(|x| *x == 0.0)) {
-                    document.push(row).expect("room");
-                }
-            }
-            let pushed = Instant::now();
-            document
-                .release(Grant::unrecorded(epsilon), rule, &mut OsEntropy)
-                .expect("the system's entropy");
+            // A clock would make this a matter of chance.
+            let pushed = rows
+                .iter()
+                .filter(|row| self.bug != Bug::EarlyExit || row.iter().any(|x| *x != 0.0));
+            let mut noise = || self.rng.next_u64() % 500;
             times.push(Timed {
                 other,
-                push: (pushed - start).as_nanos() as u64,
-                release: pushed.elapsed().as_nanos() as u64,
+                push: 1_000 * pushed.count() as u64 + noise(),
+                release: 5_000 + noise(),
             });
         }
         Ok(times)
@@ -500,10 +504,13 @@ fn the_device_is_asked_for_searched_neighbours() {
             epsilons: vec![two()],
             rules: RULES.to_vec(),
             neighbours: 600,
-            releases: draws() as u64,
+            // With 8,000 the tests of fit see too little: -log10 of p was 16 on average, 4 the deviation, 12 the
+            // threshold. All three grow with the number of releases or with its root.
+            releases: 4 * draws() as u64,
             seed: 1,
         };
-        let report = undertone_audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
+        let report =
+            undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
         let checks = report.expect("a device").checks;
         for name in names {
             let checks = checks.iter().filter(|check| check.name == name);
@@ -531,14 +538,14 @@ fn too_few_releases_are_refused() {
         releases: undertone_audit::LEAST_RELEASES - 1,
         seed: 1,
     };
-    let refused = undertone_audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
+    let refused = undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
     let text = refused.expect_err("too few").to_string();
     assert!(
         text.contains("999 releases") && text.contains("1000 or more"),
         "{text}"
     );
     options.releases += 1;
-    let report = undertone_audit::run(&pack, None, Some(&mut device), &options, &mut |_| ());
+    let report = undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
     let report = report.expect("a device");
     assert_eq!(failed(&report.checks), [""; 0]);
     // The encoder: the pack is asked for none.
@@ -765,6 +772,30 @@ fn a_data_dependent_early_exit_is_noticed() {
     );
 }
 
+/// A bag is one release, however many words it has, and counts for the checks that look at it.
+#[test]
+fn releases_of_words_are_counted_once() {
+    let bytes = scores_pack();
+    let draws = draws() as u64 / 4;
+    for (mechanism, unknown, expected) in [
+        // Three pairs of words, two unknown words.
+        (WordMechanism::Selection(Rule::Exponential), 2, 6),
+        // And what is drawn for the word that stands for them.
+        (WordMechanism::LaplaceNearest, 4, 6),
+    ] {
+        let mut device = Planted::new(Bug::None, &bytes);
+        for check in audit_words(&mut device, &bytes, mechanism) {
+            let releases = match check.name.as_str() {
+                "loss of a replaced word" | "loss of a bag" => expected,
+                "frequencies of words" | "independence of words" => 2 * expected,
+                "unknown words" => unknown,
+                name => panic!("{name}"),
+            };
+            assert_eq!(check.tried, releases * draws, "{check}");
+        }
+    }
+}
+
 /// That the devices above fail is due to their bugs.
 #[test]
 fn devices_without_bugs_pass() {
@@ -783,8 +814,8 @@ fn devices_without_bugs_pass() {
     assert_eq!(failed(&checks), [""; 0]);
 }
 
-/// All checks that do not look at the clock, on a device with [`scores_pack`]; they pass.
-fn audit(device: &mut dyn Device, bytes: &[u8]) {
+/// All checks that do not look at the clock, on a device with [`scores_pack`].
+fn audit(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
     let pack = Pack::parse(bytes).expect("a pack");
     let mut checks = Vec::new();
     for rule in RULES {
@@ -802,12 +833,13 @@ fn audit(device: &mut dyn Device, bytes: &[u8]) {
     }
     let releases: u64 = checks.iter().map(|check| check.tried).sum();
     println!("{releases} releases");
-    assert_eq!(failed(&checks), [""; 0]);
-    // The audit sees most of what is there.
+    // The audit sees most of what is there. The loss is 1.999, between 0.1698 and 0.0230 of 8,000 releases. For a bound
+    // of 1 the two shares must be so far off that Chernoff's bound for both is e^-37.8.
     let loss = checks
         .iter()
         .find(|check| check.name == "loss of a replaced sentence");
     assert!(loss.is_some_and(|loss| loss.measured > 1.0), "{loss:?}");
+    checks
 }
 
 // --- Devices in C
@@ -852,11 +884,31 @@ fn planted_device(name: &str, calls: &[&str]) -> PathBuf {
     build_device(name, &arguments)
 }
 
+/// What fails three audits in a row of a device with the system's entropy.
+///
+/// One that does what it should fails an audit by a wrong bound, each with a probability of 10⁻⁶ at most, or by a test
+/// of fit, each with one of 10⁻¹²: of fewer than 100 of them, which is 10⁻⁴, and 10⁻¹² for three in a row. One that does
+/// not fails all three.
+fn failed_thrice(mut audit: impl FnMut() -> Vec<Check>) -> Vec<String> {
+    let mut names = Vec::new();
+    for _ in 0..3 {
+        let checks = audit();
+        names = failed(&checks)
+            .iter()
+            .map(|name| name.to_string())
+            .collect();
+        if names.is_empty() {
+            break;
+        }
+    }
+    names
+}
+
 fn start(program: &Path, pack: &[u8]) -> Program {
     let file = program.with_extension("pack");
     fs::write(&file, pack).expect("the target folder can be written");
     let id = Pack::parse(pack).expect("a pack").id();
-    Program::start(program, &file, id).expect("a device")
+    Program::start(program, &file, id, |_| ()).expect("a device")
 }
 
 #[test]
@@ -866,7 +918,8 @@ fn the_device_passes() {
     }
     let bytes = scores_pack();
     let program = build_device("device", &["-O2"]);
-    audit(&mut start(&program, &bytes), &bytes);
+    let mut device = start(&program, &bytes);
+    assert_eq!(failed_thrice(|| audit(&mut device, &bytes)), [""; 0]);
     // Every mechanism of sentences, and texts.
     for name in [
         "golden.pack",
@@ -879,21 +932,20 @@ fn the_device_passes() {
         let mut device = start(&program, &bytes);
         for rule in RULES {
             let designed = selection::designed(&pack, rule, epsilon("3")).expect("candidates");
-            let checks = selection::sentences(
-                &mut device,
-                &pack,
-                name,
-                rule,
-                epsilon("3"),
-                &designed,
-                draws() / 10,
-            );
-            assert_eq!(failed(&checks.expect("a device")), [""; 0], "{name}");
+            let failed = failed_thrice(|| {
+                let (three, draws) = (epsilon("3"), draws() / 10);
+                selection::sentences(&mut device, &pack, name, rule, three, &designed, draws)
+                    .expect("a device")
+            });
+            assert_eq!(failed, [""; 0], "{name}");
         }
     }
 }
 
-/// The time of a release does not depend on the sentences, on a machine that does other things, too.
+/// The time of a release does not depend on the sentences, on a machine that does other things, too. Chance decides which
+/// document is timed next, so what else the machine does falls on both classes alike: t is 5 in three runs, in one
+/// direction, less than once in 10¹⁸ times. Where memory lies favours a class in one run of ten, in that one alone and
+/// by less than what counts.
 #[test]
 fn the_device_takes_its_time() {
     if !have("cc", "gcc") {
@@ -905,15 +957,11 @@ fn the_device_takes_its_time() {
         let pack = Pack::parse(&bytes).expect("a pack");
         let mut device = start(&program, &bytes);
         let count = if soak() { 100_000 } else { 10_000 };
-        let checks = timing::check(
-            &mut device,
-            &pack,
-            name,
-            Rule::PermuteAndFlip,
-            epsilon("1"),
-            count,
-        );
-        assert_eq!(failed(&checks.expect("a device")), [""; 0], "{name}");
+        let failed = failed_thrice(|| {
+            let rule = Rule::PermuteAndFlip;
+            timing::check(&mut device, &pack, name, rule, epsilon("1"), count).expect("a device")
+        });
+        assert_eq!(failed, [""; 0], "{name}");
     }
 }
 
@@ -925,6 +973,7 @@ fn bugs_in_c_are_noticed() {
     let bytes = scores_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     let rule = Rule::PermuteAndFlip;
+    // The loss is 3.90, between 0.417 and 0.0085 of 8,000 releases. Shares that show 2 or less come up with e^-219.
     let doubled = planted_device("device-doubled", &["grant_init_unrecorded", "release_read"]);
     let checks = audit_sentences(
         &mut start(&doubled, &bytes),
@@ -942,20 +991,15 @@ fn bugs_in_c_are_noticed() {
     let lazy = planted_device("device-lazy", &["document_push_all"]);
     let bytes = fs::read(root().join("tests/golden/golden-scores.pack")).expect("a golden pack");
     let pack = Pack::parse(&bytes).expect("a pack");
-    let checks = timing::check(
-        &mut start(&lazy, &bytes),
-        &pack,
-        "",
-        rule,
-        epsilon("1"),
-        3_000,
-    );
-    let checks = checks.expect("a device");
-    assert!(
-        failed(&checks)
+    let mut device = start(&lazy, &bytes);
+    // The clock may run badly once.
+    let noticed = (0..3).any(|_| {
+        let checks = timing::check(&mut device, &pack, "", rule, epsilon("1"), 3_000);
+        failed(&checks.expect("a device"))
             .iter()
             .any(|name| name.starts_with("time of push: zeroes"))
-    );
+    });
+    assert!(noticed);
 }
 
 /// A release that states another ε than was asked for is no release of the mechanism.
@@ -981,11 +1025,14 @@ fn a_device_that_lies_about_epsilon_is_an_error() {
     );
 }
 
-/// A device that is a shell script.
+/// A device that is a shell script. Another process writes it: while this one had it open to write, a child that
+/// another test starts would have, too, and nothing could be executed that somebody writes.
 fn script(name: &str, text: &str) -> PathBuf {
     let path = output_dir().join(name);
-    fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("the target folder can be written");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    run(Command::new("sh")
+        .args(["-c", "printf '%s' \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh"])
+        .arg(&path)
+        .arg(format!("#!/bin/sh\n{text}\n")));
     path
 }
 
@@ -1063,7 +1110,7 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
     ] {
         let path = script(name, text);
         let patience = Duration::from_millis(if text.contains("sleep") { 200 } else { 20_000 });
-        let device = Program::start_within(&path, &pack, [0; 8], patience);
+        let device = Program::start_within(&path, &pack, [0; 8], |_| (), patience);
         let outcome =
             device.and_then(|mut device| device.releases(&[0], Rule::Exponential, epsilon("1"), 3));
         let error = outcome.expect_err(name).to_string();
@@ -1072,7 +1119,7 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
             "{name}: {error}"
         );
     }
-    let missing = Program::start(Path::new("/nonexistent/device"), &pack, [0; 8]);
+    let missing = Program::start(Path::new("/nonexistent/device"), &pack, [0; 8], |_| ());
     assert!(
         missing
             .expect_err("nothing there")

@@ -23,7 +23,6 @@ pub use report::Report;
 use sampled::device::Device;
 use sampled::selection::{Designs, Neighbours};
 use sampled::{reachability, selection, timing, vectors};
-use undertone::demo::public_sentences;
 use undertone::encoder::{Encoder, encode_all};
 use undertone::error::{Error, Result};
 use undertone::progress::Progress;
@@ -168,18 +167,20 @@ pub struct Check {
 
 /// Audits what the pack can do, and calls `notice` with each check as it is made.
 ///
-/// `encoder`: that of the pack. `device`: a program that has read the same pack. What needs one that is not there is left
-/// out, and the report says so.
+/// `encoder`: that of the pack. `device`: a program that has read the same pack. `public`: sentences that encoders are
+/// checked with and that searches start from. What cannot be checked without an encoder or a device is left out, and the
+/// report says so.
 ///
 /// # Errors
-/// [`Error::EncoderMismatch`] for another encoder, [`Error::Audit`] if the pack has nothing that is to be audited, for
+/// [`Error::EncoderMismatch`] for another encoder, [`Error::Audit`] if the pack has nothing to audit, for
 /// more than 8 values of ε, and for fewer releases of a device than [`LEAST_RELEASES`]; and
 /// the errors of encoders, of devices and of packs that this library cannot release from. A check that failed is no
 /// error.
 pub fn run(
     pack: &Pack<'_>,
     encoder: Option<&dyn Encoder>,
-    mut device: Option<&mut dyn Device>,
+    device: Option<&mut dyn Device>,
+    public: &[&str],
     options: &Options,
     notice: &mut dyn FnMut(&Check),
 ) -> Result<Report> {
@@ -187,8 +188,8 @@ pub fn run(
     if options.epsilons.len() > EPSILONS {
         return Err(Error::Audit {
             problem: format!(
-                "{} values of epsilon, but the rates of false alarms are shared by what is checked at up to {EPSILONS}; \
-                 name fewer, or audit twice",
+                "an audit takes at most {EPSILONS} values of epsilon, which share its rate of false alarms; these are {}. \
+                 Name fewer, or audit twice",
                 options.epsilons.len()
             ),
         });
@@ -196,95 +197,39 @@ pub fn run(
     if device.is_some() && options.releases < LEAST_RELEASES {
         return Err(Error::Audit {
             problem: format!(
-                "{} releases of a document say nothing; ask for {LEAST_RELEASES} or more",
+                "{} releases of a document are too few to tell anything; ask for {LEAST_RELEASES} or more",
                 options.releases
             ),
         });
     }
-    let mut report = Report::new(pack, options);
-    let mut add = |checks: Vec<Check>| {
-        checks.iter().for_each(&mut *notice);
-        report.checks.extend(checks);
-    };
-    let wanted = |mechanism| options.mechanisms.contains(&mechanism);
     if let Some(encoder) = encoder {
         check_encoder(pack, encoder)?;
     }
-    let mut public = public_sentences();
-    if wanted(Mechanism::Encoder) {
-        match encoder {
-            Some(encoder) => add(encoders::check(encoder, &public[..ENCODED])?),
-            None => report.left_out.push(
-                "the encoder: the pack has no lexicon; name its encoder with --encoder".to_owned(),
-            ),
+    let mut audit = Audit {
+        pack,
+        encoder,
+        device: device.map(|device| device as &mut dyn Device),
+        public,
+        options,
+        notice,
+        report: Report::new(pack, options),
+    };
+    let wanted = |mechanism: &Mechanism| options.mechanisms.contains(mechanism);
+    for mechanism in Mechanism::ALL.into_iter().filter(wanted) {
+        match mechanism {
+            Mechanism::Encoder => audit.encoder()?,
+            Mechanism::Sentences => audit.sentences()?,
+            Mechanism::Words => audit.words()?,
+            Mechanism::Vectors => audit.vectors()?,
         }
     }
-    if wanted(Mechanism::Sentences) {
-        match CoreSentences::new(pack)? {
-            Some(mechanism) => {
-                public.truncate(SEARCHED);
-                let rows = match encoder {
-                    Some(encoder) => encode_all(encoder, &public, &Progress::hidden())?,
-                    None => Vec::new(),
-                };
-                let (checks, searched) = sentences::search(&mechanism, &rows, options);
-                add(checks);
-                if let Some(device) = &mut device {
-                    release_sentences(*device, pack, &mechanism, options, searched, &mut add)?;
-                }
-            }
-            None => report
-                .left_out
-                .push("sentences: the pack has no candidates".to_owned()),
-        }
-    }
-    if wanted(Mechanism::Words) {
-        match CoreWords::new(pack) {
-            Some(mechanism) => {
-                add(words::check(&mechanism, options));
-                if let Some(device) = &mut device {
-                    release_words(*device, pack, &mechanism, options, &mut add)?;
-                }
-            }
-            None => report
-                .left_out
-                .push("words: the pack has no lexicon".to_owned()),
-        }
-    }
-    if let Some(device) = &mut device
-        && wanted(Mechanism::Vectors)
-    {
-        for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
-            for epsilon in &options.epsilons {
-                add(vectors::check(
-                    *device,
-                    noise,
-                    *epsilon,
-                    options.releases as usize,
-                )?);
-                add(reachability::check(
-                    *device,
-                    noise,
-                    *epsilon,
-                    options.releases as usize,
-                )?);
-            }
-        }
-    }
-    if wanted(Mechanism::Vectors) && pack.projection().is_some() {
-        report.left_out.push(
-            "the projection of the pack: noise is asked for on vectors as they are; the device computes the \
-             sensitivity of a projection from the integers that it multiplies with"
-                .to_owned(),
+    if audit.device.is_none() {
+        audit.leave_out(
+            "releases of a device, and vectors: no undertone-device was found; ffi/install.sh builds one, --device \
+             names it",
         );
     }
-    if device.is_none() {
-        report.left_out.push(
-            "what a device releases, and vectors: there is no undertone-device; ffi/install.sh builds one, --device \
-             names it"
-                .to_owned(),
-        );
-    }
+    let mut report = audit.report;
     if report.checks.is_empty() {
         return Err(Error::Audit {
             problem: report.left_out.join("; "),
@@ -297,83 +242,163 @@ pub fn run(
 /// Pushes and releases that are timed.
 const TIMED: usize = 3000;
 
-/// Checks releases of sentences by a device: of neighbours by design and of those that were `searched`, by rule and ε.
-fn release_sentences(
-    device: &mut dyn Device,
-    pack: &Pack<'_>,
-    mechanism: &CoreSentences<'_>,
-    options: &Options,
-    searched: Vec<Vec<Neighbours>>,
-    add: &mut dyn FnMut(Vec<Check>),
-) -> Result<()> {
-    let designs = Designs::new(pack)?;
-    let mut searched = searched.into_iter();
-    for rule in &options.rules {
-        let label = label(mechanism, *rule);
-        for epsilon in &options.epsilons {
-            let mut neighbours = designs.worst(*rule, *epsilon);
-            // Where texts can be pushed, those by design are texts. One pair of them is enough beside searched ones.
-            let searched = searched.next().unwrap_or_default();
-            neighbours.truncate(if searched.is_empty() { 2 } else { 1 });
-            neighbours.extend(searched);
-            let count = options.releases as usize;
-            add(selection::sentences(
-                device,
-                pack,
-                &label,
-                *rule,
-                *epsilon,
-                &neighbours,
-                count,
-            )?);
-            add(Vec::from_iter(selection::runs(
-                device, pack, &label, *rule, *epsilon,
-            )?));
-        }
-        // No time depends on ε.
-        if let Some(epsilon) = options.epsilons.first() {
-            let count = TIMED.min(options.releases as usize);
-            add(timing::check(device, pack, &label, *rule, *epsilon, count)?);
-        }
-    }
-    Ok(())
+/// An audit under way.
+struct Audit<'a> {
+    pack: &'a Pack<'a>,
+    encoder: Option<&'a dyn Encoder>,
+    device: Option<&'a mut dyn Device>,
+    public: &'a [&'a str],
+    options: &'a Options,
+    notice: &'a mut dyn FnMut(&Check),
+    report: Report,
 }
 
-/// Checks releases of words by a device.
-fn release_words(
-    device: &mut dyn Device,
-    pack: &Pack<'_>,
-    mechanism: &CoreWords<'_>,
-    options: &Options,
-    add: &mut dyn FnMut(Vec<Check>),
-) -> Result<()> {
-    let vocabulary = Vocabulary::new(pack).map_err(Error::Words)?;
-    let n = vocabulary.word_count();
-    if n < 2 {
-        return Ok(());
+impl Audit<'_> {
+    fn add(&mut self, checks: Vec<Check>) {
+        checks.iter().for_each(&mut *self.notice);
+        self.report.checks.extend(checks);
     }
-    // A release of a word looks at all words: fewer of them, and at the ε at which most can be seen.
-    let count = (options.releases / u64::from(n).div_ceil(256)).max(LEAST_OF_WORDS) as usize;
-    let Some(epsilon) = options.epsilons.iter().max() else {
-        return Ok(());
-    };
-    let first = n / 2;
-    let near = words::nearest(mechanism, first, 1);
-    let pairs = [[first, near.first().copied().unwrap_or(0)]];
-    for rule in &options.rules {
-        let label = label(mechanism, *rule);
-        let how = WordMechanism::Selection(*rule);
-        add(selection::words(
-            device,
-            &vocabulary,
-            &label,
-            how,
-            *epsilon,
-            &pairs,
-            count,
-        )?);
+
+    fn leave_out(&mut self, what: &str) {
+        self.report.left_out.push(what.to_owned());
     }
-    Ok(())
+
+    fn encoder(&mut self) -> Result<()> {
+        match self.encoder {
+            Some(encoder) => {
+                let public = &self.public[..self.public.len().min(ENCODED)];
+                self.add(encoders::check(encoder, public)?);
+            }
+            None => self
+                .leave_out("the encoder: the pack has no lexicon; name its encoder with --encoder"),
+        }
+        Ok(())
+    }
+
+    fn sentences(&mut self) -> Result<()> {
+        let Some(mechanism) = CoreSentences::new(self.pack)? else {
+            self.leave_out("sentences: the pack has no candidates");
+            return Ok(());
+        };
+        let rows = match self.encoder {
+            Some(encoder) => {
+                let public = &self.public[..self.public.len().min(SEARCHED)];
+                encode_all(encoder, public, &Progress::hidden())?
+            }
+            None => Vec::new(),
+        };
+        let (checks, searched) = sentences::search(&mechanism, &rows, self.options);
+        self.add(checks);
+        self.release_sentences(&mechanism, searched)
+    }
+
+    /// Checks releases of sentences by a device: of neighbours by design and of those that were `searched`, by rule
+    /// and ε.
+    fn release_sentences(
+        &mut self,
+        mechanism: &CoreSentences<'_>,
+        searched: Vec<Vec<Neighbours>>,
+    ) -> Result<()> {
+        let (pack, options) = (self.pack, self.options);
+        let count = options.releases as usize;
+        let designs = match self.device {
+            Some(_) => Designs::new(pack)?,
+            None => return Ok(()),
+        };
+        let mut searched = searched.into_iter();
+        for rule in &options.rules {
+            let label = label(mechanism, *rule);
+            for epsilon in &options.epsilons {
+                let mut neighbours = designs.worst(*rule, *epsilon);
+                // Where texts can be pushed, those by design are texts. One pair of them is enough beside searched
+                // ones.
+                let searched = searched.next().unwrap_or_default();
+                neighbours.truncate(if searched.is_empty() { 2 } else { 1 });
+                neighbours.extend(searched);
+                self.release(|device| {
+                    let (rule, epsilon) = (*rule, *epsilon);
+                    let mut checks = selection::sentences(
+                        device,
+                        pack,
+                        &label,
+                        rule,
+                        epsilon,
+                        &neighbours,
+                        count,
+                    )?;
+                    checks.extend(selection::runs(device, pack, &label, rule, epsilon)?);
+                    Ok(checks)
+                })?;
+            }
+            // No time depends on ε.
+            if let Some(epsilon) = options.epsilons.first() {
+                let count = TIMED.min(count);
+                self.release(|device| timing::check(device, pack, &label, *rule, *epsilon, count))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn words(&mut self) -> Result<()> {
+        let Some(mechanism) = CoreWords::new(self.pack) else {
+            self.leave_out("words: the pack has no lexicon");
+            return Ok(());
+        };
+        self.add(words::check(&mechanism, self.options));
+        self.release_words(&mechanism)
+    }
+
+    /// Checks releases of words by a device.
+    fn release_words(&mut self, mechanism: &CoreWords<'_>) -> Result<()> {
+        let options = self.options;
+        let vocabulary = Vocabulary::new(self.pack).map_err(Error::Words)?;
+        let n = vocabulary.word_count();
+        if n < 2 || self.device.is_none() {
+            return Ok(());
+        }
+        // A release of a word goes over all words: fewer of them, and at the ε at which most can be seen.
+        let count = (options.releases / u64::from(n).div_ceil(256)).max(LEAST_OF_WORDS) as usize;
+        let Some(epsilon) = options.epsilons.iter().max() else {
+            return Ok(());
+        };
+        let first = n / 2;
+        let near = words::nearest(mechanism, first, 1);
+        let pairs = [[first, near.first().copied().unwrap_or(0)]];
+        for rule in &options.rules {
+            let label = label(mechanism, *rule);
+            let how = WordMechanism::Selection(*rule);
+            self.release(|device| {
+                selection::words(device, &vocabulary, &label, how, *epsilon, &pairs, count)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn vectors(&mut self) -> Result<()> {
+        let count = self.options.releases as usize;
+        for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
+            for epsilon in &self.options.epsilons {
+                self.release(|device| vectors::check(device, noise, *epsilon, count))?;
+                self.release(|device| reachability::check(device, noise, *epsilon, count))?;
+            }
+        }
+        if self.pack.projection().is_some() {
+            self.leave_out(
+                "the projection of the pack: vectors are released without it; a device computes the sensitivity of a \
+                 projection from the integers that it multiplies with",
+            );
+        }
+        Ok(())
+    }
+
+    /// Adds what releases of the device say, if there is one.
+    fn release(&mut self, check: impl FnOnce(&mut dyn Device) -> Result<Vec<Check>>) -> Result<()> {
+        if let Some(device) = &mut self.device {
+            let checks = check(&mut **device)?;
+            self.add(checks);
+        }
+        Ok(())
+    }
 }
 
 /// The mechanism and its rule.

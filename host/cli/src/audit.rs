@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use undertone::demo;
 use undertone::encoder::{Encoder, LexiconEncoder};
 use undertone::error::Result;
 use undertone_audit::sampled::device::{Device, Program};
@@ -14,7 +15,7 @@ use undertone_core::epsilon::Epsilon;
 use crate::args::{EncoderArgs, RuleArg};
 use crate::files::{print, read_pack};
 
-/// The exit status if the audit was made and a check failed.
+/// The exit status if a check failed.
 const FAILED: u8 = 3;
 
 /// What to audit, and how hard.
@@ -22,7 +23,7 @@ const FAILED: u8 = 3;
 pub(super) struct Arguments {
     /// The pack.
     pack: PathBuf,
-    /// What to audit [default: everything that the pack can do].
+    /// What to audit [default: everything in the pack].
     #[arg(long, value_enum, num_args = 1.., value_name = "MECHANISM")]
     mechanism: Vec<MechanismArg>,
     /// Privacy parameters, 0.000001 to 1000.
@@ -31,19 +32,19 @@ pub(super) struct Arguments {
     /// How candidates are drawn [default: both].
     #[arg(long, value_enum, num_args = 1..)]
     rule: Vec<RuleArg>,
-    /// Neighbours whose exact laws are compared, at least; pairs of words a tenth of it.
+    /// Compare the exact laws of at least this many neighbours, and of a tenth as many pairs of words.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     neighbours: u64,
-    /// Releases that a device is asked for, for each document, 1000 at least; fewer of what takes longer.
+    /// Ask the device for this many releases of each document, at least 1000; for fewer of what takes longer.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     releases: u64,
-    /// The program that releases through the C library, which ffi/install.sh builds [default: undertone-device
-    /// beside this program or on the PATH, if there is one].
+    /// The device: a program that ffi/install.sh builds and that releases through the C library [default:
+    /// undertone-device beside this program or on the PATH, if it exists].
     #[arg(long, value_name = "PROGRAM")]
     device: Option<PathBuf>,
     #[command(flatten)]
     encoder: EncoderArgs,
-    /// Seed of searches.
+    /// The seed of the searches.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The folder for report.html and checks.csv.
@@ -59,7 +60,7 @@ enum MechanismArg {
     Words,
     /// Noise on vectors, released by the device.
     Vectors,
-    /// The sentence encoder: each sentence alone.
+    /// The sentence encoder: what a sentence becomes depends on that sentence alone.
     Encoder,
 }
 
@@ -101,13 +102,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Report::check_output(&arguments.out)?;
     let program = arguments.device.clone().or_else(find_device);
     let mut device = program
-        .map(|program| Program::start(&program, &arguments.pack, pack.id()))
+        .map(|program| {
+            let notice = |line: &str| note!("{line}");
+            Program::start(&program, &arguments.pack, pack.id(), notice)
+        })
         .transpose()?;
     let mut printed = Ok(());
     let report = undertone_audit::run(
         &pack,
         encoder.as_deref(),
         device.as_mut().map(|device| device as &mut dyn Device),
+        &demo::public_sentences(),
         &options,
         &mut |check| {
             if printed.is_ok() {

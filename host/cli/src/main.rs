@@ -74,10 +74,10 @@ enum Command {
         #[command(subcommand)]
         experiment: eval::Experiment,
     },
-    /// Check what the mechanisms of a pack promise: exact laws, the worst neighbours that a search finds, and
+    /// Check that a pack keeps its promises: by exact laws, by the worst neighbours that a search finds, and by
     /// releases of a device.
     ///
-    /// Exit status: 0 if every check passed, 3 if one failed, 1 or 2 if the audit could not be made.
+    /// Exit status: 0 if every check passed, 3 if one failed, 1 or 2 if no audit was made.
     Audit(audit::Arguments),
     /// Show what a pack contains.
     Inspect {

@@ -211,10 +211,7 @@ fn no_text_in_what_an_interrupted_run_leaves() {
                     && entry.metadata().is_ok_and(|metadata| metadata.len() > 0)
             })
         };
-        for _ in 0..600 {
-            if partial(folder.path()) || child.try_wait().unwrap().is_some() {
-                break;
-            }
+        while !partial(folder.path()) && child.try_wait().unwrap().is_none() {
             thread::sleep(Duration::from_millis(20));
         }
         let _ = child.kill();

@@ -76,20 +76,28 @@ fn an_interrupted_training_goes_on() {
     };
     succeed(folder, &train("undisturbed.pack"));
 
-    let mut child = command(folder, &train("killed.pack"))
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
     let partial = folder.join("killed.pack.training.partial");
-    let start = Instant::now();
-    while !partial.exists() {
-        assert!(start.elapsed() < Duration::from_secs(120), "no epoch ended");
-        assert!(child.try_wait().unwrap().is_none(), "it was over too soon");
-        thread::sleep(Duration::from_millis(2));
+    let before = names(folder);
+    loop {
+        let mut child = command(folder, &train("killed.pack"))
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while !partial.exists() && child.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(2));
+        }
+        let _ = child.kill();
+        child.wait().unwrap();
+        if partial.exists() && !folder.join("killed.pack").exists() {
+            break;
+        }
+        // It was over before this test, on a busy machine, had its turn.
+        for path in names(folder) {
+            if !before.contains(&path) {
+                fs::remove_file(path).unwrap();
+            }
+        }
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(!folder.join("killed.pack").exists());
 
     let shown = succeed(folder, &train("killed.pack"));
     assert!(shown.contains("epoch"), "{shown}");

@@ -136,9 +136,10 @@ fn texts_become_bags_of_words_of_the_vocabulary() {
 fn near_words_are_likelier_and_unknown_texts_are_the_fallback_word() {
     let folder = prepared();
     let folder = folder.path();
-    succeed(folder, &OBFUSCATE);
+    succeed(folder, &with(&OBFUSCATE, &["--words", "256"]));
     let released = read(&folder.join("r.jsonl"));
-    // At ε = 10 a word outside its group, 14 away, has a probability of e^-70 of being drawn.
+    // At ε = 10 a word outside its group, 14 away, has a probability of e^-70 of being drawn. A third of the words of a
+    // text at least are of the group that is looked for: none of 256 is with a probability of (2/3)^256, or 10⁻⁴⁵.
     let group = |number: usize| {
         let words = released[number].2.iter();
         words.map(|word| {

@@ -487,6 +487,7 @@ fn remove_others(target: &Path, name: &str, own: &Path) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, SystemTime};
 
     use super::*;
     use crate::encoder::EncoderIdentity;
@@ -650,6 +651,14 @@ mod tests {
         let before = run();
         assert_eq!(run(), before);
         fs::write(&path, "tex2").unwrap();
+        // Clocks of some file systems stand still for milliseconds.
+        let later = SystemTime::now() + Duration::from_secs(10);
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(later)
+            .unwrap();
         assert_ne!(run(), before);
         assert_ne!(
             Run::of("a").with("bc").name(),

@@ -40,8 +40,9 @@ use crate::release::document::OsEntropy;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("budget.ledger");
 /// let mut ledger = LedgerFile::open_or_create(&path, "10".parse()?)?; // ε = 10 a day
-/// let grant = ledger.spend("7".parse()?, utc_day())?;
-/// assert!(ledger.spend("7".parse()?, utc_day()).is_err());
+/// let day = utc_day();
+/// let grant = ledger.spend("7".parse()?, day)?;
+/// assert!(ledger.spend("7".parse()?, day).is_err());
 /// # drop(grant);
 /// # Ok(())
 /// # }

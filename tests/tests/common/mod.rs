@@ -4,9 +4,10 @@
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::{env, fs, io};
 
 /// Warnings that programs of users are compiled with.
@@ -73,8 +74,21 @@ pub(crate) fn clean(command: &mut Command) -> &mut Command {
         .env_remove("RUSTFLAGS")
 }
 
-/// One build at a time: two that make the same kind of library would overwrite each other's file.
-pub(crate) static BUILD: Mutex<()> = Mutex::new(());
+/// One build at a time, of other test programs too: two that make the same kind of library would overwrite each
+/// other's file.
+pub(crate) static BUILD: Build = Build(Mutex::new(()));
+
+pub(crate) struct Build(Mutex<()>);
+
+impl Build {
+    pub(crate) fn lock(&self) -> (MutexGuard<'_, ()>, File) {
+        let alone = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let file =
+            File::create(output_dir().join("building")).expect("the target folder can be written");
+        file.lock().expect("a file system with locks");
+        (alone, file)
+    }
+}
 
 pub(crate) fn build_library(kind: &str) -> PathBuf {
     build_library_with(kind, "lib", &[])

@@ -48,7 +48,7 @@ pub fn check(encoder: &dyn Encoder, sentences: &[&str]) -> Result<Vec<Check>> {
                 measured: differ as f64,
                 tried: found.len() as u64,
                 passed: differ == 0 && found.len() == expected.len(),
-                detail: "sentences whose vector has other bits".to_owned(),
+                detail: "sentences whose vectors differ in some bit".to_owned(),
             }
         })
         .collect())

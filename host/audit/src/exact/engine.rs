@@ -102,7 +102,7 @@ pub(crate) fn table(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check 
         detail: if falls {
             format!("{steps} steps down the table, in exact integers")
         } else {
-            "a weight is 0 or above the one before it".to_owned()
+            "a weight is 0 or larger than the one before it".to_owned()
         },
     }
 }
@@ -164,9 +164,9 @@ pub(crate) fn draws(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check 
         tried,
         passed: wrong.is_empty(),
         detail: match wrong.first() {
-            None => "pairs of levels drawn with another weight".to_owned(),
+            None => "pairs of levels drawn with a wrong weight".to_owned(),
             Some([best, level]) => {
-                format!("pairs of levels drawn with another weight, the first {best} and {level}")
+                format!("pairs of levels drawn with a wrong weight, such as {best} and {level}")
             }
         },
     }

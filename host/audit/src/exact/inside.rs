@@ -110,7 +110,7 @@ impl<'p> CoreSentences<'p> {
 impl Engine for CoreSentences<'_> {
     fn name(&self) -> String {
         let name = match self.pack.scores() {
-            Some(scores) if scores.largest_score() == 1 => "votes",
+            Some(scores) if scores.is_vote() => "votes",
             Some(_) => "scores",
             None => "depth",
         };

@@ -66,7 +66,7 @@ pub(crate) fn search(
             measured: moved.into(),
             tried: worst.tried[step as usize],
             passed: moved <= claimed,
-            detail: "most levels that two candidates moved against each other".to_owned(),
+            detail: "the most levels by which two candidates moved apart".to_owned(),
         });
     }
     for (setting, losses) in settings.iter().zip(&worst.losses) {
@@ -86,7 +86,7 @@ pub(crate) fn search(
                 measured: loss,
                 tried: worst.tried[step as usize],
                 passed: loss <= claimed * (1.0 + RELATIVE) + ROUNDING,
-                detail: format!("the worst for {sentences} sentences"),
+                detail: format!("the worst case has {sentences} sentences"),
             });
         }
     }

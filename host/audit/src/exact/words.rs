@@ -211,7 +211,7 @@ fn exchanges(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
         measured: different as f64,
         tried,
         passed: different == 0,
-        detail: "words exchanged in another way".to_owned(),
+        detail: "words that were not drawn by their levels".to_owned(),
     }
 }
 
@@ -246,10 +246,12 @@ fn unknown(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
         tried,
         passed: different.is_empty(),
         detail: match different.first() {
-            None => format!("texts that were not exchanged as the fallback word \"{fallback}\" is"),
-            Some(text) => format!(
-                "texts that were not exchanged as the fallback word \"{fallback}\" is, such as \"{text}\""
-            ),
+            None => format!("texts not treated like the fallback word \"{fallback}\""),
+            Some(text) => {
+                format!(
+                    "texts not treated like the fallback word \"{fallback}\", such as \"{text}\""
+                )
+            }
         },
     }
 }

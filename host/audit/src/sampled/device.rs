@@ -160,6 +160,9 @@ const MAX_ANSWER: u64 = 1 << 26;
 /// How long an answer may take, unless said otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// After so long without an answer somebody is told that the device is waited for.
+const SILENCE: Duration = Duration::from_secs(5);
+
 /// A program that releases through the C library: `undertone-device`, from `ffi/install.sh`.
 #[derive(Debug)]
 pub struct Program {
@@ -167,6 +170,7 @@ pub struct Program {
     pack: PathBuf,
     pack_id: [u8; 8],
     patience: Duration,
+    notice: fn(&str),
     running: Running,
 }
 
@@ -187,12 +191,13 @@ impl Drop for Running {
 }
 
 impl Program {
-    /// Starts `path` with the pack in this file, whose identifier is `pack_id`.
+    /// Starts `path` with the pack in this file, whose identifier is `pack_id`. Calls `notice` with a line for people
+    /// when an answer is 5 s late.
     ///
     /// # Errors
     /// [`Error::Device`] if it does not start, or does not say that it is ready for this pack.
-    pub fn start(path: &Path, pack: &Path, pack_id: [u8; 8]) -> Result<Self> {
-        Self::start_within(path, pack, pack_id, PATIENCE)
+    pub fn start(path: &Path, pack: &Path, pack_id: [u8; 8], notice: fn(&str)) -> Result<Self> {
+        Self::start_within(path, pack, pack_id, notice, PATIENCE)
     }
 
     /// [`start`](Program::start) with another limit on how long an answer may take.
@@ -203,6 +208,7 @@ impl Program {
         path: &Path,
         pack: &Path,
         pack_id: [u8; 8],
+        notice: fn(&str),
         patience: Duration,
     ) -> Result<Self> {
         let running = spawn(path, pack).map_err(|problem| device_error(path, problem))?;
@@ -211,6 +217,7 @@ impl Program {
             pack: pack.to_owned(),
             pack_id,
             patience,
+            notice,
             running,
         };
         program.greet()?;
@@ -243,9 +250,28 @@ impl Program {
         Ok(())
     }
 
+    /// The next line as it comes. Tells people if that takes long.
+    fn line(&self) -> Result<io::Result<String>, RecvTimeoutError> {
+        let answers = &self.running.answers;
+        let first = self.patience.min(SILENCE);
+        match answers.recv_timeout(first) {
+            Err(RecvTimeoutError::Timeout) if first < self.patience => {
+                let rest = self.patience - first;
+                (self.notice)(&format!(
+                    "waiting for {}: no answer for {} s; the audit gives up after another {} s",
+                    self.path.display(),
+                    first.as_secs(),
+                    rest.as_secs()
+                ));
+                answers.recv_timeout(rest)
+            }
+            answer => answer,
+        }
+    }
+
     /// The next line, after `ok `.
     fn answer(&mut self) -> Result<String> {
-        let line = match self.running.answers.recv_timeout(self.patience) {
+        let line = match self.line() {
             Ok(Ok(line)) => line,
             Ok(Err(cause)) => return Err(self.error(format!("its answer cannot be read: {cause}"))),
             Err(RecvTimeoutError::Timeout) => {

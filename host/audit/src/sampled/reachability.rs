@@ -125,7 +125,7 @@ pub fn check(
         tried,
         passed: measured <= allowed,
         detail: format!(
-            "lower bound on the share of right names: of {tried} releases {right} were named rightly and {wrong} wrongly"
+            "lower bound on the attacker's share of right guesses: {right} right and {wrong} wrong in {tried} releases"
         ),
     }])
 }

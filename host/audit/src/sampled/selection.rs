@@ -1,6 +1,6 @@
-//! What releases of a device say about its mechanisms that select: sentences, words and bags of words.
+//! What releases of a device say about its selection of sentences, words and bags of words.
 //!
-//! The device is asked through the C interface; what its releases are compared with is computed from inside.
+//! The device is asked through the C interface. What its releases are compared with is computed from inside.
 
 use std::collections::HashSet;
 
@@ -102,7 +102,7 @@ pub(crate) fn of_losses(
         tried,
         passed: loss <= claimed,
         detail: format!(
-            "lower bound on the loss, the worst of {} pairs for its promise; seen {} times against {}",
+            "lower bound on the loss, the worst of {} pairs relative to its promise; its event was seen {} times against {}",
             losses.len(),
             hits[0],
             hits[1]
@@ -129,7 +129,9 @@ fn in_range(
         measured: outside as f64,
         tried: outcomes.len() as u64,
         passed: false,
-        detail: format!("{outside} releases name one that does not exist, as {example} of {bound}"),
+        detail: format!(
+            "{outside} releases name one that does not exist, such as {example}; there are {bound}"
+        ),
     })
 }
 
@@ -287,8 +289,11 @@ const DESIGNS: usize = 400;
 /// one of which is moved; the pair with the largest exact loss of 400, and one that lacks a sentence of it.
 /// With a lexicon, sentences are texts of one word.
 ///
+/// Public for the tests of planted devices alone.
+///
 /// # Errors
 /// Those of documents that the pack does not take.
+#[doc(hidden)]
 pub fn designed(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Neighbours>> {
     Ok(Designs::new(pack)?.worst(rule, epsilon))
 }
@@ -450,7 +455,7 @@ pub fn runs(
         measured: f64::from(repeated),
         tried: 2 * DRAWS as u64,
         passed: repeated == 0,
-        detail: format!("{repeated} sequences of {length} releases were seen again in two runs"),
+        detail: format!("{repeated} sequences of {length} releases came up again in two runs"),
     }))
 }
 
@@ -488,7 +493,7 @@ const UNKNOWN: [&str; 2] = ["qzxjvkqzxjvkqzxjvk", "!?"];
 ///   word that stands for them.
 /// - The words of a bag are in ascending order, and drawn apart.
 ///
-/// Noise with the nearest word has no law that is computed: its loss is looked at, and that of unknown words.
+/// Noise with the nearest word has no law that is computed: its loss is checked, and that of unknown words.
 ///
 /// # Errors
 /// Those of the device.
@@ -501,161 +506,239 @@ pub fn words(
     pairs: &[[u32; 2]],
     draws: usize,
 ) -> Result<Vec<Check>> {
-    let lexicon = vocabulary.lexicon();
-    let text = |word: u32| lexicon.word(word as usize).unwrap_or_default();
-    let bound = lexicon.word_count();
-    let rule = match how {
-        WordMechanism::Selection(rule) => Some(rule),
-        _ => None,
+    let audit = WordAudit {
+        vocabulary,
+        mechanism,
+        how,
+        epsilon,
+        draws,
     };
-    let step = f64::from(vocabulary.unit_exponent()).exp2();
-    let promise = |pair| {
-        let distance = distance(vocabulary, pair);
-        match rule {
-            Some(_) => number(epsilon) * (distance + step),
-            None => vectors::promise(
-                Noise::Laplace,
-                lexicon.dimension() as u32,
-                epsilon,
-                distance,
-            ),
-        }
-    };
-    let (mut losses, mut bag_losses, mut fits, mut apart) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut tried = 0;
-    let mut checks = Vec::new();
-    for pair in pairs {
-        let mut samples: [Vec<u32>; 2] = Default::default();
-        let mut bags: [Vec<Vec<u32>>; 2] = Default::default();
-        for side in [0, 1] {
-            let word = [text(pair[side])];
-            samples[side] = device.bags(&word, 1, how, epsilon, draws)?.concat();
-            bags[side] = device.bags(&word, BAG, how, epsilon, draws)?;
-            tried += (1 + u64::from(BAG)) * draws as u64;
-            let all = bags[side].concat();
-            let outside = in_range(mechanism, "words", epsilon, &samples[side], bound);
-            let outside = outside.or_else(|| in_range(mechanism, "words", epsilon, &all, bound));
-            if let Some(check) = outside {
+    audit.run(device, pairs)
+}
+
+/// What is asked for of private words.
+struct WordAudit<'a> {
+    vocabulary: &'a Vocabulary<'a>,
+    mechanism: &'a str,
+    how: WordMechanism,
+    epsilon: Epsilon,
+    draws: usize,
+}
+
+/// What the releases of pairs of words have shown.
+#[derive(Default)]
+struct OfPairs {
+    losses: Vec<(Loss, f64)>,
+    bag_losses: Vec<(Loss, f64)>,
+    fits: Vec<f64>,
+    apart: Vec<f64>,
+    unsorted: usize,
+}
+
+impl WordAudit<'_> {
+    fn run(&self, device: &mut dyn Device, pairs: &[[u32; 2]]) -> Result<Vec<Check>> {
+        let mut seen = OfPairs::default();
+        for pair in pairs {
+            if let Some(check) = self.release_pair(device, *pair, &mut seen)? {
                 return Ok(vec![check]);
             }
         }
-        let loss = match rule {
-            Some(rule) => {
-                let laws = pair.map(|word| word_law(vocabulary, word, rule, epsilon));
-                loss_of([&samples[0], &samples[1]], [&laws[0], &laws[1]])
-            }
-            None => loss_of_outcomes([&samples[0], &samples[1]], alpha()),
-        };
-        losses.push((loss, promise(*pair)));
-        let unsorted = bags.iter().flatten().filter(|bag| !bag.is_sorted()).count();
-        if unsorted > 0 {
+        // Of each pair so many words, and as many bags.
+        let releases = (2 * self.draws * pairs.len()) as u64;
+        let (mechanism, epsilon) = (self.mechanism, self.epsilon);
+        let mut checks = Vec::new();
+        if seen.unsorted > 0 {
             checks.push(Check {
                 mechanism: mechanism.to_owned(),
                 name: "bags are sorted".to_owned(),
                 epsilon: Some(epsilon),
                 method: Method::Sampled,
                 claimed: 0.0,
-                measured: unsorted as f64,
-                tried: 2 * draws as u64,
+                measured: seen.unsorted as f64,
+                tried: releases,
                 passed: false,
-                detail: "the order of words tells the order of the text".to_owned(),
+                detail: "the order of the words reveals their order in the text".to_owned(),
             });
         }
-        let Some(rule) = rule else { continue };
-        let laws = pair.map(|word| word_law(vocabulary, word, rule, epsilon));
-        // The logarithm of the likelihood ratio, in 16ths.
-        let features = |bags: &[Vec<u32>]| -> Vec<Vec<i64>> {
-            let ratio = |word: &u32| (laws[0][*word as usize] / laws[1][*word as usize]).ln();
-            bags.iter()
-                .map(|bag| vec![(16.0 * bag.iter().map(ratio).sum::<f64>()).round() as i64])
-                .collect()
-        };
-        let loss = loss_of_features([&features(&bags[0]), &features(&bags[1])], 4, alpha());
-        bag_losses.push((loss, f64::from(BAG) * promise(*pair)));
-        for side in [0, 1] {
-            let law = &laws[side];
-            fits.extend(fit(&samples[side], law));
-            fits.extend(fit(&bags[side].concat(), law));
-            // The first and the last of a sorted bag are the same if all are.
-            let same: f64 = law.iter().map(|p| p.powi(BAG.into())).sum();
-            let equal = bags[side]
-                .iter()
-                .filter(|bag| bag.first() == bag.last())
-                .count() as u64;
-            apart.push(g_test(&[equal, draws as u64 - equal], &[same, 1.0 - same]));
-            apart.push(independence([&samples[side]; 2], [law; 2])[2]);
-        }
-    }
-    checks.push(of_losses(
-        mechanism,
-        "loss of a replaced word",
-        epsilon,
-        &losses,
-        tried,
-    ));
-    // Unknown words.
-    let fallback = vocabulary.fallback();
-    let mut unknown = Vec::new();
-    let mut expected = None;
-    for word in UNKNOWN {
-        let sample = device.bags(&[word], 1, how, epsilon, draws)?.concat();
-        tried += draws as u64;
-        if let Some(check) = in_range(mechanism, "words for unknown ones", epsilon, &sample, bound)
-        {
-            checks.push(check);
+        let name = "loss of a replaced word";
+        checks.push(of_losses(mechanism, name, epsilon, &seen.losses, releases));
+        let (unknown, known) = self.unknown(device)?;
+        checks.push(unknown);
+        if self.rule().is_none() || !known {
             return Ok(checks);
         }
-        match rule {
-            Some(rule) => {
-                let law =
-                    expected.get_or_insert_with(|| word_law(vocabulary, fallback, rule, epsilon));
-                unknown.extend(fit(&sample, law));
+        let name = "loss of a bag";
+        checks.push(of_losses(
+            mechanism,
+            name,
+            epsilon,
+            &seen.bag_losses,
+            releases,
+        ));
+        for (name, p, tests) in [
+            (
+                "frequencies of words",
+                &seen.fits,
+                "G-tests against the exact law",
+            ),
+            (
+                "independence of words",
+                &seen.apart,
+                "G-tests of consecutive words and of those in a bag",
+            ),
+        ] {
+            checks.push(of_p_values(
+                mechanism,
+                name,
+                epsilon,
+                p,
+                2 * releases,
+                tests,
+            ));
+        }
+        Ok(checks)
+    }
+
+    fn rule(&self) -> Option<Rule> {
+        match self.how {
+            WordMechanism::Selection(rule) => Some(rule),
+            _ => None,
+        }
+    }
+
+    fn text(&self, word: u32) -> &str {
+        let word = self.vocabulary.lexicon().word(word as usize);
+        word.unwrap_or_default()
+    }
+
+    fn law(&self, word: u32, rule: Rule) -> Vec<f64> {
+        word_law(self.vocabulary, word, rule, self.epsilon)
+    }
+
+    /// What is promised for two words.
+    fn promise(&self, pair: [u32; 2]) -> f64 {
+        let distance = distance(self.vocabulary, pair);
+        match self.rule() {
+            Some(_) => {
+                let step = f64::from(self.vocabulary.unit_exponent()).exp2();
+                number(self.epsilon) * (distance + step)
             }
             None => {
-                // The law is that of the fallback word, whatever that is.
-                let known = device
-                    .bags(&[text(fallback)], 1, how, epsilon, draws)?
-                    .concat();
-                tried += draws as u64;
-                unknown.push(same_law(&sample, &known));
+                let dimension = self.vocabulary.lexicon().dimension() as u32;
+                vectors::promise(Noise::Laplace, dimension, self.epsilon, distance)
             }
         }
     }
-    checks.push(of_p_values(
-        mechanism,
-        "unknown words",
-        epsilon,
-        &unknown,
-        tried,
-        "tests against the word that stands for them",
-    ));
-    if rule.is_some() {
-        checks.push(of_losses(
-            mechanism,
-            "loss of a bag",
-            epsilon,
-            &bag_losses,
-            tried,
-        ));
-        checks.push(of_p_values(
-            mechanism,
-            "frequencies of words",
-            epsilon,
-            &fits,
-            tried,
-            "G-tests against the exact law",
-        ));
-        checks.push(of_p_values(
-            mechanism,
-            "independence of words",
-            epsilon,
-            &apart,
-            tried,
-            "G-tests of consecutive words and of those in a bag",
-        ));
+
+    fn bags(&self, device: &mut dyn Device, word: &str, size: u16) -> Result<Vec<Vec<u32>>> {
+        device.bags(&[word], size, self.how, self.epsilon, self.draws)
     }
-    Ok(checks)
+
+    /// Whether these are words of the vocabulary.
+    fn in_range(&self, what: &str, words: &[u32]) -> Option<Check> {
+        let bound = self.vocabulary.lexicon().word_count();
+        in_range(self.mechanism, what, self.epsilon, words, bound)
+    }
+
+    /// Adds what releases of the words of this pair show; or returns a failed check if one names no word.
+    fn release_pair(
+        &self,
+        device: &mut dyn Device,
+        pair: [u32; 2],
+        seen: &mut OfPairs,
+    ) -> Result<Option<Check>> {
+        let mut samples: [Vec<u32>; 2] = Default::default();
+        let mut bags: [Vec<Vec<u32>>; 2] = Default::default();
+        for side in [0, 1] {
+            let word = self.text(pair[side]);
+            samples[side] = self.bags(device, word, 1)?.concat();
+            bags[side] = self.bags(device, word, BAG)?;
+            let all = bags[side].concat();
+            let outside = self.in_range("words", &samples[side]);
+            let outside = outside.or_else(|| self.in_range("words", &all));
+            if outside.is_some() {
+                return Ok(outside);
+            }
+        }
+        let unsorted = bags.iter().flatten().filter(|bag| !bag.is_sorted());
+        seen.unsorted += unsorted.count();
+        let samples = [&samples[0][..], &samples[1][..]];
+        let promise = self.promise(pair);
+        let Some(rule) = self.rule() else {
+            let loss = loss_of_outcomes(samples, alpha());
+            seen.losses.push((loss, promise));
+            return Ok(None);
+        };
+        let laws = pair.map(|word| self.law(word, rule));
+        let laws = [&laws[0][..], &laws[1][..]];
+        seen.losses.push((loss_of(samples, laws), promise));
+        let loss = loss_of_bags([&bags[0], &bags[1]], laws);
+        seen.bag_losses.push((loss, f64::from(BAG) * promise));
+        for side in [0, 1] {
+            let law = laws[side];
+            seen.fits.extend(fit(samples[side], law));
+            seen.fits.extend(fit(&bags[side].concat(), law));
+            seen.apart.push(apart(&bags[side], law));
+            seen.apart
+                .push(independence([samples[side]; 2], [law; 2])[2]);
+        }
+        Ok(None)
+    }
+
+    /// Checks that an unknown word has the law of the word that stands for it. Also returns whether all of them became
+    /// words of the vocabulary.
+    fn unknown(&self, device: &mut dyn Device) -> Result<(Check, bool)> {
+        let fallback = self.vocabulary.fallback();
+        let law = self.rule().map(|rule| self.law(fallback, rule));
+        let (mut p, mut tried) = (Vec::new(), 0);
+        for word in UNKNOWN {
+            let sample = self.bags(device, word, 1)?.concat();
+            tried += sample.len();
+            if let Some(check) = self.in_range("words for unknown ones", &sample) {
+                return Ok((check, false));
+            }
+            match &law {
+                Some(law) => p.extend(fit(&sample, law)),
+                None => {
+                    // The law is that of the fallback word, whatever that is.
+                    let known = self.bags(device, self.text(fallback), 1)?.concat();
+                    tried += known.len();
+                    p.push(same_law(&sample, &known));
+                }
+            }
+        }
+        let check = of_p_values(
+            self.mechanism,
+            "unknown words",
+            self.epsilon,
+            &p,
+            tried as u64,
+            "tests against the word that stands for them",
+        );
+        Ok((check, true))
+    }
+}
+
+/// A lower bound on the loss between bags of two words, by the logarithm of the likelihood ratio in 16ths.
+fn loss_of_bags(bags: [&[Vec<u32>]; 2], laws: [&[f64]; 2]) -> Loss {
+    let ratio = |word: &u32| (laws[0][*word as usize] / laws[1][*word as usize]).ln();
+    let features = bags.map(|bags| -> Vec<Vec<i64>> {
+        bags.iter()
+            .map(|bag| vec![(16.0 * bag.iter().map(ratio).sum::<f64>()).round() as i64])
+            .collect()
+    });
+    loss_of_features([&features[0], &features[1]], 4, alpha())
+}
+
+/// The p-value that the words of a bag are drawn apart: how often all are the same word.
+fn apart(bags: &[Vec<u32>], law: &[f64]) -> f64 {
+    let same: f64 = law.iter().map(|p| p.powi(BAG.into())).sum();
+    // The first and the last of a sorted bag are the same if all are.
+    let equal = bags.iter().filter(|bag| bag.first() == bag.last()).count();
+    g_test(
+        &[equal as u64, (bags.len() - equal) as u64],
+        &[same, 1.0 - same],
+    )
 }
 
 /// The p-value that two samples have the same law: which sample a draw is from is independent of what it is.

@@ -3,9 +3,10 @@
 //! Verbauwhede 2017).
 //!
 //! Times have a long upper tail, of interrupts and other programs, that has nothing to do with the document. So means
-//! are compared below several percentiles of all times, by Welch's t. A difference counts if it is there, in the same
-//! direction, in every one of three parts of the measurement: noise that comes and goes with the load of the
-//! machine hits one part and not all of them.
+//! are compared below several percentiles of all times, by Welch's t. A difference counts if every one of three runs
+//! of the device shows it, in the same direction. Noise that comes and goes with the load of the machine hits one run
+//! and not all of them. So does what depends on where the memory of a process lies: one run in ten shows a difference
+//! of 1.2 %, all the time, that the others do not show.
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
@@ -17,27 +18,27 @@ use crate::sampled::device::{Device, Document, Timed};
 use crate::{Check, Method};
 use undertone::error::Result;
 
-/// A measurement is judged in so many parts.
+/// A measurement is judged in so many parts, each a run of the device.
 const PARTS: usize = 3;
 
 /// Welch's t that every part must reach for a difference to count.
 const THRESHOLD: f64 = 5.0;
 
-/// The share of the mean that a difference must have to count: what is below is measured, and said, but does not
-/// fail. A machine on which other programs run shows differences of that size between equal classes.
-const LEAST_EFFECT: f64 = 0.01;
+/// The share of the mean that a difference must have to count. A smaller one is measured and reported, but does not
+/// fail: it may be due to where the memory of a process lies.
+const LEAST_EFFECT: f64 = 0.02;
 
 /// Times above these percentiles of all are left out.
 const CROPS: [f64; 5] = [0.5, 0.75, 0.9, 0.99, 1.0];
 
-/// Document of the documents that are timed.
+/// Sentences of the documents that are timed.
 const SENTENCES: usize = 20;
 
 /// How much two classes differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// Welch's t of the part in which it is least, of the crop for which that is largest; 0 if the parts do
-    /// not agree in its sign.
+    /// The least of Welch's t in the parts, of the crop for which that is largest; 0 if the parts do not agree in its
+    /// sign.
     pub t: f64,
     /// The difference of means of that crop, as a share of the mean, over all parts.
     pub effect: f64,
@@ -144,7 +145,7 @@ fn classes(dimension: usize) -> [(&'static str, Vec<Document>); 2] {
 
 /// Checks the times of pushing documents of 20 embeddings, and of releasing them: `count` of each class pair.
 ///
-/// A difference fails if Welch's t is at least 5 in every third of the measurement and the means differ by 1 % at
+/// A difference fails if Welch's t is at least 5 in each of three runs of the device and the means differ by 2 % at
 /// least.
 ///
 /// # Errors
@@ -159,12 +160,18 @@ pub fn check(
 ) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     for (name, documents) in classes(pack.dimension()) {
-        for (number, document) in documents.iter().enumerate() {
-            device.keep(number, document)?;
+        let others = 1..documents.len();
+        let mut times = Vec::new();
+        for _ in 0..PARTS {
+            device.restart()?;
+            for (number, document) in documents.iter().enumerate() {
+                device.keep(number, document)?;
+            }
+            // What is not in memory yet is fetched once.
+            device.times(0, others.clone(), rule, epsilon, count.min(100))?;
+            let part = count.div_ceil(PARTS);
+            times.extend(device.times(0, others.clone(), rule, epsilon, part)?);
         }
-        // What is not in memory yet is fetched once.
-        device.times(0, 1..documents.len(), rule, epsilon, count.min(100))?;
-        let times = device.times(0, 1..documents.len(), rule, epsilon, count)?;
         type Of = fn(&Timed) -> u64;
         for (call, of) in [
             ("push", (|time| time.push) as Of),
@@ -181,10 +188,10 @@ pub fn check(
                 method: Method::Timed,
                 claimed: THRESHOLD,
                 measured: difference.t,
-                tried: count as u64,
+                tried: times.len() as u64,
                 passed: !difference.counts(),
                 detail: format!(
-                    "Welch's t in the least of {PARTS} parts; the means differ by {:.2} %, which counts from {} % on; \
+                    "the least of Welch's t in {PARTS} runs; the means differ by {:.2} %, which counts from {} % on; \
                      median {}",
                     100.0 * difference.effect,
                     100.0 * LEAST_EFFECT,

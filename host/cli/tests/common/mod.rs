@@ -8,8 +8,11 @@
 use std::env;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use undertone::release::ledger::utc_day;
 
 pub(crate) fn undertone(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_undertone"))
@@ -82,6 +85,17 @@ pub(crate) fn refused(output: &Output, arguments: &[&str], parts: &[&str]) {
         );
     }
     assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
+}
+
+/// Runs a test that ends on the day on which it starts: if midnight came in between, once more.
+pub(crate) fn within_a_day(test: impl Fn(u64)) {
+    let day = utc_day();
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| test(day)));
+    if utc_day() != day {
+        test(utc_day());
+    } else if let Err(failure) = outcome {
+        panic::resume_unwind(failure);
+    }
 }
 
 pub(crate) fn names(folder: &Path) -> Vec<PathBuf> {
