@@ -95,3 +95,8 @@ pub use select::Rule;
 
 #[cfg(test)]
 extern crate std;
+
+/// The Rust on the page of this crate compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Page;

@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use undertone::{demo, release::document};
-//! use crate::encoder::{Encoder, LexiconEncoder};
+//! use undertone::encoder::{Encoder, LexiconEncoder};
 //! use undertone_core::{ledger::Grant, pack::Pack, select::Rule};
 //!
 //! let built = demo::build(1)?;
@@ -53,3 +53,8 @@ pub mod release;
 pub mod text;
 
 pub use error::{Error, Result};
+
+/// The Rust on the front page compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct FrontPage;
