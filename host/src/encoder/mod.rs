@@ -9,9 +9,11 @@ pub(crate) mod lexicon;
 mod onnx;
 pub mod vectors;
 
+use std::panic::{self, AssertUnwindSafe};
+
 use rayon::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::progress::Progress;
 
 pub use lexicon::LexiconEncoder;
@@ -52,6 +54,54 @@ pub trait Encoder: Send + Sync {
     /// # Cost
     /// One run of the model, or a look-up for each word: the implementation says.
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()>;
+}
+
+/// An encoder of private sentences: a sentence that it cannot take is the zero vector.
+///
+/// With an error, anyone who makes the encoder could ask whether a private text has a certain word: a tokenizer
+/// without a token for unknown words fails on some texts and not on others. For public text an error is better, and
+/// the encoder itself gives it.
+pub struct PrivateEncoder<'a>(&'a dyn Encoder);
+
+impl<'a> PrivateEncoder<'a> {
+    /// The same encoder, without the errors and panics that depend on a sentence.
+    pub fn new(encoder: &'a dyn Encoder) -> Self {
+        Self(encoder)
+    }
+}
+
+impl Encoder for PrivateEncoder<'_> {
+    fn identity(&self) -> &EncoderIdentity {
+        self.0.identity()
+    }
+
+    fn dimension(&self) -> usize {
+        self.0.dimension()
+    }
+
+    /// As the encoder does, or writes zeros.
+    ///
+    /// # Leaks
+    /// The vector is as private as the sentence. Time depends on it. If the encoder panics, the panic hook of the
+    /// program is called with a message that could quote the sentence: a program that gives it out sets another hook.
+    ///
+    /// # Shapes
+    /// Those of the encoder.
+    ///
+    /// # Errors
+    /// [`WrongDimension`](Error::WrongDimension) only, which depends on no sentence.
+    ///
+    /// # Cost
+    /// That of the encoder.
+    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+        let encode = AssertUnwindSafe(|| self.0.encode(sentence, out));
+        match panic::catch_unwind(encode) {
+            Ok(Ok(())) => {}
+            Ok(Err(error @ Error::WrongDimension { .. })) => return Err(error),
+            Ok(Err(_)) | Err(_) => out.fill(0.0),
+        }
+        Ok(())
+    }
 }
 
 /// Names an encoder by what it is made of.

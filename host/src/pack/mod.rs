@@ -119,8 +119,8 @@ impl Selector<'_> {
 /// What the candidates of scores stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetChoice {
-    /// The labels of the corpus, if every document has one and there are two different ones at least;
-    /// else clusters.
+    /// The labels of the corpus: every document has one, and there are at least two different ones. If no
+    /// document has one, clusters.
     Labels,
     /// So many clusters of documents (`None`: as many as [`clusters_as_targets`](crate::pack::heads::clusters_as_targets) makes).
     Clusters(Option<usize>),
@@ -151,11 +151,13 @@ const MAX_EXPONENT: i32 = 24;
 /// documents at most, drawn uniformly, or 8 for each cluster. Depth draws its candidates from the documents with
 /// enough sentences uniformly (all, if there are fewer) and has only those in memory. A recoder, and heads that
 /// are not in closed form, take the vectors of all documents: there, memory grows with the corpus.
-/// Sentences behind the first [`MAX_SENTENCES`] of a document are left out, as on a device.
+/// Sentences after the first [`MAX_SENTENCES`] of a document are left out, as on a device.
 ///
 /// # Errors
 /// Errors of the corpus, the encoder, and what makes heads and recoders; [`Error::NoCandidates`] if no
-/// document has enough sentences; [`Error::PackLimit`] for options outside their range;
+/// document has enough sentences; [`Error::PackLimit`] for options outside their range; before anything is
+/// encoded, [`Error::DeviceLimit`] for a pack that no device could use, and [`Error::Unlabelled`] or
+/// [`Error::OneLabel`] for labels that cannot be candidates;
 /// [`Error::NotFinite`] if the encoder gives NaN or ∞ for a public sentence.
 pub fn build(
     corpus: &mut Encoded<'_>,
@@ -199,6 +201,7 @@ pub fn build(
             recoder,
         } => {
             limit("candidates", *candidates, 1, MAX_CANDIDATES as usize)?;
+            directions.check()?;
             limit(
                 "sentences that a candidate has at least",
                 *min_sentences,
