@@ -448,17 +448,6 @@ pub enum Error {
         problem: String,
     },
 
-    /// A line of a releases file is not a release.
-    #[error("`{}` line {line}: {problem}", path.display())]
-    ReleaseLine {
-        /// The file.
-        path: PathBuf,
-        /// The line, counted from 1.
-        line: u64,
-        /// What is wrong with it.
-        problem: String,
-    },
-
     /// A release that was made under another pack than the candidates belong to.
     #[error(
         "the release was made under pack {release}, these are the candidates of pack {candidates}"
