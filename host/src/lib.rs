@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use undertone::{demo, release::document};
-//! use crate::encoder::{Encoder, LexiconEncoder};
+//! use undertone::encoder::{Encoder, LexiconEncoder};
 //! use undertone_core::{ledger::Grant, pack::Pack, select::Rule};
 //!
 //! let built = demo::build(1)?;

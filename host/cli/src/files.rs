@@ -11,6 +11,7 @@ use undertone::pack::Built;
 use undertone_core::pack::Pack;
 
 use crate::paths::is_stream;
+use crate::progress::without_bars;
 
 /// The text of a file, or what is typed if the file is `-`.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
@@ -33,9 +34,11 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
 
 /// Prints to standard output. Its reader may stop early, as `head` does: that is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    match written {
+    let write = || {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    };
+    match without_bars(write) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(Error::io("write", Path::new("standard output"))),
     }

@@ -19,14 +19,18 @@ static BARS: LazyLock<MultiProgress> =
 /// Prints a line to standard error, above the bars. A closed standard error is no reason to stop: `eprintln` would
 /// panic, and a note is not worth the work that is under way.
 pub(crate) fn note(line: impl Display) {
-    note_above(&BARS, || {
+    without_bars(|| {
         let _ = writeln!(io::stderr(), "{line}");
     });
 }
 
 /// Takes the bars away while something else is written.
-fn note_above(bars: &MultiProgress, write: impl FnOnce()) {
-    bars.suspend(write);
+pub(crate) fn without_bars<T>(write: impl FnOnce() -> T) -> T {
+    above(&BARS, write)
+}
+
+fn above<T>(bars: &MultiProgress, write: impl FnOnce() -> T) -> T {
+    bars.suspend(write)
 }
 
 /// Draws a bar for whatever the library does for long.
@@ -210,7 +214,7 @@ mod tests {
         bar.advance(10);
         bar.bar.tick();
         assert!(terminal.contents().contains("10/100"));
-        note_above(bars, || {
+        above(bars, || {
             indicatif::TermLike::write_line(&terminal, "packed 30 documents").unwrap();
         });
         bar.bar.tick();

@@ -145,3 +145,58 @@ pub(crate) fn encode_into(
             Ok(())
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Refuses one word, and panics at another.
+    struct Picky(EncoderIdentity);
+
+    impl Encoder for Picky {
+        fn identity(&self) -> &EncoderIdentity {
+            &self.0
+        }
+
+        fn dimension(&self) -> usize {
+            2
+        }
+
+        fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+            out.fill(7.0);
+            let (bytes, problem) = (sentence.len(), "unknown".to_owned());
+            match sentence {
+                "known" if out.len() == 2 => Ok(()),
+                "known" => Err(Error::WrongDimension {
+                    encoder: self.0.name.clone(),
+                    expected: 2,
+                    found: out.len(),
+                }),
+                "panic" => panic!("a bug"),
+                _ => Err(Error::Encode {
+                    encoder: self.0.name.clone(),
+                    bytes,
+                    problem,
+                }),
+            }
+        }
+    }
+
+    #[test]
+    fn what_an_encoder_cannot_take_is_the_zero_vector_if_it_is_private() {
+        let picky = Picky(EncoderIdentity {
+            name: "picky".to_owned(),
+            digest: [0; 32],
+        });
+        let private = PrivateEncoder::new(&picky);
+        for (sentence, expected) in [("known", 7.0), ("unknown", 0.0), ("panic", 0.0)] {
+            let mut out = [f32::NAN; 2];
+            private.encode(sentence, &mut out).unwrap();
+            assert_eq!(out, [expected; 2], "{sentence}");
+        }
+        // No sentence decides this.
+        let error = private.encode("known", &mut [0.0]).unwrap_err();
+        assert!(matches!(error, Error::WrongDimension { .. }), "{error}");
+        assert!(picky.encode("unknown", &mut [0.0; 2]).is_err());
+    }
+}

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 /// use std::io::Write;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("report.txt");
-/// let mut file = crate::files::atomic::AtomicFile::create(&path)?;
+/// let mut file = undertone::files::atomic::AtomicFile::create(&path)?;
 /// file.write_all(b"done")?;
 /// file.commit()?;
 /// assert_eq!(std::fs::read(&path)?, b"done");

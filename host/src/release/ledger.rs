@@ -20,7 +20,7 @@ use crate::release::document::OsEntropy;
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use crate::release::ledger::{LedgerFile, utc_day};
+/// use undertone::release::ledger::{LedgerFile, utc_day};
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("budget.ledger");
 /// let mut ledger = LedgerFile::open_or_create(&path, "10".parse()?)?; // ε = 10 a day

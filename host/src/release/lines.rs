@@ -308,4 +308,29 @@ mod tests {
         let fields: Vec<(&str, &str)> = fields.iter().map(|(n, v)| (n.as_str(), v.get())).collect();
         assert_eq!(fields, [("id", "1.50"), ("ab", "[1,  2]"), ("id", "null")]);
     }
+
+    proptest::proptest! {
+        /// Whatever stands between them, the good lines are read, and what was read is what is copied.
+        #[test]
+        fn any_bytes_are_lines(
+            parts in proptest::collection::vec(proptest::collection::vec(proptest::prelude::any::<u8>(), 0..40), 0..9)
+        ) {
+            let mut bytes = Vec::new();
+            for part in &parts {
+                bytes.extend_from_slice(b"good\n");
+                bytes.extend(part.iter().filter(|byte| **byte != b'\n'));
+                bytes.push(b'\n');
+            }
+            let mut lines = Lines::new(Path::new("test"), io::Cursor::new(bytes.clone())).unwrap();
+            let (mut good, mut copied) = (0, Vec::new());
+            while let Some(line) = lines.next_line().unwrap() {
+                good += usize::from(line.text == Ok("good"));
+                lines.copy(&mut copied, Path::new("copy")).unwrap();
+            }
+            proptest::prop_assert!(good >= parts.len());
+            let blank = |line: &&[u8]| !str::from_utf8(line).is_ok_and(|line| line.trim().is_empty());
+            let expected: Vec<u8> = bytes.split_inclusive(|b| *b == b'\n').filter(blank).flatten().copied().collect();
+            proptest::prop_assert_eq!(copied, expected);
+        }
+    }
 }

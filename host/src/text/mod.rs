@@ -40,7 +40,7 @@ const LINE_LIMIT: usize = 1 << 16;
 /// ```
 /// let text = "Dr. Smith paid 3.5 dollars. Then he left.";
 /// assert_eq!(
-///     crate::text::sentences(text),
+///     undertone::text::sentences(text),
 ///     ["Dr. Smith paid 3.5 dollars.", "Then he left."]
 /// );
 /// ```
@@ -145,7 +145,7 @@ impl WordFilter {
     ///
     /// # Examples
     /// ```
-    /// let filter = crate::text::WordFilter::default();
+    /// let filter = undertone::text::WordFilter::default();
     /// let words: Vec<_> = filter.words("The soup wasn't salted.").collect();
     /// assert_eq!(words, ["soup", "salted"]);
     /// ```
@@ -215,7 +215,7 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
 /// # Examples
 /// ```
 /// let message = "From: a@b.c\nSubject: Re: soup\n\nAnn writes:\n> Salt?\nYes.\nMuch.\n\n-- \nBob\n";
-/// assert_eq!(crate::text::message_body(message), "Yes.\nMuch.");
+/// assert_eq!(undertone::text::message_body(message), "Yes.\nMuch.");
 /// ```
 pub fn message_body(message: &str) -> String {
     let lines: Vec<&str> = message.lines().collect();
