@@ -49,6 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             id: number.to_string(),
             label: Some((*label).to_owned()),
             text: (*text).to_owned(),
+            ..CorpusDocument::default()
         });
     let corpus: Vec<CorpusDocument> = corpus.collect();
     let mut encoded = Encoded::new("the example's corpus", Encoding::of(&encoder), || {

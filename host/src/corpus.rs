@@ -2,12 +2,13 @@
 //!
 //! | ending | line |
 //! | --- | --- |
-//! | `.jsonl` | a JSON object: string `text`; `id` and `label`, string or number, may be absent or null; other fields are ignored |
-//! | `.tsv` | label, tabulator, text; no header, no quoting; an empty label is no label |
+//! | `.jsonl` | a JSON object: string `text`; `id` and `label`, string or number, may be missing or null; other fields are ignored |
+//! | `.tsv` | label, tabulator, text; no header, no quoting |
 //!
-//! Both may be gzipped (`.jsonl.gz`, `.tsv.gz`). Files are UTF-8; a byte order mark at the start,
-//! carriage returns at line ends and blank lines are skipped. A document without an id gets
-//! `line-N`, N counted from 1. [`Corpus::label_field`] takes the label from another field of the object.
+//! Both may be gzipped, whatever their name; files whose name ends in `.gz` must be. Files are UTF-8; a byte order
+//! mark at the start, carriage returns at line ends and blank lines are skipped. An empty label is no label. A
+//! document without an id gets `line-N`, N counted from 1. [`Corpus::label_field`] takes the label from another field
+//! of the object.
 //!
 //! A line that is not UTF-8, not a document or longer than [`LINE_LIMIT`] is refused with its number, and
 //! reading ends: nothing is skipped, because a pack of half a corpus would look like one of the whole, and a
@@ -25,7 +26,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, LineProblem, Result};
-use crate::files::lines::Lines;
+use crate::files::lines::{Lines, unzipped};
 use crate::progress::Progress;
 
 /// The longest line that is read, in bytes without the line end: 16 MiB.
@@ -41,7 +42,7 @@ pub(crate) const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz"]
 const LABEL: &str = "label";
 
 /// One document of a corpus, or of a file of private texts.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct CorpusDocument {
     /// The document's own id, or `line-N`.
     pub id: String,
@@ -49,6 +50,10 @@ pub struct CorpusDocument {
     pub label: Option<String>,
     /// The document.
     pub text: String,
+    /// The line it stands in, from 1; 0 if it comes from no file.
+    pub line: u64,
+    /// The id and what [`Corpus::keep`] names, as they are written: members of a JSON object. Empty unless asked for.
+    pub kept: String,
 }
 
 /// Says nothing about the text, which may be private.
@@ -67,6 +72,7 @@ pub struct Corpus {
     path: PathBuf,
     format: Format,
     label_field: String,
+    keep: Option<Vec<String>>,
     lines: Lines<Box<dyn BufRead + Send>>,
     ended: bool,
 }
@@ -133,15 +139,36 @@ impl Corpus {
         let reader: Box<dyn BufRead + Send> = if gzipped {
             Box::new(BufReader::new(MultiGzDecoder::new(source)))
         } else {
-            Box::new(BufReader::new(source))
+            unzipped(source).map_err(Error::io("read", &path))?
         };
-        Ok(Self {
+        Ok(Self::of(path, format, reader))
+    }
+
+    /// JSON lines from a stream, gzipped or not, which errors call `name`.
+    ///
+    /// # Errors
+    /// [`Error::Io`]. Iterating gives [`Error::CorpusLine`] as for a file.
+    pub fn json_lines(name: &Path, source: impl Read + Send + 'static) -> Result<Self> {
+        let reader = unzipped(source).map_err(Error::io("read", name))?;
+        Ok(Self::of(name.to_owned(), Format::Jsonl, reader))
+    }
+
+    fn of(path: PathBuf, format: Format, reader: Box<dyn BufRead + Send>) -> Self {
+        Self {
             path,
             format,
             label_field: LABEL.to_owned(),
+            keep: None,
             lines: Lines::new(reader, LINE_LIMIT),
             ended: false,
-        })
+        }
+    }
+
+    /// Keeps the id and the fields of these names as they are written, in [`CorpusDocument::kept`]. A line of a
+    /// `.tsv` file has a field `label` only; a field that a line does not have is left out.
+    pub fn keep(mut self, fields: &[String]) -> Self {
+        self.keep = Some(fields.to_vec());
+        self
     }
 
     /// Takes the labels of JSON lines from this field instead of `label`; lines of a `.tsv` file have
@@ -161,11 +188,17 @@ impl Corpus {
             if line.trim().is_empty() {
                 continue;
             }
-            return match self.format {
+            let mut document = match self.format {
                 Format::Jsonl => from_json(line, number, &self.label_field),
                 Format::Tsv => from_tsv(line, number),
+            }?;
+            if let Some(keep) = &self.keep {
+                document.kept = match self.format {
+                    Format::Jsonl => kept_of_json(line, &document.id, keep)?,
+                    Format::Tsv => kept_of_tsv(&document, keep),
+                };
             }
-            .map(Some);
+            return Ok(Some(document));
         }
     }
 }
@@ -226,6 +259,8 @@ fn from_tsv(line: &str, number: u64) -> Result<CorpusDocument, LineProblem> {
         id: line_id(number),
         label: (!label.is_empty()).then(|| label.to_owned()),
         text: text.to_owned(),
+        line: number,
+        kept: String::new(),
     })
 }
 
@@ -259,18 +294,56 @@ fn from_json(line: &str, number: u64, label_field: &str) -> Result<CorpusDocumen
             wanted: "a string",
         });
     }
+    let label = if label_field == LABEL {
+        fields.label.map(|label| scalar(LABEL, label)).transpose()?
+    } else {
+        other_label(line, label_field)?
+    };
     Ok(CorpusDocument {
         id: match fields.id {
             Some(id) => scalar("id", id)?,
             None => line_id(number),
         },
-        label: if label_field == LABEL {
-            fields.label.map(|label| scalar(LABEL, label)).transpose()?
-        } else {
-            other_label(line, label_field)?
-        },
+        label: label.filter(|label| !label.is_empty()),
         text: string(text)?,
+        line: number,
+        kept: String::new(),
     })
+}
+
+/// The id and the fields of these names, as members of an object.
+fn kept_of_json(line: &str, id: &str, keep: &[String]) -> Result<String, LineProblem> {
+    let fields: HashMap<String, &RawValue> =
+        serde_json::from_str(line).map_err(|error| not_json(&error))?;
+    let written = |name: &str| fields.get(name).map(|value| value.get());
+    let own = written("id").filter(|id| *id != "null");
+    let mut kept = own.map_or_else(|| member("id", &json(id)), |id| member("id", id));
+    for name in keep {
+        if let Some(value) = written(name) {
+            kept += ",";
+            kept += &member(name, value);
+        }
+    }
+    Ok(kept)
+}
+
+fn kept_of_tsv(document: &CorpusDocument, keep: &[String]) -> String {
+    let mut kept = member("id", &json(&document.id));
+    if let Some(label) = &document.label
+        && keep.iter().any(|name| name == LABEL)
+    {
+        kept += ",";
+        kept += &member(LABEL, &json(label));
+    }
+    kept
+}
+
+fn member(name: &str, value: &str) -> String {
+    format!("{}:{value}", json(name))
+}
+
+fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// The value of a field that is named while running.

@@ -50,6 +50,7 @@ pub fn corpus(seed: u64) -> Vec<CorpusDocument> {
                 id: format!("{topic}-{number}"),
                 label: Some(topic.to_owned()),
                 text: text.join(" "),
+                ..CorpusDocument::default()
             });
         }
     }

@@ -100,6 +100,71 @@ pub enum Error {
         of: &'static str,
     },
 
+    /// An output that is an input, or another output.
+    #[error(
+        "{option} names `{}`, which {other} needs, too: writing would destroy it; name another file",
+        path.display()
+    )]
+    SameFile {
+        /// The output.
+        option: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// The input or the other output.
+        other: String,
+    },
+
+    /// Standard input or output where a file is needed.
+    #[error("{option} cannot be `-`: {problem}")]
+    NotAStream {
+        /// The option.
+        option: &'static str,
+        /// Why not, and what to do.
+        problem: &'static str,
+    },
+
+    /// An option that this build of the program lacks.
+    #[error(
+        "this build has no training, so it cannot take {option}; build it with `cargo build --release --features train`"
+    )]
+    NoTraining {
+        /// The command or option.
+        option: &'static str,
+    },
+
+    /// A field that may not stand beside a release.
+    #[error("--keep {field}: {problem}")]
+    Keep {
+        /// The field.
+        field: String,
+        /// Why not.
+        problem: &'static str,
+    },
+
+    /// Releases of which none can be read.
+    #[error("no line of `{}` could be decoded:{reasons}", path.display())]
+    NothingDecoded {
+        /// The file.
+        path: PathBuf,
+        /// How many lines were rejected for which reason, each on a line of its own.
+        reasons: String,
+    },
+
+    /// Candidates of one pack given twice.
+    #[error("`{}` and `{}` have the candidates of the same pack; leave one of them out", first.display(), second.display())]
+    SamePack {
+        /// The file that was given first.
+        first: PathBuf,
+        /// The other file.
+        second: PathBuf,
+    },
+
+    /// A defect of this program while it had private texts. Its message could quote them.
+    #[error(
+        "the program has a defect and stopped; its own message is withheld, because it could quote a private text"
+    )]
+    Defect,
+
     /// A path cannot be the name of a file to write.
     #[error("cannot write `{}`: {problem}", path.display())]
     OutputPath {
@@ -228,6 +293,41 @@ pub enum Error {
         min_sentences: usize,
     },
 
+    /// Documents without a label among others.
+    #[error(
+        "{without} of {documents} documents have no label, the first on line {line}; give all of them one, leave them \
+         out with --unlabelled skip, or take clusters for candidates with --clusters N"
+    )]
+    Unlabelled {
+        /// How many have none.
+        without: usize,
+        /// How many there are.
+        documents: usize,
+        /// The line of the first of them, from 1; 0 if it comes from no file.
+        line: u64,
+    },
+
+    /// One label for all documents.
+    #[error(
+        "all {documents} documents have the same label, so there is nothing to choose from; give documents with other \
+         labels, or take clusters for candidates with --clusters N"
+    )]
+    OneLabel {
+        /// How many documents there are.
+        documents: usize,
+    },
+
+    /// More candidates than a device can choose from.
+    #[error("{what} are more than the {most} candidates that a device can choose from; {advice}")]
+    DeviceLimit {
+        /// What there is too much of.
+        what: String,
+        /// The largest number.
+        most: usize,
+        /// What to do.
+        advice: &'static str,
+    },
+
     /// A size that a pack cannot hold.
     #[error("{found} {what}; allowed are {least} to {most}")]
     PackLimit {
@@ -351,17 +451,6 @@ pub enum Error {
     Candidates {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
-
-    /// A line of a releases file is not a release.
-    #[error("`{}` line {line}: {problem}", path.display())]
-    ReleaseLine {
-        /// The file.
-        path: PathBuf,
-        /// The line, counted from 1.
-        line: u64,
         /// What is wrong with it.
         problem: String,
     },

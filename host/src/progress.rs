@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 /// Is told about long work.
 pub trait Watcher: Send + Sync {
-    /// Work of `total` steps starts; `what` names it, such as `encoding sentences`. It is over when the value
-    /// that this returns is dropped.
+    /// Work of `total` steps starts, 0 if nobody knows yet how many; `what` names it, such as `encoding sentences`.
+    /// It is over when the value that this returns is dropped.
     fn start(&self, what: &'static str, total: u64) -> Box<dyn Steps>;
 }
 
@@ -29,7 +29,7 @@ pub fn watch(watcher: impl Watcher + 'static) -> bool {
 pub struct Progress(Option<Box<dyn Steps>>);
 
 impl Progress {
-    /// Starts work of `total` steps; `what` names it, such as `encoding sentences`.
+    /// Starts work of `total` steps, 0 if nobody knows yet how many; `what` names it, such as `encoding sentences`.
     pub fn new(what: &'static str, total: u64) -> Self {
         Self(WATCHER.get().map(|watcher| watcher.start(what, total)))
     }

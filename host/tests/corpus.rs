@@ -30,8 +30,15 @@ impl Folder {
     }
 }
 
+/// The documents, without their lines.
 fn read(path: &Path) -> Result<Vec<CorpusDocument>> {
-    Corpus::open(path)?.collect()
+    let without_line = |document| CorpusDocument {
+        line: 0,
+        ..document
+    };
+    Corpus::open(path)?
+        .map(|document| document.map(without_line))
+        .collect()
 }
 
 fn document(id: &str, label: Option<&str>, text: &str) -> CorpusDocument {
@@ -39,6 +46,7 @@ fn document(id: &str, label: Option<&str>, text: &str) -> CorpusDocument {
         id: id.to_owned(),
         label: label.map(str::to_owned),
         text: text.to_owned(),
+        ..CorpusDocument::default()
     }
 }
 
@@ -95,6 +103,54 @@ fn reads_tab_separated_lines() {
     assert_eq!(read(&folder.write("a.tsv", lines)).unwrap(), expected);
     let zipped = folder.write("a.tsv.gz", gzip(lines.as_bytes()));
     assert_eq!(read(&zipped).unwrap(), expected);
+}
+
+#[test]
+fn content_says_whether_a_file_is_compressed_and_an_empty_label_is_none() {
+    let folder = Folder::new();
+    let lines = "{\"label\": \"\", \"text\": \"One.\"}\n{\"label\": \"x\", \"text\": \"Two.\"}\n";
+    let expected = [
+        document("line-1", None, "One."),
+        document("line-2", Some("x"), "Two."),
+    ];
+    for bytes in [lines.into(), gzip(lines.as_bytes())] {
+        assert_eq!(read(&folder.write("a.jsonl", &bytes)).unwrap(), expected);
+        let stream = Corpus::json_lines(Path::new("stream"), std::io::Cursor::new(bytes)).unwrap();
+        let lines: Vec<u64> = stream.map(|document| document.unwrap().line).collect();
+        assert_eq!(lines, [1, 2]);
+    }
+}
+
+#[test]
+fn keeps_fields_as_they_are_written() {
+    let folder = Folder::new();
+    let lines = concat!(
+        "\n{\"id\": 1.50, \"a b\": [1,  2], \"text\": \"One.\", \"label\": \"x\"}\n",
+        "{\"text\": \"Two.\", \"id\": null, \"label\": null}\n",
+    );
+    let kept = |name: &str, content: &str| -> Vec<(u64, String)> {
+        let corpus = Corpus::open(folder.write(name, content)).unwrap();
+        let keep = ["a b".to_owned(), "label".to_owned()];
+        let documents = corpus.keep(&keep).map(Result::unwrap);
+        documents
+            .map(|document| (document.line, document.kept))
+            .collect()
+    };
+    let expected = |all: [(u64, &str); 2]| all.map(|(line, kept)| (line, kept.to_owned()));
+    assert_eq!(
+        kept("a.jsonl", lines),
+        expected([
+            (2, "\"id\":1.50,\"a b\":[1,  2],\"label\":\"x\""),
+            (3, "\"id\":\"line-3\",\"label\":null"),
+        ])
+    );
+    assert_eq!(
+        kept("a.tsv", "a\"b\tOne.\n\tTwo.\n"),
+        expected([
+            (1, "\"id\":\"line-1\",\"label\":\"a\\\"b\""),
+            (2, "\"id\":\"line-2\""),
+        ])
+    );
 }
 
 #[test]

@@ -42,8 +42,8 @@ impl Encoder for Letters {
 fn document(text: &str) -> CorpusDocument {
     CorpusDocument {
         id: "1".to_owned(),
-        label: None,
         text: text.to_owned(),
+        ..CorpusDocument::default()
     }
 }
 
@@ -213,9 +213,8 @@ fn encoders_that_give_no_numbers_are_refused() {
     let corpus = || {
         let text = "The cat sat down. ".repeat(8) + "The dog ran.";
         [Ok(CorpusDocument {
-            id: "1".to_owned(),
-            label: None,
             text,
+            ..CorpusDocument::default()
         })]
         .into_iter()
     };
@@ -259,8 +258,8 @@ fn codes_split_the_candidates_evenly() {
             .collect();
         Ok(CorpusDocument {
             id: number.to_string(),
-            label: None,
             text,
+            ..CorpusDocument::default()
         })
     };
     let encoder = Letters::new();

@@ -23,7 +23,8 @@ pub fn corpus_lines_match_json(data: &[u8]) {
     let json = kind & 1 == 0;
     // Bytes as they are, compressed here, or said to be compressed.
     let (ending, file, content) = match kind >> 1 & 3 {
-        0 | 1 => ("", data.to_vec(), Some(data.to_vec())),
+        // The content says whether it is compressed, too.
+        0 | 1 if !data.starts_with(&[0x1f, 0x8b]) => ("", data.to_vec(), Some(data.to_vec())),
         2 => {
             let mut file = GzEncoder::new(Vec::new(), Compression::fast());
             file.write_all(data).expect("a vector takes everything");
@@ -32,7 +33,8 @@ pub fn corpus_lines_match_json(data: &[u8]) {
         _ => {
             let mut content = Vec::new();
             let whole = MultiGzDecoder::new(data).read_to_end(&mut content).is_ok();
-            (".gz", data.to_vec(), whole.then_some(content))
+            let ending = if kind >> 1 & 3 == 3 { ".gz" } else { "" };
+            (ending, data.to_vec(), whole.then_some(content))
         }
     };
     let field = if kind >> 3 & 1 == 0 { "label" } else { "topic" };
@@ -80,6 +82,8 @@ pub fn corpus_lines_match_json(data: &[u8]) {
                     id: format!("line-{number}"),
                     label: (!label.is_empty()).then(|| label.to_owned()),
                     text: text.to_owned(),
+                    line: number,
+                    kept: String::new(),
                 }),
             },
         };
@@ -134,8 +138,10 @@ fn from_json(line: &str, number: u64, label: &str) -> Line {
     match (scalar("id"), scalar(label), scalar("text")) {
         (Ok(id), Ok(label), Ok(Some(text))) if string => Line::Document(CorpusDocument {
             id: id.unwrap_or_else(|| format!("line-{number}")),
-            label,
+            label: label.filter(|label| !label.is_empty()),
             text,
+            line: number,
+            kept: String::new(),
         }),
         _ => Line::Refused,
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::panic;
 use std::sync::Once;
 
-use undertone::encoder::{Encoder, OnnxEncoder, Runtime};
+use undertone::encoder::{Encoder, OnnxEncoder, PrivateEncoder, Runtime};
 
 const GROWING: [&str; 14] = [
     "ConstantOfShape",
@@ -30,7 +30,7 @@ const GROWING: [&str; 14] = [
 /// number in the file are left out, or nothing else would be found.
 ///
 /// Checked: an error has a message; what opens encodes every sentence, or refuses, twice alike, and gives as many
-/// numbers as it says.
+/// numbers as it says; of a private sentence it gives the same, or zeros where it refuses.
 pub fn encoder_files_are_total(data: &[u8]) {
     engines_may_panic();
     let end = data
@@ -79,6 +79,11 @@ fn use_encoder(encoder: &OnnxEncoder) {
             assert!(!message.is_empty() && !message.contains("Blue, green"));
         }
         assert_eq!(once, encode());
+        let mut private = vec![f32::NAN; encoder.dimension()];
+        let encoded = PrivateEncoder::new(encoder).encode(sentence, &mut private);
+        assert!(encoded.is_ok(), "a private sentence makes no error");
+        let private: Vec<u32> = private.iter().map(|x| x.to_bits()).collect();
+        assert_eq!(private, once.unwrap_or_else(|_| vec![0; encoder.dimension()]));
         let _ = encoder.token_ids(sentence);
     }
     assert!(

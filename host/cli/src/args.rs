@@ -7,19 +7,20 @@ use undertone::corpus::{Corpus, CorpusDocument};
 use undertone::encoder::embeddings::Encoded;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
 use undertone::error::Result;
-use undertone::files::resume::{Encoding, Run};
+use undertone::files::resume::Encoding;
 use undertone::lexicon::distil::WordCounts;
 use undertone::pack::LexiconData;
 use undertone::text::{WordFilter, message_body, read_word_list};
 use undertone_core::select::Rule;
 
 use crate::files::read_pack;
+use crate::paths::Paths;
 
 /// Which public documents to read.
 #[derive(Args)]
 pub(crate) struct CorpusArgs {
     /// A public corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz, in UTF-8. A line that is no document, or longer
-    /// than 16 MiB, is refused with its number; none is skipped.
+    /// than 16 MiB, is refused with its number; none is skipped. It is read several times, so it is a file.
     #[arg(long, value_name = "FILE")]
     pub(crate) corpus: PathBuf,
     /// Read only the first N documents.
@@ -30,43 +31,41 @@ pub(crate) struct CorpusArgs {
 }
 
 impl CorpusArgs {
-    /// The documents, as often as is needed, with what `encoding` makes of them.
-    pub(crate) fn encoded<'a>(&'a self, encoding: Encoding<'a>) -> Encoded<'a> {
-        Encoded::new(&self.corpus, encoding, || {
-            let corpus = Corpus::open_watched(&self.corpus)?;
-            Ok(self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX))))
+    /// The documents that are wanted, as often as is needed, with what `encoding` makes of them.
+    pub(crate) fn encoded<'a>(
+        &'a self,
+        encoding: Encoding<'a>,
+        wanted: impl Fn(&CorpusDocument) -> bool + Copy + 'a,
+    ) -> Encoded<'a> {
+        Encoded::new(&self.corpus, encoding, move || {
+            Ok(self
+                .documents()?
+                .filter(move |document| document.as_ref().map_or(true, wanted)))
         })
     }
-}
 
-/// Which private documents to read.
-#[derive(Args)]
-pub(crate) struct PrivateArgs {
-    /// The private documents: .jsonl, .jsonl.gz, .tsv or .tsv.gz, in UTF-8. If a line is no document, or longer
-    /// than 16 MiB, nothing is released, and the error has its number and nothing of its text.
-    #[arg(long = "in", value_name = "FILE")]
-    pub(crate) input: PathBuf,
-    /// Release only the first N documents.
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<usize>,
-    #[command(flatten)]
-    pub(crate) texts: TextArgs,
-}
-
-impl PrivateArgs {
-    /// A run of a command with these documents. With another --limit it is the same: the first documents stay.
-    pub(crate) fn run_of(&self, command: &str) -> Result<Run> {
-        let run = Run::of(command).with([u8::from(self.texts.messages)]);
-        run.with_file(&self.input)
+    fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>> + use<>> {
+        let corpus = Corpus::open_watched(&self.corpus)?;
+        Ok(self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX))))
     }
 
-    /// The documents of the file that `open` opens.
-    pub(crate) fn documents(
-        &self,
-        open: impl FnOnce(&Path) -> Result<Corpus>,
-    ) -> Result<impl Iterator<Item = Result<CorpusDocument>>> {
-        let corpus = open(&self.input)?;
-        Ok(self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX))))
+    /// How many documents have no label, and the line of the first of them.
+    pub(crate) fn unlabelled(&self) -> Result<(usize, u64)> {
+        let (mut without, mut line) = (0, 0);
+        for document in self.documents()? {
+            let document = document?;
+            if document.label.is_none() {
+                if without == 0 {
+                    line = document.line;
+                }
+                without += 1;
+            }
+        }
+        Ok((without, line))
+    }
+
+    pub(crate) fn paths(&self, paths: Paths) -> Paths {
+        paths.reread("--corpus", &self.corpus)
     }
 }
 
@@ -136,7 +135,21 @@ pub(crate) struct OpenEncoder {
     pub(crate) lexicon: Option<LexiconData>,
 }
 
+impl RuntimeArgs {
+    pub(crate) fn paths(&self, paths: Paths) -> Paths {
+        paths.inputs("--onnxruntime", &self.onnxruntime)
+    }
+}
+
 impl EncoderArgs {
+    pub(crate) fn paths(&self, paths: Paths) -> Paths {
+        let paths = self.runtime.paths(paths);
+        match &self.encoder {
+            None => paths,
+            Some(path) => paths.encoder("--encoder", path),
+        }
+    }
+
     /// The encoder that was named, else `default`.
     pub(crate) fn open(
         &self,
@@ -205,6 +218,10 @@ pub(crate) struct StopArgs {
 }
 
 impl StopArgs {
+    pub(crate) fn paths(&self, paths: Paths) -> Paths {
+        paths.inputs("--stop-words", &self.stop_words)
+    }
+
     pub(crate) fn filter(&self) -> Result<WordFilter> {
         let mut filter = WordFilter::default();
         if let Some(path) = &self.stop_words {

@@ -14,6 +14,7 @@ use undertone_core::epsilon::Epsilon;
 
 use crate::args::{EncoderArgs, RuleArg};
 use crate::files::{print, read_pack};
+use crate::paths::Paths;
 
 /// The exit status if a check failed.
 const FAILED: u8 = 3;
@@ -24,13 +25,13 @@ pub(super) struct Arguments {
     /// The pack.
     pack: PathBuf,
     /// What to audit [default: everything in the pack].
-    #[arg(long, value_enum, num_args = 1.., value_name = "MECHANISM")]
+    #[arg(long, value_enum, num_args = 1.., value_delimiter = ',', value_name = "MECHANISM")]
     mechanism: Vec<MechanismArg>,
-    /// Privacy parameters, 0.000001 to 1000.
-    #[arg(long, num_args = 1.., default_values = ["0.5", "1", "3", "10"])]
+    /// Privacy parameters, 0.000001 to 1000, with spaces or commas between them.
+    #[arg(long, num_args = 1.., value_delimiter = ',', default_values = ["0.5", "1", "3", "10"])]
     epsilon: Vec<Epsilon>,
     /// How candidates are drawn [default: both].
-    #[arg(long, value_enum, num_args = 1..)]
+    #[arg(long, value_enum, num_args = 1.., value_delimiter = ',')]
     rule: Vec<RuleArg>,
     /// Compare the exact laws of at least this many neighbours, and of a tenth as many pairs of words.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
@@ -72,6 +73,16 @@ impl From<MechanismArg> for Mechanism {
             MechanismArg::Vectors => Self::Vectors,
             MechanismArg::Encoder => Self::Encoder,
         }
+    }
+}
+
+impl Arguments {
+    pub(super) fn paths(&self) -> Paths {
+        let paths = self.encoder.paths(Paths::default());
+        paths
+            .input("PACK", &self.pack)
+            .inputs("--device", &self.device)
+            .report("--out", &self.out)
     }
 }
 

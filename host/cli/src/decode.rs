@@ -1,89 +1,281 @@
 //! `undertone decode`.
 
-use std::io::Write;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::pack::candidates::Candidates;
-use undertone::release::lines::Lines;
-use undertone_core::release::Release;
+use undertone::pack::candidates::{Candidate, Candidates};
+use undertone::release::lines::{BadLine, Lines, ReleaseLine};
 
 use crate::files::json;
-use crate::privatize::ReleaseLine;
+use crate::paths::{Paths, is_stream};
 use crate::progress::Rate;
 
 /// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The candidates that `pack` wrote.
-    #[arg(long, value_name = "FILE")]
-    candidates: PathBuf,
-    /// The releases that `privatize` wrote.
+    /// The candidates that `pack` wrote, one file for each pack that releases may come from: devices use old packs for
+    /// months.
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
+    candidates: Vec<PathBuf>,
+    /// The releases: one JSON object on each line, with the release in hexadecimal digits in its field "release". All
+    /// its other fields are copied, as they are written. The file may be gzipped; `-` is standard input.
     #[arg(long = "in", value_name = "FILE")]
     input: PathBuf,
-    /// One line of JSON per release, with the candidate's embedding.
+    /// One JSON object on each line, or `-` for standard output: the fields of the input line, then "epsilon" (a
+    /// number), "pack", "candidate" (its number in the pack), "name", "label" and "excerpt". A field of the input
+    /// with one of these names gets "input_" before its name.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// Where to write the lines that are no releases of these packs, as they are. Decode them again with the right
+    /// candidates. Without it they are only counted.
+    #[arg(long, value_name = "FILE")]
+    rejected: Option<PathBuf>,
+    /// Write the candidate's embedding, too, as the field "embedding". The output is then several times as large.
+    #[arg(long)]
+    embedding: bool,
 }
 
+/// The fields that decoding adds.
+const ADDED: [&str; 7] = [
+    "epsilon",
+    "pack",
+    "candidate",
+    "name",
+    "label",
+    "excerpt",
+    "embedding",
+];
+
 /// One line of what the server makes of a release.
-#[derive(Serialize)]
 struct DecodedLine<'a> {
-    id: &'a str,
-    epsilon: String,
-    candidate: u32,
-    name: &'a str,
-    label: Option<&'a str>,
-    excerpt: &'a str,
-    embedding: &'a [f32],
+    line: &'a ReleaseLine<'a>,
+    candidate: &'a Candidate,
+    embedding: Option<&'a [f32]>,
+}
+
+impl Serialize for DecodedLine<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in &self.line.fields {
+            match ADDED.contains(&name.as_str()) {
+                true => map.serialize_entry(&format!("input_{name}"), value)?,
+                false => map.serialize_entry(name, value)?,
+            }
+        }
+        let release = &self.line.release;
+        map.serialize_entry("epsilon", &number(&release.epsilon().to_string()))?;
+        map.serialize_entry("pack", &hex::encode(release.pack_id()))?;
+        map.serialize_entry("candidate", &release.candidate())?;
+        map.serialize_entry("name", &self.candidate.id)?;
+        map.serialize_entry("label", &self.candidate.label)?;
+        map.serialize_entry("excerpt", &self.candidate.excerpt)?;
+        if let Some(embedding) = self.embedding {
+            map.serialize_entry("embedding", embedding)?;
+        }
+        map.end()
+    }
+}
+
+/// A number with the digits it is written with.
+fn number(digits: &str) -> Box<RawValue> {
+    let digits = RawValue::from_string(digits.to_owned());
+    digits.unwrap_or_else(|_| to_raw_value("").expect("a string is JSON"))
+}
+
+/// The candidates of several packs.
+struct Packs(HashMap<[u8; 8], (PathBuf, Candidates)>);
+
+impl Packs {
+    fn read(paths: &[PathBuf]) -> Result<Self> {
+        let mut packs = HashMap::<_, (PathBuf, Candidates)>::new();
+        for path in paths {
+            let candidates = Candidates::read(path)?;
+            let own = (path.clone(), candidates);
+            let id = own.1.pack_id();
+            if let Some((first, _)) = packs.insert(id, own) {
+                return Err(Error::SamePack {
+                    first,
+                    second: path.clone(),
+                });
+            }
+        }
+        Ok(Self(packs))
+    }
+
+    fn decode(&self, line: &ReleaseLine<'_>) -> Result<(&Candidate, &[f32]), BadLine> {
+        let (_, pack) = self
+            .0
+            .get(&line.release.pack_id())
+            .ok_or(BadLine::OtherPack)?;
+        pack.decode(&line.release)
+            .map_err(|_| BadLine::NoSuchCandidate)
+    }
+}
+
+/// Lines that were rejected: how many for each reason, and the first of them.
+#[derive(Default)]
+struct Rejected {
+    reasons: BTreeMap<BadLine, (u64, u64)>,
+    /// The first pack whose candidates were not given.
+    pack: Option<[u8; 8]>,
+}
+
+impl Rejected {
+    fn count(&mut self, number: u64, problem: BadLine) {
+        self.reasons.entry(problem).or_insert((0, number)).0 += 1;
+    }
+
+    fn lines(&self) -> u64 {
+        self.reasons.values().map(|(count, _)| count).sum()
+    }
+
+    fn summary(&self) -> String {
+        let mut text = String::new();
+        for (problem, (count, first)) in &self.reasons {
+            let _ = write!(text, "\n  {count}: {problem}; the first on line {first}");
+            if let (BadLine::OtherPack, Some(pack)) = (problem, self.pack) {
+                let _ = write!(text, ", pack {}", hex::encode(pack));
+            }
+        }
+        text
+    }
+}
+
+/// A file that appears when all is written, or standard output.
+enum Output {
+    File(AtomicFile),
+    Stream(BufWriter<io::Stdout>),
+}
+
+impl Output {
+    fn create(path: &Path) -> Result<Self> {
+        Ok(match is_stream(path) {
+            true => Self::Stream(BufWriter::new(io::stdout())),
+            false => Self::File(AtomicFile::create(path)?),
+        })
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Self::File(file) => file,
+            Self::Stream(stream) => stream,
+        }
+    }
+
+    fn settle(&mut self, path: &Path) -> Result<()> {
+        match self {
+            Self::File(file) => file.settle(),
+            Self::Stream(stream) => stream.flush().map_err(Error::io("write", path)),
+        }
+    }
+
+    fn commit(self) -> Result<()> {
+        match self {
+            Self::File(file) => file.commit(),
+            Self::Stream(_) => Ok(()),
+        }
+    }
 }
 
 impl Arguments {
-    pub(crate) fn run(&self) -> Result<()> {
-        decode(&self.candidates, &self.input, &self.out)
-    }
-}
-
-fn decode(candidates: &Path, input: &Path, out: &Path) -> Result<()> {
-    let candidates = Candidates::read(candidates)?;
-    let mut source = Lines::open(input)?;
-    let mut file = AtomicFile::create(out)?;
-    let mut rate = Rate::start();
-    while let Some((line, text)) = source.next_line()? {
-        if text.trim().is_empty() {
-            continue;
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = Paths::default()
+            .inputs("--candidates", &self.candidates)
+            .stream_input("--in", &self.input)
+            .stream_output("--out", &self.out);
+        match &self.rejected {
+            None => paths,
+            Some(path) => paths.output("--rejected", path),
         }
-        let fail = |problem: String| Error::ReleaseLine {
-            path: input.to_owned(),
-            line,
-            problem,
-        };
-        let ReleaseLine { id, release } = serde_json::from_str(text).map_err(|error| {
-            // The message may quote the line, and the file may be the wrong one.
-            fail(format!("not a release in JSON (column {})", error.column()))
-        })?;
-        let bytes =
-            hex::decode(release).map_err(|_| fail("the release is not hexadecimal".to_owned()))?;
-        let release = Release::from_bytes(&bytes).map_err(|error| fail(error.to_string()))?;
-        let (candidate, embedding) = candidates
-            .decode(&release)
-            .map_err(|error| fail(error.to_string()))?;
-        let decoded = DecodedLine {
-            id: &id,
-            epsilon: release.epsilon().to_string(),
-            candidate: release.candidate(),
-            name: &candidate.id,
-            label: candidate.label.as_deref(),
-            excerpt: &candidate.excerpt,
-            embedding,
-        };
-        writeln!(file, "{}", json(&decoded)).map_err(Error::io("write", out))?;
-        rate.count(1, 0);
     }
-    file.commit()?;
-    rate.report("decoded");
-    Ok(())
+
+    pub(crate) fn run(&self) -> Result<()> {
+        let packs = Packs::read(&self.candidates)?;
+        let mut lines = match is_stream(&self.input) {
+            true => Lines::new(Path::new("standard input"), io::stdin())?,
+            false => Lines::open(&self.input)?,
+        };
+        let mut out = Output::create(&self.out)?;
+        let mut aside = self.rejected.as_ref().map(AtomicFile::create).transpose()?;
+        let mut rate = Rate::start();
+        let mut rejected = Rejected::default();
+        let mut decoded = 0;
+        while let Some(line) = lines.next_line()? {
+            let number = line.number;
+            let parsed = line.text.and_then(ReleaseLine::parse);
+            let found = parsed.and_then(|line| match packs.decode(&line) {
+                Ok((candidate, embedding)) => Ok(json(&DecodedLine {
+                    line: &line,
+                    candidate,
+                    embedding: self.embedding.then_some(embedding),
+                })),
+                Err(problem) => {
+                    if problem == BadLine::OtherPack {
+                        rejected.pack.get_or_insert(line.release.pack_id());
+                    }
+                    Err(problem)
+                }
+            });
+            match found {
+                Ok(text) => {
+                    match writeln!(out.writer(), "{text}") {
+                        // Anyone may stop reading early, as `head` does.
+                        Err(error) if self.stopped(&error) => break,
+                        written => written.map_err(Error::io("write", &self.out))?,
+                    }
+                    decoded += 1;
+                    rate.count(1, 0);
+                }
+                Err(problem) => {
+                    rejected.count(number, problem);
+                    if let (Some(file), Some(path)) = (&mut aside, &self.rejected) {
+                        lines.copy(file, path)?;
+                    }
+                }
+            }
+        }
+        if decoded == 0 && rejected.lines() > 0 {
+            return Err(Error::NothingDecoded {
+                path: self.input.clone(),
+                reasons: rejected.summary(),
+            });
+        }
+        // All are on the disk before one of them gets its name.
+        if let Some(file) = &mut aside {
+            file.settle()?;
+        }
+        match out.settle(&self.out) {
+            Err(Error::Io { cause, .. }) if self.stopped(&cause) => {}
+            settled => settled?,
+        }
+        aside.map(AtomicFile::commit).transpose()?;
+        out.commit()?;
+        rate.report("decoded");
+        self.report(&rejected);
+        Ok(())
+    }
+
+    /// Whether an error only says that nobody reads standard output any more.
+    fn stopped(&self, error: &io::Error) -> bool {
+        is_stream(&self.out) && error.kind() == io::ErrorKind::BrokenPipe
+    }
+
+    fn report(&self, rejected: &Rejected) {
+        let (count, summary) = (rejected.lines(), rejected.summary());
+        if count == 0 {
+            return;
+        }
+        let place = match &self.rejected {
+            Some(path) => format!("they are in `{}`", path.display()),
+            None => "name a file with --rejected to keep them".to_owned(),
+        };
+        note!("{count} lines rejected; {place}{summary}");
+    }
 }

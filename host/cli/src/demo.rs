@@ -19,7 +19,8 @@ use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 use undertone_core::sentences::sentences;
 
-use crate::files::{print, read_text, save_pack};
+use crate::files::{candidates_beside, print, read_text, save_pack};
+use crate::paths::Paths;
 
 /// Its arguments.
 #[derive(Args)]
@@ -37,6 +38,16 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = self.text.iter().fold(Paths::default(), |all, path| {
+            all.stream_input("--text", path)
+        });
+        self.save.iter().fold(paths, |all, path| {
+            all.output("--save", path)
+                .output("--save", &candidates_beside(path))
+        })
+    }
+
     pub(crate) fn run(&self) -> Result<()> {
         let text = match &self.text {
             None => demo::PRIVATE_TEXT.into(),

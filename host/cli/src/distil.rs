@@ -12,6 +12,7 @@ use undertone::lexicon::distil;
 
 use crate::args::{OpenEncoder, RuntimeArgs, TextArgs, kept};
 use crate::files::write;
+use crate::paths::Paths;
 
 /// Its arguments.
 #[derive(Args)]
@@ -43,6 +44,15 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = Paths::default().encoder("--encoder", &self.encoder);
+        self.runtime
+            .paths(paths)
+            .inputs("--corpus", &self.corpus)
+            .inputs("--message-corpus", &self.message_corpus)
+            .output("--out", &self.out)
+    }
+
     pub(crate) fn run(&self) -> Result<()> {
         let encoder = OpenEncoder {
             lexicon: None,

@@ -8,6 +8,7 @@ use undertone::error::Result;
 use undertone::files::atomic::AtomicFile;
 
 use crate::args::{CorpusArgs, EncoderArgs, kept};
+use crate::paths::Paths;
 use crate::progress::Rate;
 
 /// Its arguments.
@@ -23,14 +24,20 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = self.corpus.paths(self.encoder.paths(Paths::default()));
+        paths.output("--out", &self.out)
+    }
+
     pub(crate) fn run(&self) -> Result<()> {
         let encoder = self.encoder.open(LexiconEncoder::embedded)?;
         AtomicFile::check(&self.out)?;
         let mut rate = Rate::start();
-        let mut encoded = self.corpus.encoded(kept(&encoder, &self.out)?);
+        let mut encoded = self.corpus.encoded(kept(&encoder, &self.out)?, |_| true);
         let passed = encoded.write(&self.out)?;
-        encoded.finish()?;
         rate.count(passed.documents, passed.sentences);
+        rate.taken_over(encoded.encoding());
+        encoded.finish()?;
         rate.report("encoded");
         Ok(())
     }

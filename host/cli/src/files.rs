@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use undertone::error::{Error, Result};
@@ -10,26 +10,35 @@ use undertone::files::atomic::AtomicFile;
 use undertone::pack::Built;
 use undertone_core::pack::Pack;
 
+use crate::paths::is_stream;
+use crate::progress::without_bars;
+
 /// The text of a file, or what is typed if the file is `-`.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
-    let bytes = if path == Path::new("-") {
-        if io::stdin().is_terminal() {
-            note!("Type a text; end it with Ctrl-D on a line of its own.");
-        }
+    if is_stream(path) && io::stdin().is_terminal() {
+        note!("Type a text; end it with Ctrl-D on a line of its own.");
+    }
+    Ok(String::from_utf8_lossy(&read_bytes(path)?).into_owned())
+}
+
+/// The bytes of a file, or of standard input if the file is `-`.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    let bytes = if is_stream(path) {
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes).map(|_| bytes)
     } else {
         fs::read(path)
     };
-    let bytes = bytes.map_err(Error::io("read", path))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    bytes.map_err(Error::io("read", path))
 }
 
-/// Prints to standard output. Whoever reads it may stop early, as `head` does: that is no error.
+/// Prints to standard output. Its reader may stop early, as `head` does: that is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    match written {
+    let write = || {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    };
+    match without_bars(write) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(Error::io("write", Path::new("standard output"))),
     }
@@ -38,17 +47,22 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// Writes a pack and, beside it, its candidates. Both are on the disk before one of them gets its name, so
 /// that a full disk leaves the old ones.
 pub(crate) fn save_pack(path: &Path, built: &Built) -> Result<()> {
-    let beside = path.with_extension("candidates.safetensors");
+    let beside = candidates_beside(path);
     let candidates = built.candidates.settled(&beside)?;
     let pack = settled(path, &built.pack)?;
     candidates.commit()?;
     pack.commit()
 }
 
-/// A pack from a file. Its bytes stay in memory until the process ends, which for a command line
+/// Where the candidates of a pack are written.
+pub(crate) fn candidates_beside(pack: &Path) -> PathBuf {
+    pack.with_extension("candidates.safetensors")
+}
+
+/// A pack from a file or, if that is `-`, from standard input. Its bytes stay in memory until the process ends, which for a command line
 /// is when they are no longer needed.
 pub(crate) fn read_pack(path: &Path) -> Result<Pack<'static>> {
-    let bytes: &'static [u8] = fs::read(path).map_err(Error::io("read", path))?.leak();
+    let bytes: &'static [u8] = read_bytes(path)?.leak();
     Pack::parse(bytes).map_err(|problem| Error::Pack {
         path: path.to_owned(),
         problem,

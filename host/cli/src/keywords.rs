@@ -1,20 +1,22 @@
 //! `undertone keywords`.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::corpus::Corpus;
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::text::informative::WordsByLabel;
 
 use crate::args::{StopArgs, TextArgs};
-use crate::files::write;
+use crate::files::{print, write};
+use crate::paths::{Paths, is_stream};
 
 /// What to rank words by.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A public, labelled corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+    /// A public, labelled corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz, or `-` for JSON lines from standard input.
     #[arg(long, value_name = "FILE")]
     corpus: PathBuf,
     /// The field of the label in JSON lines.
@@ -27,14 +29,21 @@ pub(crate) struct Arguments {
     /// Number of words at most.
     #[arg(long, value_name = "N")]
     words: usize,
-    /// The words, one a line, the most informative first.
+    /// The words, one a line, the most informative first. `-` is standard output.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
 
 impl Arguments {
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = Paths::default().stream_input("--corpus", &self.corpus);
+        self.stop.paths(paths).stream_output("--out", &self.out)
+    }
+
     pub(crate) fn run(&self) -> Result<()> {
-        AtomicFile::check(&self.out)?;
+        if !is_stream(&self.out) {
+            AtomicFile::check(&self.out)?;
+        }
         let filter = self.stop.filter()?;
         let fail = |problem| Error::Ranking {
             path: self.corpus.clone(),
@@ -42,16 +51,29 @@ impl Arguments {
         };
         let mut counts = WordsByLabel::default();
         let mut documents = 0;
-        let corpus = Corpus::open_watched(&self.corpus)?.label_field(self.label.as_str());
-        for document in self.texts.of(corpus) {
-            let CorpusDocument { id, label, text } = document?;
-            let Some(label) = label else {
-                return Err(fail(format!(
-                    "document {id} has no label; name the field of the labels with --label"
-                )));
-            };
-            counts.add(&label, filter.words(&text));
+        let (mut without, mut line) = (0, 0);
+        let corpus = match is_stream(&self.corpus) {
+            true => Corpus::json_lines(Path::new("standard input"), io::stdin())?,
+            false => Corpus::open_watched(&self.corpus)?,
+        };
+        for document in self.texts.of(corpus.label_field(self.label.as_str())) {
+            let document = document?;
             documents += 1;
+            match &document.label {
+                Some(label) => counts.add(label, filter.words(&document.text)),
+                None => {
+                    if without == 0 {
+                        line = document.line;
+                    }
+                    without += 1;
+                }
+            }
+        }
+        if without > 0 {
+            return Err(fail(format!(
+                "{without} of {documents} documents have no label, the first on line {line}; name the field of the \
+                 labels with --label, or leave these documents out of the file"
+            )));
         }
         if counts.labels() < 2 {
             return Err(fail(format!(
@@ -63,7 +85,10 @@ impl Arguments {
         let all = ranked.len();
         ranked.truncate(self.words);
         let list: String = ranked.iter().map(|(word, _)| format!("{word}\n")).collect();
-        write(&self.out, list.as_bytes())?;
+        match is_stream(&self.out) {
+            true => print(&list)?,
+            false => write(&self.out, list.as_bytes())?,
+        }
         note!(
             "{} of {all} words, {documents} documents, {} labels; the last word tells {:.2e} bits about the label",
             ranked.len(),

@@ -20,17 +20,25 @@ mod inspect;
 mod keywords;
 mod obfuscate;
 mod pack;
+mod paths;
 mod privatize;
 mod progress;
 mod project;
+mod releases;
 mod vocabulary;
 
+#[cfg(not(feature = "train"))]
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+#[cfg(not(feature = "train"))]
+use undertone::error::Error;
 use undertone::error::Result;
 use undertone::pack::candidates::Candidates;
+
+use crate::paths::Paths;
 
 /// Say what a text is about without giving the text away.
 #[derive(Parser)]
@@ -55,13 +63,19 @@ enum Command {
     /// Build a pack for devices, and the candidates for the server, from a public corpus.
     Pack(pack::Arguments),
     /// Release private documents: one line of JSON each, with the id and the release.
+    ///
+    /// Exit status: 0 if all documents were released; 4 if the budget of the ledger was used up before, and then
+    /// --out has what was released so far; 1 or 2 for any other error.
     Privatize(privatize::Arguments),
     /// Read releases as the server does: which public document each one names.
+    ///
+    /// A line that is no release of these packs is counted and does not stop the others. Exit status: 0 if any line
+    /// was decoded or there was none, 1 if none could be, 1 or 2 for any other error.
     Decode(decode::Arguments),
     /// List what releases can name, for programs that read no safetensors: the pack's identifier, then number,
     /// name and excerpt of each candidate, with tabs between.
     Candidates {
-        /// The candidates that `pack` wrote.
+        /// The candidates that `pack` wrote; `-` is standard input.
         candidates: PathBuf,
     },
     /// Find the words that tell the labels of a public corpus apart.
@@ -74,6 +88,14 @@ enum Command {
         #[command(subcommand)]
         experiment: eval::Experiment,
     },
+    /// Experiments on public, labelled corpora; this build lacks them: build it with
+    /// `cargo build --release --features train`.
+    #[cfg(not(feature = "train"))]
+    #[command(disable_help_flag = true)]
+    Eval {
+        #[arg(hide = true, allow_hyphen_values = true, trailing_var_arg = true)]
+        rest: Vec<OsString>,
+    },
     /// Check that a pack keeps its promises: by exact laws, by the worst neighbours that a search finds, and by
     /// releases of a device.
     ///
@@ -81,9 +103,33 @@ enum Command {
     Audit(audit::Arguments),
     /// Show what a pack contains.
     Inspect {
-        /// The pack.
+        /// The pack; `-` is standard input.
         pack: PathBuf,
     },
+}
+
+impl Command {
+    /// What it reads and writes.
+    fn paths(&self) -> Paths {
+        match self {
+            Self::Audit(arguments) => arguments.paths(),
+            Self::Decode(arguments) => arguments.paths(),
+            Self::Demo(arguments) => arguments.paths(),
+            Self::Distil(arguments) => arguments.paths(),
+            Self::Encode(arguments) => arguments.paths(),
+            #[cfg(feature = "train")]
+            Self::Eval { experiment } => experiment.paths(),
+            #[cfg(not(feature = "train"))]
+            Self::Eval { .. } => Paths::default(),
+            Self::Candidates { .. } | Self::Inspect { .. } => Paths::default(),
+            Self::Keywords(arguments) => arguments.paths(),
+            Self::Obfuscate(arguments) => arguments.paths(),
+            Self::Pack(arguments) => arguments.paths(),
+            Self::Privatize(arguments) => arguments.paths(),
+            Self::Project(arguments) => arguments.paths(),
+            Self::Vocabulary(arguments) => arguments.paths(),
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -98,21 +144,27 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> Result<ExitCode> {
+    command.paths().check()?;
     match command {
-        // It has a status of its own.
+        // These have statuses of their own.
         Command::Audit(arguments) => return audit::run(&arguments),
-        Command::Candidates { candidates } => files::print(&Candidates::read(&candidates)?.list()),
+        Command::Privatize(arguments) => return arguments.run(),
+        Command::Candidates { candidates } => {
+            let bytes = files::read_bytes(&candidates)?;
+            files::print(&Candidates::from_bytes(&bytes, &candidates)?.list())
+        }
         Command::Decode(arguments) => arguments.run(),
         Command::Demo(arguments) => arguments.run(),
         Command::Distil(arguments) => arguments.run(),
         Command::Encode(arguments) => arguments.run(),
         #[cfg(feature = "train")]
         Command::Eval { experiment } => eval::run(experiment),
+        #[cfg(not(feature = "train"))]
+        Command::Eval { rest: _ } => Err(Error::NoTraining { option: "`eval`" }),
         Command::Inspect { pack } => inspect::run(&pack),
         Command::Keywords(arguments) => arguments.run(),
         Command::Obfuscate(arguments) => arguments.run(),
         Command::Pack(arguments) => arguments.run(),
-        Command::Privatize(arguments) => arguments.run(),
         Command::Project(arguments) => project::run(&arguments),
         Command::Vocabulary(arguments) => arguments.run(),
     }?;

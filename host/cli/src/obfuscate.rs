@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-use undertone::corpus::{Corpus, CorpusDocument, batches};
+use serde::Deserialize;
+use undertone::corpus::{CorpusDocument, batches};
 use undertone::error::{Error, Result};
+use undertone::files::atomic::AtomicFile;
 use undertone::progress::Progress;
 use undertone::release::words;
 use undertone::text::{WordFilter, read_word_list};
@@ -16,10 +17,11 @@ use undertone_core::release::BagRelease;
 use undertone_core::select::Rule;
 use undertone_core::words::{MAX_BAG_SIZE, Vocabulary, WordMechanism};
 
-use crate::args::{PrivateArgs, RuleArg, StopArgs};
+use crate::args::{RuleArg, StopArgs};
 use crate::files::{json, print, read_pack};
-use crate::privatize::resume;
+use crate::paths::{Paths, is_stream};
 use crate::progress::Rate;
+use crate::releases::{PrivateArgs, ReleaseLines, quietly};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum MechanismArg {
@@ -59,17 +61,19 @@ pub(crate) struct Arguments {
     stop: StopArgs,
     #[command(flatten)]
     input: PrivateArgs,
-    /// One line of JSON per text: its id, the release, and the words it says.
+    /// One JSON object on each line: "id" (as it is written, or "line-N"), "release" in hexadecimal digits, and
+    /// "words", which the release says. `-` is standard output; the guarantee then goes to standard error.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
 
-/// One line of a file of released bags.
-#[derive(Serialize, Deserialize)]
+/// One line of a file of released bags, as far as a run that goes on looks at it.
+#[derive(Deserialize)]
 struct BagLine {
-    id: String,
-    release: String,
-    words: Vec<String>,
+    #[serde(rename = "release")]
+    _release: String,
+    #[serde(rename = "words")]
+    _words: Vec<String>,
 }
 
 impl Arguments {
@@ -95,7 +99,7 @@ impl Arguments {
         };
         let mut keep = read_word_list(path)?;
         let all = keep.len();
-        // Others would all become the same word.
+        // All others would become the same word.
         keep.retain(|word| {
             vocabulary.lexicon().find(word).is_some() && !filter.stop.contains(word)
         });
@@ -117,7 +121,16 @@ impl Arguments {
         Ok(filter)
     }
 
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = self.input.paths(&self.out).input("--pack", &self.pack);
+        self.stop.paths(paths).inputs("--keep", &self.keep)
+    }
+
     pub(crate) fn run(&self) -> Result<()> {
+        quietly(|| self.release_all())
+    }
+
+    fn release_all(&self) -> Result<()> {
         let mechanism = self.mechanism()?;
         let pack = read_pack(&self.pack)?;
         let vocabulary = Vocabulary::new(&pack).map_err(|_| Error::NoLexicon {
@@ -136,18 +149,19 @@ impl Arguments {
             None => run,
             Some(list) => run.with("keep").with_words(list),
         };
+        if !is_stream(&self.out) {
+            AtomicFile::check(&self.out)?;
+        }
+        let checked = self.input.check(&[])?;
+        let total = checked.total();
         let is_whole = |line: &str| serde_json::from_str::<BagLine>(line).is_ok();
-        let (mut lines, total) = resume(&self.out, &self.input, &run, is_whole)?;
-        let progress = Progress::new("releasing texts", total as u64);
-        progress.advance(lines.kept() as u64);
+        let mut lines = ReleaseLines::resume(&self.out, &run, total, is_whole)?;
+        let kept = lines.kept();
+        let progress = Progress::new("releasing texts", (total - kept) as u64);
         let mut rate = Rate::start();
-        let rest = self
-            .input
-            .documents(|path| Corpus::open(path))?
-            .skip(lines.kept());
-        for batch in batches(rest) {
+        for batch in batches(checked.after(kept)?) {
             let batch = batch?;
-            let released: Vec<BagLine> = batch
+            let released: Vec<String> = batch
                 .par_iter()
                 .map(|document| {
                     let line = self.release(document, &vocabulary, &filter, mechanism)?;
@@ -156,14 +170,17 @@ impl Arguments {
                 })
                 .collect::<Result<_>>()?;
             for line in &released {
-                lines.push(&json(line))?;
+                lines.push(line)?;
             }
             rate.count(batch.len(), 0);
         }
         lines.commit()?;
         rate.report("released");
         let (text, warning) = words::guarantee(&vocabulary, self.words, mechanism, self.epsilon);
-        print(&text)?;
+        match is_stream(&self.out) {
+            true => note!("{}", text.trim_end()),
+            false => print(&text)?,
+        }
         if let Some(warning) = warning {
             note!("{warning}");
         }
@@ -176,7 +193,7 @@ impl Arguments {
         vocabulary: &Vocabulary<'_>,
         filter: &WordFilter,
         mechanism: WordMechanism,
-    ) -> Result<BagLine> {
+    ) -> Result<String> {
         let own = filter.words(&document.text);
         let bytes = words::release(
             vocabulary,
@@ -193,10 +210,11 @@ impl Arguments {
             .map(str::to_owned)
             .collect();
         words.sort_unstable();
-        Ok(BagLine {
-            id: document.id.clone(),
-            release: hex::encode(&bytes),
-            words,
-        })
+        Ok(format!(
+            "{{{},\"release\":\"{}\",\"words\":{}}}",
+            document.kept,
+            hex::encode(&bytes),
+            json(&words)
+        ))
     }
 }

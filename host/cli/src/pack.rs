@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use undertone::corpus::CorpusDocument;
 use undertone::encoder::LexiconEncoder;
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
@@ -16,8 +17,11 @@ use undertone_core::epsilon::Epsilon;
 #[cfg(feature = "train")]
 use undertone_train::{self as train, PackTraining};
 
-use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, beside, kept};
-use crate::files::save_pack;
+#[cfg(feature = "train")]
+use crate::args::beside;
+use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, kept};
+use crate::files::{candidates_beside, save_pack};
+use crate::paths::Paths;
 use crate::progress::Rate;
 
 /// What to build a pack from, and how.
@@ -30,10 +34,13 @@ pub(crate) struct Arguments {
     /// What the device selects by.
     #[arg(long, value_enum, default_value_t = SelectorArg::Scores)]
     selector: SelectorArg,
-    /// Scores: make so many clusters of documents the candidates, instead of the labels. Without it:
-    /// the labels, if every document has one, else 30 clusters.
+    /// Scores: make N clusters of documents the candidates, instead of the labels; at most 12800. Without it: the
+    /// labels, or 30 clusters if no document has one. If only some have one, --unlabelled or this says what to do.
     #[arg(long, value_name = "N")]
     clusters: Option<usize>,
+    /// Scores: what to do with documents without a label, if others have one. An empty label is none.
+    #[arg(long, value_enum, default_value_t = UnlabelledArg::Refuse)]
+    unlabelled: UnlabelledArg,
     /// Depth: how many documents become candidates at most [default: 5000].
     #[arg(long, value_name = "N")]
     candidates: Option<usize>,
@@ -47,7 +54,7 @@ pub(crate) struct Arguments {
     #[cfg(feature = "train")]
     #[arg(long, value_name = "EPSILON")]
     train: Option<Epsilon>,
-    /// Depth: train a recoder that keeps so many clusters of documents apart [default: 50].
+    /// Depth: train a recoder that keeps this many clusters of documents apart [default: 50].
     #[cfg(feature = "train")]
     #[arg(long, value_name = "CLUSTERS")]
     recoder: Option<Option<usize>>,
@@ -55,6 +62,9 @@ pub(crate) struct Arguments {
     #[cfg(feature = "train")]
     #[arg(long, value_name = "N", default_value_t = train::Options::default().epochs)]
     epochs: usize,
+    #[cfg(not(feature = "train"))]
+    #[command(flatten)]
+    training: NoTraining,
     /// Seed of everything that is drawn: candidates, directions, first centres and weights.
     #[arg(long, default_value_t = Options::default().seed)]
     seed: u64,
@@ -71,13 +81,62 @@ enum SelectorArg {
     Depth,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum UnlabelledArg {
+    /// Say how many there are and where the first is, and make no pack.
+    Refuse,
+    /// Leave them out.
+    Skip,
+}
+
+/// Options that this build lacks, so that it can say how to get them.
+#[cfg(not(feature = "train"))]
+#[derive(Args)]
+struct NoTraining {
+    #[arg(long, hide = true, num_args = 0..=1)]
+    train: Option<Option<String>>,
+    #[arg(long, hide = true, num_args = 0..=1)]
+    recoder: Option<Option<String>>,
+    #[arg(long, hide = true, num_args = 0..=1)]
+    epochs: Option<Option<String>>,
+}
+
+#[cfg(not(feature = "train"))]
+impl NoTraining {
+    fn check(&self) -> Result<()> {
+        let given = [
+            ("--train", &self.train),
+            ("--recoder", &self.recoder),
+            ("--epochs", &self.epochs),
+        ];
+        match given.into_iter().find(|(_, value)| value.is_some()) {
+            Some((option, _)) => Err(Error::NoTraining { option }),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Arguments {
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = self.corpus.paths(self.encoder.paths(Paths::default()));
+        let losses = self.out.with_extension("loss.svg");
+        let paths = paths
+            .output("--out", &self.out)
+            .output("--out", &candidates_beside(&self.out));
+        match cfg!(feature = "train") {
+            true => paths.output("--out", &losses),
+            false => paths,
+        }
+    }
+
     /// Refuses options that the selector has no use for.
     fn check(&self) -> Result<()> {
         let only = |option, of, given: bool| match given {
             true => Err(Error::OptionOfOther { option, of }),
             false => Ok(()),
         };
+        #[cfg(not(feature = "train"))]
+        self.training.check()?;
         match self.selector {
             SelectorArg::Scores => {
                 only(
@@ -100,11 +159,18 @@ impl Arguments {
             }
             SelectorArg::Depth => {
                 only("--clusters", "--selector scores", self.clusters.is_some())?;
+                let skips = self.unlabelled == UnlabelledArg::Skip;
+                only("--unlabelled skip", "--selector scores", skips)?;
                 #[cfg(feature = "train")]
                 only("--train", "--selector scores", self.train.is_some())?;
             }
         }
-        Ok(())
+        let skips = self.unlabelled == UnlabelledArg::Skip;
+        only(
+            "--unlabelled skip",
+            "labels as candidates",
+            skips && self.clusters.is_some(),
+        )
     }
 
     fn scores<'a>(&self, fit: Fit<'a>) -> Selector<'a> {
@@ -133,10 +199,17 @@ impl Arguments {
             seed: self.seed,
         };
         let mut rate = Rate::start();
-        let mut encoded = self.corpus.encoded(kept(encoder, &self.out)?);
+        let skips = self.unlabelled == UnlabelledArg::Skip;
+        let wanted = |document: &CorpusDocument| !skips || document.label.is_some();
+        let mut encoded = self.corpus.encoded(kept(encoder, &self.out)?, wanted);
         let built = pack::build(&mut encoded, encoder.lexicon.clone(), &options)?;
         save_pack(&self.out, &built)?;
+        rate.count(built.documents_read, built.sentences);
+        rate.taken_over(encoded.encoding());
         encoded.finish()?;
+        if skips && let (without @ 1.., line) = self.corpus.unlabelled()? {
+            note!("{without} documents without a label are left out, the first on line {line}");
+        }
         note!(
             "{}: {} bytes, {} {} as candidates, out of {} documents",
             self.out.display(),
@@ -145,7 +218,6 @@ impl Arguments {
             built.candidates_are,
             built.documents_read
         );
-        rate.count(built.documents_read, built.sentences);
         rate.report("packed");
         Ok(())
     }

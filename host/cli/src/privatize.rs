@@ -1,25 +1,32 @@
 //! `undertone privatize`.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Args;
-use serde::{Deserialize, Serialize};
-use undertone::corpus::{Corpus, batches};
-use undertone::encoder::LexiconEncoder;
+use serde::Deserialize;
+use undertone::corpus::{CorpusDocument, batches};
 use undertone::encoder::embeddings::Embeddings;
-use undertone::error::Result;
+use undertone::encoder::{Encoder, LexiconEncoder, PrivateEncoder};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::files::resume::{Encoding, PartialLines, Run};
+use undertone::files::resume::{Encoding, Run};
 use undertone::progress::Progress;
-use undertone::release::document;
+use undertone::release::document::{self, HostDocument};
 use undertone::release::ledger::{LedgerFile, utc_day};
 use undertone_core::epsilon::Epsilon;
-use undertone_core::ledger::Grant;
+use undertone_core::ledger::{Grant, LedgerError};
+use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
-use crate::args::{EncoderArgs, OpenEncoder, PrivateArgs, RuleArg};
-use crate::files::{json, read_pack};
+use crate::args::{EncoderArgs, RuleArg};
+use crate::files::read_pack;
+use crate::paths::{Paths, is_stream};
 use crate::progress::Rate;
+use crate::releases::{PrivateArgs, ReleaseLines, quietly};
+
+/// The exit status if the budget was used up before all documents were released.
+const USED_UP: u8 = 4;
 
 /// Its arguments.
 #[derive(Args)]
@@ -35,7 +42,7 @@ pub(crate) struct Arguments {
     /// How a candidate is drawn.
     #[arg(long, value_enum, default_value_t = RuleArg::PermuteAndFlip)]
     rule: RuleArg,
-    /// A ledger of what was spent, made if it is not there: documents are released as long as --budget lasts.
+    /// A ledger of what was spent, made if it is missing: documents are released as long as --budget lasts.
     #[arg(long, value_name = "FILE", requires = "budget")]
     ledger: Option<PathBuf>,
     /// The epsilon that all documents of a day (UTC) may spend together.
@@ -48,131 +55,214 @@ pub(crate) struct Arguments {
     budget: Option<Epsilon>,
     #[command(flatten)]
     input: PrivateArgs,
-    /// The releases.
+    /// Copy this field of each document into its line of output, as it is written. Nothing but the id is copied
+    /// otherwise, because any field of a private document can be private. May be given several times.
+    #[arg(long, value_name = "FIELD")]
+    keep: Vec<String>,
+    /// The releases: one JSON object on each line, with "id" (as it is written, or "line-N"), what --keep names, and
+    /// "release" in hexadecimal digits. `-` is standard output.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
 
-/// One line of a releases file.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct ReleaseLine {
-    pub(crate) id: String,
-    pub(crate) release: String,
-}
-
-/// Starts the lines of `out`, behind those that an interrupted `run` left. Returns the number of documents,
-/// too.
-pub(crate) fn resume(
-    out: &Path,
-    input: &PrivateArgs,
-    run: &Run,
-    is_whole: impl Fn(&str) -> bool,
-) -> Result<(PartialLines, usize)> {
-    let mut lines = PartialLines::open(out, run, is_whole)?;
-    // All documents are read once before anything is released: a broken line at the end must not cost
-    // the budget of the documents before it.
-    let mut total = 0;
-    for document in input.documents(|path| Corpus::open_watched(path))? {
-        document?;
-        total += 1;
-    }
-    // Of a smaller --limit there are more lines than documents.
-    let other = lines.of_other_run() || lines.kept() > total;
-    if lines.kept() > total {
-        lines.restart()?;
-    }
-    if lines.kept() > 0 {
-        note!("resuming: {} documents are released already", lines.kept());
-    } else if other {
-        note!(
-            "starting over: what is left of an earlier run is for other options or another input, or the input \
-             was changed since",
-        );
-    }
-    Ok((lines, total))
+/// One line of a releases file, as far as a run that goes on looks at it.
+#[derive(Deserialize)]
+struct ReleaseLine {
+    #[serde(rename = "release")]
+    _release: String,
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> Result<()> {
-        let budget = self.ledger.zip(self.budget);
-        privatize(
-            &self.encoder,
-            &self.pack,
-            self.epsilon,
-            self.rule.into(),
-            budget,
-            &self.input,
-            &self.out,
-        )
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = self.input.paths(&self.out).input("--pack", &self.pack);
+        let paths = self.encoder.paths(paths);
+        match &self.ledger {
+            None => paths,
+            // It is written, too.
+            Some(ledger) => paths.output("--ledger", ledger),
+        }
+    }
+
+    /// Refuses options that do not go together.
+    fn check(&self) -> Result<()> {
+        for field in &self.keep {
+            let problem = match field.as_str() {
+                "text" => "the text is what is private",
+                "release" => "the release has this name",
+                "id" => "the id is kept anyway",
+                _ => continue,
+            };
+            return Err(Error::Keep {
+                field: field.clone(),
+                problem,
+            });
+        }
+        if self.ledger.is_some() {
+            for (option, path) in [("--in", &self.input.input), ("--out", &self.out)] {
+                if is_stream(path) {
+                    return Err(Error::NotAStream {
+                        option,
+                        problem: "with --ledger an interrupted run must be able to go on, which takes files",
+                    });
+                }
+            }
+        }
+        match self.budget {
+            Some(budget) if budget < self.epsilon => Err(Error::Setting {
+                what: "--budget",
+                found: document::number(budget),
+                allowed: "the --epsilon of a document or more",
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn run(&self) -> Result<ExitCode> {
+        self.check()?;
+        quietly(|| self.release())
+    }
+
+    fn release(&self) -> Result<ExitCode> {
+        let pack = read_pack(&self.pack)?;
+        let opened = self
+            .encoder
+            .open(|| LexiconEncoder::new(&pack).unwrap_or_else(LexiconEncoder::embedded))?;
+        document::check_encoder(&pack, opened.encoder.as_ref())?;
+        let empty = document::empty(&pack)?;
+        if !is_stream(&self.out) {
+            AtomicFile::check(&self.out)?;
+        }
+        let (run, ledger) = self.run_with(&pack)?;
+        let checked = self.input.check(&self.keep)?;
+        let total = checked.total();
+        let is_whole = |line: &str| serde_json::from_str::<ReleaseLine>(line).is_ok();
+        let lines = ReleaseLines::resume(&self.out, &run, total, is_whole)?;
+        let kept = lines.kept();
+        let mut releasing = Releasing {
+            encoder: PrivateEncoder::new(opened.encoder.as_ref()),
+            document: empty,
+            epsilon: self.epsilon,
+            rule: self.rule.into(),
+            ledger,
+            lines,
+            released: kept,
+            rate: Rate::start(),
+        };
+        let progress = Progress::new("releasing documents", (total - kept) as u64);
+        let done = releasing.all(checked.after(kept)?, &progress);
+        drop(progress);
+        match done {
+            Ok(()) => {
+                releasing.lines.commit()?;
+                releasing.rate.report("released");
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(error) if is_used_up(&error) => {
+                note!("error: {error}");
+                releasing.used_up(&self.out, total)?;
+                Ok(ExitCode::from(USED_UP))
+            }
+            Err(error) => {
+                releasing.lines.say_where(releasing.released, total);
+                Err(error)
+            }
+        }
+    }
+
+    /// What makes this run, and its ledger.
+    fn run_with(&self, pack: &Pack<'_>) -> Result<(Run, Option<LedgerFile>)> {
+        let rule = Rule::from(self.rule);
+        let mut run = self
+            .input
+            .run_of("privatize")?
+            .with(pack.digest())
+            .with(self.epsilon.micro().to_le_bytes())
+            .with(format!("{rule:?}"));
+        for field in &self.keep {
+            run = run.with("keep").with(field);
+        }
+        let (Some(path), Some(budget)) = (&self.ledger, self.budget) else {
+            return Ok((run, None));
+        };
+        let ledger = LedgerFile::open_or_create(path, budget)?;
+        // Lines that no ledger, or another one, paid for are not gone on with.
+        Ok((run.with_place(path)?, Some(ledger)))
     }
 }
 
-fn privatize(
-    encoder: &EncoderArgs,
-    pack_path: &Path,
+fn is_used_up(error: &Error) -> bool {
+    let used_up = |problem: &LedgerError| matches!(problem, LedgerError::Exhausted { .. });
+    matches!(error, Error::Ledger { problem, .. } if used_up(problem))
+}
+
+/// A run of `privatize`.
+struct Releasing<'a> {
+    encoder: PrivateEncoder<'a>,
+    document: HostDocument<'a>,
     epsilon: Epsilon,
     rule: Rule,
-    budget: Option<(PathBuf, Epsilon)>,
-    input: &PrivateArgs,
-    out: &Path,
-) -> Result<()> {
-    let pack = read_pack(pack_path)?;
-    let OpenEncoder { encoder, .. } =
-        encoder.open(|| LexiconEncoder::new(&pack).unwrap_or_else(LexiconEncoder::embedded))?;
-    document::check_encoder(&pack, encoder.as_ref())?;
-    let mut document = document::empty(&pack)?;
-    AtomicFile::check(out)?;
-    let mut run = input
-        .run_of("privatize")?
-        .with(pack.digest())
-        .with(epsilon.micro().to_le_bytes())
-        .with(format!("{rule:?}"));
-    let mut ledger = match budget {
-        Some((path, budget)) => {
-            let ledger = LedgerFile::open_or_create(&path, budget)?;
-            // Lines that no ledger, or another one, paid for are not gone on with.
-            run = run.with_place(&path)?;
-            Some(ledger)
-        }
-        None => None,
-    };
-    let is_whole = |line: &str| serde_json::from_str::<ReleaseLine>(line).is_ok();
-    let (mut lines, total) = resume(out, input, &run, is_whole)?;
-    let progress = Progress::new("releasing documents", total as u64);
-    progress.advance(lines.kept() as u64);
-    let mut rate = Rate::start();
-    let mut released = lines.kept();
-    // Not watched: another bar is there.
-    let rest = input.documents(|path| Corpus::open(path))?.skip(released);
-    let mut encoding = Encoding::of(encoder.as_ref());
-    for batch in batches(rest) {
-        let batch = batch?;
-        let encoded = Embeddings::of(&mut encoding, &batch, |_| Progress::hidden())?;
-        for (source, _, rows) in encoded.by_document() {
-            let grant = match &mut ledger {
-                Some(ledger) => ledger.spend(epsilon, utc_day()).inspect_err(|_| {
-                    note!(
-                        "{released} of {total} documents are released; the same command goes on with the others"
-                    );
-                })?,
-                None => Grant::unrecorded(epsilon),
-            };
-            let release = document::release(&mut document, rows, encoder.dimension(), grant, rule)?;
-            released += 1;
-            let line = ReleaseLine {
-                id: source.id.clone(),
-                release: hex::encode(release.to_bytes()),
-            };
-            lines.push(&json(&line))?;
-            if ledger.is_some() {
-                // A killed process must not lose what was paid for.
-                lines.flush()?;
+    ledger: Option<LedgerFile>,
+    lines: ReleaseLines,
+    /// By this run and those before.
+    released: usize,
+    rate: Rate,
+}
+
+impl Releasing<'_> {
+    fn all(
+        &mut self,
+        documents: impl Iterator<Item = Result<CorpusDocument>>,
+        progress: &Progress,
+    ) -> Result<()> {
+        let dimension = self.encoder.dimension();
+        for batch in batches(documents) {
+            let batch = batch?;
+            let mut encoding = Encoding::of(&self.encoder);
+            let encoded = Embeddings::of(&mut encoding, &batch, |_| Progress::hidden())?;
+            for (source, _, rows) in encoded.by_document() {
+                let grant = match &mut self.ledger {
+                    Some(ledger) => ledger.spend(self.epsilon, utc_day())?,
+                    None => Grant::unrecorded(self.epsilon),
+                };
+                let release =
+                    document::release(&mut self.document, rows, dimension, grant, self.rule)?;
+                let release = hex::encode(release.to_bytes());
+                self.lines
+                    .push(&format!("{{{},\"release\":\"{release}\"}}", source.kept))?;
+                self.released += 1;
+                if self.ledger.is_some() {
+                    // A killed process must not lose what was paid for.
+                    self.lines.flush()?;
+                }
+                progress.advance(1);
+                // The number of sentences is private.
+                self.rate.count(1, 0);
             }
-            progress.advance(1);
         }
-        rate.count(batch.len(), encoded.sentences().len());
+        Ok(())
     }
-    lines.commit()?;
-    rate.report("released");
-    Ok(())
+
+    /// Gives out what was paid for, and says where.
+    fn used_up(&mut self, out: &Path, total: usize) -> Result<()> {
+        let Self {
+            lines, released, ..
+        } = self;
+        if let ReleaseLines::File(lines) = lines
+            && *released > 0
+        {
+            lines.publish()?;
+            note!(
+                "{released} of {total} documents are released; they are in `{}`. The same command goes on with the \
+                 others once the ledger has a new day (UTC), from `{}`: keep that file",
+                out.display(),
+                lines.waiting_at().display()
+            );
+        } else {
+            note!(
+                "none of {total} documents is released; the same command releases them once the ledger has a new day \
+                 (UTC)"
+            );
+        }
+        Ok(())
+    }
 }

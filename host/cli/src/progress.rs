@@ -6,6 +6,7 @@ use std::sync::{LazyLock, Once};
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use undertone::files::resume::Encoding;
 use undertone::progress::{Steps, Watcher, watch};
 
 /// Work shorter than this shows no bar.
@@ -18,9 +19,18 @@ static BARS: LazyLock<MultiProgress> =
 /// Prints a line to standard error, above the bars. A closed standard error is no reason to stop: `eprintln` would
 /// panic, and a note is not worth the work that is under way.
 pub(crate) fn note(line: impl Display) {
-    BARS.suspend(|| {
+    without_bars(|| {
         let _ = writeln!(io::stderr(), "{line}");
     });
+}
+
+/// Takes the bars away while something else is written.
+pub(crate) fn without_bars<T>(write: impl FnOnce() -> T) -> T {
+    above(&BARS, write)
+}
+
+fn above<T>(bars: &MultiProgress, write: impl FnOnce() -> T) -> T {
+    bars.suspend(write)
 }
 
 /// Draws a bar for whatever the library does for long.
@@ -36,7 +46,8 @@ impl Watcher for Bars {
     }
 }
 
-/// A bar with rate and remaining time, shown once the work has taken longer than a delay, and gone when dropped.
+/// A bar with rate and remaining time, if the number of steps is known, shown once the work has taken longer than a
+/// delay, and gone when dropped.
 struct Bar {
     bars: &'static MultiProgress,
     bar: ProgressBar,
@@ -46,8 +57,14 @@ struct Bar {
 
 impl Bar {
     fn new(bars: &'static MultiProgress, what: &'static str, total: u64, delay: Duration) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
-        let style = "{msg} {wide_bar} {human_pos}/{human_len} {per_sec}, {eta} left";
+        let (total, style) = match total {
+            0 => (None, "{msg} {human_pos}, {per_sec}"),
+            total => (
+                Some(total),
+                "{msg} {wide_bar} {human_pos}/{human_len} {per_sec}, {eta} left",
+            ),
+        };
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         bar.set_style(ProgressStyle::with_template(style).expect("the template is a constant"));
         bar.set_message(what);
         Self {
@@ -82,6 +99,8 @@ pub(crate) struct Rate {
     start: Instant,
     documents: usize,
     sentences: usize,
+    /// Sentences that an earlier run encoded.
+    before: usize,
 }
 
 impl Rate {
@@ -90,6 +109,7 @@ impl Rate {
             start: Instant::now(),
             documents: 0,
             sentences: 0,
+            before: 0,
         }
     }
 
@@ -98,21 +118,46 @@ impl Rate {
         self.sentences += sentences;
     }
 
+    /// Leaves out of the speed what an earlier run encoded.
+    pub(crate) fn taken_over(&mut self, encoding: &Encoding<'_>) {
+        if encoding.known() > 0 {
+            let own = usize::try_from(encoding.encoded()).unwrap_or(usize::MAX);
+            self.before = self.sentences.saturating_sub(own);
+        }
+    }
+
     pub(crate) fn report(&self, done: &str) {
-        let seconds = self.start.elapsed().as_secs_f64();
-        let mut line = format!(
-            "{done} {} documents in {seconds:.1} s: {:.1} documents/s",
-            self.documents,
-            self.documents as f64 / seconds
-        );
-        if self.sentences > 0 {
-            line += &format!(
-                ", {} sentences, {:.1} sentences/s",
-                self.sentences,
-                self.sentences as f64 / seconds
+        note!("{}", self.line(done, self.start.elapsed()));
+    }
+
+    fn line(&self, done: &str, taken: Duration) -> String {
+        let Self {
+            documents,
+            sentences,
+            before,
+            ..
+        } = *self;
+        let seconds = taken.as_secs_f64();
+        let speed = |count: usize| count as f64 / seconds;
+        if before > 0 {
+            let own = sentences - before;
+            return format!(
+                "{done} {documents} documents, {sentences} sentences; this run encoded {own} of them in {seconds:.1} s: \
+                 {:.1} sentences/s",
+                speed(own)
             );
         }
-        note!("{line}");
+        let mut line = format!(
+            "{done} {documents} documents in {seconds:.1} s: {:.1} documents/s",
+            speed(documents)
+        );
+        if sentences > 0 {
+            line += &format!(
+                ", {sentences} sentences, {:.1} sentences/s",
+                speed(sentences)
+            );
+        }
+        line
     }
 }
 
@@ -121,11 +166,16 @@ mod tests {
     use super::*;
     use indicatif::InMemoryTerm;
 
-    #[test]
-    fn shows_only_after_the_delay_and_clears_at_the_end() {
-        let terminal = InMemoryTerm::new(4, 80);
+    fn terminal() -> (InMemoryTerm, &'static MultiProgress) {
+        let terminal = InMemoryTerm::new(6, 80);
         let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
         let bars = Box::leak(Box::new(MultiProgress::with_draw_target(target)));
+        (terminal, bars)
+    }
+
+    #[test]
+    fn shows_only_after_the_delay_and_clears_at_the_end() {
+        let (terminal, bars) = terminal();
         let delay = Duration::from_millis(50);
         let bar = Bar::new(bars, "encoding", 100, delay);
         bar.advance(1);
@@ -142,5 +192,54 @@ mod tests {
         assert!(shown.contains("left"), "{shown}");
         drop(bar);
         assert_eq!(terminal.contents(), "");
+    }
+
+    #[test]
+    fn work_of_unknown_length_shows_what_is_done() {
+        let (terminal, bars) = terminal();
+        let bar = Bar::new(bars, "encoding", 0, Duration::ZERO);
+        std::thread::sleep(Duration::from_millis(1));
+        bar.advance(7);
+        bar.bar.tick();
+        let shown = terminal.contents();
+        assert!(shown.starts_with("encoding 7, "), "{shown}");
+    }
+
+    /// A note has a line of its own, above the bar, and is still there when the bar is gone.
+    #[test]
+    fn notes_do_not_run_into_bars() {
+        let (terminal, bars) = terminal();
+        let bar = Bar::new(bars, "encoding", 100, Duration::ZERO);
+        std::thread::sleep(Duration::from_millis(1));
+        bar.advance(10);
+        bar.bar.tick();
+        assert!(terminal.contents().contains("10/100"));
+        above(bars, || {
+            indicatif::TermLike::write_line(&terminal, "packed 30 documents").unwrap();
+        });
+        bar.bar.tick();
+        let shown = terminal.contents();
+        let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
+        assert_eq!(lines[0], "packed 30 documents", "{shown}");
+        assert!(lines[1].starts_with("encoding "), "{shown}");
+        drop(bar);
+        assert_eq!(terminal.contents().trim_end(), "packed 30 documents");
+    }
+
+    #[test]
+    fn speed_is_that_of_this_run() {
+        let mut rate = Rate::start();
+        rate.count(30, 270);
+        let line = rate.line("packed", Duration::from_secs(10));
+        assert_eq!(
+            line,
+            "packed 30 documents in 10.0 s: 3.0 documents/s, 270 sentences, 27.0 sentences/s"
+        );
+        rate.before = 250;
+        let line = rate.line("packed", Duration::from_secs(10));
+        assert_eq!(
+            line,
+            "packed 30 documents, 270 sentences; this run encoded 20 of them in 10.0 s: 2.0 sentences/s"
+        );
     }
 }

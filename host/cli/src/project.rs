@@ -13,6 +13,8 @@ use undertone::pack::projection::{self, PrincipalDirections};
 use undertone_core::laplace::Sensitivity;
 use undertone_core::pack::Pack;
 
+use crate::paths::Paths;
+
 /// Which projection to make for which vectors.
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -45,8 +47,21 @@ enum Kind {
     Gaussian,
 }
 
+impl Arguments {
+    pub(super) fn paths(&self) -> Paths {
+        let paths = Paths::default().vectors("--vectors", &self.vectors);
+        paths
+            .output("--out", &self.out)
+            .output("--out", &self.certificate())
+    }
+
+    fn certificate(&self) -> PathBuf {
+        self.out.with_extension("certificate.json")
+    }
+}
+
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
-    let beside = arguments.out.with_extension("certificate.json");
+    let beside = arguments.certificate();
     AtomicFile::check(&arguments.out)?;
     AtomicFile::check(&beside)?;
     let vectors = Vectors::open(&arguments.vectors)?;

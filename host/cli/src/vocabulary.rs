@@ -7,11 +7,12 @@ use undertone::error::Result;
 use undertone::files::atomic::AtomicFile;
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::text::read_word_list;
-use undertone_core::lexicon::Word;
+use undertone_core::lexicon::words;
 use undertone_core::pack::format::MAX_WORDS;
 
 use crate::args::count_words;
 use crate::files::write;
+use crate::paths::Paths;
 
 /// Which word vectors become a vocabulary.
 #[derive(Args)]
@@ -35,14 +36,24 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = Paths::default().vectors("--vectors", &self.vectors);
+        paths
+            .inputs("--keep", &self.keep)
+            .inputs("--corpus", &self.corpus)
+            .output("--out", &self.out)
+    }
+
     pub(crate) fn run(&self) -> Result<()> {
         AtomicFile::check(&self.out)?;
         let mut vectors = Vectors::open(&self.vectors)?;
         if let Some(path) = &self.keep {
             let list = read_word_list(path)?;
+            // Read as a text is: lower-cased, and with one kind of apostrophe.
             let listed = |row: &usize| {
-                let word = vectors.words[*row].to_lowercase();
-                Word::try_from(word.as_str()).is_ok_and(|word| list.contains(&word))
+                let mut read = words(&vectors.words[*row]);
+                let first = read.next();
+                first.is_some_and(|word| list.contains(&word)) && read.next().is_none()
             };
             let rows: Vec<usize> = (0..vectors.words.len()).filter(listed).collect();
             vectors = vectors.rows(&rows);
@@ -55,8 +66,8 @@ impl Arguments {
         write(&self.out, &made.pack)?;
         note!(
             "{} of {} words, {} coordinates, {} bytes\n\
-             left out: {} that no text has as one word of lower case, {} repeated, {} without a vector, {} behind \
-             the first {}\n\
+             left out: {} that no text has as one word of lower case, {} repeated, {} without a vector, {} after the \
+             first {}\n\
              coordinates are multiples of 2^{}, {} clamped, relative error {:.2} %",
             made.words,
             vectors.words.len(),

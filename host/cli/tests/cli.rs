@@ -110,7 +110,7 @@ fn text_becomes_releases_that_the_server_reads() {
     assert_eq!(lines.len(), 30);
     for (number, line) in lines.iter().enumerate() {
         assert_eq!(line["id"], format!("line-{}", number + 1));
-        assert_eq!(line["epsilon"], "10");
+        assert_eq!(line["epsilon"], 10);
         assert_eq!(line["label"], line["name"]);
         assert_eq!(line["label"], line["candidate"].to_string());
     }
@@ -201,7 +201,7 @@ fn a_killed_run_goes_on_and_gives_what_an_undisturbed_one_gives() {
         .collect();
     let corpus: String = sentences
         .chunks(10)
-        .map(|text| format!("0\t{}\n", text.join(" ")))
+        .map(|text| format!("\t{}\n", text.join(" ")))
         .collect();
     fs::write(folder.join("public.tsv"), corpus).unwrap();
     let model = model.to_str().unwrap();
@@ -440,7 +440,7 @@ fn broken_corpora_are_refused_by_line_before_anything_is_released() {
     refuse(
         folder,
         &["pack", "--corpus", "short.tsv", "--out", "b.pack"],
-        &["class"],
+        &["all 1 documents have the same label"],
     );
     fs::write(folder.join("empty.jsonl"), "").unwrap();
     refuse(
@@ -525,12 +525,15 @@ fn releases_that_do_not_belong_are_refused_by_line() {
         "d.jsonl",
     ];
     for (line, message) in [
-        ("{\"id\": \"x\", \"release\": \"00\"}", "1 bytes"),
+        (
+            "{\"id\": \"x\", \"release\": \"00\"}",
+            "not the bytes of a release",
+        ),
         ("{\"id\": \"x\", \"release\": \"zz\"}", "not hexadecimal"),
         ("nonsense", "not a release in JSON"),
         (
             "{\"id\": \"x\", \"release\": \"555452010101000040420f00000000000000000000000000\"}",
-            "under pack 0000000000000000",
+            "pack 0000000000000000",
         ),
     ] {
         fs::write(folder.join("r.jsonl"), format!("{line}\n")).unwrap();
@@ -542,6 +545,149 @@ fn releases_that_do_not_belong_are_refused_by_line() {
         &decode,
         &["a.candidates.safetensors", "not a candidates file"],
     );
+}
+
+/// Labels that some documents lack, or that are all the same, are no accident to pass over.
+#[test]
+fn labels_that_cannot_be_candidates_are_refused_by_line() {
+    let folder = prepared();
+    let folder = folder.path();
+    let public = fs::read_to_string(folder.join("public.jsonl")).unwrap();
+    let write = |name: &str, label: &str| {
+        let text = public.replacen("\"label\": 1", label, 3);
+        fs::write(folder.join(name), format!("\n{text}")).unwrap();
+    };
+    write("some.jsonl", "\"other\": 1");
+    write("null.jsonl", "\"label\": null");
+    write("blank.jsonl", "\"label\": \"\"");
+    for corpus in ["some.jsonl", "null.jsonl", "blank.jsonl"] {
+        let pack = ["pack", "--corpus", corpus, "--out", "b.pack"];
+        refuse(
+            folder,
+            &pack,
+            &[
+                "3 of 30 documents have no label, the first on line 3",
+                "--unlabelled skip",
+                "--clusters",
+            ],
+        );
+        let output = undertone(folder, &[&pack[..], &["--unlabelled", "skip"]].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        for part in [
+            "3 labels as candidates, out of 27 documents",
+            "3 documents without a label are left out, the first on line 3",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+        succeed(folder, &[&pack[..], &["--clusters", "4"]].concat());
+        fs::remove_file(folder.join("b.pack")).unwrap();
+        fs::remove_file(folder.join("b.candidates.safetensors")).unwrap();
+        let keywords = ["keywords", "--corpus", corpus, "--words", "3", "--out", "k"];
+        let parts = ["3 of 30 documents have no label, the first on line 3"];
+        refuse(folder, &keywords, &parts);
+    }
+    fs::write(folder.join("one.tsv"), "a\tSoup.\n".repeat(40)).unwrap();
+    let one = ["pack", "--corpus", "one.tsv", "--out", "b.pack"];
+    refuse(
+        folder,
+        &one,
+        &["all 40 documents have the same label", "--clusters N"],
+    );
+    let skip = ["--unlabelled", "skip"];
+    for (more, part) in [
+        (["--clusters", "3"], "labels as candidates"),
+        (["--selector", "depth"], "--selector scores"),
+    ] {
+        let pack = ["pack", "--corpus", "public.jsonl", "--out", "b.pack"];
+        refuse(
+            folder,
+            &[&pack[..], &skip, &more].concat(),
+            &["--unlabelled skip is for", part],
+        );
+    }
+}
+
+/// A device sums the scores of 12,800 candidates: a pack of more would be of no use.
+#[test]
+fn packs_that_no_device_can_use_are_refused_before_the_work() {
+    let folder = prepared();
+    let folder = folder.path();
+    let lines: String = (0..=12_800).map(|n| format!("{n}\tSoup.\n")).collect();
+    fs::write(folder.join("many.tsv"), &lines).unwrap();
+    let pack = ["pack", "--corpus", "many.tsv", "--out", "b.pack"];
+    // The model would be asked for sentences that it does not know.
+    refuse(
+        folder,
+        &pack,
+        &[
+            "the labels of the corpus are more than the 12800 candidates",
+            "--clusters N",
+        ],
+    );
+    let clusters = [&pack[..], &["--clusters", "12801"]].concat();
+    refuse(
+        folder,
+        &clusters,
+        &["12801 clusters are more than the 12800 candidates"],
+    );
+}
+
+#[test]
+fn lists_are_typed_with_commas_or_spaces() {
+    let folder = prepared();
+    let folder = folder.path();
+    for epsilons in [&["0.5,1"][..], &["0.5", "1"], &["0.5", "--epsilon", "1"]] {
+        let audit = [
+            "audit",
+            "a.pack",
+            "--neighbours",
+            "20",
+            "--releases",
+            "1000",
+            "--mechanism",
+        ];
+        let audit = [
+            &audit[..],
+            &["encoder", "--out", "o", "--epsilon"],
+            epsilons,
+        ]
+        .concat();
+        succeed(folder, &audit);
+    }
+    let help = succeed(folder, &["audit", "--help"]);
+    assert!(help.contains("[default: 0.5 1 3 10]"), "{help}");
+    assert!(help.contains("with spaces or commas"), "{help}");
+}
+
+#[cfg(not(feature = "train"))]
+#[test]
+fn what_a_build_lacks_says_how_to_get_it() {
+    let folder = prepared();
+    let folder = folder.path();
+    let pack = ["pack", "--corpus", "public.jsonl", "--out", "b.pack"];
+    let how = "cargo build --release --features train";
+    for more in [
+        &["--train", "3"][..],
+        &["--recoder"],
+        &["--recoder", "9"],
+        &["--epochs", "9"],
+    ] {
+        refuse(
+            folder,
+            &[&pack[..], more].concat(),
+            &[more[0], "no training", how],
+        );
+    }
+    for line in [
+        "eval",
+        "eval --help",
+        "eval sentences --data public.jsonl --out o",
+    ] {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        refuse(folder, &arguments, &["`eval`", "no training", how]);
+    }
+    assert!(succeed(folder, &["--help"]).contains(how));
 }
 
 #[test]

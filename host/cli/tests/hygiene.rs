@@ -83,6 +83,10 @@ fn assert_clean(folder: &Path, what: &str, output: &Output) {
     }
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
+        // An encoder, which no command writes.
+        if path.is_dir() {
+            continue;
+        }
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if !FILES.contains(&name.as_str()) {
             assert!(!has_marker(&fs::read(&path).unwrap()), "{what}: in {name}");
@@ -190,6 +194,66 @@ fn no_text_in_what_wrong_files_and_encoders_say() {
         assert!(!output.status.success(), "{arguments:?}");
         assert_clean(folder.path(), &format!("{arguments:?}"), &output);
     }
+}
+
+/// Anyone who makes an encoder could ask it whether a text has a word, if that made an error: what the encoder cannot
+/// take is the zero vector. Nor does the run say how many sentences there were.
+#[test]
+fn no_sentence_makes_a_message() {
+    let folder = prepared();
+    let folder = folder.path();
+    let tokenizer =
+        common::fitting_tokenizer().replace("\"unk_token\": \"[UNK]\"", "\"unk_token\": \"[NO]\"");
+    common::write_encoder(folder, "neural", &common::Model::default(), &tokenizer);
+    let known = "a\tred red\nb\tgreen\na\tred\nb\tgreen red\n";
+    fs::write(folder.join("known.tsv"), known).unwrap();
+    let pack = [
+        "pack",
+        "--encoder",
+        "neural",
+        "--corpus",
+        "known.tsv",
+        "--out",
+        "n.pack",
+    ];
+    assert!(undertone(folder, &pack).status.success());
+    // Of a public corpus it is an error.
+    fs::write(folder.join("unknown.tsv"), "a\tred\nb\tsoup of marker\n").unwrap();
+    let public = pack.map(|a| if a == "known.tsv" { "unknown.tsv" } else { a });
+    let output = undertone(folder, &public);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        !output.status.success() && said.contains("a sentence of 14 bytes"),
+        "{said}"
+    );
+    fs::remove_file(folder.join("unknown.tsv")).unwrap();
+
+    let run = |texts: &str| {
+        fs::write(folder.join("private.tsv"), texts).unwrap();
+        let privatize = [
+            "privatize",
+            "--pack",
+            "n.pack",
+            "--encoder",
+            "neural",
+            "--epsilon",
+            "3",
+        ];
+        let arguments = [&privatize[..], &["--in", "private.tsv", "--out", "o.jsonl"]].concat();
+        let output = undertone(folder, &arguments);
+        assert!(output.status.success());
+        assert_clean(folder, "an unknown word", &output);
+        // Without its times.
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!said.contains("sentence"), "{said}");
+        let digits: String = said.split(" in ").next().unwrap().to_owned();
+        (digits, output.stdout)
+    };
+    let taken = run("\tred\n\tgreen\n\tred\n");
+    assert_eq!(
+        run("\tred\n\tzyxwmarker.\n\n\tred. soup of marker. Ärgermarker!\n"),
+        taken
+    );
 }
 
 #[test]

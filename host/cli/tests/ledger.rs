@@ -271,10 +271,16 @@ fn a_budget_for_each_day(day: u64) {
     let parts = [
         "day.ledger",
         "epsilon 0.5 is left in this window, but 1 is needed",
-        "3 of 5 documents are released",
+        "3 of 5 documents are released; they are in `r.jsonl`",
+        "The same command goes on with the others",
+        "r.jsonl.",
+        ".partial`: keep that file",
     ];
-    refused(&undertone(folder, &arguments), &arguments, &parts);
-    assert!(!folder.join("r.jsonl").exists());
+    let output = undertone(folder, &arguments);
+    refused(&output, &arguments, &parts);
+    assert_eq!(output.status.code(), Some(4), "the budget is used up");
+    // What was paid for is where the user looks for it, and the next run goes on from a file of its own.
+    assert_eq!(lines(&folder.join("r.jsonl")), 3);
     let partial = common::partial(folder, "r.jsonl").expect("three lines");
     assert_eq!(lines(&partial), 3);
     let parts = [
@@ -282,7 +288,19 @@ fn a_budget_for_each_day(day: u64) {
         "epsilon 0.5 is left",
         "3 of 5 documents",
     ];
-    refused(&undertone(folder, &arguments), &arguments, &parts);
+    let output = undertone(folder, &arguments);
+    refused(&output, &arguments, &parts);
+    assert_eq!(output.status.code(), Some(4));
+    assert_eq!(lines(&folder.join("r.jsonl")), 3);
+    // No day is enough.
+    let never = run(Some("0.5"), "1");
+    let output = undertone(folder, &never);
+    refused(
+        &output,
+        &never,
+        &["--budget is 0.5", "the --epsilon of a document"],
+    );
+    assert_eq!(output.status.code(), Some(1));
     let other = run(Some("4"), "1");
     refused(
         &undertone(folder, &other),

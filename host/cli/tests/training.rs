@@ -182,7 +182,10 @@ fn what_cannot_be_trained_is_refused() {
         (&["--recoder", "12"], "--recoder is for --selector depth"),
         (&["--train", "3", "--epochs", "0"], "epochs"),
         (&["--selector", "depth", "--recoder", "481"], "481"),
-        (&["--train", "3", "--corpus", "one.tsv"], "class"),
+        (
+            &["--train", "3", "--corpus", "one.tsv"],
+            "all 1 documents have the same label",
+        ),
     ] {
         let pack = ["pack", "--out", "a.pack"];
         let corpus = ["--corpus", "c.jsonl"];

@@ -367,12 +367,12 @@ fn vocabularies_leave_out_what_has_no_use() {
     assert!(notes.contains("3 of 7 words, 2 coordinates"), "{notes}");
     assert!(notes.contains("2 that no text"), "{notes}");
     assert!(
-        notes.contains("1 repeated, 1 without a vector, 0 behind"),
+        notes.contains("1 repeated, 1 without a vector, 0 after"),
         "{notes}"
     );
     let notes = run(&["--words", "2"]);
     assert!(
-        notes.contains("2 of 7 words") && notes.contains("1 behind the first 2"),
+        notes.contains("2 of 7 words") && notes.contains("1 after the first 2"),
         "{notes}"
     );
 
@@ -395,6 +395,63 @@ fn vocabularies_leave_out_what_has_no_use() {
     }
     let nowhere = ["vocabulary", "--vectors", "v.txt", "--out", "none/v.pack"];
     refuse(folder, &nowhere, &["none/v.pack"]);
+}
+
+/// A word means the same with either apostrophe, wherever it stands.
+#[test]
+fn apostrophes_are_read_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (number, (vector, listed)) in [("don’t", "don’t"), ("don’t", "don't"), ("Don't", "don’t")]
+        .into_iter()
+        .enumerate()
+    {
+        fs::write(
+            folder.join("v.txt"),
+            format!("{vector} 1 0\nsoup 0 1\nleft 2 2\n"),
+        )
+        .unwrap();
+        fs::write(folder.join("keep.txt"), format!("{listed}\nsoup\n")).unwrap();
+        let out = format!("{number}.pack");
+        let vocabulary = [
+            "vocabulary",
+            "--vectors",
+            "v.txt",
+            "--keep",
+            "keep.txt",
+            "--out",
+            &out,
+        ];
+        let output = undertone(folder, &vocabulary);
+        let notes = String::from_utf8(output.stderr).unwrap();
+        assert!(notes.contains("2 of 2 words"), "{vector} {listed}: {notes}");
+
+        let text = format!("a\tThey {vector} like soup.\nb\tMoon.\n");
+        fs::write(folder.join("c.tsv"), text).unwrap();
+        let obfuscate =
+            "obfuscate --epsilon 1000 --words 3 --in c.tsv --out o.jsonl --keep keep.txt --pack";
+        let obfuscate: Vec<&str> = obfuscate.split(' ').chain([out.as_str()]).collect();
+        let output = undertone(folder, &with(&obfuscate, &["--stop-words", "stop.txt"]));
+        assert!(!output.status.success());
+        fs::write(folder.join("stop.txt"), "soup").unwrap();
+        let output = undertone(folder, &with(&obfuscate, &["--stop-words", "stop.txt"]));
+        let notes = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            notes.contains("1 of the 2 words to keep are stop words"),
+            "{notes}"
+        );
+        let lines = fs::read_to_string(folder.join("o.jsonl")).unwrap();
+        assert!(
+            lines.contains("\"words\":[\"don't\",\"don't\",\"don't\"]"),
+            "{lines}"
+        );
+        fs::write(folder.join("stop.txt"), listed).unwrap();
+        let keywords = "keywords --corpus c.tsv --words 9 --out k.txt --stop-words stop.txt";
+        succeed(folder, &keywords.split(' ').collect::<Vec<_>>());
+        let found = fs::read_to_string(folder.join("k.txt")).unwrap();
+        assert!(!found.contains("don") && found.contains("soup"), "{found}");
+        fs::remove_file(folder.join("stop.txt")).unwrap();
+    }
 }
 
 #[test]
@@ -440,7 +497,10 @@ fn keywords_tell_labels_apart() {
     refuse(
         folder,
         &change("none.jsonl"),
-        &["document 7 has no label", "--label"],
+        &[
+            "1 of 1 documents have no label, the first on line 1",
+            "--label",
+        ],
     );
     refuse(
         folder,

@@ -11,7 +11,7 @@ use std::path::Path;
 use cxx::CxxString;
 use self_cell::self_cell;
 use undertone::Error;
-use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
+use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder, PrivateEncoder};
 use undertone::pack::candidates::Candidates as HostCandidates;
 use undertone::release::document;
 use undertone_core::pack::Pack;
@@ -237,8 +237,10 @@ impl Pipeline {
         let text = text.to_string_lossy();
         let sentences = document::sentences(&text);
         let mut rows = vec![0.0; sentences.len() * dimension];
+        // What the encoder cannot take is the zero vector: an error would say something about the text.
+        let encoder = PrivateEncoder::new(self.encoder_dyn());
         for (row, sentence) in rows.chunks_exact_mut(dimension).zip(sentences) {
-            self.encoder_dyn().encode(sentence, row)?;
+            encoder.encode(sentence, row)?;
         }
         let mut document = document::empty(&self.0.borrow_dependent().pack)?;
         // The last thing before entropy is drawn, because nothing gives it back.

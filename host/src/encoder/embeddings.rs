@@ -34,17 +34,18 @@ impl<'a> Embeddings<'a> {
         documents: &'a [CorpusDocument],
         progress: impl FnOnce(u64) -> Progress,
     ) -> Result<Self> {
-        let split: Vec<Vec<&str>> = documents
-            .par_iter()
-            .map(|document| document::sentences(&document.text))
-            .collect();
-        let mut sentences = Vec::new();
-        let mut offsets = vec![0];
-        for own in split {
-            sentences.extend(own);
-            offsets.push(sentences.len());
-        }
-        let rows = encoding.rows(&sentences, &progress(sentences.len() as u64))?;
+        let (sentences, offsets) = split(documents);
+        let progress = progress(sentences.len() as u64);
+        Self::of_split(encoding, documents, (sentences, offsets), &progress)
+    }
+
+    fn of_split(
+        encoding: &mut Encoding<'_>,
+        documents: &'a [CorpusDocument],
+        (sentences, offsets): (Vec<&'a str>, Vec<usize>),
+        progress: &Progress,
+    ) -> Result<Self> {
+        let rows = encoding.rows(&sentences, progress)?;
         Ok(Self {
             documents,
             sentences,
@@ -74,6 +75,21 @@ impl<'a> Embeddings<'a> {
     pub fn into_vectors(self) -> DocumentVectors {
         self.vectors
     }
+}
+
+/// The sentences of documents, one document after the other, and where each starts and stops.
+fn split(documents: &[CorpusDocument]) -> (Vec<&str>, Vec<usize>) {
+    let split: Vec<Vec<&str>> = documents
+        .par_iter()
+        .map(|document| document::sentences(&document.text))
+        .collect();
+    let mut sentences = Vec::new();
+    let mut offsets = vec![0];
+    for own in split {
+        sentences.extend(own);
+        offsets.push(sentences.len());
+    }
+    (sentences, offsets)
 }
 
 /// Documents, from a file or from memory.
@@ -140,6 +156,9 @@ impl<'a> Encoded<'a> {
         mut each: impl FnMut(&CorpusDocument, &[&str], &[f32]) -> Result<()>,
     ) -> Result<Passed> {
         self.encoding.rewind();
+        // How many sentences there are is known from the second time on.
+        let total = self.first.map_or(0, |first| first.sentences as u64);
+        let progress = Progress::new("encoding sentences", total);
         let mut hash = Sha256::new();
         let (mut documents, mut sentences) = (0, 0);
         for batch in batches((self.open)()?) {
@@ -152,7 +171,8 @@ impl<'a> Encoded<'a> {
                     hash.update(field);
                 }
             }
-            let encoded = Embeddings::of(&mut self.encoding, &batch, |_| Progress::hidden())?;
+            let encoded =
+                Embeddings::of_split(&mut self.encoding, &batch, split(&batch), &progress)?;
             documents += batch.len();
             sentences += encoded.sentences().len();
             for (document, sentences, rows) in encoded.by_document() {
@@ -165,10 +185,15 @@ impl<'a> Encoded<'a> {
             digest: hash.finalize().into(),
         };
         match self.first.replace(passed) {
-            Some(first) if first != passed => Err(Error::CorpusChanged {
-                path: self.name.clone(),
-            }),
+            Some(first) if first != passed => Err(self.changed()),
             _ => Ok(passed),
+        }
+    }
+
+    /// What is wrong with a corpus that is not the same when it is read again.
+    pub(crate) fn changed(&self) -> Error {
+        Error::CorpusChanged {
+            path: self.name.clone(),
         }
     }
 
@@ -282,6 +307,7 @@ mod tests {
             id: format!("{number} \"\\\u{1}ä"),
             label: (number % 2 == 0).then(|| "a\tb".to_owned()),
             text: text.repeat(1 + number % 5),
+            ..CorpusDocument::default()
         };
         let texts = ["The soup needs salt. ", "", "Our team lost twice! "];
         (0..200)

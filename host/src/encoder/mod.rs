@@ -9,9 +9,11 @@ pub(crate) mod lexicon;
 mod onnx;
 pub mod vectors;
 
+use std::panic::{self, AssertUnwindSafe};
+
 use rayon::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::progress::Progress;
 
 pub use lexicon::LexiconEncoder;
@@ -54,6 +56,54 @@ pub trait Encoder: Send + Sync {
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()>;
 }
 
+/// An encoder of private sentences: a sentence that it cannot take is the zero vector.
+///
+/// With an error, anyone who makes the encoder could ask whether a private text has a certain word: a tokenizer
+/// without a token for unknown words fails on some texts and not on others. For public text an error is better, and
+/// the encoder itself gives it.
+pub struct PrivateEncoder<'a>(&'a dyn Encoder);
+
+impl<'a> PrivateEncoder<'a> {
+    /// The same encoder, without the errors and panics that depend on a sentence.
+    pub fn new(encoder: &'a dyn Encoder) -> Self {
+        Self(encoder)
+    }
+}
+
+impl Encoder for PrivateEncoder<'_> {
+    fn identity(&self) -> &EncoderIdentity {
+        self.0.identity()
+    }
+
+    fn dimension(&self) -> usize {
+        self.0.dimension()
+    }
+
+    /// As the encoder does, or writes zeros.
+    ///
+    /// # Leaks
+    /// The vector is as private as the sentence. Time depends on it. If the encoder panics, the panic hook of the
+    /// program is called with a message that could quote the sentence: a program that gives it out sets another hook.
+    ///
+    /// # Shapes
+    /// Those of the encoder.
+    ///
+    /// # Errors
+    /// [`WrongDimension`](Error::WrongDimension) only, which depends on no sentence.
+    ///
+    /// # Cost
+    /// That of the encoder.
+    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+        let encode = AssertUnwindSafe(|| self.0.encode(sentence, out));
+        match panic::catch_unwind(encode) {
+            Ok(Ok(())) => {}
+            Ok(Err(error @ Error::WrongDimension { .. })) => return Err(error),
+            Ok(Err(_)) | Err(_) => out.fill(0.0),
+        }
+        Ok(())
+    }
+}
+
 /// Names an encoder by what it is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncoderIdentity {
@@ -94,4 +144,59 @@ pub(crate) fn encode_into(
             progress.advance(1);
             Ok(())
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Refuses one word, and panics at another.
+    struct Picky(EncoderIdentity);
+
+    impl Encoder for Picky {
+        fn identity(&self) -> &EncoderIdentity {
+            &self.0
+        }
+
+        fn dimension(&self) -> usize {
+            2
+        }
+
+        fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+            out.fill(7.0);
+            let (bytes, problem) = (sentence.len(), "unknown".to_owned());
+            match sentence {
+                "known" if out.len() == 2 => Ok(()),
+                "known" => Err(Error::WrongDimension {
+                    encoder: self.0.name.clone(),
+                    expected: 2,
+                    found: out.len(),
+                }),
+                "panic" => panic!("a bug"),
+                _ => Err(Error::Encode {
+                    encoder: self.0.name.clone(),
+                    bytes,
+                    problem,
+                }),
+            }
+        }
+    }
+
+    #[test]
+    fn what_an_encoder_cannot_take_is_the_zero_vector_if_it_is_private() {
+        let picky = Picky(EncoderIdentity {
+            name: "picky".to_owned(),
+            digest: [0; 32],
+        });
+        let private = PrivateEncoder::new(&picky);
+        for (sentence, expected) in [("known", 7.0), ("unknown", 0.0), ("panic", 0.0)] {
+            let mut out = [f32::NAN; 2];
+            private.encode(sentence, &mut out).unwrap();
+            assert_eq!(out, [expected; 2], "{sentence}");
+        }
+        // No sentence decides this.
+        let error = private.encode("known", &mut [0.0]).unwrap_err();
+        assert!(matches!(error, Error::WrongDimension { .. }), "{error}");
+        assert!(picky.encode("unknown", &mut [0.0; 2]).is_err());
+    }
 }

@@ -14,9 +14,10 @@ use crate::error::{Error, Result};
 
 /// A file that is written beside its target and takes its place in one step.
 ///
-/// Whoever reads or maps the target sees the old content or the new one, never a part. Dropping it
+/// Anyone who reads or maps the target sees the old content or the new one, never a part. Dropping the value
 /// without [`commit`](Self::commit) removes what was written and leaves the target as it was. What a
-/// killed process has written is removed by the next one that writes the same target.
+/// killed process has written is removed by the next one that writes the same target. Links, pipes and devices
+/// with the name of such a part are left alone.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -73,7 +74,7 @@ impl AtomicFile {
         // The process id and a counter make the name unique among running processes of a machine; one of
         // another machine is stepped over.
         static COUNTER: AtomicU64 = AtomicU64::new(0);
-        loop {
+        for _ in 0..TRIES {
             let count = COUNTER.fetch_add(1, Ordering::Relaxed);
             let beside = target.with_file_name(format!(".{name}.{}-{count}.part", process::id()));
             match OpenOptions::new()
@@ -98,6 +99,10 @@ impl AtomicFile {
                 Err(error) => return Err(Error::io("create", &target)(error)),
             }
         }
+        Err(Error::OutputPath {
+            path: target,
+            problem: "every name for its parts is taken; remove the files beside it that end in .part",
+        })
     }
 
     /// Says now, before the work, whether `path` can be written.
@@ -139,9 +144,13 @@ impl AtomicFile {
     }
 }
 
+/// How often a name is tried before somebody else is found to be in the way.
+const TRIES: usize = 1000;
+
 /// Removes what killed processes have left of `target`: parts that nobody has locked.
 ///
-/// What cannot be looked at or removed stays; writing does not depend on it.
+/// What cannot be looked at or removed stays; writing does not depend on it. Only regular files are opened: a
+/// pipe of that name would block, and a link would lead elsewhere.
 fn remove_left_parts(target: &Path, name: &str) {
     let Ok(entries) = fs::read_dir(folder(target)) else {
         return;
@@ -155,6 +164,7 @@ fn remove_left_parts(target: &Path, name: &str) {
             .and_then(|numbers| numbers.split_once('-'));
         let number = |text: &str| text.parse::<u64>().is_ok();
         if numbers.is_some_and(|(process, count)| number(process) && number(count))
+            && entry.file_type().is_ok_and(|kind| kind.is_file())
             && let Ok(file) = OpenOptions::new().write(true).open(entry.path())
             && file.try_lock().is_ok()
         {
@@ -165,17 +175,47 @@ fn remove_left_parts(target: &Path, name: &str) {
 
 /// Opens a file that grows beside its output, or makes it, and keeps other processes out until it is closed.
 ///
+/// A link is not followed, and nothing but a regular file is opened.
+///
 /// # Errors
-/// [`Error::InUse`] if another process has it; [`Error::Io`].
+/// [`Error::InUse`] if another process has it; [`Error::OutputPath`] if something else has its name; [`Error::Io`].
 pub(crate) fn open_locked(path: &Path) -> Result<File> {
-    loop {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(Error::io("open", path))?;
+    let refused = |problem| Error::OutputPath {
+        path: path.to_owned(),
+        problem,
+    };
+    for _ in 0..TRIES {
+        let there = match fs::symlink_metadata(path) {
+            Ok(about) if about.is_file() => true,
+            Ok(_) => {
+                return Err(refused(
+                    "it is where unfinished output is kept, but it is not a regular file; remove it",
+                ));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(Error::io("open", path)(error)),
+        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        // A new file never follows a link that came in the meantime, dangling or not.
+        let opened = if there {
+            options.open(path)
+        } else {
+            options.create_new(true).open(path)
+        };
+        let file = match opened {
+            Ok(file) => file,
+            // It came or went in the meantime.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound
+                ) && folder(path).is_dir() =>
+            {
+                continue;
+            }
+            Err(error) => return Err(Error::io("open", path)(error)),
+        };
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::InUse {
@@ -185,11 +225,15 @@ pub(crate) fn open_locked(path: &Path) -> Result<File> {
             // Some file systems have no locks.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
-        // Between opening and locking, the process that had it may have given it its final name.
+        // Between opening and locking, the process that had it may have given it its final name, or somebody may
+        // have put a link in its place. Nothing was written yet.
         if is_at(&file, path).map_err(Error::io("open", path))? {
             return Ok(file);
         }
     }
+    Err(refused(
+        "somebody else keeps replacing it; leave it alone and run the command again",
+    ))
 }
 
 /// Whether an open file still has this name.

@@ -1,8 +1,34 @@
 //! The lines of a text file, one in memory.
 
-use std::io::{BufRead, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+use flate2::read::MultiGzDecoder;
 
 use crate::error::LineProblem;
+
+/// What a gzipped file begins with. No text in UTF-8 begins so.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// The text of a stream, which may be gzipped: its first bytes say so.
+///
+/// # Errors
+/// Errors of reading the first bytes.
+pub(crate) fn unzipped<R: Read + Send + 'static>(
+    mut source: R,
+) -> io::Result<Box<dyn BufRead + Send>> {
+    let mut start = Vec::new();
+    // A pipe may give one byte at a time.
+    (&mut source)
+        .take(GZIP.len() as u64)
+        .read_to_end(&mut start)?;
+    let gzipped = start == GZIP;
+    let whole = Cursor::new(start).chain(source);
+    Ok(if gzipped {
+        Box::new(BufReader::new(MultiGzDecoder::new(whole)))
+    } else {
+        Box::new(BufReader::new(whole))
+    })
+}
 
 /// Reads a line at a time, of at most `limit` bytes without its end, so that memory does not depend on what
 /// the file contains.

@@ -40,6 +40,7 @@ type Key = [u8; 16];
 pub struct Encoding<'a> {
     encoder: &'a dyn Encoder,
     kept: Option<Kept>,
+    encoded: u64,
 }
 
 struct Kept {
@@ -60,6 +61,7 @@ impl<'a> Encoding<'a> {
         Self {
             encoder,
             kept: None,
+            encoded: 0,
         }
     }
 
@@ -99,6 +101,7 @@ impl<'a> Encoding<'a> {
                 found: (length - start) / record as u64,
                 record,
             }),
+            encoded: 0,
         })
     }
 
@@ -110,6 +113,12 @@ impl<'a> Encoding<'a> {
     /// The number of sentences whose vectors were there when the file was opened.
     pub fn known(&self) -> u64 {
         self.kept.as_ref().map_or(0, |kept| kept.found)
+    }
+
+    /// The number of sentences that were encoded since then, and not taken from the file. Without a file, a sentence
+    /// counts as often as it was gone through.
+    pub fn encoded(&self) -> u64 {
+        self.encoded
     }
 
     /// Goes back to the first sentence.
@@ -143,6 +152,7 @@ impl<'a> Encoding<'a> {
             progress.advance(known as u64);
             let (sentences, rows) = (&sentences[known..], &mut rows[known * dimension..]);
             encode_into(self.encoder, sentences, rows, progress)?;
+            self.encoded += sentences.len() as u64;
             if let Some(kept) = &mut self.kept {
                 kept.write(sentences, rows)
                     .map_err(Error::io("write", &kept.path))?;
@@ -422,6 +432,29 @@ impl PartialLines {
             .map_err(Error::io("write", &self.beside))
     }
 
+    /// Where the lines wait.
+    pub fn waiting_at(&self) -> &Path {
+        &self.beside
+    }
+
+    /// Copies the lines that are there to the target, for a reader who cannot wait for the others. They go on
+    /// waiting in their own file, too, and the same run goes on with them.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the target is then as it was.
+    pub fn publish(&mut self) -> Result<()> {
+        self.flush()?;
+        let mut copy = AtomicFile::create(&self.target)?;
+        let file = self.writer.get_mut();
+        let mut copied = || -> io::Result<u64> {
+            file.seek(SeekFrom::Start(0))?;
+            io::copy(file, &mut copy)?;
+            file.seek(SeekFrom::End(0))
+        };
+        copied().map_err(Error::io("write", &self.target))?;
+        copy.commit()
+    }
+
     /// Gives the lines their name.
     ///
     /// # Errors
@@ -473,8 +506,11 @@ fn remove_others(target: &Path, name: &str, own: &Path) -> Result<bool> {
             .and_then(|entry| entry.strip_prefix(name)?.strip_prefix('.'))
             .and_then(|entry| entry.strip_suffix(".partial"));
         let path = target.with_file_name(&entry);
+        // A link or a pipe is none of ours.
+        let is_file = || fs::symlink_metadata(&path).is_ok_and(|about| about.is_file());
         if path != own
             && run.is_some_and(|run| run.len() == 16 && run.bytes().all(|b| b.is_ascii_hexdigit()))
+            && is_file()
         {
             drop(open_locked(&path)?);
             fs::remove_file(&path).map_err(Error::io("remove", &path))?;
@@ -591,6 +627,63 @@ mod tests {
         assert!(!path.exists());
         drop(Encoding::kept_in(&inner, path.clone()).unwrap());
         assert!(!path.exists(), "nothing was encoded");
+    }
+
+    /// Nothing but a regular file is opened: a link would lead elsewhere, and a pipe would block.
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_with_the_names_of_parts_are_not_opened() {
+        use std::os::unix::fs::symlink;
+        use std::process::Command;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let path = at("out.jsonl");
+        let lines = open(&path, "a").unwrap();
+        let own = lines.beside.clone();
+        drop(lines);
+        fs::write(at("diary"), "dear\n").unwrap();
+        for target in ["diary", "absent", "."] {
+            symlink(at(target), &own).unwrap();
+            let error = open(&path, "a").err().expect("a link");
+            let text = error.to_string();
+            assert!(text.contains("not a regular file"), "{text}");
+            let kept = Encoding::kept_in(&Lengths::new(1), own.clone()).err();
+            assert!(kept.is_some(), "{target}");
+            fs::remove_file(&own).unwrap();
+        }
+        // Of another run.
+        let other = at("out.jsonl.0123456789abcdef.partial");
+        symlink(at("diary"), &other).unwrap();
+        let pipe =
+            |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+        pipe(&at("out.jsonl.1123456789abcdef.partial"));
+        pipe(&at(".out.jsonl.7-0.part"));
+        symlink(at("absent"), at(".out.jsonl.8-0.part")).unwrap();
+        let mut lines = open(&path, "a").unwrap();
+        lines.push("line").unwrap();
+        lines.commit().unwrap();
+        assert!(fs::symlink_metadata(&other).unwrap().is_symlink());
+        pipe(&own);
+        assert!(open(&path, "a").is_err());
+        assert_eq!(fs::read(at("diary")).unwrap(), b"dear\n");
+        assert!(!at("absent").exists());
+    }
+
+    #[test]
+    fn published_lines_go_on_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let mut lines = open(&path, "a").unwrap();
+        lines.push("first").unwrap();
+        lines.publish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first\n");
+        drop(lines);
+        let mut lines = open(&path, "a").unwrap();
+        assert_eq!(lines.kept(), 1);
+        lines.push("second").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first\n");
+        lines.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"first\nsecond\n");
     }
 
     fn open(target: &Path, option: &str) -> Result<PartialLines> {

@@ -760,9 +760,8 @@ mod tests {
     fn words_weigh_less_if_they_are_frequent() {
         let mut counts = WordCounts::default();
         counts.add(&crate::corpus::CorpusDocument {
-            id: String::new(),
-            label: None,
             text: "the the the cat".into(),
+            ..Default::default()
         });
         let vectors = vectors(&[("the", &[1.0]), ("cat", &[1.0]), ("dog", &[1.0])]);
         let made = vectors.lexicon_pack(Some(&counts), 3).unwrap();

@@ -19,7 +19,7 @@ pub struct Candidate {
     pub id: String,
     /// The label of the document, or the label itself; none without labels and for clusters.
     pub label: Option<String>,
-    /// The sentence nearest to the middle of the document, or of all documents behind it.
+    /// The sentence nearest to the middle of the document, or of all documents that it stands for.
     pub excerpt: String,
 }
 
@@ -49,16 +49,22 @@ struct Description<'a> {
 }
 
 impl Candidates {
+    /// What releases under the pack carry: the first bytes of its digest.
+    pub fn pack_id(&self) -> [u8; 8] {
+        let [a, b, c, d, e, f, g, h, ..] = self.pack_digest;
+        [a, b, c, d, e, f, g, h]
+    }
+
     /// The candidate that a release names, with its embedding.
     ///
     /// # Errors
     /// [`Error::OtherPack`] if the release was made under another pack, [`Error::NoSuchCandidate`]
     /// if its index is out of range.
     pub fn decode(&self, release: &Release) -> Result<(&Candidate, &[f32])> {
-        if release.pack_id() != self.pack_digest[..8] {
+        if release.pack_id() != self.pack_id() {
             return Err(Error::OtherPack {
                 release: hex::encode(release.pack_id()),
-                candidates: hex::encode(&self.pack_digest[..8]),
+                candidates: hex::encode(self.pack_id()),
             });
         }
         let index = release.candidate() as usize;
@@ -77,7 +83,7 @@ impl Candidates {
     /// The candidates as text, for programs that read no safetensors: a line `# pack` with the identifier that
     /// releases carry, then for each candidate a line with number, name and excerpt, with tabs between.
     pub fn list(&self) -> String {
-        let mut text = format!("# pack {}\n", hex::encode(&self.pack_digest[..8]));
+        let mut text = format!("# pack {}\n", hex::encode(self.pack_id()));
         for (index, candidate) in self.entries.iter().enumerate() {
             let [name, excerpt] = [&candidate.id, &candidate.excerpt]
                 .map(|field| field.replace(|c: char| c.is_control(), " "));
@@ -126,13 +132,21 @@ impl Candidates {
     /// [`Error::Io`]; [`Error::Candidates`] says what is wrong with the content.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
-        Self::from_bytes(&bytes).map_err(|problem| Error::Candidates {
-            path: path.to_owned(),
+        Self::from_bytes(&bytes, path)
+    }
+
+    /// The candidates in the bytes of such a file, which errors call `name`.
+    ///
+    /// # Errors
+    /// [`Error::Candidates`] says what is wrong with the content.
+    pub fn from_bytes(bytes: &[u8], name: &Path) -> Result<Self> {
+        Self::parse(bytes).map_err(|problem| Error::Candidates {
+            path: name.to_owned(),
             problem,
         })
     }
 
-    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
         let description = header

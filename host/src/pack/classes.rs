@@ -1,20 +1,22 @@
 //! Candidates that stand for classes: the labels of a corpus, or clusters of its documents.
 //!
 //! The corpus is gone through three times (four for clusters) and never in memory: of a document stay 8
-//! bytes. k-means sees a sample if there are very many.
+//! bytes. k-means sees a sample if there are very many. Labels are read once before that, so that nothing is
+//! encoded in vain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use undertone_core::rng::{self, PublicRng};
-use undertone_core::select::MAX_CANDIDATES;
 
 use super::scores::{reach, scores_data};
-use super::{Fit, ScoresData, TargetChoice, cosine, limit};
+use super::{Fit, ScoresData, TargetChoice, cosine};
 use crate::encoder::embeddings::{Encoded, Passed};
 use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::error::{Error, Result};
 use crate::pack::candidates::Candidate;
 use crate::pack::heads::{Clustered, Known, Targets, fit_streamed};
+use crate::release::document::MAX_SCORED;
+use crate::text::each_sentence;
 
 /// Documents that k-means sees at most, or 8 for each cluster if that is more.
 pub(super) const SAMPLE: usize = 32_768;
@@ -76,14 +78,17 @@ pub(super) fn of(
     fit: Fit<'_>,
     seed: u64,
 ) -> Result<Made> {
-    let labelled = match choice {
-        TargetChoice::Labels => by_labels(corpus)?,
-        TargetChoice::Clusters(_) => None,
-    };
-    let classes = match (labelled, choice) {
-        (Some(classes), _) => classes,
-        (None, TargetChoice::Clusters(clusters)) => by_clusters(corpus, clusters, seed, SAMPLE)?,
-        (None, TargetChoice::Labels) => by_clusters(corpus, None, seed, SAMPLE)?,
+    let classes = match choice {
+        TargetChoice::Labels if are_labelled(corpus)? => by_labels(corpus)?,
+        TargetChoice::Labels => by_clusters(corpus, None, seed, SAMPLE)?,
+        TargetChoice::Clusters(Some(clusters)) if clusters > MAX_SCORED => {
+            return Err(Error::DeviceLimit {
+                what: format!("{clusters} clusters"),
+                most: MAX_SCORED,
+                advice: "give a smaller --clusters",
+            });
+        }
+        TargetChoice::Clusters(clusters) => by_clusters(corpus, clusters, seed, SAMPLE)?,
     };
     let dimension = classes.centre.len();
     let n = classes.centres.len();
@@ -201,8 +206,55 @@ fn means(
     }
 }
 
-/// The labels as classes, if every document has one and there are two different ones.
-fn by_labels(corpus: &mut Encoded<'_>) -> Result<Option<Classes>> {
+/// Whether the documents have labels that can be candidates: false if none has one, and an error if only some do.
+/// Documents without a sentence count nowhere.
+fn are_labelled(corpus: &Encoded<'_>) -> Result<bool> {
+    let mut labels = HashSet::<String>::new();
+    let (mut documents, mut without, mut line) = (0, 0, 0);
+    for document in corpus.documents()? {
+        let document = document?;
+        let known = document
+            .label
+            .as_ref()
+            .is_some_and(|label| labels.contains(label));
+        if !known && each_sentence(&document.text).next().is_none() {
+            continue;
+        }
+        documents += 1;
+        match document.label {
+            None => {
+                if without == 0 {
+                    line = document.line;
+                }
+                without += 1;
+            }
+            Some(_) if known => {}
+            Some(_) if labels.len() == MAX_SCORED => {
+                return Err(Error::DeviceLimit {
+                    what: "the labels of the corpus".to_owned(),
+                    most: MAX_SCORED,
+                    advice: "give documents with fewer labels, or take clusters for candidates with --clusters N",
+                });
+            }
+            Some(label) => {
+                labels.insert(label);
+            }
+        }
+    }
+    match labels.len() {
+        0 => Ok(false),
+        _ if without > 0 => Err(Error::Unlabelled {
+            without,
+            documents,
+            line,
+        }),
+        1 => Err(Error::OneLabel { documents }),
+        _ => Ok(true),
+    }
+}
+
+/// The labels as classes. Every document has one.
+fn by_labels(corpus: &mut Encoded<'_>) -> Result<Classes> {
     let dimension = corpus.encoding().encoder().dimension();
     let mut numbers = BTreeMap::<String, u32>::new();
     let mut own = Vec::<Mean>::new();
@@ -218,7 +270,6 @@ fn by_labels(corpus: &mut Encoded<'_>) -> Result<Option<Classes>> {
         let number = match numbers.get(label) {
             Some(number) => *number,
             None => {
-                limit("candidates", own.len() + 1, 1, MAX_CANDIDATES as usize)?;
                 numbers.insert(label.to_owned(), own.len() as u32);
                 own.push(Mean::new(dimension));
                 own.len() as u32 - 1
@@ -230,8 +281,8 @@ fn by_labels(corpus: &mut Encoded<'_>) -> Result<Option<Classes>> {
         sentences.push(count);
         Ok(())
     })?;
-    if !labelled || numbers.len() < 2 {
-        return Ok(None);
+    if !labelled {
+        return Err(corpus.changed());
     }
     // From the order in which they came to that of their names.
     let mut place = vec![0; numbers.len()];
@@ -241,7 +292,7 @@ fn by_labels(corpus: &mut Encoded<'_>) -> Result<Option<Classes>> {
     for class in &mut of_documents {
         *class = place[*class as usize];
     }
-    Ok(Some(Classes {
+    Ok(Classes {
         of_documents,
         sentences,
         centre: all.value(),
@@ -250,7 +301,7 @@ fn by_labels(corpus: &mut Encoded<'_>) -> Result<Option<Classes>> {
             .map(|old| own[*old as usize].value())
             .collect(),
         names: Some(numbers.into_keys().collect()),
-    }))
+    })
 }
 
 /// Clusters as classes: k-means over all documents, or over `sample` of them, drawn uniformly, and the
@@ -323,7 +374,7 @@ mod tests {
         demo::corpus(1)
     }
 
-    /// Whom k-means has not seen goes to the cluster of its likes.
+    /// A document that k-means has not seen goes to the cluster of its likes.
     #[test]
     fn a_sample_is_enough_for_clusters() {
         let encoder = LexiconEncoder::embedded();

@@ -24,6 +24,14 @@ pub enum Directions {
     Principal(usize),
 }
 
+impl Directions {
+    /// Refuses, before the work, more of them than a device takes.
+    pub(super) fn check(self) -> Result<()> {
+        let (Self::Random(n) | Self::Principal(n)) = self;
+        limit("projection directions", n, 1, MAX_DIRECTIONS)
+    }
+}
+
 /// A pack that selects among documents by depth (Meehan, Mrini and Chaudhuri 2022).
 ///
 /// `candidates` are public documents; each one's projections are the means of its sentences'. With a

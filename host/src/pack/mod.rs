@@ -119,8 +119,8 @@ impl Selector<'_> {
 /// What the candidates of scores stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetChoice {
-    /// The labels of the corpus, if every document has one and there are two different ones at least;
-    /// else clusters.
+    /// The labels of the corpus: every document has one, and there are at least two different ones. If no
+    /// document has one, clusters.
     Labels,
     /// So many clusters of documents (`None`: as many as [`clusters_as_targets`](crate::pack::heads::clusters_as_targets) makes).
     Clusters(Option<usize>),
@@ -151,11 +151,13 @@ const MAX_EXPONENT: i32 = 24;
 /// documents at most, drawn uniformly, or 8 for each cluster. Depth draws its candidates from the documents with
 /// enough sentences uniformly (all, if there are fewer) and has only those in memory. A recoder, and heads that
 /// are not in closed form, take the vectors of all documents: there, memory grows with the corpus.
-/// Sentences behind the first [`MAX_SENTENCES`] of a document are left out, as on a device.
+/// Sentences after the first [`MAX_SENTENCES`] of a document are left out, as on a device.
 ///
 /// # Errors
 /// Errors of the corpus, the encoder, and what makes heads and recoders; [`Error::NoCandidates`] if no
-/// document has enough sentences; [`Error::PackLimit`] for options outside their range;
+/// document has enough sentences; [`Error::PackLimit`] for options outside their range; before anything is
+/// encoded, [`Error::DeviceLimit`] for a pack that no device could use, and [`Error::Unlabelled`] or
+/// [`Error::OneLabel`] for labels that cannot be candidates;
 /// [`Error::NotFinite`] if the encoder gives NaN or ∞ for a public sentence.
 pub fn build(
     corpus: &mut Encoded<'_>,
@@ -179,18 +181,17 @@ pub fn build(
         lexicon,
         projection: None,
     };
-    let (entries, embeddings, candidates_are, documents_read, sentences) = match &options.selector {
+    let selected = match &options.selector {
         Selector::Scores { targets, fit } => {
             let made = classes::of(corpus, *targets, *fit, options.seed)?;
             contents.scores = Some(made.scores);
-            let passed = made.passed;
-            (
-                made.entries,
-                made.embeddings,
-                made.are,
-                passed.documents,
-                passed.sentences,
-            )
+            Selected {
+                entries: made.entries,
+                embeddings: made.embeddings,
+                are: made.are,
+                documents: made.passed.documents,
+                sentences: made.passed.sentences,
+            }
         }
         Selector::Depth {
             candidates,
@@ -198,59 +199,16 @@ pub fn build(
             directions,
             recoder,
         } => {
-            limit("candidates", *candidates, 1, MAX_CANDIDATES as usize)?;
-            limit(
-                "sentences that a candidate has at least",
-                *min_sentences,
-                1,
-                MAX_SENTENCES,
-            )?;
-            let (most, least) = match recoder {
-                None => (*candidates, *min_sentences),
-                Some(_) => (usize::MAX, 1),
-            };
-            let mut rng = PublicRng::new(options.seed);
-            let (documents, documents_read) = draw(corpus.documents()?, most, least, &mut rng)?;
-            let encoded = Embeddings::of(corpus.encoding(), &documents, |sentences| {
-                Progress::new("encoding sentences", sentences)
-            })?;
-            if let Some(position) = encoded.vectors().rows().iter().position(|x| !x.is_finite()) {
-                return Err(Error::NotFinite {
-                    encoder: encoder.identity().name.clone(),
-                    sentence: position / dimension,
-                });
-            }
-            let n_sentences = encoded.sentences().len();
-            let fitting = encoded.by_document().enumerate();
-            let mut chosen: Vec<usize> = fitting
-                .filter(|(_, (_, sentences, _))| sentences.len() >= *min_sentences)
-                .map(|(index, _)| index)
-                .collect();
-            thin(&mut chosen, *candidates, &mut rng);
-            if chosen.is_empty() {
-                return Err(Error::NoCandidates {
-                    read: documents_read,
-                    min_sentences: *min_sentences,
-                });
-            }
-            let (entries, embeddings) = documents_of(&encoded, &chosen);
-            let vectors = encoded.into_vectors();
-            let recoder = recoder.map(|train| train(&vectors)).transpose()?;
-            let (recoder, depth) = depth::sections(
-                &vectors.subset(&chosen),
-                recoder.as_ref(),
+            let sizes = (*candidates, *min_sentences);
+            let train = *recoder;
+            by_depth(
+                corpus,
+                sizes,
                 *directions,
+                train,
                 options.seed,
-            )?;
-            contents.recoder = recoder;
-            contents.depth = Some(depth);
-            (
-                entries,
-                embeddings,
-                "documents",
-                documents_read,
-                n_sentences,
-            )
+                &mut contents,
+            )?
         }
     };
     let pack = contents.to_bytes()?;
@@ -260,13 +218,83 @@ pub fn build(
             pack_digest: digest,
             encoder: encoder.identity().clone(),
             dimension,
-            embeddings,
-            entries,
+            embeddings: selected.embeddings,
+            entries: selected.entries,
         },
         pack,
-        documents_read,
+        documents_read: selected.documents,
+        sentences: selected.sentences,
+        candidates_are: selected.are,
+    })
+}
+
+/// The candidates of a pack, and what they come from.
+struct Selected {
+    entries: Vec<Candidate>,
+    embeddings: Vec<f32>,
+    are: &'static str,
+    documents: usize,
+    sentences: usize,
+}
+
+/// Documents as candidates: their sections go into `contents`.
+fn by_depth(
+    corpus: &mut Encoded<'_>,
+    (candidates, min_sentences): (usize, usize),
+    directions: Directions,
+    recoder: Option<&TrainRecoder<'_>>,
+    seed: u64,
+    contents: &mut PackContents,
+) -> Result<Selected> {
+    limit("candidates", candidates, 1, MAX_CANDIDATES as usize)?;
+    directions.check()?;
+    limit(
+        "sentences that a candidate has at least",
+        min_sentences,
+        1,
+        MAX_SENTENCES,
+    )?;
+    let (most, least) = match recoder {
+        None => (candidates, min_sentences),
+        Some(_) => (usize::MAX, 1),
+    };
+    let mut rng = PublicRng::new(seed);
+    let (documents, read) = draw(corpus.documents()?, most, least, &mut rng)?;
+    let encoded = Embeddings::of(corpus.encoding(), &documents, |sentences| {
+        Progress::new("encoding sentences", sentences)
+    })?;
+    if let Some(position) = encoded.vectors().rows().iter().position(|x| !x.is_finite()) {
+        return Err(Error::NotFinite {
+            encoder: contents.encoder.name.clone(),
+            sentence: position / contents.dimension,
+        });
+    }
+    let sentences = encoded.sentences().len();
+    let fitting = encoded.by_document().enumerate();
+    let mut chosen: Vec<usize> = fitting
+        .filter(|(_, (_, sentences, _))| sentences.len() >= min_sentences)
+        .map(|(index, _)| index)
+        .collect();
+    thin(&mut chosen, candidates, &mut rng);
+    if chosen.is_empty() {
+        return Err(Error::NoCandidates {
+            read,
+            min_sentences,
+        });
+    }
+    let (entries, embeddings) = documents_of(&encoded, &chosen);
+    let vectors = encoded.into_vectors();
+    let recoder = recoder.map(|train| train(&vectors)).transpose()?;
+    let candidates = vectors.subset(&chosen);
+    let (recoder, depth) = depth::sections(&candidates, recoder.as_ref(), directions, seed)?;
+    contents.recoder = recoder;
+    contents.depth = Some(depth);
+    Ok(Selected {
+        entries,
+        embeddings,
+        are: "documents",
+        documents: read,
         sentences,
-        candidates_are,
     })
 }
 

@@ -9,6 +9,7 @@ use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::rng::Entropy;
 use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
+use undertone_core::scores::SUMS_PER_ROW;
 use undertone_core::select::Rule;
 
 use crate::encoder::Encoder;
@@ -20,6 +21,9 @@ pub const MAX_SENTENCES: usize = 128;
 
 /// The most projection directions of a pack.
 pub const MAX_DIRECTIONS: usize = 100;
+
+/// The most candidates of a pack with scores.
+pub const MAX_SCORED: usize = SUMS_PER_ROW * MAX_DIRECTIONS;
 
 /// The document type of this crate and of the C library.
 pub type HostDocument<'p> = Document<'p, MAX_SENTENCES, MAX_DIRECTIONS>;

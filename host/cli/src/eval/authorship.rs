@@ -17,6 +17,8 @@ use undertone_lab::authorship::report::{Report, left_out};
 use undertone_lab::authorship::{Experiment, Options, Way, informative_pack};
 use undertone_lab::documents::word_columns;
 
+use crate::paths::Paths;
+
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Public corpora of raw news messages with their header, labelled with their group (.jsonl, .jsonl.gz); they are
@@ -44,8 +46,9 @@ pub(crate) struct Arguments {
     /// The privacy parameters of bags, per unit of distance.
     #[arg(
         long,
+        num_args = 1..,
         value_delimiter = ',',
-        default_value = "1,2,2.5,3,4,6,10,15,20,30,40",
+        default_values = ["1", "2", "2.5", "3", "4", "6", "10", "15", "20", "30", "40"],
         value_name = "LIST"
     )]
     epsilons: Vec<Epsilon>,
@@ -62,8 +65,9 @@ pub(crate) struct Arguments {
     /// up to a minute each.
     #[arg(
         long,
+        num_args = 1..,
         value_delimiter = ',',
-        default_value = "2.5,3,3.5,4",
+        default_values = ["2.5", "3", "3.5", "4"],
         value_name = "LIST"
     )]
     certified: Vec<Epsilon>,
@@ -91,6 +95,15 @@ fn curve_epsilons() -> Vec<Epsilon> {
     epsilons
         .map(|epsilon| epsilon.expect("the constants are in range"))
         .collect()
+}
+
+impl Arguments {
+    pub(super) fn paths(&self) -> Paths {
+        let paths = Paths::default()
+            .inputs("--data", &self.data)
+            .vectors("--word-vectors", &self.word_vectors);
+        paths.report("--out", &self.out)
+    }
 }
 
 pub(super) fn run(arguments: Arguments) -> Result<()> {

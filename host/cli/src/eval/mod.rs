@@ -10,6 +10,8 @@ use clap::Subcommand;
 use undertone::error::Result;
 use undertone_core::epsilon::Epsilon;
 
+use crate::paths::Paths;
+
 #[derive(Subcommand)]
 pub(super) enum Experiment {
     /// Whether bags of words hide their author and keep their topic, and what is left of a word, against epsilon.
@@ -18,6 +20,16 @@ pub(super) enum Experiment {
     Sentences(sentences::Arguments),
     /// How much private word vectors keep, beside published mechanisms at the same epsilon.
     Vectors(vectors::Arguments),
+}
+
+impl Experiment {
+    pub(super) fn paths(&self) -> Paths {
+        match self {
+            Self::Authorship(arguments) => arguments.paths(),
+            Self::Sentences(arguments) => arguments.paths(),
+            Self::Vectors(arguments) => arguments.paths(),
+        }
+    }
 }
 
 pub(super) fn run(experiment: Experiment) -> Result<()> {

@@ -18,6 +18,7 @@ use undertone_lab::documents::word_columns::{self, Words};
 use undertone_lab::documents::{Options, measure, perceptron};
 
 use crate::args::EncoderArgs;
+use crate::paths::Paths;
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -36,6 +37,7 @@ pub(crate) struct Arguments {
     /// The privacy parameters.
     #[arg(
         long,
+        num_args = 1..,
         value_delimiter = ',',
         default_values_t = Options::default().epsilons,
         value_name = "LIST"
@@ -66,6 +68,20 @@ pub(crate) struct Arguments {
     /// The folder of the report.
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
+}
+
+impl Arguments {
+    pub(super) fn paths(&self) -> Paths {
+        let paths = self
+            .encoder
+            .paths(Paths::default())
+            .inputs("--data", &self.data);
+        let paths = match &self.word_vectors {
+            None => paths,
+            Some(path) => paths.vectors("--word-vectors", path),
+        };
+        paths.report("--out", &self.out)
+    }
 }
 
 pub(super) fn run(arguments: Arguments) -> Result<()> {

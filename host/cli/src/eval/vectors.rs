@@ -9,6 +9,8 @@ use undertone::lexicon::word_vectors::Vectors;
 use undertone_core::epsilon::Epsilon;
 use undertone_lab::vectors::{Bench, Options, Report, TaskName, measure};
 
+use crate::paths::Paths;
+
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Public word vectors: a .npy matrix with NAME.vocab.txt beside it, or GloVe or word2vec text.
@@ -20,6 +22,7 @@ pub(crate) struct Arguments {
     /// The privacy parameters per unit of distance, 0.1 to 1000.
     #[arg(
         long,
+        num_args = 1..,
         value_delimiter = ',',
         default_values_t = Options::default().epsilons,
         value_name = "LIST"
@@ -28,6 +31,7 @@ pub(crate) struct Arguments {
     /// The distortions of the published mechanism; they fix its dimensions.
     #[arg(
         long,
+        num_args = 1..,
         value_delimiter = ',',
         default_values_t = Options::default().betas,
         value_name = "LIST"
@@ -39,6 +43,7 @@ pub(crate) struct Arguments {
     /// The sentence tasks.
     #[arg(
         long,
+        num_args = 1..,
         value_delimiter = ',',
         default_values_t = Options::default().tasks,
         value_name = "LIST"
@@ -56,6 +61,13 @@ pub(crate) struct Arguments {
     /// The folder of the report.
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
+}
+
+impl Arguments {
+    pub(super) fn paths(&self) -> Paths {
+        let paths = Paths::default().vectors("--vectors", &self.vectors);
+        paths.report("--out", &self.out)
+    }
 }
 
 pub(super) fn run(arguments: Arguments) -> Result<()> {

@@ -1,0 +1,223 @@
+//! The files that a command reads and writes, so that none is destroyed by writing another.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use undertone::error::{Error, Result};
+
+/// Standard input or output.
+pub(crate) const STREAM: &str = "-";
+
+/// Whether a path means standard input or output.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path == Path::new(STREAM)
+}
+
+/// What a command reads and writes.
+#[derive(Default)]
+pub(crate) struct Paths {
+    inputs: Vec<Named>,
+    outputs: Vec<Named>,
+    streams: Vec<(&'static str, &'static str)>,
+}
+
+struct Named {
+    option: &'static str,
+    path: PathBuf,
+}
+
+impl Paths {
+    /// A file to read.
+    pub(crate) fn input(self, option: &'static str, path: &Path) -> Self {
+        let problem = "this is read from a file; name one";
+        self.no_stream(option, path, problem)
+            .stream_input(option, path)
+    }
+
+    /// A file to read several times.
+    pub(crate) fn reread(self, option: &'static str, path: &Path) -> Self {
+        let problem = "it is read several times, which standard input cannot be; save it in a file and name that";
+        self.no_stream(option, path, problem)
+            .stream_input(option, path)
+    }
+
+    /// A file to read, or standard input.
+    pub(crate) fn stream_input(mut self, option: &'static str, path: &Path) -> Self {
+        if !is_stream(path) {
+            let path = path.to_owned();
+            self.inputs.push(Named { option, path });
+        }
+        self
+    }
+
+    /// Files to read.
+    pub(crate) fn inputs<'a>(
+        self,
+        option: &'static str,
+        paths: impl IntoIterator<Item = &'a PathBuf>,
+    ) -> Self {
+        paths
+            .into_iter()
+            .fold(self, |all, path| all.input(option, path))
+    }
+
+    /// An encoder: a folder, or a model with its tokenizer beside it, or a pack.
+    pub(crate) fn encoder(self, option: &'static str, path: &Path) -> Self {
+        let model = match path.is_dir() {
+            true => path.join("model.onnx"),
+            false => path.to_owned(),
+        };
+        let tokenizer = model.with_file_name("tokenizer.json");
+        self.input(option, &model).input(option, &tokenizer)
+    }
+
+    /// Word vectors: a file, or a matrix with its words beside it.
+    pub(crate) fn vectors(self, option: &'static str, path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let stem = name.split('.').next().unwrap_or_default();
+        let words = path.with_file_name(format!("{stem}.vocab.txt"));
+        self.input(option, path).input(option, &words)
+    }
+
+    /// A file to write.
+    pub(crate) fn output(self, option: &'static str, path: &Path) -> Self {
+        let problem = "this is written to a file; name one";
+        self.no_stream(option, path, problem)
+            .stream_output(option, path)
+    }
+
+    /// A file to write, or standard output.
+    pub(crate) fn stream_output(mut self, option: &'static str, path: &Path) -> Self {
+        if !is_stream(path) {
+            let path = path.to_owned();
+            self.outputs.push(Named { option, path });
+        }
+        self
+    }
+
+    /// A folder in which a report is written: pages, tables and plots that are there may be replaced.
+    pub(crate) fn report(self, option: &'static str, folder: &Path) -> Self {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let files = entries.map(|entry| entry.path()).filter(|path| {
+            let ending = path.extension().unwrap_or_default();
+            ["csv", "html", "svg"].iter().any(|known| ending == *known)
+        });
+        files.fold(self, |all, path| all.output(option, &path))
+    }
+
+    fn no_stream(mut self, option: &'static str, path: &Path, problem: &'static str) -> Self {
+        if is_stream(path) {
+            self.streams.push((option, problem));
+        }
+        self
+    }
+
+    /// Refuses an output that is an input, or another output, by whatever name: writing it would destroy the other.
+    pub(crate) fn check(&self) -> Result<()> {
+        if let Some(&(option, problem)) = self.streams.first() {
+            return Err(Error::NotAStream { option, problem });
+        }
+        for (index, output) in self.outputs.iter().enumerate() {
+            // It is refused for that when it is to be written.
+            if output.path.is_dir() {
+                continue;
+            }
+            let place = Place::of(&output.path);
+            let refused = |other: &Named| {
+                let named = match other.path == output.path {
+                    true => other.option.to_owned(),
+                    false => format!("{} (`{}`)", other.option, other.path.display()),
+                };
+                Err(Error::SameFile {
+                    option: output.option,
+                    path: output.path.clone(),
+                    other: named,
+                })
+            };
+            for input in &self.inputs {
+                let other = Place::of(&input.path);
+                if other.is(&place) || place.sweeps(&other) {
+                    return refused(input);
+                }
+            }
+            for other in &self.outputs[..index] {
+                if Place::of(&other.path).is(&place) {
+                    return refused(other);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a path leads.
+struct Place {
+    /// The file itself, if it is there: however it is spelled and linked.
+    file: Option<FileId>,
+    /// Its folder, if that is there, and its name in it.
+    folder: Option<PathBuf>,
+    name: String,
+}
+
+impl Place {
+    fn of(path: &Path) -> Self {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        Self {
+            file: file_id(path),
+            folder: fs::canonicalize(folder).ok(),
+            name: path
+                .file_name()
+                .map(OsStr::to_string_lossy)
+                .unwrap_or_default()
+                .into_owned(),
+        }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        match (&self.file, &other.file) {
+            (Some(own), Some(other)) => own == other,
+            // Not there yet: then two names are one file if they stand for one place.
+            (None, None) => self.folder.is_some() && self.beside(other) && self.name == other.name,
+            _ => false,
+        }
+    }
+
+    fn beside(&self, other: &Self) -> bool {
+        self.folder == other.folder
+    }
+
+    /// Whether writing this file removes the other one, because its name is that of an unfinished part.
+    fn sweeps(&self, other: &Self) -> bool {
+        let part = |start: &str, end: &str| {
+            let rest = other.name.strip_prefix(start);
+            rest.is_some_and(|rest| rest.ends_with(end))
+        };
+        let name = &self.name;
+        other.file.is_some()
+            && self.beside(other)
+            && (part(&format!("{name}."), ".partial") || part(&format!(".{name}."), ".part"))
+    }
+}
+
+/// What makes two paths one file.
+#[cfg(unix)]
+type FileId = (u64, u64);
+#[cfg(not(unix))]
+type FileId = PathBuf;
+
+#[cfg(unix)]
+fn file_id(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    let about = fs::metadata(path).ok()?;
+    Some((about.dev(), about.ino()))
+}
+
+/// Other systems resolve links and spellings only; a second hard link is not found there.
+#[cfg(not(unix))]
+fn file_id(path: &Path) -> Option<FileId> {
+    fs::canonicalize(path).ok()
+}

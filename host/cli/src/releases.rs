@@ -1,0 +1,196 @@
+//! What `privatize` and `obfuscate` share: private documents in, lines of releases out.
+
+use std::io::{self, BufWriter, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::process;
+use std::time::SystemTime;
+
+use clap::Args;
+use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::error::{Error, Result};
+use undertone::files::resume::{PartialLines, Run};
+
+use crate::args::TextArgs;
+use crate::paths::{Paths, is_stream};
+
+/// Which private documents to read, and where their releases go.
+#[derive(Args)]
+pub(crate) struct PrivateArgs {
+    /// The private documents: .jsonl, .jsonl.gz, .tsv or .tsv.gz, in UTF-8, or `-` for JSON lines from standard input,
+    /// which are held in memory. If a line is no document, or longer than 16 MiB, nothing is released, and the error
+    /// has its number and nothing of its text.
+    #[arg(long = "in", value_name = "FILE")]
+    pub(crate) input: std::path::PathBuf,
+    /// Release only the first N documents.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    pub(crate) texts: TextArgs,
+}
+
+impl PrivateArgs {
+    pub(crate) fn paths(&self, out: &Path) -> Paths {
+        let paths = Paths::default().stream_input("--in", &self.input);
+        paths.stream_output("--out", out)
+    }
+
+    /// A run of a command with these documents. With another --limit it is the same: the first documents stay.
+    /// Each run with standard input is one of its own, because nobody can tell whether the documents are the same.
+    pub(crate) fn run_of(&self, command: &str) -> Result<Run> {
+        let run = Run::of(command).with([u8::from(self.texts.messages)]);
+        if !is_stream(&self.input) {
+            return run.with_file(&self.input);
+        }
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let run = run.with(process::id().to_le_bytes());
+        Ok(run.with(now.as_nanos().to_le_bytes()))
+    }
+
+    /// Reads all documents once: a broken line at the end must not cost the budget of the documents before it.
+    pub(crate) fn check<'a>(&'a self, keep: &'a [String]) -> Result<Checked<'a>> {
+        let mut checked = Checked {
+            arguments: self,
+            keep,
+            total: 0,
+            held: None,
+        };
+        if is_stream(&self.input) {
+            let corpus = Corpus::json_lines(Path::new("standard input"), io::stdin())?;
+            let held: Vec<_> = checked.documents(corpus).collect::<Result<_>>()?;
+            checked.total = held.len();
+            checked.held = Some(held);
+        } else {
+            for document in checked.documents(Corpus::open_watched(&self.input)?) {
+                document?;
+                checked.total += 1;
+            }
+        }
+        Ok(checked)
+    }
+}
+
+/// Private documents that were all read once.
+pub(crate) struct Checked<'a> {
+    arguments: &'a PrivateArgs,
+    keep: &'a [String],
+    total: usize,
+    /// Those of standard input.
+    held: Option<Vec<CorpusDocument>>,
+}
+
+impl<'a> Checked<'a> {
+    fn documents(&self, corpus: Corpus) -> impl Iterator<Item = Result<CorpusDocument>> + use<> {
+        let most = self.arguments.limit.unwrap_or(usize::MAX);
+        self.arguments.texts.of(corpus.keep(self.keep).take(most))
+    }
+
+    /// The number of documents.
+    pub(crate) fn total(&self) -> usize {
+        self.total
+    }
+
+    /// The documents after the first ones.
+    pub(crate) fn after(
+        self,
+        first: usize,
+    ) -> Result<Box<dyn Iterator<Item = Result<CorpusDocument>>>> {
+        Ok(match self.held {
+            Some(held) => Box::new(held.into_iter().map(Ok).skip(first)),
+            None => {
+                // Not watched: another bar is there.
+                let corpus = Corpus::open(&self.arguments.input)?;
+                Box::new(self.documents(corpus).skip(first))
+            }
+        })
+    }
+}
+
+/// Lines of releases, to a file where an interrupted run goes on, or to standard output.
+pub(crate) enum ReleaseLines {
+    File(PartialLines),
+    Stream(BufWriter<io::Stdout>),
+}
+
+impl ReleaseLines {
+    /// Starts the lines of `out`, after those that an interrupted `run` left.
+    pub(crate) fn resume(
+        out: &Path,
+        run: &Run,
+        total: usize,
+        is_whole: impl Fn(&str) -> bool,
+    ) -> Result<Self> {
+        if is_stream(out) {
+            return Ok(Self::Stream(BufWriter::new(io::stdout())));
+        }
+        let mut lines = PartialLines::open(out, run, is_whole)?;
+        // Of a smaller --limit there are more lines than documents.
+        let other = lines.of_other_run() || lines.kept() > total;
+        if lines.kept() > total {
+            lines.restart()?;
+        }
+        if lines.kept() > 0 {
+            note!("resuming: {} documents are released already", lines.kept());
+        } else if other {
+            note!(
+                "starting over: what is left of an earlier run is for other options or another input, or the input \
+                 was changed since",
+            );
+        }
+        Ok(Self::File(lines))
+    }
+
+    /// The number of lines that an interrupted run left.
+    pub(crate) fn kept(&self) -> usize {
+        match self {
+            Self::File(lines) => lines.kept(),
+            Self::Stream(_) => 0,
+        }
+    }
+
+    pub(crate) fn push(&mut self, line: &str) -> Result<()> {
+        match self {
+            Self::File(lines) => lines.push(line),
+            Self::Stream(stream) => written(writeln!(stream, "{line}")),
+        }
+    }
+
+    /// Lets no line wait in memory: a killed process loses none.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        match self {
+            Self::File(lines) => lines.flush(),
+            Self::Stream(stream) => written(stream.flush()),
+        }
+    }
+
+    pub(crate) fn commit(mut self) -> Result<()> {
+        self.flush()?;
+        match self {
+            Self::File(lines) => lines.commit(),
+            Self::Stream(_) => Ok(()),
+        }
+    }
+
+    /// Says where the lines are that were released before something went wrong.
+    pub(crate) fn say_where(&mut self, released: usize, total: usize) {
+        let Self::File(lines) = self else { return };
+        if released == 0 || lines.flush().is_err() {
+            return;
+        }
+        note!(
+            "{released} of {total} documents are released; they are in `{}`, and the same command goes on with the \
+             others",
+            lines.waiting_at().display()
+        );
+    }
+}
+
+fn written(result: io::Result<()>) -> Result<()> {
+    result.map_err(Error::io("write", Path::new("standard output")))
+}
+
+/// Works on private texts. The message of a panic could quote one, so it is not given out.
+pub(crate) fn quietly<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    panic::set_hook(Box::new(|_| ()));
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Error::Defect))
+}

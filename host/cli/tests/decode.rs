@@ -1,0 +1,416 @@
+//! `undertone decode` with what comes from a fleet: broken lines, old packs, streams.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::{names, refuse, refused, succeed, undertone};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Two packs, releases under each, and private texts.
+fn prepared() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let public = "Food\tThe soup needs salt. Boil the potatoes.\nSky\tA comet passed.\n".repeat(9);
+    fs::write(path.join("public.tsv"), public).unwrap();
+    let private = concat!(
+        "{\"id\":17,\"lang\":\"en\",\"text\":\"The soup needs salt.\",\"secret\":[1]}\n",
+        "{\"id\":1.50e3,\"text\":\"A comet passed.\"}\n",
+        "{\"text\":\"Boil the potatoes.\", \"lang\" : {\"of\":\"d\\u00e9\"}}\n",
+    );
+    fs::write(path.join("private.jsonl"), private).unwrap();
+    for line in [
+        "pack --corpus public.tsv --out new.pack",
+        "pack --corpus public.tsv --clusters 3 --out old.pack",
+        "privatize --pack new.pack --epsilon 0.5 --in private.jsonl --out new.jsonl",
+        "privatize --pack old.pack --epsilon 1 --in private.jsonl --out old.jsonl",
+    ] {
+        succeed(path, &line.split(' ').collect::<Vec<_>>());
+    }
+    folder
+}
+
+const NEW: &str = "new.candidates.safetensors";
+const OLD: &str = "old.candidates.safetensors";
+
+/// A command with something on its standard input.
+fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .current_dir(folder)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    // One byte first: a pipe may be slow.
+    let (first, rest) = input.split_at(1);
+    pipe.write_all(first).unwrap();
+    pipe.flush().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    pipe.write_all(rest).unwrap();
+    drop(pipe);
+    child.wait_with_output().unwrap()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn lines(bytes: &[u8]) -> Vec<Value> {
+    let text = str::from_utf8(bytes).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn bad_lines_are_set_aside_and_the_others_decoded() {
+    let folder = prepared();
+    let folder = folder.path();
+    let good = fs::read_to_string(folder.join("new.jsonl")).unwrap();
+    let old = fs::read_to_string(folder.join("old.jsonl")).unwrap();
+    let first = good.lines().next().unwrap();
+    let release = |line: &str| {
+        let value: Value = serde_json::from_str(line).unwrap();
+        value["release"].as_str().unwrap().to_owned()
+    };
+    let hexadecimal = release(first);
+    // Another candidate: its number follows epsilon.
+    let forged = format!("{}ffff0000{}", &hexadecimal[..24], &hexadecimal[32..]);
+    let forged = first.replace(&hexadecimal, &forged);
+    let long = format!(
+        "{{\"id\": \"{}\", \"release\": \"00\"}}",
+        "x".repeat(3 << 20)
+    );
+    let cut = &first[..first.len() - 9];
+    let short = first.replace(&hexadecimal, &hexadecimal[..40]);
+    let bad: Vec<&[u8]> = vec![
+        cut.as_bytes(),
+        b"\xff\xfe",
+        long.as_bytes(),
+        b"{\"id\": 4}",
+        b"{\"release\": \"zz\"}",
+        short.as_bytes(),
+        old.lines().next().unwrap().as_bytes(),
+        b"[\"secret words\"]",
+        forged.as_bytes(),
+    ];
+    let mut input = Vec::new();
+    let mut aside = Vec::new();
+    for (index, line) in good.lines().cycle().take(bad.len()).enumerate() {
+        for bytes in [line.as_bytes(), bad[index]] {
+            input.extend_from_slice(bytes);
+            input.push(b'\n');
+        }
+        aside.extend_from_slice(bad[index]);
+        aside.push(b'\n');
+    }
+    fs::write(folder.join("in.jsonl"), &input).unwrap();
+    let decode = [
+        "decode",
+        "--candidates",
+        NEW,
+        "--in",
+        "in.jsonl",
+        "--out",
+        "d.jsonl",
+    ];
+    let output = undertone(folder, &decode);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert_eq!(lines(&fs::read(folder.join("d.jsonl")).unwrap()).len(), 9);
+    for part in [
+        "decoded 9 ",
+        "9 lines rejected; name a file with --rejected to keep them",
+        "2: not a release in JSON; the first on line 2",
+        "1: longer than 1048576 bytes; the first on line 6",
+        "1: not UTF-8; the first on line 4",
+        "1: no field \"release\" that is a string; the first on line 8",
+        "1: the release is not hexadecimal",
+        "1: not the bytes of a release",
+        "1: names a candidate that its pack does not have; it is damaged or forged; the first on line 18",
+        "1: made under a pack whose candidates were not given; the first on line 14, pack ",
+    ] {
+        assert!(said.contains(part), "no {part:?} in {said}");
+    }
+    assert!(!said.contains("secret"), "{said}");
+
+    let keep = [&decode[..], &["--rejected", "bad.jsonl"]].concat();
+    let output = undertone(folder, &keep);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("they are in `bad.jsonl`"), "{said}");
+    assert!(
+        fs::read(folder.join("bad.jsonl")).unwrap() == aside,
+        "as they were"
+    );
+
+    // The right candidates read what was set aside.
+    let again = [
+        "decode",
+        "--candidates",
+        OLD,
+        "--in",
+        "bad.jsonl",
+        "--out",
+        "again.jsonl",
+    ];
+    succeed(folder, &again);
+    assert_eq!(
+        lines(&fs::read(folder.join("again.jsonl")).unwrap()).len(),
+        1
+    );
+
+    // Nothing at all: most likely the wrong candidates, and nothing is written.
+    fs::write(folder.join("forged.jsonl"), format!("{forged}\n")).unwrap();
+    for input in ["old.jsonl", "forged.jsonl"] {
+        let none = [
+            "decode",
+            "--candidates",
+            NEW,
+            "--in",
+            input,
+            "--rejected",
+            "x",
+            "--out",
+            "y",
+        ];
+        refuse(folder, &none, &[input, "no line of", "could be decoded"]);
+    }
+}
+
+#[test]
+fn several_packs_are_decoded_together() {
+    let folder = prepared();
+    let folder = folder.path();
+    let both = [
+        fs::read(folder.join("new.jsonl")).unwrap(),
+        fs::read(folder.join("old.jsonl")).unwrap(),
+    ];
+    fs::write(folder.join("both.jsonl"), both.concat()).unwrap();
+    succeed(
+        folder,
+        &[
+            "decode",
+            "--candidates",
+            NEW,
+            OLD,
+            "--in",
+            "both.jsonl",
+            "--out",
+            "d.jsonl",
+        ],
+    );
+    let decoded = lines(&fs::read(folder.join("d.jsonl")).unwrap());
+    assert_eq!(decoded.len(), 6);
+    let packs: Vec<&str> = decoded
+        .iter()
+        .map(|line| line["pack"].as_str().unwrap())
+        .collect();
+    assert!(packs[..3].iter().all(|pack| *pack == packs[0]));
+    assert!(
+        packs[3..]
+            .iter()
+            .all(|pack| *pack == packs[5] && *pack != packs[0])
+    );
+    fs::copy(folder.join(OLD), folder.join("copy")).unwrap();
+    refuse(
+        folder,
+        &[
+            "decode",
+            "--candidates",
+            OLD,
+            "--candidates",
+            "copy",
+            "--in",
+            "both.jsonl",
+            "--out",
+            "x",
+        ],
+        &[OLD, "`copy`", "the same pack"],
+    );
+}
+
+#[test]
+fn fields_are_kept_as_they_are_written() {
+    let folder = prepared();
+    let folder = folder.path();
+    let text = fs::read_to_string(folder.join("new.jsonl")).unwrap();
+    let starts: Vec<&str> = text
+        .lines()
+        .map(|line| line.split(",\"release\"").next().unwrap())
+        .collect();
+    assert_eq!(
+        starts,
+        ["{\"id\":17", "{\"id\":1.50e3", "{\"id\":\"line-3\""]
+    );
+    // More only if it is asked for, and never the text.
+    let line = "privatize --pack new.pack --epsilon 0.5 --in private.jsonl --out more.jsonl --keep lang --keep no";
+    succeed(folder, &line.split(' ').collect::<Vec<_>>());
+    let more = fs::read_to_string(folder.join("more.jsonl")).unwrap();
+    let starts: Vec<&str> = more
+        .lines()
+        .map(|line| line.split(",\"release\"").next().unwrap())
+        .collect();
+    assert_eq!(
+        starts,
+        [
+            "{\"id\":17,\"lang\":\"en\"",
+            "{\"id\":1.50e3",
+            "{\"id\":\"line-3\",\"lang\":{\"of\":\"d\\u00e9\"}",
+        ]
+    );
+    assert!(!more.contains("secret"));
+    for (field, part) in [
+        ("text", "private"),
+        ("release", "this name"),
+        ("id", "anyway"),
+    ] {
+        let line = "privatize --pack new.pack --epsilon 0.5 --in private.jsonl --out x --keep";
+        let arguments: Vec<&str> = line.split(' ').chain([field]).collect();
+        refuse(folder, &arguments, &["--keep", field, part]);
+    }
+
+    let release = text
+        .lines()
+        .next()
+        .unwrap()
+        .split("\"release\":")
+        .nth(1)
+        .unwrap();
+    let input = format!(
+        "{{\"when\": 12345678901234567890, \"label\": \"own\", \"release\": {release}\n{{\"id\": {{\"a\": null}}, \
+         \"release\": {release}\n"
+    );
+    fs::write(folder.join("in.jsonl"), input).unwrap();
+    let decode = [
+        "decode",
+        "--candidates",
+        NEW,
+        "--in",
+        "in.jsonl",
+        "--out",
+        "d.jsonl",
+    ];
+    succeed(folder, &decode);
+    let decoded = fs::read_to_string(folder.join("d.jsonl")).unwrap();
+    let all: Vec<&str> = decoded.lines().collect();
+    let start = "{\"when\":12345678901234567890,\"input_label\":\"own\",\"release\":";
+    assert!(all[0].starts_with(start), "{}", all[0]);
+    assert!(
+        all[0].contains(",\"epsilon\":0.5,\"pack\":\""),
+        "{}",
+        all[0]
+    );
+    assert!(
+        all[1].starts_with("{\"id\":{\"a\": null},\"release\":"),
+        "{}",
+        all[1]
+    );
+    let decoded = lines(decoded.as_bytes());
+    assert_eq!(decoded[0]["epsilon"], 0.5);
+    assert_eq!(decoded[0]["label"], decoded[0]["name"]);
+    assert!(decoded[0].get("id").is_none() && decoded[0].get("embedding").is_none());
+    succeed(folder, &[&decode[..], &["--embedding"]].concat());
+    let decoded = lines(&fs::read(folder.join("d.jsonl")).unwrap());
+    assert_eq!(decoded[1]["embedding"].as_array().unwrap().len(), 128);
+}
+
+#[test]
+fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
+    let folder = prepared();
+    let folder = folder.path();
+    let private = fs::read(folder.join("private.jsonl")).unwrap();
+    let release = [
+        "privatize",
+        "--pack",
+        "new.pack",
+        "--epsilon",
+        "9",
+        "--in",
+        "-",
+        "--out",
+        "-",
+    ];
+    let decode = ["decode", "--candidates", NEW, "--in", "-", "--out", "-"];
+    let before = names(folder);
+    for input in [&private[..], &gzip(&private)] {
+        let released = fed(folder, &release, input);
+        assert!(
+            released.status.success(),
+            "{}",
+            String::from_utf8_lossy(&released.stderr)
+        );
+        assert_eq!(lines(&released.stdout).len(), 3);
+        for releases in [released.stdout.clone(), gzip(&released.stdout)] {
+            let decoded = fed(folder, &decode, &releases);
+            assert!(decoded.status.success());
+            let decoded = lines(&decoded.stdout);
+            assert_eq!(decoded[0]["id"], 17);
+            assert_eq!(decoded.len(), 3);
+        }
+    }
+    // To a file.
+    let into = [&release[..8], &["into.jsonl"]].concat();
+    assert!(fed(folder, &into, &private).status.success());
+    assert_eq!(
+        lines(&fs::read(folder.join("into.jsonl")).unwrap()).len(),
+        3
+    );
+    fs::remove_file(folder.join("into.jsonl")).unwrap();
+    assert_eq!(names(folder), before);
+    // A broken line at the end, and nothing is released.
+    let broken = [&private[..], b"{\"text\": secret"].concat();
+    let output = fed(folder, &release, &broken);
+    refused(
+        &output,
+        &release,
+        &["`standard input` line 4", "not one JSON object"],
+    );
+    assert!(output.stdout.is_empty());
+
+    // By content, whatever the name says.
+    fs::write(folder.join("zipped.jsonl"), gzip(&private)).unwrap();
+    let line = "privatize --pack new.pack --epsilon 9 --in zipped.jsonl --out z.jsonl";
+    succeed(folder, &line.split(' ').collect::<Vec<_>>());
+    let zipped = gzip(&fs::read(folder.join("z.jsonl")).unwrap());
+    fs::write(folder.join("z"), &zipped).unwrap();
+    let file = ["decode", "--candidates", NEW, "--in", "z", "--out", "-"];
+    assert_eq!(succeed(folder, &file).lines().count(), 3);
+    // One that is cut off is no matter of a line.
+    fs::write(folder.join("z"), &zipped[..zipped.len() - 9]).unwrap();
+    refuse(
+        folder,
+        &["decode", "--candidates", NEW, "--in", "z", "--out", "x"],
+        &["cannot read `z`"],
+    );
+
+    let pack = fs::read(folder.join("new.pack")).unwrap();
+    let shown = fed(folder, &["inspect", "-"], &pack);
+    assert_eq!(
+        String::from_utf8(shown.stdout).unwrap(),
+        succeed(folder, &["inspect", "new.pack"])
+    );
+    let candidates = fs::read(folder.join(NEW)).unwrap();
+    let shown = fed(folder, &["candidates", "-"], &candidates);
+    assert_eq!(
+        String::from_utf8(shown.stdout).unwrap(),
+        succeed(folder, &["candidates", NEW])
+    );
+    let labelled = b"{\"label\":\"a\",\"text\":\"soup\"}\n{\"label\":\"b\",\"text\":\"moon\"}\n";
+    let keywords = fed(
+        folder,
+        &["keywords", "--corpus", "-", "--words", "9", "--out", "-"],
+        labelled,
+    );
+    assert_eq!(String::from_utf8(keywords.stdout).unwrap(), "moon\nsoup\n");
+}

@@ -1,0 +1,278 @@
+//! No command destroys what it reads: an output that is an input, or another output, is refused before anything is
+//! read, however the two are spelled or linked.
+#![cfg(unix)]
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use common::{names, refused, succeed, undertone};
+use tempfile::TempDir;
+
+fn inputs() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let public = "Food\tThe soup needs salt. Boil the potatoes.\nSky\tA comet passed.\n".repeat(9);
+    for name in ["public.tsv", "private.tsv", "m.loss.tsv"] {
+        fs::write(path.join(name), &public).unwrap();
+    }
+    fs::write(path.join("v.txt"), "soup 1 2\nsalt 2 1\n").unwrap();
+    fs::write(path.join("w.vocab.txt"), "soup\nsalt\n").unwrap();
+    fs::write(path.join("words"), "soup\nsalt\n").unwrap();
+    let model = common::Model::default();
+    common::write_encoder(path, "neural", &model, &common::fitting_tokenizer());
+    for line in [
+        "pack --corpus public.tsv --out a.pack",
+        "vocabulary --vectors v.txt --out w.pack",
+        "privatize --pack a.pack --epsilon 1 --in private.tsv --out r.jsonl",
+    ] {
+        succeed(path, &line.split(' ').collect::<Vec<_>>());
+    }
+    fs::copy(
+        path.join("public.tsv"),
+        path.join("r.jsonl.0123456789abcdef.partial"),
+    )
+    .unwrap();
+    fs::copy(path.join("words"), path.join(".o.7-0.part")).unwrap();
+    folder
+}
+
+/// Commands whose output, `OUT`, is the file that follows.
+const COMMANDS: [(&str, &str); 27] = [
+    (
+        "privatize --pack a.pack --epsilon 1 --in private.tsv --out OUT",
+        "private.tsv",
+    ),
+    (
+        "privatize --pack a.pack --epsilon 1 --in private.tsv --out OUT",
+        "a.pack",
+    ),
+    (
+        "privatize --pack a.pack --encoder neural --epsilon 1 --in private.tsv --out OUT",
+        "neural/model.onnx",
+    ),
+    (
+        "privatize --pack a.pack --epsilon 1 --in private.tsv --out o --budget 9 --ledger OUT",
+        "private.tsv",
+    ),
+    (
+        "obfuscate --pack w.pack --epsilon 1 --in private.tsv --out OUT",
+        "private.tsv",
+    ),
+    (
+        "obfuscate --pack w.pack --epsilon 1 --in private.tsv --out OUT",
+        "w.pack",
+    ),
+    (
+        "obfuscate --pack w.pack --keep words --epsilon 1 --in private.tsv --out OUT",
+        "words",
+    ),
+    (
+        "obfuscate --pack w.pack --stop-words words --epsilon 1 --in private.tsv --out OUT",
+        "words",
+    ),
+    (
+        "obfuscate --pack w.pack --stop-words .o.7-0.part --epsilon 1 --in private.tsv --out o",
+        ".o.7-0.part",
+    ),
+    ("pack --corpus public.tsv --out OUT", "public.tsv"),
+    (
+        "pack --corpus public.tsv --encoder neural --out OUT",
+        "neural/tokenizer.json",
+    ),
+    (
+        "pack --corpus public.tsv --encoder a.pack --out OUT",
+        "a.pack",
+    ),
+    ("encode --corpus public.tsv --out OUT", "public.tsv"),
+    (
+        "encode --corpus public.tsv --encoder neural/model.onnx --out OUT",
+        "neural/tokenizer.json",
+    ),
+    (
+        "decode --candidates a.candidates.safetensors --in r.jsonl --out OUT",
+        "r.jsonl",
+    ),
+    (
+        "decode --candidates a.candidates.safetensors --in r.jsonl --out OUT",
+        "a.candidates.safetensors",
+    ),
+    (
+        "decode --candidates a.candidates.safetensors --in r.jsonl --out o --rejected OUT",
+        "r.jsonl",
+    ),
+    (
+        "decode --candidates a.candidates.safetensors --in r.jsonl.0123456789abcdef.partial --out r.jsonl",
+        "r.jsonl.0123456789abcdef.partial",
+    ),
+    (
+        "keywords --corpus public.tsv --words 3 --out OUT",
+        "public.tsv",
+    ),
+    (
+        "keywords --corpus public.tsv --stop-words words --words 3 --out OUT",
+        "words",
+    ),
+    ("vocabulary --vectors v.txt --out OUT", "v.txt"),
+    ("vocabulary --vectors w.npy --out OUT", "w.vocab.txt"),
+    (
+        "vocabulary --vectors v.txt --keep words --corpus public.tsv --out OUT",
+        "public.tsv",
+    ),
+    ("project --vectors v.txt --dimension 1 --out OUT", "v.txt"),
+    (
+        "distil --corpus public.tsv --encoder neural --words 2 --dim 2 --out OUT",
+        "public.tsv",
+    ),
+    (
+        "distil --corpus public.tsv --encoder neural --words 2 --dim 2 --out OUT",
+        "neural/model.onnx",
+    ),
+    ("demo --text words --save OUT", "words"),
+];
+
+fn contents(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let all = names(folder)
+        .into_iter()
+        .chain(names(&folder.join("neural")));
+    all.filter(|path| path.is_file())
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect()
+}
+
+fn check(folder: &Path, line: &str, out: &str) {
+    let arguments: Vec<&str> = line
+        .split(' ')
+        .map(|argument| if argument == "OUT" { out } else { argument })
+        .collect();
+    let before = contents(folder);
+    let output = undertone(folder, &arguments);
+    refused(
+        &output,
+        &arguments,
+        &["would destroy it", "name another file"],
+    );
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+    assert!(
+        contents(folder) == before,
+        "{arguments:?} changed something"
+    );
+}
+
+#[test]
+fn an_output_is_no_input() {
+    let folder = inputs();
+    let folder = folder.path();
+    for (line, input) in COMMANDS {
+        let whole = folder.join(input);
+        let (soft, hard) = (folder.join("soft"), folder.join("hard"));
+        symlink(&whole, &soft).unwrap();
+        fs::hard_link(&whole, &hard).unwrap();
+        let spelled = format!("neural/../{input}");
+        for out in [input, &spelled, whole.to_str().unwrap(), "soft", "hard"] {
+            check(folder, line, out);
+        }
+        fs::remove_file(soft).unwrap();
+        fs::remove_file(hard).unwrap();
+    }
+}
+
+/// Files that are written beside an output, and the folder of a report.
+#[test]
+fn what_is_written_beside_an_output_is_no_input() {
+    let folder = inputs();
+    let folder = folder.path();
+    fs::copy(
+        folder.join("words"),
+        folder.join("c.candidates.safetensors"),
+    )
+    .unwrap();
+    fs::copy(folder.join("v.txt"), folder.join("p.certificate.json")).unwrap();
+    fs::create_dir(folder.join("report")).unwrap();
+    symlink(folder.join("a.pack"), folder.join("report/checks.csv")).unwrap();
+    for line in [
+        "demo --text c.candidates.safetensors --save c.pack",
+        "project --vectors p.certificate.json --dimension 1 --out p.pack",
+        "audit a.pack --out report",
+    ] {
+        check(folder, line, "");
+    }
+}
+
+#[cfg(feature = "train")]
+#[test]
+fn plots_and_reports_of_training_are_no_input() {
+    let folder = inputs();
+    let folder = folder.path();
+    symlink("public.tsv", folder.join("o.loss.svg")).unwrap();
+    fs::create_dir(folder.join("report")).unwrap();
+    for (input, name) in [("public.tsv", "timings.csv"), ("v.txt", "report.html")] {
+        fs::hard_link(folder.join(input), folder.join("report").join(name)).unwrap();
+    }
+    for line in [
+        "pack --corpus public.tsv --train 3 --out o.pack",
+        "eval sentences --data public.tsv --out report",
+        "eval authorship --data public.tsv --word-vectors w.npy --out report",
+        "eval vectors --vectors v.txt --data-folder . --out report",
+    ] {
+        check(folder, line, "");
+    }
+}
+
+#[test]
+fn two_outputs_are_two_files() {
+    let folder = inputs();
+    let folder = folder.path();
+    fs::write(folder.join("old"), "old").unwrap();
+    symlink("old", folder.join("link")).unwrap();
+    for line in [
+        "privatize --pack a.pack --epsilon 1 --in private.tsv --out X --budget 9 --ledger X",
+        "privatize --pack a.pack --epsilon 1 --in private.tsv --out X --budget 9 --ledger ./X",
+        "privatize --pack a.pack --epsilon 1 --in private.tsv --out old --budget 9 --ledger link",
+        "decode --candidates a.candidates.safetensors --in r.jsonl --out X --rejected neural/../X",
+        "demo --save X.candidates.safetensors",
+    ] {
+        // A pack and its candidates have different names whatever the pack's is.
+        if line.starts_with("demo") {
+            succeed(folder, &line.split(' ').collect::<Vec<_>>());
+            continue;
+        }
+        check(folder, line, "");
+        assert!(!folder.join("X").exists());
+    }
+}
+
+#[test]
+fn standard_streams_serve_where_they_can() {
+    let folder = inputs();
+    let folder = folder.path();
+    for (line, parts) in [
+        (
+            "pack --corpus - --out o.pack",
+            ["--corpus cannot be `-`", "read several times"],
+        ),
+        (
+            "encode --corpus - --out o",
+            ["--corpus cannot be `-`", "read several times"],
+        ),
+        (
+            "pack --corpus public.tsv --out -",
+            ["--out cannot be `-`", "name one"],
+        ),
+        (
+            "privatize --pack a.pack --epsilon 1 --in - --out o --ledger l --budget 3",
+            ["--in cannot be `-`", "--ledger"],
+        ),
+        (
+            "privatize --pack a.pack --epsilon 1 --in private.tsv --out - --ledger l --budget 3",
+            ["--out cannot be `-`", "--ledger"],
+        ),
+    ] {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let before = names(folder);
+        refused(&undertone(folder, &arguments), &arguments, &parts);
+        assert_eq!(names(folder), before, "{line}");
+    }
+}
