@@ -25,7 +25,7 @@ use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::error::{Error, LineProblem, Result};
+use crate::error::{Cause, Error, LineProblem, Result};
 use crate::files::lines::{Lines, unzipped};
 use crate::progress::Progress;
 
@@ -133,7 +133,7 @@ impl Corpus {
         } else if stem.ends_with(".tsv") {
             Format::Tsv
         } else {
-            return Err(Error::UnknownCorpusFormat { path });
+            return Err(Error::from(Cause::UnknownCorpusFormat { path }));
         };
         let source = source(File::open(&path).map_err(Error::io("open", &path))?);
         let reader: Box<dyn BufRead + Send> = if gzipped {
@@ -212,10 +212,12 @@ impl Iterator for Corpus {
         }
         let next = self
             .next_document()
-            .map_err(|problem| Error::CorpusLine {
-                path: self.path.clone(),
-                line: self.lines.number(),
-                problem,
+            .map_err(|problem| {
+                Error::from(Cause::CorpusLine {
+                    path: self.path.clone(),
+                    line: self.lines.number(),
+                    problem,
+                })
             })
             .transpose();
         self.ended = !matches!(next, Some(Ok(_)));

@@ -17,10 +17,46 @@ use undertone_core::words::WordsError;
 /// `Result` with the [`enum@Error`] of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong on the host side.
+/// What went wrong, in one sentence that says what to do.
+///
+/// A program decides by [`kind`](Self::kind); people read the message.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<Cause>);
+
+/// What an [`enum@Error`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// An option, a setting or the name of an output.
+    Argument,
+    /// Another program has the file.
+    InUse,
+    /// What a file contains: a corpus, word vectors, candidates, releases.
+    Input,
+    /// The operating system refused something.
+    Io,
+    /// A sentence encoder.
+    Encoder,
+    /// A pack, or what it lacks.
+    Pack,
+    /// The device side refused a release.
+    Release,
+    /// The privacy budget, or the ledger that holds it.
+    Ledger,
+    /// The device that an audit asks for releases.
+    Device,
+    /// An audit, a training or an experiment that cannot be run.
+    Experiment,
+    /// A mistake of this program.
+    Internal,
+}
+
+/// Everything that can go wrong on the host side. For the crates of this workspace: no promise covers it.
+#[doc(hidden)]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum Cause {
     /// The operating system refused something.
     #[error("cannot {action} `{}`: {cause}{}", path.display(), advice(cause.kind()))]
     Io {
@@ -437,7 +473,7 @@ pub enum Error {
 
     /// The device side refused a vector.
     #[error("{0}")]
-    Embedding(VectorError),
+    Vector(VectorError),
 
     /// An experiment that cannot be run.
     #[error("cannot run the experiment: {problem}")]
@@ -719,27 +755,143 @@ fn advice(kind: io::ErrorKind) -> &'static str {
 }
 
 impl Error {
+    /// What it is about.
+    pub fn kind(&self) -> ErrorKind {
+        match *self.0 {
+            Cause::OptionOfOther { .. }
+            | Cause::SameFile { .. }
+            | Cause::NotAStream { .. }
+            | Cause::NoTraining { .. }
+            | Cause::Keep { .. }
+            | Cause::OutputPath { .. }
+            | Cause::Setting { .. }
+            | Cause::PackLimit { .. }
+            | Cause::DeviceLimit { .. }
+            | Cause::Clusters { .. }
+            | Cause::LargeHead { .. } => ErrorKind::Argument,
+            Cause::InUse { .. } | Cause::LedgerInUse { .. } => ErrorKind::InUse,
+            Cause::Io { .. } => ErrorKind::Io,
+            Cause::EncoderFileMissing { .. }
+            | Cause::Tokenizer { .. }
+            | Cause::Model { .. }
+            | Cause::VocabularyMismatch { .. }
+            | Cause::OnnxRuntime { .. }
+            | Cause::Encode { .. }
+            | Cause::WrongDimension { .. }
+            | Cause::EncoderMismatch { .. }
+            | Cause::NotFinite { .. } => ErrorKind::Encoder,
+            Cause::PackBytes(_) | Cause::Pack { .. } | Cause::NoLexicon { .. } => ErrorKind::Pack,
+            Cause::Document(_)
+            | Cause::Words(_)
+            | Cause::Vector(_)
+            | Cause::OtherPack { .. }
+            | Cause::NoSuchCandidate { .. } => ErrorKind::Release,
+            Cause::Ledger { .. } | Cause::LedgerBudget { .. } => ErrorKind::Ledger,
+            Cause::Device { .. } => ErrorKind::Device,
+            Cause::Audit { .. }
+            | Cause::Experiment { .. }
+            | Cause::Training { .. }
+            | Cause::Plot { .. }
+            | Cause::Costs { .. }
+            | Cause::EmptyBag
+            | Cause::Authors { .. }
+            | Cause::NoCommonWords { .. }
+            | Cause::Labels { .. } => ErrorKind::Experiment,
+            Cause::Defect => ErrorKind::Internal,
+            Cause::CorpusChanged { .. }
+            | Cause::UnknownCorpusFormat { .. }
+            | Cause::CorpusLine { .. }
+            | Cause::NothingDecoded { .. }
+            | Cause::SamePack { .. }
+            | Cause::NoCandidates { .. }
+            | Cause::Unlabelled { .. }
+            | Cause::OneLabel { .. }
+            | Cause::WordList { .. }
+            | Cause::Ranking { .. }
+            | Cause::Candidates { .. }
+            | Cause::Trained { .. }
+            | Cause::TooFewWords { .. }
+            | Cause::Vectors { .. }
+            | Cause::NoUsableWords { .. }
+            | Cause::LargeCoordinate { .. }
+            | Cause::Task { .. }
+            | Cause::NotFiniteRow { .. }
+            | Cause::ProjectionScale { .. }
+            | Cause::NoPairs { .. }
+            | Cause::StretchRange { .. }
+            | Cause::TooFewClasses { .. }
+            | Cause::EmptyClass { .. }
+            | Cause::EqualSentences => ErrorKind::Input,
+        }
+    }
+
+    /// What went wrong, for the crates of this workspace.
+    #[doc(hidden)]
+    pub fn cause(&self) -> &Cause {
+        &self.0
+    }
+
+    /// What went wrong, owned, for the crates of this workspace.
+    #[doc(hidden)]
+    pub fn into_cause(self) -> Cause {
+        *self.0
+    }
+
     /// For `map_err`: what the drawing library said.
     pub fn plot(problem: impl std::fmt::Display) -> Self {
-        Self::Plot {
+        Cause::Plot {
             problem: problem.to_string(),
         }
+        .into()
     }
 
     /// For `map_err`: what was being done with a file when the system refused.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |cause| Self::Io {
-            action,
-            path,
-            cause,
+        move |cause| {
+            Cause::Io {
+                action,
+                path,
+                cause,
+            }
+            .into()
         }
     }
 
     /// For `map_err`: whose ledger refused.
     pub(crate) fn ledger(path: &Path) -> impl FnOnce(LedgerError) -> Self {
         let path = path.to_owned();
-        move |problem| Self::Ledger { path, problem }
+        move |problem| Cause::Ledger { path, problem }.into()
+    }
+}
+
+impl From<Cause> for Error {
+    fn from(problem: Cause) -> Self {
+        Self(Box::new(problem))
+    }
+}
+
+impl From<PackError> for Error {
+    fn from(problem: PackError) -> Self {
+        Cause::PackBytes(problem).into()
+    }
+}
+
+impl From<DocumentError> for Error {
+    fn from(problem: DocumentError) -> Self {
+        Cause::Document(problem).into()
+    }
+}
+
+impl From<WordsError> for Error {
+    fn from(problem: WordsError) -> Self {
+        Cause::Words(problem).into()
+    }
+}
+
+impl From<VectorError> for Error {
+    fn from(problem: VectorError) -> Self {
+        Cause::Vector(problem).into()
     }
 }
 

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use undertone::Result;
 use undertone::corpus::{Corpus, CorpusDocument, LINE_LIMIT};
+use undertone::error::Cause;
 use undertone::error::LineProblem;
-use undertone::{Error, Result};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -55,8 +56,8 @@ fn problem(path: &Path) -> (u64, LineProblem) {
     let error = read(path).unwrap_err();
     let shown = format!("{error} {error:?}");
     assert!(!shown.contains("secret"), "{shown}");
-    match error {
-        Error::CorpusLine {
+    match error.into_cause() {
+        Cause::CorpusLine {
             path: named,
             line,
             problem,
@@ -244,14 +245,14 @@ fn says_which_file_cannot_be_read() {
     let absent = folder.0.path().join("absent.jsonl");
     let error = read(&absent).unwrap_err();
     assert!(
-        matches!(&error, Error::Io { path, .. } if *path == absent),
+        matches!(error.cause(), Cause::Io { path, .. } if *path == absent),
         "{error}"
     );
 
     for name in ["a.csv", "a.gz", "jsonl", "a.jsonl.zip", "a.txt.gz"] {
         let error = read(&folder.write(name, "")).unwrap_err();
         assert!(
-            matches!(error, Error::UnknownCorpusFormat { .. }),
+            matches!(error.cause(), Cause::UnknownCorpusFormat { .. }),
             "{error}"
         );
         let text = error.to_string();

@@ -3,7 +3,7 @@
 use undertone::corpus::CorpusDocument;
 use undertone::encoder::embeddings::Encoded;
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder};
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::lexicon::distil::{Size, distil};
 use undertone::pack::{self, Options, Selector};
@@ -164,8 +164,8 @@ fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
 fn impossible_sizes_are_refused() {
     let encoder = Letters::new();
     assert!(matches!(
-        distil(&mut Encoding::of(&encoder), &corpus(), &size(17, 0, 5)),
-        Err(Error::TooFewWords {
+        distil(&mut Encoding::of(&encoder), &corpus(), &size(17, 0, 5)).map_err(Error::into_cause),
+        Err(Cause::TooFewWords {
             found: 16,
             wanted: 17
         })
@@ -183,7 +183,7 @@ fn impossible_sizes_are_refused() {
             &size(words, phrases, dimension),
         )
         .unwrap_err();
-        assert!(matches!(error, Error::PackLimit { .. }), "{error}");
+        assert!(matches!(error.cause(), Cause::PackLimit { .. }), "{error}");
     }
 }
 
@@ -207,8 +207,10 @@ fn encoders_that_give_no_numbers_are_refused() {
     }
     let broken = Broken(Letters::new());
     assert!(matches!(
-        distil(&mut Encoding::of(&broken), &corpus(), &size(15, 0, 5)),
-        Err(Error::NotFinite { .. })
+        distil(&mut Encoding::of(&broken), &corpus(), &size(15, 0, 5))
+            .as_ref()
+            .map_err(Error::cause),
+        Err(Cause::NotFinite { .. })
     ));
     let corpus = || {
         let text = "The cat sat down. ".repeat(8) + "The dog ran.";
@@ -224,7 +226,7 @@ fn encoders_that_give_no_numbers_are_refused() {
     };
     let error = build(&broken, &Options::default()).unwrap_err();
     assert!(
-        matches!(error, Error::NotFinite { sentence: 8, .. }),
+        matches!(error.cause(), Cause::NotFinite { sentence: 8, .. }),
         "{error}"
     );
     assert!(build(&Letters::new(), &published()).is_ok());

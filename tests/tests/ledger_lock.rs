@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::{env, fs};
 
 use common::{STRICT, build_library_with, have, output_dir, root, run, static_library};
-use undertone::Error;
+use undertone::error::{Cause, Error};
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
 
@@ -45,14 +45,17 @@ fn program() {
         }
         Ok(_held) => {
             let again = LedgerFile::open_or_create(path, budget());
-            assert!(matches!(again, Err(Error::LedgerInUse { .. })));
+            assert!(matches!(
+                again.as_ref().map_err(Error::cause),
+                Err(Cause::LedgerInUse { .. })
+            ));
             println!("\nopen");
             std::io::stdin().lines().for_each(drop);
             0
         }
         Err(error) => {
             eprintln!("{error}");
-            if matches!(error, Error::LedgerInUse { .. }) {
+            if matches!(error.cause(), Cause::LedgerInUse { .. }) {
                 IN_USE
             } else {
                 1

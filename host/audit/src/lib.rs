@@ -24,7 +24,7 @@ use sampled::device::Device;
 use sampled::selection::{Designs, Neighbours};
 use sampled::{reachability, selection, timing, vectors};
 use undertone::encoder::{Encoder, encode_all};
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::progress::Progress;
 use undertone::release::document::check_encoder;
 
@@ -186,21 +186,21 @@ pub fn run(
 ) -> Result<Report> {
     let start = Instant::now();
     if options.epsilons.len() > EPSILONS {
-        return Err(Error::Audit {
+        return Err(Error::from(Cause::Audit {
             problem: format!(
                 "an audit takes at most {EPSILONS} values of epsilon, which share its rate of false alarms; these are {}. \
                  Name fewer, or audit twice",
                 options.epsilons.len()
             ),
-        });
+        }));
     }
     if device.is_some() && options.releases < LEAST_RELEASES {
-        return Err(Error::Audit {
+        return Err(Error::from(Cause::Audit {
             problem: format!(
                 "{} releases of a document are too few to tell anything; ask for {LEAST_RELEASES} or more",
                 options.releases
             ),
-        });
+        }));
     }
     if let Some(encoder) = encoder {
         check_encoder(pack, encoder)?;
@@ -231,9 +231,9 @@ pub fn run(
     }
     let mut report = audit.report;
     if report.checks.is_empty() {
-        return Err(Error::Audit {
+        return Err(Error::from(Cause::Audit {
             problem: report.left_out.join("; "),
-        });
+        }));
     }
     report.took = start.elapsed();
     Ok(report)
@@ -351,7 +351,7 @@ impl Audit<'_> {
     /// Checks releases of words by a device.
     fn release_words(&mut self, mechanism: &CoreWords<'_>) -> Result<()> {
         let options = self.options;
-        let vocabulary = Vocabulary::new(self.pack).map_err(Error::Words)?;
+        let vocabulary = Vocabulary::new(self.pack).map_err(Error::from)?;
         let n = vocabulary.word_count();
         if n < 2 || self.device.is_none() {
             return Ok(());

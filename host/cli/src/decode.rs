@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::{Candidate, Candidates};
 use undertone::release::lines::{BadLine, Lines, ReleaseLine};
@@ -100,10 +100,10 @@ impl Packs {
             let own = (path.clone(), candidates);
             let id = own.1.pack_id();
             if let Some((first, _)) = packs.insert(id, own) {
-                return Err(Error::SamePack {
+                return Err(Error::from(Cause::SamePack {
                     first,
                     second: path.clone(),
-                });
+                }));
             }
         }
         Ok(Self(packs))
@@ -242,17 +242,18 @@ impl Arguments {
             }
         }
         if decoded == 0 && rejected.lines() > 0 {
-            return Err(Error::NothingDecoded {
+            return Err(Error::from(Cause::NothingDecoded {
                 path: self.input.clone(),
                 reasons: rejected.summary(),
-            });
+            }));
         }
         // All are on the disk before one of them gets its name.
         if let Some(file) = &mut aside {
             file.settle()?;
         }
         match out.settle(&self.out) {
-            Err(Error::Io { cause, .. }) if self.stopped(&cause) => {}
+            Err(error) if matches!(error.cause(), Cause::Io { cause, .. } if self.stopped(cause)) =>
+                {}
             settled => settled?,
         }
         aside.map(AtomicFile::commit).transpose()?;

@@ -85,7 +85,7 @@ const REPLACEMENTS: usize = 60;
 fn tell(built: &Built, text: &str) -> Result<String> {
     let encoder = LexiconEncoder::embedded();
     let dimension = encoder.dimension();
-    let pack = Pack::parse(&built.pack).map_err(Error::PackBytes)?;
+    let pack = Pack::parse(&built.pack).map_err(Error::from)?;
     // As a device splits it.
     let sentences: Vec<&str> = sentences(text.as_bytes())
         .filter_map(|sentence| str::from_utf8(sentence).ok())

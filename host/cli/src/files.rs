@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::Built;
 use undertone_core::pack::Pack;
@@ -63,9 +63,11 @@ pub(crate) fn candidates_beside(pack: &Path) -> PathBuf {
 /// is when they are no longer needed.
 pub(crate) fn read_pack(path: &Path) -> Result<Pack<'static>> {
     let bytes: &'static [u8] = read_bytes(path)?.leak();
-    Pack::parse(bytes).map_err(|problem| Error::Pack {
-        path: path.to_owned(),
-        problem,
+    Pack::parse(bytes).map_err(|problem| {
+        Error::from(Cause::Pack {
+            path: path.to_owned(),
+            problem,
+        })
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use undertone::corpus::Corpus;
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::text::informative::WordsByLabel;
 
@@ -45,9 +45,11 @@ impl Arguments {
             AtomicFile::check(&self.out)?;
         }
         let filter = self.stop.filter()?;
-        let fail = |problem| Error::Ranking {
-            path: self.corpus.clone(),
-            problem,
+        let fail = |problem| {
+            Error::from(Cause::Ranking {
+                path: self.corpus.clone(),
+                problem,
+            })
         };
         let mut counts = WordsByLabel::default();
         let mut documents = 0;

@@ -160,7 +160,7 @@ fn run(command: Command) -> Result<ExitCode> {
         #[cfg(feature = "train")]
         Command::Eval { experiment } => eval::run(experiment),
         #[cfg(not(feature = "train"))]
-        Command::Eval { rest: _ } => Err(Error::NoTraining { option: "`eval`" }),
+        Command::Eval { rest: _ } => Err(Error::from(Cause::NoTraining { option: "`eval`" })),
         Command::Inspect { pack } => inspect::run(&pack),
         Command::Keywords(arguments) => arguments.run(),
         Command::Obfuscate(arguments) => arguments.run(),

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use serde::Deserialize;
 use undertone::corpus::{CorpusDocument, batches};
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::progress::Progress;
 use undertone::release::words;
@@ -84,10 +84,10 @@ impl Arguments {
                 Ok(WordMechanism::Selection(rule))
             }
             (MechanismArg::Laplace, None) => Ok(WordMechanism::LaplaceNearest),
-            (MechanismArg::Laplace, Some(_)) => Err(Error::OptionOfOther {
+            (MechanismArg::Laplace, Some(_)) => Err(Error::from(Cause::OptionOfOther {
                 option: "--rule",
                 of: "--mechanism selection",
-            }),
+            })),
         }
     }
 
@@ -104,12 +104,12 @@ impl Arguments {
             vocabulary.lexicon().find(word).is_some() && !filter.stop.contains(word)
         });
         if keep.is_empty() {
-            return Err(Error::WordList {
+            return Err(Error::from(Cause::WordList {
                 path: path.clone(),
                 problem: format!(
                     "the vocabulary has none of its {all} words but stop words; take a list that fits it"
                 ),
-            });
+            }));
         }
         if keep.len() < all {
             note!(
@@ -133,8 +133,10 @@ impl Arguments {
     fn release_all(&self) -> Result<()> {
         let mechanism = self.mechanism()?;
         let pack = read_pack(&self.pack)?;
-        let vocabulary = Vocabulary::new(&pack).map_err(|_| Error::NoLexicon {
-            path: self.pack.clone(),
+        let vocabulary = Vocabulary::new(&pack).map_err(|_| {
+            Error::from(Cause::NoLexicon {
+                path: self.pack.clone(),
+            })
         })?;
         let filter = self.filter(&vocabulary)?;
         let run = self

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use undertone::corpus::CorpusDocument;
 use undertone::encoder::LexiconEncoder;
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::{self, Directions, Fit, Options, Selector, TargetChoice};
 #[cfg(feature = "train")]
@@ -110,7 +110,7 @@ impl NoTraining {
             ("--epochs", &self.epochs),
         ];
         match given.into_iter().find(|(_, value)| value.is_some()) {
-            Some((option, _)) => Err(Error::NoTraining { option }),
+            Some((option, _)) => Err(Error::from(Cause::NoTraining { option })),
             None => Ok(()),
         }
     }
@@ -132,7 +132,7 @@ impl Arguments {
     /// Refuses options that the selector has no use for.
     fn check(&self) -> Result<()> {
         let only = |option, of, given: bool| match given {
-            true => Err(Error::OptionOfOther { option, of }),
+            true => Err(Error::from(Cause::OptionOfOther { option, of })),
             false => Ok(()),
         };
         #[cfg(not(feature = "train"))]

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 
 /// Standard input or output.
 pub(crate) const STREAM: &str = "-";
@@ -116,7 +116,7 @@ impl Paths {
     /// Refuses an output that is an input, or another output, by whatever name: writing it would destroy the other.
     pub(crate) fn check(&self) -> Result<()> {
         if let Some(&(option, problem)) = self.streams.first() {
-            return Err(Error::NotAStream { option, problem });
+            return Err(Error::from(Cause::NotAStream { option, problem }));
         }
         for (index, output) in self.outputs.iter().enumerate() {
             // It is refused for that when it is to be written.
@@ -129,11 +129,11 @@ impl Paths {
                     true => other.option.to_owned(),
                     false => format!("{} (`{}`)", other.option, other.path.display()),
                 };
-                Err(Error::SameFile {
+                Err(Error::from(Cause::SameFile {
                     option: output.option,
                     path: output.path.clone(),
                     other: named,
-                })
+                }))
             };
             for input in &self.inputs {
                 let other = Place::of(&input.path);

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use undertone::corpus::{CorpusDocument, batches};
 use undertone::encoder::embeddings::Embeddings;
 use undertone::encoder::{Encoder, LexiconEncoder, PrivateEncoder};
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::resume::{Encoding, Run};
 use undertone::progress::Progress;
@@ -92,27 +92,27 @@ impl Arguments {
                 "id" => "the id is kept anyway",
                 _ => continue,
             };
-            return Err(Error::Keep {
+            return Err(Error::from(Cause::Keep {
                 field: field.clone(),
                 problem,
-            });
+            }));
         }
         if self.ledger.is_some() {
             for (option, path) in [("--in", &self.input.input), ("--out", &self.out)] {
                 if is_stream(path) {
-                    return Err(Error::NotAStream {
+                    return Err(Error::from(Cause::NotAStream {
                         option,
                         problem: "with --ledger an interrupted run must be able to go on, which takes files",
-                    });
+                    }));
                 }
             }
         }
         match self.budget {
-            Some(budget) if budget < self.epsilon => Err(Error::Setting {
+            Some(budget) if budget < self.epsilon => Err(Error::from(Cause::Setting {
                 what: "--budget",
                 found: document::number(budget),
                 allowed: "the --epsilon of a document or more",
-            }),
+            })),
             _ => Ok(()),
         }
     }
@@ -192,7 +192,7 @@ impl Arguments {
 
 fn is_used_up(error: &Error) -> bool {
     let used_up = |problem: &LedgerError| matches!(problem, LedgerError::Exhausted { .. });
-    matches!(error, Error::Ledger { problem, .. } if used_up(problem))
+    matches!(error.cause(), Cause::Ledger { problem, .. } if used_up(problem))
 }
 
 /// A run of `privatize`.

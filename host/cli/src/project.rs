@@ -84,9 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     };
     let largest = rows.iter().fold(0f32, |most, x| most.max(x.abs()));
     let pack = projection.pack(&encoder, largest.log2().ceil() as i32)?;
-    let id = Pack::parse(&pack)
-        .map_err(undertone::Error::PackBytes)?
-        .id();
+    let id = Pack::parse(&pack).map_err(undertone::Error::from)?.id();
 
     let delta = |sensitivity: Sensitivity| {
         json!({

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use undertone::corpus::{Corpus, CorpusDocument};
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::{PartialLines, Run};
 
 use crate::args::TextArgs;
@@ -192,5 +192,5 @@ fn written(result: io::Result<()>) -> Result<()> {
 /// Works on private texts. The message of a panic could quote one, so it is not given out.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     panic::set_hook(Box::new(|_| ()));
-    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Error::Defect))
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(Error::from(Cause::Defect)))
 }

@@ -11,8 +11,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use undertone::Error;
 use undertone::encoder::{Encoder, OnnxEncoder, RUNTIME_VARIABLE, Runtime, encode_all};
+use undertone::error::{Cause, Error};
 use undertone::progress::Progress;
 
 use common::{
@@ -157,7 +157,7 @@ fn cuts_where_the_tokenizer_says_or_at_512() {
         &tokenizer_json(&["red"], &cut),
     );
     let error = open_error(&path, &Runtime::Rten);
-    assert!(matches!(error, Error::Tokenizer { .. }), "{error}");
+    assert!(matches!(error.cause(), Cause::Tokenizer { .. }), "{error}");
     assert!(error.to_string().contains("2 tokens"), "{error}");
 }
 
@@ -236,7 +236,7 @@ fn refuses_models_that_give_no_token_vectors() {
         for (model, named) in &cases {
             let path = write_encoder(folder.path(), "tiny", model, &fitting_tokenizer());
             let error = open_error(&path, &runtime);
-            assert!(matches!(error, Error::Model { .. }), "{error}");
+            assert!(matches!(error.cause(), Cause::Model { .. }), "{error}");
             assert!(error.to_string().contains(named), "{named}: {error}");
         }
     }
@@ -267,13 +267,13 @@ fn refuses_bytes_that_are_no_model_and_no_tokenizer() {
         ] {
             fs::write(path.join("model.onnx"), bytes).unwrap();
             let error = open_error(&path, &runtime);
-            assert!(matches!(error, Error::Model { .. }), "{error}");
+            assert!(matches!(error.cause(), Cause::Model { .. }), "{error}");
             assert!(error.to_string().contains("model.onnx"), "{error}");
         }
     }
     fs::write(path.join("tokenizer.json"), "{").unwrap();
     let error = open_error(&path, &Runtime::Rten);
-    assert!(matches!(error, Error::Tokenizer { .. }), "{error}");
+    assert!(matches!(error.cause(), Cause::Tokenizer { .. }), "{error}");
     assert!(error.to_string().contains("tokenizer.json"), "{error}");
 }
 
@@ -288,7 +288,7 @@ fn refuses_weights_that_the_digest_does_not_cover() {
     fs::write(path.join("weights.bin"), table_bytes()).unwrap();
     for runtime in runtimes() {
         let error = open_error(&path, &runtime);
-        assert!(matches!(error, Error::Model { .. }), "{error}");
+        assert!(matches!(error.cause(), Cause::Model { .. }), "{error}");
         assert!(error.to_string().contains("second file"), "{error}");
     }
 }
@@ -302,7 +302,7 @@ fn refuses_a_tokenizer_with_more_tokens_than_the_model() {
     for runtime in runtimes() {
         let error = open_error(&path, &runtime);
         assert!(
-            matches!(error, Error::VocabularyMismatch { largest: 6, .. }),
+            matches!(error.cause(), Cause::VocabularyMismatch { largest: 6, .. }),
             "{error}"
         );
         let text = error.to_string();
@@ -328,17 +328,17 @@ fn names_the_file_that_is_missing() {
         (folder.path().to_owned(), "model.onnx"),
     ];
     for (given, looked_for) in cases {
-        match open_error(&given, &Runtime::Rten) {
-            Error::EncoderFileMissing { missing, .. } => {
+        match open_error(&given, &Runtime::Rten).cause() {
+            Cause::EncoderFileMissing { missing, .. } => {
                 assert_eq!(missing.file_name().unwrap(), looked_for);
             }
             other => panic!("{other}"),
         }
     }
     fs::remove_file(path.join("tokenizer.json")).unwrap();
-    match open_error(&path, &Runtime::Rten) {
-        Error::EncoderFileMissing { missing, .. } => {
-            assert_eq!(missing, path.join("tokenizer.json"));
+    match open_error(&path, &Runtime::Rten).cause() {
+        Cause::EncoderFileMissing { missing, .. } => {
+            assert_eq!(*missing, path.join("tokenizer.json"));
         }
         other => panic!("{other}"),
     }
@@ -357,7 +357,7 @@ fn refuses_a_place_of_the_wrong_length() {
     for length in [0, 2, 4] {
         let error = encoder.encode("red", &mut vec![0.0; length]).unwrap_err();
         assert!(
-            matches!(error, Error::WrongDimension { expected: 3, found, .. } if found == length),
+            matches!(error.cause(), Cause::WrongDimension { expected: 3, found, .. } if *found == length),
             "{error}"
         );
     }
@@ -371,7 +371,10 @@ fn errors_do_not_quote_the_sentence() {
     let path = write_encoder(folder.path(), "tiny", &Model::default(), &tokenizer);
     let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
     let error = encode_all(&encoder, &["red", "confidential"], &Progress::hidden()).unwrap_err();
-    assert!(matches!(error, Error::Encode { bytes: 12, .. }), "{error}");
+    assert!(
+        matches!(error.cause(), Cause::Encode { bytes: 12, .. }),
+        "{error}"
+    );
     assert!(
         !format!("{error} {error:?}").contains("confidential"),
         "{error:?}"

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{names, refused, succeed, undertone, within_a_day};
-use undertone::Error;
+use undertone::error::{Cause, Error};
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
 use undertone_core::ledger::LedgerError;
@@ -117,7 +117,10 @@ fn one_process_at_a_time() {
         assert!(reader.read_line(&mut line).expect("text") > 0, "it ended");
     }
     let error = LedgerFile::open_or_create(&path, Epsilon::MAX).unwrap_err();
-    assert!(matches!(error, Error::LedgerInUse { .. }), "{error}");
+    assert!(
+        matches!(error.cause(), Cause::LedgerInUse { .. }),
+        "{error}"
+    );
     assert!(
         error.to_string().contains("in use by another process"),
         "{error}"
@@ -128,7 +131,10 @@ fn one_process_at_a_time() {
     first.wait().unwrap();
     let held = LedgerFile::open_or_create(&path, Epsilon::MAX).expect("unlocked");
     let again = LedgerFile::open_or_create(&path, Epsilon::MAX);
-    assert!(matches!(again, Err(Error::LedgerInUse { .. })));
+    assert!(matches!(
+        again.as_ref().map_err(Error::cause),
+        Err(Cause::LedgerInUse { .. })
+    ));
     drop(held);
     LedgerFile::open_or_create(&path, Epsilon::MAX).expect("unlocked");
 }
@@ -146,7 +152,9 @@ fn ledgers_made_at_once_are_one() {
                     let opened = LedgerFile::open_or_create(&path, epsilon("5"));
                     let mut ledger = match opened {
                         Ok(ledger) => ledger,
-                        Err(Error::LedgerInUse { .. }) => return 0,
+                        Err(error) if matches!(error.cause(), Cause::LedgerInUse { .. }) => {
+                            return 0;
+                        }
                         Err(error) => panic!("{error}"),
                     };
                     ledger.spend(epsilon("1"), 1).map_or(0, |_| 1)
@@ -185,7 +193,7 @@ fn files_that_are_no_ledger_stay_as_they_are() {
         let error = LedgerFile::open_or_create(&path, epsilon("5")).unwrap_err();
         let found = length.min(129);
         assert!(
-            matches!(error, Error::Ledger { problem: LedgerError::Length { found: n }, .. } if n == found),
+            matches!(error.cause(), Cause::Ledger { problem: LedgerError::Length { found: n }, .. } if *n == found),
             "{error}"
         );
         assert_eq!(fs::read(&path).unwrap(), bytes);
@@ -194,9 +202,12 @@ fn files_that_are_no_ledger_stay_as_they_are() {
     let error = LedgerFile::open_or_create(&path, epsilon("5")).unwrap_err();
     assert!(error.to_string().contains("not a ledger"), "{error}");
     let error = LedgerFile::open_or_create(folder.path(), epsilon("5")).unwrap_err();
-    assert!(matches!(error, Error::Io { .. }), "{error}");
+    assert!(matches!(error.cause(), Cause::Io { .. }), "{error}");
     let error = LedgerFile::open_or_create(folder.path().join("no/a.ledger"), epsilon("5"));
-    assert!(matches!(error, Err(Error::Io { .. })));
+    assert!(matches!(
+        error.as_ref().map_err(Error::cause),
+        Err(Cause::Io { .. })
+    ));
 
     // Changed under its hands, as no process can that asks for the lock.
     fs::write(&path, &good).unwrap();
@@ -205,7 +216,10 @@ fn files_that_are_no_ledger_stay_as_they_are() {
     changed[100] ^= 1;
     fs::write(&path, changed).unwrap();
     let error = ledger.spend(epsilon("1"), 7).unwrap_err();
-    assert!(error.to_string().contains("somebody else wrote"), "{error}");
+    assert!(
+        error.to_string().contains("another program wrote"),
+        "{error}"
+    );
     fs::write(&path, good).unwrap();
     let error = ledger.spend(epsilon("3.5"), 7).unwrap_err();
     assert!(

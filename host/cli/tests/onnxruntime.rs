@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use undertone::Error;
 use undertone::encoder::{OnnxEncoder, RUNTIME_VARIABLE, Runtime};
+use undertone::error::Cause;
 
 use common::{Model, fitting_tokenizer, write_encoder};
 
@@ -66,7 +66,10 @@ fn says_what_is_wrong_with_a_library_and_what_is_wanted() {
             let Err(error) = OnnxEncoder::open(&encoder, Some(&path)) else {
                 panic!("{} was accepted", path.display());
             };
-            assert!(matches!(error, Error::OnnxRuntime { .. }), "{error}");
+            assert!(
+                matches!(error.cause(), Cause::OnnxRuntime { .. }),
+                "{error}"
+            );
             let message = error.to_string();
             let path = path.to_str().unwrap();
             for part in [

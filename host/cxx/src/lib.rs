@@ -10,8 +10,8 @@ use std::path::Path;
 
 use cxx::CxxString;
 use self_cell::self_cell;
-use undertone::Error;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder, PrivateEncoder};
+use undertone::error::{Cause, Error};
 use undertone::pack::candidates::Candidates as HostCandidates;
 use undertone::release::document;
 use undertone_core::pack::Pack;
@@ -176,9 +176,11 @@ impl Pipeline {
         let path = Path::new(path);
         let bytes = fs::read(path).map_err(Error::io("read", path))?;
         let loaded = Loaded::try_new(bytes, |bytes| {
-            let pack = Pack::parse(bytes).map_err(|problem| Error::Pack {
-                path: path.to_owned(),
-                problem,
+            let pack = Pack::parse(bytes).map_err(|problem| {
+                Error::from(Cause::Pack {
+                    path: path.to_owned(),
+                    problem,
+                })
             })?;
             let encoder = encoder(&pack)?;
             document::check_encoder(&pack, encoder.as_ref())?;

@@ -7,7 +7,7 @@
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 use ndarray::Array2;
 
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 
 /// The word mover's distance of two bags, `[a][dimension]` and `[b][dimension]` row-major.
 ///
@@ -55,10 +55,10 @@ pub fn distances(first: &[f32], second: &[f32], dimension: usize) -> Result<Vec<
             "rows have {dimension} coordinates"
         );
         if let Some(position) = bag.iter().position(|x| !x.is_finite()) {
-            return Err(Error::NotFiniteRow {
+            return Err(Error::from(Cause::NotFiniteRow {
                 what,
                 row: position / dimension,
-            });
+            }));
         }
     }
     let rows = first.chunks_exact(dimension);
@@ -97,7 +97,7 @@ fn distance(x: &[f32], y: &[f32]) -> f64 {
 pub fn transport(costs: Vec<f64>, a: usize, b: usize) -> Result<f64> {
     assert_eq!(costs.len(), a * b, "one cost for each pair");
     if a == 0 || b == 0 {
-        return Err(Error::EmptyBag);
+        return Err(Error::from(Cause::EmptyBag));
     }
     if a == b {
         return Ok(assignment(costs, a)?.0 / a as f64);
@@ -125,7 +125,7 @@ pub fn transport(costs: Vec<f64>, a: usize, b: usize) -> Result<f64> {
         let terms: Vec<_> = flows.map(|flow| (*flow, 1.0)).collect();
         problem.add_constraint(terms, ComparisonOp::Eq, a as f64);
     }
-    let failed = |problem: String| Error::Costs { problem };
+    let failed = |problem: String| Error::from(Cause::Costs { problem });
     let solution = problem.solve().map_err(|error| failed(error.to_string()))?;
     Ok(solution.objective() * largest / (a * b) as f64)
 }
@@ -148,8 +148,10 @@ pub fn assignment(costs: Vec<f64>, n: usize) -> Result<(f64, Vec<usize>)> {
     }
     check(&costs, n)?;
     let costs = Array2::from_shape_vec((n, n), costs).expect("n² costs");
-    let (columns, _) = lapjv::lapjv(&costs).map_err(|error| Error::Costs {
-        problem: error.to_string(),
+    let (columns, _) = lapjv::lapjv(&costs).map_err(|error| {
+        Error::from(Cause::Costs {
+            problem: error.to_string(),
+        })
     })?;
     Ok((lapjv::cost(&costs, &columns), columns))
 }
@@ -158,14 +160,14 @@ fn check(costs: &[f64], columns: usize) -> Result<()> {
     let Some(position) = costs.iter().position(|cost| !cost.is_finite()) else {
         return Ok(());
     };
-    Err(Error::Costs {
+    Err(Error::from(Cause::Costs {
         problem: format!(
             "the cost of row {} and column {} is {}, it must be finite",
             position / columns,
             position % columns,
             costs[position]
         ),
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -286,7 +288,7 @@ mod tests {
     fn what_has_no_distance_is_refused() {
         for (first, second) in [(&[][..], &[1.0][..]), (&[1.0], &[]), (&[], &[])] {
             let error = word_movers_distance(first, second, 1).unwrap_err();
-            assert!(matches!(error, Error::EmptyBag), "{error}");
+            assert!(matches!(error.cause(), Cause::EmptyBag), "{error}");
         }
         let error = word_movers_distance(&[0.0; 4], &[0.0, 0.0, 0.0, f32::NAN], 2).unwrap_err();
         assert!(

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::corpus::{CorpusDocument, batches};
 use crate::encoder::vectors::DocumentVectors;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::files::atomic::{AtomicFile, DESCRIPTION};
 use crate::files::resume::Encoding;
 use crate::progress::Progress;
@@ -192,9 +192,9 @@ impl<'a> Encoded<'a> {
 
     /// What is wrong with a corpus that is not the same when it is read again.
     pub(crate) fn changed(&self) -> Error {
-        Error::CorpusChanged {
+        Error::from(Cause::CorpusChanged {
             path: self.name.clone(),
-        }
+        })
     }
 
     /// Drops what was kept of the encoding: the output it was for is there.
@@ -221,12 +221,12 @@ impl<'a> Encoded<'a> {
         let mut end = 0u64;
         let mut documents = 0;
         let fits = |documents, found| match found > LARGEST_HEAD {
-            true => Err(Error::LargeHead {
+            true => Err(Error::from(Cause::LargeHead {
                 path: path.to_owned(),
                 documents,
                 found,
                 most: LARGEST_HEAD,
-            }),
+            })),
             false => Ok(()),
         };
         let passed = self.pass(|document, sentences, _| {

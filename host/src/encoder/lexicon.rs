@@ -8,7 +8,7 @@ use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
 
 use super::{Encoder, EncoderIdentity};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// The lexicon that ships with this crate; `assets/LEXICON.md` says what it was made of.
 static EMBEDDED: &[u8] = include_bytes!("../../assets/lexicon.pack");
@@ -49,8 +49,10 @@ impl<'a> LexiconEncoder<'a> {
     /// # Errors
     /// [`Error::NoLexicon`].
     pub fn of_file(pack: &Pack<'a>, path: &Path) -> Result<Self> {
-        Self::new(pack).ok_or_else(|| Error::NoLexicon {
-            path: path.to_owned(),
+        Self::new(pack).ok_or_else(|| {
+            Error::from(Cause::NoLexicon {
+                path: path.to_owned(),
+            })
         })
     }
 
@@ -72,10 +74,12 @@ impl Encoder for LexiconEncoder<'_> {
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
         self.lexicon
             .sentence_vector(sentence, out)
-            .map_err(|error| Error::WrongDimension {
-                encoder: self.identity.name.clone(),
-                expected: error.expected,
-                found: error.found,
+            .map_err(|error| {
+                Error::from(Cause::WrongDimension {
+                    encoder: self.identity.name.clone(),
+                    expected: error.expected,
+                    found: error.found,
+                })
             })
     }
 }

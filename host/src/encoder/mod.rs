@@ -13,7 +13,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Result};
 use crate::progress::Progress;
 
 pub use lexicon::LexiconEncoder;
@@ -97,7 +97,9 @@ impl Encoder for PrivateEncoder<'_> {
         let encode = AssertUnwindSafe(|| self.0.encode(sentence, out));
         match panic::catch_unwind(encode) {
             Ok(Ok(())) => {}
-            Ok(Err(error @ Error::WrongDimension { .. })) => return Err(error),
+            Ok(Err(error)) if matches!(error.cause(), Cause::WrongDimension { .. }) => {
+                return Err(error);
+            }
             Ok(Err(_)) | Err(_) => out.fill(0.0),
         }
         Ok(())
@@ -149,6 +151,7 @@ pub(crate) fn encode_into(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     /// Refuses one word, and panics at another.
     struct Picky(EncoderIdentity);
@@ -167,17 +170,17 @@ mod tests {
             let (bytes, problem) = (sentence.len(), "unknown".to_owned());
             match sentence {
                 "known" if out.len() == 2 => Ok(()),
-                "known" => Err(Error::WrongDimension {
+                "known" => Err(Error::from(Cause::WrongDimension {
                     encoder: self.0.name.clone(),
                     expected: 2,
                     found: out.len(),
-                }),
+                })),
                 "panic" => panic!("a bug"),
-                _ => Err(Error::Encode {
+                _ => Err(Error::from(Cause::Encode {
                     encoder: self.0.name.clone(),
                     bytes,
                     problem,
-                }),
+                })),
             }
         }
     }
@@ -196,7 +199,10 @@ mod tests {
         }
         // No sentence decides this.
         let error = private.encode("known", &mut [0.0]).unwrap_err();
-        assert!(matches!(error, Error::WrongDimension { .. }), "{error}");
+        assert!(
+            matches!(error.cause(), Cause::WrongDimension { .. }),
+            "{error}"
+        );
         assert!(picky.encode("unknown", &mut [0.0; 2]).is_err());
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use safetensors::tensor::{Dtype, TensorView};
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// A file that is written beside its target and takes its place in one step.
 ///
@@ -52,23 +52,23 @@ impl AtomicFile {
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
         else {
-            return Err(Error::OutputPath {
+            return Err(Error::from(Cause::OutputPath {
                 path: target,
                 problem: "it names no file; add a file name",
-            });
+            }));
         };
         if target.is_dir() {
-            return Err(Error::OutputPath {
+            return Err(Error::from(Cause::OutputPath {
                 path: target,
                 problem: "it is a folder; add a file name",
-            });
+            }));
         }
         // Taking its place would remove a device or a pipe.
         if target.metadata().is_ok_and(|there| !there.is_file()) {
-            return Err(Error::OutputPath {
+            return Err(Error::from(Cause::OutputPath {
                 path: target,
                 problem: "it is not a regular file; name one",
-            });
+            }));
         }
         remove_left_parts(&target, &name);
         // The process id and a counter make the name unique among running processes of a machine; one of
@@ -99,10 +99,10 @@ impl AtomicFile {
                 Err(error) => return Err(Error::io("create", &target)(error)),
             }
         }
-        Err(Error::OutputPath {
+        Err(Error::from(Cause::OutputPath {
             path: target,
             problem: "every name for its parts is taken; remove the files beside it that end in .part",
-        })
+        }))
     }
 
     /// Says now, before the work, whether `path` can be written.
@@ -180,9 +180,11 @@ fn remove_left_parts(target: &Path, name: &str) {
 /// # Errors
 /// [`Error::InUse`] if another process has it; [`Error::OutputPath`] if something else has its name; [`Error::Io`].
 pub(crate) fn open_locked(path: &Path) -> Result<File> {
-    let refused = |problem| Error::OutputPath {
-        path: path.to_owned(),
-        problem,
+    let refused = |problem| {
+        Error::from(Cause::OutputPath {
+            path: path.to_owned(),
+            problem,
+        })
     };
     for _ in 0..TRIES {
         let there = match fs::symlink_metadata(path) {
@@ -218,9 +220,9 @@ pub(crate) fn open_locked(path: &Path) -> Result<File> {
         };
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::InUse {
+                return Err(Error::from(Cause::InUse {
                     path: path.to_owned(),
-                });
+                }));
             }
             // Some file systems have no locks.
             Ok(()) | Err(TryLockError::Error(_)) => {}
@@ -347,7 +349,7 @@ impl Drop for AtomicFile {
 #[cfg(test)]
 mod tests {
     use super::AtomicFile;
-    use crate::Error;
+    use crate::error::Cause;
     use std::fs;
     use std::io::Write;
     use std::path::Path;
@@ -439,7 +441,7 @@ mod tests {
         // A folder that is not empty took the name in the meantime.
         fs::create_dir_all(path.join("inside")).unwrap();
         let error = file.commit().unwrap_err();
-        assert!(matches!(error, Error::Io { .. }), "{error}");
+        assert!(matches!(error.cause(), Cause::Io { .. }), "{error}");
         assert!(error.to_string().contains("a.pack"), "{error}");
         assert_eq!(names(folder.path()), ["a.pack"]);
     }
@@ -449,10 +451,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for path in [folder.path().to_owned(), folder.path().join("..")] {
             let error = AtomicFile::create(&path).unwrap_err();
-            assert!(matches!(error, Error::OutputPath { .. }), "{error}");
+            assert!(matches!(error.cause(), Cause::OutputPath { .. }), "{error}");
         }
         let error = AtomicFile::create(folder.path().join("no/such/a.pack")).unwrap_err();
-        assert!(matches!(error, Error::Io { .. }), "{error}");
+        assert!(matches!(error.cause(), Cause::Io { .. }), "{error}");
         assert!(error.to_string().contains("a.pack"), "{error}");
     }
 }

@@ -522,6 +522,7 @@ fn remove_others(target: &Path, name: &str, own: &Path) -> Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use crate::error::Cause;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::{Duration, SystemTime};
 
@@ -622,7 +623,10 @@ mod tests {
         let encoding = Encoding::kept_in(&inner, path.clone()).unwrap();
         assert_eq!(encoding.known(), 0);
         let again = Encoding::kept_in(&inner, path.clone());
-        assert!(matches!(again, Err(Error::InUse { .. })));
+        assert!(matches!(
+            again.as_ref().map_err(Error::cause),
+            Err(Cause::InUse { .. })
+        ));
         encoding.finish().unwrap();
         assert!(!path.exists());
         drop(Encoding::kept_in(&inner, path.clone()).unwrap());
@@ -699,8 +703,14 @@ mod tests {
         lines.push("first").unwrap();
         lines.push("second").unwrap();
         let beside = lines.beside.clone();
-        assert!(matches!(open(&path, "a"), Err(Error::InUse { .. })));
-        assert!(matches!(open(&path, "b"), Err(Error::InUse { .. })));
+        assert!(matches!(
+            open(&path, "a").as_ref().map_err(Error::cause),
+            Err(Cause::InUse { .. })
+        ));
+        assert!(matches!(
+            open(&path, "b").as_ref().map_err(Error::cause),
+            Err(Cause::InUse { .. })
+        ));
         drop(lines);
         assert!(!path.exists());
         // Cut at any byte.

@@ -22,7 +22,7 @@ use undertone_core::pack::format::{MAX_PHRASES, MAX_WORDS};
 use crate::corpus::CorpusDocument;
 use crate::encoder::embeddings::Embeddings;
 use crate::encoder::vectors::{DocumentVectors, mean};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::files::resume::Encoding;
 use crate::pack::heads::add_gram;
 use crate::pack::{LexiconData, lexicon_pack, limit};
@@ -87,10 +87,10 @@ impl WordCounts {
     fn most_frequent(&self, n: usize) -> Result<Vec<(&str, f64)>> {
         let mut all: Vec<(&str, u64)> = self.counts.iter().map(|(w, c)| (w.as_str(), *c)).collect();
         if all.len() < n {
-            return Err(Error::TooFewWords {
+            return Err(Error::from(Cause::TooFewWords {
                 found: all.len(),
                 wanted: n,
-            });
+            }));
         }
         all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         all.truncate(n);
@@ -155,10 +155,10 @@ pub fn distil(
     })?;
     let vectors = sentences.vectors();
     let finite = |rows: &[f32]| match rows.iter().position(|x| !x.is_finite()) {
-        Some(position) => Err(Error::NotFinite {
+        Some(position) => Err(Error::from(Cause::NotFinite {
             encoder: encoder.identity().name.clone(),
             sentence: position / full,
-        }),
+        })),
         None => Ok(()),
     };
     finite(&alone)?;

@@ -18,7 +18,7 @@ use npyz::{Deserialize, NpyFile, Order};
 use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, words};
 use undertone_core::pack::format::MAX_WORDS;
 
-use crate::error::{Error, LineProblem, Result};
+use crate::error::{Cause, Error, LineProblem, Result};
 use crate::files::lines::Lines;
 use crate::lexicon::distil::WordCounts;
 use crate::pack::{LexiconData, lexicon_pack, limit};
@@ -323,10 +323,10 @@ impl Vectors {
             .clone()
             .find(|exponent| largest <= 127.0 * 2f64.powi(*exponent))
         else {
-            return Err(Error::LargeCoordinate {
+            return Err(Error::from(Cause::LargeCoordinate {
                 found: largest as f32,
                 most: 127.0 * 2f32.powi(*EXPONENTS.end()),
-            });
+            }));
         };
         let (squared_error, exponent) = (fitting - 2..=fitting)
             .filter(|exponent| EXPONENTS.contains(exponent))
@@ -356,10 +356,10 @@ impl Vectors {
         made.zero += chosen.len() - entries.len();
         made.words = entries.len();
         if entries.is_empty() {
-            return Err(Error::NoUsableWords {
+            return Err(Error::from(Cause::NoUsableWords {
                 name: self.name.clone(),
                 read: self.words.len(),
-            });
+            }));
         }
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let lexicon = LexiconData {
@@ -396,9 +396,11 @@ fn open(path: &Path) -> Result<File> {
 }
 
 fn fail(path: &Path) -> impl FnOnce(String) -> Error {
-    move |problem| Error::Vectors {
-        path: PathBuf::from(path),
-        problem,
+    move |problem| {
+        Error::from(Cause::Vectors {
+            path: PathBuf::from(path),
+            problem,
+        })
     }
 }
 
@@ -689,7 +691,10 @@ mod tests {
         );
         refused("a.txt.gz", b"a 1 2\n", &["cannot read"]);
         refused("a.bin", b"", &["ending", ".npy"]);
-        assert!(matches!(Vectors::open("absent.txt"), Err(Error::Io { .. })));
+        assert!(matches!(
+            Vectors::open("absent.txt").as_ref().map_err(Error::cause),
+            Err(Cause::Io { .. })
+        ));
     }
 
     #[test]
@@ -777,8 +782,8 @@ mod tests {
         let some = vectors(&[("a", &[1.0])]);
         for most in [0, 65_537] {
             assert!(matches!(
-                some.lexicon_pack(None, most),
-                Err(Error::PackLimit { .. })
+                some.lexicon_pack(None, most).as_ref().map_err(Error::cause),
+                Err(Cause::PackLimit { .. })
             ));
         }
         for none in [vectors(&[("a", &[0.0])]), vectors(&[("a b", &[1.0])])] {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use undertone_core::release::Release;
 
 use crate::encoder::EncoderIdentity;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::files::atomic::{AtomicFile, DESCRIPTION, Tensor, settled_tensors};
 
 /// One public candidate.
@@ -62,10 +62,10 @@ impl Candidates {
     /// if its index is out of range.
     pub fn decode(&self, release: &Release) -> Result<(&Candidate, &[f32])> {
         if release.pack_id() != self.pack_id() {
-            return Err(Error::OtherPack {
+            return Err(Error::from(Cause::OtherPack {
                 release: hex::encode(release.pack_id()),
                 candidates: hex::encode(self.pack_id()),
-            });
+            }));
         }
         let index = release.candidate() as usize;
         match (
@@ -73,10 +73,10 @@ impl Candidates {
             self.embeddings.chunks_exact(self.dimension).nth(index),
         ) {
             (Some(candidate), Some(embedding)) => Ok((candidate, embedding)),
-            _ => Err(Error::NoSuchCandidate {
+            _ => Err(Error::from(Cause::NoSuchCandidate {
                 found: index,
                 candidates: self.entries.len(),
-            }),
+            })),
         }
     }
 
@@ -140,9 +140,11 @@ impl Candidates {
     /// # Errors
     /// [`Error::Candidates`] says what is wrong with the content.
     pub fn from_bytes(bytes: &[u8], name: &Path) -> Result<Self> {
-        Self::parse(bytes).map_err(|problem| Error::Candidates {
-            path: name.to_owned(),
-            problem,
+        Self::parse(bytes).map_err(|problem| {
+            Error::from(Cause::Candidates {
+                path: name.to_owned(),
+                problem,
+            })
         })
     }
 

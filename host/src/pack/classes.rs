@@ -12,7 +12,7 @@ use super::scores::{reach, scores_data};
 use super::{Fit, ScoresData, TargetChoice, cosine};
 use crate::encoder::embeddings::{Encoded, Passed};
 use crate::encoder::vectors::{DocumentVectors, mean};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::pack::candidates::Candidate;
 use crate::pack::heads::{Clustered, Known, Targets, fit_streamed};
 use crate::release::document::MAX_SCORED;
@@ -82,11 +82,11 @@ pub(super) fn of(
         TargetChoice::Labels if are_labelled(corpus)? => by_labels(corpus)?,
         TargetChoice::Labels => by_clusters(corpus, None, seed, SAMPLE)?,
         TargetChoice::Clusters(Some(clusters)) if clusters > MAX_SCORED => {
-            return Err(Error::DeviceLimit {
+            return Err(Error::from(Cause::DeviceLimit {
                 what: format!("{clusters} clusters"),
                 most: MAX_SCORED,
                 advice: "give a smaller --clusters",
-            });
+            }));
         }
         TargetChoice::Clusters(clusters) => by_clusters(corpus, clusters, seed, SAMPLE)?,
     };
@@ -184,10 +184,10 @@ fn means(
     let mut found = false;
     let passed = corpus.pass(|document, sentences, rows| {
         if let Some(position) = rows.iter().position(|x| !x.is_finite()) {
-            return Err(Error::NotFinite {
+            return Err(Error::from(Cause::NotFinite {
                 encoder: encoder.identity().name.clone(),
                 sentence: before + position / dimension,
-            });
+            }));
         }
         before += sentences.len();
         if sentences.is_empty() {
@@ -199,10 +199,10 @@ fn means(
     })?;
     match found {
         true => Ok(passed),
-        false => Err(Error::NoCandidates {
+        false => Err(Error::from(Cause::NoCandidates {
             read: passed.documents,
             min_sentences: 1,
-        }),
+        })),
     }
 }
 
@@ -230,11 +230,11 @@ fn are_labelled(corpus: &Encoded<'_>) -> Result<bool> {
             }
             Some(_) if known => {}
             Some(_) if labels.len() == MAX_SCORED => {
-                return Err(Error::DeviceLimit {
+                return Err(Error::from(Cause::DeviceLimit {
                     what: "the labels of the corpus".to_owned(),
                     most: MAX_SCORED,
                     advice: "give documents with fewer labels, or take clusters for candidates with --clusters N",
-                });
+                }));
             }
             Some(label) => {
                 labels.insert(label);
@@ -243,12 +243,12 @@ fn are_labelled(corpus: &Encoded<'_>) -> Result<bool> {
     }
     match labels.len() {
         0 => Ok(false),
-        _ if without > 0 => Err(Error::Unlabelled {
+        _ if without > 0 => Err(Error::from(Cause::Unlabelled {
             without,
             documents,
             line,
-        }),
-        1 => Err(Error::OneLabel { documents }),
+        })),
+        1 => Err(Error::from(Cause::OneLabel { documents })),
         _ => Ok(true),
     }
 }

@@ -227,7 +227,7 @@ fn with_section<T>(
         projection: None,
     };
     let bytes = draft.to_bytes()?;
-    let pack = Pack::parse(&bytes).map_err(Error::PackBytes)?;
+    let pack = Pack::parse(&bytes).map_err(Error::from)?;
     let section = pack
         .depth()
         .expect("a pack with depth data has a depth section");

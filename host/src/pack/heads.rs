@@ -17,7 +17,7 @@ use nalgebra::{DMatrix, DMatrixView, DMatrixViewMut};
 use rayon::prelude::*;
 
 use crate::encoder::vectors::{DocumentVectors, mean};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::pack::kmeans::{check_finite, kmeans, normalised, transposed};
 use crate::pack::trained::ScoreHeads;
 
@@ -123,7 +123,7 @@ pub(crate) fn fit_streamed(
 ) -> Result<ScoreHeads> {
     let classes = known.classes;
     if classes < 2 {
-        return Err(Error::TooFewClasses { classes });
+        return Err(Error::from(Cause::TooFewClasses { classes }));
     }
     let centre = &known.centre;
     let dimension = centre.len();
@@ -138,7 +138,7 @@ pub(crate) fn fit_streamed(
         sizes[class] += 1;
     }
     if let Some(class) = sizes.iter().position(|size| *size == 0) {
-        return Err(Error::EmptyClass { class, classes });
+        return Err(Error::from(Cause::EmptyClass { class, classes }));
     }
 
     // Of every sentence its class and its weight; the weights sum to 1.
@@ -204,7 +204,10 @@ pub(crate) fn fit_streamed(
         gram[(i, i)] += RIDGE * variance;
     }
     // The ridge makes the matrix positive definite unless there is no variance at all.
-    let solved = gram.cholesky().ok_or(Error::EqualSentences)?.solve(&right);
+    let solved = gram
+        .cholesky()
+        .ok_or(Error::from(Cause::EqualSentences))?
+        .solve(&right);
 
     let mut weights = Vec::with_capacity(classes * dimension);
     let mut bias = Vec::with_capacity(classes);

@@ -15,7 +15,7 @@ use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 
 use crate::encoder::vectors::mean;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// Lloyd iterations that [`kmeans`] does at most; it needs a few dozen.
 pub const MAX_ITERATIONS: usize = 300;
@@ -125,10 +125,10 @@ fn check(points: &[f32], dimension: usize, clusters: usize) -> Result<()> {
     assert!(dimension > 0, "a point has at least one coordinate");
     let n = points.len() / dimension;
     if clusters == 0 || clusters > n {
-        return Err(Error::Clusters {
+        return Err(Error::from(Cause::Clusters {
             clusters,
             points: n,
-        });
+        }));
     }
     check_finite("point", points, dimension)
 }
@@ -137,10 +137,10 @@ fn check(points: &[f32], dimension: usize, clusters: usize) -> Result<()> {
 pub(crate) fn check_finite(what: &'static str, rows: &[f32], dimension: usize) -> Result<()> {
     assert_eq!(rows.len() % dimension, 0, "whole rows");
     match rows.iter().position(|x| !x.is_finite()) {
-        Some(position) => Err(Error::NotFiniteRow {
+        Some(position) => Err(Error::from(Cause::NotFiniteRow {
             what,
             row: position / dimension,
-        }),
+        })),
         None => Ok(()),
     }
 }

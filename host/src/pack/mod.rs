@@ -25,7 +25,7 @@ use undertone_core::select::MAX_CANDIDATES;
 use crate::corpus::CorpusDocument;
 use crate::encoder::embeddings::{Embeddings, Encoded};
 use crate::encoder::vectors::{DocumentVectors, mean};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::pack::candidates::{Candidate, Candidates};
 use crate::pack::heads::Targets;
 use crate::pack::trained::{Recoder, ScoreHeads};
@@ -212,7 +212,7 @@ pub fn build(
         }
     };
     let pack = contents.to_bytes()?;
-    let digest = *Pack::parse(&pack).map_err(Error::PackBytes)?.digest();
+    let digest = *Pack::parse(&pack).map_err(Error::from)?.digest();
     Ok(Built {
         candidates: Candidates {
             pack_digest: digest,
@@ -264,10 +264,10 @@ fn by_depth(
         Progress::new("encoding sentences", sentences)
     })?;
     if let Some(position) = encoded.vectors().rows().iter().position(|x| !x.is_finite()) {
-        return Err(Error::NotFinite {
+        return Err(Error::from(Cause::NotFinite {
             encoder: contents.encoder.name.clone(),
             sentence: position / contents.dimension,
-        });
+        }));
     }
     let sentences = encoded.sentences().len();
     let fitting = encoded.by_document().enumerate();
@@ -277,10 +277,10 @@ fn by_depth(
         .collect();
     thin(&mut chosen, candidates, &mut rng);
     if chosen.is_empty() {
-        return Err(Error::NoCandidates {
+        return Err(Error::from(Cause::NoCandidates {
             read,
             min_sentences,
-        });
+        }));
     }
     let (entries, embeddings) = documents_of(&encoded, &chosen);
     let vectors = encoded.into_vectors();
@@ -354,10 +354,10 @@ fn draw(
         }
     }
     if drawn.is_empty() {
-        return Err(Error::NoCandidates {
+        return Err(Error::from(Cause::NoCandidates {
             read,
             min_sentences,
-        });
+        }));
     }
     drawn.sort_by_key(|(order, _)| *order);
     Ok((

@@ -12,7 +12,7 @@ use undertone_core::rng::PublicRng;
 
 use crate::encoder::EncoderIdentity;
 use crate::encoder::vectors::{mean, principal};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::pack::{PackContents, ProjectionData, limit};
 use crate::progress::Progress;
 
@@ -108,10 +108,10 @@ fn normal(n: usize, seed: u64) -> impl Iterator<Item = f64> {
 pub fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
     assert!(n > 0 && rows.len().is_multiple_of(n), "rows of {n} entries");
     if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
-        return Err(Error::NotFiniteRow {
+        return Err(Error::from(Cause::NotFiniteRow {
             what: "the projection's row",
             row: at / n,
-        });
+        }));
     }
     let largest = rows.iter().fold(0f64, |most, x| most.max(x.abs()));
     let fits = |exponent: i32| largest * 2f64.powi(-exponent) <= f64::from(i16::MAX);
@@ -120,7 +120,7 @@ pub fn quantise(rows: &[f64], n: usize) -> Result<Projection> {
     let exponent = EXPONENTS
         .into_iter()
         .find(|exponent| large && fits(*exponent));
-    let exponent = exponent.ok_or(Error::ProjectionScale { largest })?;
+    let exponent = exponent.ok_or(Error::from(Cause::ProjectionScale { largest }))?;
     let rounded = rows
         .iter()
         .map(|x| (x * 2f64.powi(-exponent)).round() as i16);
@@ -175,12 +175,12 @@ impl Projection {
             digest: [0; 32],
         };
         let pack = self.pack(&nobody, 0)?;
-        let pack = Pack::parse(&pack).map_err(Error::PackBytes)?;
+        let pack = Pack::parse(&pack).map_err(Error::from)?;
         let section = pack.projection();
         let section = section.expect("a pack with a projection has its section");
         section
             .sensitivity()
-            .ok_or(Error::StretchRange { found: self.norm() })
+            .ok_or(Error::from(Cause::StretchRange { found: self.norm() }))
     }
 
     /// A pack with nothing but this projection, for the embeddings of `encoder`, whose coordinates
@@ -224,9 +224,9 @@ impl Projection {
     fn certificate(&self, worst: Worst, vectors: &[f32]) -> Result<Certificate> {
         let (n, m) = (self.dimension, self.outputs());
         if worst.pairs == worst.equal {
-            return Err(Error::NoPairs {
+            return Err(Error::from(Cause::NoPairs {
                 words: vectors.len() / n,
-            });
+            }));
         }
         let unit = f64::EPSILON / 2.0;
         let gamma = |k: usize| k as f64 * unit / (1.0 - k as f64 * unit);
@@ -240,9 +240,9 @@ impl Projection {
         let units = (bound * scale * 2f64.powi(32)).ceil() as u64;
         let sensitivity = Sensitivity::from_units(units.saturating_add(1));
         Ok(Certificate {
-            sensitivity: sensitivity.ok_or(Error::StretchRange {
+            sensitivity: sensitivity.ok_or(Error::from(Cause::StretchRange {
                 found: bound * scale,
-            })?,
+            }))?,
             maximum: quotient * scale,
             pair: worst.pair,
             pairs: worst.pairs,
@@ -439,10 +439,10 @@ fn sum(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
 fn finite(vectors: &[f32], n: usize) -> Result<()> {
     match vectors.iter().position(|x| !x.is_finite()) {
         None => Ok(()),
-        Some(at) => Err(Error::NotFiniteRow {
+        Some(at) => Err(Error::from(Cause::NotFiniteRow {
             what: "word vector",
             row: at / n,
-        }),
+        })),
     }
 }
 
@@ -628,8 +628,8 @@ mod tests {
         }
         for scale in [0.0, 1e-30, 1e30] {
             assert!(matches!(
-                quantise(&[scale; 4], 2),
-                Err(Error::ProjectionScale { .. })
+                quantise(&[scale; 4], 2).as_ref().map_err(Error::cause),
+                Err(Cause::ProjectionScale { .. })
             ));
         }
         let projection = gaussian(N, 3, 1).unwrap();
@@ -639,6 +639,9 @@ mod tests {
         assert!(text(error).contains("word vector 2"));
         let equal = [1.5; 3 * N];
         let error = pair_certificate(&equal, &projection).unwrap_err();
-        assert!(matches!(error, Error::NoPairs { words: 3 }), "{error}");
+        assert!(
+            matches!(error.cause(), Cause::NoPairs { words: 3 }),
+            "{error}"
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::writer::{LayerData, RecoderData};
 use crate::encoder::vectors::DocumentVectors;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::pack::trained::{Layer, Recoder};
 
 /// Bits of an activation of the largest public one; a private sentence may go as high again.
@@ -15,12 +15,12 @@ pub(super) fn recoder_data<'r>(
     documents: &DocumentVectors,
 ) -> Result<(RecoderData, &'r Layer)> {
     let Some((last, hidden)) = recoder.layers.split_last().filter(|(_, h)| !h.is_empty()) else {
-        return Err(Error::PackLimit {
+        return Err(Error::from(Cause::PackLimit {
             what: "layers of the recoder",
             found: recoder.layers.len(),
             least: 2,
             most: 5,
-        });
+        }));
     };
     let exponent = super::exponent(documents.rows());
     // Powers of two: an integer is a real number times 2^scale.

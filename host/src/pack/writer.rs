@@ -14,7 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::encoder::EncoderIdentity;
 use crate::encoder::lexicon::digest;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// What the depth section holds; see `FORMAT.md` for the meaning of every field.
 #[derive(Clone, Debug)]
@@ -207,7 +207,7 @@ impl PackContents {
         let mut bytes = header.as_bytes().to_vec();
         bytes.append(&mut rest);
         // The reader is the judge of what a pack is.
-        Pack::parse(&bytes).map_err(Error::PackBytes)?;
+        Pack::parse(&bytes).map_err(Error::from)?;
         Ok(bytes)
     }
 
@@ -420,7 +420,7 @@ pub(crate) fn lexicon_pack(name: &str, dimension: usize, lexicon: LexiconData) -
         lexicon: Some(lexicon),
     };
     let draft = contents.to_bytes()?;
-    let lexicon = Pack::parse(&draft).map_err(Error::PackBytes)?.lexicon();
+    let lexicon = Pack::parse(&draft).map_err(Error::from)?.lexicon();
     contents.encoder.digest = digest(&lexicon.expect("the draft has a lexicon"));
     contents.to_bytes()
 }
@@ -445,11 +445,11 @@ pub(crate) fn limit(what: &'static str, found: usize, least: usize, most: usize)
     if (least..=most).contains(&found) {
         Ok(())
     } else {
-        Err(Error::PackLimit {
+        Err(Error::from(Cause::PackLimit {
             what,
             found,
             least,
             most,
-        })
+        }))
     }
 }

@@ -13,7 +13,7 @@ use undertone_core::scores::SUMS_PER_ROW;
 use undertone_core::select::Rule;
 
 use crate::encoder::Encoder;
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::text;
 
 /// The most sentences of a document that are used; those behind are left out.
@@ -80,12 +80,12 @@ pub fn check_encoder(pack: &Pack<'_>, encoder: &dyn Encoder) -> Result<()> {
     if encoder.dimension() == pack.dimension() && identity.digest == *pack.encoder_digest() {
         return Ok(());
     }
-    Err(Error::EncoderMismatch {
+    Err(Error::from(Cause::EncoderMismatch {
         pack: pack.encoder_name().to_owned(),
         pack_dimension: pack.dimension(),
         encoder: identity.name.clone(),
         encoder_dimension: encoder.dimension(),
-    })
+    }))
 }
 
 /// An empty document under `pack`.
@@ -93,7 +93,7 @@ pub fn check_encoder(pack: &Pack<'_>, encoder: &dyn Encoder) -> Result<()> {
 /// # Errors
 /// [`Error::Document`] if the pack cannot be released from.
 pub fn empty<'p>(pack: &Pack<'p>) -> Result<HostDocument<'p>> {
-    HostDocument::new(pack).map_err(Error::Document)
+    HostDocument::new(pack).map_err(Error::from)
 }
 
 /// Releases one document given by the embeddings of its sentences.
@@ -128,10 +128,10 @@ pub fn release(
             Ok(()) => {}
             // The rest of a long document is left out, as documented.
             Err(DocumentError::Full { .. }) => break,
-            Err(error) => return Err(Error::Document(error)),
+            Err(error) => return Err(Error::from(Cause::Document(error))),
         }
     }
     document
         .release(grant, rule, &mut OsEntropy)
-        .map_err(Error::Document)
+        .map_err(Error::from)
 }

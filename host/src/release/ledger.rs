@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::{Grant, LEDGER_BYTES, Ledger, RECORD_BYTES};
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::files::atomic::AtomicFile;
 use crate::release::document::OsEntropy;
 
@@ -72,20 +72,20 @@ impl LedgerFile {
         let mut file = file.map_err(Error::io("open", path))?;
         let locked = file.try_lock().and_then(|()| lock_record(&file, false));
         locked.map_err(|error| match error {
-            TryLockError::WouldBlock => Error::LedgerInUse {
+            TryLockError::WouldBlock => Error::from(Cause::LedgerInUse {
                 path: path.to_owned(),
-            },
+            }),
             TryLockError::Error(error) => Error::io("lock", path)(error),
         })?;
         let image = read(&mut file).map_err(Error::io("read", path))?;
         let ledger = Ledger::open(&image, &mut OsEntropy).map_err(Error::ledger(path))?;
         let (found, wanted) = (ledger.budget(), u64::from(budget.micro()));
         if found != wanted {
-            return Err(Error::LedgerBudget {
+            return Err(Error::from(Cause::LedgerBudget {
                 path: path.to_owned(),
                 found,
                 wanted,
-            });
+            }));
         }
         Ok(Self {
             ledger,

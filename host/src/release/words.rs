@@ -49,7 +49,7 @@ pub fn release(
     }
     let mut bytes = vec![0; BagRelease::bytes(size)];
     bag.release(size, mechanism, grant, &mut OsEntropy, &mut bytes)
-        .map_err(Error::Words)?;
+        .map_err(Error::from)?;
     Ok(bytes)
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use undertone_core::lexicon::{Word, words};
 
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 use crate::files::lines::Lines;
 
 /// The longest line of a list of words, in bytes.
@@ -168,9 +168,11 @@ pub fn english_stop_words() -> HashSet<Word> {
 /// [`Error::Io`]; [`Error::WordList`] for a line that is not UTF-8 or longer than 64 KiB, or if the file has no
 /// word.
 pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
-    let fail = |problem| Error::WordList {
-        path: path.to_owned(),
-        problem,
+    let fail = |problem| {
+        Error::from(Cause::WordList {
+            path: path.to_owned(),
+            problem,
+        })
     };
     let file = File::open(path).map_err(Error::io("open", path))?;
     let mut lines = Lines::new(BufReader::new(file), LINE_LIMIT);

@@ -15,7 +15,7 @@ use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use super::{Epoch, State, network};
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::{AtomicFile, DESCRIPTION, Tensor, write_tensors};
 
 const KIND: &str = "an interrupted training";
@@ -67,10 +67,12 @@ impl<'a> Checkpoint<'a> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(fresh),
             read => read.map_err(Error::io("read", self.path))?,
         };
-        let fail = |problem| Error::Trained {
-            path: self.path.to_owned(),
-            wanted: KIND,
-            problem,
+        let fail = |problem| {
+            Error::from(Cause::Trained {
+                path: self.path.to_owned(),
+                wanted: KIND,
+                problem,
+            })
         };
         let (tensors, description) = described::<Description>(&bytes).map_err(fail)?;
         if description.kind != KIND {
@@ -381,7 +383,7 @@ mod tests {
         let path = folder.path().join("a");
         fs::write(&path, "a letter").unwrap();
         let error = with(&path).unwrap_err();
-        assert!(matches!(error, Error::Trained { .. }), "{error}");
+        assert!(matches!(error.cause(), Cause::Trained { .. }), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"a letter");
         // Damage is an error or is seen as another training, never a panic.
         fs::remove_file(&path).unwrap();
@@ -398,7 +400,7 @@ mod tests {
         for path in [folder.path().to_owned(), folder.path().join("absent/a")] {
             let error = with(&path).unwrap_err();
             assert!(
-                matches!(error, Error::OutputPath { .. } | Error::Io { .. }),
+                matches!(error.cause(), Cause::OutputPath { .. } | Cause::Io { .. }),
                 "{error}"
             );
         }

@@ -27,7 +27,7 @@ pub use pack::PackTraining;
 pub use recoder::{TrainedRecoder, train_recoder};
 
 use undertone::encoder::vectors::DocumentVectors;
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::pack::heads::Targets;
 use undertone::progress::Progress;
 
@@ -320,7 +320,7 @@ where
 }
 
 fn training(problem: String) -> Error {
-    Error::Training { problem }
+    Error::from(Cause::Training { problem })
 }
 
 /// The documents of a split that have sentences.
@@ -447,8 +447,8 @@ mod tests {
     }
 
     pub(super) fn problem<T>(result: Result<T>) -> String {
-        match result {
-            Err(Error::Training { problem }) => problem,
+        match result.map_err(Error::into_cause) {
+            Err(Cause::Training { problem }) => problem,
             Err(other) => panic!("{other}"),
             Ok(_) => panic!("it was trained"),
         }

@@ -66,6 +66,7 @@ fn loss(epochs: &[Epoch]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use undertone::error::Cause;
 
     fn epochs(losses: &[(f64, f64)]) -> Vec<Epoch> {
         let numbered = losses.iter().zip(1..);
@@ -98,8 +99,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.loss.svg");
         assert!(matches!(
-            write_loss(&path, &[]),
-            Err(Error::Training { .. })
+            write_loss(&path, &[]).as_ref().map_err(Error::cause),
+            Err(Cause::Training { .. })
         ));
         assert!(!path.exists());
         let absent = folder.path().join("absent/out.loss.svg");

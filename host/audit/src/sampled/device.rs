@@ -14,7 +14,7 @@ use undertone_core::select::Rule;
 use undertone_core::vector::Noise;
 use undertone_core::words::WordMechanism;
 
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::release::document::{self, HostDocument};
 
 /// A document, as a device is given it: its sentences.
@@ -52,7 +52,7 @@ impl Document {
                 .iter()
                 .try_for_each(|text| document.push_sentence(text)),
         }
-        .map_err(Error::Document)?;
+        .map_err(Error::from)?;
         Ok(document)
     }
 }
@@ -338,10 +338,10 @@ impl Program {
 }
 
 fn device_error(path: &Path, problem: String) -> Error {
-    Error::Device {
+    Error::from(Cause::Device {
         path: path.to_owned(),
         problem,
-    }
+    })
 }
 
 fn spawn(path: &Path, pack: &Path) -> Result<Running, String> {

@@ -128,11 +128,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
     };
 
     let pack = informative_pack(&sample, &vectors, arguments.vocabulary as usize)?;
-    let experiment = Experiment::new(
-        &sample,
-        &Pack::parse(&pack).map_err(Error::PackBytes)?,
-        &options,
-    )?;
+    let experiment = Experiment::new(&sample, &Pack::parse(&pack).map_err(Error::from)?, &options)?;
     let clear = experiment.clear();
     note!(
         "{} messages; clear text: author {:.3} (chance {:.3}), topic {:.3}, after {:.0} s",
@@ -153,8 +149,8 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
     note!("bags measured after {:.0} s", passed());
 
     let all = vectors.lexicon_pack(None, undertone_core::pack::format::MAX_WORDS as usize)?;
-    let all = Pack::parse(&all.pack).map_err(Error::PackBytes)?;
-    let all = Vocabulary::new(&all).map_err(Error::Words)?;
+    let all = Pack::parse(&all.pack).map_err(Error::from)?;
+    let all = Vocabulary::new(&all).map_err(Error::from)?;
     let fidelity_options = fidelity::Options {
         epsilons: curve_epsilons(),
         certified: super::ascending(arguments.certified),

@@ -100,12 +100,15 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         })?;
     }
     let encoder = arguments.encoder.open(LexiconEncoder::embedded)?;
-    let vocabulary = arguments.word_vectors.as_ref().map(|path| {
-        let vectors = Vectors::open(path)?;
-        word_columns::check(&vectors, &arguments.epsilons)?;
-        word_columns::check(&vectors, &[arguments.cut_epsilon])?;
-        Ok(vectors.lexicon_pack(None, MAX_WORDS as usize)?.pack)
-    });
+    let vocabulary = arguments
+        .word_vectors
+        .as_ref()
+        .map(|path| -> Result<Vec<u8>> {
+            let vectors = Vectors::open(path)?;
+            word_columns::check(&vectors, &arguments.epsilons)?;
+            word_columns::check(&vectors, &[arguments.cut_epsilon])?;
+            Ok(vectors.lexicon_pack(None, MAX_WORDS as usize)?.pack)
+        });
     let vocabulary = vocabulary.transpose()?;
     let words = vocabulary.as_ref().map(|pack| Words {
         pack,

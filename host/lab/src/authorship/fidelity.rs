@@ -150,7 +150,7 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
                     let (mut same, mut sum) = (0usize, 0.0);
                     for _ in 0..options.draws {
                         let drawn = hazmat::draw_word(vocabulary, *word, mechanism, epsilon, rng);
-                        let drawn = drawn.map_err(Error::Words)?;
+                        let drawn = drawn.map_err(Error::from)?;
                         same += usize::from(drawn == *word);
                         sum += distances[drawn as usize];
                     }

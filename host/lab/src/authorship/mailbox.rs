@@ -12,7 +12,7 @@ use undertone_core::rng::PublicRng;
 
 use crate::documents::data::shuffle;
 use undertone::corpus::Corpus;
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::text;
 
 /// A message without anything that names its author on purpose.
@@ -103,13 +103,13 @@ impl Mailbox {
         for path in paths {
             for document in Corpus::open_watched(path)? {
                 let document = document?;
-                let group = document.label.ok_or_else(|| Error::Labels {
+                let group = document.label.ok_or_else(|| Error::from(Cause::Labels {
                     path: path.clone(),
                     problem: format!(
                         "message {} has no label; wanted is its news group in the field \"label\"",
                         document.id
                     ),
-                })?;
+                }))?;
                 let Some(message) = Message::parse(group, &document.text) else {
                     mailbox.without_author += 1;
                     continue;
@@ -162,11 +162,11 @@ impl Mailbox {
         }
         found.retain(|_, authors| authors.len() >= 2);
         if found.len() < groups || groups == 0 {
-            return Err(Error::Authors {
+            return Err(Error::from(Cause::Authors {
                 found: found.len(),
                 groups,
                 least_messages,
-            });
+            }));
         }
         let size = |authors: &[(&str, Vec<usize>)]| -> usize {
             authors.iter().map(|(_, own)| own.len()).sum()

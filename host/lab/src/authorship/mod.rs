@@ -31,7 +31,7 @@ use crate::authorship::mailbox::{Part, Sample};
 use crate::documents::Draw;
 use crate::linear::{Ridge, Rows, TfIdf};
 use crate::metrics::{MeanSd, accuracy, macro_f1};
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::progress::Progress;
 use undertone::release::words::HostBag;
@@ -385,9 +385,9 @@ pub fn informative_pack(sample: &Sample, vectors: &Vectors, most: usize) -> Resu
         .collect();
     ranked.sort_by_key(|index| (place(*index), *index));
     if ranked.is_empty() {
-        return Err(Error::NoCommonWords {
+        return Err(Error::from(Cause::NoCommonWords {
             vectors: vectors.name.clone(),
-        });
+        }));
     }
     Ok(vectors.rows(&ranked).lexicon_pack(None, most)?.pack)
 }
@@ -398,7 +398,7 @@ impl<'a> Experiment<'a> {
     /// # Errors
     /// [`Error::Words`] if the pack has no lexicon, or for a bag size that core refuses.
     pub fn new(sample: &'a Sample, pack: &Pack<'a>, options: &'a Options) -> Result<Self> {
-        let vocabulary = Vocabulary::new(pack).map_err(Error::Words)?;
+        let vocabulary = Vocabulary::new(pack).map_err(Error::from)?;
         let filter = WordFilter::default();
         let kept = sample.messages.iter().map(|message| {
             let words = filter.words(&message.text);
@@ -652,8 +652,7 @@ impl<'a> Experiment<'a> {
                     bag.push(lexicon.word(*word as usize).unwrap_or_default());
                 }
                 let rng = &mut draw(epsilon).rng(number);
-                hazmat::draw_bag(&bag, mechanism, epsilon, rng, &mut words)
-                    .map_err(Error::Words)?;
+                hazmat::draw_bag(&bag, mechanism, epsilon, rng, &mut words).map_err(Error::from)?;
             }
         }
         Ok(words.into_iter().map(u64::from).collect())

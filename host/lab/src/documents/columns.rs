@@ -16,7 +16,7 @@ use crate::documents::{
     Classify, Column, Draw, Mechanism, Options, Part, Role, Selection, Teacher,
 };
 use undertone::encoder::vectors::DocumentVectors;
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::pack::heads::{self, Targets};
 use undertone::pack::kmeans::kmeans;
 use undertone::pack::trained::{Recoder, ScoreHeads};
@@ -111,8 +111,10 @@ impl Mechanism for Truncated {
                     let (sentences, rng) = (documents.document(number), &mut draw.rng(number));
                     truncation.noisy_mean(sentences, draw.epsilon, rng, mean)
                 })
-                .map_err(|error| Error::Experiment {
-                    problem: error.to_string(),
+                .map_err(|error| {
+                    Error::from(Cause::Experiment {
+                        problem: error.to_string(),
+                    })
                 })?;
             Ok(self.classifier.predict(&noisy))
         };
@@ -206,7 +208,7 @@ impl Mechanism for TwoStages {
 }
 
 fn selection(error: SelectError) -> Error {
-    Error::Document(DocumentError::Selection(error))
+    Error::from(Cause::Document(DocumentError::Selection(error)))
 }
 
 /// What all columns are made from.

@@ -30,7 +30,7 @@ use undertone::corpus::{Corpus, CorpusDocument};
 use undertone::encoder::embeddings::{Embeddings, Encoded};
 use undertone::encoder::vectors::DocumentVectors;
 use undertone::encoder::{Encoder, EncoderIdentity};
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::progress::Progress;
 use undertone::release::document;
@@ -102,9 +102,11 @@ impl Task {
     }
 
     fn read(path: &Path) -> Result<Self> {
-        let fail = |problem| Error::Task {
-            path: path.to_owned(),
-            problem,
+        let fail = |problem| {
+            Error::from(Cause::Task {
+                path: path.to_owned(),
+                problem,
+            })
         };
         let mut bytes = Vec::new();
         let file = fs::File::open(path).map_err(Error::io("open", path))?;
@@ -372,10 +374,10 @@ impl Source {
     }
 
     fn refuse(&self, problem: String) -> Error {
-        Error::Labels {
+        Error::from(Cause::Labels {
             path: self.path.clone(),
             problem,
-        }
+        })
     }
 
     fn encode(
@@ -398,10 +400,10 @@ impl Source {
             None => self.embeddings(encoder)?,
         };
         if let Some(position) = documents.rows().iter().position(|x| !x.is_finite()) {
-            return Err(Error::NotFinite {
+            return Err(Error::from(Cause::NotFinite {
                 encoder: encoder.identity().name.clone(),
                 sentence: position / documents.dimension(),
-            });
+            }));
         }
         let texts = std::mem::take(&mut self.documents).into_iter();
         Ok(Labelled {

@@ -27,7 +27,7 @@ use undertone_core::select::{Ratio, Rule, SliceLevels};
 use crate::documents::data::Data;
 use crate::metrics::{MeanSd, accuracy, macro_f1};
 use undertone::encoder::vectors::DocumentVectors;
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::pack::heads::Targets;
 use undertone::progress::Progress;
 use undertone::release::document::{self, HostDocument, MAX_SENTENCES};
@@ -260,7 +260,7 @@ impl Selection {
     /// # Errors
     /// [`Error::PackBytes`] if the bytes are not a pack.
     pub fn new(setting: String, pack: Vec<u8>, rule: Rule, class_of: Vec<usize>) -> Result<Self> {
-        let scores = Pack::parse(&pack).map_err(Error::PackBytes)?.scores();
+        let scores = Pack::parse(&pack).map_err(Error::from)?.scores();
         let steps = scores.and_then(|scores| NonZero::new(scores.largest_score()));
         Ok(Self {
             setting,
@@ -282,7 +282,7 @@ impl Selection {
         documents: &DocumentVectors,
         look: impl Fn(usize, Vec<u8>) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        let pack = Pack::parse(&self.pack).map_err(Error::PackBytes)?;
+        let pack = Pack::parse(&self.pack).map_err(Error::from)?;
         let progress = Progress::new("releasing documents", documents.len() as u64);
         let numbers: Vec<usize> = (0..documents.len()).collect();
         let blocks = numbers.par_chunks(BLOCK).map(|block| {
@@ -311,7 +311,8 @@ impl Selection {
             bound: usize::from(worst) + 1,
         };
         let drawn = hazmat::select::<LEVELS, _>(&levels, self.rule, self.ratio(epsilon), rng);
-        let drawn = drawn.map_err(|error| Error::Document(DocumentError::Selection(error)))?;
+        let drawn =
+            drawn.map_err(|error| Error::from(Cause::Document(DocumentError::Selection(error))))?;
         Ok(drawn as usize)
     }
 
@@ -358,7 +359,7 @@ impl Selection {
     /// Replaces single sentences of some documents of middling length by sentences of others, and
     /// computes both laws.
     fn losses(&self, documents: &DocumentVectors, epsilons: &[Epsilon]) -> Result<Vec<Loss>> {
-        let pack = Pack::parse(&self.pack).map_err(Error::PackBytes)?;
+        let pack = Pack::parse(&self.pack).map_err(Error::from)?;
         let mut document = document::empty(&pack)?;
         let dimension = documents.dimension();
         let mut by_length: Vec<usize> = (0..documents.len()).collect();
@@ -410,7 +411,7 @@ fn count(counts: &mut Vec<u64>, level: u8, n: u64) {
 fn levels(document: &mut HostDocument<'_>, rows: &[f32], dimension: usize) -> Result<Vec<u8>> {
     document.clear();
     for row in rows.chunks_exact(dimension).take(MAX_SENTENCES) {
-        document.push(row).map_err(Error::Document)?;
+        document.push(row).map_err(Error::from)?;
     }
     Ok(undertone_audit::levels(document))
 }

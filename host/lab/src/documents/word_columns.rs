@@ -18,7 +18,7 @@ use undertone_core::words::{Vocabulary, WordMechanism, WordsError};
 use crate::documents::{Classify, Draw, Mechanism};
 use undertone::encoder::vectors::{DocumentVectors, mean};
 use undertone::encoder::{Encoder, encode_all};
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::progress::Progress;
 use undertone::release::document::sentences;
@@ -44,7 +44,7 @@ pub fn check(vectors: &Vectors, epsilons: &[Epsilon]) -> Result<()> {
         let noise = Laplace::new(dimension, *epsilon, Sensitivity::ONE);
         noise
             .map(drop)
-            .map_err(|error| Error::Words(WordsError::Laplace(error)))
+            .map_err(|error| Error::from(Cause::Words(WordsError::Laplace(error))))
     })
 }
 
@@ -77,8 +77,8 @@ impl<'a> Exchanged<'a> {
 
     /// The vectors of the sentences that come out, in order.
     fn encode(&self, draw: &Draw) -> Result<Vec<f32>> {
-        let pack = Pack::parse(self.words.pack).map_err(Error::PackBytes)?;
-        let vocabulary = Vocabulary::new(&pack).map_err(Error::Words)?;
+        let pack = Pack::parse(self.words.pack).map_err(Error::from)?;
+        let vocabulary = Vocabulary::new(&pack).map_err(Error::from)?;
         let progress = Progress::new("exchanging words", self.texts.len() as u64);
         let mechanism = self.mechanism;
         let exchange = |(number, sentences): (usize, &Vec<&str>)| -> Result<Vec<String>> {
@@ -90,7 +90,7 @@ impl<'a> Exchanged<'a> {
                     let known = vocabulary.lexicon().find(&word).map(|word| word as u32);
                     let word = known.unwrap_or(vocabulary.fallback());
                     let drawn = hazmat::draw_word(&vocabulary, word, mechanism, draw.epsilon, rng);
-                    let drawn = drawn.map_err(Error::Words)? as usize;
+                    let drawn = drawn.map_err(Error::from)? as usize;
                     words.push(vocabulary.lexicon().word(drawn).unwrap_or_default());
                 }
                 exchanged.push(words.join(" "));

@@ -12,7 +12,7 @@ use super::words::{Reader, Work, chosen};
 use super::{Bench, Column, Options, shuffle, stream};
 use crate::documents::Role;
 use crate::metrics::MeanSd;
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 
 /// Documents that one thread takes at a time.
 const BLOCK: usize = 16;
@@ -149,9 +149,11 @@ impl Task {
 
     fn read(&mut self, bench: &Bench<'_>, path: &Path) -> Result<()> {
         let text = fs::read_to_string(path).map_err(Error::io("read", path))?;
-        let wrong = |problem: String| Error::Labels {
-            path: path.to_owned(),
-            problem,
+        let wrong = |problem: String| {
+            Error::from(Cause::Labels {
+                path: path.to_owned(),
+                problem,
+            })
         };
         let before = self.labels.len();
         for (line, number) in text.lines().zip(1..) {

@@ -13,7 +13,7 @@ use super::{Bench, Column, Mechanism, Options, Reading, Scope, shuffle, stream};
 use crate::bounds::Setting;
 use crate::documents::Role;
 use crate::metrics::{MeanSd, auc};
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::release::document::number;
 
 /// Pairs of words, and of noise vectors, behind a ratio of signal to noise.
@@ -330,7 +330,7 @@ impl Opinions {
     /// Reads the lists of Hu and Liu (2004); words in both, or without a vector, are left out.
     pub(super) fn open(bench: &Bench<'_>, folder: &Path) -> Result<Self> {
         let folder = folder.join("opinion-lexicon");
-        let read = |name: &str| {
+        let read = |name: &str| -> Result<Vec<String>> {
             let path = folder.join(name);
             let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
             let words = text.lines().map(str::trim);
@@ -350,7 +350,7 @@ impl Opinions {
             positive: rows(&lists[1], &lists[0]),
         };
         if found.of_each_class() < 10 {
-            return Err(Error::Labels {
+            return Err(Error::from(Cause::Labels {
                 path: folder,
                 problem: format!(
                     "{} negative and {} positive words have a vector; at least 10 each are wanted, take \
@@ -358,7 +358,7 @@ impl Opinions {
                     found.negative.len(),
                     found.positive.len()
                 ),
-            });
+            }));
         }
         Ok(found)
     }
@@ -520,7 +520,11 @@ impl<'a> Reader<'a> {
                 Posterior::new(&mechanism.images, log_prior, rate, &bench.features)
             });
         let mechanism = mechanism
-            .map(|mechanism| Ok((mechanism, mechanism.laplace(epsilon)?)))
+            .map(|mechanism| {
+                mechanism
+                    .laplace(epsilon)
+                    .map(|laplace| (mechanism, laplace))
+            })
             .transpose()?;
         Ok(Self {
             bench,

@@ -15,7 +15,7 @@ use tokenizers::{Encoding, PostProcessor, Tokenizer, TruncationParams, Truncatio
 use self::ort::OrtEngine;
 use self::rten::RtenEngine;
 use super::{Encoder, EncoderIdentity, RUNTIME_VARIABLE};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 pub(crate) use self::ort::RUNTIME_OLDEST_MINOR;
 
@@ -103,19 +103,23 @@ impl OnnxEncoder {
             name: files.name(),
             digest: digest(&model, &tokenizer),
         };
-        let tokenizer = load_tokenizer(&tokenizer).map_err(|problem| Error::Tokenizer {
-            path: files.tokenizer.clone(),
-            problem,
+        let tokenizer = load_tokenizer(&tokenizer).map_err(|problem| {
+            Error::from(Cause::Tokenizer {
+                path: files.tokenizer.clone(),
+                problem,
+            })
         })?;
 
         let engine_name = match runtime {
             Runtime::Rten => RtenEngine::NAME,
             Runtime::OnnxRuntime(_) => OrtEngine::NAME,
         };
-        let wrong_model = |problem| Error::Model {
-            path: files.model.clone(),
-            engine: engine_name,
-            problem,
+        let wrong_model = |problem| {
+            Error::from(Cause::Model {
+                path: files.model.clone(),
+                engine: engine_name,
+                problem,
+            })
         };
         file::check(&model).map_err(wrong_model)?;
         let engine: Result<Box<dyn Engine>, String> = match runtime {
@@ -136,14 +140,14 @@ impl OnnxEncoder {
             ids: vec![largest],
             type_ids: vec![0],
         };
-        engine
-            .run(&probe)
-            .map_err(|problem| Error::VocabularyMismatch {
+        engine.run(&probe).map_err(|problem| {
+            Error::from(Cause::VocabularyMismatch {
                 tokenizer: files.tokenizer.clone(),
                 model: files.model.clone(),
                 largest,
                 problem,
-            })?;
+            })
+        })?;
         Ok(Self {
             identity,
             dimension,
@@ -180,11 +184,11 @@ impl OnnxEncoder {
     }
 
     fn failure(&self, sentence: &str, problem: impl Into<String>) -> Error {
-        Error::Encode {
+        Error::from(Cause::Encode {
             encoder: self.identity.name.clone(),
             bytes: sentence.len(),
             problem: problem.into(),
-        }
+        })
     }
 }
 
@@ -199,11 +203,11 @@ impl Encoder for OnnxEncoder {
 
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
         if out.len() != self.dimension {
-            return Err(Error::WrongDimension {
+            return Err(Error::from(Cause::WrongDimension {
                 encoder: self.identity.name.clone(),
                 expected: self.dimension,
                 found: out.len(),
-            });
+            }));
         }
         let tokens = self.tokens(sentence)?;
         out.fill(0.0);
@@ -333,10 +337,10 @@ impl Files {
         };
         for file in [&files.model, &files.tokenizer] {
             if !file.exists() {
-                return Err(Error::EncoderFileMissing {
+                return Err(Error::from(Cause::EncoderFileMissing {
                     given: files.given.clone(),
                     missing: file.clone(),
-                });
+                }));
             }
         }
         Ok(files)

@@ -11,7 +11,7 @@ use ::ort::session::builder::GraphOptimizationLevel;
 use ::ort::value::{Outlet, Tensor, TensorElementType, ValueType};
 
 use super::{Engine, HiddenStates, Tokens, token_output, wants_token_types};
-use crate::error::{Error, Result};
+use crate::error::{Cause, Error, Result};
 
 /// The oldest ONNX Runtime 1.x that has the functions used here.
 pub(crate) const RUNTIME_OLDEST_MINOR: u32 = ort::MINOR_VERSION;
@@ -176,9 +176,11 @@ fn float_rank(kind: &ValueType) -> Option<usize> {
 fn environment(library: &Path) -> Result<Environment> {
     static LOADED: Mutex<Option<(PathBuf, Environment)>> = Mutex::new(None);
 
-    let unusable = |problem: String| Error::OnnxRuntime {
-        path: library.to_owned(),
-        problem,
+    let unusable = |problem: String| {
+        Error::from(Cause::OnnxRuntime {
+            path: library.to_owned(),
+            problem,
+        })
     };
     // Loading a pipe would wait for ever, and a bare name would be looked up in places that differ
     // by system and program.
