@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -24,7 +24,9 @@ use flate2::write::GzEncoder;
 use tempfile::TempDir;
 use undertone::encoder::EncoderIdentity;
 use undertone::pack::candidates::{Candidate, Candidates};
-use undertone::release::ledger::{LedgerFile, utc_day};
+use undertone::release::document::OsEntropy;
+use undertone::release::ledger::utc_day;
+use undertone_core::ledger::Ledger;
 use undertone_core::release::{BagRelease, Release};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
@@ -55,7 +57,6 @@ impl Dice {
 }
 
 const DOCUMENTS: usize = 60;
-const LEDGER_BUDGET: &str = "900";
 const EPSILON: u64 = 2_000_000;
 
 /// Inputs for all commands. The neural encoder knows two words.
@@ -343,7 +344,9 @@ fn spent(folder: &Path) -> u64 {
     if !path.exists() {
         return 0;
     }
-    let ledger = LedgerFile::open_or_create(path, LEDGER_BUDGET.parse().unwrap()).unwrap();
+    // Not as a ledger file, which is locked: processes that other tests start meanwhile would inherit the lock.
+    let ledger = Ledger::open(&fs::read(path).unwrap(), &mut OsEntropy).unwrap();
+    assert_eq!(ledger.budget(), 900_000_000);
     900_000_000 - ledger.remaining(utc_day()).unwrap()
 }
 
@@ -547,6 +550,38 @@ fn what_is_left_is_for_the_same_command_and_the_same_input() {
             assert_eq!(word, None, "{name}");
         }
     }
+}
+
+/// A link or a pipe with the name of unfinished output made a run spin for ever, write where the link leads, or wait.
+#[test]
+fn what_is_left_is_a_regular_file() {
+    let folder = inputs();
+    let folder = folder.path();
+    let own = private_run("o.jsonl");
+    interrupt(folder, &own, "o.jsonl", 3000);
+    let left = partial(folder, "o.jsonl").expect("lines were left");
+    let other = folder.join("o.jsonl.0123456789abcdef.partial");
+    let absent = folder.join("absent");
+    let pipe = |path: &Path| {
+        let made = Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    for linked in [true, false] {
+        fs::remove_file(&left).unwrap();
+        match linked {
+            true => symlink(&absent, &left).unwrap(),
+            false => pipe(&left),
+        }
+        let parts = [".partial`", "not a regular file; remove it"];
+        refused(&undertone(folder, &own), &own, &parts);
+        assert!(!absent.exists(), "a dangling link was written through");
+    }
+    fs::remove_file(&left).unwrap();
+    // Of other runs, and parts of other outputs.
+    symlink(&absent, &other).unwrap();
+    pipe(&folder.join(".o.jsonl.7-0.part"));
+    succeed(folder, &own);
+    assert!(fs::symlink_metadata(&other).unwrap().is_symlink() && !absent.exists());
 }
 
 fn send(signal: &str, child: &Child) {
