@@ -18,7 +18,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use common::{SIGXFSZ, interrupt, limited, names, partial, refuse, refused, succeed, undertone};
+use common::{
+    SIGXFSZ, interrupt, limited, names, partial, refuse, refused, succeed, undertone, within_a_day,
+};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::TempDir;
@@ -57,6 +59,8 @@ impl Dice {
 }
 
 const DOCUMENTS: usize = 60;
+/// Of `--budget 900`.
+const LEDGER_BUDGET: u64 = 900_000_000;
 const EPSILON: u64 = 2_000_000;
 
 /// Inputs for all commands. The neural encoder knows two words.
@@ -338,16 +342,16 @@ fn releases(bytes: &[u8]) -> Option<usize> {
     Some(count)
 }
 
-/// What the ledger says was spent today.
-fn spent(folder: &Path) -> u64 {
+/// What the ledger says was spent on this day. It is read without its lock: a child that another test starts would hold
+/// that, too, for the moment before it is another program.
+fn spent(folder: &Path, day: u64) -> u64 {
     let path = folder.join("day.ledger");
     if !path.exists() {
         return 0;
     }
-    // Not as a ledger file, which is locked: processes that other tests start meanwhile would inherit the lock.
     let ledger = Ledger::open(&fs::read(path).unwrap(), &mut OsEntropy).unwrap();
-    assert_eq!(ledger.budget(), 900_000_000);
-    900_000_000 - ledger.remaining(utc_day()).unwrap()
+    assert_eq!(ledger.budget(), LEDGER_BUDGET);
+    LEDGER_BUDGET - ledger.remaining(day).unwrap()
 }
 
 fn count_lines(bytes: &[u8]) -> u64 {
@@ -387,7 +391,7 @@ fn disturb(
         let output = fs::read(folder.join("o.jsonl")).unwrap_or_default();
         over += usize::from(left.is_empty() && releases(&output) == Some(DOCUMENTS));
         if job.has_ledger() && utc_day() == day {
-            let (paid, lines) = (spent(folder), count_lines(&left));
+            let (paid, lines) = (spent(folder, day), count_lines(&left));
             assert!(paid >= EPSILON * lines, "{paid} paid");
             // Each kill loses one document at most; all of them are paid for if a run was over.
             let most = (DOCUMENTS * over + hits) as u64 + lines;
@@ -398,7 +402,7 @@ fn disturb(
     job.check_done(folder, &inputs, expected, &left);
     if job.has_ledger() && utc_day() == day {
         // An interruption loses what one document cost, at most.
-        let paid = spent(folder);
+        let paid = spent(folder, day);
         let documents = (DOCUMENTS * (over + 1) + hits) as u64;
         assert!(paid >= EPSILON * DOCUMENTS as u64, "{paid} paid");
         assert!(paid <= EPSILON * documents, "{paid} paid, {hits} kills");
@@ -480,6 +484,10 @@ fn a_run_that_was_killed_at_any_byte_ends_as_if_undisturbed() {
 /// The public part of a run, and place and times of its input, name what is left of it.
 #[test]
 fn what_is_left_is_for_the_same_command_and_the_same_input() {
+    within_a_day(what_is_left);
+}
+
+fn what_is_left(day: u64) {
     let folder = inputs();
     let folder = folder.path();
     let own = private_run("o.jsonl");
@@ -519,7 +527,7 @@ fn what_is_left_is_for_the_same_command_and_the_same_input() {
         assert!(!run(&[&own[..], other].concat()), "{other:?}");
     }
     // All of them were paid for.
-    assert_eq!(spent(folder), EPSILON * DOCUMENTS as u64);
+    assert_eq!(spent(folder, day), EPSILON * DOCUMENTS as u64);
     // Nor may what a ledger paid for be gone on with without it.
     interrupt(folder, &[&own[..], &with_ledger].concat(), "o.jsonl", 3000);
     assert!(!run(&own));
@@ -591,6 +599,14 @@ fn send(signal: &str, child: &Child) {
     assert!(status.unwrap().success());
 }
 
+/// What the system says a child does: `T` if it is stopped, `Z` if it is over.
+fn state(child: &Child) -> char {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    // Behind the name of the program, which stands in parentheses.
+    let (_, rest) = stat.rsplit_once(')').unwrap();
+    rest.trim_start().chars().next().unwrap()
+}
+
 /// Two at once for one output: the second one is told, or the last one wins; never are they mixed.
 #[test]
 fn two_runs_for_one_output_are_not_mixed() {
@@ -620,7 +636,9 @@ fn two_runs_for_one_output_are_not_mixed() {
             if held && child.try_wait().unwrap().is_none() {
                 send("STOP", &child);
                 // Stopped before it was over?
-                thread::sleep(Duration::from_millis(20));
+                while !matches!(state(&child), 'T' | 'Z') {
+                    thread::sleep(Duration::from_millis(1));
+                }
                 let there = names(folder);
                 if there
                     .iter()

@@ -8,8 +8,11 @@
 use std::env;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use undertone::release::ledger::utc_day;
 
 pub(crate) fn undertone(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_undertone"))
@@ -82,6 +85,17 @@ pub(crate) fn refused(output: &Output, arguments: &[&str], parts: &[&str]) {
         );
     }
     assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
+}
+
+/// Runs a test that ends on the day on which it starts: if midnight came in between, once more.
+pub(crate) fn within_a_day(test: impl Fn(u64)) {
+    let day = utc_day();
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| test(day)));
+    if utc_day() != day {
+        test(utc_day());
+    } else if let Err(failure) = outcome {
+        panic::resume_unwind(failure);
+    }
 }
 
 pub(crate) fn names(folder: &Path) -> Vec<PathBuf> {
@@ -293,4 +307,74 @@ pub(crate) fn minilm(file: &str) -> Option<PathBuf> {
         "not checked: {file} of all-MiniLM-L6-v2 (not at hand; UNDERTONE_MODELS names its folder)"
     );
     None
+}
+
+/// Checks what every page of a report must have: tables that scroll by themselves, plots with named axes and few
+/// colours, numbers in one notation, and nothing from elsewhere.
+pub(crate) fn check_page(page: &str) {
+    for outside in ["<script", "<link", "src=", "@import", "url(", "NaN"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let tables = page.matches("<table>").count();
+    assert!(tables > 0);
+    let scrolling = page.match_indices("<table>").filter(|(at, _)| {
+        let before = page[..*at].rsplit('<').next().unwrap();
+        before.starts_with("div class=\"scroll\" role=\"region\" tabindex=\"0\"")
+    });
+    assert_eq!(scrolling.count(), tables, "a table without a container");
+
+    let mut rest = String::new();
+    for (part, text) in page.split("<svg ").enumerate() {
+        let Some((svg, after)) = text.split_once("</svg>") else {
+            assert_eq!(part, 0);
+            rest += text;
+            continue;
+        };
+        rest += after;
+        let label = svg
+            .split("aria-label=\"")
+            .nth(1)
+            .expect("a plot has a label");
+        let (y, x) = label.split_once(" against ").expect("both axes are named");
+        let x = x.split_once(": ").expect("lines are named").0;
+        for axis in [x, y] {
+            assert!(
+                !axis.is_empty() && svg.contains(&format!(">\n{axis}\n</text>")),
+                "{axis}"
+            );
+        }
+        let mut colours: Vec<&str> = svg
+            .split("<polyline ")
+            .skip(1)
+            .filter_map(|line| line.split("stroke=\"#").nth(1)?.get(..6))
+            .filter(|colour| colour[..2] != colour[2..4] || colour[..2] != colour[4..])
+            .collect();
+        colours.sort_unstable();
+        colours.dedup();
+        assert!(colours.len() <= 4, "{colours:?}");
+        rest += &texts_of(svg);
+    }
+    let mut tag = false;
+    let text: String = rest
+        .chars()
+        .map(|c| {
+            tag = (tag || c == '<') && c != '>';
+            if tag || "<>(),;:%".contains(c) {
+                ' '
+            } else {
+                c
+            }
+        })
+        .collect();
+    for word in text.split_whitespace() {
+        let scientific = word.contains('e') && word.len() < 20 && word.parse::<f64>().is_ok();
+        assert!(!scientific, "{word} is written unlike other numbers");
+    }
+}
+
+/// The texts of a plot.
+fn texts_of(svg: &str) -> String {
+    let texts = svg.split("<text ").skip(1);
+    let texts = texts.filter_map(|text| text.split_once('>')?.1.split('<').next());
+    texts.collect::<Vec<&str>>().join(" ")
 }
