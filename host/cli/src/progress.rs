@@ -141,6 +141,11 @@ impl Rate {
         let speed = |count: usize| count as f64 / seconds;
         if before > 0 {
             let own = sentences - before;
+            if own == 0 {
+                return format!(
+                    "{done} {documents} documents, {sentences} sentences, all encoded before, in {seconds:.1} s"
+                );
+            }
             return format!(
                 "{done} {documents} documents, {sentences} sentences; this run encoded {own} of them in {seconds:.1} s: \
                  {:.1} sentences/s",
@@ -240,6 +245,12 @@ mod tests {
         assert_eq!(
             line,
             "packed 30 documents, 270 sentences; this run encoded 20 of them in 10.0 s: 2.0 sentences/s"
+        );
+        rate.before = 270;
+        let line = rate.line("packed", Duration::from_secs(10));
+        assert_eq!(
+            line,
+            "packed 30 documents, 270 sentences, all encoded before, in 10.0 s"
         );
     }
 }

@@ -230,6 +230,8 @@ fn a_killed_run_goes_on_and_gives_what_an_undisturbed_one_gives() {
         output.status.success() && shown.contains("resuming: "),
         "{shown}"
     );
+    // Its speed is that of what it did itself.
+    assert!(shown.contains(" sentences; this run encoded "), "{shown}");
     let read = |name: &str| fs::read(folder.join(name)).unwrap();
     assert!(read("killed.pack") == read("undisturbed.pack"));
     assert!(read("killed.candidates.safetensors") == read("undisturbed.candidates.safetensors"));

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -558,6 +558,38 @@ fn what_is_left(day: u64) {
             assert_eq!(word, None, "{name}");
         }
     }
+}
+
+/// A link or a pipe with the name of unfinished output made a run spin for ever, write where the link leads, or wait.
+#[test]
+fn what_is_left_is_a_regular_file() {
+    let folder = inputs();
+    let folder = folder.path();
+    let own = private_run("o.jsonl");
+    interrupt(folder, &own, "o.jsonl", 3000);
+    let left = partial(folder, "o.jsonl").expect("lines were left");
+    let other = folder.join("o.jsonl.0123456789abcdef.partial");
+    let absent = folder.join("absent");
+    let pipe = |path: &Path| {
+        let made = Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    for linked in [true, false] {
+        fs::remove_file(&left).unwrap();
+        match linked {
+            true => symlink(&absent, &left).unwrap(),
+            false => pipe(&left),
+        }
+        let parts = [".partial`", "not a regular file; remove it"];
+        refused(&undertone(folder, &own), &own, &parts);
+        assert!(!absent.exists(), "a dangling link was written through");
+    }
+    fs::remove_file(&left).unwrap();
+    // Of other runs, and parts of other outputs.
+    symlink(&absent, &other).unwrap();
+    pipe(&folder.join(".o.jsonl.7-0.part"));
+    succeed(folder, &own);
+    assert!(fs::symlink_metadata(&other).unwrap().is_symlink() && !absent.exists());
 }
 
 fn send(signal: &str, child: &Child) {

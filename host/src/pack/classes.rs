@@ -149,21 +149,9 @@ pub(super) fn of(
     };
     // Heads that were trained may have another centre.
     let largest = vectors.map_or(largest, |vectors| reach(vectors.rows(), &heads.centre));
-    let name = |class: usize| match &classes.names {
-        Some(names) => names[class].clone(),
-        None => format!("cluster-{class}"),
-    };
     Ok(Made {
         scores: scores_data(largest, &heads),
-        entries: excerpts
-            .into_iter()
-            .enumerate()
-            .map(|(class, (_, excerpt))| Candidate {
-                id: name(class),
-                label: classes.names.is_some().then(|| name(class)),
-                excerpt,
-            })
-            .collect(),
+        entries: entries(&classes, excerpts),
         embeddings: classes.centres.concat(),
         are: match classes.names {
             Some(_) => "labels",
@@ -171,6 +159,19 @@ pub(super) fn of(
         },
         passed: passed.expect("fitting goes through the corpus"),
     })
+}
+
+/// The candidates of the classes, with the excerpt of each.
+fn entries(classes: &Classes, excerpts: Vec<(f32, String)>) -> Vec<Candidate> {
+    let entry = |(class, (_, excerpt)): (usize, (f32, String))| {
+        let label = classes.names.as_ref().map(|names| names[class].clone());
+        Candidate {
+            id: label.clone().unwrap_or_else(|| format!("cluster-{class}")),
+            label,
+            excerpt,
+        }
+    };
+    excerpts.into_iter().enumerate().map(entry).collect()
 }
 
 /// Calls `each` with the mean of every document that has sentences, their number, and the label.
