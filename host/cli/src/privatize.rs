@@ -144,10 +144,10 @@ fn privatize(
     let mut released = lines.kept();
     // Not watched: another bar is there.
     let rest = input.documents(|path| Corpus::open(path))?.skip(released);
-    let mut encoding = Encoding::of(encoder.as_ref());
+    let mut encoding = Encoding::new(encoder.as_ref());
     for batch in batches(rest) {
         let batch = batch?;
-        let encoded = Embeddings::of(&mut encoding, &batch, |_| Progress::hidden())?;
+        let encoded = Embeddings::encode(&mut encoding, &batch, |_| Progress::hidden())?;
         for (source, _, rows) in encoded.by_document() {
             let grant = match &mut ledger {
                 Some(ledger) => ledger.spend(epsilon, utc_day()).inspect_err(|_| {

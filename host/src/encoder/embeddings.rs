@@ -29,7 +29,7 @@ impl<'a> Embeddings<'a> {
     ///
     /// # Errors
     /// Errors of the encoding.
-    pub fn of(
+    pub fn encode(
         encoding: &mut Encoding<'_>,
         documents: &'a [CorpusDocument],
         progress: impl FnOnce(u64) -> Progress,
@@ -152,7 +152,7 @@ impl<'a> Encoded<'a> {
                     hash.update(field);
                 }
             }
-            let encoded = Embeddings::of(&mut self.encoding, &batch, |_| Progress::hidden())?;
+            let encoded = Embeddings::encode(&mut self.encoding, &batch, |_| Progress::hidden())?;
             documents += batch.len();
             sentences += encoded.sentences().len();
             for (document, sentences, rows) in encoded.by_document() {
@@ -298,9 +298,9 @@ mod tests {
             let documents = &documents()[..n];
             let path = folder.path().join("e.safetensors");
             let open = || Ok(documents.iter().cloned().map(Ok));
-            let mut encoded = Encoded::new("test", Encoding::of(&encoder), open);
+            let mut encoded = Encoded::new("test", Encoding::new(&encoder), open);
             let passed = encoded.write(&path).unwrap();
-            let all = Embeddings::of(&mut Encoding::of(&encoder), documents, |_| {
+            let all = Embeddings::encode(&mut Encoding::new(&encoder), documents, |_| {
                 Progress::hidden()
             })
             .unwrap();
@@ -363,7 +363,7 @@ mod tests {
             }
             Ok(documents.into_iter().map(Ok))
         };
-        let mut encoded = Encoded::new("c.jsonl", Encoding::of(&encoder), open);
+        let mut encoded = Encoded::new("c.jsonl", Encoding::new(&encoder), open);
         encoded.pass(|_, _, _| Ok(())).unwrap();
         encoded.pass(|_, _, _| Ok(())).unwrap();
         let error = encoded.pass(|_, _, _| Ok(())).unwrap_err();

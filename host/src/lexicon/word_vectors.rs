@@ -289,59 +289,10 @@ impl Vectors {
             clamped: 0,
             relative_error: 0.0,
         };
-        let mut usable = Vec::new();
-        for (index, word) in self.words.iter().enumerate() {
-            match key(word) {
-                None => made.unusable += 1,
-                Some(_) if self.vector(index).iter().all(|x| *x == 0.0) => made.zero += 1,
-                Some(key) => usable.push((index, key)),
-            }
-        }
-        let lower: HashSet<&str> = usable
-            .iter()
-            .filter(|(index, key)| self.words[*index] == *key)
-            .map(|(_, key)| key.as_str())
-            .collect();
-        let mut seen = HashSet::new();
-        let mut chosen = Vec::new();
-        for (index, key) in &usable {
-            if self.words[*index] != *key && lower.contains(key.as_str()) {
-                made.unusable += 1;
-            } else if !seen.insert(key.as_str()) {
-                made.duplicates += 1;
-            } else if chosen.len() == most {
-                made.cut += 1;
-            } else {
-                chosen.push((*index, key.as_str()));
-            }
-        }
-
+        let usable = self.usable(&mut made);
+        let chosen = self.choose(&usable, most, &mut made);
         let rows = || chosen.iter().map(|(index, _)| self.vector(*index));
-        let coordinates = || rows().flatten().map(|x| f64::from(*x));
-        let largest = coordinates().fold(0.0, |largest: f64, x| largest.max(x.abs()));
-        let Some(fitting) = EXPONENTS
-            .clone()
-            .find(|exponent| largest <= 127.0 * 2f64.powi(*exponent))
-        else {
-            return Err(Error::LargeCoordinate {
-                found: largest as f32,
-                most: 127.0 * 2f32.powi(*EXPONENTS.end()),
-            });
-        };
-        let (squared_error, exponent) = (fitting - 2..=fitting)
-            .filter(|exponent| EXPONENTS.contains(exponent))
-            .map(|exponent| {
-                let step = 2f64.powi(exponent);
-                let error = |x: f64| (f64::from(quantise(x, step)) * step - x).powi(2);
-                (coordinates().map(error).sum::<f64>(), exponent)
-            })
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-            .expect("the fitting exponent is one");
-        let step = 2f64.powi(exponent);
-        made.exponent = exponent;
-        made.clamped = coordinates().filter(|x| x.abs() > 127.5 * step).count();
-        let squares: f64 = coordinates().map(|x| x * x).sum();
-        made.relative_error = (squared_error / squares).sqrt();
+        let step = made.scale(|| rows().flatten().map(|x| f64::from(*x)))?;
 
         let mut entries: Vec<(String, u16, Vec<i8>)> = chosen
             .iter()
@@ -364,12 +315,86 @@ impl Vectors {
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let lexicon = LexiconData {
             // A sentence vector has 8 more bits than the words'.
-            exponent: exponent - 8,
+            exponent: made.exponent - 8,
             words: entries,
             phrases: Vec::new(),
         };
         made.pack = lexicon_pack(&self.name, self.dimension, lexicon)?;
         Ok(made)
+    }
+}
+
+impl Vectors {
+    /// The words that a text can yield and that have a vector, with their keys; counts the others in `made`.
+    fn usable(&self, made: &mut Vocabulary) -> Vec<(usize, String)> {
+        let mut usable = Vec::new();
+        for (index, word) in self.words.iter().enumerate() {
+            match key(word) {
+                None => made.unusable += 1,
+                Some(_) if self.vector(index).iter().all(|x| *x == 0.0) => made.zero += 1,
+                Some(key) => usable.push((index, key)),
+            }
+        }
+        usable
+    }
+
+    /// The first `most` different keys; counts the others in `made`.
+    fn choose<'a>(
+        &self,
+        usable: &'a [(usize, String)],
+        most: usize,
+        made: &mut Vocabulary,
+    ) -> Vec<(usize, &'a str)> {
+        let lower: HashSet<&str> = usable
+            .iter()
+            .filter(|(index, key)| self.words[*index] == *key)
+            .map(|(_, key)| key.as_str())
+            .collect();
+        let mut seen = HashSet::new();
+        let mut chosen = Vec::new();
+        for (index, key) in usable {
+            if self.words[*index] != *key && lower.contains(key.as_str()) {
+                made.unusable += 1;
+            } else if !seen.insert(key.as_str()) {
+                made.duplicates += 1;
+            } else if chosen.len() == most {
+                made.cut += 1;
+            } else {
+                chosen.push((*index, key.as_str()));
+            }
+        }
+        chosen
+    }
+}
+
+impl Vocabulary {
+    /// Chooses the step with the smallest error for these coordinates, gives it, and notes what it costs.
+    fn scale<I: Iterator<Item = f64>>(&mut self, coordinates: impl Fn() -> I) -> Result<f64> {
+        let largest = coordinates().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        let Some(fitting) = EXPONENTS
+            .clone()
+            .find(|exponent| largest <= 127.0 * 2f64.powi(*exponent))
+        else {
+            return Err(Error::LargeCoordinate {
+                found: largest as f32,
+                most: 127.0 * 2f32.powi(*EXPONENTS.end()),
+            });
+        };
+        let (squared_error, exponent) = (fitting - 2..=fitting)
+            .filter(|exponent| EXPONENTS.contains(exponent))
+            .map(|exponent| {
+                let step = 2f64.powi(exponent);
+                let error = |x: f64| (f64::from(quantise(x, step)) * step - x).powi(2);
+                (coordinates().map(error).sum::<f64>(), exponent)
+            })
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .expect("the fitting exponent is one");
+        let step = 2f64.powi(exponent);
+        self.exponent = exponent;
+        self.clamped = coordinates().filter(|x| x.abs() > 127.5 * step).count();
+        let squares: f64 = coordinates().map(|x| x * x).sum();
+        self.relative_error = (squared_error / squares).sqrt();
+        Ok(step)
     }
 }
 

@@ -9,24 +9,16 @@ use undertone_core::rng::{self, PublicRng};
 use undertone_core::select::MAX_CANDIDATES;
 
 use super::scores::{reach, scores_data};
-use super::{Fit, ScoresData, TargetChoice, cosine, limit};
+use super::{Fit, Made, ScoresData, TargetChoice, cosine, limit};
 use crate::encoder::embeddings::{Encoded, Passed};
 use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::error::{Error, Result};
 use crate::pack::candidates::Candidate;
 use crate::pack::heads::{Clustered, Known, Targets, fit_streamed};
+use crate::pack::trained::ScoreHeads;
 
 /// Documents that k-means sees at most, or 8 for each cluster if that is more.
 pub(super) const SAMPLE: usize = 32_768;
-
-/// What becomes of the classes of a corpus.
-pub(super) struct Made {
-    pub(super) scores: ScoresData,
-    pub(super) entries: Vec<Candidate>,
-    pub(super) embeddings: Vec<f32>,
-    pub(super) are: &'static str,
-    pub(super) passed: Passed,
-}
 
 /// The documents that have sentences: the others count nowhere.
 struct Classes {
@@ -70,12 +62,12 @@ impl Mean {
 }
 
 /// The classes of `corpus`, a candidate for each, and the scores that tell them apart.
-pub(super) fn of(
+pub(super) fn make(
     corpus: &mut Encoded<'_>,
     choice: TargetChoice,
     fit: Fit<'_>,
     seed: u64,
-) -> Result<Made> {
+) -> Result<(ScoresData, Made)> {
     let labelled = match choice {
         TargetChoice::Labels => by_labels(corpus)?,
         TargetChoice::Clusters(_) => None,
@@ -85,87 +77,130 @@ pub(super) fn of(
         (None, TargetChoice::Clusters(clusters)) => by_clusters(corpus, clusters, seed, SAMPLE)?,
         (None, TargetChoice::Labels) => by_clusters(corpus, None, seed, SAMPLE)?,
     };
-    let dimension = classes.centre.len();
-    let n = classes.centres.len();
-    let mut excerpts = vec![(f32::NEG_INFINITY, String::new()); n];
-    let mut largest = 0f32;
-    let mut passed = None;
-    // The first way through finds the excerpts, too.
-    let mut pass = |each: &mut dyn FnMut(&[f32])| -> Result<()> {
+    let mut found = Found::new(&classes);
+    let (heads, vectors) = fit_heads(corpus, &classes, fit, &mut found)?;
+    let passed = found.passed.expect("fitting goes through the corpus");
+    // Heads that were trained may have another centre.
+    let largest = vectors.map_or(found.largest, |vectors| {
+        reach(vectors.rows(), &heads.centre)
+    });
+    let made = Made {
+        entries: candidates(&classes, found.excerpts),
+        embeddings: classes.centres.concat(),
+        are: match classes.names {
+            Some(_) => "labels",
+            None => "clusters",
+        },
+        documents_read: passed.documents,
+        sentences: passed.sentences,
+    };
+    Ok((scores_data(largest, &heads), made))
+}
+
+/// What the first pass over the sentences finds beside what the heads are fitted to.
+struct Found<'a> {
+    classes: &'a Classes,
+    /// `[classes]`: the sentence closest to the centre of its class, and its cosine.
+    excerpts: Vec<(f32, String)>,
+    /// The largest coordinate seen from the centre of all.
+    largest: f32,
+    /// Set once a pass has ended.
+    passed: Option<Passed>,
+}
+
+impl<'a> Found<'a> {
+    fn new(classes: &'a Classes) -> Self {
+        Self {
+            classes,
+            excerpts: vec![(f32::NEG_INFINITY, String::new()); classes.centres.len()],
+            largest: 0.0,
+            passed: None,
+        }
+    }
+
+    /// Calls `each` with the sentence vectors of every document that has some, and looks at them the first time.
+    fn pass(&mut self, corpus: &mut Encoded<'_>, each: &mut dyn FnMut(&[f32])) -> Result<()> {
         let mut index = 0;
-        let looks = passed.is_none();
-        let own = corpus.pass(|_, sentences, rows| {
+        let first = self.passed.is_none();
+        let passed = corpus.pass(|_, sentences, rows| {
             if sentences.is_empty() {
                 return Ok(());
             }
-            if looks {
-                let class = classes.of_documents[index] as usize;
-                let (best, excerpt) = &mut excerpts[class];
-                for (sentence, row) in sentences.iter().zip(rows.chunks_exact(dimension)) {
-                    let cosine = cosine(row, &classes.centres[class]);
-                    if excerpt.is_empty() || cosine.total_cmp(best).is_ge() {
-                        *best = cosine;
-                        (*sentence).clone_into(excerpt);
-                    }
-                }
-                largest = largest.max(reach(rows, &classes.centre));
+            if first {
+                self.look(index, sentences, rows);
             }
             each(rows);
             index += 1;
             Ok(())
         })?;
-        passed = Some(own);
+        self.passed = Some(passed);
         Ok(())
-    };
-    let (heads, vectors) = match fit {
+    }
+
+    /// Looks at the sentences of a document with their vectors.
+    fn look(&mut self, document: usize, sentences: &[&str], rows: &[f32]) {
+        let class = self.classes.of_documents[document] as usize;
+        let centre = &self.classes.centres[class];
+        let (best, excerpt) = &mut self.excerpts[class];
+        for (sentence, row) in sentences.iter().zip(rows.chunks_exact(centre.len())) {
+            let cosine = cosine(row, centre);
+            if excerpt.is_empty() || cosine.total_cmp(best).is_ge() {
+                *best = cosine;
+                (*sentence).clone_into(excerpt);
+            }
+        }
+        self.largest = self.largest.max(reach(rows, &self.classes.centre));
+    }
+}
+
+/// Heads of the classes, and the vectors of all sentences if making the heads took them into memory.
+fn fit_heads(
+    corpus: &mut Encoded<'_>,
+    classes: &Classes,
+    fit: Fit<'_>,
+    found: &mut Found<'_>,
+) -> Result<(ScoreHeads, Option<DocumentVectors>)> {
+    match fit {
         Fit::ClosedForm => {
             let known = Known {
                 centre: classes.centre.clone(),
                 class: |document| classes.of_documents[document] as usize,
-                classes: n,
+                classes: classes.centres.len(),
                 sentences: &classes.sentences,
             };
-            (fit_streamed(&known, &mut pass)?, None)
+            let heads = fit_streamed(&known, &mut |each| found.pass(corpus, each))?;
+            Ok((heads, None))
         }
         Fit::InMemory(train) => {
+            let dimension = classes.centre.len();
             let mut rows = Vec::new();
             let mut offsets = vec![0];
-            pass(&mut |own| {
+            found.pass(corpus, &mut |own| {
                 rows.extend_from_slice(own);
                 offsets.push(rows.len() / dimension);
             })?;
             let vectors = DocumentVectors::new(dimension, rows, offsets);
             let targets = Targets {
                 of_documents: classes.of_documents.iter().map(|c| *c as usize).collect(),
-                classes: n,
+                classes: classes.centres.len(),
             };
-            (train(&vectors, &targets)?, Some(vectors))
+            Ok((train(&vectors, &targets)?, Some(vectors)))
         }
-    };
-    // Heads that were trained may have another centre.
-    let largest = vectors.map_or(largest, |vectors| reach(vectors.rows(), &heads.centre));
+    }
+}
+
+/// A candidate for each class.
+fn candidates(classes: &Classes, excerpts: Vec<(f32, String)>) -> Vec<Candidate> {
     let name = |class: usize| match &classes.names {
         Some(names) => names[class].clone(),
         None => format!("cluster-{class}"),
     };
-    Ok(Made {
-        scores: scores_data(largest, &heads),
-        entries: excerpts
-            .into_iter()
-            .enumerate()
-            .map(|(class, (_, excerpt))| Candidate {
-                id: name(class),
-                label: classes.names.is_some().then(|| name(class)),
-                excerpt,
-            })
-            .collect(),
-        embeddings: classes.centres.concat(),
-        are: match classes.names {
-            Some(_) => "labels",
-            None => "clusters",
-        },
-        passed: passed.expect("fitting goes through the corpus"),
-    })
+    let candidate = |(class, (_, excerpt))| Candidate {
+        id: name(class),
+        label: classes.names.is_some().then(|| name(class)),
+        excerpt,
+    };
+    excerpts.into_iter().enumerate().map(candidate).collect()
 }
 
 /// Calls `each` with the mean of every document that has sentences, their number, and the label.
@@ -285,7 +320,7 @@ fn by_clusters(
         }
         Ok(())
     })?;
-    let clustered = Clustered::of(points, dimension, clusters, seed)?;
+    let clustered = Clustered::new(points, dimension, clusters, seed)?;
     let mut of_documents = vec![UNSEEN; sentences.len()];
     for (index, class) in drawn.iter().zip(&clustered.classes_of_points) {
         of_documents[*index] = *class as u32;
@@ -323,13 +358,13 @@ mod tests {
         demo::corpus(1)
     }
 
-    /// Whom k-means has not seen goes to the cluster of its likes.
+    /// A document that k-means has not seen joins the cluster of similar ones.
     #[test]
     fn a_sample_is_enough_for_clusters() {
         let encoder = LexiconEncoder::embedded();
         let documents = demo_corpus();
         let open = || Ok(documents.iter().cloned().map(Ok));
-        let mut corpus = Encoded::new("demo", Encoding::of(&encoder), open);
+        let mut corpus = Encoded::new("demo", Encoding::new(&encoder), open);
         let all = by_clusters(&mut corpus, Some(12), 1, SAMPLE).unwrap();
         let half = by_clusters(&mut corpus, Some(12), 1, documents.len() / 2).unwrap();
         assert_eq!(half.sentences, all.sentences);

@@ -23,6 +23,7 @@ use undertone_core::rng::{self, PublicRng};
 use undertone_core::select::MAX_CANDIDATES;
 
 use crate::corpus::CorpusDocument;
+use crate::encoder::Encoder;
 use crate::encoder::embeddings::{Embeddings, Encoded};
 use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::error::{Error, Result};
@@ -179,18 +180,11 @@ pub fn build(
         lexicon,
         projection: None,
     };
-    let (entries, embeddings, candidates_are, documents_read, sentences) = match &options.selector {
+    let made = match &options.selector {
         Selector::Scores { targets, fit } => {
-            let made = classes::of(corpus, *targets, *fit, options.seed)?;
-            contents.scores = Some(made.scores);
-            let passed = made.passed;
-            (
-                made.entries,
-                made.embeddings,
-                made.are,
-                passed.documents,
-                passed.sentences,
-            )
+            let (scores, made) = classes::make(corpus, *targets, *fit, options.seed)?;
+            contents.scores = Some(scores);
+            made
         }
         Selector::Depth {
             candidates,
@@ -198,59 +192,16 @@ pub fn build(
             directions,
             recoder,
         } => {
-            limit("candidates", *candidates, 1, MAX_CANDIDATES as usize)?;
-            limit(
-                "sentences that a candidate has at least",
-                *min_sentences,
-                1,
-                MAX_SENTENCES,
-            )?;
-            let (most, least) = match recoder {
-                None => (*candidates, *min_sentences),
-                Some(_) => (usize::MAX, 1),
+            let choice = DepthChoice {
+                candidates: *candidates,
+                min_sentences: *min_sentences,
+                directions: *directions,
+                recoder: *recoder,
             };
-            let mut rng = PublicRng::new(options.seed);
-            let (documents, documents_read) = draw(corpus.documents()?, most, least, &mut rng)?;
-            let encoded = Embeddings::of(corpus.encoding(), &documents, |sentences| {
-                Progress::new("encoding sentences", sentences)
-            })?;
-            if let Some(position) = encoded.vectors().rows().iter().position(|x| !x.is_finite()) {
-                return Err(Error::NotFinite {
-                    encoder: encoder.identity().name.clone(),
-                    sentence: position / dimension,
-                });
-            }
-            let n_sentences = encoded.sentences().len();
-            let fitting = encoded.by_document().enumerate();
-            let mut chosen: Vec<usize> = fitting
-                .filter(|(_, (_, sentences, _))| sentences.len() >= *min_sentences)
-                .map(|(index, _)| index)
-                .collect();
-            thin(&mut chosen, *candidates, &mut rng);
-            if chosen.is_empty() {
-                return Err(Error::NoCandidates {
-                    read: documents_read,
-                    min_sentences: *min_sentences,
-                });
-            }
-            let (entries, embeddings) = documents_of(&encoded, &chosen);
-            let vectors = encoded.into_vectors();
-            let recoder = recoder.map(|train| train(&vectors)).transpose()?;
-            let (recoder, depth) = depth::sections(
-                &vectors.subset(&chosen),
-                recoder.as_ref(),
-                *directions,
-                options.seed,
-            )?;
+            let (recoder, depth, made) = documents_by_depth(corpus, choice, options.seed)?;
             contents.recoder = recoder;
             contents.depth = Some(depth);
-            (
-                entries,
-                embeddings,
-                "documents",
-                documents_read,
-                n_sentences,
-            )
+            made
         }
     };
     let pack = contents.to_bytes()?;
@@ -260,14 +211,101 @@ pub fn build(
             pack_digest: digest,
             encoder: encoder.identity().clone(),
             dimension,
-            embeddings,
-            entries,
+            embeddings: made.embeddings,
+            entries: made.entries,
         },
         pack,
+        documents_read: made.documents_read,
+        sentences: made.sentences,
+        candidates_are: made.are,
+    })
+}
+
+/// The candidates that a selector makes of a corpus.
+struct Made {
+    entries: Vec<Candidate>,
+    /// `[entries][dimension]`.
+    embeddings: Vec<f32>,
+    /// What a candidate is.
+    are: &'static str,
+    documents_read: usize,
+    sentences: usize,
+}
+
+/// The fields of [`Selector::Depth`].
+struct DepthChoice<'a> {
+    candidates: usize,
+    min_sentences: usize,
+    directions: Directions,
+    recoder: Option<&'a TrainRecoder<'a>>,
+}
+
+/// Draws documents as candidates and makes the sections by which a device selects among them.
+fn documents_by_depth(
+    corpus: &mut Encoded<'_>,
+    choice: DepthChoice<'_>,
+    seed: u64,
+) -> Result<(Option<RecoderData>, DepthData, Made)> {
+    let min_sentences = choice.min_sentences;
+    limit("candidates", choice.candidates, 1, MAX_CANDIDATES as usize)?;
+    limit(
+        "sentences that a candidate has at least",
+        min_sentences,
+        1,
+        MAX_SENTENCES,
+    )?;
+    // A recoder learns from all documents.
+    let (most, least) = match choice.recoder {
+        None => (choice.candidates, min_sentences),
+        Some(_) => (usize::MAX, 1),
+    };
+    let mut rng = PublicRng::new(seed);
+    let (documents, documents_read) = draw(corpus.documents()?, most, least, &mut rng)?;
+    let encoded = Embeddings::encode(corpus.encoding(), &documents, |sentences| {
+        Progress::new("encoding sentences", sentences)
+    })?;
+    check_finite(corpus.encoding().encoder(), encoded.vectors().rows())?;
+    let sentences = encoded.sentences().len();
+    let fitting = encoded.by_document().enumerate();
+    let mut chosen: Vec<usize> = fitting
+        .filter(|(_, (_, sentences, _))| sentences.len() >= min_sentences)
+        .map(|(index, _)| index)
+        .collect();
+    thin(&mut chosen, choice.candidates, &mut rng);
+    if chosen.is_empty() {
+        return Err(Error::NoCandidates {
+            read: documents_read,
+            min_sentences,
+        });
+    }
+    let (entries, embeddings) = documents_of(&encoded, &chosen);
+    let vectors = encoded.into_vectors();
+    let recoder = choice.recoder.map(|train| train(&vectors)).transpose()?;
+    let (recoder, depth) = depth::sections(
+        &vectors.subset(&chosen),
+        recoder.as_ref(),
+        choice.directions,
+        seed,
+    )?;
+    let made = Made {
+        entries,
+        embeddings,
+        are: "documents",
         documents_read,
         sentences,
-        candidates_are,
-    })
+    };
+    Ok((recoder, depth, made))
+}
+
+/// Refuses vectors of an encoder with a NaN or ∞ in them; `rows` is `[sentences][dimension]`.
+pub(crate) fn check_finite(encoder: &dyn Encoder, rows: &[f32]) -> Result<()> {
+    match rows.iter().position(|x| !x.is_finite()) {
+        Some(position) => Err(Error::NotFinite {
+            encoder: encoder.identity().name.clone(),
+            sentence: position / encoder.dimension(),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// The chosen documents as candidates: the mean of their sentences, and the sentence closest to it.

@@ -413,8 +413,8 @@ impl Source {
 
     fn embeddings(&self, encoder: &dyn Encoder) -> Result<DocumentVectors> {
         let progress = |sentences| Progress::new("encoding sentences", sentences);
-        let mut encoding = Encoding::of(encoder);
-        Ok(Embeddings::of(&mut encoding, &self.documents, progress)?.into_vectors())
+        let mut encoding = Encoding::new(encoder);
+        Ok(Embeddings::encode(&mut encoding, &self.documents, progress)?.into_vectors())
     }
 
     /// The vectors out of the cache, where they are put if they are not there.

@@ -251,7 +251,7 @@ impl<'a> Bench<'a> {
         counts.iter_mut().for_each(|m| *m = (*m).min(d));
         counts.sort_unstable();
         counts.dedup();
-        let directions = projection::PrincipalDirections::of(rows, d)?;
+        let directions = projection::PrincipalDirections::fit(rows, d)?;
         for m in counts {
             drawn.push(("PCA", None, directions.first(m)?));
         }
