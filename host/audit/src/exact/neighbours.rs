@@ -99,7 +99,7 @@ impl Worst {
         losses: &mut [f64],
     ) {
         let step = step as usize;
-        pairs.of(&a.levels, &b.levels);
+        pairs.count(&a.levels, &b.levels);
         let moves = pairs
             .distinct
             .iter()
@@ -452,7 +452,7 @@ impl Default for Pairs {
 }
 
 impl Pairs {
-    pub(crate) fn of(&mut self, a: &[u8], b: &[u8]) {
+    pub(crate) fn count(&mut self, a: &[u8], b: &[u8]) {
         for (a, b) in self.distinct.drain(..) {
             self.places[usize::from(a) * 256 + usize::from(b)] = 0;
         }

@@ -165,7 +165,7 @@ fn round(mechanism: &dyn Words, settings: &[Setting], words: &[u32]) -> Vec<Wors
     let mut pairs = Pairs::default();
     for (at, one) in seen.iter().enumerate() {
         for (before, other) in seen[..at].iter().enumerate() {
-            pairs.of(&one.levels, &other.levels);
+            pairs.count(&one.levels, &other.levels);
             let pair = [words[at], words[before]];
             let distance = mechanism.distance(pair[0], pair[1]);
             for (setting, worst) in worst.iter_mut().enumerate() {

@@ -201,7 +201,7 @@ pub struct Loss {
 
 impl Loss {
     /// Clopper and Pearson: wrong with a probability of at most `alpha`.
-    fn of(hits: [u64; 2], draws: [usize; 2], alpha: f64) -> Self {
+    fn new(hits: [u64; 2], draws: [usize; 2], alpha: f64) -> Self {
         let p = lower_bound(hits[0], draws[0] as u64, alpha / 2.0);
         let q = upper_bound(hits[1], draws[1] as u64, alpha / 2.0);
         Self {
@@ -268,7 +268,7 @@ pub(crate) fn loss_of_event(
         let outcomes = samples[side].iter();
         outcomes.filter(|y| event[**y as usize]).count() as u64
     });
-    Loss::of(hits, sides.map(|side| samples[side].len()), alpha)
+    Loss::new(hits, sides.map(|side| samples[side].len()), alpha)
 }
 
 /// How promising a set of outcomes is that was seen this often among the draws that choose: about its bound.
@@ -322,7 +322,7 @@ pub fn loss_of_outcomes(samples: [&[u32]; 2], alpha: f64) -> Loss {
         let judging = halves[side].1.iter();
         judging.filter(|y| set.binary_search(y).is_ok()).count() as u64
     });
-    Loss::of(
+    Loss::new(
         hits,
         [side, 1 - side].map(|side| halves[side].1.len()),
         alpha,
@@ -412,10 +412,10 @@ pub fn loss_of_features(samples: [&[Vec<i64>]; 2], width: i64, alpha: f64) -> Lo
     }
     let judging = |side: usize| halves[side].1;
     let Some((event, sides)) = best.1 else {
-        return Loss::of([0, 0], [judging(0).len(), judging(1).len()], alpha);
+        return Loss::new([0, 0], [judging(0).len(), judging(1).len()], alpha);
     };
     let hits = sides.map(|side| judging(side).iter().filter(|y| event.contains(y)).count() as u64);
-    Loss::of(hits, sides.map(|side| judging(side).len()), alpha)
+    Loss::new(hits, sides.map(|side| judging(side).len()), alpha)
 }
 
 #[cfg(test)]
