@@ -43,7 +43,7 @@ impl Classifier {
         let model = Points {
             points,
             targets,
-            standardiser: Standardiser::of(split.train.iter().map(row), dimension),
+            standardiser: Standardiser::fit(split.train.iter().map(row), dimension),
         };
         let mut rng = super::stream(run.options.seed, super::FIRST_WEIGHTS);
         let first = network::first(&widths(dimension, targets.classes), &mut rng);
