@@ -472,50 +472,54 @@ impl<'a> Experiment<'a> {
             ("character 3-grams and function words", 2, grams),
             ("all words", 1, all_words),
         ];
-        let learners = |least| {
-            RIDGES.map(|ridge| Learner {
-                features: Features::Terms(least),
-                ridge,
-            })
-        };
-        let attacks = views.iter().map(|(name, least, documents)| {
-            let seen: Vec<&Document> = documents.iter().map(|one| &one[0]).collect();
-            let chosen = Chosen::new(
-                &self.authors,
-                &learners(*least),
-                self.sample,
-                documents,
-                &seen,
-                share_right,
-            );
-            let guesses = guess(
-                &chosen.trained,
-                &self.authors,
-                self.sample,
-                Part::Test,
-                &seen,
-            );
-            ClearAttack {
+        let mut attacks = Vec::new();
+        for (name, least, documents) in &views {
+            let (chosen, guesses) =
+                self.learn_and_guess(&self.authors, *least, documents, share_right);
+            attacks.push(ClearAttack {
                 name,
                 setting: chosen.setting,
                 accuracy: share_right(&guesses),
                 balanced: balanced(&guesses),
                 validated: chosen.validated,
-            }
-        });
-        let attacks = attacks.collect();
+            });
+        }
         let [_, (_, least, documents)] = &views;
+        let (chosen, guesses) = self.learn_and_guess(&self.topic, *least, documents, mean_f1);
+        let uniform = self
+            .authors
+            .iter()
+            .map(|problem| 1.0 / problem.classes as f64);
+        Clear {
+            attacks,
+            chance: self.chance(),
+            balanced_chance: uniform.sum::<f64>() / self.authors.len() as f64,
+            topic: mean_f1(&guesses),
+            topic_setting: chosen.setting,
+        }
+    }
+
+    /// Learns from one document for each message, from terms that at least `least` documents have, and guesses the
+    /// classes of the test messages.
+    fn learn_and_guess(
+        &self,
+        problems: &[Problem],
+        least: usize,
+        documents: &[Vec<Document>],
+        score: fn(&[Guesses]) -> f64,
+    ) -> (Chosen<'_>, Vec<Guesses>) {
+        let learners = RIDGES.map(|ridge| Learner {
+            features: Features::Terms(least),
+            ridge,
+        });
         let seen: Vec<&Document> = documents.iter().map(|one| &one[0]).collect();
-        let chosen = Chosen::new(
-            &self.topic,
-            &learners(*least),
-            self.sample,
-            documents,
-            &seen,
-            mean_f1,
-        );
-        let guesses = guess(&chosen.trained, &self.topic, self.sample, Part::Test, &seen);
-        // What an author wrote most in training is guessed; parts have the same shares.
+        let chosen = Chosen::new(problems, &learners, self.sample, documents, &seen, score);
+        let guesses = guess(&chosen.trained, problems, self.sample, Part::Test, &seen);
+        (chosen, guesses)
+    }
+
+    /// The accuracy of guessing the author who wrote most in training; parts have the same shares.
+    fn chance(&self) -> f64 {
         let mut right = 0;
         let mut tested = 0;
         for problem in &self.authors {
@@ -527,17 +531,7 @@ impl<'a> Experiment<'a> {
             }
             right += counts.iter().max().map_or(0, |[_, test]| *test);
         }
-        let uniform = self
-            .authors
-            .iter()
-            .map(|problem| 1.0 / problem.classes as f64);
-        Clear {
-            attacks,
-            chance: right as f64 / tested.max(1) as f64,
-            balanced_chance: uniform.sum::<f64>() / self.authors.len() as f64,
-            topic: mean_f1(&guesses),
-            topic_setting: chosen.setting,
-        }
+        right as f64 / tested.max(1) as f64
     }
 
     /// Measures some ways of releasing bags.
@@ -609,7 +603,7 @@ impl<'a> Experiment<'a> {
             scores[4].push(mean_f1(&of(&topic, &self.topic)));
         }
         let [by_adaptive, by_fixed, b_adaptive, b_fixed, topic_f1] =
-            scores.map(|scores| MeanSd::of(&scores));
+            scores.map(|scores| MeanSd::new(&scores));
         Ok(Measured {
             way,
             adaptive: by_adaptive,

@@ -24,7 +24,7 @@ use undertone_core::rng::PublicRng;
 use undertone_core::scores::LEVELS;
 use undertone_core::select::{Ratio, Rule, SliceLevels};
 
-use crate::documents::data::Data;
+use crate::documents::data::{Data, Labelled};
 use crate::metrics::{MeanSd, accuracy, macro_f1};
 use undertone::encoder::vectors::DocumentVectors;
 use undertone::error::{Error, Result};
@@ -455,69 +455,34 @@ fn lengths(documents: &DocumentVectors) -> Vec<usize> {
 pub fn measure(data: &Data, columns: &[Column<'_>], options: &Options) -> Result<Vec<Measured>> {
     let validation = data.learning.subset(&data.validation);
     let lengths = lengths(&data.test.documents);
-    let classes = data.classes.len();
-    let score = |labels: &[usize], predictions: &[Vec<usize>]| {
-        let f1s: Vec<f64> = predictions
-            .iter()
-            .map(|predicted| macro_f1(labels, predicted, classes))
-            .collect();
-        let accuracies: Vec<f64> = predictions
-            .iter()
-            .map(|predicted| accuracy(labels, predicted))
-            .collect();
-        Score {
-            macro_f1: MeanSd::of(&f1s),
-            accuracy: MeanSd::of(&accuracies),
-        }
-    };
+    let mut epsilons = options.epsilons.clone();
+    if !epsilons.contains(&options.fixed_epsilon) {
+        epsilons.push(options.fixed_epsilon);
+    }
     let mut measured = Vec::new();
     for column in columns {
         let part = column.part.as_ref();
         let test = part.map(|part| data.test.subset(&part.documents));
-        let test = test.as_ref().unwrap_or(&data.test);
-        let trials = part.map_or(options.trials, |part| part.trials);
+        let released = Released {
+            column,
+            test: test.as_ref().unwrap_or(&data.test),
+            trials: part.map_or(options.trials, |part| part.trials),
+            classes: data.classes.len(),
+            options,
+        };
         let start = Instant::now();
-        let mut epsilons = options.epsilons.clone();
-        if !epsilons.contains(&options.fixed_epsilon) {
-            epsilons.push(options.fixed_epsilon);
-        }
-        let validated = |predicted: &Vec<usize>| macro_f1(&validation.labels, predicted, classes);
         let chosen = choose(
             column,
             &validation.documents,
             &epsilons,
             options,
-            &validated,
+            &|predicted| macro_f1(&validation.labels, predicted, released.classes),
         )?;
         let tuning = start.elapsed();
 
         let start = Instant::now();
-        let mut by_epsilon = Vec::new();
-        for (index, variant) in column.variants.iter().enumerate() {
-            let own: Vec<Epsilon> = epsilons
-                .iter()
-                .zip(&chosen)
-                .filter(|(epsilon, chosen)| **chosen == index && options.epsilons.contains(epsilon))
-                .map(|(epsilon, _)| *epsilon)
-                .collect();
-            if own.is_empty() {
-                continue;
-            }
-            let draws: Vec<Draw> = own
-                .iter()
-                .flat_map(|epsilon| Draw::trials(*epsilon, trials, options.seed))
-                .collect();
-            let predictions = variant.predict(&test.documents, &draws)?;
-            for (epsilon, predictions) in own.iter().zip(predictions.chunks(trials)) {
-                by_epsilon.push(Point {
-                    x: *epsilon,
-                    setting: variant.setting(),
-                    score: score(&test.labels, predictions),
-                });
-            }
-        }
-        by_epsilon.sort_by_key(|point| point.x.micro());
-        let releases = test.labels.len() * trials * options.epsilons.len();
+        let by_epsilon = released.by_epsilon(&epsilons, &chosen)?;
+        let releases = released.test.labels.len() * released.trials * options.epsilons.len();
         let per_release = start.elapsed() / u32::try_from(releases.max(1)).unwrap_or(u32::MAX);
 
         let fixed = epsilons.iter().zip(&chosen);
@@ -528,17 +493,9 @@ pub fn measure(data: &Data, columns: &[Column<'_>], options: &Options) -> Result
         let mut histogram = None;
         let mut losses = Vec::new();
         if let Some(variant) = fixed {
-            let draws = Draw::trials(options.fixed_epsilon, trials, options.seed);
-            for length in &lengths {
-                let predictions = variant.predict(&test.documents.cut(*length), &draws)?;
-                by_sentences.push(Point {
-                    x: *length,
-                    setting: variant.setting(),
-                    score: score(&test.labels, &predictions),
-                });
-            }
+            by_sentences = released.by_sentences(variant.as_ref(), &lengths)?;
             if let Some(selection) = variant.selection() {
-                let documents = &test.documents;
+                let documents = &released.test.documents;
                 histogram =
                     Some(selection.histogram(documents, &options.epsilons, options.seed)?);
                 losses = selection.losses(documents, &options.epsilons)?;
@@ -549,7 +506,7 @@ pub fn measure(data: &Data, columns: &[Column<'_>], options: &Options) -> Result
             encoder: data.encoder.name.clone(),
             promise: column.promise.clone(),
             role: column.role,
-            releases: (test.labels.len(), trials),
+            releases: (released.test.labels.len(), released.trials),
             by_epsilon,
             by_sentences,
             histogram,
@@ -559,6 +516,80 @@ pub fn measure(data: &Data, columns: &[Column<'_>], options: &Options) -> Result
         });
     }
     Ok(measured)
+}
+
+/// A mechanism and the test documents that it releases.
+struct Released<'a> {
+    column: &'a Column<'a>,
+    test: &'a Labelled,
+    /// How often each document is released.
+    trials: usize,
+    classes: usize,
+    options: &'a Options,
+}
+
+impl Released<'_> {
+    /// Whole documents at each ε of the options, each with the variant that was `chosen` for it.
+    fn by_epsilon(&self, epsilons: &[Epsilon], chosen: &[usize]) -> Result<Vec<Point<Epsilon>>> {
+        let (trials, options) = (self.trials, self.options);
+        let mut points = Vec::new();
+        for (index, variant) in self.column.variants.iter().enumerate() {
+            let own: Vec<Epsilon> = epsilons
+                .iter()
+                .zip(chosen)
+                .filter(|(epsilon, chosen)| **chosen == index && options.epsilons.contains(epsilon))
+                .map(|(epsilon, _)| *epsilon)
+                .collect();
+            if own.is_empty() {
+                continue;
+            }
+            let draws: Vec<Draw> = own
+                .iter()
+                .flat_map(|epsilon| Draw::trials(*epsilon, trials, options.seed))
+                .collect();
+            let predictions = variant.predict(&self.test.documents, &draws)?;
+            for (epsilon, predictions) in own.iter().zip(predictions.chunks(trials)) {
+                points.push(Point {
+                    x: *epsilon,
+                    setting: variant.setting(),
+                    score: self.score(predictions),
+                });
+            }
+        }
+        points.sort_by_key(|point| point.x.micro());
+        Ok(points)
+    }
+
+    /// Documents cut to these lengths, at the fixed ε.
+    fn by_sentences(
+        &self,
+        variant: &dyn Mechanism,
+        lengths: &[usize],
+    ) -> Result<Vec<Point<usize>>> {
+        let options = self.options;
+        let draws = Draw::trials(options.fixed_epsilon, self.trials, options.seed);
+        let point = |length: &usize| {
+            let predictions = variant.predict(&self.test.documents.cut(*length), &draws)?;
+            Ok(Point {
+                x: *length,
+                setting: variant.setting(),
+                score: self.score(&predictions),
+            })
+        };
+        lengths.iter().map(point).collect()
+    }
+
+    /// The scores of the classes that were predicted in each trial.
+    fn score(&self, predictions: &[Vec<usize>]) -> Score {
+        let labels = &self.test.labels;
+        let over_trials = |score: &dyn Fn(&Vec<usize>) -> f64| {
+            MeanSd::new(&predictions.iter().map(score).collect::<Vec<f64>>())
+        };
+        Score {
+            macro_f1: over_trials(&|predicted| macro_f1(labels, predicted, self.classes)),
+            accuracy: over_trials(&|predicted| accuracy(labels, predicted)),
+        }
+    }
 }
 
 /// For each ε the variant with the best mean score on the validation documents; the first of equals.
@@ -578,7 +609,7 @@ fn choose(
         for (index, variant) in column.variants.iter().enumerate() {
             let predictions = variant.predict(validation, &draws)?;
             for (best, trials) in best.iter_mut().zip(predictions.chunks(options.trials)) {
-                let mean = MeanSd::of(&trials.iter().map(score).collect::<Vec<f64>>()).mean;
+                let mean = MeanSd::new(&trials.iter().map(score).collect::<Vec<f64>>()).mean;
                 if mean > best.1 {
                     *best = (index, mean);
                 }

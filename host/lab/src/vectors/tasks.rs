@@ -262,7 +262,7 @@ impl Task {
             }
         }
         let runs: Vec<Run> = best.into_iter().flatten().collect();
-        let mean = |of: fn(&Run) -> f64| MeanSd::of(&runs.iter().map(of).collect::<Vec<f64>>());
+        let mean = |of: fn(&Run) -> f64| MeanSd::new(&runs.iter().map(of).collect::<Vec<f64>>());
         Ok(TaskScore {
             task: self.name,
             protocol,
