@@ -79,8 +79,8 @@ impl<'a> Embeddings<'a> {
 /// Documents, from a file or from memory.
 pub type Documents<'a> = Box<dyn Iterator<Item = Result<CorpusDocument>> + 'a>;
 
-/// A public corpus with the vectors of its sentences, which is gone through as often as is needed: in memory
-/// is one batch of documents at a time.
+/// A public corpus with the vectors of its sentences, read in as many passes as needed: memory holds one batch
+/// of documents at a time.
 pub struct Encoded<'a> {
     name: PathBuf,
     open: Box<dyn Fn() -> Result<Documents<'a>> + 'a>,
@@ -88,19 +88,19 @@ pub struct Encoded<'a> {
     first: Option<Passed>,
 }
 
-/// What one way through a corpus has seen.
+/// What one pass over a corpus has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
     /// Documents.
     pub documents: usize,
     /// Their sentences.
     pub sentences: usize,
-    /// A digest of all that counts of them.
+    /// A digest of everything in them that matters.
     digest: [u8; 32],
 }
 
 impl<'a> Encoded<'a> {
-    /// The documents that `open` gives, which are to be the same each time; `name` is what errors call them.
+    /// The documents that `open` returns, which must be the same each time; errors call them `name`.
     pub fn new<D>(
         name: impl Into<PathBuf>,
         encoding: Encoding<'a>,
@@ -130,11 +130,11 @@ impl<'a> Encoded<'a> {
         (self.open)()
     }
 
-    /// Goes through all documents once: `each` gets a document, its sentences and their vectors, row-major.
+    /// Makes one pass over all documents: `each` gets a document, its sentences and their vectors, row-major.
     ///
     /// # Errors
-    /// Errors of the corpus, the encoding and `each`; [`Error::CorpusChanged`] if it is not the corpus of the
-    /// pass before.
+    /// Errors of the corpus, the encoding and `each`; [`Error::CorpusChanged`] if the corpus differs from
+    /// that of the previous pass.
     pub fn pass(
         &mut self,
         mut each: impl FnMut(&CorpusDocument, &[&str], &[f32]) -> Result<()>,
@@ -172,7 +172,7 @@ impl<'a> Encoded<'a> {
         }
     }
 
-    /// Drops what was kept of the encoding: the output it was for is there.
+    /// Drops what was kept of the encoding, once its output exists.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -184,11 +184,11 @@ impl<'a> Encoded<'a> {
     /// `[documents + 1]` (the sentences of document i are rows `offsets[i]..offsets[i + 1]`), and the metadata
     /// entry `undertone`: a JSON object with `encoder`, `encoder_digest`, `ids` and `labels`.
     ///
-    /// The corpus is gone through twice. In memory are offsets, ids and labels, which stand at the head of
+    /// This takes two passes over the corpus. Memory holds offsets, ids and labels, which are at the head of
     /// the file: 100 MB of ids and labels at most, because programs do not read larger heads.
     ///
     /// # Errors
-    /// Those of [`pass`](Self::pass); [`Error::LargeHead`]; [`Error::Io`], and then nothing is left behind.
+    /// Those of [`pass`](Self::pass); [`Error::LargeHead`]; [`Error::Io`], and then no file is left.
     pub fn write(&mut self, path: &Path) -> Result<Passed> {
         const LARGEST_HEAD: usize = 100_000_000;
         let (mut ids, mut labels) = (String::new(), String::new());
@@ -219,7 +219,7 @@ impl<'a> Encoded<'a> {
             offsets.len(),
             offsets.len() + passed.sentences * dimension * 4,
         );
-        // As the writer of the crate `safetensors` would put it, which wants all tensors in memory.
+        // What the crate `safetensors` would write; its writer needs all tensors in memory.
         let mut head = [
             format!("{{\"__metadata__\":{{\"{DESCRIPTION}\":\""),
             in_string(&format!(
@@ -261,7 +261,7 @@ impl<'a> Encoded<'a> {
     }
 }
 
-/// JSON inside of a JSON string.
+/// JSON inside a JSON string.
 fn in_string(json: &str) -> String {
     let quoted = json!(json).to_string();
     quoted[1..quoted.len() - 1].to_owned()

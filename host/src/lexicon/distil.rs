@@ -5,7 +5,7 @@
 //! sentence's own vector (ridge regression). Three things make it good for documents:
 //!
 //! - The target is the sentence's vector moved towards the mean of its document. Scores add up the
-//!   evidence of sentences, so what counts of a word is what it says about the document around it.
+//!   evidence of sentences, so what counts of a word is what it says about its document.
 //! - Only the directions are kept in which sentences of one document resemble each other most.
 //! - The ridge pulls a word to what the encoder makes of it alone, which is what rare words are left
 //!   with, and a phrase to nothing: it only says what its words do not.
@@ -338,7 +338,7 @@ impl Tokens {
         }
     }
 
-    /// The pairs of known words that stand next to each other.
+    /// The pairs of known words that are next to each other.
     fn pairs(sentence: &[Option<u32>]) -> impl Iterator<Item = [u32; 2]> + '_ {
         sentence
             .windows(2)

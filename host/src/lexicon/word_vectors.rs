@@ -52,11 +52,11 @@ pub struct Vocabulary {
     /// Words that no text yields as one word: several words in one, punctuation, too long, or a
     /// capitalised form of another.
     pub unusable: usize,
-    /// Words that came again.
+    /// Words that an earlier line had.
     pub duplicates: usize,
     /// Words without a vector: all coordinates are zero, or vanish in rounding to bytes.
     pub zero: usize,
-    /// Usable words behind the last one taken.
+    /// Usable words after the last one taken.
     pub cut: usize,
     /// Coordinates are multiples of 2^(this), from −127 to 127 times.
     pub exponent: i32,
@@ -75,7 +75,7 @@ impl Vectors {
     /// # Errors
     /// [`Error::Io`]; [`Error::Vectors`] for another ending, a matrix that is not of floats or not
     /// two-dimensional, another number of words than rows, rows of different lengths,
-    /// more than 512 coordinates, a coordinate that is no finite f32, or no word.
+    /// more than 512 coordinates, a coordinate that is not a finite f32, or no word.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -183,7 +183,7 @@ impl Vectors {
                     fields.len() - 1
                 ));
             };
-            // Some files have words with a space in them; what stands between is no number then.
+            // Some files have words with spaces in them; the parts of such a word are not numbers.
             let (word, values) = fields.split_at(spare + 1);
             if word[1..].iter().any(|part| part.parse::<f32>().is_ok()) {
                 return wrong(format!(
@@ -200,7 +200,7 @@ impl Vectors {
                             f32::MAX
                         ));
                     }
-                    Err(_) => return wrong(format!("coordinate {column} is no number")),
+                    Err(_) => return wrong(format!("coordinate {column} is not a number")),
                 }
             }
             words.push(word.join(" "));
@@ -262,7 +262,7 @@ impl Vectors {
     ///
     /// A word is entered as the device looks it up: lower-cased, and only if
     /// [`words`] yields it whole. A word with capitals counts only if
-    /// its lower-cased form is not there itself; of equal words the first counts; words without a vector
+    /// its lower-cased form is missing; of equal words the first counts; words without a vector
     /// are left out. The order of the file is kept until the cut, so that a file in the order of
     /// frequency loses its rarest words.
     ///
@@ -271,7 +271,7 @@ impl Vectors {
     /// a few large coordinates.
     ///
     /// In sentence vectors a word weighs a/(a + frequency) by its frequency in `counts`; without them,
-    /// or if it is not there, it weighs 1.
+    /// or if it is missing there, it weighs 1.
     ///
     /// # Errors
     /// [`Error::PackLimit`] if `most` is not 1 to 65 536; [`Error::NoUsableWords`];
@@ -461,7 +461,7 @@ fn check_header(start: &[u8]) -> std::result::Result<(), String> {
             d,
             rest @ ..,
         ] => (u32::from_le_bytes([*a, *b, *c, *d]), rest),
-        // The crate says so.
+        // npyz reports the error.
         _ => return Ok(()),
     };
     let length = length as usize;
@@ -514,7 +514,7 @@ fn finite<T: Deserialize + Copy>(
     data: impl Iterator<Item = io::Result<T>>,
     convert: impl Fn(T) -> f32,
 ) -> Result<Vec<f32>> {
-    // As many rows as words were read, so this is no number that only a header claims.
+    // As many rows as words were read, so this number is not just what a header claims.
     let mut vectors = vec![0.0; rows * columns];
     for (position, x) in data.enumerate() {
         let (row, column) = match order {
@@ -690,7 +690,7 @@ mod tests {
         for (text, parts) in [
             (&b"a 1 2\nb 1"[..], &["line 2: 1 coordinates", "have 2"][..]),
             (b"a 1 2\nb 1 2 3", &["line 2: 3 coordinates", "have 2"]),
-            (b"a 1 2\nb 1 x", &["line 2: coordinate 2 is no number"]),
+            (b"a 1 2\nb 1 x", &["line 2: coordinate 2 is not a number"]),
             (
                 b"a 1 2\nb inf 1",
                 &["line 2: coordinate 1 is inf", "finite"],

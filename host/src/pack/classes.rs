@@ -1,7 +1,7 @@
-//! Candidates that stand for classes: the labels of a corpus, or clusters of its documents.
+//! Candidates that represent classes: the labels of a corpus, or clusters of its documents.
 //!
-//! The corpus is gone through three times (four for clusters) and never in memory: of a document stay 8
-//! bytes. k-means sees a sample if there are very many.
+//! This takes three passes over the corpus (four for clusters). Memory keeps 8 bytes of each document. k-means sees a
+//! sample of a very large corpus.
 
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ pub(super) fn make(
     Ok((scores_data(largest, &heads), made))
 }
 
-/// What the first pass over the sentences finds beside what the heads are fitted to.
+/// What the first pass over the sentences finds besides what the heads are fitted to.
 struct Found<'a> {
     classes: &'a Classes,
     /// `[classes]`: the sentence closest to the centre of its class, and its cosine.

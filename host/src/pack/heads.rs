@@ -1,4 +1,4 @@
-//! Score heads in closed form: what a sentence speaks for, learnt from labelled documents or from
+//! Score heads in closed form: which class a sentence suggests, learnt from labelled documents or from
 //! clusters.
 //!
 //! A head is a ridge regression (Hoerl and Kennard 1970) of "this sentence is from a document of
@@ -32,10 +32,10 @@ const RIDGE: f64 = 0.1;
 
 /// How the value of a regression becomes a score. Single sentences say little, so that the values
 /// seldom exceed 1/4: scores would otherwise stay in the lowest quarter of their range, while the
-/// noise of a release is made for the whole.
+/// noise of a release is made for the whole range.
 const SLOPE: f64 = 4.0;
 
-/// Clusters that stand for classes where there are no labels.
+/// Clusters that serve as classes where there are no labels.
 const CLUSTERS: usize = 30;
 
 /// Sentences whose products are formed at once: bounds the memory.
@@ -57,8 +57,8 @@ pub struct Targets {
 /// in `0..classes`.
 ///
 /// Every document of a class weighs the same, whatever its number of sentences, and a class with n
-/// documents weighs √n: between all documents alike and all classes alike. Documents without
-/// sentences count nowhere.
+/// documents weighs √n: halfway between equal documents and equal classes. Documents without
+/// sentences do not count.
 ///
 /// # Errors
 /// [`Error::TooFewClasses`] below 2; [`Error::EmptyClass`] for a class that has no document with a
@@ -99,7 +99,7 @@ pub fn fit(documents: &DocumentVectors, targets: &[usize], classes: usize) -> Re
     })
 }
 
-/// What is known of documents before their sentences are gone through.
+/// What is known of documents before a pass over their sentences.
 pub(crate) struct Known<'a, C> {
     /// The mean of the means of the documents with sentences.
     pub(crate) centre: Vec<f32>,

@@ -65,7 +65,7 @@ impl Default for Options<'_> {
 pub enum Selector<'a> {
     /// Bounded scores: one candidate for each label or cluster.
     Scores {
-        /// What the candidates stand for.
+        /// What the candidates represent.
         targets: TargetChoice,
         /// How the heads are made.
         fit: Fit<'a>,
@@ -86,7 +86,7 @@ pub enum Selector<'a> {
 /// How score heads are made.
 #[derive(Clone, Copy)]
 pub enum Fit<'a> {
-    /// As [`heads::fit`](crate::pack::heads::fit) does. Of a document a few bytes are in memory.
+    /// As [`heads::fit`](crate::pack::heads::fit) does. Memory keeps a few bytes of each document.
     ClosedForm,
     /// By something that wants the vectors of all sentences in memory, such as training through the mechanism.
     InMemory(&'a FitHeads<'a>),
@@ -117,13 +117,12 @@ impl Selector<'_> {
     };
 }
 
-/// What the candidates of scores stand for.
+/// What the candidates of scores represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetChoice {
-    /// The labels of the corpus, if every document has one and there are two different ones at least;
-    /// else clusters.
+    /// The labels of the corpus, if every document has one and at least two are different; else clusters.
     Labels,
-    /// So many clusters of documents (`None`: as many as [`clusters_as_targets`](crate::pack::heads::clusters_as_targets) makes).
+    /// This many clusters of documents (`None`: as many as [`clusters_as_targets`](crate::pack::heads::clusters_as_targets) makes).
     Clusters(Option<usize>),
 }
 
@@ -147,12 +146,12 @@ const MAX_EXPONENT: i32 = 24;
 
 /// Builds a pack from a public corpus.
 ///
-/// Scores are made from all documents, which are gone through several times: memory is that of one batch of
+/// Scores are made from all documents, in several passes: memory holds one batch of
 /// documents, one vector for each label, and 8 bytes for each document. Clusters are found among 32,768
 /// documents at most, drawn uniformly, or 8 for each cluster. Depth draws its candidates from the documents with
-/// enough sentences uniformly (all, if there are fewer) and has only those in memory. A recoder, and heads that
-/// are not in closed form, take the vectors of all documents: there, memory grows with the corpus.
-/// Sentences behind the first [`MAX_SENTENCES`] of a document are left out, as on a device.
+/// enough sentences uniformly (all, if there are fewer) and holds only those in memory. A recoder, and heads that
+/// are not in closed form, take the vectors of all documents: then memory grows with the corpus.
+/// Sentences after the first [`MAX_SENTENCES`] of a document are left out, as on a device.
 ///
 /// # Errors
 /// Errors of the corpus, the encoder, and what makes heads and recoders; [`Error::NoCandidates`] if no
