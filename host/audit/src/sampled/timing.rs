@@ -18,7 +18,7 @@ use crate::sampled::device::{Device, Document, Timed};
 use crate::{Check, Method};
 use undertone::error::Result;
 
-/// A measurement is judged in so many parts, each a run of the device.
+/// A measurement is judged in this many parts, each a run of the device.
 const PARTS: usize = 3;
 
 /// Welch's t that every part must reach for a difference to count.
