@@ -38,7 +38,7 @@ pub fn accuracy(labels: &[usize], predictions: &[usize]) -> f64 {
 
 /// The mean over the classes `0..classes` of F₁ = 2·tp / (2·tp + fp + fn).
 ///
-/// A class that is never predicted has F₁ = 0, so has one that is neither a label nor predicted.
+/// A class that is never predicted has F₁ = 0, and so has one that is neither a label nor predicted.
 ///
 /// # Panics
 /// If there are not as many predictions as labels, or one of them is not below `classes`.

@@ -217,7 +217,7 @@ struct Made<'a, 'o> {
     train: Labelled,
     /// Their means.
     means: Vec<f32>,
-    /// Of means.
+    /// It classifies means.
     classifier: Rc<dyn Classify>,
 }
 
@@ -242,7 +242,7 @@ impl<'a, 'o> Made<'a, 'o> {
         vectors::mean(&self.means, self.dimension())
     }
 
-    /// Training documents with enough sentences, drawn uniformly; all training documents if none has.
+    /// Training documents with enough sentences, drawn uniformly; all training documents if there are none.
     fn candidates(&self, most: usize) -> Vec<usize> {
         let documents = &self.train.documents;
         let mut fitting: Vec<usize> = (0..documents.len()).collect();
@@ -447,15 +447,13 @@ impl<'a, 'o> Made<'a, 'o> {
 pub enum Extent {
     /// Every mechanism.
     All,
-    /// Those that say what an encoder is good for: non-private, the best depth, scores.
+    /// Those that show the quality of an encoder: non-private, the best depth, scores.
     Encoder,
 }
 
-/// The mechanisms that are compared on `data`.
+/// The mechanisms that are compared on `data`; with `words`, word-level mechanisms too.
 ///
-/// Another mechanism is another [`Column`]: with a pack, a [`Selection`]; else a [`Mechanism`] of its own.
-///
-/// With `words`, word-level mechanisms are among them.
+/// To add a mechanism, add a [`Column`]: a [`Selection`] if it has a pack, else a [`Mechanism`] of its own.
 ///
 /// # Errors
 /// Errors of `teach`, of training and of packing.

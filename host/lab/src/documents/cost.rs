@@ -9,7 +9,7 @@ use undertone::pack::heads;
 use undertone::pack::{LexiconData, scores_pack};
 use undertone::text;
 
-/// Test documents whose sentences are encoded, about, and sentences, at most.
+/// Roughly the number of test documents whose sentences are encoded, and the most sentences.
 const SAMPLE: (usize, usize) = (20, 200);
 
 /// What an encoder costs a device.

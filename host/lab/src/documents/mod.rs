@@ -2,7 +2,7 @@
 //! and Chaudhuri (2022).
 //!
 //! A classifier learns from the means of public documents; a mechanism turns each test document into
-//! something that it can classify. What a mechanism leaves to be chosen is chosen for each ε on the
+//! something that it can classify. Settings of a mechanism are chosen for each ε on the
 //! validation documents, as the paper does.
 
 pub mod columns;
@@ -90,17 +90,17 @@ pub type Teacher<'a> = &'a dyn Fn(&Data, &[f32]) -> Result<Box<dyn Classify>>;
 pub enum Role {
     /// Without privacy, or without the document.
     Bound,
-    /// A way that others took.
+    /// A published mechanism.
     Baseline,
     /// One of ours.
     Candidate,
-    /// What the library does unless it is told otherwise.
+    /// The default of the library.
     Default,
 }
 
 /// A mechanism with one setting.
 pub trait Mechanism {
-    /// What of the mechanism was chosen, such as `p = 10`; empty if nothing is to choose.
+    /// The setting that was chosen, such as `p = 10`; empty if there is no choice.
     fn setting(&self) -> String;
 
     /// The predicted class of each document for each of `draws`, `[draws][documents]`.
@@ -162,7 +162,7 @@ pub struct Column<'a> {
     pub role: Role,
     /// At least one.
     pub variants: Vec<Box<dyn Mechanism + 'a>>,
-    /// If all test documents as often as others are too much.
+    /// Only these are released, if all test documents would take too long.
     pub part: Option<Part>,
 }
 
@@ -195,7 +195,7 @@ pub struct Point<X> {
     pub score: Score,
 }
 
-/// How many candidates are how far from the best one, over all test documents.
+/// The number of candidates at each distance from the best one, over all test documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     /// All candidates, by their level minus the least level of any candidate.
@@ -232,7 +232,7 @@ pub struct Measured {
     pub by_epsilon: Vec<Point<Epsilon>>,
     /// Test documents cut to their first sentences, at the fixed ε.
     pub by_sentences: Vec<Point<usize>>,
-    /// Of mechanisms that select by levels, with the setting of the fixed ε.
+    /// For mechanisms that select by levels, with the setting of the fixed ε.
     pub histogram: Option<Histogram>,
     /// Likewise.
     pub losses: Vec<Loss>,
@@ -307,7 +307,7 @@ impl Selection {
         let worst = levels.iter().copied().max().unwrap_or(0);
         let levels = SliceLevels {
             levels,
-            // The law does not depend on the bound, the time does; here it may show the document.
+            // The law does not depend on the bound. Time does; here it may show the document.
             bound: usize::from(worst) + 1,
         };
         let drawn = hazmat::select::<LEVELS, _>(&levels, self.rule, self.ratio(epsilon), rng);

@@ -157,10 +157,10 @@ impl Task {
         for (line, number) in text.lines().zip(1..) {
             let (label, text) = line
                 .split_once('\t')
-                .ok_or_else(|| wrong(format!("line {number} has no tabulator behind its label")))?;
+                .ok_or_else(|| wrong(format!("line {number} has no tab after its label")))?;
             let label = label.parse::<usize>();
             let label =
-                label.map_err(|_| wrong(format!("the label of line {number} is no number")))?;
+                label.map_err(|_| wrong(format!("the label of line {number} is not a number")))?;
             let words = text.split_whitespace();
             self.labels.push(label);
             self.documents

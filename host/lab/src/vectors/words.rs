@@ -16,7 +16,7 @@ use crate::metrics::{MeanSd, auc};
 use undertone::error::{Error, Result};
 use undertone::release::document::number;
 
-/// Pairs of words, and of noise vectors, behind a ratio of signal to noise.
+/// Pairs of words, and of noise vectors, that a ratio of signal to noise is measured on.
 const DRAWS: usize = 500;
 
 /// Signal to noise of one mechanism.
