@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             ..CorpusDocument::default()
         });
     let corpus: Vec<CorpusDocument> = corpus.collect();
-    let mut encoded = Encoded::new("the example's corpus", Encoding::of(&encoder), || {
+    let mut encoded = Encoded::new("the example's corpus", Encoding::new(&encoder), || {
         Ok(corpus.iter().cloned().map(Ok))
     });
     let lexicon = LexiconData::from_view(encoder.lexicon());

@@ -69,7 +69,7 @@ pub fn build(seed: u64) -> Result<Built> {
     };
     let lexicon = LexiconData::from_view(encoder.lexicon());
     let documents = corpus(seed);
-    let mut encoded = Encoded::new("the demo corpus", Encoding::of(&encoder), || {
+    let mut encoded = Encoded::new("the demo corpus", Encoding::new(&encoder), || {
         Ok(documents.iter().cloned().map(Ok))
     });
     pack::build(&mut encoded, Some(lexicon), &options)

@@ -64,7 +64,7 @@ fn size(words: usize, phrases: usize, dimension: usize) -> Size {
 #[test]
 fn lexicon_keeps_the_most_frequent_words_and_weighs_rare_ones_more() {
     let bytes = distil(
-        &mut Encoding::of(&Letters::new()),
+        &mut Encoding::new(&Letters::new()),
         &corpus(),
         &size(15, 0, 26),
     )
@@ -126,7 +126,7 @@ fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
             ))
         })
         .collect();
-    let bytes = distil(&mut Encoding::of(&encoder), &documents, &size(16, 40, 7)).unwrap();
+    let bytes = distil(&mut Encoding::new(&encoder), &documents, &size(16, 40, 7)).unwrap();
     let pack = Pack::parse(&bytes).unwrap();
     let lexicon = pack.lexicon().unwrap();
     let words = ["not", "good"].map(|word| lexicon.find(word).unwrap());
@@ -155,7 +155,7 @@ fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
     }
     // The same again, to the bit.
     assert_eq!(
-        distil(&mut Encoding::of(&encoder), &documents, &size(16, 40, 7)).unwrap(),
+        distil(&mut Encoding::new(&encoder), &documents, &size(16, 40, 7)).unwrap(),
         bytes
     );
 }
@@ -164,7 +164,7 @@ fn sentences_of_a_lexicon_are_like_those_of_its_encoder() {
 fn impossible_sizes_are_refused() {
     let encoder = Letters::new();
     assert!(matches!(
-        distil(&mut Encoding::of(&encoder), &corpus(), &size(17, 0, 5)).map_err(Error::into_cause),
+        distil(&mut Encoding::new(&encoder), &corpus(), &size(17, 0, 5)).map_err(Error::into_cause),
         Err(Cause::TooFewWords {
             found: 16,
             wanted: 17
@@ -178,7 +178,7 @@ fn impossible_sizes_are_refused() {
         (15, 70_000, 5),
     ] {
         let error = distil(
-            &mut Encoding::of(&encoder),
+            &mut Encoding::new(&encoder),
             &corpus(),
             &size(words, phrases, dimension),
         )
@@ -207,9 +207,7 @@ fn encoders_that_give_no_numbers_are_refused() {
     }
     let broken = Broken(Letters::new());
     assert!(matches!(
-        distil(&mut Encoding::of(&broken), &corpus(), &size(15, 0, 5))
-            .as_ref()
-            .map_err(Error::cause),
+        distil(&mut Encoding::new(&broken), &corpus(), &size(15, 0, 5)).map_err(Error::into_cause),
         Err(Cause::NotFinite { .. })
     ));
     let corpus = || {
@@ -221,7 +219,7 @@ fn encoders_that_give_no_numbers_are_refused() {
         .into_iter()
     };
     let build = |encoder: &dyn Encoder, options: &Options<'_>| {
-        let mut encoded = Encoded::new("test", Encoding::of(encoder), || Ok(corpus()));
+        let mut encoded = Encoded::new("test", Encoding::new(encoder), || Ok(corpus()));
         pack::build(&mut encoded, None, options)
     };
     let error = build(&broken, &Options::default()).unwrap_err();
@@ -266,7 +264,7 @@ fn codes_split_the_candidates_evenly() {
     };
     let encoder = Letters::new();
     let open = || Ok((0..512).map(document));
-    let mut encoded = Encoded::new("test", Encoding::of(&encoder), open);
+    let mut encoded = Encoded::new("test", Encoding::new(&encoder), open);
     let built = pack::build(&mut encoded, None, &published()).unwrap();
     let pack = Pack::parse(&built.pack).unwrap();
     let section = pack.depth().unwrap();

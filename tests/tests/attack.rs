@@ -38,7 +38,7 @@ fn guesses(
     for round in 0..rounds {
         let truth = candidates[round % 2];
         let other = candidates[1 - round % 2];
-        guesses.of(precision, &release(truth), truth, other);
+        guesses.guess(precision, &release(truth), truth, other);
     }
     (guesses.right, guesses.wrong)
 }

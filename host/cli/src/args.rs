@@ -186,7 +186,7 @@ pub(crate) fn beside(out: &Path, ending: &str) -> PathBuf {
 pub(crate) fn kept<'a>(encoder: &'a OpenEncoder, out: &Path) -> Result<Encoding<'a>> {
     // A lexicon is faster than the file would be.
     if encoder.lexicon.is_some() {
-        return Ok(Encoding::of(encoder.encoder.as_ref()));
+        return Ok(Encoding::new(encoder.encoder.as_ref()));
     }
     let path = beside(out, ".embeddings.partial");
     let encoding = Encoding::kept_in(encoder.encoder.as_ref(), path)?;

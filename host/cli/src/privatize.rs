@@ -217,8 +217,8 @@ impl Releasing<'_> {
         let dimension = self.encoder.dimension();
         for batch in batches(documents) {
             let batch = batch?;
-            let mut encoding = Encoding::of(&self.encoder);
-            let encoded = Embeddings::of(&mut encoding, &batch, |_| Progress::hidden())?;
+            let mut encoding = Encoding::new(&self.encoder);
+            let encoded = Embeddings::encode(&mut encoding, &batch, |_| Progress::hidden())?;
             for (source, _, rows) in encoded.by_document() {
                 let grant = match &mut self.ledger {
                     Some(ledger) => ledger.spend(self.epsilon, utc_day())?,

@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let (n, m) = (vectors.dimension, arguments.dimension);
     let rows = &vectors.vectors;
     let projection = match arguments.kind {
-        Kind::Pca => PrincipalDirections::of(rows, n)?.first(m)?,
+        Kind::Pca => PrincipalDirections::fit(rows, n)?.first(m)?,
         Kind::Orthonormal => projection::orthonormal(n, m, arguments.seed)?,
         Kind::Gaussian => projection::gaussian(n, m, arguments.seed)?,
     };

@@ -115,7 +115,7 @@ fn cpp_releases_with_a_neural_encoder() {
     let encoder = OnnxEncoder::open(&model, None).expect("the model is there");
     // A few documents of each topic: encoding takes its time.
     let documents = demo::corpus(1);
-    let mut encoded = Encoded::new("demo", Encoding::of(&encoder), || {
+    let mut encoded = Encoded::new("demo", Encoding::new(&encoder), || {
         Ok(documents.iter().cloned().step_by(8).map(Ok))
     });
     let built = pack::build(&mut encoded, None, &Options::default())

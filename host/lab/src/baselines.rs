@@ -1,7 +1,7 @@
 //! Other ways to release a document, to compare with.
 //!
 //! [`Truncation`] draws its noise through [`undertone_core::laplace`], [`randomised_response`] and
-//! [`two_stage`] draw through [`undertone_core::select`], as releases do; they give a vector or an index and no
+//! [`two_stage`] draw through [`undertone_core::select`], as releases do; they return a vector or an index, not a
 //! release.
 
 use undertone_core::epsilon::Epsilon;

@@ -10,11 +10,11 @@ pub struct MeanSd {
 }
 
 impl MeanSd {
-    /// Of at least one value.
+    /// The mean and the deviation of at least one value.
     ///
     /// # Panics
     /// If there is none.
-    pub fn of(values: &[f64]) -> Self {
+    pub fn new(values: &[f64]) -> Self {
         assert!(!values.is_empty(), "a mean needs a value");
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -38,7 +38,7 @@ pub fn accuracy(labels: &[usize], predictions: &[usize]) -> f64 {
 
 /// The mean over the classes `0..classes` of F₁ = 2·tp / (2·tp + fp + fn).
 ///
-/// A class that is never predicted has F₁ = 0, so has one that is neither a label nor predicted.
+/// A class that is never predicted has F₁ = 0, and so has one that is neither a label nor predicted.
 ///
 /// # Panics
 /// If there are not as many predictions as labels, or one of them is not below `classes`.
@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn deviation_is_that_of_a_sample() {
-        assert_eq!(MeanSd::of(&[1.0, 2.0, 3.0]), MeanSd { mean: 2.0, sd: 1.0 });
+        assert_eq!(MeanSd::new(&[1.0, 2.0, 3.0]), MeanSd { mean: 2.0, sd: 1.0 });
         assert_eq!(
-            MeanSd::of(&[0.25]),
+            MeanSd::new(&[0.25]),
             MeanSd {
                 mean: 0.25,
                 sd: 0.0

@@ -40,7 +40,7 @@ pub fn word_movers_distance(first: &[f32], second: &[f32], dimension: usize) -> 
 /// The Euclidean distances between the words of two bags, `[a][b]` row-major.
 ///
 /// # Errors
-/// [`Error::NotFiniteRow`] names the first word with a coordinate that is no number.
+/// [`Error::NotFiniteRow`] names the first word with a coordinate that is not a number.
 ///
 /// # Panics
 /// If `dimension` is 0 or does not divide the lengths.
@@ -90,7 +90,7 @@ fn distance(x: &[f32], y: &[f32]) -> f64 {
 /// [`assignment`] finds it. Otherwise a linear programme does, to 10⁻⁸ of the largest cost.
 ///
 /// # Errors
-/// [`Error::EmptyBag`]; [`Error::Costs`] for a cost that is no number, or if the solver gives up.
+/// [`Error::EmptyBag`]; [`Error::Costs`] for a cost that is not a number, or if the solver gives up.
 ///
 /// # Panics
 /// If there are not a·b costs.
@@ -134,7 +134,7 @@ pub fn transport(costs: Vec<f64>, a: usize, b: usize) -> Result<f64> {
 /// are `[n][n]`, row-major.
 ///
 /// # Errors
-/// [`Error::Costs`] for a cost that is no number.
+/// [`Error::Costs`] for a cost that is not a number.
 ///
 /// # Panics
 /// If there are not n² costs.

@@ -29,7 +29,7 @@ impl<'a> Embeddings<'a> {
     ///
     /// # Errors
     /// Errors of the encoding.
-    pub fn of(
+    pub fn encode(
         encoding: &mut Encoding<'_>,
         documents: &'a [CorpusDocument],
         progress: impl FnOnce(u64) -> Progress,
@@ -324,9 +324,9 @@ mod tests {
             let documents = &documents()[..n];
             let path = folder.path().join("e.safetensors");
             let open = || Ok(documents.iter().cloned().map(Ok));
-            let mut encoded = Encoded::new("test", Encoding::of(&encoder), open);
+            let mut encoded = Encoded::new("test", Encoding::new(&encoder), open);
             let passed = encoded.write(&path).unwrap();
-            let all = Embeddings::of(&mut Encoding::of(&encoder), documents, |_| {
+            let all = Embeddings::encode(&mut Encoding::new(&encoder), documents, |_| {
                 Progress::hidden()
             })
             .unwrap();
@@ -389,7 +389,7 @@ mod tests {
             }
             Ok(documents.into_iter().map(Ok))
         };
-        let mut encoded = Encoded::new("c.jsonl", Encoding::of(&encoder), open);
+        let mut encoded = Encoded::new("c.jsonl", Encoding::new(&encoder), open);
         encoded.pass(|_, _, _| Ok(())).unwrap();
         encoded.pass(|_, _, _| Ok(())).unwrap();
         let error = encoded.pass(|_, _, _| Ok(())).unwrap_err();

@@ -10,7 +10,7 @@ use undertone_core::pack::Pack;
 use super::{Encoder, EncoderIdentity};
 use crate::error::{Cause, Error, Result};
 
-/// The lexicon that ships with this crate; `assets/LEXICON.md` says what it was made of.
+/// The lexicon that ships with this crate; `assets/LEXICON.md` says what it was made from.
 static EMBEDDED: &[u8] = include_bytes!("../../assets/lexicon.pack");
 
 static EMBEDDED_PACK: LazyLock<Pack<'static>> =
@@ -84,7 +84,7 @@ impl Encoder for LexiconEncoder<'_> {
     }
 }
 
-/// Names a lexicon by its content, in whatever pack it lies.
+/// Names a lexicon by its content, whatever pack holds it.
 pub(crate) fn digest(lexicon: &Lexicon<'_>) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(b"undertone lexicon 1\0");

@@ -44,8 +44,8 @@ pub trait Encoder: Send + Sync {
     /// there is an error, depend on it.
     ///
     /// # Shapes
-    /// `sentence`: any string, the empty one too. `out`: `[dimension]` f32; a coordinate that comes out as NaN
-    /// or infinite is written as it is.
+    /// `sentence`: any string, the empty one too. `out`: `[dimension]` f32; NaN and infinite coordinates
+    /// are written as they are.
     ///
     /// # Errors
     /// [`WrongDimension`](crate::Error::WrongDimension) if `out` is not as long as
@@ -132,7 +132,7 @@ pub fn encode_all(
     Ok(rows)
 }
 
-/// [`encode_all`] into rows that are there.
+/// [`encode_all`] into existing rows.
 pub(crate) fn encode_into(
     encoder: &dyn Encoder,
     sentences: &[impl AsRef<str> + Sync],

@@ -50,7 +50,7 @@ impl DocumentVectors {
         self.offsets.len() - 1
     }
 
-    /// Whether there is no document.
+    /// Whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -152,7 +152,7 @@ pub fn principal(rows: &[f32], dimension: usize, n: usize) -> (DMatrix<f64>, DMa
     (matrix, directions)
 }
 
-/// The mean of the rows; zeroes if there is none.
+/// The mean of the rows; zeroes without rows.
 pub fn mean(rows: &[f32], dimension: usize) -> Vec<f32> {
     let mut sum = vec![0f64; dimension];
     for row in rows.chunks_exact(dimension) {

@@ -57,7 +57,7 @@ struct Kept {
 
 impl<'a> Encoding<'a> {
     /// Nothing is kept.
-    pub fn of(encoder: &'a dyn Encoder) -> Self {
+    pub fn new(encoder: &'a dyn Encoder) -> Self {
         Self {
             encoder,
             kept: None,

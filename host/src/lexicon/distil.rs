@@ -5,7 +5,7 @@
 //! sentence's own vector (ridge regression). Three things make it good for documents:
 //!
 //! - The target is the sentence's vector moved towards the mean of its document. Scores add up the
-//!   evidence of sentences, so what counts of a word is what it says about the document around it.
+//!   evidence of sentences, so what counts of a word is what it says about its document.
 //! - Only the directions are kept in which sentences of one document resemble each other most.
 //! - The ridge pulls a word to what the encoder makes of it alone, which is what rare words are left
 //!   with, and a phrase to nothing: it only says what its words do not.
@@ -25,7 +25,7 @@ use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::error::{Cause, Error, Result};
 use crate::files::resume::Encoding;
 use crate::pack::heads::add_gram;
-use crate::pack::{LexiconData, lexicon_pack, limit};
+use crate::pack::{LexiconData, check_finite, lexicon_pack, limit};
 use crate::progress::Progress;
 
 /// The constant a of the weights.
@@ -150,19 +150,12 @@ pub fn distil(
     let progress = Progress::new("encoding words", texts.len() as u64);
     let alone = encoding.rows(&texts, &progress)?;
     drop(progress);
-    let sentences = Embeddings::of(encoding, documents, |sentences| {
+    let sentences = Embeddings::encode(encoding, documents, |sentences| {
         Progress::new("encoding sentences", sentences)
     })?;
     let vectors = sentences.vectors();
-    let finite = |rows: &[f32]| match rows.iter().position(|x| !x.is_finite()) {
-        Some(position) => Err(Error::from(Cause::NotFinite {
-            encoder: encoder.identity().name.clone(),
-            sentence: position / full,
-        })),
-        None => Ok(()),
-    };
-    finite(&alone)?;
-    finite(vectors.rows())?;
+    check_finite(encoder, &alone)?;
+    check_finite(encoder, vectors.rows())?;
 
     let directions = shared_directions(vectors, size.dimension);
     let targets = projected(&of_documents(vectors), full, &directions);
@@ -177,12 +170,24 @@ pub fn distil(
     let fitted = fit(&features, &targets, &own);
     drop((tried, features));
 
+    let name = format!("lexicon:{}", encoder.identity().name);
+    let lexicon = quantised(&chosen, &pairs, &fitted, size.dimension);
+    lexicon_pack(&name, size.dimension, lexicon)
+}
+
+/// The fitted vectors of words, then of pairs of them, as bytes.
+fn quantised(
+    words: &[(&str, f64)],
+    pairs: &[[u32; 2]],
+    fitted: &Stripes,
+    dimension: usize,
+) -> LexiconData {
     let vector = |index: usize| -> Vec<f32> {
         let stripes = fitted.iter().flat_map(|stripe| stripe[index]);
-        stripes.take(size.dimension).collect()
+        stripes.take(dimension).collect()
     };
-    let words: Vec<Vec<f32>> = (0..chosen.len()).map(vector).collect();
-    let mut magnitudes: Vec<f32> = words.iter().flatten().map(|x| x.abs()).collect();
+    let rows: Vec<Vec<f32>> = (0..words.len()).map(vector).collect();
+    let mut magnitudes: Vec<f32> = rows.iter().flatten().map(|x| x.abs()).collect();
     magnitudes.sort_unstable_by(f32::total_cmp);
     let step = magnitudes[((magnitudes.len() - 1) as f64 * UNCLAMPED) as usize] / 127.0;
     let step = step.max(f32::MIN_POSITIVE);
@@ -190,9 +195,9 @@ pub fn distil(
         let quantise = |x: &f32| (x / step).round().clamp(-127.0, 127.0) as i8;
         row.iter().map(quantise).collect()
     };
-    let mut entries: Vec<(usize, _)> = chosen
+    let mut entries: Vec<(usize, _)> = words
         .iter()
-        .zip(&words)
+        .zip(&rows)
         .map(|((word, frequency), row)| {
             ((*word).to_owned(), weight(*frequency), quantised(row, step))
         })
@@ -203,8 +208,8 @@ pub fn distil(
     for (at, (index, _)) in entries.iter().enumerate() {
         place[*index] = at as u16;
     }
-    let mut phrases: Vec<([u16; 2], u16, Vec<i8>)> = (chosen.len()..)
-        .zip(&pairs)
+    let mut phrases: Vec<([u16; 2], u16, Vec<i8>)> = (words.len()..)
+        .zip(pairs)
         .map(|(index, pair)| {
             let row = vector(index);
             // A phrase has a step of its own: the weight that makes its largest coordinate 127.
@@ -218,15 +223,12 @@ pub fn distil(
         })
         .collect();
     phrases.sort_unstable_by_key(|(words, ..)| *words);
-
-    let lexicon = LexiconData {
+    LexiconData {
         // Vectors of about the encoder's own length; only powers of two are possible.
         exponent: (step / 256.0).log2().round().clamp(-24.0, 24.0) as i32,
         words: entries.into_iter().map(|(_, entry)| entry).collect(),
         phrases,
-    };
-    let name = format!("lexicon:{}", encoder.identity().name);
-    lexicon_pack(&name, size.dimension, lexicon)
+    }
 }
 
 /// The unit directions in which sentences of one document resemble each other most, `[dimension][n]`: the
@@ -336,7 +338,7 @@ impl Tokens {
         }
     }
 
-    /// The pairs of known words that stand next to each other.
+    /// The pairs of known words that are next to each other.
     fn pairs(sentence: &[Option<u32>]) -> impl Iterator<Item = [u32; 2]> + '_ {
         sentence
             .windows(2)

@@ -52,11 +52,11 @@ pub struct Vocabulary {
     /// Words that no text yields as one word: several words in one, punctuation, too long, or a
     /// capitalised form of another.
     pub unusable: usize,
-    /// Words that came again.
+    /// Words that an earlier line had.
     pub duplicates: usize,
     /// Words without a vector: all coordinates are zero, or vanish in rounding to bytes.
     pub zero: usize,
-    /// Usable words behind the last one taken.
+    /// Usable words after the last one taken.
     pub cut: usize,
     /// Coordinates are multiples of 2^(this), from −127 to 127 times.
     pub exponent: i32,
@@ -75,7 +75,7 @@ impl Vectors {
     /// # Errors
     /// [`Error::Io`]; [`Error::Vectors`] for another ending, a matrix that is not of floats or not
     /// two-dimensional, another number of words than rows, rows of different lengths,
-    /// more than 512 coordinates, a coordinate that is no finite f32, or no word.
+    /// more than 512 coordinates, a coordinate that is not a finite f32, or no word.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -183,7 +183,7 @@ impl Vectors {
                     fields.len() - 1
                 ));
             };
-            // Some files have words with a space in them; what stands between is no number then.
+            // Some files have words with spaces in them; the parts of such a word are not numbers.
             let (word, values) = fields.split_at(spare + 1);
             if word[1..].iter().any(|part| part.parse::<f32>().is_ok()) {
                 return wrong(format!(
@@ -200,7 +200,7 @@ impl Vectors {
                             f32::MAX
                         ));
                     }
-                    Err(_) => return wrong(format!("coordinate {column} is no number")),
+                    Err(_) => return wrong(format!("coordinate {column} is not a number")),
                 }
             }
             words.push(word.join(" "));
@@ -262,7 +262,7 @@ impl Vectors {
     ///
     /// A word is entered as the device looks it up: lower-cased, and only if
     /// [`words`] yields it whole. A word with capitals counts only if
-    /// its lower-cased form is not there itself; of equal words the first counts; words without a vector
+    /// its lower-cased form is missing; of equal words the first counts; words without a vector
     /// are left out. The order of the file is kept until the cut, so that a file in the order of
     /// frequency loses its rarest words.
     ///
@@ -271,7 +271,7 @@ impl Vectors {
     /// a few large coordinates.
     ///
     /// In sentence vectors a word weighs a/(a + frequency) by its frequency in `counts`; without them,
-    /// or if it is not there, it weighs 1.
+    /// or if it is missing there, it weighs 1.
     ///
     /// # Errors
     /// [`Error::PackLimit`] if `most` is not 1 to 65 536; [`Error::NoUsableWords`];
@@ -289,59 +289,10 @@ impl Vectors {
             clamped: 0,
             relative_error: 0.0,
         };
-        let mut usable = Vec::new();
-        for (index, word) in self.words.iter().enumerate() {
-            match key(word) {
-                None => made.unusable += 1,
-                Some(_) if self.vector(index).iter().all(|x| *x == 0.0) => made.zero += 1,
-                Some(key) => usable.push((index, key)),
-            }
-        }
-        let lower: HashSet<&str> = usable
-            .iter()
-            .filter(|(index, key)| self.words[*index] == *key)
-            .map(|(_, key)| key.as_str())
-            .collect();
-        let mut seen = HashSet::new();
-        let mut chosen = Vec::new();
-        for (index, key) in &usable {
-            if self.words[*index] != *key && lower.contains(key.as_str()) {
-                made.unusable += 1;
-            } else if !seen.insert(key.as_str()) {
-                made.duplicates += 1;
-            } else if chosen.len() == most {
-                made.cut += 1;
-            } else {
-                chosen.push((*index, key.as_str()));
-            }
-        }
-
+        let usable = self.usable(&mut made);
+        let chosen = self.choose(&usable, most, &mut made);
         let rows = || chosen.iter().map(|(index, _)| self.vector(*index));
-        let coordinates = || rows().flatten().map(|x| f64::from(*x));
-        let largest = coordinates().fold(0.0, |largest: f64, x| largest.max(x.abs()));
-        let Some(fitting) = EXPONENTS
-            .clone()
-            .find(|exponent| largest <= 127.0 * 2f64.powi(*exponent))
-        else {
-            return Err(Error::from(Cause::LargeCoordinate {
-                found: largest as f32,
-                most: 127.0 * 2f32.powi(*EXPONENTS.end()),
-            }));
-        };
-        let (squared_error, exponent) = (fitting - 2..=fitting)
-            .filter(|exponent| EXPONENTS.contains(exponent))
-            .map(|exponent| {
-                let step = 2f64.powi(exponent);
-                let error = |x: f64| (f64::from(quantise(x, step)) * step - x).powi(2);
-                (coordinates().map(error).sum::<f64>(), exponent)
-            })
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-            .expect("the fitting exponent is one");
-        let step = 2f64.powi(exponent);
-        made.exponent = exponent;
-        made.clamped = coordinates().filter(|x| x.abs() > 127.5 * step).count();
-        let squares: f64 = coordinates().map(|x| x * x).sum();
-        made.relative_error = (squared_error / squares).sqrt();
+        let step = made.scale(|| rows().flatten().map(|x| f64::from(*x)))?;
 
         let mut entries: Vec<(String, u16, Vec<i8>)> = chosen
             .iter()
@@ -364,12 +315,86 @@ impl Vectors {
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let lexicon = LexiconData {
             // A sentence vector has 8 more bits than the words'.
-            exponent: exponent - 8,
+            exponent: made.exponent - 8,
             words: entries,
             phrases: Vec::new(),
         };
         made.pack = lexicon_pack(&self.name, self.dimension, lexicon)?;
         Ok(made)
+    }
+}
+
+impl Vectors {
+    /// The words that a text can yield and that have a vector, with their keys; counts the others in `made`.
+    fn usable(&self, made: &mut Vocabulary) -> Vec<(usize, String)> {
+        let mut usable = Vec::new();
+        for (index, word) in self.words.iter().enumerate() {
+            match key(word) {
+                None => made.unusable += 1,
+                Some(_) if self.vector(index).iter().all(|x| *x == 0.0) => made.zero += 1,
+                Some(key) => usable.push((index, key)),
+            }
+        }
+        usable
+    }
+
+    /// The first `most` different keys; counts the others in `made`.
+    fn choose<'a>(
+        &self,
+        usable: &'a [(usize, String)],
+        most: usize,
+        made: &mut Vocabulary,
+    ) -> Vec<(usize, &'a str)> {
+        let lower: HashSet<&str> = usable
+            .iter()
+            .filter(|(index, key)| self.words[*index] == *key)
+            .map(|(_, key)| key.as_str())
+            .collect();
+        let mut seen = HashSet::new();
+        let mut chosen = Vec::new();
+        for (index, key) in usable {
+            if self.words[*index] != *key && lower.contains(key.as_str()) {
+                made.unusable += 1;
+            } else if !seen.insert(key.as_str()) {
+                made.duplicates += 1;
+            } else if chosen.len() == most {
+                made.cut += 1;
+            } else {
+                chosen.push((*index, key.as_str()));
+            }
+        }
+        chosen
+    }
+}
+
+impl Vocabulary {
+    /// Chooses the step with the smallest error for these coordinates, gives it, and notes what it costs.
+    fn scale<I: Iterator<Item = f64>>(&mut self, coordinates: impl Fn() -> I) -> Result<f64> {
+        let largest = coordinates().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        let Some(fitting) = EXPONENTS
+            .clone()
+            .find(|exponent| largest <= 127.0 * 2f64.powi(*exponent))
+        else {
+            return Err(Error::from(Cause::LargeCoordinate {
+                found: largest as f32,
+                most: 127.0 * 2f32.powi(*EXPONENTS.end()),
+            }));
+        };
+        let (squared_error, exponent) = (fitting - 2..=fitting)
+            .filter(|exponent| EXPONENTS.contains(exponent))
+            .map(|exponent| {
+                let step = 2f64.powi(exponent);
+                let error = |x: f64| (f64::from(quantise(x, step)) * step - x).powi(2);
+                (coordinates().map(error).sum::<f64>(), exponent)
+            })
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .expect("the fitting exponent is one");
+        let step = 2f64.powi(exponent);
+        self.exponent = exponent;
+        self.clamped = coordinates().filter(|x| x.abs() > 127.5 * step).count();
+        let squares: f64 = coordinates().map(|x| x * x).sum();
+        self.relative_error = (squared_error / squares).sqrt();
+        Ok(step)
     }
 }
 
@@ -438,7 +463,7 @@ fn check_header(start: &[u8]) -> std::result::Result<(), String> {
             d,
             rest @ ..,
         ] => (u32::from_le_bytes([*a, *b, *c, *d]), rest),
-        // The crate says so.
+        // npyz reports the error.
         _ => return Ok(()),
     };
     let length = length as usize;
@@ -491,7 +516,7 @@ fn finite<T: Deserialize + Copy>(
     data: impl Iterator<Item = io::Result<T>>,
     convert: impl Fn(T) -> f32,
 ) -> Result<Vec<f32>> {
-    // As many rows as words were read, so this is no number that only a header claims.
+    // As many rows as words were read, so this number is not just what a header claims.
     let mut vectors = vec![0.0; rows * columns];
     for (position, x) in data.enumerate() {
         let (row, column) = match order {
@@ -667,7 +692,7 @@ mod tests {
         for (text, parts) in [
             (&b"a 1 2\nb 1"[..], &["line 2: 1 coordinates", "have 2"][..]),
             (b"a 1 2\nb 1 2 3", &["line 2: 3 coordinates", "have 2"]),
-            (b"a 1 2\nb 1 x", &["line 2: coordinate 2 is no number"]),
+            (b"a 1 2\nb 1 x", &["line 2: coordinate 2 is not a number"]),
             (
                 b"a 1 2\nb inf 1",
                 &["line 2: coordinate 1 is inf", "finite"],

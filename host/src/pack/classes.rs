@@ -337,7 +337,7 @@ fn by_clusters(
         }
         Ok(())
     })?;
-    let clustered = Clustered::of(points, dimension, clusters, seed)?;
+    let clustered = Clustered::new(points, dimension, clusters, seed)?;
     let mut of_documents = vec![UNSEEN; sentences.len()];
     for (index, class) in drawn.iter().zip(&clustered.classes_of_points) {
         of_documents[*index] = *class as u32;
@@ -381,7 +381,7 @@ mod tests {
         let encoder = LexiconEncoder::embedded();
         let documents = demo_corpus();
         let open = || Ok(documents.iter().cloned().map(Ok));
-        let mut corpus = Encoded::new("demo", Encoding::of(&encoder), open);
+        let mut corpus = Encoded::new("demo", Encoding::new(&encoder), open);
         let all = by_clusters(&mut corpus, Some(12), 1, SAMPLE).unwrap();
         let half = by_clusters(&mut corpus, Some(12), 1, documents.len() / 2).unwrap();
         assert_eq!(half.sentences, all.sentences);

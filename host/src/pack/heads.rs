@@ -1,4 +1,4 @@
-//! Score heads in closed form: what a sentence speaks for, learnt from labelled documents or from
+//! Score heads in closed form: which class a sentence suggests, learnt from labelled documents or from
 //! clusters.
 //!
 //! A head is a ridge regression (Hoerl and Kennard 1970) of "this sentence is from a document of
@@ -22,7 +22,7 @@ use crate::pack::kmeans::{check_finite, kmeans, normalised, transposed};
 use crate::pack::trained::ScoreHeads;
 
 /// Q, the largest score. On the validation documents of 20 Newsgroups 4, 8, 16 and 32 give the same F₁
-/// within 0.3 points; with 8, the levels of a release reach 20 sentences behind the best candidate.
+/// within 0.3 points; with 8, the levels of a release reach 20 sentences below the best candidate.
 pub const SCORE_STEPS: usize = 8;
 
 /// λ, the ridge in units of the mean variance of a coordinate. Sentences of one document resemble
@@ -32,10 +32,10 @@ const RIDGE: f64 = 0.1;
 
 /// How the value of a regression becomes a score. Single sentences say little, so that the values
 /// seldom exceed 1/4: scores would otherwise stay in the lowest quarter of their range, while the
-/// noise of a release is made for the whole.
+/// noise of a release is made for the whole range.
 const SLOPE: f64 = 4.0;
 
-/// Clusters that stand for classes where there are no labels.
+/// Clusters that serve as classes where there are no labels.
 const CLUSTERS: usize = 30;
 
 /// Sentences whose products are formed at once: bounds the memory.
@@ -57,8 +57,8 @@ pub struct Targets {
 /// in `0..classes`.
 ///
 /// Every document of a class weighs the same, whatever its number of sentences, and a class with n
-/// documents weighs √n: between all documents alike and all classes alike. Documents without
-/// sentences count nowhere.
+/// documents weighs √n: halfway between equal documents and equal classes. Documents without
+/// sentences do not count.
 ///
 /// # Errors
 /// [`Error::TooFewClasses`] below 2; [`Error::EmptyClass`] for a class that has no document with a
@@ -99,7 +99,7 @@ pub fn fit(documents: &DocumentVectors, targets: &[usize], classes: usize) -> Re
     })
 }
 
-/// What is known of documents before their sentences are gone through.
+/// What is known of documents before a pass over their sentences.
 pub(crate) struct Known<'a, C> {
     /// The mean of the means of the documents with sentences.
     pub(crate) centre: Vec<f32>,
@@ -113,7 +113,7 @@ pub(crate) struct Known<'a, C> {
 /// Calls its argument with the sentence vectors of each document that has some, in order.
 pub(crate) type Pass<'a> = dyn FnMut(&mut dyn FnMut(&[f32])) -> Result<()> + 'a;
 
-/// Gets a block of sentences, `[sentences][dimension]`, and the class and weight of each.
+/// Takes a block of sentences, `[sentences][dimension]`, and the class and weight of each.
 type EachBlock<'a> = dyn FnMut(&[f32], &[(usize, f64)]) + 'a;
 
 /// [`fit`] for documents that are not in memory: `pass` is called twice.
@@ -121,54 +121,10 @@ pub(crate) fn fit_streamed(
     known: &Known<'_, impl Fn(usize) -> usize>,
     pass: &mut Pass<'_>,
 ) -> Result<ScoreHeads> {
-    let classes = known.classes;
-    if classes < 2 {
-        return Err(Error::from(Cause::TooFewClasses { classes }));
-    }
-    let centre = &known.centre;
-    let dimension = centre.len();
-    let full = || {
-        let documents = known.sentences.iter().enumerate();
-        documents
-            .filter(|(_, sentences)| **sentences > 0)
-            .map(|(document, sentences)| ((known.class)(document), *sentences))
-    };
-    let mut sizes = vec![0usize; classes];
-    for (class, _) in full() {
-        sizes[class] += 1;
-    }
-    if let Some(class) = sizes.iter().position(|size| *size == 0) {
-        return Err(Error::from(Cause::EmptyClass { class, classes }));
-    }
-
-    // Of every sentence its class and its weight; the weights sum to 1.
-    let weighted = || {
-        full().flat_map(|(class, sentences)| {
-            let weight = 1.0 / (f64::from(sentences) * (sizes[class] as f64).sqrt());
-            std::iter::repeat_n((class, weight), sentences as usize)
-        })
-    };
-    let total: f64 = weighted().map(|(_, weight)| weight).sum();
-    // Blocks of sentences as directions from the centre, with class and weight of each.
-    let mut blocks = |each: &mut EachBlock<'_>| -> Result<()> {
-        let mut sentences = weighted().map(|(class, weight)| (class, weight / total));
-        let mut rows = Vec::with_capacity(BLOCK * dimension);
-        let mut block = |rows: &mut Vec<f32>| {
-            let own: Vec<_> = sentences.by_ref().take(rows.len() / dimension).collect();
-            each(&normalised(rows, dimension, centre), &own);
-            rows.clear();
-        };
-        pass(&mut |document| {
-            for row in document.chunks_exact(dimension) {
-                rows.extend_from_slice(row);
-                if rows.len() == BLOCK * dimension {
-                    block(&mut rows);
-                }
-            }
-        })?;
-        block(&mut rows);
-        Ok(())
-    };
+    let sizes = known.sizes()?;
+    let (dimension, classes) = (known.centre.len(), known.classes);
+    let total: f64 = known.weighted(&sizes).map(|(_, weight)| weight).sum();
+    let mut blocks = |each: &mut EachBlock<'_>| known.blocks(&sizes, total, pass, each);
     let mut shift = vec![0f64; dimension];
     blocks(&mut |rows, sentences| {
         for (row, (_, weight)) in rows.chunks_exact(dimension).zip(sentences) {
@@ -208,20 +164,87 @@ pub(crate) fn fit_streamed(
         .cholesky()
         .ok_or(Error::from(Cause::EqualSentences))?
         .solve(&right);
+    Ok(as_heads(&known.centre, &solved, &shift))
+}
 
-    let mut weights = Vec::with_capacity(classes * dimension);
-    let mut bias = Vec::with_capacity(classes);
+impl<C: Fn(usize) -> usize> Known<'_, C> {
+    /// The class and the number of sentences of each document that has sentences.
+    fn full(&self) -> impl Iterator<Item = (usize, u32)> {
+        let documents = self.sentences.iter().enumerate();
+        documents
+            .filter(|(_, sentences)| **sentences > 0)
+            .map(|(document, sentences)| ((self.class)(document), *sentences))
+    }
+
+    /// The number of documents of each class.
+    fn sizes(&self) -> Result<Vec<usize>> {
+        let classes = self.classes;
+        if classes < 2 {
+            return Err(Error::from(Cause::TooFewClasses { classes }));
+        }
+        let mut sizes = vec![0usize; classes];
+        for (class, _) in self.full() {
+            sizes[class] += 1;
+        }
+        match sizes.iter().position(|size| *size == 0) {
+            Some(class) => Err(Error::from(Cause::EmptyClass { class, classes })),
+            None => Ok(sizes),
+        }
+    }
+
+    /// The class and the weight of every sentence.
+    fn weighted(&self, sizes: &[usize]) -> impl Iterator<Item = (usize, f64)> {
+        self.full().flat_map(|(class, sentences)| {
+            let weight = 1.0 / (f64::from(sentences) * (sizes[class] as f64).sqrt());
+            std::iter::repeat_n((class, weight), sentences as usize)
+        })
+    }
+
+    /// Calls `each` with blocks of sentences as directions from the centre. Divided by `total`, the weights sum to 1.
+    fn blocks(
+        &self,
+        sizes: &[usize],
+        total: f64,
+        pass: &mut Pass<'_>,
+        each: &mut EachBlock<'_>,
+    ) -> Result<()> {
+        let dimension = self.centre.len();
+        let weighted = self.weighted(sizes);
+        let mut sentences = weighted.map(|(class, weight)| (class, weight / total));
+        let mut rows = Vec::with_capacity(BLOCK * dimension);
+        let mut block = |rows: &mut Vec<f32>| {
+            let own: Vec<_> = sentences.by_ref().take(rows.len() / dimension).collect();
+            each(&normalised(rows, dimension, &self.centre), &own);
+            rows.clear();
+        };
+        pass(&mut |document| {
+            for row in document.chunks_exact(dimension) {
+                rows.extend_from_slice(row);
+                if rows.len() == BLOCK * dimension {
+                    block(&mut rows);
+                }
+            }
+        })?;
+        block(&mut rows);
+        Ok(())
+    }
+}
+
+/// The regressions `[dimension][classes]` as heads; `shift` was subtracted from what they were fitted to.
+fn as_heads(centre: &[f32], solved: &DMatrix<f64>, shift: &[f64]) -> ScoreHeads {
+    let mut weights = Vec::with_capacity(solved.len());
+    let mut bias = Vec::with_capacity(solved.ncols());
     for column in solved.column_iter() {
         weights.extend(column.iter().map(|b| (SLOPE * b) as f32));
-        let at_shift: f64 = column.iter().zip(&shift).map(|(b, m)| b * m).sum();
+        let at_shift: f64 = column.iter().zip(shift).map(|(b, m)| b * m).sum();
         bias.push((-SLOPE * at_shift) as f32);
     }
-    Ok(ScoreHeads {
-        centre: centre.clone(),
+    ScoreHeads {
+        centre: centre.to_vec(),
         weights,
         bias,
         thresholds: thresholds(),
-    })
+    }
 }
 
 /// Clusters of the documents as classes, for [`fit`] without labels: k-means over the directions of
@@ -240,7 +263,7 @@ pub fn clusters_as_targets(
 ) -> Result<Targets> {
     let dimension = documents.dimension();
     check_finite("sentence", documents.rows(), dimension)?;
-    let clustered = Clustered::of(means(documents), dimension, clusters, seed)?;
+    let clustered = Clustered::new(means(documents), dimension, clusters, seed)?;
     let classes = clustered.classes();
     let mut of_documents = vec![0; documents.len()];
     for (document, class) in with_sentences(documents).zip(clustered.classes_of_points) {
@@ -264,7 +287,7 @@ pub(crate) struct Clustered {
 
 impl Clustered {
     /// k-means over the directions of `means`, `[..][dimension]`.
-    pub(crate) fn of(
+    pub(crate) fn new(
         means: Vec<f32>,
         dimension: usize,
         clusters: Option<usize>,

@@ -52,7 +52,7 @@ pub struct Clusters {
 /// [`Error::NotFiniteRow`].
 ///
 /// # Panics
-/// If `points` is no whole number of rows.
+/// If `points` is not a whole number of rows.
 ///
 /// # Cost
 /// For each iteration 2·points·clusters·dimension operations in a matrix product on all threads;
@@ -73,7 +73,7 @@ pub fn kmeans(points: &[f32], dimension: usize, clusters: usize, seed: u64) -> R
 /// As for [`kmeans`].
 ///
 /// # Panics
-/// If `points` or `centroids` is no whole number of rows.
+/// If `points` or `centroids` is not a whole number of rows.
 pub fn lloyd(
     points: &[f32],
     dimension: usize,
@@ -96,7 +96,7 @@ pub fn lloyd(
 /// The rows as directions from `centre`: (x − centre)/‖x − centre‖, and 0 for the centre itself.
 ///
 /// # Panics
-/// If `centre` does not have `dimension` coordinates, or `points` is no whole number of rows.
+/// If `centre` does not have `dimension` coordinates, or `points` is not a whole number of rows.
 pub fn normalised(points: &[f32], dimension: usize, centre: &[f32]) -> Vec<f32> {
     assert_eq!(
         centre.len(),
@@ -172,7 +172,7 @@ fn half_squares(rows: &[f32], dimension: usize) -> Vec<f32> {
 }
 
 /// The rows as columns.
-// A copy and no view with strides: with one, nalgebra 0.35.0 writes out of bounds where its product of
+// A copy, not a view with strides: with a view, nalgebra 0.35.0 writes out of bounds where its product of
 // small matrices goes column by column (dimforge/nalgebra issue 1616).
 pub(crate) fn transposed<T: Copy>(rows: &[T], dimension: usize) -> Vec<T> {
     (0..dimension)
@@ -311,8 +311,8 @@ impl Points {
         }
     }
 
-    /// Puts each point to its nearest centroid. Says whether that changed one, and gives the sums
-    /// over the clusters, for each part of the points.
+    /// Assigns each point to its nearest centroid. Returns whether any assignment changed, and the sums
+    /// over the clusters for each part of the points.
     fn assign(&self, centroids: &[f32], assignment: &mut [usize]) -> (bool, Vec<Sums>) {
         let dimension = self.dimension;
         let halves = half_squares(centroids, dimension);
@@ -526,7 +526,7 @@ mod tests {
 
     #[test]
     fn an_empty_cluster_starts_anew_at_the_farthest_point() {
-        // Nobody is near the last centroid.
+        // No point is near the last centroid.
         let points = [0.0, 1.0, 10.0, 11.0, 100.0];
         let found = lloyd(&points, 1, &[0.5, 10.5, 1e6], 10).unwrap();
         assert_eq!(found.assignment, [0, 0, 1, 1, 2]);

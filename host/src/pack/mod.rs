@@ -23,6 +23,7 @@ use undertone_core::rng::{self, PublicRng};
 use undertone_core::select::MAX_CANDIDATES;
 
 use crate::corpus::CorpusDocument;
+use crate::encoder::Encoder;
 use crate::encoder::embeddings::{Embeddings, Encoded};
 use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::error::{Cause, Error, Result};
@@ -260,15 +261,10 @@ fn by_depth(
     };
     let mut rng = PublicRng::new(seed);
     let (documents, read) = draw(corpus.documents()?, most, least, &mut rng)?;
-    let encoded = Embeddings::of(corpus.encoding(), &documents, |sentences| {
+    let encoded = Embeddings::encode(corpus.encoding(), &documents, |sentences| {
         Progress::new("encoding sentences", sentences)
     })?;
-    if let Some(position) = encoded.vectors().rows().iter().position(|x| !x.is_finite()) {
-        return Err(Error::from(Cause::NotFinite {
-            encoder: contents.encoder.name.clone(),
-            sentence: position / contents.dimension,
-        }));
-    }
+    check_finite(corpus.encoding().encoder(), encoded.vectors().rows())?;
     let sentences = encoded.sentences().len();
     let fitting = encoded.by_document().enumerate();
     let mut chosen: Vec<usize> = fitting
@@ -296,6 +292,17 @@ fn by_depth(
         documents: read,
         sentences,
     })
+}
+
+/// Refuses vectors of an encoder with a NaN or ∞ in them; `rows` is `[sentences][dimension]`.
+pub(crate) fn check_finite(encoder: &dyn Encoder, rows: &[f32]) -> Result<()> {
+    match rows.iter().position(|x| !x.is_finite()) {
+        Some(position) => Err(Error::from(Cause::NotFinite {
+            encoder: encoder.identity().name.clone(),
+            sentence: position / encoder.dimension(),
+        })),
+        None => Ok(()),
+    }
 }
 
 /// The chosen documents as candidates: the mean of their sentences, and the sentence closest to it.

@@ -71,7 +71,7 @@ impl PrincipalDirections {
     ///
     /// # Panics
     /// If `vectors` is not a whole number of rows.
-    pub fn of(vectors: &[f32], n: usize) -> Result<Self> {
+    pub fn fit(vectors: &[f32], n: usize) -> Result<Self> {
         finite(vectors, n)?;
         let (_, columns) = principal(vectors, n, n);
         Ok(Self {
@@ -453,7 +453,7 @@ mod tests {
     const N: usize = 24;
 
     fn pca(vectors: &[f32], n: usize, m: usize) -> Result<Projection> {
-        PrincipalDirections::of(vectors, n)?.first(m)
+        PrincipalDirections::fit(vectors, n)?.first(m)
     }
 
     fn pair_certificate(vectors: &[f32], projection: &Projection) -> Result<Certificate> {

@@ -70,7 +70,7 @@ impl TypicalDistances {
     pub const SAMPLED: u32 = 100;
 
     /// The distances in `vocabulary`, which is public; none in a vocabulary of one word.
-    pub fn of(vocabulary: &Vocabulary<'_>) -> Option<Self> {
+    pub fn measure(vocabulary: &Vocabulary<'_>) -> Option<Self> {
         let n = vocabulary.word_count();
         if n < 2 {
             return None;
@@ -133,7 +133,7 @@ pub fn guarantee(
          distance each. Let b and b' be what is drawn from two texts. No release is more than e^(ε·n·{bound})\n            \
          times likelier from one than from the other, with the word mover's distance WMD{but}.\n"
     );
-    let Some(typical) = TypicalDistances::of(vocabulary) else {
+    let Some(typical) = TypicalDistances::measure(vocabulary) else {
         return (text, None);
     };
     let epsilon = number(epsilon);

@@ -56,7 +56,7 @@ impl WordsByLabel {
         ranked
     }
 
-    /// Σ p(x, y)·log₂(p(x, y)/(p(x)·p(y))) over labels y and whether the word is there, x.
+    /// Σ p(x, y)·log₂(p(x, y)/(p(x)·p(y))) over labels y and whether the document has the word, x.
     fn information(&self, with_word: &[u64]) -> f64 {
         let all = self.documents.iter().sum::<u64>() as f64;
         let with = with_word.iter().sum::<u64>() as f64;

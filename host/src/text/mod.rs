@@ -48,7 +48,7 @@ pub fn sentences(text: &str) -> Vec<&str> {
     each_sentence(text).collect()
 }
 
-/// [`sentences`], split as far as they are asked for.
+/// [`sentences`], split only as far as they are read.
 pub(crate) fn each_sentence(text: &str) -> impl Iterator<Item = &str> {
     in_parts(text, PART)
 }
@@ -84,7 +84,7 @@ fn first_part(text: &str, part: usize) -> (Vec<&str>, usize) {
         return whole(end);
     }
     let (mut found, end) = whole(text.floor_char_boundary(part));
-    // The last sentence may go on behind the cut.
+    // The last sentence may go on after the cut.
     match found.pop() {
         Some(last) if !found.is_empty() => (found, last.as_ptr().addr() - text.as_ptr().addr()),
         last => (last.into_iter().collect(), end),
@@ -184,7 +184,7 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
         }
     }
     if list.is_empty() {
-        return Err(fail("there is no word in it".into()));
+        return Err(fail("it has no words".into()));
     }
     Ok(list)
 }
@@ -200,11 +200,11 @@ pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
 ///   "In article …").
 ///
 /// Rules of thumb, those of scikit-learn's 20 newsgroups data with `remove=('headers', 'footers',
-/// 'quotes')` but for the delimiter and for messages without an empty line. A text that is no message
+/// 'quotes')` but for the delimiter and for messages without an empty line. A text that is not a message
 /// loses its first and last paragraph to them.
 ///
 /// # Leaks
-/// What quotes less openly stays, so this is no protection of the people who are quoted. A changed line can
+/// Other forms of quotation stay, so this does not protect the people who are quoted. A changed line can
 /// make others count or not, so of a message that is private the sentences of what is left are protected, not
 /// its lines.
 ///
@@ -346,7 +346,7 @@ mod tests {
             ("A: b\n\n-- \nText.\n", "-- \nText."),
             ("A: b\n\nText.\n ---- \nAnn", "Text."),
             ("A: b\n\nText.\n\nMore.\n\nAnn", "Text.\n\nMore."),
-            // The delimiter counts more than an empty line behind it.
+            // The delimiter counts more than an empty line after it.
             ("A: b\n\nText.\n\nMore.\n-- \nAnn\n\nDr.", "Text.\n\nMore."),
             ("A: b\n\nText.\n--\nAnn\n\nDr.", "Text."),
         ] {
@@ -430,7 +430,7 @@ mod tests {
             for sentence in sentences(&text) {
                 prop_assert_eq!(sentence, sentence.trim());
                 prop_assert!(sentence.chars().any(char::is_alphanumeric));
-                // In order and without overlap: each one is found behind the one before.
+                // In order and without overlap: each one is found after the one before.
                 let start = sentence.as_ptr() as usize - text.as_ptr() as usize;
                 let done = text.len() - rest.len();
                 prop_assert!(start >= done);
@@ -473,7 +473,7 @@ mod tests {
             let body = message_body(&message);
             let mut rest = message.lines();
             for line in body.split('\n').filter(|_| !body.is_empty()) {
-                prop_assert!(rest.any(|other| other == line), "{line:?} is not there in this order");
+                prop_assert!(rest.any(|other| other == line), "{line:?} is missing in this order");
                 prop_assert!(!quotes(line));
             }
         }

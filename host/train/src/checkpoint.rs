@@ -36,7 +36,7 @@ pub(super) struct Checkpoint<'a> {
     digest: String,
 }
 
-/// Removes the file: the result it was for is there. Without a file nothing is done.
+/// Removes the file once its result exists. Does nothing without a file.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -61,7 +61,7 @@ impl<'a> Checkpoint<'a> {
 
     /// The state in the file, or `fresh` if there is none or one of another training.
     ///
-    /// A file that is no checkpoint at all is an error: it is not ours to replace.
+    /// A file that is not a checkpoint is an error: it is not ours to replace.
     pub(super) fn read(&self, fresh: State, notice: &dyn Fn(&str)) -> Result<State> {
         let bytes = match fs::read(self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(fresh),

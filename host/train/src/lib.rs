@@ -117,7 +117,7 @@ pub struct Epoch {
 
 /// The epoch whose weights are kept: the first with the least validation loss.
 ///
-/// None if there is no epoch.
+/// None without epochs.
 pub fn chosen(epochs: &[Epoch]) -> Option<Epoch> {
     epochs
         .iter()
@@ -142,7 +142,7 @@ struct Loss {
     beside: Option<Tensor<1>>,
 }
 
-/// Where a training stands between two epochs.
+/// The state of a training between two epochs.
 struct State {
     weights: Vec<Tensor<2>>,
     /// Empty before the first step.
@@ -198,7 +198,7 @@ fn fit_until(
         let validation_loss = mean_loss(model, &state.weights, split.validation, options.batch);
         if !(train_loss.is_finite() && validation_loss.is_finite()) {
             return Err(training(format!(
-                "the loss is no number any more after epoch {number}; lower the learning rate, {}",
+                "the loss is not a number after epoch {number}; lower the learning rate, {}",
                 options.learning_rate
             )));
         }

@@ -143,7 +143,7 @@ impl Standardiser {
     }
 
     /// Of rows; there is at least one.
-    pub(super) fn of<'a>(rows: impl Iterator<Item = &'a [f32]> + Clone, dimension: usize) -> Self {
+    pub(super) fn fit<'a>(rows: impl Iterator<Item = &'a [f32]> + Clone, dimension: usize) -> Self {
         let mut sum = vec![0f64; dimension];
         let mut count = 0.0;
         for row in rows.clone() {

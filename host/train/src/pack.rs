@@ -12,7 +12,7 @@ use undertone::pack::kmeans::kmeans;
 use undertone::pack::trained::{Recoder, ScoreHeads};
 use undertone::progress::Progress;
 
-/// Every so many documents, one validates.
+/// One document in this many validates.
 const VALIDATION_SHARE: usize = 5;
 
 /// A training for a pack, with a bar, a checkpoint and a place for its losses.

@@ -13,8 +13,8 @@ use undertone::files::atomic::AtomicFile;
 /// epoch that was kept.
 ///
 /// # Errors
-/// [`Error::Training`] without epochs; [`Error::Io`] or [`Error::OutputPath`], and nothing is left
-/// behind.
+/// [`Error::Training`] without epochs; [`Error::Io`] or [`Error::OutputPath`], and no file is
+/// left.
 pub fn write_loss(path: &Path, epochs: &[Epoch]) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
     let svg = loss(epochs)?;
@@ -25,7 +25,7 @@ pub fn write_loss(path: &Path, epochs: &[Epoch]) -> Result<()> {
 
 fn loss(epochs: &[Epoch]) -> Result<String> {
     let Some(chosen) = chosen(epochs) else {
-        return Err(super::training("there is no epoch to plot".to_owned()));
+        return Err(super::training("no epoch to plot".to_owned()));
     };
     let line = |name: &str, look, value: fn(&Epoch) -> f64| Line {
         name: name.to_owned(),

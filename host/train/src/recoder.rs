@@ -64,7 +64,7 @@ pub fn train_recoder(
         documents,
         clusters,
         labels,
-        standardiser: Standardiser::of(rows, dimension),
+        standardiser: Standardiser::fit(rows, dimension),
     };
     let seed = run.options.seed;
     let mut rng = super::stream(seed, super::FIRST_WEIGHTS);

@@ -2,7 +2,7 @@
 //!
 //! A device selects a word with the table for ε·q per level and needs to know nothing about the vocabulary: a
 //! level costs half of that in the weights and half in their sum. How much the sum changes between two words
-//! can be looked up once the vocabulary is there, and where it changes less the weights may fall faster.
+//! can be looked up once the vocabulary is known, and where it changes less the weights may fall faster.
 //!
 //! Let ρ be the ratio of a table and Z(x) the sum of its weights for the private word x, both exact integers of the
 //! code. Words x and x' at level ℓ of each other are less than (ℓ + 1)·q apart, so levels differ by at most ℓ + 1 and

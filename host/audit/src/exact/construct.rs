@@ -17,7 +17,7 @@ use crate::exact::inside::Sentences;
 use crate::exact::neighbours::{Pair, Step};
 
 /// The largest coordinate of a sentence is 2^(one of these): encoders give some tenths, and fixed-point numbers end
-/// somewhere behind that.
+/// somewhere above that.
 const SIZES: std::ops::RangeInclusive<i32> = -4..=4;
 
 /// Random sets of candidates of each size.
@@ -77,7 +77,7 @@ impl Projections {
     }
 }
 
-/// Neighbours that differ by one sentence: the first of these in place of the second behind this context, and the same
+/// Neighbours that differ by one sentence: the first of these in place of the second after this context, and the same
 /// with one of them more.
 fn around(context: &[Vec<f32>], sentences: [Vec<f32>; 2]) -> Vec<Pair> {
     let with = |more: &[&Vec<f32>]| -> Vec<Vec<f32>> {
@@ -152,7 +152,7 @@ fn lifting(mechanism: &dyn Sentences, projections: &Projections, set: &[bool]) -
             let mut wrong = 0.0;
             for ((wanted, up), level) in wanted.iter_mut().zip(set).zip(levels) {
                 let off = f64::from(level) / steps - f64::from(u8::from(!up));
-                // Further behind than one sentence can leave it.
+                // Further off than one sentence can leave it.
                 let off = off.clamp(-1.0, 1.0);
                 *wanted += 0.25 * off;
                 wrong += off.abs();

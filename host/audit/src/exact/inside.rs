@@ -54,7 +54,7 @@ pub trait Sentences: Engine {
 
 /// A mechanism that exchanges a word of a vocabulary.
 pub trait Words: Engine {
-    /// The word that stands for all words that the vocabulary does not have.
+    /// The word that replaces all words that the vocabulary does not have.
     fn fallback(&self) -> u32;
 
     /// The word with this number.

@@ -26,7 +26,7 @@ pub struct Law {
 /// Candidates of one level: the level, p, and how many they are.
 type Occupied = (usize, f64, f64);
 
-/// Up to so many nodes in a quadrature.
+/// A quadrature has at most this many nodes.
 const NODES: usize = 32;
 
 /// Nodes and weights on 0..1, for 1, 2, ... of them.
@@ -52,7 +52,7 @@ impl Law {
         Self::of_table(levels, &table, rule)
     }
 
-    /// The law for these levels, with the weights of relative levels 0, 1, ...; levels behind the last one have
+    /// The law for these levels, with the weights of relative levels 0, 1, ...; levels after the last one have
     /// the last weight.
     pub fn of_table(levels: Vec<u8>, table: &[u128], rule: Rule) -> Self {
         let mut bins = vec![
@@ -191,7 +191,7 @@ pub fn deep_candidate(candidates: usize, deep: usize, lead: u8, ratio: Ratio, ru
     }
 }
 
-/// The levels of all candidates for the document as it stands. Private data.
+/// The levels of all candidates for the document as it is now. Private data.
 pub fn levels(document: &HostDocument<'_>) -> Vec<u8> {
     let mut levels = Vec::new();
     hazmat::levels(document, |block| levels.extend_from_slice(block));

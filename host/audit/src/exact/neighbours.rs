@@ -88,8 +88,8 @@ impl Worst {
         }
     }
 
-    /// Takes two documents in that differ by this step, the longer one of so many sentences. `pairs` and `losses`, by
-    /// setting, are those of the two then.
+    /// Records two documents that differ by this step, the longer one of `sentences` sentences. Afterwards `pairs` and
+    /// `losses`, by setting, are those of the two.
     fn compare(
         &mut self,
         [a, b]: [&Seen; 2],
@@ -99,7 +99,7 @@ impl Worst {
         losses: &mut [f64],
     ) {
         let step = step as usize;
-        pairs.of(&a.levels, &b.levels);
+        pairs.count(&a.levels, &b.levels);
         let moves = pairs
             .distinct
             .iter()
@@ -276,9 +276,9 @@ impl Search<'_> {
         goal: Goal,
     ) -> (Worst, Best) {
         let without = self.see(&context.concat());
-        let (before, behind) = context.split_at(place);
-        let (before, behind) = (before.concat(), behind.concat());
-        let with = |sentence: &Vec<f32>| self.see(&[&before[..], sentence, &behind].concat());
+        let (before, after) = context.split_at(place);
+        let (before, after) = (before.concat(), after.concat());
+        let with = |sentence: &Vec<f32>| self.see(&[&before[..], sentence, &after].concat());
         let seen: Vec<Seen> = sentences.iter().map(with).collect();
         let mut worst = Worst::new(self.settings.len());
         let mut pairs = Pairs::default();
@@ -452,7 +452,7 @@ impl Default for Pairs {
 }
 
 impl Pairs {
-    pub(crate) fn of(&mut self, a: &[u8], b: &[u8]) {
+    pub(crate) fn count(&mut self, a: &[u8], b: &[u8]) {
         for (a, b) in self.distinct.drain(..) {
             self.places[usize::from(a) * 256 + usize::from(b)] = 0;
         }
@@ -468,7 +468,7 @@ impl Pairs {
         }
     }
 
-    /// What so many releases of each document could show of the loss, about: by the best set of the candidates that
+    /// Roughly how much of the loss this many releases of each document could show: by the best set of the candidates that
     /// moved by most levels. Those are the likeliest ones for their number, by the exponential mechanism exactly.
     pub(crate) fn shown(&self, a: &[f64], b: &[f64], releases: u64) -> f64 {
         let mut moved = [[0.0; 2]; 2 * MOST_MOVED + 1];

@@ -19,7 +19,7 @@ const WORDS: usize = 64;
 /// Pairs in a round.
 const PER_ROUND: u64 = (WORDS * (WORDS - 1) / 2) as u64;
 
-/// A pair of words costs as much as so many neighbours of documents, since every word is a candidate.
+/// A pair of words costs as much as this many neighbours of documents, since every word is a candidate.
 const NEIGHBOURS_PER_PAIR: u64 = 10;
 
 /// Rounds of a search.
@@ -28,7 +28,7 @@ const ROUNDS: u64 = 4;
 /// Random words for which a text is exchanged.
 const DRAWS: u64 = 16;
 
-/// Texts that are no word of any vocabulary that people would make.
+/// Texts that no plausible vocabulary has as a word.
 const UNKNOWN: [&str; 8] = [
     "",
     "zzqxjkvw",
@@ -165,7 +165,7 @@ fn round(mechanism: &dyn Words, settings: &[Setting], words: &[u32]) -> Vec<Wors
     let mut pairs = Pairs::default();
     for (at, one) in seen.iter().enumerate() {
         for (before, other) in seen[..at].iter().enumerate() {
-            pairs.of(&one.levels, &other.levels);
+            pairs.count(&one.levels, &other.levels);
             let pair = [words[at], words[before]];
             let distance = mechanism.distance(pair[0], pair[1]);
             for (setting, worst) in worst.iter_mut().enumerate() {

@@ -385,7 +385,7 @@ fn spawn(path: &Path, pack: &Path) -> Result<Running, String> {
     })
 }
 
-/// The next line without its end, `None` behind the last.
+/// The next line without its end, `None` after the last.
 fn read_line(stdout: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut line = String::new();
     stdout.by_ref().take(MAX_ANSWER).read_line(&mut line)?;

@@ -58,7 +58,7 @@ pub struct Guesses {
 impl Guesses {
     /// The attacker knows two vectors, one of which `y` is a release of, and names the one that is not excluded;
     /// with both or none excluded it names nobody.
-    pub fn of(&mut self, precision: Precision, y: &[f64], truth: &[f64], other: &[f64]) {
+    pub fn guess(&mut self, precision: Precision, y: &[f64], truth: &[f64], other: &[f64]) {
         match (precision.excludes(y, truth), precision.excludes(y, other)) {
             (false, true) => self.right += 1,
             (true, false) => self.wrong += 1,
@@ -105,7 +105,7 @@ pub fn check(
             let vectors = device.vectors(truth, 0, noise, epsilon, count)?;
             let (truth, other) = (wide(truth), wide(other));
             for y in &vectors.values {
-                total.of(Precision::Single, y, &truth, &other);
+                total.guess(Precision::Single, y, &truth, &other);
             }
             tried += count as u64;
         }

@@ -40,7 +40,7 @@ pub struct Neighbours {
     pub change: Change,
 }
 
-/// Cells of a test of fit have at least so many draws, on average.
+/// Cells of a test of fit have at least this many draws, on average.
 const LEAST: f64 = 25.0;
 
 /// −log₁₀ of a p-value: what a [`Check`] compares.
@@ -429,7 +429,7 @@ pub fn runs(
         device.releases(&[0], rule, epsilon, DRAWS)
     };
     let [first, second] = [run(device)?, run(device)?];
-    // Two draws are the same with a probability of 1 / candidates, a pair of places has so many in a row, and of
+    // Two draws are the same with a probability of 1 / candidates, a pair of places has `length` in a row, and of
     // pairs within and between runs there are fewer than (2·DRAWS)².
     let places = (2.0 * DRAWS as f64).powi(2);
     let length = ((places / REPEATED).ln() / candidates.ln()).ceil();
@@ -490,7 +490,7 @@ const UNKNOWN: [&str; 2] = ["qzxjvkqzxjvkqzxjvk", "!?"];
 ///
 /// - The loss between two words, and between bags of three of them, against ε·(distance + q) for each.
 /// - Frequencies of words against the exact law; of words that the vocabulary does not have, against that of the
-///   word that stands for them.
+///   word that replaces them.
 /// - The words of a bag are in ascending order, and drawn apart.
 ///
 /// Noise with the nearest word has no law that is computed: its loss is checked, and that of unknown words.
@@ -543,7 +543,7 @@ impl WordAudit<'_> {
                 return Ok(vec![check]);
             }
         }
-        // Of each pair so many words, and as many bags.
+        // `draws` words of each word of a pair, and as many bags.
         let releases = (2 * self.draws * pairs.len()) as u64;
         let (mechanism, epsilon) = (self.mechanism, self.epsilon);
         let mut checks = Vec::new();
@@ -685,7 +685,7 @@ impl WordAudit<'_> {
         Ok(None)
     }
 
-    /// Checks that an unknown word has the law of the word that stands for it. Also returns whether all of them became
+    /// Checks that an unknown word has the law of the word that replaces it. Also returns whether all of them became
     /// words of the vocabulary.
     fn unknown(&self, device: &mut dyn Device) -> Result<(Check, bool)> {
         let fallback = self.vocabulary.fallback();
@@ -713,7 +713,7 @@ impl WordAudit<'_> {
             self.epsilon,
             &p,
             tried as u64,
-            "tests against the word that stands for them",
+            "tests against the word that replaces them",
         );
         Ok((check, true))
     }

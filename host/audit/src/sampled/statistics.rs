@@ -51,7 +51,7 @@ pub fn g_test(observed: &[u64], expected: &[f64]) -> f64 {
     if pool.1 >= 10.0 {
         cells.push(pool);
     } else if pool.1 > 0.0 {
-        // Too small to stand alone: join the smallest of the others.
+        // Too small on its own: join the smallest of the others.
         let smallest = cells.iter_mut().min_by(|a, b| a.1.total_cmp(&b.1));
         let smallest = smallest.expect("a cell with 10 expected observations");
         *smallest = (smallest.0 + pool.0, smallest.1 + pool.1);
@@ -111,8 +111,8 @@ pub fn uniform_test(sample: &mut [f64]) -> f64 {
     }
 }
 
-/// Clopper and Pearson's bound: the probability of which `hits` or more in `trials` are no likelier than
-/// `alpha`. The true one is smaller with probability at most `alpha`.
+/// Clopper and Pearson's bound: the probability at which `hits` or more in `trials` are seen with
+/// probability at most `alpha`. The true one is smaller with probability at most `alpha`.
 pub fn lower_bound(hits: u64, trials: u64, alpha: f64) -> f64 {
     assert!(hits <= trials && trials > 0);
     if hits == 0 {
@@ -195,13 +195,13 @@ pub fn independence_test(pairs: &[(usize, usize)]) -> f64 {
 pub struct Loss {
     /// ln (Pr\[S\] / Pr'\[S\]) is at least this, for a set S of outcomes and one of the two orders.
     pub bound: f64,
-    /// How often S was seen among the draws that judge, first under the law where it is likelier.
+    /// How often S was seen among the draws that judge, first under the law where it is more likely.
     pub hits: [u64; 2],
 }
 
 impl Loss {
     /// Clopper and Pearson: wrong with a probability of at most `alpha`.
-    fn of(hits: [u64; 2], draws: [usize; 2], alpha: f64) -> Self {
+    fn new(hits: [u64; 2], draws: [usize; 2], alpha: f64) -> Self {
         let p = lower_bound(hits[0], draws[0] as u64, alpha / 2.0);
         let q = upper_bound(hits[1], draws[1] as u64, alpha / 2.0);
         Self {
@@ -214,7 +214,7 @@ impl Loss {
 /// The quantile of the normal law for half of what [`alpha`] gives to each of the two sides of a bound.
 const QUANTILE: f64 = 5.0;
 
-/// About the [`Loss`] that so many draws of each law show by an event with these probabilities: Wilson's bounds in
+/// Roughly the [`Loss`] that this many draws of each law show by an event with these probabilities: Wilson's bounds in
 /// place of Clopper and Pearson's, which take a hundred times longer.
 pub(crate) fn shown(p: f64, other: f64, draws: u64) -> f64 {
     let n = draws.max(1) as f64;
@@ -231,8 +231,8 @@ pub(crate) fn shown(p: f64, other: f64, draws: u64) -> f64 {
     }
 }
 
-/// The event by which draws of these two laws show most of the loss between them: of the outcomes that are likelier
-/// by one law, those for which the ratio is largest. Returns the side on which it is likelier, and its outcomes.
+/// The event by which draws of these two laws show most of the loss between them: of the outcomes that one law
+/// makes more likely, those with the largest ratio. Returns the side on which it is more likely, and its outcomes.
 pub(crate) fn event(laws: [&[f64]; 2], draws: u64) -> (usize, Vec<bool>) {
     let mut best = (f64::NEG_INFINITY, 0, Vec::new());
     for side in [0, 1] {
@@ -257,7 +257,7 @@ pub(crate) fn event(laws: [&[f64]; 2], draws: u64) -> (usize, Vec<bool>) {
 }
 
 /// A lower bound on the loss between the laws of two samples, wrong with a probability of at most `alpha`, by an
-/// event that was chosen without looking at them: it is likelier on this side, it seems.
+/// event that was chosen without looking at them and that seems more likely on this side.
 pub(crate) fn loss_of_event(
     samples: [&[u32]; 2],
     (side, event): &(usize, Vec<bool>),
@@ -268,7 +268,7 @@ pub(crate) fn loss_of_event(
         let outcomes = samples[side].iter();
         outcomes.filter(|y| event[**y as usize]).count() as u64
     });
-    Loss::of(hits, sides.map(|side| samples[side].len()), alpha)
+    Loss::new(hits, sides.map(|side| samples[side].len()), alpha)
 }
 
 /// How promising a set of outcomes is that was seen this often among the draws that choose: about its bound.
@@ -322,7 +322,7 @@ pub fn loss_of_outcomes(samples: [&[u32]; 2], alpha: f64) -> Loss {
         let judging = halves[side].1.iter();
         judging.filter(|y| set.binary_search(y).is_ok()).count() as u64
     });
-    Loss::of(
+    Loss::new(
         hits,
         [side, 1 - side].map(|side| halves[side].1.len()),
         alpha,
@@ -412,10 +412,10 @@ pub fn loss_of_features(samples: [&[Vec<i64>]; 2], width: i64, alpha: f64) -> Lo
     }
     let judging = |side: usize| halves[side].1;
     let Some((event, sides)) = best.1 else {
-        return Loss::of([0, 0], [judging(0).len(), judging(1).len()], alpha);
+        return Loss::new([0, 0], [judging(0).len(), judging(1).len()], alpha);
     };
     let hits = sides.map(|side| judging(side).iter().filter(|y| event.contains(y)).count() as u64);
-    Loss::of(hits, sides.map(|side| judging(side).len()), alpha)
+    Loss::new(hits, sides.map(|side| judging(side).len()), alpha)
 }
 
 #[cfg(test)]
@@ -506,7 +506,7 @@ mod tests {
         assert!(loss_of_outcomes([&few, &few], 1e-3).bound < 0.0);
     }
 
-    /// What is shown before anything is drawn is what is found behind, to a tenth, and never more than the loss.
+    /// What is predicted before drawing is found after it, to a tenth, and is never more than the loss.
     #[test]
     fn what_draws_show_is_foreseen() {
         // Ten outcomes: the first is likely by one law and rare by the other.

@@ -18,7 +18,7 @@ use crate::sampled::device::{Device, Document, Timed};
 use crate::{Check, Method};
 use undertone::error::Result;
 
-/// A measurement is judged in so many parts, each a run of the device.
+/// A measurement is judged in this many parts, each a run of the device.
 const PARTS: usize = 3;
 
 /// Welch's t that every part must reach for a difference to count.
@@ -50,8 +50,8 @@ impl Difference {
         self.t >= THRESHOLD && self.effect >= LEAST_EFFECT
     }
 
-    /// Of times and whether each is of the second class.
-    pub fn of(times: &[(bool, u64)]) -> Self {
+    /// Compares times; each says whether it is of the second class.
+    pub fn new(times: &[(bool, u64)]) -> Self {
         let mut sorted: Vec<u64> = times.iter().map(|(_, time)| *time).collect();
         sorted.sort_unstable();
         let mut largest = Self {
@@ -178,7 +178,7 @@ pub fn check(
             ("release", |time| time.release),
         ] {
             let times: Vec<(bool, u64)> = times.iter().map(|time| (time.other, of(time))).collect();
-            let difference = Difference::of(&times);
+            let difference = Difference::new(&times);
             let mut sorted: Vec<u64> = times.iter().map(|(_, time)| *time).collect();
             sorted.sort_unstable();
             checks.push(Check {

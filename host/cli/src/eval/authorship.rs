@@ -165,7 +165,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         command: super::command(),
         vectors: vectors.name,
         vocabulary: experiment.vocabulary().word_count(),
-        distances: TypicalDistances::of(experiment.vocabulary()),
+        distances: TypicalDistances::measure(experiment.vocabulary()),
         unit: 2f64.powi(experiment.vocabulary().unit_exponent()),
         without_words: experiment.without_words(),
         left_out: left_out(&mailbox),

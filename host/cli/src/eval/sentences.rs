@@ -159,7 +159,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         let compared = columns(&data, Extent::All, words, &perceptron, &report.options)?;
         let preparing = start.elapsed();
         let mut measured = measure(&data, &compared, &report.options)?;
-        let mut costs = vec![Cost::of(
+        let mut costs = vec![Cost::measure(
             &data,
             encoder.encoder.as_ref(),
             encoder.lexicon.clone(),
@@ -169,7 +169,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
             let embedded = LexiconEncoder::embedded();
             let words = Data::load(task, &embedded, None, arguments.seed)?;
             let lexicon = LexiconData::from_view(embedded.lexicon());
-            costs.push(Cost::of(&words, &embedded, Some(lexicon))?);
+            costs.push(Cost::measure(&words, &embedded, Some(lexicon))?);
             let compared = columns(&words, Extent::Encoder, None, &perceptron, &report.options)?;
             measured.extend(measure(&words, &compared, &report.options)?);
         }

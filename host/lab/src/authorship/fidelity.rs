@@ -85,6 +85,13 @@ pub struct Curves {
     pub any: f64,
 }
 
+/// The mechanisms of a device that are measured.
+const MECHANISMS: [WordMechanism; 3] = [
+    WordMechanism::Selection(Rule::PermuteAndFlip),
+    WordMechanism::Selection(Rule::Exponential),
+    WordMechanism::LaplaceNearest,
+];
+
 /// Measures selection from its exact law, noise and nearest word by drawing.
 ///
 /// # Errors
@@ -94,73 +101,20 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
     let mut rng = PublicRng::new(options.seed);
     let draw = |_| below(&mut rng, n.into()) as u32;
     let words: Vec<u32> = (0..options.words).map(draw).collect();
-    let step = 2f64.powi(vocabulary.lexicon().vector_exponent());
-    let distance = |a: u32, b: u32| (vocabulary.squared_distance(a, b) as f64).sqrt() * step;
-    let everyone: Vec<u32> = (0..n).collect();
-    let mechanisms = [
-        WordMechanism::Selection(Rule::PermuteAndFlip),
-        WordMechanism::Selection(Rule::Exponential),
-        WordMechanism::LaplaceNearest,
-    ];
-    let of_device = mechanisms.iter().flat_map(|mechanism| {
-        options.epsilons.iter().map(|epsilon| Setting {
-            way: Way::Mechanism(*mechanism),
-            epsilon: *epsilon,
-            ratio: Ratio::per_unit(*epsilon, vocabulary.unit_exponent()),
-        })
-    });
-    let certified = options.certified.iter().map(|epsilon| Setting {
-        way: Way::Certified,
-        epsilon: *epsilon,
-        ratio: certified_table(vocabulary, &everyone, *epsilon).ratio(vocabulary),
-    });
-    let settings: Vec<Setting> = of_device.chain(certified).collect();
+    let settings = settings(vocabulary, options);
     let steps = words.len() * settings.len();
     let progress = Progress::new("measuring words", steps as u64);
     let of_word = |(number, word): (usize, &u32)| -> Result<OfWord> {
-        let mut levels = Vec::new();
-        vocabulary
-            .levels(*word)
-            .for_each_block(|block| levels.extend_from_slice(block));
-        let distances: Vec<f64> = (0..n).map(|other| distance(*word, other)).collect();
-        let any = distances.iter().sum::<f64>() / distances.len() as f64;
+        let word = PrivateWord::new(vocabulary, number, *word);
         let mut found = Vec::new();
-        for Setting {
-            way,
-            epsilon,
-            ratio,
-        } in settings.iter().copied()
-        {
-            let selection = |rule| {
-                let law = Law::new(levels.clone(), ratio, rule);
-                let terms = distances.iter().enumerate();
-                let mean = terms.map(|(other, distance)| law.probability(other) * distance);
-                (law.probability(*word as usize), mean.sum::<f64>())
-            };
-            found.push(match way {
-                Way::Certified => selection(Rule::Exponential),
-                Way::Mechanism(WordMechanism::Selection(rule)) => selection(rule),
-                Way::Mechanism(mechanism) => {
-                    let draw = Draw {
-                        epsilon,
-                        trial: 0,
-                        seed: options.seed,
-                    };
-                    let rng = &mut draw.rng(number);
-                    let (mut same, mut sum) = (0usize, 0.0);
-                    for _ in 0..options.draws {
-                        let drawn = hazmat::draw_word(vocabulary, *word, mechanism, epsilon, rng);
-                        let drawn = drawn.map_err(Error::from)?;
-                        same += usize::from(drawn == *word);
-                        sum += distances[drawn as usize];
-                    }
-                    let draws = options.draws as f64;
-                    (same as f64 / draws, sum / draws)
-                }
-            });
+        for setting in &settings {
+            found.push(word.measure(setting, options)?);
             progress.advance(1);
         }
-        Ok(OfWord { any, found })
+        Ok(OfWord {
+            any: word.mean_distance(),
+            found,
+        })
     };
     let found = words
         .par_iter()
@@ -181,7 +135,7 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
             points: points.collect(),
         }
     };
-    let ways = mechanisms.map(Way::Mechanism);
+    let ways = MECHANISMS.map(Way::Mechanism);
     Ok(Curves {
         curves: ways
             .into_iter()
@@ -190,6 +144,98 @@ pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> 
             .collect(),
         any: mean(&|word| word.any),
     })
+}
+
+/// Each way at each of its ε.
+fn settings(vocabulary: &Vocabulary<'_>, options: &Options) -> Vec<Setting> {
+    let everyone: Vec<u32> = (0..vocabulary.word_count()).collect();
+    let of_device = MECHANISMS.iter().flat_map(|mechanism| {
+        options.epsilons.iter().map(|epsilon| Setting {
+            way: Way::Mechanism(*mechanism),
+            epsilon: *epsilon,
+            ratio: Ratio::per_unit(*epsilon, vocabulary.unit_exponent()),
+        })
+    });
+    let certified = options.certified.iter().map(|epsilon| Setting {
+        way: Way::Certified,
+        epsilon: *epsilon,
+        ratio: certified_table(vocabulary, &everyone, *epsilon).ratio(vocabulary),
+    });
+    of_device.chain(certified).collect()
+}
+
+/// A private word, and all words as seen from it.
+struct PrivateWord<'a> {
+    vocabulary: &'a Vocabulary<'a>,
+    /// Its place among the private words.
+    number: usize,
+    word: u32,
+    /// `[words]`.
+    levels: Vec<u8>,
+    /// `[words]`.
+    distances: Vec<f64>,
+}
+
+impl<'a> PrivateWord<'a> {
+    fn new(vocabulary: &'a Vocabulary<'a>, number: usize, word: u32) -> Self {
+        let mut levels = Vec::new();
+        vocabulary
+            .levels(word)
+            .for_each_block(|block| levels.extend_from_slice(block));
+        let step = 2f64.powi(vocabulary.lexicon().vector_exponent());
+        let distance = |other| (vocabulary.squared_distance(word, other) as f64).sqrt() * step;
+        Self {
+            vocabulary,
+            number,
+            word,
+            levels,
+            distances: (0..vocabulary.word_count()).map(distance).collect(),
+        }
+    }
+
+    /// To all words.
+    fn mean_distance(&self) -> f64 {
+        self.distances.iter().sum::<f64>() / self.distances.len() as f64
+    }
+
+    /// The probability of the word itself, and the mean distance to what comes out.
+    fn measure(&self, setting: &Setting, options: &Options) -> Result<(f64, f64)> {
+        match setting.way {
+            Way::Certified => Ok(self.by_law(Rule::Exponential, setting.ratio)),
+            Way::Mechanism(WordMechanism::Selection(rule)) => Ok(self.by_law(rule, setting.ratio)),
+            Way::Mechanism(mechanism) => self.by_drawing(mechanism, setting.epsilon, options),
+        }
+    }
+
+    fn by_law(&self, rule: Rule, ratio: Ratio) -> (f64, f64) {
+        let law = Law::new(self.levels.clone(), ratio, rule);
+        let terms = self.distances.iter().enumerate();
+        let mean = terms.map(|(other, distance)| law.probability(other) * distance);
+        (law.probability(self.word as usize), mean.sum::<f64>())
+    }
+
+    fn by_drawing(
+        &self,
+        mechanism: WordMechanism,
+        epsilon: Epsilon,
+        options: &Options,
+    ) -> Result<(f64, f64)> {
+        let draw = Draw {
+            epsilon,
+            trial: 0,
+            seed: options.seed,
+        };
+        let rng = &mut draw.rng(self.number);
+        let (mut same, mut sum) = (0usize, 0.0);
+        for _ in 0..options.draws {
+            let drawn = hazmat::draw_word(self.vocabulary, self.word, mechanism, epsilon, rng);
+            let drawn = drawn.map_err(Error::from)?;
+            same += usize::from(drawn == self.word);
+            sum += self.distances[drawn as usize];
+        }
+        let draws = options.draws as f64;
+        Ok((same as f64 / draws, sum / draws))
+    }
 }
 
 impl Curve {

@@ -1,8 +1,8 @@
 //! Who wrote which message: raw messages of news groups, prepared for attributing them to their authors.
 //!
 //! A corpus line holds a raw message and its group as the label, as in 20 Newsgroups. The author is the
-//! address in the header's `From:` line. The header goes before anything else is looked at, then quotes,
-//! signature ([`text::message_body`]) and mail addresses: what is left is what the author wrote.
+//! address in the header's `From:` line. The header is removed first, then quotes, signature
+//! ([`text::message_body`]) and mail addresses: what is left is what the author wrote.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use undertone::corpus::Corpus;
 use undertone::error::{Cause, Error, Result};
 use undertone::text;
 
-/// A message without anything that names its author on purpose.
+/// A message without the parts that name its author on purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The news group.
@@ -37,7 +37,7 @@ impl Message {
     /// assert_eq!(message.text, "Salt, says .");
     /// ```
     pub fn parse(group: String, raw: &str) -> Option<Self> {
-        // Without an empty line there is no telling where the header ends.
+        // Without an empty line, nothing tells where the header ends.
         let end = raw.lines().position(str::is_empty)?;
         let header = raw
             .lines()
@@ -86,7 +86,7 @@ pub struct Mailbox {
     pub messages: Vec<Message>,
     /// Messages left out because their header has no address.
     pub without_author: usize,
-    /// Messages left out because nothing of the author's is in them.
+    /// Messages left out because the author wrote nothing in them.
     pub empty: usize,
     /// Messages left out because an earlier one of the same author has the same text.
     pub repeated: usize,
@@ -241,7 +241,7 @@ pub struct Item {
 pub struct Sample {
     /// The names of the groups.
     pub groups: Vec<String>,
-    /// Of each group the addresses of the authors to tell apart.
+    /// The addresses of the authors to tell apart, by group.
     pub authors: Vec<Vec<String>>,
     /// All messages.
     pub messages: Vec<Item>,

@@ -1,8 +1,8 @@
 //! What obfuscated bags of words still say about their authors, and about their topic: the experiment of
 //! Fernandes, Dras and McIver (2018) on news groups.
 //!
-//! *Release.* Of a message, stop words go, and all words but the most informative about the topic on public
-//! messages; n of the remaining words, drawn with replacement, are made private one by one and released as a bag.
+//! *Release.* A message loses its stop words and all words but those that are most informative about the topic of
+//! public messages. n of the remaining words, drawn with replacement, are made private one by one and released as a bag.
 //!
 //! *Attack.* Within each group a classifier guesses which of the group's authors wrote a message. On the clear text
 //! it sees character 3-grams with function words, or all words. On a bag it sees words only, and has learned
@@ -11,7 +11,7 @@
 //!
 //! *Use.* A classifier guesses the group of a message from its bag, having learned from bags of other messages.
 //!
-//! What a classifier leaves to be chosen is chosen on validation messages, for each mechanism and ε.
+//! Settings of classifiers are chosen on validation messages, for each mechanism and ε.
 
 pub mod fidelity;
 pub mod mailbox;
@@ -71,13 +71,13 @@ struct Problem {
 /// What a classifier sees of a document.
 #[derive(Clone, Copy)]
 enum Features<'a> {
-    /// Terms weighted by their rarity; terms of fewer than so many documents are left out.
+    /// Terms weighted by their rarity; terms that occur in fewer than this many documents are left out.
     Terms(usize),
     /// The mean of the words' vectors.
     Vectors(&'a Vocabulary<'a>),
 }
 
-/// What is to choose of a classifier.
+/// The choices that make a classifier.
 #[derive(Clone, Copy)]
 struct Learner<'a> {
     features: Features<'a>,
@@ -101,7 +101,7 @@ struct Trained<'a> {
 }
 
 impl<'a> Trained<'a> {
-    /// Learns from all of `documents`, which has as many of each message as one likes.
+    /// Learns from all of `documents`, which holds any number of documents for each message.
     fn new(
         problem: &Problem,
         learner: &Learner<'a>,
@@ -219,7 +219,7 @@ struct Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// `known`: of each message the documents to learn from; `seen`: the one that is shown.
+    /// `known`: the documents of each message to learn from; `seen`: the one that is shown.
     fn new<D: AsRef<[u64]> + Sync>(
         problems: &[Problem],
         learners: &[Learner<'a>],
@@ -275,14 +275,14 @@ pub struct ClearAttack {
     pub validated: f64,
 }
 
-/// What can be had without obfuscation.
+/// What classifiers reach without obfuscation.
 #[derive(Clone, Debug)]
 pub struct Clear {
     /// The attacks.
     pub attacks: Vec<ClearAttack>,
-    /// The largest share of one author, over all groups: the accuracy of not looking at the message.
+    /// The largest share of one author, over all groups: the accuracy of guessing without the message.
     pub chance: f64,
-    /// One over the number of authors, averaged over groups: the same, of the balanced accuracy.
+    /// One over the number of authors, averaged over groups: the balanced accuracy of guessing without the message.
     pub balanced_chance: f64,
     /// Macro F₁ of the topic, all words.
     pub topic: f64,
@@ -354,7 +354,7 @@ pub struct Experiment<'a> {
     sample: &'a Sample,
     options: &'a Options,
     vocabulary: Vocabulary<'a>,
-    /// Of each message the words that may be drawn, as numbers in the vocabulary.
+    /// The words of each message that may be drawn, as numbers in the vocabulary.
     kept: Vec<Vec<u32>>,
     /// One for each group.
     authors: Vec<Problem>,
@@ -363,7 +363,7 @@ pub struct Experiment<'a> {
 }
 
 /// The `most` words that say most about the topic in the training messages, out of those that `vectors` knows and
-/// that are no stop words, as a pack.
+/// that are not stop words, as a pack.
 ///
 /// # Errors
 /// [`Error::NoCommonWords`] if there is none; those of [`Vectors::lexicon_pack`].
@@ -445,7 +445,7 @@ impl<'a> Experiment<'a> {
         self.kept.iter().filter(|words| words.is_empty()).count()
     }
 
-    /// What can be had from the clear texts.
+    /// What classifiers reach on the clear texts.
     pub fn clear(&self) -> Clear {
         let mut numbers: HashMap<Word, u64> = HashMap::new();
         let all_words: Vec<Vec<Document>> = self
@@ -472,50 +472,54 @@ impl<'a> Experiment<'a> {
             ("character 3-grams and function words", 2, grams),
             ("all words", 1, all_words),
         ];
-        let learners = |least| {
-            RIDGES.map(|ridge| Learner {
-                features: Features::Terms(least),
-                ridge,
-            })
-        };
-        let attacks = views.iter().map(|(name, least, documents)| {
-            let seen: Vec<&Document> = documents.iter().map(|one| &one[0]).collect();
-            let chosen = Chosen::new(
-                &self.authors,
-                &learners(*least),
-                self.sample,
-                documents,
-                &seen,
-                share_right,
-            );
-            let guesses = guess(
-                &chosen.trained,
-                &self.authors,
-                self.sample,
-                Part::Test,
-                &seen,
-            );
-            ClearAttack {
+        let mut attacks = Vec::new();
+        for (name, least, documents) in &views {
+            let (chosen, guesses) =
+                self.learn_and_guess(&self.authors, *least, documents, share_right);
+            attacks.push(ClearAttack {
                 name,
                 setting: chosen.setting,
                 accuracy: share_right(&guesses),
                 balanced: balanced(&guesses),
                 validated: chosen.validated,
-            }
-        });
-        let attacks = attacks.collect();
+            });
+        }
         let [_, (_, least, documents)] = &views;
+        let (chosen, guesses) = self.learn_and_guess(&self.topic, *least, documents, mean_f1);
+        let uniform = self
+            .authors
+            .iter()
+            .map(|problem| 1.0 / problem.classes as f64);
+        Clear {
+            attacks,
+            chance: self.chance(),
+            balanced_chance: uniform.sum::<f64>() / self.authors.len() as f64,
+            topic: mean_f1(&guesses),
+            topic_setting: chosen.setting,
+        }
+    }
+
+    /// Learns from one document for each message, from terms that at least `least` documents have, and guesses the
+    /// classes of the test messages.
+    fn learn_and_guess(
+        &self,
+        problems: &[Problem],
+        least: usize,
+        documents: &[Vec<Document>],
+        score: fn(&[Guesses]) -> f64,
+    ) -> (Chosen<'_>, Vec<Guesses>) {
+        let learners = RIDGES.map(|ridge| Learner {
+            features: Features::Terms(least),
+            ridge,
+        });
         let seen: Vec<&Document> = documents.iter().map(|one| &one[0]).collect();
-        let chosen = Chosen::new(
-            &self.topic,
-            &learners(*least),
-            self.sample,
-            documents,
-            &seen,
-            mean_f1,
-        );
-        let guesses = guess(&chosen.trained, &self.topic, self.sample, Part::Test, &seen);
-        // What an author wrote most in training is guessed; parts have the same shares.
+        let chosen = Chosen::new(problems, &learners, self.sample, documents, &seen, score);
+        let guesses = guess(&chosen.trained, problems, self.sample, Part::Test, &seen);
+        (chosen, guesses)
+    }
+
+    /// The accuracy of guessing the author who wrote most in training; parts have the same shares.
+    fn chance(&self) -> f64 {
         let mut right = 0;
         let mut tested = 0;
         for problem in &self.authors {
@@ -527,17 +531,7 @@ impl<'a> Experiment<'a> {
             }
             right += counts.iter().max().map_or(0, |[_, test]| *test);
         }
-        let uniform = self
-            .authors
-            .iter()
-            .map(|problem| 1.0 / problem.classes as f64);
-        Clear {
-            attacks,
-            chance: right as f64 / tested.max(1) as f64,
-            balanced_chance: uniform.sum::<f64>() / self.authors.len() as f64,
-            topic: mean_f1(&guesses),
-            topic_setting: chosen.setting,
-        }
+        right as f64 / tested.max(1) as f64
     }
 
     /// Measures some ways of releasing bags.
@@ -591,7 +585,7 @@ impl<'a> Experiment<'a> {
             };
         let adaptive = choose(&self.authors, &released, share_right);
         let fixed = choose(&self.authors, &clear, share_right);
-        // Whoever wants the topic learns from one release a message.
+        // A classifier of the topic learns from one release of each message.
         let single: Vec<Vec<Document>> = released.iter().map(|of| vec![of[0].clone()]).collect();
         let topic = choose(&self.topic, &single, mean_f1);
 
@@ -609,7 +603,7 @@ impl<'a> Experiment<'a> {
             scores[4].push(mean_f1(&of(&topic, &self.topic)));
         }
         let [by_adaptive, by_fixed, b_adaptive, b_fixed, topic_f1] =
-            scores.map(|scores| MeanSd::of(&scores));
+            scores.map(|scores| MeanSd::new(&scores));
         Ok(Measured {
             way,
             adaptive: by_adaptive,

@@ -455,7 +455,7 @@ impl Report {
             name: name(mechanism).to_owned(),
             look: look(mechanism),
             points: self
-                .of(mechanism)
+                .releases_by(mechanism)
                 .map(|(epsilon, m)| point(epsilon, value(m)))
                 .collect(),
         };
@@ -476,7 +476,7 @@ impl Report {
     }
 
     /// What was measured of a mechanism.
-    fn of(&self, mechanism: WordMechanism) -> impl Iterator<Item = (Epsilon, &Measured)> {
+    fn releases_by(&self, mechanism: WordMechanism) -> impl Iterator<Item = (Epsilon, &Measured)> {
         self.measured
             .iter()
             .filter_map(move |measured| match measured.way {
@@ -503,7 +503,7 @@ impl Report {
         for mechanism in self.mechanisms() {
             let at = |which: usize| {
                 let reached = self
-                    .of(mechanism)
+                    .releases_by(mechanism)
                     .filter(|(_, measured)| self.reached(measured)[which]);
                 let list: Vec<String> = reached.map(|(epsilon, _)| epsilon.to_string()).collect();
                 if list.is_empty() {
@@ -529,7 +529,7 @@ impl Report {
         all.extend(columns.map(Column::Number));
         let mut table = Table::new(name_of_table, &all);
         for mechanism in self.mechanisms() {
-            for (epsilon, measured) in self.of(mechanism) {
+            for (epsilon, measured) in self.releases_by(mechanism) {
                 let mut row = vec![name(mechanism).into(), epsilon.to_string().into()];
                 row.extend(cells(measured));
                 table.row_marked(look(mechanism) == Look::Default, row);

@@ -15,10 +15,10 @@ use crate::documents::word_columns::{Exchanged, Words};
 use crate::documents::{
     Classify, Column, Draw, Mechanism, Options, Part, Role, Selection, Teacher,
 };
-use undertone::encoder::vectors::DocumentVectors;
+use undertone::encoder::vectors::{self, DocumentVectors};
 use undertone::error::{Cause, Error, Result};
 use undertone::pack::heads::{self, Targets};
-use undertone::pack::kmeans::kmeans;
+use undertone::pack::kmeans::{kmeans, normalised};
 use undertone::pack::trained::{Recoder, ScoreHeads};
 use undertone::pack::{Directions, depth_pack, scores_pack};
 use undertone::progress::Progress;
@@ -212,19 +212,19 @@ fn selection(error: SelectError) -> Error {
 }
 
 /// What all columns are made from.
-struct Made<'a> {
+struct Made<'a, 'o> {
     data: &'a Data,
-    options: &'a Options,
+    options: &'o Options,
     /// The training documents.
     train: Labelled,
     /// Their means.
     means: Vec<f32>,
-    /// Of means.
+    /// It classifies means.
     classifier: Rc<dyn Classify>,
 }
 
-impl<'a> Made<'a> {
-    fn new(data: &'a Data, teach: Teacher<'_>, options: &'a Options) -> Result<Self> {
+impl<'a, 'o> Made<'a, 'o> {
+    fn new(data: &'a Data, teach: Teacher<'_>, options: &'o Options) -> Result<Self> {
         let train = data.learning.subset(&data.train);
         Ok(Self {
             classifier: teach(data, &data.learning.documents.means())?.into(),
@@ -239,7 +239,12 @@ impl<'a> Made<'a> {
         self.train.documents.dimension()
     }
 
-    /// Training documents with enough sentences, drawn uniformly; all training documents if none has.
+    /// The mean of the means.
+    fn centre(&self) -> Vec<f32> {
+        vectors::mean(&self.means, self.dimension())
+    }
+
+    /// Training documents with enough sentences, drawn uniformly; all training documents if there are none.
     fn candidates(&self, most: usize) -> Vec<usize> {
         let documents = &self.train.documents;
         let mut fitting: Vec<usize> = (0..documents.len()).collect();
@@ -382,7 +387,7 @@ impl<'a> Made<'a> {
                 .filter(|(_, target)| **target == class)
                 .map(|(number, _)| number)
                 .collect();
-            undertone::encoder::vectors::mean(&self.means_of(&own), self.dimension())
+            vectors::mean(&self.means_of(&own), self.dimension())
         };
         (0..targets.classes).flat_map(centre).collect()
     }
@@ -424,9 +429,9 @@ impl<'a> Made<'a> {
     /// The centre of the largest cosine, relative to the mean of all.
     fn nearest(&self, centres: &[f32], points: &[f32]) -> Vec<usize> {
         let dimension = self.dimension();
-        let middle = undertone::encoder::vectors::mean(&self.means, dimension);
-        let centres = undertone::pack::kmeans::normalised(centres, dimension, &middle);
-        let points = undertone::pack::kmeans::normalised(points, dimension, &middle);
+        let middle = self.centre();
+        let centres = normalised(centres, dimension, &middle);
+        let points = normalised(points, dimension, &middle);
         let cosine = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
         let nearest = |point: &[f32]| {
             let cosines = centres
@@ -444,15 +449,13 @@ impl<'a> Made<'a> {
 pub enum Extent {
     /// Every mechanism.
     All,
-    /// Those that say what an encoder is good for: non-private, the best depth, scores.
+    /// Those that show the quality of an encoder: non-private, the best depth, scores.
     Encoder,
 }
 
-/// The mechanisms that are compared on `data`.
+/// The mechanisms that are compared on `data`; with `words`, word-level mechanisms too.
 ///
-/// Another mechanism is another [`Column`]: with a pack, a [`Selection`]; else a [`Mechanism`] of its own.
-///
-/// With `words`, word-level mechanisms are among them.
+/// To add a mechanism, add a [`Column`]: a [`Selection`] if it has a pack, else a [`Mechanism`] of its own.
 ///
 /// # Errors
 /// Errors of `teach`, of training and of packing.
@@ -463,58 +466,154 @@ pub fn columns<'a>(
     teach: Teacher<'_>,
     options: &Options,
 ) -> Result<Vec<Column<'a>>> {
-    const SENTENCE: &str =
-        "ε-DP when one sentence is replaced, (ε/2)-DP when one is added or removed";
     let made = Made::new(data, teach, options)?;
-    let dimension = made.dimension();
-    let centre = undertone::encoder::vectors::mean(&made.means, dimension);
-    let column = |name: &str, promise: String, role, variants| Column {
-        name: match extent {
-            Extent::All => name.to_owned(),
-            Extent::Encoder => format!("lexicon: {name}"),
-        },
-        promise,
-        role,
-        variants,
-        part: None,
+    let all = extent == Extent::All;
+    let mut columns = Columns {
+        extent,
+        columns: Vec::new(),
     };
-    let default_role = match extent {
-        Extent::All => Role::Default,
-        Extent::Encoder => Role::Candidate,
-    };
-    let mut columns = Vec::new();
+    if all {
+        random_guess(data, &mut columns);
+        truncation(&made, teach, &mut columns)?;
+    }
+    depth(&made, all, &mut columns)?;
+    let heads = Heads::new(&made)?;
+    if all {
+        votes(&made, &mut columns)?;
+        by_documents(&made, &heads, &mut columns)?;
+        randomised_responses(&made, &heads, &mut columns)?;
+        trained_clusters(&made, &heads, &mut columns)?;
+    }
+    closed_form_clusters(&made, &heads, &mut columns)?;
+    if all {
+        trained_labels(&made, &heads, &mut columns)?;
+    }
+    closed_form_labels(&made, &heads, &mut columns)?;
+    if let Some(words) = words {
+        each_word(&made, words, &mut columns);
+    }
+    // Non-private last: curves that come later are drawn above earlier ones.
+    columns.push(
+        "non-private",
+        "None: the classifier sees the mean of the sentence vectors.".to_owned(),
+        Role::Bound,
+        vec![Box::new(NonPrivate {
+            classifier: made.classifier,
+        })],
+    );
+    Ok(columns.columns)
+}
 
-    if extent == Extent::All {
-        let guess: f64 = data.frequencies().iter().map(|share| share * share).sum();
-        columns.push(column(
-            "random guess",
-            format!(
-                "Nothing of the document is used: a class is drawn with its training frequency. Expected \
-                 accuracy Σq² = {guess:.3}."
-            ),
-            Role::Bound,
-            vec![Box::new(RandomGuess {
-                frequencies: data.frequencies(),
-            }) as Box<dyn Mechanism>],
-        ));
-        let truncation = Truncation::fit(&made.means, dimension);
-        columns.push(column(
-            "truncation",
-            "ε-DP when one sentence is replaced, the number of sentences public (Li and Clifton 2021)."
-                .to_owned(),
-            Role::Baseline,
-            vec![Box::new(Truncated {
-                classifier: teach(data, &truncation.means(&data.learning.documents))?,
-                truncation,
-            })],
-        ));
+/// The promise of mechanisms that select from a pack.
+const SENTENCE: &str = "ε-DP when one sentence is replaced, (ε/2)-DP when one is added or removed";
+
+/// The columns so far.
+struct Columns<'a> {
+    extent: Extent,
+    columns: Vec<Column<'a>>,
+}
+
+impl<'a> Columns<'a> {
+    fn push(
+        &mut self,
+        name: &str,
+        promise: String,
+        role: Role,
+        variants: Vec<Box<dyn Mechanism + 'a>>,
+    ) {
+        self.columns.push(Column {
+            name: match self.extent {
+                Extent::All => name.to_owned(),
+                Extent::Encoder => format!("lexicon: {name}"),
+            },
+            promise,
+            role,
+            variants,
+            part: None,
+        });
+    }
+}
+
+/// Heads in closed form, of labels and of clusters.
+struct Heads {
+    labels: Targets,
+    label_heads: ScoreHeads,
+    clusters: Targets,
+    cluster_heads: ScoreHeads,
+    cluster_centres: Vec<f32>,
+    /// The class of the centre of each cluster.
+    cluster_class: Vec<usize>,
+}
+
+impl Heads {
+    fn new(made: &Made<'_, '_>) -> Result<Self> {
+        let labels = made.labels();
+        let label_heads = made.fit(&labels)?;
+        let clusters = made.clusters(None)?;
+        let cluster_heads = made.fit(&clusters)?;
+        let cluster_centres = made.centres(&clusters);
+        Ok(Self {
+            cluster_class: made.classifier.predict(&cluster_centres),
+            labels,
+            label_heads,
+            clusters,
+            cluster_heads,
+            cluster_centres,
+        })
     }
 
+    /// Each label is a class.
+    fn label_class(&self) -> Vec<usize> {
+        (0..self.labels.classes).collect()
+    }
+}
+
+/// Without thresholds, a sentence votes for the candidate with the largest value.
+fn voting(heads: ScoreHeads) -> ScoreHeads {
+    ScoreHeads {
+        thresholds: Vec::new(),
+        ..heads
+    }
+}
+
+fn random_guess(data: &Data, columns: &mut Columns<'_>) {
+    let guess: f64 = data.frequencies().iter().map(|share| share * share).sum();
+    columns.push(
+        "random guess",
+        format!(
+            "Nothing of the document is used: a class is drawn with its training frequency. Expected \
+             accuracy Σq² = {guess:.3}."
+        ),
+        Role::Bound,
+        vec![Box::new(RandomGuess {
+            frequencies: data.frequencies(),
+        })],
+    );
+}
+
+fn truncation(made: &Made<'_, '_>, teach: Teacher<'_>, columns: &mut Columns<'_>) -> Result<()> {
+    let truncation = Truncation::fit(&made.means, made.dimension());
+    let means = truncation.means(&made.data.learning.documents);
+    columns.push(
+        "truncation",
+        "ε-DP when one sentence is replaced, the number of sentences public (Li and Clifton 2021)."
+            .to_owned(),
+        Role::Baseline,
+        vec![Box::new(Truncated {
+            classifier: teach(made.data, &means)?,
+            truncation,
+        })],
+    );
+    Ok(())
+}
+
+/// Depth in its best variant; with `published`, as published too.
+fn depth(made: &Made<'_, '_>, published: bool, columns: &mut Columns<'_>) -> Result<()> {
     let random = RANDOM_DIRECTIONS.map(Directions::Random);
     let principal = PRINCIPAL_DIRECTIONS.map(Directions::Principal);
     let recoder = made.recoder()?;
-    if extent == Extent::All {
-        columns.push(column(
+    if published {
+        columns.push(
             "depth, as published",
             format!(
                 "{SENTENCE}: trained recoder, depth on random directions, exponential mechanism (Meehan, \
@@ -522,7 +621,7 @@ pub fn columns<'a>(
             ),
             Role::Baseline,
             made.by_depth(Some(&recoder), &random, Rule::Exponential)?,
-        ));
+        );
     }
     let mut variants = Vec::new();
     for recoder in [Some(&recoder), None] {
@@ -530,7 +629,7 @@ pub fn columns<'a>(
             variants.extend(made.by_depth(recoder, directions, Rule::PermuteAndFlip)?);
         }
     }
-    columns.push(column(
+    columns.push(
         "depth, best variant",
         format!(
             "{SENTENCE}: depth with or without recoder, on random or public principal directions, \
@@ -538,171 +637,201 @@ pub fn columns<'a>(
         ),
         Role::Baseline,
         variants,
-    ));
+    );
+    Ok(())
+}
 
-    let labels = made.labels();
-    let own: Vec<usize> = (0..labels.classes).collect();
-    let label_heads = made.fit(&labels)?;
-    let clusters = made.clusters(None)?;
-    let cluster_heads = made.fit(&clusters)?;
-    let cluster_centres = made.centres(&clusters);
-    let cluster_class = made.classifier.predict(&cluster_centres);
-    let unseen = data.learning.subset(&data.validation);
-    if extent == Extent::All {
-        let votes = made.clusters(Some(VOTE_CLUSTERS.min(made.train.documents.len())))?;
-        let vote_centres = made.centres(&votes);
-        let vote = |heads: ScoreHeads| ScoreHeads {
-            thresholds: Vec::new(),
-            ..heads
-        };
-        let vote_heads = vote(heads::cosine(&vote_centres, &centre, dimension, 1.0));
-        columns.push(column(
-            "votes",
-            format!(
-                "{SENTENCE}: every sentence votes for the nearest of {} clusters; no labels.",
-                votes.classes
-            ),
-            Role::Candidate,
-            vec![Box::new(made.scores(
-                String::new(),
-                &vote_heads,
-                made.classifier.predict(&vote_centres),
-            )?)],
-        ));
-        let documents = made.candidates(COSINE_DOCUMENTS);
-        let document_means = made.means_of(&documents);
-        let document_class = made.classifier.predict(&document_means);
-        let cosine = heads::cosine(&document_means, &centre, dimension, COSINE_SLOPE);
-        columns.push(column(
-            "clipped cosine",
-            format!(
-                "{SENTENCE}: clipped cosine to {} public documents; no labels.",
-                documents.len()
-            ),
-            Role::Candidate,
-            vec![Box::new(made.scores(
-                String::new(),
-                &cosine,
-                document_class.clone(),
-            )?)],
-        ));
-        let mut members = vec![Vec::new(); clusters.classes];
-        for (candidate, document) in documents.iter().enumerate() {
-            members[clusters.of_documents[*document]].push(candidate);
-        }
-        // A cluster that lost all its documents to the draw stands for the candidate nearest to it.
-        let nearest = made.nearest(&document_means, &cluster_centres);
-        for (members, nearest) in members.iter_mut().zip(nearest) {
-            if members.is_empty() {
-                members.push(nearest);
-            }
-        }
-        columns.push(column(
-            "two stages",
-            format!(
-                "{SENTENCE}: a cluster by scores with ε/2, then one of its documents by clipped cosine with \
-                 ε/2; no labels."
-            ),
-            Role::Candidate,
-            vec![Box::new(TwoStages {
-                clusters: made.scores(String::new(), &cluster_heads, Vec::new())?,
-                documents: made.scores(String::new(), &cosine, Vec::new())?,
-                members,
-                class_of: document_class,
-            })],
-        ));
-        columns.push(column(
-            "randomised response",
-            "ε-DP when one sentence is replaced, the number of sentences public: the class of every sentence \
-             with randomised response, then a vote; labels."
-                .to_owned(),
-            Role::Candidate,
-            vec![Box::new(Reports {
-                votes: made.scores(String::new(), &vote(label_heads.clone()), Vec::new())?,
-                classes: labels.classes,
-            })],
-        ));
-        let nearest_cluster = made.nearest(&cluster_centres, &unseen.documents.means());
-        columns.push(column(
-            "scores trained, no labels",
-            format!(
-                "{SENTENCE}: heads of {} clusters, trained through the mechanism.",
-                clusters.classes
-            ),
-            Role::Candidate,
-            made.trained(&clusters, &nearest_cluster, &cluster_class)?,
-        ));
+fn votes(made: &Made<'_, '_>, columns: &mut Columns<'_>) -> Result<()> {
+    let votes = made.clusters(Some(VOTE_CLUSTERS.min(made.train.documents.len())))?;
+    let centres = made.centres(&votes);
+    let cosine = heads::cosine(&centres, &made.centre(), made.dimension(), 1.0);
+    columns.push(
+        "votes",
+        format!(
+            "{SENTENCE}: every sentence votes for the nearest of {} clusters; no labels.",
+            votes.classes
+        ),
+        Role::Candidate,
+        vec![Box::new(made.scores(
+            String::new(),
+            &voting(cosine),
+            made.classifier.predict(&centres),
+        )?)],
+    );
+    Ok(())
+}
+
+/// Documents as candidates, by clipped cosine: all at once, or those of a cluster that was selected first.
+fn by_documents(made: &Made<'_, '_>, heads: &Heads, columns: &mut Columns<'_>) -> Result<()> {
+    let documents = made.candidates(COSINE_DOCUMENTS);
+    let means = made.means_of(&documents);
+    let class_of = made.classifier.predict(&means);
+    let cosine = heads::cosine(&means, &made.centre(), made.dimension(), COSINE_SLOPE);
+    columns.push(
+        "clipped cosine",
+        format!(
+            "{SENTENCE}: clipped cosine to {} public documents; no labels.",
+            documents.len()
+        ),
+        Role::Candidate,
+        vec![Box::new(made.scores(
+            String::new(),
+            &cosine,
+            class_of.clone(),
+        )?)],
+    );
+    let mut members = vec![Vec::new(); heads.clusters.classes];
+    for (candidate, document) in documents.iter().enumerate() {
+        members[heads.clusters.of_documents[*document]].push(candidate);
     }
-    columns.push(column(
+    // A cluster that lost all its documents to the draw takes the candidate nearest to it.
+    let nearest = made.nearest(&means, &heads.cluster_centres);
+    for (members, nearest) in members.iter_mut().zip(nearest) {
+        if members.is_empty() {
+            members.push(nearest);
+        }
+    }
+    columns.push(
+        "two stages",
+        format!(
+            "{SENTENCE}: a cluster by scores with ε/2, then one of its documents by clipped cosine with \
+             ε/2; no labels."
+        ),
+        Role::Candidate,
+        vec![Box::new(TwoStages {
+            clusters: made.scores(String::new(), &heads.cluster_heads, Vec::new())?,
+            documents: made.scores(String::new(), &cosine, Vec::new())?,
+            members,
+            class_of,
+        })],
+    );
+    Ok(())
+}
+
+fn randomised_responses(
+    made: &Made<'_, '_>,
+    heads: &Heads,
+    columns: &mut Columns<'_>,
+) -> Result<()> {
+    let votes = voting(heads.label_heads.clone());
+    columns.push(
+        "randomised response",
+        "ε-DP when one sentence is replaced, the number of sentences public: the class of every sentence \
+         with randomised response, then a vote; labels."
+            .to_owned(),
+        Role::Candidate,
+        vec![Box::new(Reports {
+            votes: made.scores(String::new(), &votes, Vec::new())?,
+            classes: heads.labels.classes,
+        })],
+    );
+    Ok(())
+}
+
+fn trained_clusters(made: &Made<'_, '_>, heads: &Heads, columns: &mut Columns<'_>) -> Result<()> {
+    let unseen = made.data.learning.subset(&made.data.validation);
+    let nearest = made.nearest(&heads.cluster_centres, &unseen.documents.means());
+    columns.push(
+        "scores trained, no labels",
+        format!(
+            "{SENTENCE}: heads of {} clusters, trained through the mechanism.",
+            heads.clusters.classes
+        ),
+        Role::Candidate,
+        made.trained(&heads.clusters, &nearest, &heads.cluster_class)?,
+    );
+    Ok(())
+}
+
+fn closed_form_clusters(
+    made: &Made<'_, '_>,
+    heads: &Heads,
+    columns: &mut Columns<'_>,
+) -> Result<()> {
+    let class_of = heads.cluster_class.clone();
+    columns.push(
         "scores, no labels",
         format!(
             "{SENTENCE}: closed-form heads of {} clusters; what `pack` makes of a corpus without labels.",
-            clusters.classes
+            heads.clusters.classes
         ),
         Role::Candidate,
-        vec![Box::new(made.scores(String::new(), &cluster_heads, cluster_class)?)],
-    ));
-    if extent == Extent::All {
-        columns.push(column(
-            "scores trained",
-            format!("{SENTENCE}: heads of the labels, trained through the mechanism."),
-            Role::Candidate,
-            made.trained(&labels, &unseen.labels, &own)?,
-        ));
-    }
-    columns.push(column(
+        vec![Box::new(made.scores(
+            String::new(),
+            &heads.cluster_heads,
+            class_of,
+        )?)],
+    );
+    Ok(())
+}
+
+fn trained_labels(made: &Made<'_, '_>, heads: &Heads, columns: &mut Columns<'_>) -> Result<()> {
+    let unseen = made.data.learning.subset(&made.data.validation);
+    columns.push(
+        "scores trained",
+        format!("{SENTENCE}: heads of the labels, trained through the mechanism."),
+        Role::Candidate,
+        made.trained(&heads.labels, &unseen.labels, &heads.label_class())?,
+    );
+    Ok(())
+}
+
+fn closed_form_labels(made: &Made<'_, '_>, heads: &Heads, columns: &mut Columns<'_>) -> Result<()> {
+    let role = match columns.extent {
+        Extent::All => Role::Default,
+        Extent::Encoder => Role::Candidate,
+    };
+    columns.push(
         "scores",
         format!(
             "{SENTENCE}: closed-form heads of the labels; what `pack` makes of a labelled corpus."
         ),
-        default_role,
-        vec![Box::new(made.scores(String::new(), &label_heads, own)?)],
-    ));
-    if let Some(words) = words {
-        let mut documents: Vec<usize> = (0..data.test.labels.len()).collect();
-        shuffle(&mut documents, &mut PublicRng::new(options.seed));
-        documents.truncate(words.documents);
-        for (name, mechanism, role, source) in [
-            (
-                "each word: Laplace + nearest",
-                WordMechanism::LaplaceNearest,
-                Role::Baseline,
-                "noise on its vector, then the nearest word (Feyisetan, Balle, Drake and Diethe 2020)",
+        role,
+        vec![Box::new(made.scores(
+            String::new(),
+            &heads.label_heads,
+            heads.label_class(),
+        )?)],
+    );
+    Ok(())
+}
+
+/// Word-level mechanisms, on some of the test documents.
+fn each_word<'a>(made: &Made<'a, '_>, words: Words<'a>, columns: &mut Columns<'a>) {
+    let test = &made.data.test;
+    let mut documents: Vec<usize> = (0..test.labels.len()).collect();
+    shuffle(&mut documents, &mut PublicRng::new(made.options.seed));
+    documents.truncate(words.documents);
+    for (name, mechanism, role, source) in [
+        (
+            "each word: Laplace + nearest",
+            WordMechanism::LaplaceNearest,
+            Role::Baseline,
+            "noise on its vector, then the nearest word (Feyisetan, Balle, Drake and Diethe 2020)",
+        ),
+        (
+            "each word: selection",
+            WordMechanism::Selection(Rule::PermuteAndFlip),
+            Role::Candidate,
+            "selection among all words by distance",
+        ),
+    ] {
+        let texts = documents.iter().map(|number| test.texts[*number].as_str());
+        let exchanged = Exchanged::new(words, mechanism, made.classifier.clone(), texts);
+        columns.columns.push(Column {
+            name: name.to_owned(),
+            promise: format!(
+                "Another promise, metric and for each word: ε per unit of distance, which can be many units; the \
+                 numbers of words and sentences and their places are public. Every word is exchanged by \
+                 {source}, the sentences are encoded anew. {} test documents drawn at random, 1 trial.",
+                documents.len()
             ),
-            (
-                "each word: selection",
-                WordMechanism::Selection(Rule::PermuteAndFlip),
-                Role::Candidate,
-                "selection among all words by distance",
-            ),
-        ] {
-            let texts = documents
-                .iter()
-                .map(|number| data.test.texts[*number].as_str());
-            let exchanged = Exchanged::new(words, mechanism, made.classifier.clone(), texts);
-            columns.push(Column {
-                name: name.to_owned(),
-                promise: format!(
-                    "Another promise, metric and for each word: ε per unit of distance, which can be many units; the                      numbers of words and sentences and their places are public. Every word is exchanged by                      {source}, the sentences are encoded anew. {} test documents drawn at random, 1 trial.",
-                    documents.len()
-                ),
-                role,
-                variants: vec![Box::new(exchanged)],
-                part: Some(Part {
-                    documents: documents.clone(),
-                    trials: 1,
-                }),
-            });
-        }
+            role,
+            variants: vec![Box::new(exchanged)],
+            part: Some(Part {
+                documents: documents.clone(),
+                trials: 1,
+            }),
+        });
     }
-    // Non-private last: curves that come later are drawn above earlier ones.
-    columns.push(column(
-        "non-private",
-        "None: the classifier sees the mean of the sentence vectors.".to_owned(),
-        Role::Bound,
-        vec![Box::new(NonPrivate {
-            classifier: made.classifier,
-        })],
-    ));
-    Ok(columns)
 }

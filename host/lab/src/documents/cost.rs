@@ -9,7 +9,7 @@ use undertone::pack::heads;
 use undertone::pack::{LexiconData, scores_pack};
 use undertone::text;
 
-/// Test documents whose sentences are encoded, about, and sentences, at most.
+/// Roughly the number of test documents whose sentences are encoded, and the most sentences.
 const SAMPLE: (usize, usize) = (20, 200);
 
 /// What an encoder costs a device.
@@ -30,7 +30,11 @@ impl Cost {
     ///
     /// # Errors
     /// Errors of heads, packs and the encoder.
-    pub fn of(data: &Data, encoder: &dyn Encoder, lexicon: Option<LexiconData>) -> Result<Self> {
+    pub fn measure(
+        data: &Data,
+        encoder: &dyn Encoder,
+        lexicon: Option<LexiconData>,
+    ) -> Result<Self> {
         let train = data.learning.subset(&data.train);
         let heads = heads::fit(&train.documents, &train.labels, data.classes.len())?;
         let pack = scores_pack(&data.encoder, train.documents.rows(), &heads, lexicon)?;

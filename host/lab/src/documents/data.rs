@@ -121,7 +121,7 @@ impl Task {
         Ok(task)
     }
 
-    /// What can be known without a corpus.
+    /// Checks what can be checked without a corpus.
     fn check(&self) -> Result<(), String> {
         if self.name.trim().is_empty() {
             return Err("the name is empty".to_owned());
@@ -227,7 +227,7 @@ impl Data {
     /// validation, or 60, 20 and 20 % without a test corpus; drawn with `seed`.
     ///
     /// With `cache`, vectors are kept there, one safetensors file per encoder and texts, and an
-    /// interrupted encoding goes on where it was.
+    /// interrupted encoding continues where it stopped.
     ///
     /// # Errors
     /// Errors of the corpora and the encoder; [`Error::Labels`] if a document has no label or one without
@@ -415,11 +415,11 @@ impl Source {
 
     fn embeddings(&self, encoder: &dyn Encoder) -> Result<DocumentVectors> {
         let progress = |sentences| Progress::new("encoding sentences", sentences);
-        let mut encoding = Encoding::of(encoder);
-        Ok(Embeddings::of(&mut encoding, &self.documents, progress)?.into_vectors())
+        let mut encoding = Encoding::new(encoder);
+        Ok(Embeddings::encode(&mut encoding, &self.documents, progress)?.into_vectors())
     }
 
-    /// The vectors out of the cache, where they are put if they are not there.
+    /// The vectors from the cache; missing ones are encoded and stored there.
     fn cached(&self, encoder: &dyn Encoder, folder: &Path) -> Result<DocumentVectors> {
         let mut hash = Sha256::new();
         hash.update(b"undertone evaluation cache 1\0");
@@ -435,7 +435,7 @@ impl Source {
                 self.documents.len(),
             ))
         };
-        // A file that is not what it should be is made anew.
+        // A file with the wrong content is written anew.
         if path.exists()
             && let Some(vectors) = read()?
         {
@@ -459,7 +459,7 @@ fn digest_of(sentences: &[&str]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// The vectors of a file that [`Encoded::write`] wrote, if it is one of so many documents.
+/// The vectors of a file that [`Encoded::write`] wrote, if it holds this many documents.
 fn read_vectors(bytes: &[u8], dimension: usize, documents: usize) -> Option<DocumentVectors> {
     let tensors = SafeTensors::deserialize(bytes).ok()?;
     let embeddings = tensors.tensor("embeddings").ok()?;
@@ -475,7 +475,7 @@ fn read_vectors(bytes: &[u8], dimension: usize, documents: usize) -> Option<Docu
     fits.then(|| DocumentVectors::new(dimension, rows, offsets))
 }
 
-/// The numbers in these bytes; what is left over at the end is left out.
+/// The numbers in these bytes; an incomplete one at the end is left out.
 fn numbers<T: FromBytes + Immutable>(bytes: &[u8]) -> impl Iterator<Item = T> {
     bytes
         .chunks_exact(size_of::<T>())
@@ -495,7 +495,7 @@ mod tests {
     use std::io::Write;
     use undertone::encoder::LexiconEncoder;
 
-    /// A corpus of documents of so many sentences, in two classes a and b.
+    /// A corpus of documents with these numbers of sentences, in two classes a and b.
     fn corpus(folder: &Path, name: &str, lengths: &[usize]) -> PathBuf {
         let path = folder.join(name);
         let mut file = fs::File::create(&path).unwrap();

@@ -2,7 +2,7 @@
 //! and Chaudhuri (2022).
 //!
 //! A classifier learns from the means of public documents; a mechanism turns each test document into
-//! something that it can classify. What a mechanism leaves to be chosen is chosen for each ε on the
+//! something that it can classify. Settings of a mechanism are chosen for each ε on the
 //! validation documents, as the paper does.
 
 pub mod columns;
@@ -24,7 +24,7 @@ use undertone_core::rng::PublicRng;
 use undertone_core::scores::LEVELS;
 use undertone_core::select::{Ratio, Rule, SliceLevels};
 
-use crate::documents::data::Data;
+use crate::documents::data::{Data, Labelled};
 use crate::metrics::{MeanSd, accuracy, macro_f1};
 use undertone::encoder::vectors::DocumentVectors;
 use undertone::error::{Cause, Error, Result};
@@ -90,17 +90,17 @@ pub type Teacher<'a> = &'a dyn Fn(&Data, &[f32]) -> Result<Box<dyn Classify>>;
 pub enum Role {
     /// Without privacy, or without the document.
     Bound,
-    /// A way that others took.
+    /// A published mechanism.
     Baseline,
     /// One of ours.
     Candidate,
-    /// What the library does unless it is told otherwise.
+    /// The default of the library.
     Default,
 }
 
 /// A mechanism with one setting.
 pub trait Mechanism {
-    /// What of the mechanism was chosen, such as `p = 10`; empty if nothing is to choose.
+    /// The setting that was chosen, such as `p = 10`; empty if there is no choice.
     fn setting(&self) -> String;
 
     /// The predicted class of each document for each of `draws`, `[draws][documents]`.
@@ -162,7 +162,7 @@ pub struct Column<'a> {
     pub role: Role,
     /// At least one.
     pub variants: Vec<Box<dyn Mechanism + 'a>>,
-    /// If all test documents as often as others are too much.
+    /// Only these are released, if all test documents would take too long.
     pub part: Option<Part>,
 }
 
@@ -195,7 +195,7 @@ pub struct Point<X> {
     pub score: Score,
 }
 
-/// How many candidates are how far from the best one, over all test documents.
+/// The number of candidates at each distance from the best one, over all test documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     /// All candidates, by their level minus the least level of any candidate.
@@ -232,7 +232,7 @@ pub struct Measured {
     pub by_epsilon: Vec<Point<Epsilon>>,
     /// Test documents cut to their first sentences, at the fixed ε.
     pub by_sentences: Vec<Point<usize>>,
-    /// Of mechanisms that select by levels, with the setting of the fixed ε.
+    /// For mechanisms that select by levels, with the setting of the fixed ε.
     pub histogram: Option<Histogram>,
     /// Likewise.
     pub losses: Vec<Loss>,
@@ -307,7 +307,7 @@ impl Selection {
         let worst = levels.iter().copied().max().unwrap_or(0);
         let levels = SliceLevels {
             levels,
-            // The law does not depend on the bound, the time does; here it may show the document.
+            // The law does not depend on the bound. Time does; here it may show the document.
             bound: usize::from(worst) + 1,
         };
         let drawn = hazmat::select::<LEVELS, _>(&levels, self.rule, self.ratio(epsilon), rng);
@@ -456,69 +456,34 @@ fn lengths(documents: &DocumentVectors) -> Vec<usize> {
 pub fn measure(data: &Data, columns: &[Column<'_>], options: &Options) -> Result<Vec<Measured>> {
     let validation = data.learning.subset(&data.validation);
     let lengths = lengths(&data.test.documents);
-    let classes = data.classes.len();
-    let score = |labels: &[usize], predictions: &[Vec<usize>]| {
-        let f1s: Vec<f64> = predictions
-            .iter()
-            .map(|predicted| macro_f1(labels, predicted, classes))
-            .collect();
-        let accuracies: Vec<f64> = predictions
-            .iter()
-            .map(|predicted| accuracy(labels, predicted))
-            .collect();
-        Score {
-            macro_f1: MeanSd::of(&f1s),
-            accuracy: MeanSd::of(&accuracies),
-        }
-    };
+    let mut epsilons = options.epsilons.clone();
+    if !epsilons.contains(&options.fixed_epsilon) {
+        epsilons.push(options.fixed_epsilon);
+    }
     let mut measured = Vec::new();
     for column in columns {
         let part = column.part.as_ref();
         let test = part.map(|part| data.test.subset(&part.documents));
-        let test = test.as_ref().unwrap_or(&data.test);
-        let trials = part.map_or(options.trials, |part| part.trials);
+        let released = Released {
+            column,
+            test: test.as_ref().unwrap_or(&data.test),
+            trials: part.map_or(options.trials, |part| part.trials),
+            classes: data.classes.len(),
+            options,
+        };
         let start = Instant::now();
-        let mut epsilons = options.epsilons.clone();
-        if !epsilons.contains(&options.fixed_epsilon) {
-            epsilons.push(options.fixed_epsilon);
-        }
-        let validated = |predicted: &Vec<usize>| macro_f1(&validation.labels, predicted, classes);
         let chosen = choose(
             column,
             &validation.documents,
             &epsilons,
             options,
-            &validated,
+            &|predicted| macro_f1(&validation.labels, predicted, released.classes),
         )?;
         let tuning = start.elapsed();
 
         let start = Instant::now();
-        let mut by_epsilon = Vec::new();
-        for (index, variant) in column.variants.iter().enumerate() {
-            let own: Vec<Epsilon> = epsilons
-                .iter()
-                .zip(&chosen)
-                .filter(|(epsilon, chosen)| **chosen == index && options.epsilons.contains(epsilon))
-                .map(|(epsilon, _)| *epsilon)
-                .collect();
-            if own.is_empty() {
-                continue;
-            }
-            let draws: Vec<Draw> = own
-                .iter()
-                .flat_map(|epsilon| Draw::trials(*epsilon, trials, options.seed))
-                .collect();
-            let predictions = variant.predict(&test.documents, &draws)?;
-            for (epsilon, predictions) in own.iter().zip(predictions.chunks(trials)) {
-                by_epsilon.push(Point {
-                    x: *epsilon,
-                    setting: variant.setting(),
-                    score: score(&test.labels, predictions),
-                });
-            }
-        }
-        by_epsilon.sort_by_key(|point| point.x.micro());
-        let releases = test.labels.len() * trials * options.epsilons.len();
+        let by_epsilon = released.by_epsilon(&epsilons, &chosen)?;
+        let releases = released.test.labels.len() * released.trials * options.epsilons.len();
         let per_release = start.elapsed() / u32::try_from(releases.max(1)).unwrap_or(u32::MAX);
 
         let fixed = epsilons.iter().zip(&chosen);
@@ -529,17 +494,9 @@ pub fn measure(data: &Data, columns: &[Column<'_>], options: &Options) -> Result
         let mut histogram = None;
         let mut losses = Vec::new();
         if let Some(variant) = fixed {
-            let draws = Draw::trials(options.fixed_epsilon, trials, options.seed);
-            for length in &lengths {
-                let predictions = variant.predict(&test.documents.cut(*length), &draws)?;
-                by_sentences.push(Point {
-                    x: *length,
-                    setting: variant.setting(),
-                    score: score(&test.labels, &predictions),
-                });
-            }
+            by_sentences = released.by_sentences(variant.as_ref(), &lengths)?;
             if let Some(selection) = variant.selection() {
-                let documents = &test.documents;
+                let documents = &released.test.documents;
                 histogram =
                     Some(selection.histogram(documents, &options.epsilons, options.seed)?);
                 losses = selection.losses(documents, &options.epsilons)?;
@@ -550,7 +507,7 @@ pub fn measure(data: &Data, columns: &[Column<'_>], options: &Options) -> Result
             encoder: data.encoder.name.clone(),
             promise: column.promise.clone(),
             role: column.role,
-            releases: (test.labels.len(), trials),
+            releases: (released.test.labels.len(), released.trials),
             by_epsilon,
             by_sentences,
             histogram,
@@ -560,6 +517,80 @@ pub fn measure(data: &Data, columns: &[Column<'_>], options: &Options) -> Result
         });
     }
     Ok(measured)
+}
+
+/// A mechanism and the test documents that it releases.
+struct Released<'a> {
+    column: &'a Column<'a>,
+    test: &'a Labelled,
+    /// How often each document is released.
+    trials: usize,
+    classes: usize,
+    options: &'a Options,
+}
+
+impl Released<'_> {
+    /// Whole documents at each ε of the options, each with the variant that was `chosen` for it.
+    fn by_epsilon(&self, epsilons: &[Epsilon], chosen: &[usize]) -> Result<Vec<Point<Epsilon>>> {
+        let (trials, options) = (self.trials, self.options);
+        let mut points = Vec::new();
+        for (index, variant) in self.column.variants.iter().enumerate() {
+            let own: Vec<Epsilon> = epsilons
+                .iter()
+                .zip(chosen)
+                .filter(|(epsilon, chosen)| **chosen == index && options.epsilons.contains(epsilon))
+                .map(|(epsilon, _)| *epsilon)
+                .collect();
+            if own.is_empty() {
+                continue;
+            }
+            let draws: Vec<Draw> = own
+                .iter()
+                .flat_map(|epsilon| Draw::trials(*epsilon, trials, options.seed))
+                .collect();
+            let predictions = variant.predict(&self.test.documents, &draws)?;
+            for (epsilon, predictions) in own.iter().zip(predictions.chunks(trials)) {
+                points.push(Point {
+                    x: *epsilon,
+                    setting: variant.setting(),
+                    score: self.score(predictions),
+                });
+            }
+        }
+        points.sort_by_key(|point| point.x.micro());
+        Ok(points)
+    }
+
+    /// Documents cut to these lengths, at the fixed ε.
+    fn by_sentences(
+        &self,
+        variant: &dyn Mechanism,
+        lengths: &[usize],
+    ) -> Result<Vec<Point<usize>>> {
+        let options = self.options;
+        let draws = Draw::trials(options.fixed_epsilon, self.trials, options.seed);
+        let point = |length: &usize| {
+            let predictions = variant.predict(&self.test.documents.cut(*length), &draws)?;
+            Ok(Point {
+                x: *length,
+                setting: variant.setting(),
+                score: self.score(&predictions),
+            })
+        };
+        lengths.iter().map(point).collect()
+    }
+
+    /// The scores of the classes that were predicted in each trial.
+    fn score(&self, predictions: &[Vec<usize>]) -> Score {
+        let labels = &self.test.labels;
+        let over_trials = |score: &dyn Fn(&Vec<usize>) -> f64| {
+            MeanSd::new(&predictions.iter().map(score).collect::<Vec<f64>>())
+        };
+        Score {
+            macro_f1: over_trials(&|predicted| macro_f1(labels, predicted, self.classes)),
+            accuracy: over_trials(&|predicted| accuracy(labels, predicted)),
+        }
+    }
 }
 
 /// For each ε the variant with the best mean score on the validation documents; the first of equals.
@@ -579,7 +610,7 @@ fn choose(
         for (index, variant) in column.variants.iter().enumerate() {
             let predictions = variant.predict(validation, &draws)?;
             for (best, trials) in best.iter_mut().zip(predictions.chunks(options.trials)) {
-                let mean = MeanSd::of(&trials.iter().map(score).collect::<Vec<f64>>()).mean;
+                let mean = MeanSd::new(&trials.iter().map(score).collect::<Vec<f64>>()).mean;
                 if mean > best.1 {
                     *best = (index, mean);
                 }

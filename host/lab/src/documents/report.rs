@@ -260,7 +260,6 @@ impl Report {
     }
 
     fn section(&self, page: &mut Page, task: &TaskReport) -> Result<(), DrawError> {
-        let options = &self.options;
         let [train, validation, test, left_out] = task.documents.map(|n| number::count(n as u64));
         page.heading(2, &task.name);
         page.paragraph(&format!(
@@ -273,6 +272,30 @@ impl Report {
             escape(&task.encoder),
         ));
 
+        self.curves(page, task)?;
+        selections(page, task)?;
+
+        page.heading(3, "Privacy loss, computed");
+        page.paragraph(
+            "The largest change of the logarithm of a release's probability when one sentence is replaced, over \
+             some neighbouring test documents, from the exact law of the selection. It must not exceed ε.",
+        );
+        page.table(&self.loss_table(task));
+
+        page.heading(3, "What an encoder costs a device");
+        page.paragraph(
+            "The pack has the heads of the labels, and the lexicon if that is the encoder; a neural encoder comes \
+             on top. A sentence: median time to encode one, on one thread.",
+        );
+        page.table(&cost_table(&task.costs));
+
+        promises(page, task);
+        Ok(())
+    }
+
+    /// Macro F₁ by ε and by the number of sentences.
+    fn curves(&self, page: &mut Page, task: &TaskReport) -> Result<(), DrawError> {
+        let options = &self.options;
         page.heading(3, "Macro F1 against ε");
         let by_epsilon = lines(&task.measured, |m| &m.by_epsilon, |x| epsilon_number(*x));
         page.figure(
@@ -300,57 +323,6 @@ impl Report {
         let lengths = first.map(|m| m.by_sentences.iter().map(|point| point.x).collect());
         let lengths: Vec<usize> = lengths.unwrap_or_default();
         page.table(&table("k", &task.measured, &lengths, |m| &m.by_sentences));
-
-        page.heading(3, "Where selection lands");
-        page.paragraph(
-            "How many levels a candidate lies above the best one: all candidates of all test documents, and the ones \
-             drawn. Each line gives the share of candidates up to a level. A selection works at an ε if its line reaches the top near \
-             level 0 while that of all candidates stays low.",
-        );
-        let histograms = task.measured.iter().filter_map(|measured| {
-            let histogram = measured.histogram.as_ref()?;
-            Some(
-                levels(histogram)
-                    .draw()
-                    .map(|figure| (measured.name.clone(), figure)),
-            )
-        });
-        page.figures(&histograms.collect::<Result<Vec<_>, _>>()?);
-
-        page.heading(3, "Privacy loss, computed");
-        page.paragraph(
-            "The largest change of the logarithm of a release's probability when one sentence is replaced, over \
-             some neighbouring test documents, from the exact law of the selection. It must not exceed ε.",
-        );
-        page.table(&self.loss_table(task));
-
-        page.heading(3, "What an encoder costs a device");
-        page.paragraph(
-            "The pack has the heads of the labels, and the lexicon if that is the encoder; a neural encoder comes \
-             on top. A sentence: median time to encode one, on one thread.",
-        );
-        page.table(&cost_table(&task.costs));
-
-        page.heading(3, "What each mechanism promises, and how long it takes");
-        let mut promises = Table::new(
-            "Promises and times of mechanisms",
-            &[
-                Column::Text("mechanism"),
-                Column::Text("promise"),
-                Column::Number("release and classify"),
-            ],
-        );
-        for measured in &task.measured {
-            let time = number::time(measured.per_release);
-            let cells = [&measured.name, &measured.promise, &time].map(Cell::from);
-            promises.row_marked(measured.role == Role::Default, cells.into());
-        }
-        page.table(&promises);
-        page.paragraph(&format!(
-            "Times are for all cores. Reading and encoding (or reading the cache) took {}, training and packing {}.",
-            number::time(task.encoding),
-            number::time(task.preparing)
-        ));
         Ok(())
     }
 
@@ -372,6 +344,50 @@ impl Report {
         }
         table
     }
+}
+
+/// How far the selected candidates are from the best ones.
+fn selections(page: &mut Page, task: &TaskReport) -> Result<(), DrawError> {
+    page.heading(3, "Where selection lands");
+    page.paragraph(
+        "How many levels a candidate lies above the best one: all candidates of all test documents, and the ones \
+         drawn. Each line gives the share of candidates up to a level. A selection works at an ε if its line reaches the top near \
+         level 0 while that of all candidates stays low.",
+    );
+    let histograms = task.measured.iter().filter_map(|measured| {
+        let histogram = measured.histogram.as_ref()?;
+        Some(
+            levels(histogram)
+                .draw()
+                .map(|figure| (measured.name.clone(), figure)),
+        )
+    });
+    page.figures(&histograms.collect::<Result<Vec<_>, _>>()?);
+    Ok(())
+}
+
+/// What each mechanism promises, and its times.
+fn promises(page: &mut Page, task: &TaskReport) {
+    page.heading(3, "What each mechanism promises, and how long it takes");
+    let mut promises = Table::new(
+        "Promises and times of mechanisms",
+        &[
+            Column::Text("mechanism"),
+            Column::Text("promise"),
+            Column::Number("release and classify"),
+        ],
+    );
+    for measured in &task.measured {
+        let time = number::time(measured.per_release);
+        let cells = [&measured.name, &measured.promise, &time].map(Cell::from);
+        promises.row_marked(measured.role == Role::Default, cells.into());
+    }
+    page.table(&promises);
+    page.paragraph(&format!(
+        "Times are for all cores. Reading and encoding (or reading the cache) took {}, training and packing {}.",
+        number::time(task.encoding),
+        number::time(task.preparing)
+    ));
 }
 
 /// A point of one of the first two tables; `x` is where it was measured.

@@ -1,7 +1,7 @@
 //! Documents whose words were made private one by one, for the comparison of `eval sentences`.
 //!
-//! This is another promise than that of sentences: metric, for each word, with the number of words and sentences
-//! and all places public (Feyisetan, Balle, Drake and Diethe 2020).
+//! This promise differs from that of sentences: it is metric, for each word, and the number of words and sentences
+//! and all places are public (Feyisetan, Balle, Drake and Diethe 2020).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ pub struct Words<'a> {
     pub documents: usize,
 }
 
-/// Says before anything is measured whether noise can be drawn for vectors of so many coordinates.
+/// Checks, before anything is measured, that noise can be drawn for vectors of this many coordinates.
 ///
 /// # Errors
 /// [`Error::Words`].
@@ -124,10 +124,10 @@ impl Mechanism for Exchanged<'_> {
             let mut rest = encoded[draw].as_slice();
             let mut means = Vec::with_capacity(documents.len() * dimension);
             for (number, sentences) in self.texts.iter().enumerate() {
-                let (own, behind) = rest.split_at(sentences.len() * dimension);
+                let (own, after) = rest.split_at(sentences.len() * dimension);
                 let shown = documents.range(number).len() * dimension;
                 means.extend(mean(&own[..shown.min(own.len())], dimension));
-                rest = behind;
+                rest = after;
             }
             Ok(self.classifier.predict(&means))
         };

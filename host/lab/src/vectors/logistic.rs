@@ -1,4 +1,7 @@
-//! The linear classifier of the experiments: logistic regression, its penalty chosen on held-out rows.
+//! The classifier of dense word vectors: logistic regression, its penalty chosen on held-out rows.
+//!
+//! Unlike [`linear`](crate::linear), which solves ridge regressions on sparse rows, this gives probabilities, and its
+//! loss and penalty are those of the published experiments.
 
 use linfa::DatasetBase;
 use linfa::traits::Fit;
@@ -52,7 +55,7 @@ pub(super) struct Classifier {
 
 impl Classifier {
     /// Trains with each of [`PENALTIES`] on four fifths of `sample`, whose rows are in random order, and
-    /// with the one that is most accurate on the rest on all of it. Gives that accuracy, too.
+    /// with the one that is most accurate on the rest on all of it. Also returns that accuracy.
     ///
     /// # Errors
     /// [`Error::Training`] with less than two classes, or if the solver gives up.

@@ -10,7 +10,7 @@
 //!   very integers of Φ: for every vector, or for all pairs of words of the vocabulary.
 //!
 //! Two things that a reader of releases may do with them are post-processing and cost no privacy: the
-//! posterior mean of the word behind a release under public word frequencies, and a public straight line from
+//! posterior mean of the released word under public word frequencies, and a public straight line from
 //! noisy distances to distances.
 
 mod logistic;
@@ -251,7 +251,7 @@ impl<'a> Bench<'a> {
         counts.iter_mut().for_each(|m| *m = (*m).min(d));
         counts.sort_unstable();
         counts.dedup();
-        let directions = projection::PrincipalDirections::of(rows, d)?;
+        let directions = projection::PrincipalDirections::fit(rows, d)?;
         for m in counts {
             drawn.push(("PCA", None, directions.first(m)?));
         }

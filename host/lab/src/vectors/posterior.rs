@@ -1,4 +1,4 @@
-//! What a noisy vector says about the word behind it, for whoever reads it.
+//! What a noisy vector tells any reader about the word that it was made from.
 
 /// Weights below e^(−this) of the largest are left out.
 const NEGLIGIBLE: f32 = 10.0;
@@ -8,7 +8,7 @@ const BLOCK: usize = 2048;
 
 /// The mean of public word features under the posterior of the word, given a noisy image of it.
 ///
-/// With prior p and noise density ∝ exp(−ε‖z‖/Δ) the word w behind y has a posterior ∝ p(w)·exp(−ε‖y − Φw‖/Δ).
+/// With prior p and noise density ∝ exp(−ε‖z‖/Δ) the word w that gave y has the posterior ∝ p(w)·exp(−ε‖y − Φw‖/Δ).
 /// Everything in it is public but y, which is released: post-processing, and no privacy is spent. It is the
 /// reading of least squared error (Bayes), as far as the prior is right.
 pub(super) struct Posterior<'a> {

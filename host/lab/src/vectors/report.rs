@@ -285,8 +285,8 @@ impl Report<'_> {
     fn snr_section(&self, page: &mut Page) {
         page.heading(2, "Signal to noise");
         page.paragraph(
-            "E‖Φ(x−x′)‖² / E‖κ−κ′‖² for words x, x′ drawn uniformly and independent noise κ, κ′: how far two words \
-             stand apart in the release, measured in how far two releases of one word do. More is better at equal \
+            "E‖Φ(x−x′)‖² / E‖κ−κ′‖² for words x, x′ drawn uniformly and independent noise κ, κ′: how far apart two \
+             words are in the release, relative to two releases of one word. More is better at equal \
              m. Fewer directions always have a higher ratio, and say less.",
         );
         let mut columns = vec![Column::Text("mechanism".to_owned())];

@@ -159,10 +159,10 @@ impl Task {
         for (line, number) in text.lines().zip(1..) {
             let (label, text) = line
                 .split_once('\t')
-                .ok_or_else(|| wrong(format!("line {number} has no tabulator behind its label")))?;
+                .ok_or_else(|| wrong(format!("line {number} has no tab after its label")))?;
             let label = label.parse::<usize>();
             let label =
-                label.map_err(|_| wrong(format!("the label of line {number} is no number")))?;
+                label.map_err(|_| wrong(format!("the label of line {number} is not a number")))?;
             let words = text.split_whitespace();
             self.labels.push(label);
             self.documents
@@ -264,7 +264,7 @@ impl Task {
             }
         }
         let runs: Vec<Run> = best.into_iter().flatten().collect();
-        let mean = |of: fn(&Run) -> f64| MeanSd::of(&runs.iter().map(of).collect::<Vec<f64>>());
+        let mean = |of: fn(&Run) -> f64| MeanSd::new(&runs.iter().map(of).collect::<Vec<f64>>());
         Ok(TaskScore {
             task: self.name,
             protocol,

@@ -16,7 +16,7 @@ use crate::metrics::{MeanSd, auc};
 use undertone::error::{Cause, Error, Result};
 use undertone::release::document::number;
 
-/// Pairs of words, and of noise vectors, behind a ratio of signal to noise.
+/// Pairs of words, and of noise vectors, that a ratio of signal to noise is measured on.
 const DRAWS: usize = 500;
 
 /// Signal to noise of one mechanism.
@@ -104,7 +104,7 @@ fn errors(seen: &[(f64, f64)], fitted: Option<&[(f64, f64)]>) -> MeanSd {
     let errors = seen
         .iter()
         .map(|(truth, found)| (start + slope * found - truth).abs());
-    MeanSd::of(&errors.collect::<Vec<f64>>())
+    MeanSd::new(&errors.collect::<Vec<f64>>())
 }
 
 /// Least squares of the truth on what was found.
@@ -381,7 +381,7 @@ impl Opinions {
                 });
                 let trials = trials.collect::<Result<Vec<Trial>>>()?;
                 let mean = |of: fn(&Trial) -> f64| {
-                    MeanSd::of(&trials.iter().map(of).collect::<Vec<f64>>())
+                    MeanSd::new(&trials.iter().map(of).collect::<Vec<f64>>())
                 };
                 scores.push(WordScore {
                     name: column.name.clone(),

@@ -1,6 +1,6 @@
 //! A look at an ONNX file before an engine reads it.
 //!
-//! Two things have to be known beforehand. `rten` 0.27 never returns from a number of more than ten
+//! It checks two things. `rten` 0.27 never returns from a number of more than ten
 //! bytes, which any file of another kind may contain. And weights in a second file are not covered by
 //! the digest that names the encoder; ONNX Runtime would take them from the working directory.
 
@@ -39,9 +39,9 @@ const DEPTH: usize = 30;
 const DAMAGED: &str = "it is not a whole ONNX file; is it a download that failed?";
 const EXTERNAL: &str = "it keeps weights in a second file, which the encoder's digest would not cover; save it as one file";
 
-/// Refuses bytes that are not whole as far as they are looked at, and weights in a second file.
+/// Refuses a file that is cut off where it is read here, and weights in a second file.
 pub(super) fn check(model: &[u8]) -> Result<(), String> {
-    // Every model has a graph. Without this, no bytes at all are a whole file.
+    // Every model has a graph. Without this check an empty file would pass.
     let has_graph = walk(Message::Model, model, DEPTH)?;
     if has_graph {
         Ok(())

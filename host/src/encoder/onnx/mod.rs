@@ -58,7 +58,7 @@ impl Runtime {
 ///
 /// The model's inputs are `input_ids`, `attention_mask` and, if it has it, `token_type_ids`; its
 /// output is `last_hidden_state`, `token_embeddings`, or else its only output of three dimensions.
-/// Exports that pool or normalise still have one of these as a rule.
+/// Exports that pool or normalise usually still have one of these.
 ///
 /// Its identity: the name is the folder's, with the file's if that is not `model.onnx`. The digest covers
 /// the bytes of the model and the tokenizer that were loaded. It does not cover the engine: the two engines
@@ -159,7 +159,7 @@ impl OnnxEncoder {
     /// The token numbers that the model sees for `sentence`, after cutting.
     ///
     /// # Leaks
-    /// They are the sentence itself. Whether there is an error depends on it, too.
+    /// They are the sentence itself. Whether an error occurs depends on it too.
     ///
     /// # Shapes
     /// `sentence`: any string.
@@ -168,7 +168,7 @@ impl OnnxEncoder {
     /// [`Error::Encode`] if the tokenizer fails, for example on a word for which it has no token.
     ///
     /// # Cost
-    /// Linear in the sentence, as a rule of tokenizers.
+    /// Linear in the sentence with most tokenizers.
     pub fn token_ids(&self, sentence: &str) -> Result<Vec<u32>> {
         Ok(self.tokens(sentence)?.ids)
     }
@@ -350,7 +350,7 @@ impl Files {
         fs::read(path).map_err(Error::io("read", path))
     }
 
-    /// The last parts of the path only: a pack that names its encoder must not tell where it lay.
+    /// The last parts of the path only: a pack that names its encoder must not tell where it was stored.
     fn name(&self) -> String {
         // Canonical, because "." has no name.
         let model = self
@@ -415,7 +415,7 @@ fn load_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
     Ok(tokenizer)
 }
 
-/// The tokens of a text. With some files that it has read the crate panics only here.
+/// The tokens of a text. With some files, the crate panics only here and not when it reads them.
 fn encode(tokenizer: &Tokenizer, text: &str) -> Option<Encoding> {
     // What it keeps between calls is a cache.
     let encode = AssertUnwindSafe(|| tokenizer.encode_fast(text, true));

@@ -30,7 +30,7 @@ pub(super) struct OrtEngine {
     returned: Condvar,
 }
 
-/// A session runs one call at a time, so there are as many as calls at the same time.
+/// A session runs one call at a time, so there are as many as simultaneous calls.
 #[derive(Default)]
 struct Sessions {
     idle: Vec<Session>,
@@ -70,7 +70,7 @@ impl OrtEngine {
     }
 
     fn sessions(&self) -> MutexGuard<'_, Sessions> {
-        // A list of sessions is whole whoever panicked.
+        // A panic elsewhere leaves the list of sessions intact.
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -172,7 +172,7 @@ fn float_rank(kind: &ValueType) -> Option<usize> {
     }
 }
 
-/// Loads the library and starts its environment, of both of which a process has one for good.
+/// Loads the library and starts its environment. A process has one of each, for good.
 fn environment(library: &Path) -> Result<Environment> {
     static LOADED: Mutex<Option<(PathBuf, Environment)>> = Mutex::new(None);
 
@@ -182,7 +182,7 @@ fn environment(library: &Path) -> Result<Environment> {
             problem,
         })
     };
-    // Loading a pipe would wait for ever, and a bare name would be looked up in places that differ
+    // Loading a pipe would wait forever, and a bare name would be looked up in places that differ
     // by system and program.
     let path = library
         .canonicalize()

@@ -59,7 +59,7 @@ impl RtenEngine {
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Arc<ThreadPool>>> {
-        // A list of pools is whole whoever panicked.
+        // A panic elsewhere leaves the list of pools intact.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -94,9 +94,9 @@ impl RtenEngine {
                 RunErrorKind::OperatorError => format!("{error}; {TRY_OTHER}"),
                 _ => error.to_string(),
             })?;
-        let (shape, values) = output
-            .into_shape_vec::<f32, 3>()
-            .map_err(|error| format!("its output is no tensor of one vector a token: {error}"))?;
+        let (shape, values) = output.into_shape_vec::<f32, 3>().map_err(|error| {
+            format!("its output is not a tensor with one vector a token: {error}")
+        })?;
         HiddenStates::new(&shape, values, count)
     }
 }
