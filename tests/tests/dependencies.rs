@@ -229,7 +229,7 @@ fn one_oldest_compiler_everywhere() {
     };
     let oldest = version("Cargo.toml").expect("the workspace says its oldest compiler");
     assert_eq!(version("fuzz/Cargo.toml").as_ref(), Some(&oldest));
-    for page in ["README.md", "POLICIES.md"] {
+    for page in ["README.md", "CONTRIBUTING.md"] {
         let text = fs::read_to_string(root().join(page)).expect(page);
         assert!(
             text.contains(&format!("Rust {oldest}")),

@@ -114,7 +114,7 @@ fn interface_is_the_recorded_one() {
     assert!(
         changed.is_empty(),
         "the public interface is not the recorded one:\n{changed}\
-         A line with - breaks who used it: POLICIES.md says when it may. Then record it with\n    \
+         A line with - breaks who used it: CONTRIBUTING.md says when it may. Then record it with\n    \
          UNDERTONE_WRITE_PUBLIC_API=1 tests/public-api/run.sh"
     );
 }

@@ -86,7 +86,7 @@ pub enum Selector<'a> {
 /// How score heads are made.
 #[derive(Clone, Copy)]
 pub enum Fit<'a> {
-    /// As [`heads::fit`](crate::pack::heads::fit) does. Of a document a few bytes are in memory.
+    /// As [`heads::fit`] does. Memory keeps a few bytes of each document.
     ClosedForm,
     /// By something that wants the vectors of all sentences in memory, such as training through the mechanism.
     InMemory(&'a FitHeads<'a>),
