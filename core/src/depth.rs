@@ -155,8 +155,15 @@ impl<'a> DepthSection<'a> {
     /// The projections of one embedding on all directions, as exact integers: the first step of
     /// scoring, for writers and students of packs. `recoder`: that of the same pack.
     ///
+    /// # Leaks
+    /// Time depends on the lengths alone.
+    ///
+    /// # Shapes
     /// `embedding`: `[dimension]` f32, any bits; `out`: `[p]`. Coordinates and directions that one
     /// side lacks count as 0.
+    ///
+    /// # Cost
+    /// A product of p × dimension integers.
     pub fn projections(&self, recoder: Option<&Recoder<'_>>, embedding: &[f32], out: &mut [i64]) {
         let backend = Backend::best();
         let rows = out.len();

@@ -107,6 +107,9 @@ pub fn draw_word<R: Rng + ?Sized>(
 /// # Guarantee
 /// That of [`Bag`], if the words of `rng` are independent and uniform.
 ///
+/// # Leaks
+/// Those of [`Bag`].
+///
 /// # Shapes
 /// `out`: 1 to [`MAX_BAG_SIZE`](crate::words::MAX_BAG_SIZE) words.
 ///
@@ -115,6 +118,9 @@ pub fn draw_word<R: Rng + ?Sized>(
 ///
 /// # Cost
 /// That of [`Bag::release`] without the entropy.
+///
+/// # Source
+/// That of [`Bag`].
 pub fn draw_bag<R: Rng + ?Sized, const N: usize>(
     bag: &Bag<'_, N>,
     mechanism: WordMechanism,
@@ -130,6 +136,9 @@ pub fn draw_bag<R: Rng + ?Sized, const N: usize>(
 /// # Guarantee
 /// That of [`VectorMechanism`], if the words of `rng` are independent and uniform.
 ///
+/// # Leaks
+/// Those of [`VectorMechanism`].
+///
 /// # Shapes
 /// `embedding`: `[dimension]` f32, any bits; `out`: `[m]`.
 ///
@@ -138,6 +147,9 @@ pub fn draw_bag<R: Rng + ?Sized, const N: usize>(
 ///
 /// # Cost
 /// That of [`VectorMechanism::release`] without the entropy.
+///
+/// # Source
+/// That of [`VectorMechanism`].
 pub fn draw_vector<R: Rng + ?Sized>(
     mechanism: &VectorMechanism<'_>,
     embedding: &[f32],
@@ -151,6 +163,9 @@ pub fn draw_vector<R: Rng + ?Sized>(
 ///
 /// # Guarantee
 /// That of [`laplace`](crate::laplace), if the words of `rng` are independent and uniform.
+///
+/// # Leaks
+/// Those of [`laplace`](crate::laplace).
 ///
 /// # Shapes
 /// `point`: `[dimension]` f32, any bits; a coordinate that is not finite counts as 0, others are

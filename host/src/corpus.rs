@@ -101,8 +101,8 @@ impl Corpus {
     /// Opens a corpus; the end of the file name says how it is read.
     ///
     /// # Errors
-    /// [`Error::UnknownCorpusFormat`] for another ending than those in the [module](self) table;
-    /// [`Error::Io`] if the file cannot be opened. Iterating gives [`Error::CorpusLine`] for a line
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another ending than those in the [module](self) table;
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) if the file cannot be opened. Iterating gives [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line
     /// that cannot be read or is not a document.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_from(path.as_ref().to_owned(), |file| Box::new(file))
@@ -147,7 +147,7 @@ impl Corpus {
     /// JSON lines from a stream, gzipped or not, which errors call `name`.
     ///
     /// # Errors
-    /// [`Error::Io`]. Iterating gives [`Error::CorpusLine`] as for a file.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io). Iterating gives [`ErrorKind::Input`](crate::error::ErrorKind::Input) as for a file.
     pub fn json_lines(name: &Path, source: impl Read + Send + 'static) -> Result<Self> {
         let reader = unzipped(source).map_err(Error::io("read", name))?;
         Ok(Self::of(name.to_owned(), Format::Jsonl, reader))

@@ -172,7 +172,7 @@ pub struct Check {
 /// report says so.
 ///
 /// # Errors
-/// [`Error::EncoderMismatch`] for another encoder, [`Error::Audit`] if the pack has nothing to audit, for
+/// [`ErrorKind::Encoder`](undertone::error::ErrorKind::Encoder) for another encoder, [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if the pack has nothing to audit, for
 /// more than 8 values of ε, and for fewer releases of a device than [`LEAST_RELEASES`]; and
 /// the errors of encoders, of devices and of packs that this library cannot release from. A check that failed is no
 /// error.

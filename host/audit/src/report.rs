@@ -101,7 +101,7 @@ impl Report {
     /// Says now, before the work, whether the files can be written into the folder `out`.
     ///
     /// # Errors
-    /// [`undertone::Error::Io`] or [`undertone::Error::OutputPath`].
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
     pub fn check_output(out: &Path) -> Result<()> {
         folder::check(out, Page::FILE)
     }
@@ -110,7 +110,7 @@ impl Report {
     /// old files.
     ///
     /// # Errors
-    /// [`undertone::Error::Io`], [`undertone::Error::OutputPath`] or [`undertone::Error::Plot`].
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io), [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) or [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
     pub fn write(&self, out: &Path, command: &str) -> Result<()> {
         let files = [
             ("checks.csv", self.csv()),

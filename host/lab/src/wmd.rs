@@ -12,7 +12,7 @@ use undertone::error::{Cause, Error, Result};
 /// The word mover's distance of two bags, `[a][dimension]` and `[b][dimension]` row-major.
 ///
 /// # Errors
-/// [`Error::EmptyBag`]; [`Error::NotFiniteRow`] names the first word with a coordinate that is no
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) names the first word with a coordinate that is no
 /// number; errors of [`transport`].
 ///
 /// # Panics
@@ -40,7 +40,7 @@ pub fn word_movers_distance(first: &[f32], second: &[f32], dimension: usize) -> 
 /// The Euclidean distances between the words of two bags, `[a][b]` row-major.
 ///
 /// # Errors
-/// [`Error::NotFiniteRow`] names the first word with a coordinate that is not a number.
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) names the first word with a coordinate that is not a number.
 ///
 /// # Panics
 /// If `dimension` is 0 or does not divide the lengths.
@@ -90,7 +90,7 @@ fn distance(x: &[f32], y: &[f32]) -> f64 {
 /// [`assignment`] finds it. Otherwise a linear programme does, to 10⁻⁸ of the largest cost.
 ///
 /// # Errors
-/// [`Error::EmptyBag`]; [`Error::Costs`] for a cost that is not a number, or if the solver gives up.
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment); [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) for a cost that is not a number, or if the solver gives up.
 ///
 /// # Panics
 /// If there are not a·b costs.
@@ -134,7 +134,7 @@ pub fn transport(costs: Vec<f64>, a: usize, b: usize) -> Result<f64> {
 /// are `[n][n]`, row-major.
 ///
 /// # Errors
-/// [`Error::Costs`] for a cost that is not a number.
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) for a cost that is not a number.
 ///
 /// # Panics
 /// If there are not n² costs.

@@ -141,7 +141,7 @@ impl<'a> Encoded<'a> {
     /// The documents alone.
     ///
     /// # Errors
-    /// [`Error::Io`] and the like, if they cannot be opened.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) and the like, if they cannot be opened.
     pub fn documents(&self) -> Result<Documents<'a>> {
         (self.open)()
     }
@@ -149,7 +149,7 @@ impl<'a> Encoded<'a> {
     /// Goes through all documents once: `each` gets a document, its sentences and their vectors, row-major.
     ///
     /// # Errors
-    /// Errors of the corpus, the encoding and `each`; [`Error::CorpusChanged`] if it is not the corpus of the
+    /// Errors of the corpus, the encoding and `each`; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if it is not the corpus of the
     /// pass before.
     pub fn pass(
         &mut self,
@@ -200,7 +200,7 @@ impl<'a> Encoded<'a> {
     /// Drops what was kept of the encoding: the output it was for is there.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn finish(self) -> Result<()> {
         self.encoding.finish()
     }
@@ -213,7 +213,7 @@ impl<'a> Encoded<'a> {
     /// the file: 100 MB of ids and labels at most, because programs do not read larger heads.
     ///
     /// # Errors
-    /// Those of [`pass`](Self::pass); [`Error::LargeHead`]; [`Error::Io`], and then nothing is left behind.
+    /// Those of [`pass`](Self::pass); [`ErrorKind::Argument`](crate::error::ErrorKind::Argument); [`ErrorKind::Io`](crate::error::ErrorKind::Io), and then nothing is left behind.
     pub fn write(&mut self, path: &Path) -> Result<Passed> {
         const LARGEST_HEAD: usize = 100_000_000;
         let (mut ids, mut labels) = (String::new(), String::new());

@@ -47,7 +47,7 @@ impl<'a> LexiconEncoder<'a> {
     /// As [`new`](Self::new), for a pack that was read from `path`.
     ///
     /// # Errors
-    /// [`Error::NoLexicon`].
+    /// [`ErrorKind::Pack`](crate::error::ErrorKind::Pack).
     pub fn of_file(pack: &Pack<'a>, path: &Path) -> Result<Self> {
         Self::new(pack).ok_or_else(|| {
             Error::from(Cause::NoLexicon {

@@ -129,6 +129,7 @@ impl DocumentVectors {
 
 /// The rows minus their mean, `[rows][dimension]`, and their first `n` principal directions as unit
 /// columns, `[dimension][n]`.
+#[doc(hidden)]
 pub fn principal(rows: &[f32], dimension: usize, n: usize) -> (DMatrix<f64>, DMatrix<f64>) {
     let mut matrix = DMatrix::from_row_iterator(
         rows.len() / dimension,
@@ -153,6 +154,7 @@ pub fn principal(rows: &[f32], dimension: usize, n: usize) -> (DMatrix<f64>, DMa
 }
 
 /// The mean of the rows; zeroes without rows.
+#[doc(hidden)]
 pub fn mean(rows: &[f32], dimension: usize) -> Vec<f32> {
     let mut sum = vec![0f64; dimension];
     for row in rows.chunks_exact(dimension) {

@@ -44,7 +44,7 @@ impl AtomicFile {
     /// [`commit`](Self::commit).
     ///
     /// # Errors
-    /// [`Error::OutputPath`] if `path` is a folder or names no file; [`Error::Io`] if its folder
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `path` is a folder or names no file; [`ErrorKind::Io`](crate::error::ErrorKind::Io) if its folder
     /// does not exist or cannot be written.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let target = path.as_ref().to_owned();
@@ -116,7 +116,7 @@ impl AtomicFile {
     /// Writes everything to the disk and gives the file its name, replacing a file of that name.
     ///
     /// # Errors
-    /// [`Error::Io`]; the target is then as it was, unless only the last step, writing its folder to
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); the target is then as it was, unless only the last step, writing its folder to
     /// the disk, failed.
     pub fn commit(mut self) -> Result<()> {
         self.finish().map_err(Error::io("write", &self.target))
@@ -126,7 +126,7 @@ impl AtomicFile {
     /// more space. For several files that belong together.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn settle(&mut self) -> Result<()> {
         self.settled().map_err(Error::io("write", &self.target))
     }
@@ -178,7 +178,7 @@ fn remove_left_parts(target: &Path, name: &str) {
 /// A link is not followed, and nothing but a regular file is opened.
 ///
 /// # Errors
-/// [`Error::InUse`] if another process has it; [`Error::OutputPath`] if something else has its name; [`Error::Io`].
+/// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process has it; [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if something else has its name; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
 pub(crate) fn open_locked(path: &Path) -> Result<File> {
     let refused = |problem| {
         Error::from(Cause::OutputPath {
@@ -281,6 +281,7 @@ fn folder(file: &Path) -> &Path {
 }
 
 /// One tensor of a safetensors file; `bytes` are little-endian and as many as `shape` says.
+#[doc(hidden)]
 pub struct Tensor<'a> {
     /// Its name.
     pub name: &'a str,
@@ -300,6 +301,7 @@ pub const DESCRIPTION: &str = "undertone";
 ///
 /// # Errors
 /// Errors of writing.
+#[doc(hidden)]
 pub fn write_tensors(
     file: AtomicFile,
     tensors: &[Tensor<'_>],

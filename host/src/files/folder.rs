@@ -10,7 +10,7 @@ use crate::files::atomic::AtomicFile;
 /// Makes the folder `out` if it is missing, and says now whether the file `last` can be written there.
 ///
 /// # Errors
-/// [`Error::Io`] or [`Error::OutputPath`].
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
 pub fn check(out: &Path, last: &str) -> Result<()> {
     fs::create_dir_all(out).map_err(Error::io("create the folder", out))?;
     AtomicFile::check(out.join(last))
@@ -22,7 +22,7 @@ pub fn check(out: &Path, last: &str) -> Result<()> {
 /// names in the order given. Files of these names are replaced; others stay.
 ///
 /// # Errors
-/// [`Error::Io`] or [`Error::OutputPath`].
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
 pub fn write(out: &Path, files: &[(&str, String)]) -> Result<()> {
     let settled = |(name, text): &(&str, String)| {
         let path = out.join(name);

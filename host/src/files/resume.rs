@@ -69,7 +69,7 @@ impl<'a> Encoding<'a> {
     /// is replaced.
     ///
     /// # Errors
-    /// [`Error::InUse`] if another process has the file; [`Error::Io`] if it cannot be read or written.
+    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process has the file; [`ErrorKind::Io`](crate::error::ErrorKind::Io) if it cannot be read or written.
     pub fn kept_in(encoder: &'a dyn Encoder, path: PathBuf) -> Result<Self> {
         let mut file = open_locked(&path)?;
         let mut header = MAGIC.to_vec();
@@ -131,7 +131,7 @@ impl<'a> Encoding<'a> {
     /// The vectors of the next sentences, one row a sentence.
     ///
     /// # Errors
-    /// Errors of the encoder; [`Error::Io`].
+    /// Errors of the encoder; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn rows(
         &mut self,
         sentences: &[impl AsRef<str> + Sync],
@@ -164,7 +164,7 @@ impl<'a> Encoding<'a> {
     /// Removes the file: the output it was for is there.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn finish(mut self) -> Result<()> {
         match self.kept.take() {
             None => Ok(()),
@@ -292,7 +292,7 @@ impl Run {
     /// With this file as it is now, whatever is in it.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn with_file(self, path: &Path) -> Result<Self> {
         let about = fs::metadata(path).map_err(Error::io("open", path))?;
         Ok(self.with(state(&about)))
@@ -301,7 +301,7 @@ impl Run {
     /// With this file, whatever is in it and whenever that changes.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn with_place(self, path: &Path) -> Result<Self> {
         let path = fs::canonicalize(path).map_err(Error::io("open", path))?;
         Ok(self.with(path.as_os_str().as_encoded_bytes()))
@@ -356,7 +356,7 @@ impl PartialLines {
     /// options left. A line counts if it `is_whole`. What another run left is removed.
     ///
     /// # Errors
-    /// [`Error::InUse`] if another process writes this output; [`Error::Io`] or [`Error::OutputPath`] if the
+    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process writes this output; [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if the
     /// target could not be written.
     pub fn open(target: &Path, run: &Run, is_whole: impl Fn(&str) -> bool) -> Result<Self> {
         AtomicFile::check(target)?;
@@ -394,7 +394,7 @@ impl PartialLines {
     /// Drops what an interrupted run left.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn restart(&mut self) -> Result<()> {
         self.kept = 0;
         let file = self.writer.get_mut();
@@ -407,7 +407,7 @@ impl PartialLines {
     /// Adds a line; `line` has no line end.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn push(&mut self, line: &str) -> Result<()> {
         self.appended += 1;
         self.append(line).map_err(Error::io("write", &self.beside))
@@ -425,7 +425,7 @@ impl PartialLines {
     /// Lets no line wait in memory: a killed process loses none.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn flush(&mut self) -> Result<()> {
         self.writer
             .flush()
@@ -441,7 +441,7 @@ impl PartialLines {
     /// waiting in their own file, too, and the same run goes on with them.
     ///
     /// # Errors
-    /// [`Error::Io`]; the target is then as it was.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); the target is then as it was.
     pub fn publish(&mut self) -> Result<()> {
         self.flush()?;
         let mut copy = AtomicFile::create(&self.target)?;
@@ -458,7 +458,7 @@ impl PartialLines {
     /// Gives the lines their name.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn commit(mut self) -> Result<()> {
         self.flush()?;
         rename_durably(self.writer.get_ref(), &self.beside, &self.target)

@@ -83,7 +83,7 @@ impl WordCounts {
     /// The `n` most frequent words with their frequencies; equally frequent ones in byte order.
     ///
     /// # Errors
-    /// [`Error::TooFewWords`].
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input).
     fn most_frequent(&self, n: usize) -> Result<Vec<(&str, f64)>> {
         let mut all: Vec<(&str, u64)> = self.counts.iter().map(|(w, c)| (w.as_str(), *c)).collect();
         if all.len() < n {
@@ -116,8 +116,8 @@ pub struct Size {
 /// phrases that change most.
 ///
 /// # Errors
-/// [`Error::TooFewWords`]; [`Error::PackLimit`] for a size outside the format or a dimension above
-/// the encoder's; [`Error::NotFinite`]; errors of the encoder.
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input); [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size outside the format or a dimension above
+/// the encoder's; [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder); errors of the encoder.
 ///
 /// # Cost
 /// Encoding takes nearly all the time; then two fits, some seconds each for 200,000 sentences. Memory grows

@@ -73,7 +73,7 @@ impl Vectors {
     /// and of the words.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Vectors`] for another ending, a matrix that is not of floats or not
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another ending, a matrix that is not of floats or not
     /// two-dimensional, another number of words than rows, rows of different lengths,
     /// more than 512 coordinates, a coordinate that is not a finite f32, or no word.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -274,8 +274,8 @@ impl Vectors {
     /// or if it is missing there, it weighs 1.
     ///
     /// # Errors
-    /// [`Error::PackLimit`] if `most` is not 1 to 65 536; [`Error::NoUsableWords`];
-    /// [`Error::LargeCoordinate`] for a coordinate that no pack can hold.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `most` is not 1 to 65 536; [`ErrorKind::Input`](crate::error::ErrorKind::Input);
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a coordinate that no pack can hold.
     pub fn lexicon_pack(&self, counts: Option<&WordCounts>, most: usize) -> Result<Vocabulary> {
         limit("words", most, 1, MAX_WORDS as usize)?;
         let mut made = Vocabulary {

@@ -58,7 +58,7 @@ impl Candidates {
     /// The candidate that a release names, with its embedding.
     ///
     /// # Errors
-    /// [`Error::OtherPack`] if the release was made under another pack, [`Error::NoSuchCandidate`]
+    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the release was made under another pack, [`ErrorKind::Release`](crate::error::ErrorKind::Release)
     /// if its index is out of range.
     pub fn decode(&self, release: &Release) -> Result<(&Candidate, &[f32])> {
         if release.pack_id() != self.pack_id() {
@@ -96,7 +96,7 @@ impl Candidates {
     /// object with `pack`, `encoder`, `encoder_digest` and `documents`, a list of [`Candidate`].
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::OutputPath`]; nothing is left behind.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument); nothing is left behind.
     pub fn write(&self, path: &Path) -> Result<()> {
         self.settled(path)?.commit()
     }
@@ -129,7 +129,7 @@ impl Candidates {
     /// Reads such a file.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Candidates`] says what is wrong with the content.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) says what is wrong with the content.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
         Self::from_bytes(&bytes, path)
@@ -138,7 +138,7 @@ impl Candidates {
     /// The candidates in the bytes of such a file, which errors call `name`.
     ///
     /// # Errors
-    /// [`Error::Candidates`] says what is wrong with the content.
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) says what is wrong with the content.
     pub fn from_bytes(bytes: &[u8], name: &Path) -> Result<Self> {
         Self::parse(bytes).map_err(|problem| {
             Error::from(Cause::Candidates {

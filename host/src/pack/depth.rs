@@ -39,7 +39,7 @@ impl Directions {
 /// Random directions come from `seed`.
 ///
 /// # Errors
-/// [`Error::PackLimit`] for a number of candidates, directions or coordinates that a pack cannot have.
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a number of candidates, directions or coordinates that a pack cannot have.
 pub fn depth_pack(
     encoder: &EncoderIdentity,
     candidates: &DocumentVectors,

@@ -61,8 +61,8 @@ pub struct Targets {
 /// sentences do not count.
 ///
 /// # Errors
-/// [`Error::TooFewClasses`] below 2; [`Error::EmptyClass`] for a class that has no document with a
-/// sentence; [`Error::NotFiniteRow`]; [`Error::EqualSentences`].
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) below 2; [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a class that has no document with a
+/// sentence; [`ErrorKind::Input`](crate::error::ErrorKind::Input); [`ErrorKind::Input`](crate::error::ErrorKind::Input).
 ///
 /// # Panics
 /// If there is not one target per document, or one is not below `classes`.
@@ -254,8 +254,8 @@ fn as_heads(centre: &[f32], solved: &DMatrix<f64>, shift: &[f64]) -> ScoreHeads 
 /// out. Documents without sentences get class 0, which [`fit`] ignores.
 ///
 /// # Errors
-/// [`Error::Clusters`] for no clusters, or more than there are documents with sentences;
-/// [`Error::NotFiniteRow`].
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for no clusters, or more than there are documents with sentences;
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input).
 pub fn clusters_as_targets(
     documents: &DocumentVectors,
     clusters: Option<usize>,

@@ -48,8 +48,8 @@ pub struct Clusters {
 /// Clusters `points`, `[points][dimension]` row-major.
 ///
 /// # Errors
-/// [`Error::Clusters`] for no clusters or more clusters than points;
-/// [`Error::NotFiniteRow`].
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for no clusters or more clusters than points;
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input).
 ///
 /// # Panics
 /// If `points` is not a whole number of rows.

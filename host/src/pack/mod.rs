@@ -155,11 +155,11 @@ const MAX_EXPONENT: i32 = 24;
 /// Sentences after the first [`MAX_SENTENCES`] of a document are left out, as on a device.
 ///
 /// # Errors
-/// Errors of the corpus, the encoder, and what makes heads and recoders; [`Error::NoCandidates`] if no
-/// document has enough sentences; [`Error::PackLimit`] for options outside their range; before anything is
-/// encoded, [`Error::DeviceLimit`] for a pack that no device could use, and [`Error::Unlabelled`] or
-/// [`Error::OneLabel`] for labels that cannot be candidates;
-/// [`Error::NotFinite`] if the encoder gives NaN or ∞ for a public sentence.
+/// Errors of the corpus, the encoder, and what makes heads and recoders; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if no
+/// document has enough sentences; [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for options outside their range; before anything is
+/// encoded, [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a pack that no device could use, and [`ErrorKind::Input`](crate::error::ErrorKind::Input) or
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for labels that cannot be candidates;
+/// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if the encoder gives NaN or ∞ for a public sentence.
 pub fn build(
     corpus: &mut Encoded<'_>,
     lexicon: Option<LexiconData>,

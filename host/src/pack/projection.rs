@@ -37,7 +37,7 @@ pub struct Projection {
 /// one.
 ///
 /// # Errors
-/// [`Error::PackLimit`] if `m` is not 1 to 1024.
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `m` is not 1 to 1024.
 pub fn gaussian(n: usize, m: usize, seed: u64) -> Result<Projection> {
     limit("dimensions of a projection", m, 1, MAX_DIMENSION)?;
     let deviation = (m as f64).sqrt().recip();
@@ -48,7 +48,7 @@ pub fn gaussian(n: usize, m: usize, seed: u64) -> Result<Projection> {
 /// `[m][n]`: `m` orthonormal rows that span a uniformly random subspace.
 ///
 /// # Errors
-/// [`Error::PackLimit`] if `m` is not 1 to `n`, 1024 at most.
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `m` is not 1 to `n`, 1024 at most.
 pub fn orthonormal(n: usize, m: usize, seed: u64) -> Result<Projection> {
     limit("dimensions of a projection", m, 1, n.min(MAX_DIMENSION))?;
     let columns = DMatrix::from_iterator(n, m, normal(n * m, seed));
@@ -67,7 +67,7 @@ impl PrincipalDirections {
     /// Those of `vectors`, `[words][n]` row-major.
     ///
     /// # Errors
-    /// [`Error::NotFiniteRow`] if a vector is not finite.
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if a vector is not finite.
     ///
     /// # Panics
     /// If `vectors` is not a whole number of rows.
@@ -83,7 +83,7 @@ impl PrincipalDirections {
     /// `[m][n]`: the first `m` of them, unit vectors at right angles.
     ///
     /// # Errors
-    /// [`Error::PackLimit`] if `m` is not 1 to `n`, 1024 at most.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `m` is not 1 to `n`, 1024 at most.
     pub fn first(&self, m: usize) -> Result<Projection> {
         let n = self.dimension;
         limit("dimensions of a projection", m, 1, n.min(MAX_DIMENSION))?;
@@ -100,7 +100,7 @@ fn normal(n: usize, seed: u64) -> impl Iterator<Item = f64> {
 /// Rounds `rows`, `[m][n]` row-major, to 16 bits under the largest common power of two.
 ///
 /// # Errors
-/// [`Error::NotFiniteRow`] if an entry is NaN or infinite; [`Error::ProjectionScale`] if the largest is too
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if an entry is NaN or infinite; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if the largest is too
 /// large or too small for a pack.
 ///
 /// # Panics
@@ -168,7 +168,7 @@ impl Projection {
     /// Δ for every vector, as a device computes it from the pack (Gershgorin).
     ///
     /// # Errors
-    /// [`Error::PackLimit`] for a size that a pack cannot hold; [`Error::StretchRange`] if Δ is above 2¹².
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size that a pack cannot hold; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if Δ is above 2¹².
     pub fn sensitivity(&self) -> Result<Sensitivity> {
         let nobody = EncoderIdentity {
             name: String::new(),
@@ -187,7 +187,7 @@ impl Projection {
     /// lie within ±2^`bound_exponent`.
     ///
     /// # Errors
-    /// [`Error::PackLimit`] and [`Error::PackBytes`] for a size or a bound that a pack cannot hold.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) and [`ErrorKind::Pack`](crate::error::ErrorKind::Pack) for a size or a bound that a pack cannot hold.
     pub fn pack(&self, encoder: &EncoderIdentity, bound_exponent: i32) -> Result<Vec<u8>> {
         let contents = PackContents {
             dimension: self.dimension,
@@ -293,8 +293,8 @@ pub struct Certificate {
 /// of the result.
 ///
 /// # Errors
-/// [`Error::NotFiniteRow`] if a vector is not finite; [`Error::NoPairs`] if no two vectors differ;
-/// [`Error::StretchRange`] if a result is not within 2⁻¹² to 2¹².
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if a vector is not finite; [`ErrorKind::Input`](crate::error::ErrorKind::Input) if no two vectors differ;
+/// [`ErrorKind::Input`](crate::error::ErrorKind::Input) if a result is not within 2⁻¹² to 2¹².
 ///
 /// # Panics
 /// If `vectors` is not a whole number of rows of n = `dimension` coordinates, or a projection has another

@@ -13,7 +13,7 @@ const FRACTION: f64 = 256.0;
 /// the pack.
 ///
 /// # Errors
-/// [`crate::Error::PackLimit`] for a number of candidates, thresholds or coordinates that a pack cannot
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a number of candidates, thresholds or coordinates that a pack cannot
 /// have.
 pub fn scores_pack(
     encoder: &EncoderIdentity,

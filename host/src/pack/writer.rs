@@ -145,7 +145,7 @@ impl PackContents {
     /// The bytes of the pack; they parse.
     ///
     /// # Errors
-    /// [`Error::PackLimit`] if a size is outside what the format allows.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if a size is outside what the format allows.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         limit("coordinates", self.dimension, 1, MAX_DIMENSION as usize)?;
         let mut sections: Vec<([u8; 4], Vec<u8>)> = Vec::new();

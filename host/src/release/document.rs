@@ -74,7 +74,7 @@ impl Entropy for OsEntropy {}
 /// Refuses an encoder that is not the one whose embeddings the pack was built from.
 ///
 /// # Errors
-/// [`Error::EncoderMismatch`] names both.
+/// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) names both.
 pub fn check_encoder(pack: &Pack<'_>, encoder: &dyn Encoder) -> Result<()> {
     let identity = encoder.identity();
     if encoder.dimension() == pack.dimension() && identity.digest == *pack.encoder_digest() {
@@ -91,7 +91,7 @@ pub fn check_encoder(pack: &Pack<'_>, encoder: &dyn Encoder) -> Result<()> {
 /// An empty document under `pack`.
 ///
 /// # Errors
-/// [`Error::Document`] if the pack cannot be released from.
+/// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack cannot be released from.
 pub fn empty<'p>(pack: &Pack<'p>) -> Result<HostDocument<'p>> {
     HostDocument::new(pack).map_err(Error::from)
 }
@@ -108,7 +108,7 @@ pub fn empty<'p>(pack: &Pack<'p>) -> Result<HostDocument<'p>> {
 /// `embeddings`: `[k][dimension]` f32, row-major; those behind the [`Document`]'s limit are left out.
 ///
 /// # Errors
-/// [`Error::Document`].
+/// [`ErrorKind::Release`](crate::error::ErrorKind::Release).
 ///
 /// # Cost
 /// A [`push`](Document::push) for each sentence and a [`release`](Document::release).

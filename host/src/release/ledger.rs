@@ -18,9 +18,7 @@ use crate::release::document::OsEntropy;
 /// holds the lock on the file, and releases it when the process ends. What is read back comes through the
 /// operating system, after it has said that the record is on the disk.
 ///
-/// # The lock
-///
-/// Programs in Rust, C++ and Java keep to one rule, so each keeps the others out:
+/// **The lock.** Programs in Rust, C++ and Java keep to one rule, so each keeps the others out:
 ///
 /// - *A ledger in use.* Before a program reads the ledger and until it is done, it holds an exclusive lock on the whole
 ///   file: on Linux and Android a record lock (`fcntl`, from byte 0, length 0), on other systems the lock that they have.
@@ -58,8 +56,8 @@ impl LedgerFile {
     /// Opens the ledger at `path`, whose budget for a window is `budget`, or makes it if nothing is there.
     ///
     /// # Errors
-    /// [`Error::LedgerInUse`] if another process, or this one, has it open; [`Error::LedgerBudget`] if it has
-    /// another budget; [`Error::Ledger`] for a file that is no ledger or is damaged; [`Error::Io`].
+    /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process, or this one, has it open; [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if it has
+    /// another budget; [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a file that is no ledger or is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn open_or_create(path: impl AsRef<Path>, budget: Epsilon) -> Result<Self> {
         let path = path.as_ref();
         let file = match open(path) {
@@ -97,7 +95,7 @@ impl LedgerFile {
     /// What is left in `window`, in micro-units.
     ///
     /// # Errors
-    /// [`Error::Ledger`] for a window before that of the ledger.
+    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a window before that of the ledger.
     pub fn remaining(&self, window: u64) -> Result<u64> {
         let remaining = self.ledger.remaining(window);
         remaining.map_err(Error::ledger(&self.path))
@@ -106,8 +104,8 @@ impl LedgerFile {
     /// Spends ε in `window`: when this returns a grant, the file on the disk says so.
     ///
     /// # Errors
-    /// [`Error::Ledger`] if less is left, `window` is before that of the ledger, a record was lost, or the
-    /// file changed; [`Error::Io`]. With [`Error::Io`] what was to be spent stays spent.
+    /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if less is left, `window` is before that of the ledger, a record was lost, or the
+    /// file changed; [`ErrorKind::Io`](crate::error::ErrorKind::Io). With [`ErrorKind::Io`](crate::error::ErrorKind::Io) what was to be spent stays spent.
     pub fn spend(&mut self, epsilon: Epsilon, window: u64) -> Result<Grant> {
         let Self { ledger, file, path } = self;
         let stored = read(file).map_err(Error::io("read", path))?;

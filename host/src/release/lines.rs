@@ -71,7 +71,7 @@ impl Lines {
     /// Opens a file.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(Error::io("open", path))?;
         Self::new(path, file)
@@ -80,7 +80,7 @@ impl Lines {
     /// The lines of a stream, which errors call `name`.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn new(name: &Path, source: impl Read + Send + 'static) -> Result<Self> {
         Ok(Self {
             path: name.to_owned(),
@@ -94,7 +94,7 @@ impl Lines {
     /// The next line that is not blank; none at the end.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be read on: that is no fault of a line.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) if the file cannot be read on: that is no fault of a line.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>> {
         loop {
             self.rest(&mut io::sink())?;
@@ -136,7 +136,7 @@ impl Lines {
     /// end is added if there is none.
     ///
     /// # Errors
-    /// [`Error::Io`], which names `path` if `to` cannot be written.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io), which names `path` if `to` cannot be written.
     pub fn copy(&mut self, to: &mut dyn Write, path: &Path) -> Result<()> {
         to.write_all(&self.line).map_err(Error::io("write", path))?;
         let last = match self.cut {
@@ -174,14 +174,24 @@ pub struct ReleaseLine<'a> {
     /// The release.
     pub release: Release,
     /// All fields in their order, `release` too.
+    #[doc(hidden)]
     pub fields: Vec<(String, &'a RawValue)>,
 }
 
 impl<'a> ReleaseLine<'a> {
     /// Reads a line.
     ///
+    /// # Leaks
+    /// Nothing: a server has the line.
+    ///
+    /// # Shapes
+    /// `line`: any.
+    ///
     /// # Errors
     /// [`BadLine`].
+    ///
+    /// # Cost
+    /// Time and memory linear in the length of the line.
     pub fn parse(line: &'a str) -> Result<Self, BadLine> {
         let Fields(fields) = serde_json::from_str(line).map_err(|_| BadLine::NotJson)?;
         let mut releases = fields.iter().filter(|(name, _)| name == "release");

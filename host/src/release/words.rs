@@ -29,7 +29,7 @@ pub type HostBag<'a> = Bag<'a, MAX_WORDS>;
 /// Those of [`Bag`], which also says what is assumed.
 ///
 /// # Errors
-/// [`Error::Words`] for a size outside `1..=256` or if the operating system has no entropy.
+/// [`ErrorKind::Release`](crate::error::ErrorKind::Release) for a size outside `1..=256` or if the operating system has no entropy.
 ///
 /// # Cost
 /// A [`push`](Bag::push) for each word and a [`release`](Bag::release).

@@ -16,7 +16,16 @@ pub struct WordsByLabel {
 }
 
 impl WordsByLabel {
-    /// Counts one document with these words.
+    /// Counts one public document with these words.
+    ///
+    /// # Leaks
+    /// What is counted is public.
+    ///
+    /// # Shapes
+    /// `words`: in any order, any number of times.
+    ///
+    /// # Cost
+    /// A sort of the words.
     pub fn add(&mut self, label: &str, words: impl Iterator<Item = Word>) {
         let label = match self.labels.get(label) {
             Some(number) => *number,

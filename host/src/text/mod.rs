@@ -165,7 +165,7 @@ pub fn english_stop_words() -> HashSet<Word> {
 /// The words of a list, one or more a line.
 ///
 /// # Errors
-/// [`Error::Io`]; [`Error::WordList`] for a line that is not UTF-8 or longer than 64 KiB, or if the file has no
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line that is not UTF-8 or longer than 64 KiB, or if the file has no
 /// word.
 pub fn read_word_list(path: &Path) -> Result<HashSet<Word>> {
     let fail = |problem| {

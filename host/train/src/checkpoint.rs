@@ -39,7 +39,7 @@ pub(super) struct Checkpoint<'a> {
 /// Removes the file once its result exists. Does nothing without a file.
 ///
 /// # Errors
-/// [`Error::Io`].
+/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
 pub fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

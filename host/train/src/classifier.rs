@@ -26,9 +26,9 @@ impl Classifier {
     /// Trains with cross-entropy on `points`, `[n][dimension]` row-major, one per document.
     ///
     /// # Errors
-    /// [`undertone::Error::Training`]: a coordinate is NaN or infinite, a split is empty, there are less than two
-    /// classes to learn, a number is out of range, the loss diverges. [`undertone::Error::Io`] and
-    /// [`undertone::Error::Trained`] for the checkpoint.
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment): a coordinate is NaN or infinite, a split is empty, there are less than two
+    /// classes to learn, a number is out of range, the loss diverges. [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for the checkpoint.
     ///
     /// # Panics
     /// If `points` is not a whole number of rows.

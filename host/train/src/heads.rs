@@ -29,10 +29,10 @@ const STEEPNESS: f32 = 4.0;
 /// Source: ours.
 ///
 /// # Errors
-/// [`undertone::Error::Training`]: a number is NaN or infinite, an ε is not positive, a split has no
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment): a number is NaN or infinite, an ε is not positive, a split has no
 /// document with a sentence, there are less than two classes to learn, a number is out of range, `start`
-/// does not fit the documents and targets, the loss diverges. [`undertone::Error::Io`] and
-/// [`undertone::Error::Trained`] for the checkpoint.
+/// does not fit the documents and targets, the loss diverges. [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for the checkpoint.
 pub fn train_scores(
     start: &ScoreHeads,
     documents: &DocumentVectors,

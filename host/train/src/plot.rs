@@ -13,7 +13,7 @@ use undertone::files::atomic::AtomicFile;
 /// epoch that was kept.
 ///
 /// # Errors
-/// [`Error::Training`] without epochs; [`Error::Io`] or [`Error::OutputPath`], and no file is
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) without epochs; [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument), and no file is
 /// left.
 pub fn write_loss(path: &Path, epochs: &[Epoch]) -> Result<()> {
     let mut file = AtomicFile::create(path)?;

@@ -33,9 +33,9 @@ pub struct TrainedRecoder {
 /// of the first layer that is returned.
 ///
 /// # Errors
-/// [`undertone::Error::Training`]: a coordinate is NaN or infinite, a split has no document with a
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment): a coordinate is NaN or infinite, a split has no document with a
 /// sentence, there are less than two classes to learn, a number is out of range, the loss diverges.
-/// [`undertone::Error::Io`] and [`undertone::Error::Trained`] for the checkpoint.
+/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for the checkpoint.
 ///
 /// # Cost
 /// Three passes over a batch's sentences of 6·d² operations for each of three layers; the fourth layer

@@ -85,7 +85,7 @@ impl<'p> CoreSentences<'p> {
     /// The mechanism of `pack`, if it has candidates.
     ///
     /// # Errors
-    /// [`undertone::Error::Document`] if this library cannot release from it.
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if this library cannot release from it.
     pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
         if pack.scores().is_none() && pack.depth().is_none() {
             return Ok(None);

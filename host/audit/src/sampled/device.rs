@@ -43,7 +43,7 @@ impl Document {
     /// The same document on this side of the box.
     ///
     /// # Errors
-    /// [`Error::Document`] if the pack does not take them.
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the pack does not take them.
     pub fn inside<'p>(&self, pack: &Pack<'p>) -> Result<HostDocument<'p>> {
         let mut document = document::empty(pack)?;
         match self {
@@ -84,19 +84,19 @@ pub trait Device {
     /// Starts anew, as a program that is started again. No document is kept.
     ///
     /// # Errors
-    /// [`Error::Device`], as for all methods.
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device), as for all methods.
     fn restart(&mut self) -> Result<()>;
 
     /// Keeps a document under a number, 0 to [`MAX_KEPT`].
     ///
     /// # Errors
-    /// [`Error::Device`].
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
     fn keep(&mut self, number: usize, sentences: &Document) -> Result<()>;
 
     /// Candidates that `count` releases name, of these documents by turns.
     ///
     /// # Errors
-    /// [`Error::Device`].
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
     fn releases(
         &mut self,
         documents: &[usize],
@@ -108,7 +108,7 @@ pub trait Device {
     /// `count` bags of `size` words each, drawn from these words.
     ///
     /// # Errors
-    /// [`Error::Device`].
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
     fn bags(
         &mut self,
         words: &[&str],
@@ -121,7 +121,7 @@ pub trait Device {
     /// `count` releases of a vector with coordinates within ±2^`bound_exponent`.
     ///
     /// # Errors
-    /// [`Error::Device`].
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
     fn vectors(
         &mut self,
         vector: &[f32],
@@ -134,7 +134,7 @@ pub trait Device {
     /// Times `count` releases, each by chance of document `fixed` or of one of the others.
     ///
     /// # Errors
-    /// [`Error::Device`].
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
     fn times(
         &mut self,
         fixed: usize,
@@ -195,7 +195,7 @@ impl Program {
     /// when an answer is 5 s late.
     ///
     /// # Errors
-    /// [`Error::Device`] if it does not start, or does not say that it is ready for this pack.
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device) if it does not start, or does not say that it is ready for this pack.
     pub fn start(path: &Path, pack: &Path, pack_id: [u8; 8], notice: fn(&str)) -> Result<Self> {
         Self::start_within(path, pack, pack_id, notice, PATIENCE)
     }

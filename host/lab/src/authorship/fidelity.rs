@@ -95,7 +95,7 @@ const MECHANISMS: [WordMechanism; 3] = [
 /// Measures selection from its exact law, noise and nearest word by drawing.
 ///
 /// # Errors
-/// [`Error::Words`].
+/// [`ErrorKind::Release`](undertone::error::ErrorKind::Release).
 pub fn curves(vocabulary: &Vocabulary<'_>, options: &Options) -> Result<Curves> {
     let n = vocabulary.word_count();
     let mut rng = PublicRng::new(options.seed);

@@ -96,7 +96,7 @@ impl Mailbox {
     /// Reads corpora of raw messages; the label of a line is the group.
     ///
     /// # Errors
-    /// Errors of the corpora; [`Error::Labels`] for a message without a group.
+    /// Errors of the corpora; [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) for a message without a group.
     pub fn read(paths: &[PathBuf]) -> Result<Self> {
         let mut mailbox = Self::default();
         let mut seen = HashSet::new();
@@ -141,7 +141,7 @@ impl Mailbox {
     /// `others` messages a group are used, drawn likewise.
     ///
     /// # Errors
-    /// [`Error::Authors`] if fewer groups than `groups` have at least two such authors.
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if fewer groups than `groups` have at least two such authors.
     pub fn sample(
         &self,
         groups: usize,

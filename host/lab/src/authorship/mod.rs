@@ -366,7 +366,7 @@ pub struct Experiment<'a> {
 /// that are not stop words, as a pack.
 ///
 /// # Errors
-/// [`Error::NoCommonWords`] if there is none; those of [`Vectors::lexicon_pack`].
+/// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if there is none; those of [`Vectors::lexicon_pack`].
 pub fn informative_pack(sample: &Sample, vectors: &Vectors, most: usize) -> Result<Vec<u8>> {
     let filter = WordFilter::default();
     let mut counts = WordsByLabel::default();
@@ -396,7 +396,7 @@ impl<'a> Experiment<'a> {
     /// Under a pack such as [`informative_pack`] makes.
     ///
     /// # Errors
-    /// [`Error::Words`] if the pack has no lexicon, or for a bag size that core refuses.
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the pack has no lexicon, or for a bag size that core refuses.
     pub fn new(sample: &'a Sample, pack: &Pack<'a>, options: &'a Options) -> Result<Self> {
         let vocabulary = Vocabulary::new(pack).map_err(Error::from)?;
         let filter = WordFilter::default();
@@ -537,7 +537,7 @@ impl<'a> Experiment<'a> {
     /// Measures some ways of releasing bags.
     ///
     /// # Errors
-    /// [`Error::Words`] for a bag size that core refuses.
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) for a bag size that core refuses.
     pub fn measure(&self, ways: &[Way]) -> Result<Vec<Measured>> {
         let messages = self.sample.messages.len();
         let progress = Progress::new("obfuscating messages", (ways.len() * messages) as u64);

@@ -147,7 +147,7 @@ impl Report {
     /// Makes the folder `out` if it is missing, and says now whether files can be written there.
     ///
     /// # Errors
-    /// Those of `folder::check`: [`undertone::Error::Io`] or [`undertone::Error::OutputPath`].
+    /// Those of `folder::check`: [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
     pub fn check(out: &Path) -> Result<()> {
         folder::check(out, Page::FILE)
     }
@@ -156,7 +156,7 @@ impl Report {
     /// into the folder `out`, each whole, the page last. A full disk leaves the old files.
     ///
     /// # Errors
-    /// [`undertone::Error::Io`] or [`undertone::Error::OutputPath`]; [`undertone::Error::Plot`].
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument); [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
     pub fn write(&self, out: &Path) -> Result<()> {
         let files = [
             ("authorship.csv", self.table()),

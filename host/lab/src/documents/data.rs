@@ -81,7 +81,7 @@ impl Task {
     /// file by default); else a corpus without a test corpus, named after its file.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Task`] says what is wrong with a task file.
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) says what is wrong with a task file.
     pub fn open(path: &Path, folder: Option<&Path>) -> Result<Self> {
         if path.extension().is_none_or(|end| end != "json") {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -230,8 +230,8 @@ impl Data {
     /// interrupted encoding continues where it stopped.
     ///
     /// # Errors
-    /// Errors of the corpora and the encoder; [`Error::Labels`] if a document has no label or one without
-    /// a class, if there are fewer than two classes or too few documents; [`Error::Io`] for the cache.
+    /// Errors of the corpora and the encoder; [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) if a document has no label or one without
+    /// a class, if there are fewer than two classes or too few documents; [`ErrorKind::Io`](undertone::error::ErrorKind::Io) for the cache.
     pub fn load(
         task: &Task,
         encoder: &dyn Encoder,

@@ -258,7 +258,7 @@ impl Selection {
     /// Selection under a pack, with a rule; `class_of` is the class that the server gives each candidate.
     ///
     /// # Errors
-    /// [`Error::PackBytes`] if the bytes are not a pack.
+    /// [`ErrorKind::Pack`](undertone::error::ErrorKind::Pack) if the bytes are not a pack.
     pub fn new(setting: String, pack: Vec<u8>, rule: Rule, class_of: Vec<usize>) -> Result<Self> {
         let scores = Pack::parse(&pack).map_err(Error::from)?.scores();
         let steps = scores.and_then(|scores| NonZero::new(scores.largest_score()));

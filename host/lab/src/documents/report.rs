@@ -82,7 +82,7 @@ impl Report {
     /// Makes the folder `out` if it is missing, and says now whether files can be written there.
     ///
     /// # Errors
-    /// [`undertone::Error::Io`] or [`undertone::Error::OutputPath`].
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
     pub fn check(out: &Path) -> Result<()> {
         folder::check(out, Page::FILE)
     }
@@ -94,7 +94,7 @@ impl Report {
     /// the old files. Files of these names are replaced; others stay.
     ///
     /// # Errors
-    /// [`undertone::Error::Io`] or [`undertone::Error::OutputPath`]; [`undertone::Error::Plot`].
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument); [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
     pub fn write(&self, out: &Path) -> Result<()> {
         let files = [
             ("f1-vs-epsilon.csv", self.by_epsilon()),

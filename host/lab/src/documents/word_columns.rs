@@ -37,7 +37,7 @@ pub struct Words<'a> {
 /// Checks, before anything is measured, that noise can be drawn for vectors of this many coordinates.
 ///
 /// # Errors
-/// [`Error::Words`].
+/// [`ErrorKind::Release`](undertone::error::ErrorKind::Release).
 pub fn check(vectors: &Vectors, epsilons: &[Epsilon]) -> Result<()> {
     let dimension = u32::try_from(vectors.dimension).unwrap_or(u32::MAX);
     epsilons.iter().try_for_each(|epsilon| {

@@ -58,7 +58,7 @@ impl Classifier {
     /// with the one that is most accurate on the rest on all of it. Also returns that accuracy.
     ///
     /// # Errors
-    /// [`Error::Training`] with less than two classes, or if the solver gives up.
+    /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) with less than two classes, or if the solver gives up.
     pub(super) fn tuned(sample: &Sample) -> Result<(Self, f64)> {
         let rows = sample.labels.len();
         let start = rows - rows / HELD_OUT;

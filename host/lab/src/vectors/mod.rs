@@ -95,7 +95,7 @@ impl Options {
     /// Refuses what no experiment can be made with.
     ///
     /// # Errors
-    /// [`Error::Embedding`] for an ε below 0.1; [`Error::Setting`].
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) for an ε below 0.1; [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument).
     pub fn check(&self) -> Result<()> {
         for epsilon in self.epsilons.iter().chain([&self.task_epsilon]) {
             Laplace::new(1, *epsilon, Sensitivity::ONE).map_err(noise)?;
@@ -513,7 +513,7 @@ pub struct Measured {
 /// Runs all experiments on the data in `folder`.
 ///
 /// # Errors
-/// [`Error::Io`] and [`Error::Labels`] of the data; [`Error::Training`].
+/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io) and [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) of the data; [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment).
 pub fn measure(bench: &Bench<'_>, folder: &Path, options: &Options) -> Result<Measured> {
     let mut timings = vec![("certificates".to_owned(), bench.certifying)];
     let mut timed = |what: &str, start: Instant| {

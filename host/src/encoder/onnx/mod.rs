@@ -165,7 +165,7 @@ impl OnnxEncoder {
     /// `sentence`: any string.
     ///
     /// # Errors
-    /// [`Error::Encode`] if the tokenizer fails, for example on a word for which it has no token.
+    /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if the tokenizer fails, for example on a word for which it has no token.
     ///
     /// # Cost
     /// Linear in the sentence with most tokenizers.
