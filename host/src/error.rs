@@ -14,7 +14,7 @@ use undertone_core::pack::PackError;
 use undertone_core::vector::VectorError;
 use undertone_core::words::WordsError;
 
-/// `Result` with the [`enum@Error`] of this crate.
+/// `Result` with the [`struct@Error`] of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong, in one sentence that says what to do.
@@ -24,7 +24,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[error(transparent)]
 pub struct Error(Box<Cause>);
 
-/// What an [`enum@Error`] is about.
+/// What an [`struct@Error`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

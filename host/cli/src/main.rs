@@ -34,7 +34,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 #[cfg(not(feature = "train"))]
-use undertone::error::Error;
+use undertone::error::{Cause, Error};
 use undertone::error::Result;
 use undertone::pack::candidates::Candidates;
 

@@ -48,8 +48,8 @@ pub trait Encoder: Send + Sync {
     /// are written as they are.
     ///
     /// # Errors
-    /// [`WrongDimension`](crate::Error::WrongDimension) if `out` is not as long as
-    /// [`dimension`](Self::dimension); [`Encode`](crate::Error::Encode) if the encoder fails.
+    /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) if `out` is not as long as
+    /// [`dimension`](Self::dimension), or if the encoder fails.
     ///
     /// # Cost
     /// One run of the model, or a look-up for each word: the implementation says.
@@ -89,7 +89,7 @@ impl Encoder for PrivateEncoder<'_> {
     /// Those of the encoder.
     ///
     /// # Errors
-    /// [`WrongDimension`](Error::WrongDimension) only, which depends on no sentence.
+    /// That of a wrong length of `out` only, which depends on no sentence.
     ///
     /// # Cost
     /// That of the encoder.

@@ -91,10 +91,7 @@ impl OnnxEncoder {
     /// here and not in the middle of a corpus.
     ///
     /// # Errors
-    /// [`EncoderFileMissing`](Error::EncoderFileMissing) or [`Io`](Error::Io) for the files;
-    /// [`Tokenizer`](Error::Tokenizer), [`Model`](Error::Model),
-    /// [`VocabularyMismatch`](Error::VocabularyMismatch) for what is in them;
-    /// [`OnnxRuntime`](Error::OnnxRuntime) if that library was asked for and cannot be used.
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) and [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder).
     pub fn open_with(folder_or_model: &Path, runtime: &Runtime) -> Result<Self> {
         let files = Files::find(folder_or_model)?;
         let model = files.read(&files.model)?;
