@@ -1,6 +1,6 @@
 //! `undertone eval sentences`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
@@ -17,7 +17,7 @@ use undertone_lab::documents::report::{Report, TaskReport};
 use undertone_lab::documents::word_columns::{self, Words};
 use undertone_lab::documents::{Options, measure, perceptron};
 
-use crate::args::EncoderArgs;
+use crate::args::{EncoderArgs, OpenEncoder};
 use crate::paths::Paths;
 
 #[derive(Args)]
@@ -84,7 +84,8 @@ impl Arguments {
     }
 }
 
-pub(super) fn run(arguments: Arguments) -> Result<()> {
+/// The tasks, whose corpora must be there: a missing one is known before hours of encoding another one.
+fn tasks(arguments: &Arguments) -> Result<Vec<Task>> {
     let tasks = arguments
         .data
         .iter()
@@ -94,11 +95,63 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         .iter()
         .flat_map(|task| [Some(&task.train), task.test.as_ref()])
     {
-        // A missing corpus is known before hours of encoding another one.
         path.map_or(Ok(()), |path| {
             path.metadata().map(drop).map_err(Error::io("open", path))
         })?;
     }
+    Ok(tasks)
+}
+
+/// One experiment: encodes, releases and classifies.
+fn evaluate(
+    task: &Task,
+    encoder: &OpenEncoder,
+    words: Option<Words<'_>>,
+    cache: Option<&Path>,
+    options: &Options,
+) -> Result<TaskReport> {
+    note!("{}", task.name);
+    let start = Instant::now();
+    let data = Data::load(task, encoder.encoder.as_ref(), cache, options.seed)?;
+    let encoding = start.elapsed();
+    note!(
+        "  {} documents to learn from, {} to test on, after {:.0} s",
+        data.learning.labels.len(),
+        data.test.labels.len(),
+        encoding.as_secs_f64()
+    );
+    let start = Instant::now();
+    let compared = columns(&data, Extent::All, words, &perceptron, options)?;
+    let preparing = start.elapsed();
+    let mut measured = measure(&data, &compared, options)?;
+    let mut costs = vec![Cost::measure(
+        &data,
+        encoder.encoder.as_ref(),
+        encoder.lexicon.clone(),
+    )?];
+    if encoder.lexicon.is_none() {
+        // What a device without a neural runtime can do.
+        let embedded = LexiconEncoder::embedded();
+        let words = Data::load(task, &embedded, None, options.seed)?;
+        let lexicon = LexiconData::from_view(embedded.lexicon());
+        costs.push(Cost::measure(&words, &embedded, Some(lexicon))?);
+        let compared = columns(&words, Extent::Encoder, None, &perceptron, options)?;
+        measured.extend(measure(&words, &compared, options)?);
+    }
+    note!("  measured after {:.0} s", start.elapsed().as_secs_f64());
+    for cost in &costs {
+        note!(
+            "  {}: pack of {} bytes, {:.1} µs a sentence",
+            cost.encoder,
+            cost.pack,
+            cost.sentence.as_secs_f64() * 1e6
+        );
+    }
+    Ok(TaskReport::new(&data, encoding, preparing, measured, costs))
+}
+
+pub(super) fn run(arguments: Arguments) -> Result<()> {
+    let tasks = tasks(&arguments)?;
     let encoder = arguments.encoder.open(LexiconEncoder::embedded)?;
     let vocabulary = arguments
         .word_vectors
@@ -140,49 +193,7 @@ pub(super) fn run(arguments: Arguments) -> Result<()> {
         tasks: Vec::new(),
     };
     for task in &tasks {
-        note!("{}", task.name);
-        let start = Instant::now();
-        let data = Data::load(
-            task,
-            encoder.encoder.as_ref(),
-            cache.as_deref(),
-            arguments.seed,
-        )?;
-        let encoding = start.elapsed();
-        note!(
-            "  {} documents to learn from, {} to test on, after {:.0} s",
-            data.learning.labels.len(),
-            data.test.labels.len(),
-            encoding.as_secs_f64()
-        );
-        let start = Instant::now();
-        let compared = columns(&data, Extent::All, words, &perceptron, &report.options)?;
-        let preparing = start.elapsed();
-        let mut measured = measure(&data, &compared, &report.options)?;
-        let mut costs = vec![Cost::measure(
-            &data,
-            encoder.encoder.as_ref(),
-            encoder.lexicon.clone(),
-        )?];
-        if encoder.lexicon.is_none() {
-            // What a device without a neural runtime can do.
-            let embedded = LexiconEncoder::embedded();
-            let words = Data::load(task, &embedded, None, arguments.seed)?;
-            let lexicon = LexiconData::from_view(embedded.lexicon());
-            costs.push(Cost::measure(&words, &embedded, Some(lexicon))?);
-            let compared = columns(&words, Extent::Encoder, None, &perceptron, &report.options)?;
-            measured.extend(measure(&words, &compared, &report.options)?);
-        }
-        note!("  measured after {:.0} s", start.elapsed().as_secs_f64());
-        for cost in &costs {
-            note!(
-                "  {}: pack of {} bytes, {:.1} µs a sentence",
-                cost.encoder,
-                cost.pack,
-                cost.sentence.as_secs_f64() * 1e6
-            );
-        }
-        let done = TaskReport::new(&data, encoding, preparing, measured, costs);
+        let done = evaluate(task, &encoder, words, cache.as_deref(), &report.options)?;
         report.tasks.push(done);
     }
     report.write(&arguments.out)?;
