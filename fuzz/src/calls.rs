@@ -610,9 +610,9 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
     );
     // SAFETY: as in `step`.
     let sentences = unsafe { undertone_document_sentence_count(world.at(slot)) };
-    let left = world
-        .document(slot)
-        .map_or(0, |(pack, pushed)| document_of(pack, &pushed).sentence_count());
+    let left = world.document(slot).map_or(0, |(pack, pushed)| {
+        document_of(pack, &pushed).sentence_count()
+    });
     assert_eq!(sentences, left);
     Ok(())
 }

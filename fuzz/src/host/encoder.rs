@@ -83,7 +83,10 @@ fn use_encoder(encoder: &OnnxEncoder) {
         let encoded = PrivateEncoder::new(encoder).encode(sentence, &mut private);
         assert!(encoded.is_ok(), "a private sentence makes no error");
         let private: Vec<u32> = private.iter().map(|x| x.to_bits()).collect();
-        assert_eq!(private, once.unwrap_or_else(|_| vec![0; encoder.dimension()]));
+        assert_eq!(
+            private,
+            once.unwrap_or_else(|_| vec![0; encoder.dimension()])
+        );
         let _ = encoder.token_ids(sentence);
     }
     assert!(

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use arbitrary::{Result, Unstructured};
 use undertone::encoder::{Encoder, EncoderIdentity};
-use undertone::progress::Progress;
 use undertone::files::resume::{Encoding, PartialLines, Run};
+use undertone::progress::Progress;
 
 /// Goes on behind the lines in the input, and gives them their name.
 ///

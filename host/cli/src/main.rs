@@ -33,9 +33,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use undertone::error::Result;
 #[cfg(not(feature = "train"))]
 use undertone::error::{Cause, Error};
-use undertone::error::Result;
 use undertone::pack::candidates::Candidates;
 
 use crate::paths::Paths;
