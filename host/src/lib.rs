@@ -1,12 +1,13 @@
-//! The public side of undertone: packs out of public corpora, releases on a server or desktop, what a server
-//! reads out of releases, evaluations and audits.
+//! The host side of undertone: packs from public corpora, releases on a server or desktop, and what a server
+//! reads from releases.
 //!
 //! # Should I use this?
 //!
-//! Yes, to make the pack that devices release under, to read their releases, and to check what is promised. The
-//! command line of the same name does all of it; this is what it calls. On a device use [`undertone_core`] or the C
-//! library: they need neither heap nor operating system. Mechanisms stand there alone; nothing here draws
-//! a release by itself.
+//! Yes, to make the pack that devices release under and to read their releases. The command line of the same name does all
+//! of it; this is what it calls. On a device use [`undertone_core`] or the C library: they need neither heap nor operating
+//! system. The mechanisms are in [`undertone_core`] alone; nothing here draws a release by itself.
+//!
+//! This crate prints nothing and draws no progress bars: see [`progress`].
 //!
 //! # Smallest example
 //!
