@@ -119,40 +119,7 @@ impl<'a> Pack<'a> {
             zero("reserved table field", entry.reserved.get())?;
             let section = slice_after(bytes, end, entry)?;
             end = section.end;
-            match entry.tag {
-                format::RECODER_TAG => {
-                    if pack.depth.is_some() || pack.scores.is_some() {
-                        return Err(PackError::Section {
-                            tag: entry.tag,
-                            reason: "comes after a section that it recodes for",
-                        });
-                    }
-                    pack.recoder = Some(Recoder::parse(section.bytes, dimension)?)
-                }
-                format::DEPTH_TAG => {
-                    let depth = DepthSection::parse(section.bytes, pack.inputs())?;
-                    pack.depth = Some(pack.after_recoder(depth.exponent()).map(|()| depth)?)
-                }
-                format::SCORES_TAG => {
-                    let scores = ScoresSection::parse(section.bytes, pack.inputs())?;
-                    pack.scores = Some(pack.after_recoder(scores.exponent()).map(|()| scores)?)
-                }
-                format::LEXICON_TAG => {
-                    pack.lexicon = Some(Lexicon::parse(section.bytes, dimension)?)
-                }
-                format::PHRASES_TAG => {
-                    let lexicon = pack.lexicon.ok_or(PackError::Section {
-                        tag: entry.tag,
-                        reason: "has no lexicon before it",
-                    })?;
-                    pack.lexicon = Some(lexicon.with_phrases(section.bytes)?)
-                }
-                format::PROJECTION_TAG => {
-                    let projection = Projection::parse(section.bytes, dimension, pack.id());
-                    pack.projection = Some(projection?)
-                }
-                _ => {}
-            }
+            pack.add(entry.tag, section.bytes, dimension)?;
         }
         if end != bytes.len() {
             return Err(PackError::Trailing {
@@ -161,6 +128,43 @@ impl<'a> Pack<'a> {
             });
         }
         Ok(pack)
+    }
+
+    /// Reads one section, after those before it.
+    fn add(&mut self, tag: [u8; 4], section: &'a [u8], dimension: u32) -> Result<(), PackError> {
+        match tag {
+            format::RECODER_TAG => {
+                if self.depth.is_some() || self.scores.is_some() {
+                    return Err(PackError::Section {
+                        tag,
+                        reason: "comes after a section that it recodes for",
+                    });
+                }
+                self.recoder = Some(Recoder::parse(section, dimension)?)
+            }
+            format::DEPTH_TAG => {
+                let depth = DepthSection::parse(section, self.inputs())?;
+                self.depth = Some(self.after_recoder(depth.exponent()).map(|()| depth)?)
+            }
+            format::SCORES_TAG => {
+                let scores = ScoresSection::parse(section, self.inputs())?;
+                self.scores = Some(self.after_recoder(scores.exponent()).map(|()| scores)?)
+            }
+            format::LEXICON_TAG => self.lexicon = Some(Lexicon::parse(section, dimension)?),
+            format::PHRASES_TAG => {
+                let lexicon = self.lexicon.ok_or(PackError::Section {
+                    tag,
+                    reason: "has no lexicon before it",
+                })?;
+                self.lexicon = Some(lexicon.with_phrases(section)?)
+            }
+            format::PROJECTION_TAG => {
+                let projection = Projection::parse(section, dimension, self.id());
+                self.projection = Some(projection?)
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// The first eight bytes of the digest: how a release names its pack.

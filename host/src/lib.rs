@@ -41,6 +41,7 @@
 //! crate may depend on the text that it is given: it belongs to those who may see the text.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::too_many_lines)]
 
 pub mod corpus;
 pub mod demo;

@@ -3,6 +3,8 @@
 //! Where the domain allows, the law of a release is computed, not sampled, and the worst neighbours are
 //! searched; elsewhere a device is asked for releases.
 
+#![warn(clippy::too_many_lines)]
+
 pub mod exact;
 mod report;
 pub mod sampled;

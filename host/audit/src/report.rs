@@ -13,7 +13,7 @@ use undertone_report::{
 use super::{Check, Method, Options};
 use undertone::error::{Error, Result};
 use undertone::files::folder;
-use undertone::release::document::number as epsilon_number;
+use undertone::release::document::epsilon_f64;
 
 /// All checks of a pack.
 #[derive(Clone, Debug)]
@@ -271,12 +271,12 @@ impl Report {
             add(
                 "claimed".to_owned(),
                 Look::Bound,
-                epsilon_number(*epsilon),
+                epsilon_f64(*epsilon),
                 1.0,
             );
         }
         for check in self.losses().filter(|check| check.mechanism == of) {
-            let Some(epsilon) = check.epsilon.map(epsilon_number) else {
+            let Some(epsilon) = check.epsilon.map(epsilon_f64) else {
                 continue;
             };
             let what = check.name.trim_start_matches("loss of ");

@@ -49,7 +49,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 pub(crate) fn save_pack(path: &Path, built: &Built) -> Result<()> {
     let beside = candidates_beside(path);
     let candidates = built.candidates.settled(&beside)?;
-    let pack = settled(path, &built.pack)?;
+    let pack = AtomicFile::settled(path, &built.pack)?;
     candidates.commit()?;
     pack.commit()
 }
@@ -76,13 +76,5 @@ pub(crate) fn json(value: &impl Serialize) -> String {
 }
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    settled(path, bytes)?.commit()
-}
-
-/// A file on the disk, without its name.
-pub(crate) fn settled(path: &Path, bytes: &[u8]) -> Result<AtomicFile> {
-    let mut file = AtomicFile::create(path)?;
-    file.write_all(bytes).map_err(Error::io("write", path))?;
-    file.settle()?;
-    Ok(file)
+    AtomicFile::settled(path, bytes)?.commit()
 }

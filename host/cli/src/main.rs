@@ -1,5 +1,7 @@
 //! The command line of undertone: arguments, progress and messages. The work is in the library.
 
+#![warn(clippy::too_many_lines)]
+
 /// Says something on standard error.
 macro_rules! note {
     ($($line:tt)*) => {

@@ -229,7 +229,7 @@ impl Arguments {
         #[cfg(feature = "train")]
         match (self.train, self.recoder) {
             (Some(epsilon), _) => {
-                let epsilon = document::number(epsilon);
+                let epsilon = document::epsilon_f64(epsilon);
                 return self.with_training(|training| {
                     let fit = |documents: &DocumentVectors, targets: &Targets| {
                         training.scores(documents, targets, epsilon)

@@ -110,7 +110,7 @@ impl Arguments {
         match self.budget {
             Some(budget) if budget < self.epsilon => Err(Error::from(Cause::Setting {
                 what: "--budget",
-                found: document::number(budget),
+                found: document::epsilon_f64(budget),
                 allowed: "the --epsilon of a document or more",
             })),
             _ => Ok(()),

@@ -26,11 +26,7 @@ pub(crate) fn note(line: impl Display) {
 
 /// Takes the bars away while something else is written.
 pub(crate) fn without_bars<T>(write: impl FnOnce() -> T) -> T {
-    above(&BARS, write)
-}
-
-fn above<T>(bars: &MultiProgress, write: impl FnOnce() -> T) -> T {
-    bars.suspend(write)
+    BARS.suspend(write)
 }
 
 /// Draws a bar for whatever the library does for long.
@@ -219,7 +215,7 @@ mod tests {
         bar.advance(10);
         bar.bar.tick();
         assert!(terminal.contents().contains("10/100"));
-        above(bars, || {
+        bars.suspend(|| {
             indicatif::TermLike::write_line(&terminal, "packed 30 documents").unwrap();
         });
         bar.bar.tick();

@@ -117,8 +117,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
         },
         "squared_distances_kept": projection.share(rows),
     });
-    let certificate = crate::files::settled(&beside, format!("{certificate:#}\n").as_bytes())?;
-    let written = crate::files::settled(&arguments.out, &pack)?;
+    let certificate = AtomicFile::settled(&beside, format!("{certificate:#}\n").as_bytes())?;
+    let written = AtomicFile::settled(&arguments.out, &pack)?;
     certificate.commit()?;
     written.commit()?;
     note!(

@@ -4,6 +4,8 @@
 //! `build-lib.sh` builds the library, `libundertone_host.a`, and its header, `undertone_host.h`. Every failure is a
 //! `rust::Error` with the message of [`undertone::Error`].
 
+#![warn(clippy::too_many_lines)]
+
 use std::ffi::CStr;
 use std::fs;
 use std::path::Path;

@@ -4,6 +4,8 @@
 //! Only with the cargo feature `train`. Public corpora only: sentence vectors are written to a cache,
 //! randomness is seeded, levels are looked at.
 
+#![warn(clippy::too_many_lines)]
+
 pub mod authorship;
 pub mod baselines;
 pub mod bounds;

@@ -31,6 +31,8 @@
 //! # Ok::<(), undertone_report::DrawError>(())
 //! ```
 
+#![warn(clippy::too_many_lines)]
+
 mod csv;
 pub mod number;
 mod page;

@@ -113,6 +113,18 @@ impl AtomicFile {
         Self::create(path).map(drop)
     }
 
+    /// A file of these bytes, on the disk but without its name: [`commit`](Self::commit) then needs no more space.
+    ///
+    /// # Errors
+    /// Those of [`create`](Self::create), and [`ErrorKind::Io`](crate::error::ErrorKind::Io); no file is left.
+    pub fn settled(path: impl AsRef<Path>, bytes: &[u8]) -> Result<Self> {
+        let mut file = Self::create(path)?;
+        file.write_all(bytes)
+            .map_err(Error::io("write", &file.target))?;
+        file.settle()?;
+        Ok(file)
+    }
+
     /// Writes everything to the disk and gives the file its name, replacing a file of that name.
     ///
     /// # Errors
@@ -128,10 +140,10 @@ impl AtomicFile {
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn settle(&mut self) -> Result<()> {
-        self.settled().map_err(Error::io("write", &self.target))
+        self.sync().map_err(Error::io("write", &self.target))
     }
 
-    fn settled(&mut self) -> io::Result<()> {
+    fn sync(&mut self) -> io::Result<()> {
         self.writer.flush()?;
         self.writer.get_ref().sync_all()
     }

@@ -1,7 +1,6 @@
 //! A folder of result files, written together.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -24,14 +23,8 @@ pub fn check(out: &Path, last: &str) -> Result<()> {
 /// # Errors
 /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
 pub fn write(out: &Path, files: &[(&str, String)]) -> Result<()> {
-    let settled = |(name, text): &(&str, String)| {
-        let path = out.join(name);
-        let mut file = AtomicFile::create(&path)?;
-        file.write_all(text.as_bytes())
-            .map_err(Error::io("write", &path))?;
-        file.settle()?;
-        Ok(file)
-    };
+    let settled =
+        |(name, text): &(&str, String)| AtomicFile::settled(out.join(name), text.as_bytes());
     let files = files.iter().map(settled).collect::<Result<Vec<_>>>()?;
     files.into_iter().try_for_each(AtomicFile::commit)
 }

@@ -44,7 +44,7 @@ pub fn sentences(text: &str) -> Vec<&str> {
 }
 
 /// ε as a floating-point number, for reports and estimates: no release is drawn by it.
-pub fn number(epsilon: Epsilon) -> f64 {
+pub fn epsilon_f64(epsilon: Epsilon) -> f64 {
     f64::from(epsilon.micro()) * 1e-6
 }
 

@@ -10,7 +10,7 @@ use undertone_core::release::BagRelease;
 use undertone_core::words::{Bag, Vocabulary, WordMechanism};
 
 use crate::error::{Error, Result};
-use crate::release::document::{OsEntropy, number};
+use crate::release::document::{OsEntropy, epsilon_f64};
 
 /// The most words of a text that enter its bag; those behind are left out.
 pub const MAX_WORDS: usize = 16_384;
@@ -136,7 +136,7 @@ pub fn guarantee(
     let Some(typical) = TypicalDistances::measure(vocabulary) else {
         return (text, None);
     };
-    let epsilon = number(epsilon);
+    let epsilon = epsilon_f64(epsilon);
     text += "one word    exchanged for      distance   exponent   factor\n";
     let mut warning = None;
     for (other, distance) in [

@@ -5,6 +5,8 @@
 //!
 //! Training is deterministic: the same inputs, options and machine give the same bits.
 
+#![warn(clippy::too_many_lines)]
+
 pub mod checkpoint;
 mod classifier;
 mod heads;

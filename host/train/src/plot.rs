@@ -1,12 +1,11 @@
 //! The loss as a picture.
 
-use std::io::Write;
 use std::path::Path;
 
 use undertone_report::{Axis, Line, Look, Plot, Point, Range};
 
 use super::{Epoch, chosen};
-use undertone::error::{Error, Result};
+use undertone::error::Result;
 use undertone::files::atomic::AtomicFile;
 
 /// Writes an SVG with the training and the validation loss of each epoch, in nats, and a mark at the
@@ -16,11 +15,8 @@ use undertone::files::atomic::AtomicFile;
 /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment) without epochs; [`ErrorKind::Io`](undertone::error::ErrorKind::Io) or [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument), and no file is
 /// left.
 pub fn write_loss(path: &Path, epochs: &[Epoch]) -> Result<()> {
-    let mut file = AtomicFile::create(path)?;
     let svg = loss(epochs)?;
-    file.write_all(svg.as_bytes())
-        .map_err(Error::io("write", path))?;
-    file.commit()
+    AtomicFile::settled(path, svg.as_bytes())?.commit()
 }
 
 fn loss(epochs: &[Epoch]) -> Result<String> {
@@ -66,7 +62,7 @@ fn loss(epochs: &[Epoch]) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use undertone::error::Cause;
+    use undertone::error::{Cause, Error};
 
     fn epochs(losses: &[(f64, f64)]) -> Vec<Epoch> {
         let numbered = losses.iter().zip(1..);

@@ -20,7 +20,7 @@ use undertone_core::select::{Levels, Ratio, Rule};
 use undertone_core::words::{LEVELS, Vocabulary};
 
 use undertone::progress::Progress;
-use undertone::release::document::number;
+use undertone::release::document::epsilon_f64;
 
 /// Tables that are tried between that of ε and that of 2ε.
 const STEPS: u32 = 32;
@@ -90,7 +90,7 @@ pub fn certified_table(
         .collect();
 
     let unit = 2f64.powi(vocabulary.unit_exponent());
-    let promised = number(epsilon) * unit;
+    let promised = epsilon_f64(epsilon) * unit;
     // What is left for the sums, a level.
     let left: Vec<f64> = ratios
         .iter()

@@ -95,7 +95,7 @@ pub(crate) fn table(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check 
         name: "table of weights".to_owned(),
         epsilon: Some(epsilon),
         method: Method::Exact,
-        claimed: undertone::release::document::number(epsilon) * 2f64.powi(engine.exponent()),
+        claimed: undertone::release::document::epsilon_f64(epsilon) * 2f64.powi(engine.exponent()),
         measured,
         tried: table.len() as u64,
         passed: falls && costs.iter().any(|(within, _)| *within),

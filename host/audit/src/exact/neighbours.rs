@@ -18,7 +18,7 @@ use crate::exact::inside::Sentences;
 use crate::exact::law::Law;
 use crate::sampled::statistics::shown;
 use undertone::progress::Progress;
-use undertone::release::document::{MAX_SENTENCES, number};
+use undertone::release::document::{MAX_SENTENCES, epsilon_f64};
 
 /// Sentences that a round adds to its context.
 const SENTENCES: usize = 32;
@@ -507,7 +507,7 @@ impl Pairs {
 /// Loss as a part of what is promised.
 pub(crate) fn promised(epsilon: Epsilon, step: Step) -> f64 {
     match step {
-        Step::Replaced => number(epsilon),
-        Step::Added => number(epsilon) / 2.0,
+        Step::Replaced => epsilon_f64(epsilon),
+        Step::Added => epsilon_f64(epsilon) / 2.0,
     }
 }

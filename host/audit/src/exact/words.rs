@@ -11,7 +11,7 @@ use crate::exact::inside::Words;
 use crate::exact::neighbours::{Pairs, Seen, Setting};
 use crate::{Check, Method, Options, RELATIVE, ROUNDING, label};
 use undertone::progress::Progress;
-use undertone::release::document::number;
+use undertone::release::document::epsilon_f64;
 
 /// Words that a round compares with each other.
 const WORDS: usize = 64;
@@ -60,7 +60,7 @@ pub fn check(mechanism: &dyn Words, options: &Options) -> Vec<Check> {
         search(mechanism, &settings, pairs, options.seed)
     };
     for (setting, worst) in settings.iter().zip(worst) {
-        let claimed = number(setting.epsilon);
+        let claimed = epsilon_f64(setting.epsilon);
         checks.push(Check {
             mechanism: label(mechanism, setting.rule),
             name: "loss of exchanged words".to_owned(),

@@ -14,7 +14,7 @@ use crate::sampled::statistics::{alpha, lower_bound};
 use crate::sampled::vectors::{distance, noise_name, promise};
 use crate::{Check, Method};
 use undertone::error::Result;
-use undertone::release::document::number;
+use undertone::release::document::epsilon_f64;
 
 /// Whether some float n has x ⊕ n = y: the float nearest to y − x is such a one if there is any, up to the
 /// uneven spacing at powers of two.
@@ -93,7 +93,7 @@ pub fn check(
     let (mut allowed, mut tried) = (0.5f64, 0);
     for dimension in DIMENSIONS {
         let mut uniform = || (rng.next_u64() >> 40) as f32 / 2f32.powi(23) - 1.0;
-        let scale = (1.0 / number(epsilon)).min(1.0) as f32 / (dimension as f32).sqrt();
+        let scale = (1.0 / epsilon_f64(epsilon)).min(1.0) as f32 / (dimension as f32).sqrt();
         let x: Vec<f32> = (0..dimension).map(|_| 0.7 * scale * uniform()).collect();
         let other: Vec<f32> = x.iter().map(|x| x + x.abs() / 1024.0 * uniform()).collect();
         let loss = promise(noise, dimension as u32, epsilon, distance([&x, &other]));

@@ -20,7 +20,7 @@ use crate::sampled::statistics::{
 use crate::sampled::vectors;
 use crate::{Check, Law, Method, levels};
 use undertone::error::Result;
-use undertone::release::document::{self, HostDocument, number};
+use undertone::release::document::{self, HostDocument, epsilon_f64};
 
 /// How two documents differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,8 +248,8 @@ pub fn sentences(
         let laws = [&laws[0][..], &laws[1][..]];
         let loss = loss_of([&samples[0], &samples[1]], laws);
         match pair.change {
-            Change::Replaced => replaced.push((loss, number(epsilon))),
-            Change::Added => added.push((loss, number(epsilon) / 2.0)),
+            Change::Replaced => replaced.push((loss, epsilon_f64(epsilon))),
+            Change::Added => added.push((loss, epsilon_f64(epsilon) / 2.0)),
         }
         independent.extend(independence([&samples[0], &samples[1]], laws));
     }
@@ -621,7 +621,7 @@ impl WordAudit<'_> {
         match self.rule() {
             Some(_) => {
                 let step = f64::from(self.vocabulary.unit_exponent()).exp2();
-                number(self.epsilon) * (distance + step)
+                epsilon_f64(self.epsilon) * (distance + step)
             }
             None => {
                 let dimension = self.vocabulary.lexicon().dimension() as u32;

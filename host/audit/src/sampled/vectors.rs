@@ -15,14 +15,14 @@ use crate::sampled::statistics::{
 };
 use crate::{Check, Method};
 use undertone::error::Result;
-use undertone::release::document::number;
+use undertone::release::document::epsilon_f64;
 
 /// What is promised for two vectors at this distance: ε·(D + τ) + κ, with the δ of [`delta`].
 pub fn promise(noise: Noise, dimension: u32, epsilon: Epsilon, distance: f64) -> f64 {
     let laplace = Laplace::with_noise(noise, dimension, epsilon, Sensitivity::ONE);
     let bits = laplace.map_or(0, |laplace| laplace.fraction_bits());
     let tau = f64::from(dimension).sqrt() * (-f64::from(bits)).exp2();
-    number(epsilon) * (distance + tau) + kappa(noise)
+    epsilon_f64(epsilon) * (distance + tau) + kappa(noise)
 }
 
 fn kappa(noise: Noise) -> f64 {
@@ -51,13 +51,13 @@ pub fn features(y: &[i64]) -> Vec<i64> {
 /// The width of cells that releases of this ε are looked at in: a quarter of 1/ε, in steps of the grid.
 pub fn width(epsilon: Epsilon, grid_exponent: i32) -> i64 {
     let step = f64::from(grid_exponent).exp2();
-    (0.25 / number(epsilon) / step).max(2.0) as i64
+    (0.25 / epsilon_f64(epsilon) / step).max(2.0) as i64
 }
 
 /// Two vectors at a distance of 1/ε or so, where the promise is a loss of about 1: along an axis, all coordinates
 /// at once, between two grid points.
 fn pairs(dimension: usize, epsilon: Epsilon, step: f64) -> Vec<[Vec<f32>; 2]> {
-    let far = 1.0 / number(epsilon);
+    let far = 1.0 / epsilon_f64(epsilon);
     let along_axis = |by: f64| {
         let mut x = vec![0.0; dimension];
         x[0] = by as f32;
@@ -103,7 +103,7 @@ fn fit(noise: Noise, epsilon: Epsilon, step: f64, releases: &[Vec<i64>]) -> Vec<
             // The radius is Gamma(m), the direction uniform: (1 + cos)/2 is Beta((m−1)/2, (m−1)/2).
             let radii = points
                 .iter()
-                .map(|y| gamma_lr(m as f64, number(epsilon) * norm(y)));
+                .map(|y| gamma_lr(m as f64, epsilon_f64(epsilon) * norm(y)));
             let mut tests = vec![uniform_test(&mut radii.collect::<Vec<_>>())];
             for coordinate in 0..m.min(2) {
                 let cosines = points.iter().map(|y| (1.0 + y[coordinate] / norm(y)) / 2.0);
@@ -121,7 +121,7 @@ fn fit(noise: Noise, epsilon: Epsilon, step: f64, releases: &[Vec<i64>]) -> Vec<
         }
         Noise::DiscreteLaplace => {
             // Pr[k] = (1 − q)/(1 + q)·q^|k| with q = 1/(1 + a), up to 2⁻²⁸.
-            let a = number(epsilon) * step / (m as f64).sqrt();
+            let a = epsilon_f64(epsilon) * step / (m as f64).sqrt();
             let q = 1.0 / (1.0 + a);
             let most = (40.0 / a) as i64;
             let law: Vec<f64> = (-most..=most)
@@ -208,7 +208,7 @@ pub fn check(
         let grid = laplace.grid_exponent();
         let step = f64::from(grid).exp2();
         // The vectors fit: their coordinates are about 1/ε at most.
-        let bound = (2.0 / number(epsilon)).log2().ceil() as i32;
+        let bound = (2.0 / epsilon_f64(epsilon)).log2().ceil() as i32;
         let mut sample = |x: &[f32]| -> Result<Vec<Vec<i64>>> {
             let vectors = device.vectors(x, bound, noise, epsilon, draws)?;
             tried += draws as u64;
@@ -289,7 +289,7 @@ fn runs(device: &mut dyn Device, noise: Noise, epsilon: Epsilon) -> Result<Check
     let x = [0.0; 16];
     let mut run = || -> Result<Vec<Vec<u64>>> {
         device.restart()?;
-        let bound = (2.0 / number(epsilon)).log2().ceil() as i32;
+        let bound = (2.0 / epsilon_f64(epsilon)).log2().ceil() as i32;
         let vectors = device.vectors(&x, bound, noise, epsilon, DRAWS)?;
         let bits = |y: &Vec<f64>| y.iter().map(|y| y.to_bits()).collect();
         Ok(vectors.values.iter().map(bits).collect())

@@ -10,7 +10,7 @@ use undertone_core::words::{Vocabulary, WordMechanism};
 use crate::documents::Draw;
 use undertone::error::{Error, Result};
 use undertone::progress::Progress;
-use undertone::release::document::number;
+use undertone::release::document::epsilon_f64;
 use undertone_audit::Law;
 use undertone_audit::exact::certificate::certified_table;
 
@@ -248,7 +248,10 @@ impl Curve {
                 return None;
             }
             let part = before / (before - after);
-            let (low, high) = (number(pair[0].epsilon).ln(), number(pair[1].epsilon).ln());
+            let (low, high) = (
+                epsilon_f64(pair[0].epsilon).ln(),
+                epsilon_f64(pair[1].epsilon).ln(),
+            );
             Some((low + part * (high - low)).exp())
         })
     }

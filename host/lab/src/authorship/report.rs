@@ -16,7 +16,7 @@ use crate::authorship::{Clear, Measured, Options, Way};
 use crate::metrics::MeanSd;
 use undertone::error::{Error, Result};
 use undertone::files::folder;
-use undertone::release::document::number as epsilon_number;
+use undertone::release::document::epsilon_f64;
 use undertone::release::words::TypicalDistances;
 
 /// The bar: this far from the clear text's accuracy to chance, with this much of the topic's F₁ left.
@@ -93,7 +93,7 @@ fn level(name: &str, epsilons: &[Epsilon], value: MeanSd) -> Line {
 
 fn point(epsilon: Epsilon, value: MeanSd) -> Point {
     Point {
-        x: epsilon_number(epsilon),
+        x: epsilon_f64(epsilon),
         y: 100.0 * value.mean,
         spread: 100.0 * value.sd,
     }

@@ -748,7 +748,7 @@ mod tests {
             let lengths: Vec<usize> = measured.by_sentences.iter().map(|point| point.x).collect();
             assert_eq!(lengths, [2, 4, 8, 16]);
             for loss in &measured.losses {
-                let epsilon = document::number(loss.epsilon);
+                let epsilon = document::epsilon_f64(loss.epsilon);
                 assert!(loss.worst > 0.0 && loss.worst <= epsilon + 1e-9, "{loss:?}");
             }
             if let Some(histogram) = &measured.histogram {

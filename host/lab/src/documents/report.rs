@@ -14,7 +14,7 @@ use crate::documents::data::Data;
 use crate::documents::{Histogram, Measured, Options, Point, Role};
 use undertone::error::{Error, Result};
 use undertone::files::folder;
-use undertone::release::document::number as epsilon_number;
+use undertone::release::document::epsilon_f64;
 
 /// All results of a run.
 pub struct Report {
@@ -297,7 +297,7 @@ impl Report {
     fn curves(&self, page: &mut Page, task: &TaskReport) -> Result<(), DrawError> {
         let options = &self.options;
         page.heading(3, "Macro F1 against ε");
-        let by_epsilon = lines(&task.measured, |m| &m.by_epsilon, |x| epsilon_number(*x));
+        let by_epsilon = lines(&task.measured, |m| &m.by_epsilon, |x| epsilon_f64(*x));
         page.figure(
             "Macro F1 on whole test documents. Bands are ± one standard deviation.",
             &plot("ε", by_epsilon).draw()?,

@@ -35,7 +35,7 @@ use crate::documents::Role;
 use undertone::error::{Cause, Error, Result};
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::pack::projection::{self, Certificate, Projection};
-use undertone::release::document::number;
+use undertone::release::document::epsilon_f64;
 
 pub use report::Report;
 pub use tasks::{Protocol, TaskName, TaskScore};
@@ -166,7 +166,7 @@ impl Mechanism {
 
     /// ε/Δ.
     fn rate(&self, epsilon: Epsilon) -> f64 {
-        number(epsilon) / value(self.sensitivity)
+        epsilon_f64(epsilon) / value(self.sensitivity)
     }
 
     /// Draws a release of the image `point` into `out`.

@@ -14,7 +14,7 @@ use crate::documents::report::{columns_of, look};
 use crate::metrics::MeanSd;
 use undertone::error::{Error, Result};
 use undertone::files::folder;
-use undertone::release::document::number as epsilon_number;
+use undertone::release::document::epsilon_f64;
 
 /// All results of a run.
 pub struct Report<'a> {
@@ -409,7 +409,7 @@ impl Report<'_> {
                 .cells
                 .iter()
                 .map(|(epsilon, y, _)| Point {
-                    x: epsilon_number(*epsilon),
+                    x: epsilon_f64(*epsilon),
                     y: factor * y.mean,
                     spread: factor * y.sd,
                 })

@@ -14,7 +14,7 @@ use crate::bounds::Setting;
 use crate::documents::Role;
 use crate::metrics::{MeanSd, auc};
 use undertone::error::{Cause, Error, Result};
-use undertone::release::document::number;
+use undertone::release::document::epsilon_f64;
 
 /// Pairs of words, and of noise vectors, that a ratio of signal to noise is measured on.
 const DRAWS: usize = 500;
@@ -250,7 +250,7 @@ fn pair_score(
             n: lists.test.iter().map(Vec::len).sum(),
             tau: norms.fold(0.0, f64::max),
             beta: known.beta.filter(|_| mechanism.scope == Scope::Claimed)?,
-            epsilon: number(epsilon),
+            epsilon: epsilon_f64(epsilon),
             delta: super::DELTA,
         };
         Some((setting.distance(), setting.inner_product()))
