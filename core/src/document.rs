@@ -4,11 +4,13 @@ use core::fmt;
 use core::num::NonZero;
 use core::ops::Range;
 
+use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroize;
 
 use crate::barrier::wipe;
 use crate::depth::{DepthLevels, DepthSection, MAX_SENTENCES, project};
-use crate::epsilon::Epsilon;
+use crate::epsilon::{Epsilon, Micro};
+use crate::features::{Divisor, Features};
 use crate::fixed::{Scale, rescale};
 use crate::kernels::{Backend, GROUP};
 use crate::ledger::Grant;
@@ -19,9 +21,10 @@ use crate::recode::{Activations, Recoder};
 use crate::release::{Release, Selector};
 use crate::rng::{Entropy, ReleaseStream};
 use crate::rows::{ROW_BYTES, Rows};
-use crate::scores::{LEVELS, SUMS_PER_ROW, ScoreLevels, ScoresSection};
+use crate::scores::{LEVELS, Said, ScoreLevels, ScoresSection};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::sentences::sentences;
+use crate::whole_text::{OneBest, sentence_loss};
 
 /// A private document: sentences go in, one private [`Release`] comes out, and the document is
 /// empty again.
@@ -74,10 +77,13 @@ pub struct Document<'p, const K: usize = 128, const P: usize = 100> {
     candidates: Candidates<'p>,
     recoder: Option<Recoder<'p>>,
     lexicon: Option<Lexicon<'p>>,
+    features: Option<Features<'p>>,
     dimension: usize,
     pack_id: [u8; 8],
     rows: Rows<P>,
     sentences: u8,
+    /// All ones if a sentence said something that the pack knows, else 0.
+    known: i32,
     backend: Backend,
 }
 
@@ -89,11 +95,11 @@ enum Candidates<'p> {
 }
 
 impl Candidates<'_> {
-    /// The rows of state they need.
-    fn rows(&self) -> usize {
+    /// The rows of state they use in a document that has at most `most`.
+    fn rows(&self, most: usize) -> usize {
         match self {
             Self::Depth(section) => section.direction_count(),
-            Self::Scores(section) => (section.candidate_count() as usize).div_ceil(SUMS_PER_ROW),
+            Self::Scores(section) => section.layout(most).rows(),
         }
     }
 
@@ -138,7 +144,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             (None, Some(section)) => Candidates::Depth(section),
             (None, None) => return Err(DocumentError::NoCandidates),
         };
-        if candidates.rows() > P {
+        if candidates.rows(P) > P {
             return Err(match candidates {
                 Candidates::Depth(section) => DocumentError::TooManyDirections {
                     found: section.direction_count(),
@@ -146,7 +152,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 },
                 Candidates::Scores(section) => DocumentError::TooManyCandidates {
                     found: section.candidate_count(),
-                    limit: P * SUMS_PER_ROW,
+                    limit: section.limit(P),
                 },
             });
         }
@@ -154,11 +160,13 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             candidates,
             recoder: pack.recoder(),
             lexicon: pack.lexicon(),
+            features: pack.features(),
             dimension: pack.dimension(),
             pack_id: pack.id(),
             // Empty: a whole table would be copied to its place over the stack.
             rows: Rows::new(),
             sentences: 0,
+            known: 0,
             backend: Backend::best(),
         })
     }
@@ -170,7 +178,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ///
     /// # Errors
     /// [`DocumentError::Dimension`] for another length, [`DocumentError::Full`] for more than `K`
-    /// sentences. The document is unchanged. No error depends on a coordinate.
+    /// sentences, [`DocumentError::NeedsText`] for a pack with features. The document is unchanged. No error depends on a
+    /// coordinate.
     ///
     /// # Cost
     /// Depth: p·dimension multiplications, p·256 byte additions. Scores: m·dimension multiplications,
@@ -195,8 +204,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// `embeddings`: `[n][dimension]` f32, any bits; a coordinate that is not finite counts as 0.
     ///
     /// # Errors
-    /// [`DocumentError::Dimension`] for a length that is no multiple of the dimension. The document is
-    /// unchanged. No error depends on a coordinate.
+    /// [`DocumentError::Dimension`] for a length that is no multiple of the dimension, [`DocumentError::NeedsText`] for a
+    /// pack with features. The document is unchanged. No error depends on a coordinate.
     ///
     /// # Cost
     /// As [`push`](Document::push) for each.
@@ -208,6 +217,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 expected: dimension,
                 found: embeddings.len(),
             });
+        }
+        if self.features.is_some() {
+            return Err(DocumentError::NeedsText);
         }
         self.fill();
         // K is at most 255, so counts of sentences fit a byte.
@@ -227,7 +239,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             }
             _ => {
                 for embedding in embeddings.chunks(dimension) {
-                    self.add_embedding(embedding);
+                    self.add_embedding(embedding, Divisor::default());
                 }
             }
         }
@@ -255,11 +267,11 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     #[inline(never)]
-    fn add_embedding(&mut self, embedding: &[f32]) {
+    fn add_embedding(&mut self, embedding: &[f32], divisor: Divisor) {
         let mut sentence: Activations = [0; MAX_WIDTH as usize];
         let factor = self.scale().factor();
         self.backend.to_fixed(embedding, factor, &mut sentence);
-        self.add(&mut sentence);
+        self.add(&mut sentence, divisor);
         wipe(&mut sentence);
     }
 
@@ -270,14 +282,41 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// Adds one sentence by its coordinates as integers, for packs whose sentences have at most [`MAX_WIDTH`].
-    fn add(&mut self, sentence: &mut Activations) {
+    fn add(&mut self, sentence: &mut Activations, divisor: Divisor) {
+        let bits = sentence
+            .iter()
+            .fold(0, |bits, coordinate| bits | *coordinate);
+        let known = !bits.ct_eq(&0) | divisor.is_known();
+        let mut said = Said {
+            divisor,
+            known: -i32::from(known.unwrap_u8()),
+        };
+        self.known |= said.known;
         if let Some(recoder) = &self.recoder {
             recoder.apply(sentence);
         }
         match self.candidates {
             Candidates::Depth(section) => self.count_fixed(section, sentence),
-            Candidates::Scores(section) => section.add(self.backend, &mut self.rows, sentence),
+            Candidates::Scores(section) => {
+                let features = self.features.as_ref();
+                section.add(self.backend, features, &mut self.rows, sentence, said);
+            }
         }
+        said.wipe();
+    }
+
+    /// Looks up the features of a sentence: their weights go into the state, where [`add`](Document::add) finds them.
+    #[inline(never)]
+    fn add_features(&mut self, sentence: &[u8]) -> Divisor {
+        let (Some(features), Candidates::Scores(section)) = (&self.features, self.candidates)
+        else {
+            return Divisor::default();
+        };
+        let layout = section.layout(P);
+        let weights = self.rows.get_mut(layout.sums..layout.sums + layout.weights);
+        let weights = weights.unwrap_or_default().as_flattened_mut();
+        wipe(weights);
+        features.add(sentence, weights.as_chunks_mut().0)
     }
 
     #[inline(never)]
@@ -290,22 +329,22 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
 
     /// Adds the rows that are missing, in place.
     fn fill(&mut self) {
-        while self.rows.len() < self.candidates.rows() && self.rows.push([0; ROW_BYTES]).is_ok() {}
+        while self.rows.len() < self.candidates.rows(P) && self.rows.push([0; ROW_BYTES]).is_ok() {}
     }
 
-    /// Adds one sentence by its text, through the lexicon in the pack.
+    /// Adds one sentence by its text, through the lexicon and the features in the pack.
     ///
     /// # Shapes
     /// `sentence`: any text, taken as one sentence. A sentence without a known word counts as the
     /// zero vector.
     ///
     /// # Errors
-    /// [`DocumentError::NoLexicon`] if the pack has none, [`DocumentError::Full`] as for
+    /// [`DocumentError::NoLexicon`] if the pack has none and wants embeddings, [`DocumentError::Full`] as for
     /// [`push`](Document::push).
     ///
     /// # Cost
-    /// That of [`Lexicon::sentence_vector`](crate::lexicon::Lexicon::sentence_vector) and
-    /// [`push`](Document::push).
+    /// That of [`Lexicon::sentence_vector`](crate::lexicon::Lexicon::sentence_vector),
+    /// [`each_feature`](crate::features::each_feature) and [`push`](Document::push).
     pub fn push_sentence(&mut self, sentence: &str) -> Result<(), DocumentError> {
         self.push_sentence_lossy(sentence.as_bytes())
     }
@@ -322,20 +361,69 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// # Cost
     /// That of [`push_sentence`](Document::push_sentence).
     pub fn push_sentence_lossy(&mut self, sentence: &[u8]) -> Result<(), DocumentError> {
-        let lexicon = self.lexicon.ok_or(DocumentError::NoLexicon)?;
+        self.takes_text()?;
         if self.sentence_count() >= K {
             return Err(DocumentError::Full { limit: K });
         }
         self.fill();
+        let mut divisor = self.add_features(sentence);
         let mut vector: Activations = [0; MAX_WIDTH as usize];
-        lexicon.mean(sentence, &mut vector, |mean| mean);
-        // Both are powers of two, so this is what `push` makes of the vector.
-        let coordinates = vector.get_mut(..self.dimension).unwrap_or_default();
-        rescale(coordinates, lexicon.exponent() + self.scale().exponent());
-        self.add(&mut vector);
+        if let Some(lexicon) = self.lexicon {
+            lexicon.mean(sentence, &mut vector, |mean| mean);
+            // Both are powers of two, so this is what `push` makes of the vector.
+            let coordinates = vector.get_mut(..self.dimension).unwrap_or_default();
+            rescale(coordinates, lexicon.exponent() + self.scale().exponent());
+        }
+        self.add(&mut vector, divisor);
         wipe(&mut vector);
+        divisor.wipe();
         self.sentences += 1;
         Ok(())
+    }
+
+    /// Adds one sentence by its text and its embedding, for packs that have features beside a neural encoder. Where the
+    /// pack has no features, the text is not looked at.
+    ///
+    /// # Shapes
+    /// `sentence`: any bytes, taken as one sentence; `embedding`: as for [`push`](Document::push), that of this sentence.
+    ///
+    /// # Errors
+    /// [`DocumentError::Dimension`] and [`DocumentError::Full`] as for [`push`](Document::push).
+    ///
+    /// # Cost
+    /// That of [`each_feature`](crate::features::each_feature) and [`push`](Document::push).
+    pub fn push_encoded(
+        &mut self,
+        sentence: &[u8],
+        embedding: &[f32],
+    ) -> Result<(), DocumentError> {
+        if self.features.is_none() {
+            return self.push(embedding);
+        }
+        if embedding.len() != self.dimension {
+            return Err(DocumentError::Dimension {
+                expected: self.dimension,
+                found: embedding.len(),
+            });
+        }
+        if self.sentence_count() >= K {
+            return Err(DocumentError::Full { limit: K });
+        }
+        self.fill();
+        let mut divisor = self.add_features(sentence);
+        self.add_embedding(embedding, divisor);
+        divisor.wipe();
+        self.sentences += 1;
+        Ok(())
+    }
+
+    /// Whether the pack reads text.
+    fn takes_text(&self) -> Result<(), DocumentError> {
+        let alone = self.features.as_ref().is_some_and(Features::is_alone);
+        match self.lexicon.is_some() || alone {
+            true => Ok(()),
+            false => Err(DocumentError::NoLexicon),
+        }
     }
 
     /// Adds the [`sentences`](sentences()) of a text, as far as there is room, and returns how many it added.
@@ -352,9 +440,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// Linear in the text, and [`push_sentence`](Document::push_sentence) for each sentence.
     pub fn push_text(&mut self, text: &[u8]) -> Result<usize, DocumentError> {
         let before = self.sentence_count();
-        if self.lexicon.is_none() {
-            return Err(DocumentError::NoLexicon);
-        }
+        self.takes_text()?;
         for sentence in sentences(text) {
             match self.push_sentence_lossy(sentence) {
                 Ok(()) => {}
@@ -411,6 +497,85 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             wipe(row);
         }
         self.sentences.zeroize();
+        self.known.zeroize();
+    }
+
+    /// The best candidate for the whole text, or the number of candidates for "nothing known".
+    pub(crate) fn best(&self) -> Result<OneBest, DocumentError> {
+        let Candidates::Scores(section) = self.candidates else {
+            return Err(DocumentError::NoScores);
+        };
+        if section.layout(P).values == 0 {
+            return Err(DocumentError::TooManyCandidates {
+                found: section.candidate_count(),
+                limit: section.whole_text_limit(P),
+            });
+        }
+        let nothing = section.candidate_count();
+        let best = section.best(&self.rows);
+        Ok(OneBest {
+            best: u32::conditional_select(&nothing, &best, !self.known.ct_eq(&0)),
+            outcomes: nothing + 1,
+        })
+    }
+
+    /// What a release of this document by a sentence's ε promises where the whole text is exchanged for any other. Public:
+    /// it depends on the pack. See [`whole_text`](crate::whole_text).
+    pub fn sentence_loss(&self, epsilon: Epsilon) -> Micro {
+        match self.candidates {
+            Candidates::Depth(section) => {
+                sentence_loss(epsilon, K / 2 + 1, 1, section.candidate_count())
+            }
+            Candidates::Scores(section) => section.sentence_loss(epsilon),
+        }
+    }
+
+    /// Draws a release by the whole-text rule and forgets all sentences.
+    ///
+    /// Which rule to use must not depend on the text, nor on its length.
+    ///
+    /// # Guarantee
+    /// ε-DP for the **whole text**: any two documents whatever, of any number of sentences, give every release with
+    /// probabilities within a factor e^ε of each other. There is no δ. See [`whole_text`](crate::whole_text) for the proof.
+    /// The candidate is [`Pack::candidate_count`] for "nothing known".
+    ///
+    /// # Leaks
+    /// Those of [`Document`]; the work is the same whatever the sentences, and whether anything is known.
+    ///
+    /// # Errors
+    /// [`DocumentError::NoScores`] for a pack that selects by depth; [`DocumentError::TooManyCandidates`] if the state has
+    /// no room for their values; [`DocumentError::Entropy`] and [`DocumentError::Selection`] as for
+    /// [`release`](Document::release). The sentences are still there.
+    ///
+    /// # Cost
+    /// Two passes over the candidates; 32 bytes of entropy.
+    ///
+    /// # Source
+    /// Randomised response: Warner 1965; Kairouz, Bonawitz and Ramage 2016.
+    pub fn release_whole_text<E: Entropy + ?Sized>(
+        &mut self,
+        grant: Grant,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let epsilon = grant.epsilon();
+        // A document without sentences has no rows yet.
+        self.fill();
+        let mut levels = self.best()?;
+        let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
+        let rule = Rule::Exponential;
+        let ratio = OneBest::ratio(epsilon);
+        let candidate =
+            select_on::<{ OneBest::BOUND }, _>(self.backend, &levels, rule, ratio, &mut stream)
+                .map_err(DocumentError::Selection)?;
+        levels.best.zeroize();
+        self.clear();
+        Ok(Release {
+            selector: Selector::WholeText,
+            rule,
+            epsilon,
+            candidate,
+            pack_id: self.pack_id,
+        })
     }
 
     /// Draws the release and forgets all sentences.
@@ -520,9 +685,13 @@ pub enum DocumentError {
     TooManyCandidates {
         /// Candidates in the pack.
         found: u32,
-        /// The limit, `128 · P`.
+        /// The limit: `128 · P`; about a third of that for the whole-text rule, a fifth with features.
         limit: usize,
     },
+    /// The pack has features, and an embedding alone does not tell them.
+    NeedsText,
+    /// The pack selects by depth, and the whole-text rule needs scores.
+    NoScores,
     /// An embedding of the wrong length.
     Dimension {
         /// The length needed.
@@ -556,6 +725,12 @@ impl fmt::Display for DocumentError {
             Self::TooManyCandidates { found, limit } => {
                 write!(f, "the pack scores {found} candidates, this document holds {limit}")
             }
+            Self::NeedsText => f.write_str(
+                "the pack has features of texts; push the text of a sentence, too",
+            ),
+            Self::NoScores => f.write_str(
+                "the pack selects by depth; the whole-text rule needs a pack with scores",
+            ),
             Self::Dimension { expected, found } => {
                 write!(f, "an embedding of {found} coordinates, but the pack was built for {expected}")
             }

@@ -19,6 +19,14 @@ impl Signed for i32 {
     }
 }
 
+impl Signed for i64 {
+    #[inline(always)]
+    fn negative(self) -> Self {
+        // The high half tells.
+        opaque((self >> 32) as i32 >> 31).into()
+    }
+}
+
 impl Signed for i128 {
     #[inline(always)]
     fn negative(self) -> Self {
@@ -39,6 +47,20 @@ pub(crate) fn at_least<T: Signed>(x: T, least: T) -> T {
 pub(crate) fn at_most<T: Signed>(x: T, most: T) -> T {
     let above = (most - x).negative();
     x ^ (x ^ most) & above
+}
+
+/// ⌊2⁴⁰ / divisor⌋, bit by bit; `divisor` lies in 1..2³¹. The machine's division takes longer for some numbers than for
+/// others.
+#[inline]
+pub(crate) fn reciprocal_40(divisor: u32) -> u64 {
+    let (mut quotient, mut rest) = (0u64, 1u32);
+    for _ in 0..=40 {
+        // rest < 2·divisor < 2^32.
+        let fits = u32::from(rest >= divisor);
+        rest = rest.wrapping_sub(divisor & fits.wrapping_neg()) << 1;
+        quotient = quotient << 1 | u64::from(fits);
+    }
+    quotient
 }
 
 /// Defines ⌊√x⌋ for one width, bit by bit. What is compared is added, and compilers make no branch of that.
@@ -77,6 +99,25 @@ mod tests {
     }
 
     #[test]
+    fn reciprocals_are_rounded_down() {
+        let small = 1..70_000u32;
+        let large = [
+            1 << 20,
+            (1 << 20) + 1,
+            (1 << 30) - 1,
+            1 << 30,
+            (1 << 31) - 1,
+        ];
+        for divisor in small.chain(large) {
+            assert_eq!(
+                reciprocal_40(divisor),
+                (1 << 40) / u64::from(divisor),
+                "{divisor}"
+            );
+        }
+    }
+
+    #[test]
     fn square_roots_of_64_bits_are_rounded_down() {
         for root in [0u64, 1, 2, 3, 1000, 65_535, 1 << 20, u64::from(u32::MAX)] {
             let square = root * root;
@@ -95,6 +136,9 @@ mod tests {
         for (x, y) in near.iter().flat_map(|x| near.map(|y| (*x, y))) {
             assert_eq!(at_most(x, y), x.min(y));
             assert_eq!(at_least(x, y), x.max(y));
+            let (wide_x, wide_y) = (i64::from(x) << 32, i64::from(y) << 32);
+            assert_eq!(at_most(wide_x, wide_y), wide_x.min(wide_y));
+            assert_eq!(at_least(wide_x, wide_y), wide_x.max(wide_y));
             let (x, y) = (i128::from(x) << 95, i128::from(y) << 95);
             for (x, y) in [(x, y), (x + 1, y), (x, y + 1)] {
                 assert_eq!(at_most(x, y), x.min(y));

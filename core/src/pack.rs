@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use zerocopy::FromBytes;
 
 use crate::depth::DepthSection;
+use crate::features::Features;
 use crate::lexicon::Lexicon;
 use crate::recode::Recoder;
 use crate::release::Selector;
@@ -31,6 +32,7 @@ pub struct Pack<'a> {
     recoder: Option<Recoder<'a>>,
     depth: Option<DepthSection<'a>>,
     scores: Option<ScoresSection<'a>>,
+    features: Option<Features<'a>>,
     lexicon: Option<Lexicon<'a>>,
     projection: Option<Projection<'a>>,
 }
@@ -104,6 +106,7 @@ impl<'a> Pack<'a> {
             recoder: None,
             depth: None,
             scores: None,
+            features: None,
             lexicon: None,
             projection: None,
         };
@@ -125,6 +128,13 @@ impl<'a> Pack<'a> {
             return Err(PackError::Trailing {
                 end,
                 found: bytes.len(),
+            });
+        }
+        let features_missing = pack.features.is_none();
+        if features_missing && pack.scores.is_some_and(|scores| scores.has_features()) {
+            return Err(PackError::Section {
+                tag: format::SCORES_TAG,
+                reason: "has no features after it, which its kind needs",
             });
         }
         Ok(pack)
@@ -149,6 +159,15 @@ impl<'a> Pack<'a> {
             format::SCORES_TAG => {
                 let scores = ScoresSection::parse(section, self.inputs())?;
                 self.scores = Some(self.after_recoder(scores.exponent()).map(|()| scores)?)
+            }
+            format::FEATURES_TAG => {
+                let Some(scores) = self.scores.filter(ScoresSection::has_features) else {
+                    return Err(PackError::Section {
+                        tag,
+                        reason: "has no scores before it that it adds to",
+                    });
+                };
+                self.features = Some(Features::parse(section, scores.candidate_count())?)
             }
             format::LEXICON_TAG => self.lexicon = Some(Lexicon::parse(section, dimension)?),
             format::PHRASES_TAG => {
@@ -243,6 +262,11 @@ impl<'a> Pack<'a> {
     /// The candidates as the depth mechanism sees them, if the pack has any.
     pub fn depth(&self) -> Option<DepthSection<'a>> {
         self.depth
+    }
+
+    /// The features that add to the scores, if the pack has any.
+    pub fn features(&self) -> Option<Features<'a>> {
+        self.features
     }
 
     /// The lexicon, if the pack has one.

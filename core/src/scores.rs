@@ -44,17 +44,30 @@ use zerocopy::little_endian::{I16, I32};
 use zeroize::Zeroize;
 
 use crate::barrier::wipe;
+use crate::epsilon::{Epsilon, Micro};
+use crate::features::{Divisor, Features};
 use crate::fixed::Scale;
-use crate::integers::{at_most, square_root_64};
+use crate::integers::{at_least, at_most, reciprocal_40, square_root_64};
 use crate::kernels::Backend;
-use crate::pack::format::{MAX_WIDTH, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead};
-use crate::pack::wire::{Arrays, PackError, scale, within, zero};
+use crate::pack::format::{
+    MAX_WIDTH, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
+};
+use crate::pack::wire::{Arrays, PackError, scale, within};
 use crate::recode::Activations;
 use crate::rows::{ROW_BYTES, Rows};
 use crate::select::{Levels, MAX_CANDIDATES};
+use crate::whole_text::sentence_loss;
 
-/// Levels are below this: candidates further from the best count as just as far.
+/// Levels are below this, or below what the pack says if that is less: candidates further from the best count as just
+/// as far.
 pub const LEVELS: usize = 160;
+
+/// Candidates whose values take a row of a document's state.
+const VALUES_PER_ROW: usize = ROW_BYTES / 4;
+
+/// What a sentence says at most for or against a candidate where the whole text counts, in 256ths: more than any
+/// weights reach without a bias.
+const MOST: i64 = 1 << 22;
 
 /// Candidates whose sums take as much of a document's state as one projection direction: `Document<K, P>`
 /// holds `P` times as many.
@@ -67,6 +80,7 @@ const BLOCK: usize = SUMS_PER_ROW;
 #[derive(Clone, Copy, Debug)]
 pub struct ScoresSection<'a> {
     kind: Kind,
+    levels: u8,
     candidates: u32,
     inputs: usize,
     scale: Scale,
@@ -84,6 +98,38 @@ pub struct ScoresSection<'a> {
 enum Kind {
     Graded,
     Vote,
+    Features,
+}
+
+/// Where a document's state has what of its candidates, in rows: the sums of their scores, the weights of the features
+/// of one sentence, and their values for the whole text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) sums: usize,
+    pub(crate) weights: usize,
+    pub(crate) values: usize,
+}
+
+impl Layout {
+    pub(crate) fn rows(self) -> usize {
+        self.sums + self.weights + self.values
+    }
+}
+
+/// What one sentence is to the candidates, beside its coordinates.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Said {
+    /// What the weights of its features are divided by.
+    pub(crate) divisor: Divisor,
+    /// All ones if it says something that the pack knows, else 0.
+    pub(crate) known: i32,
+}
+
+impl Said {
+    pub(crate) fn wipe(&mut self) {
+        self.divisor.wipe();
+        self.known.zeroize();
+    }
 }
 
 impl<'a> ScoresSection<'a> {
@@ -105,22 +151,26 @@ impl<'a> ScoresSection<'a> {
             "kind of scores",
             head.kind.get().into(),
             SCORES_GRADED.into(),
-            SCORES_VOTE.into(),
-        )?;
-        let kind = if kind == u32::from(SCORES_VOTE) {
-            Kind::Vote
-        } else {
-            Kind::Graded
+            SCORES_FEATURES.into(),
+        )? as u16;
+        let kind = match kind {
+            SCORES_VOTE => Kind::Vote,
+            SCORES_FEATURES => Kind::Features,
+            _ => Kind::Graded,
         };
         let largest = head.largest_score.get().into();
         let thresholds = match kind {
-            Kind::Graded => within("largest score", largest, 1, u8::MAX.into())?,
+            Kind::Graded | Kind::Features => within("largest score", largest, 1, u8::MAX.into())?,
             Kind::Vote => within("largest score", largest, 1, 1)? - 1,
         };
-        zero("reserved scores field", head.reserved.get())?;
+        let levels = match head.level_count.get() {
+            0 => LEVELS as u32,
+            levels => within("number of levels", levels, 2, LEVELS as u32)?,
+        };
         let inputs = inputs as usize;
         let parsed = Self {
             kind,
+            levels: levels as u8,
             candidates,
             inputs,
             scale: scale(head.exponent.get())?,
@@ -141,7 +191,7 @@ impl<'a> ScoresSection<'a> {
     /// Q, the largest score that one sentence gives, `1..=255`.
     pub fn largest_score(&self) -> u8 {
         match self.kind {
-            Kind::Graded => self.thresholds.len() as u8,
+            Kind::Graded | Kind::Features => self.thresholds.len() as u8,
             Kind::Vote => 1,
         }
     }
@@ -149,6 +199,52 @@ impl<'a> ScoresSection<'a> {
     /// Whether a sentence gives 1 to its best candidates alone, by comparison, and not a score to each by thresholds.
     pub fn is_vote(&self) -> bool {
         self.kind == Kind::Vote
+    }
+
+    /// Whether a section of [`features`](crate::features) adds to the scores.
+    pub fn has_features(&self) -> bool {
+        self.kind == Kind::Features
+    }
+
+    /// L: levels are below this, `2..=160`.
+    pub fn level_count(&self) -> usize {
+        self.levels.into()
+    }
+
+    /// The rows of state that a document of at most `most` rows uses; the values for the whole text are left out if there
+    /// is no room for them.
+    pub(crate) fn layout(&self, most: usize) -> Layout {
+        let candidates = self.candidates as usize;
+        let values = candidates.div_ceil(VALUES_PER_ROW);
+        let sums = candidates.div_ceil(SUMS_PER_ROW);
+        let features = usize::from(self.has_features());
+        let fits = sums + values * (features + 1) <= most;
+        Layout {
+            sums,
+            weights: values * features,
+            values: values * (features | usize::from(fits)),
+        }
+    }
+
+    /// The most candidates for which a state of so many rows is enough.
+    pub(crate) fn limit(&self, rows: usize) -> usize {
+        match self.has_features() {
+            true => rows / 5 * SUMS_PER_ROW + rows % 5 / 3 * VALUES_PER_ROW,
+            false => rows * SUMS_PER_ROW,
+        }
+    }
+
+    /// And with the values for the whole text.
+    pub(crate) fn whole_text_limit(&self, rows: usize) -> usize {
+        let room = rows / 3 * SUMS_PER_ROW + rows % 3 / 2 * VALUES_PER_ROW;
+        self.limit(rows).min(room)
+    }
+
+    /// What a release promises where the whole text is exchanged for any other: see
+    /// [`whole_text`](crate::whole_text::sentence_loss).
+    pub fn sentence_loss(&self, epsilon: Epsilon) -> Micro {
+        let steps = self.largest_score();
+        sentence_loss(epsilon, self.level_count(), steps, self.candidates)
     }
 
     /// A coordinate x enters as round(x · 2^exponent).
@@ -168,13 +264,14 @@ impl<'a> ScoresSection<'a> {
         self.scale
     }
 
-    /// Adds the scores of one sentence to the sums in `rows`. The caller has made sure that there is
-    /// a row for every [`SUMS_PER_ROW`] candidates.
+    /// Adds one sentence to what `rows` have of the candidates: its scores to their sums, and its value to theirs.
     pub(crate) fn add<const P: usize>(
         &self,
         backend: Backend,
+        features: Option<&Features<'_>>,
         rows: &mut Rows<P>,
         sentence: &mut Activations,
+        said: Said,
     ) {
         let relative = sentence.iter_mut().zip(self.centre);
         let mut square: u64 = 0;
@@ -186,51 +283,45 @@ impl<'a> ScoresSection<'a> {
         // At the centre itself there is no direction; the biases decide.
         let norm = square_root_64(square).max(1) as i64;
         let y = sentence.get(..self.inputs).unwrap_or_default();
-        match self.kind {
-            Kind::Graded => self.add_graded(backend, rows, y, norm),
-            Kind::Vote => self.add_vote(backend, rows, y, norm),
-        }
-    }
-
-    fn add_graded<const P: usize>(
-        &self,
-        backend: Backend,
-        rows: &mut Rows<P>,
-        y: &[i16],
-        norm: i64,
-    ) {
-        let mut rows = rows.iter_mut();
-        self.for_each_block(backend, y, norm, |outputs| {
+        let layout = self.layout(P);
+        let (sums, rest) = rows.split_at_mut_checked(layout.sums).unwrap_or_default();
+        let (weights, values) = rest
+            .split_at_mut_checked(layout.weights)
+            .unwrap_or_default();
+        let sums = sums.as_flattened_mut().as_chunks_mut().0;
+        let weights = weights.as_flattened().as_chunks().0;
+        let mut values = Values::new(values, norm, said.known);
+        let mut votes = Votes::default();
+        self.for_each_block(backend, y, norm, |start, outputs| {
+            if let Some(features) = features {
+                let weights = weights.get(start..).unwrap_or_default();
+                for ((candidate, output), sum) in (start..).zip(outputs.iter_mut()).zip(weights) {
+                    let value = features.value(candidate, i32::from_le_bytes(*sum), said.divisor);
+                    *output += value * norm;
+                }
+            }
+            values.add(start, outputs);
+            if self.kind == Kind::Vote {
+                votes.count(start, outputs);
+                return;
+            }
             backend.scores(outputs, self.thresholds, norm);
-            let sums = rows.next().map(|row| row.as_chunks_mut().0);
-            for (sum, score) in sums.unwrap_or_default().iter_mut().zip(outputs.iter()) {
+            let sums = sums.get_mut(start..).unwrap_or_default();
+            for (sum, score) in sums.iter_mut().zip(outputs.iter()) {
                 // 255 sentences of at most 255: no overflow.
-                *sum = u16::from_le_bytes(*sum)
-                    .wrapping_add(*score as u16)
-                    .to_le_bytes();
+                add_score(sum, *score as u16);
             }
         });
-    }
-
-    fn add_vote<const P: usize>(&self, backend: Backend, rows: &mut Rows<P>, y: &[i16], norm: i64) {
-        let mut winner: u32 = 0;
-        let mut best = i64::MIN;
-        let mut candidates = 0u32..;
-        self.for_each_block(backend, y, norm, |outputs| {
-            for (z, candidate) in outputs.iter().zip(&mut candidates) {
-                // Branch-free: which candidate wins is private.
-                winner.conditional_assign(&candidate, Choice::from(u8::from(*z > best)));
-                best = best.max(*z);
+        if self.kind == Kind::Vote {
+            for (candidate, sum) in (0..self.candidates).zip(sums) {
+                add_score(sum, u16::from(candidate == votes.winner));
             }
-        });
-        for (candidate, sum) in (0..self.candidates).zip(sums_mut(rows)) {
-            let vote = u16::from(candidate == winner);
-            *sum = u16::from_le_bytes(*sum).wrapping_add(vote).to_le_bytes();
         }
-        winner.zeroize();
+        votes.winner.zeroize();
     }
 
-    /// Calls `visit` with `z_c` of every candidate, in order, [`BLOCK`] at a time.
+    /// Calls `visit` with `z_c` of every candidate, in order, [`BLOCK`] at a time, and the number of
+    /// the first of them.
     // A call: there are two of these buffers otherwise.
     #[inline(never)]
     fn for_each_block(
@@ -238,27 +329,105 @@ impl<'a> ScoresSection<'a> {
         backend: Backend,
         y: &[i16],
         norm: i64,
-        mut visit: impl FnMut(&mut [i64]),
+        mut visit: impl FnMut(usize, &mut [i64]),
     ) {
         let mut outputs = [0i64; BLOCK];
         // Parsing made sure of 1 and of the lengths. The compiler does not know, and would keep a panic.
         let weights = self.weights.chunks((BLOCK * self.inputs).max(1));
-        for (weights, bias) in weights.zip(self.bias.chunks(BLOCK)) {
+        let blocks = (0..).step_by(BLOCK).zip(weights);
+        for ((start, weights), bias) in blocks.zip(self.bias.chunks(BLOCK)) {
             let outputs = outputs.get_mut(..bias.len()).unwrap_or_default();
             // |products| < 2^22, at most 2^10 of them; |bias·norm| < 2^31 · 2^20: no overflow.
             backend.products(weights, y, outputs);
             for (output, bias) in outputs.iter_mut().zip(bias) {
                 *output = 256 * *output + i64::from(bias.get()) * norm;
             }
-            visit(outputs);
+            visit(start, outputs);
         }
         wipe(&mut outputs);
     }
 }
 
-/// The sums in the document's state, candidate by candidate.
-fn sums_mut<const P: usize>(rows: &mut Rows<P>) -> impl Iterator<Item = &mut [u8; 2]> {
-    rows.iter_mut().flat_map(|row| row.as_chunks_mut().0)
+fn add_score(sum: &mut [u8; 2], score: u16) {
+    *sum = u16::from_le_bytes(*sum).wrapping_add(score).to_le_bytes();
+}
+
+/// Which candidate a sentence votes for.
+struct Votes {
+    winner: u32,
+    best: i64,
+}
+
+impl Default for Votes {
+    fn default() -> Self {
+        Self {
+            winner: 0,
+            best: i64::MIN,
+        }
+    }
+}
+
+impl Votes {
+    fn count(&mut self, start: usize, outputs: &[i64]) {
+        for (z, candidate) in outputs.iter().zip(start as u32..) {
+            // Branch-free: which candidate wins is private.
+            let wins = Choice::from(u8::from(*z > self.best));
+            self.winner.conditional_assign(&candidate, wins);
+            self.best = self.best.max(*z);
+        }
+    }
+}
+
+/// The values of the candidates for the whole text, and what one sentence is multiplied by.
+struct Values<'a> {
+    values: &'a mut [[u8; 4]],
+    /// ⌊2⁴⁰ / norm⌋.
+    reciprocal: i64,
+    /// 2²² · norm.
+    most: i64,
+    known: i32,
+}
+
+impl<'a> Values<'a> {
+    fn new(rows: &'a mut [[u8; ROW_BYTES]], norm: i64, known: i32) -> Self {
+        Self {
+            values: rows.as_flattened_mut().as_chunks_mut().0,
+            reciprocal: reciprocal_40(norm as u32) as i64,
+            most: MOST * norm,
+            known,
+        }
+    }
+
+    /// Adds z / norm of each candidate, within ±2²².
+    fn add(&mut self, start: usize, outputs: &[i64]) {
+        let values = self.values.get_mut(start..).unwrap_or_default();
+        for (value, z) in values.iter_mut().zip(outputs) {
+            // |z| ≤ 2^22·norm, and reciprocal ≤ 2^40/norm: no overflow.
+            let z = at_least(at_most(*z, self.most), -self.most);
+            let added = ((z * self.reciprocal) >> 40) as i32;
+            // 255 sentences of at most 2^22: no overflow.
+            *value = i32::from_le_bytes(*value)
+                .wrapping_add(added & self.known)
+                .to_le_bytes();
+        }
+    }
+}
+
+impl ScoresSection<'_> {
+    /// The best candidate for the whole text, the first of them; 0 where the state has no room for it.
+    pub(crate) fn best<const P: usize>(&self, rows: &Rows<P>) -> u32 {
+        let layout = self.layout(P);
+        let values = rows.get(layout.sums + layout.weights..).unwrap_or_default();
+        let values = values.as_flattened().as_chunks().0;
+        let (mut winner, mut best) = (0u32, i64::MIN);
+        for (candidate, value) in (0..self.candidates).zip(values) {
+            let value = i64::from(i32::from_le_bytes(*value));
+            winner.conditional_assign(&candidate, Choice::from(u8::from(value > best)));
+            best = best.max(value);
+        }
+        best.zeroize();
+        winner
+    }
 }
 
 /// The levels of all candidates of a pack for one document.
@@ -269,7 +438,7 @@ pub(crate) struct ScoreLevels<'a, const P: usize> {
 
 impl<const P: usize> Levels for ScoreLevels<'_, P> {
     fn bound(&self) -> usize {
-        LEVELS
+        self.section.level_count()
     }
 
     fn candidate_count(&self) -> usize {
@@ -279,11 +448,13 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
     fn for_each_block_of(&self, range: Range<usize>, mut visit: impl FnMut(&[u8])) {
         // Sums that belong to no candidate are 0.
         let mut best: u16 = 0;
-        for row in self.rows {
+        let rows = self.rows.get(..self.section.layout(P).sums);
+        for row in rows.unwrap_or_default() {
             let sums = row.as_chunks().0.iter();
             best = sums.fold(best, |best, sum| best.max(u16::from_le_bytes(*sum)));
         }
         let mut levels = [0u8; BLOCK];
+        let worst = i32::from(self.section.levels) - 1;
         let mut left = range.len();
         // Parts start at a multiple of the candidates in a row.
         let mut rows = self.rows.iter().skip(range.start / SUMS_PER_ROW);
@@ -295,7 +466,7 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
                 let distance = best.saturating_sub(u16::from_le_bytes(*sum));
                 // Compilers make a branch of `min`, which takes longer the harder the levels of a document are to
                 // predict.
-                *level = at_most(i32::from(distance), LEVELS as i32 - 1) as u8;
+                *level = at_most(i32::from(distance), worst) as u8;
             }
             visit(levels.get(..len).unwrap_or_default());
             left -= len;

@@ -7,8 +7,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const MAGIC: [u8; 8] = *b"UNDRTONE";
 /// Readers refuse any other major version.
 pub const MAJOR: u16 = 1;
-/// Raised for additions that older readers may skip; 1: phrases.
-pub const MINOR: u16 = 1;
+/// Raised for additions; 1: phrases; 2: features and fewer levels.
+pub const MINOR: u16 = 2;
 /// Sections, and the arrays inside a section, start at multiples of this many bytes.
 pub const ALIGNMENT: usize = 64;
 /// The most sections in a pack.
@@ -41,6 +41,18 @@ pub const RECODER_TAG: [u8; 4] = *b"RCOD";
 pub const SCORES_GRADED: u16 = 1;
 /// The kind of scores that vote for the best head.
 pub const SCORES_VOTE: u16 = 2;
+/// The kind of scores that count thresholds, with a section of features after them.
+pub const SCORES_FEATURES: u16 = 3;
+/// The tag of the features section.
+pub const FEATURES_TAG: [u8; 4] = *b"FEAT";
+/// The most features.
+pub const MAX_FEATURES: u32 = 1 << 20;
+/// Bits of [`FeaturesHead::kinds`].
+pub const FEATURES_WORDS: u8 = 1;
+/// Pairs of words.
+pub const FEATURES_PAIRS: u8 = 2;
+/// The pack has no encoder: coordinates count as 0.
+pub const FEATURES_ALONE: u8 = 4;
 /// The tag of the lexicon section.
 pub const LEXICON_TAG: [u8; 4] = *b"LEXI";
 /// The tag of the phrases section.
@@ -130,14 +142,43 @@ pub struct RecoderHead {
 pub struct ScoresHead {
     /// m, `1..=65536`.
     pub candidate_count: U32,
-    /// [`SCORES_GRADED`] or [`SCORES_VOTE`].
+    /// [`SCORES_GRADED`], [`SCORES_VOTE`] or [`SCORES_FEATURES`].
     pub kind: U16,
     /// Q, `1..=255`; 1 for votes.
     pub largest_score: U16,
     /// A coordinate x enters as round(x · 2^exponent); `-24..=24`, 0 after a recoder.
     pub exponent: I32,
+    /// L, levels are below this: `2..=160`; 0: 160.
+    pub level_count: U32,
+}
+
+/// The head of a features section. The arrays follow in this order, each at a multiple of
+/// [`ALIGNMENT`]: buckets `[2^bucket_bits + 1]` u32, keys `[features]` u16, bitmaps
+/// `[features][⌈candidates / 8⌉]` u8, starts `[⌈features / 16⌉]` u32, weights `[weight_count]` i8, scales
+/// `[candidates]` u16.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct FeaturesHead {
+    /// Number of features, `1..=MAX_FEATURES`.
+    pub feature_count: U32,
+    /// m, that of the scores.
+    pub candidate_count: U32,
+    /// Weights that are not 0.
+    pub weight_count: U32,
+    /// Version of the rules for words: 1.
+    pub rules: u8,
+    /// [`FEATURES_WORDS`], [`FEATURES_PAIRS`] and [`FEATURES_ALONE`], added.
+    pub kinds: u8,
+    /// Runs of characters have at least so many, `1..=most`.
+    pub least: u8,
+    /// And at most so many, `0..=8`; 0: none count.
+    pub most: u8,
+    /// log₂ of the number of buckets, `0..=16`.
+    pub bucket_bits: u8,
+    /// Values are shifted right by this many bits, `0..=63`.
+    pub shift: u8,
     /// Zero.
-    pub reserved: U32,
+    pub reserved: U16,
 }
 
 /// The head of a lexicon section. The arrays follow in this order, each at a multiple of

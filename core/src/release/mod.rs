@@ -25,8 +25,8 @@ pub use vector::VectorRelease;
 /// | --- | --- | --- |
 /// | 0 | 3 | `UTR` |
 /// | 3 | 1 | version, 1 |
-/// | 4 | 1 | mechanism: 1 = sentence depth, 2 = sentence scores |
-/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential |
+/// | 4 | 1 | mechanism: 1 = sentence depth, 2 = sentence scores, 7 = whole text |
+/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential, always for 7 |
 /// | 6 | 2 | zero |
 /// | 8 | 4 | ε in micro-units |
 /// | 12 | 4 | index of the candidate |
@@ -48,6 +48,8 @@ pub enum Selector {
     Depth = 1,
     /// The sum of bounded scores, see [`scores`](crate::scores).
     Scores = 2,
+    /// What the whole text says most, see [`whole_text`](crate::whole_text).
+    WholeText = 7,
 }
 
 impl Selector {
@@ -56,6 +58,7 @@ impl Selector {
         match number {
             1 => Some(Self::Depth),
             2 => Some(Self::Scores),
+            7 => Some(Self::WholeText),
             _ => None,
         }
     }
@@ -65,8 +68,8 @@ impl Release {
     /// The length of the byte form.
     pub const BYTES: usize = Head::BYTES;
 
-    /// The index of the candidate drawn. Its embedding is on the server. In a release that was read
-    /// from bytes it may be any number.
+    /// The index of the candidate drawn. Its embedding is on the server. By the whole-text rule the number of candidates
+    /// stands for "nothing known". In a release that was read from bytes it may be any number.
     pub fn candidate(&self) -> u32 {
         self.candidate
     }
@@ -117,6 +120,10 @@ impl Release {
         let (head, _) = Head::read(bytes)?;
         let selector = Selector::from_number(head.mechanism);
         let rule = Rule::from_number(head.rule);
+        let rule = match (selector, rule) {
+            (Some(Selector::WholeText), Some(Rule::PermuteAndFlip)) => None,
+            (_, rule) => rule,
+        };
         Ok(Self {
             selector: selector.ok_or(ReleaseFormatError::Field {
                 name: "mechanism",
