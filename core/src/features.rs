@@ -36,8 +36,8 @@ pub const MAX_GRAM: usize = 8;
 /// Features of a sentence that count, so that no sum can overflow.
 const MAX_FEATURES_IN_SENTENCE: u32 = 1 << 20;
 
-/// Rows between two that say where their weights start.
-pub(crate) const ROWS_PER_START: usize = 16;
+/// Every so many rows one says where its weights start.
+pub const ROWS_PER_START: usize = 16;
 
 /// Bits of a key below those of its bucket.
 const KEY_BITS: u32 = 16;

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         projection: None,
         recoder: None,
         scores: None,
+        features: None,
         depth: None,
         lexicon: Some(LexiconData {
             exponent: number(1) - FRACTION_BITS,

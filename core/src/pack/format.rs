@@ -9,6 +9,8 @@ pub const MAGIC: [u8; 8] = *b"UNDRTONE";
 pub const MAJOR: u16 = 1;
 /// Raised for additions; 1: phrases; 2: features and fewer levels.
 pub const MINOR: u16 = 2;
+/// The minor version of packs with nothing newer than phrases.
+pub const MINOR_OF_PHRASES: u16 = 1;
 /// Sections, and the arrays inside a section, start at multiples of this many bytes.
 pub const ALIGNMENT: usize = 64;
 /// The most sections in a pack.

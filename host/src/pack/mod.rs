@@ -178,6 +178,7 @@ pub fn build(
         encoder: encoder.identity().clone(),
         recoder: None,
         scores: None,
+        features: None,
         depth: None,
         lexicon,
         projection: None,

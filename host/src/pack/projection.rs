@@ -194,6 +194,7 @@ impl Projection {
             encoder: encoder.clone(),
             recoder: None,
             scores: None,
+            features: None,
             depth: None,
             lexicon: None,
             projection: Some(ProjectionData {

@@ -1,5 +1,7 @@
 //! Candidates for selection by scores: heads as the integers of a pack.
 
+use undertone_core::scores::LEVELS;
+
 use super::writer::{LexiconData, PackContents, ScoresData};
 use crate::encoder::EncoderIdentity;
 use crate::error::Result;
@@ -26,6 +28,7 @@ pub fn scores_pack(
         encoder: encoder.clone(),
         recoder: None,
         scores: Some(scores_data(reach(sentences, &heads.centre), heads)),
+        features: None,
         depth: None,
         lexicon,
         projection: None,
@@ -69,5 +72,6 @@ pub(super) fn scores_data(reach: f32, heads: &ScoreHeads) -> ScoresData {
             .collect(),
         bias: affine(&heads.bias),
         thresholds: affine(&heads.thresholds),
+        levels: LEVELS,
     }
 }

@@ -1,13 +1,18 @@
 //! Pack bytes, as `FORMAT.md` of the core crate specifies them.
 
+use std::collections::BTreeMap;
+
+use undertone_core::features::{FeatureKinds, ROWS_PER_START, place};
 use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES};
 use undertone_core::pack::format::{
-    ALIGNMENT, BOUNDARIES, DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, MAGIC,
-    MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH, MAX_WORDS,
-    MINOR, PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead, RECODER_TAG, RecoderHead,
-    SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
+    ALIGNMENT, BOUNDARIES, DEPTH_TAG, DepthHead, Entry, FEATURES_ALONE, FEATURES_PAIRS,
+    FEATURES_TAG, FEATURES_WORDS, FeaturesHead, Header, LEXICON_TAG, LexiconHead, MAGIC, MAJOR,
+    MAX_DIMENSION, MAX_DIRECTIONS, MAX_FEATURES, MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH,
+    MAX_WORDS, MINOR, MINOR_OF_PHRASES, PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead,
+    RECODER_TAG, RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
+use undertone_core::scores::LEVELS;
 use undertone_core::select::MAX_CANDIDATES;
 use zerocopy::little_endian::{I16, I32, I64, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -46,6 +51,40 @@ pub struct ScoresData {
     pub bias: Vec<i32>,
     /// `[Q]`, in 256ths; none: the best head gets a vote.
     pub thresholds: Vec<i32>,
+    /// L, levels are below this; `2..=160`.
+    pub levels: usize,
+}
+
+/// What the features section holds; see `FORMAT.md` for the meaning of every field.
+#[derive(Clone, Debug)]
+pub struct FeaturesData {
+    /// What counts as a feature.
+    pub kinds: FeatureKinds,
+    /// Whether the pack has no encoder.
+    pub alone: bool,
+    /// Values are shifted right by this many bits.
+    pub shift: u8,
+    /// The hash of each feature, and its weights, `[m]`. Of two with one key the first counts.
+    pub rows: Vec<(u32, Vec<i8>)>,
+    /// `[m]`.
+    pub scales: Vec<u16>,
+}
+
+impl FeaturesData {
+    /// Four features share a bucket, and there are enough bits that unknown features seldom look like known ones.
+    fn bucket_bits(&self) -> u32 {
+        let features = self.rows.len().max(1).ilog2();
+        features.saturating_sub(2).clamp(8, 16)
+    }
+
+    /// Bytes that the section takes with so many features and weights that are not 0, for `candidates`.
+    pub fn bytes(features: usize, weights: usize, candidates: usize) -> usize {
+        let buckets = 4 << features.max(1).ilog2().saturating_sub(2).clamp(8, 16);
+        let rows = features * (2 + candidates.div_ceil(8)) + features.div_ceil(ROWS_PER_START) * 4;
+        // A head, and the gaps between six arrays.
+        let rest = size_of::<FeaturesHead>() + 6 * ALIGNMENT / 2;
+        buckets + rows + weights + 2 * candidates + rest
+    }
 }
 
 /// What the recoder section holds.
@@ -133,6 +172,8 @@ pub struct PackContents {
     pub recoder: Option<RecoderData>,
     /// Candidates for selection by scores.
     pub scores: Option<ScoresData>,
+    /// What the features of a sentence add to the scores.
+    pub features: Option<FeaturesData>,
     /// Candidates for selection by depth.
     pub depth: Option<DepthData>,
     /// Words to vectors.
@@ -154,6 +195,9 @@ impl PackContents {
         }
         if let Some(scores) = &self.scores {
             sections.push((SCORES_TAG, self.scores_section(scores)?));
+        }
+        if let Some(features) = &self.features {
+            sections.push((FEATURES_TAG, features_section(features)?));
         }
         if let Some(depth) = &self.depth {
             sections.push((DEPTH_TAG, self.depth_section(depth)?));
@@ -194,7 +238,7 @@ impl PackContents {
         let mut header = Header {
             magic: MAGIC,
             major: MAJOR.into(),
-            minor: MINOR.into(),
+            minor: self.minor().into(),
             section_count: (sections.len() as u32).into(),
             length: ((size_of::<Header>() + rest.len()) as u64).into(),
             dimension: (self.dimension as u32).into(),
@@ -209,6 +253,15 @@ impl PackContents {
         // The reader is the judge of what a pack is.
         Pack::parse(&bytes).map_err(Error::from)?;
         Ok(bytes)
+    }
+
+    /// The oldest minor version that has all of this.
+    fn minor(&self) -> u16 {
+        let fewer = |scores: &ScoresData| scores.levels != LEVELS;
+        match self.features.is_some() || self.scores.as_ref().is_some_and(fewer) {
+            true => MINOR,
+            false => MINOR_OF_PHRASES,
+        }
     }
 
     /// The coordinates that selectors see.
@@ -262,16 +315,21 @@ impl PackContents {
         let weights = candidates * inputs;
         limit("weights of heads", scores.weights.len(), weights, weights)?;
         limit("thresholds", scores.thresholds.len(), 0, u8::MAX.into())?;
-        let (kind, largest_score) = match scores.thresholds.len() {
-            0 => (SCORES_VOTE, 1),
-            thresholds => (SCORES_GRADED, thresholds as u16),
+        limit("levels", scores.levels, 2, LEVELS)?;
+        let (kind, largest_score) = match (&self.features, scores.thresholds.len()) {
+            (None, 0) => (SCORES_VOTE, 1),
+            (None, thresholds) => (SCORES_GRADED, thresholds as u16),
+            (Some(_), thresholds) => (SCORES_FEATURES, thresholds as u16),
         };
         let mut section = Section::new(ScoresHead {
             candidate_count: (candidates as u32).into(),
             kind: kind.into(),
             largest_score: largest_score.into(),
             exponent: scores.exponent.into(),
-            reserved: 0.into(),
+            level_count: match scores.levels {
+                LEVELS => 0.into(),
+                levels => (levels as u32).into(),
+            },
         });
         section.array(scores.centre.iter().map(|x| I16::new(*x)));
         section.array(scores.weights.iter().copied());
@@ -415,6 +473,7 @@ pub(crate) fn lexicon_pack(name: &str, dimension: usize, lexicon: LexiconData) -
         },
         recoder: None,
         scores: None,
+        features: None,
         depth: None,
         projection: None,
         lexicon: Some(lexicon),
@@ -439,6 +498,62 @@ impl Section {
             self.0.extend_from_slice(element.as_bytes());
         }
     }
+}
+
+fn features_section(features: &FeaturesData) -> Result<Vec<u8>> {
+    let candidates = features.scales.len();
+    limit("features", features.rows.len(), 1, MAX_FEATURES as usize)?;
+    limit("shift of features", features.shift.into(), 0, 63)?;
+    let bits = features.bucket_bits();
+    let mut rows = BTreeMap::new();
+    for (hash, weights) in &features.rows {
+        limit(
+            "weights of a feature",
+            weights.len(),
+            candidates,
+            candidates,
+        )?;
+        rows.entry(place(*hash, bits)).or_insert(weights);
+    }
+    let mut buckets = vec![U32::new(0)];
+    let (mut bitmaps, mut starts, mut weights) = (Vec::new(), Vec::new(), Vec::<i8>::new());
+    for (index, ((bucket, _), row)) in rows.iter().enumerate() {
+        buckets.resize(bucket + 1, U32::new(index as u32));
+        if index % ROWS_PER_START == 0 {
+            starts.push(U32::new(weights.len() as u32));
+        }
+        for eight in row.chunks(8) {
+            let bit = |(place, weight): (usize, &i8)| u8::from(*weight != 0) << place;
+            bitmaps.push(eight.iter().enumerate().map(bit).sum::<u8>());
+        }
+        weights.extend(row.iter().copied().filter(|weight| *weight != 0));
+    }
+    buckets.resize((1 << bits) + 1, U32::new(rows.len() as u32));
+    let kinds = features.kinds;
+    let flags = [
+        (kinds.words, FEATURES_WORDS),
+        (kinds.pairs, FEATURES_PAIRS),
+        (features.alone, FEATURES_ALONE),
+    ];
+    let mut section = Section::new(FeaturesHead {
+        feature_count: (rows.len() as u32).into(),
+        candidate_count: (candidates as u32).into(),
+        weight_count: (weights.len() as u32).into(),
+        rules: 1,
+        kinds: flags.iter().map(|(set, flag)| u8::from(*set) * flag).sum(),
+        least: kinds.least,
+        most: kinds.most,
+        bucket_bits: bits as u8,
+        shift: features.shift,
+        reserved: 0.into(),
+    });
+    section.array(buckets.into_iter());
+    section.array(rows.keys().map(|(_, key)| U16::new(*key)));
+    section.array(bitmaps.into_iter());
+    section.array(starts.into_iter());
+    section.array(weights.into_iter());
+    section.array(features.scales.iter().map(|scale| U16::new(*scale)));
+    Ok(section.0)
 }
 
 pub(crate) fn limit(what: &'static str, found: usize, least: usize, most: usize) -> Result<()> {
