@@ -76,6 +76,7 @@ pub mod laplace;
 pub mod ledger;
 pub mod lexicon;
 pub mod pack;
+pub mod quality;
 pub mod recode;
 pub mod release;
 pub mod rng;

@@ -16,6 +16,7 @@ use zerocopy::FromBytes;
 use crate::depth::DepthSection;
 use crate::features::Features;
 use crate::lexicon::Lexicon;
+use crate::quality::Quality;
 use crate::recode::Recoder;
 use crate::release::Selector;
 use crate::scores::ScoresSection;
@@ -33,6 +34,7 @@ pub struct Pack<'a> {
     depth: Option<DepthSection<'a>>,
     scores: Option<ScoresSection<'a>>,
     features: Option<Features<'a>>,
+    quality: Option<Quality<'a>>,
     lexicon: Option<Lexicon<'a>>,
     projection: Option<Projection<'a>>,
 }
@@ -107,6 +109,7 @@ impl<'a> Pack<'a> {
             depth: None,
             scores: None,
             features: None,
+            quality: None,
             lexicon: None,
             projection: None,
         };
@@ -169,6 +172,7 @@ impl<'a> Pack<'a> {
                 };
                 self.features = Some(Features::parse(section, scores.candidate_count())?)
             }
+            format::QUALITY_TAG => self.quality = Some(Quality::parse(section)?),
             format::LEXICON_TAG => self.lexicon = Some(Lexicon::parse(section, dimension)?),
             format::PHRASES_TAG => {
                 let lexicon = self.lexicon.ok_or(PackError::Section {
@@ -267,6 +271,11 @@ impl<'a> Pack<'a> {
     /// The features that add to the scores, if the pack has any.
     pub fn features(&self) -> Option<Features<'a>> {
         self.features
+    }
+
+    /// How good the pack is, if whoever made it measured that.
+    pub fn quality(&self) -> Option<Quality<'a>> {
+        self.quality
     }
 
     /// The lexicon, if the pack has one.

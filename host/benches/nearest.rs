@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         recoder: None,
         scores: None,
         features: None,
+        quality: None,
         depth: None,
         lexicon: Some(LexiconData {
             exponent: number(1) - FRACTION_BITS,

@@ -55,6 +55,8 @@ pub const FEATURES_WORDS: u8 = 1;
 pub const FEATURES_PAIRS: u8 = 2;
 /// The pack has no encoder: coordinates count as 0.
 pub const FEATURES_ALONE: u8 = 4;
+/// The tag of the quality section.
+pub const QUALITY_TAG: [u8; 4] = *b"QUAL";
 /// The tag of the lexicon section.
 pub const LEXICON_TAG: [u8; 4] = *b"LEXI";
 /// The tag of the phrases section.
@@ -181,6 +183,20 @@ pub struct FeaturesHead {
     pub shift: u8,
     /// Zero.
     pub reserved: U16,
+}
+
+/// The head of a quality section. The arrays follow in this order, each at a multiple of [`ALIGNMENT`]: epsilons
+/// `[epsilons]` u32 in micro-units, lengths `[lengths]` u32, accuracies `[2][epsilons][lengths]` u16, noiseless accuracies
+/// `[lengths]` u16.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct QualityHead {
+    /// Values of epsilon, `1..=64`.
+    pub epsilon_count: U32,
+    /// Lengths, `1..=64`.
+    pub length_count: U32,
+    /// Zero.
+    pub reserved: [U32; 2],
 }
 
 /// The head of a lexicon section. The arrays follow in this order, each at a multiple of

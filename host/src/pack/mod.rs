@@ -9,6 +9,7 @@
 pub mod candidates;
 mod classes;
 mod depth;
+pub mod features;
 pub mod heads;
 pub mod kmeans;
 pub mod projection;
@@ -36,7 +37,8 @@ use crate::release::document::{MAX_SENTENCES, sentences};
 pub use depth::{Directions, depth_pack};
 pub use scores::scores_pack;
 pub use writer::{
-    DepthData, LayerData, LexiconData, PackContents, ProjectionData, RecoderData, ScoresData,
+    DepthData, FeaturesData, LayerData, LexiconData, PackContents, ProjectionData, RecoderData,
+    ScoresData,
 };
 pub(crate) use writer::{lexicon_pack, limit};
 
@@ -179,6 +181,7 @@ pub fn build(
         recoder: None,
         scores: None,
         features: None,
+        quality: None,
         depth: None,
         lexicon,
         projection: None,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use undertone_core::epsilon::Epsilon;
 use undertone_core::features::{FeatureKinds, ROWS_PER_START, place};
 use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES};
 use undertone_core::pack::format::{
@@ -9,7 +10,8 @@ use undertone_core::pack::format::{
     FEATURES_TAG, FEATURES_WORDS, FeaturesHead, Header, LEXICON_TAG, LexiconHead, MAGIC, MAJOR,
     MAX_DIMENSION, MAX_DIRECTIONS, MAX_FEATURES, MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH,
     MAX_WORDS, MINOR, MINOR_OF_PHRASES, PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead,
-    RECODER_TAG, RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
+    QUALITY_TAG, QualityHead, RECODER_TAG, RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG,
+    SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
 use undertone_core::scores::LEVELS;
@@ -85,6 +87,19 @@ impl FeaturesData {
         let rest = size_of::<FeaturesHead>() + 6 * ALIGNMENT / 2;
         buckets + rows + weights + 2 * candidates + rest
     }
+}
+
+/// What the quality section holds; see `FORMAT.md` for the meaning of every field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QualityData {
+    /// Ascending.
+    pub epsilons: Vec<Epsilon>,
+    /// In sentences; 0: as the public texts are.
+    pub lengths: Vec<u32>,
+    /// `[2][epsilons][lengths]`, each `0..=1`: by sentence, then by whole text; `None`: not measured.
+    pub accuracies: Vec<Option<f64>>,
+    /// `[lengths]`: of the best candidate.
+    pub noiseless: Vec<Option<f64>>,
 }
 
 /// What the recoder section holds.
@@ -174,6 +189,8 @@ pub struct PackContents {
     pub scores: Option<ScoresData>,
     /// What the features of a sentence add to the scores.
     pub features: Option<FeaturesData>,
+    /// How good the pack is.
+    pub quality: Option<QualityData>,
     /// Candidates for selection by depth.
     pub depth: Option<DepthData>,
     /// Words to vectors.
@@ -198,6 +215,9 @@ impl PackContents {
         }
         if let Some(features) = &self.features {
             sections.push((FEATURES_TAG, features_section(features)?));
+        }
+        if let Some(quality) = &self.quality {
+            sections.push((QUALITY_TAG, quality_section(quality)));
         }
         if let Some(depth) = &self.depth {
             sections.push((DEPTH_TAG, self.depth_section(depth)?));
@@ -258,7 +278,8 @@ impl PackContents {
     /// The oldest minor version that has all of this.
     fn minor(&self) -> u16 {
         let fewer = |scores: &ScoresData| scores.levels != LEVELS;
-        match self.features.is_some() || self.scores.as_ref().is_some_and(fewer) {
+        let newer = self.features.is_some() || self.quality.is_some();
+        match newer || self.scores.as_ref().is_some_and(fewer) {
             true => MINOR,
             false => MINOR_OF_PHRASES,
         }
@@ -474,6 +495,7 @@ pub(crate) fn lexicon_pack(name: &str, dimension: usize, lexicon: LexiconData) -
         recoder: None,
         scores: None,
         features: None,
+        quality: None,
         depth: None,
         projection: None,
         lexicon: Some(lexicon),
@@ -498,6 +520,27 @@ impl Section {
             self.0.extend_from_slice(element.as_bytes());
         }
     }
+}
+
+fn quality_section(quality: &QualityData) -> Vec<u8> {
+    let mut section = Section::new(QualityHead {
+        epsilon_count: (quality.epsilons.len() as u32).into(),
+        length_count: (quality.lengths.len() as u32).into(),
+        reserved: [0.into(); 2],
+    });
+    let share = |accuracy: &Option<f64>| {
+        U16::new(accuracy.map_or(u16::MAX, |share| (share * 65_534.0).round() as u16))
+    };
+    section.array(
+        quality
+            .epsilons
+            .iter()
+            .map(|epsilon| U32::new(epsilon.micro())),
+    );
+    section.array(quality.lengths.iter().map(|length| U32::new(*length)));
+    section.array(quality.accuracies.iter().map(share));
+    section.array(quality.noiseless.iter().map(share));
+    section.0
 }
 
 fn features_section(features: &FeaturesData) -> Result<Vec<u8>> {
