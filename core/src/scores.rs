@@ -37,6 +37,7 @@
 //!
 //! Everything after the conversion of coordinates is integer arithmetic.
 
+use core::num::NonZero;
 use core::ops::Range;
 
 use subtle::{Choice, ConditionallySelectable};
@@ -55,7 +56,7 @@ use crate::pack::format::{
 use crate::pack::wire::{Arrays, PackError, scale, within};
 use crate::recode::Activations;
 use crate::rows::{ROW_BYTES, Rows};
-use crate::select::{Levels, MAX_CANDIDATES};
+use crate::select::{Levels, MAX_CANDIDATES, Ratio, Rule};
 use crate::whole_text::sentence_loss;
 
 /// Levels are below this, or below what the pack says if that is less: candidates further from the best count as just
@@ -237,14 +238,23 @@ impl<'a> ScoresSection<'a> {
     /// And with the values for the whole text.
     pub(crate) fn whole_text_limit(&self, rows: usize) -> usize {
         let room = rows / 3 * SUMS_PER_ROW + rows % 3 / 2 * VALUES_PER_ROW;
-        self.limit(rows).min(room)
+        // "Nothing known" is one outcome more.
+        self.limit(rows).min(room).min(MAX_CANDIDATES as usize - 1)
     }
 
-    /// What a release promises where the whole text is exchanged for any other: see
+    /// The ratio between the weights of neighbouring levels in a release with this ε.
+    pub(crate) fn ratio(&self, epsilon: Epsilon) -> Ratio {
+        // Parsing made sure that it is not 0; 255 is the private side.
+        let steps = NonZero::new(self.largest_score()).unwrap_or(NonZero::<u8>::MAX);
+        Ratio::per_step(epsilon, steps)
+    }
+
+    /// What a release of at most `sentences` sentences promises where the whole text is exchanged for any other: see
     /// [`whole_text`](crate::whole_text::sentence_loss).
-    pub fn sentence_loss(&self, epsilon: Epsilon) -> Micro {
-        let steps = self.largest_score();
-        sentence_loss(epsilon, self.level_count(), steps, self.candidates)
+    pub fn sentence_loss(&self, epsilon: Epsilon, rule: Rule, sentences: usize) -> Micro {
+        let most = sentences.saturating_mul(self.largest_score().into());
+        let levels = self.level_count().min(most.saturating_add(1));
+        sentence_loss(rule, self.ratio(epsilon), levels, self.candidates)
     }
 
     /// A coordinate x enters as round(x · 2^exponent).
@@ -473,5 +483,39 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
         }
         best.zeroize();
         wipe(&mut levels);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The limits that errors name are the layouts that fit.
+    #[test]
+    fn limits_are_those_of_layouts() {
+        let section = |kind, candidates| ScoresSection {
+            kind,
+            levels: LEVELS as u8,
+            candidates,
+            inputs: 1,
+            scale: scale(0).unwrap(),
+            centre: &[],
+            weights: &[],
+            bias: &[],
+            thresholds: &[],
+        };
+        for (rows, candidates) in (0..30).flat_map(|rows| (1..2000).map(move |n| (rows, n))) {
+            let graded = section(Kind::Graded, candidates);
+            let count = candidates as usize;
+            let layout = graded.layout(rows);
+            assert_eq!(layout.rows() <= rows, count <= graded.limit(rows));
+            assert_eq!(layout.values > 0, count <= graded.whole_text_limit(rows));
+            let features = section(Kind::Features, candidates);
+            let fits = features.layout(rows).rows() <= rows;
+            assert_eq!(fits, count <= features.limit(rows));
+            assert_eq!(fits, count <= features.whole_text_limit(rows));
+        }
+        // "Nothing known" is an outcome, too.
+        assert_eq!(section(Kind::Graded, 1).whole_text_limit(1 << 20), 65_535);
     }
 }
