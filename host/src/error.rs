@@ -353,6 +353,15 @@ pub enum Cause {
         documents: usize,
     },
 
+    /// Documents for a measurement whose labels the pack does not have.
+    #[error(
+        "none of the {documents} documents has a label that is a candidate of the pack; give documents with its labels"
+    )]
+    NoKnownLabel {
+        /// How many documents there are.
+        documents: usize,
+    },
+
     /// More candidates than a device can choose from.
     #[error("{what} are more than the {most} candidates that a device can choose from; {advice}")]
     DeviceLimit {
@@ -806,6 +815,7 @@ impl Error {
             | Cause::NoCandidates { .. }
             | Cause::Unlabelled { .. }
             | Cause::OneLabel { .. }
+            | Cause::NoKnownLabel { .. }
             | Cause::WordList { .. }
             | Cause::Ranking { .. }
             | Cause::Candidates { .. }

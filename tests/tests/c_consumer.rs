@@ -392,7 +392,11 @@ fn the_server_reads_what_a_c_program_releases_under_a_pack_of_the_host() {
 
     for output in [from_embeddings, from_text] {
         let release = printed_release(&output, &pack);
-        let (candidate, embedding) = built.candidates.decode(&release).expect("of this pack");
+        let (candidate, embedding) = built
+            .candidates
+            .decode(&release)
+            .expect("of this pack")
+            .expect("a candidate");
         let index = release.candidate() as usize;
         assert_eq!(*candidate, built.candidates.entries[index]);
         assert_eq!(embedding.len(), encoder.dimension());

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use undertone::corpus::{Corpus, CorpusDocument};
 use undertone::encoder::embeddings::Encoded;
-use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
+use undertone::encoder::{Encoder, LexiconEncoder, NoEncoder, OnnxEncoder};
 use undertone::error::Result;
 use undertone::files::resume::Encoding;
 use undertone::lexicon::distil::WordCounts;
 use undertone::pack::LexiconData;
 use undertone::text::{WordFilter, message_body, read_word_list};
+use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
 use crate::files::read_pack;
@@ -148,6 +149,18 @@ impl EncoderArgs {
             None => paths,
             Some(path) => paths.encoder("--encoder", path),
         }
+    }
+
+    /// The encoder that was named, else the one that the pack carries: its lexicon, or none if it has features alone.
+    pub(crate) fn open_for(&self, pack: &Pack<'static>) -> Result<OpenEncoder> {
+        let alone = pack.features().is_some_and(|features| features.is_alone());
+        if alone && self.encoder.is_none() {
+            return Ok(OpenEncoder {
+                encoder: Box::new(NoEncoder::default()),
+                lexicon: None,
+            });
+        }
+        self.open(|| LexiconEncoder::new(pack).unwrap_or_else(LexiconEncoder::embedded))
     }
 
     /// The encoder that was named, else `default`.

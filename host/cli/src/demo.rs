@@ -11,7 +11,7 @@ use undertone::files::atomic::AtomicFile;
 use undertone::pack::Built;
 use undertone::pack::candidates::Candidates;
 use undertone::progress::Progress;
-use undertone::release::document::{self, HostDocument, MAX_SENTENCES};
+use undertone::release::document::{self, HostDocument, MAX_SENTENCES, Method};
 use undertone_audit::{Law, levels};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
@@ -112,12 +112,13 @@ fn tell(built: &Built, text: &str) -> Result<String> {
         let rule = Rule::PermuteAndFlip;
         let release = document::release(
             &mut document,
+            &sentences,
             &own,
-            dimension,
             Grant::unrecorded(epsilon),
-            rule,
+            Method::Sentence(rule),
         )?;
-        let (candidate, _) = built.candidates.decode(&release)?;
+        let decoded = built.candidates.decode(&release)?;
+        let (candidate, _) = decoded.expect("a release by sentence names a candidate");
         let ratio = document.ratio(epsilon);
         let law = Law::new(levels.clone(), ratio, rule);
         let loss = neighbours

@@ -14,8 +14,8 @@ use cxx::CxxString;
 use self_cell::self_cell;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder, PrivateEncoder};
 use undertone::error::{Cause, Error};
-use undertone::pack::candidates::Candidates as HostCandidates;
-use undertone::release::document;
+use undertone::pack::candidates::{Candidate, Candidates as HostCandidates};
+use undertone::release::document::{self, Method};
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::select::Rule as CoreRule;
@@ -243,7 +243,7 @@ impl Pipeline {
         let mut rows = vec![0.0; sentences.len() * dimension];
         // What the encoder cannot take is the zero vector: an error would say something about the text.
         let encoder = PrivateEncoder::new(self.encoder_dyn());
-        for (row, sentence) in rows.chunks_exact_mut(dimension).zip(sentences) {
+        for (row, sentence) in rows.chunks_exact_mut(dimension).zip(&sentences) {
             encoder.encode(sentence, row)?;
         }
         let mut document = document::empty(&self.0.borrow_dependent().pack)?;
@@ -251,7 +251,8 @@ impl Pipeline {
         let grant = grant.take().ok_or(Problem::Grant {
             status: UNDERTONE_STATUS_GRANT_SPENT,
         })?;
-        let release = document::release(&mut document, &rows, dimension, grant, rule)?;
+        let method = Method::Sentence(rule);
+        let release = document::release(&mut document, &sentences, &rows, grant, method)?;
         Ok(release.to_bytes().to_vec())
     }
 }
@@ -275,13 +276,16 @@ impl Candidates {
 
     fn decode(&self, release: &[u8]) -> Result<Decoded> {
         let release = Release::from_bytes(release).map_err(Problem::Release)?;
-        let (candidate, embedding) = self.0.decode(&release)?;
+        // By the whole-text rule: "nothing known", which has no name.
+        let (candidate, embedding) = self.0.decode(&release)?.unzip();
+        let text =
+            |field: fn(&Candidate) -> Option<String>| candidate.and_then(field).unwrap_or_default();
         Ok(Decoded {
             candidate: release.candidate(),
-            name: candidate.id.clone(),
-            label: candidate.label.clone().unwrap_or_default(),
-            excerpt: candidate.excerpt.clone(),
-            embedding: embedding.to_vec(),
+            name: text(|candidate| Some(candidate.id.clone())),
+            label: text(|candidate| candidate.label.clone()),
+            excerpt: text(|candidate| Some(candidate.excerpt.clone())),
+            embedding: embedding.unwrap_or_default().to_vec(),
             epsilon: release.epsilon().to_string(),
         })
     }

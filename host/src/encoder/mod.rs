@@ -106,6 +106,34 @@ impl Encoder for PrivateEncoder<'_> {
     }
 }
 
+/// No encoder, for packs whose features say all: every sentence has the vector 0, of one coordinate.
+#[derive(Clone, Debug)]
+pub struct NoEncoder(EncoderIdentity);
+
+impl Default for NoEncoder {
+    fn default() -> Self {
+        Self(EncoderIdentity {
+            name: "none".to_owned(),
+            digest: [0; 32],
+        })
+    }
+}
+
+impl Encoder for NoEncoder {
+    fn identity(&self) -> &EncoderIdentity {
+        &self.0
+    }
+
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn encode(&self, _: &str, out: &mut [f32]) -> Result<()> {
+        out.fill(0.0);
+        Ok(())
+    }
+}
+
 /// Names an encoder by what it is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncoderIdentity {

@@ -14,6 +14,7 @@ use undertone_core::pack::format::{
     SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
+use undertone_core::quality::{Quality, Unit};
 use undertone_core::scores::LEVELS;
 use undertone_core::select::MAX_CANDIDATES;
 use zerocopy::little_endian::{I16, I32, I64, U16, U32};
@@ -73,15 +74,14 @@ pub struct FeaturesData {
 }
 
 impl FeaturesData {
-    /// Four features share a bucket, and there are enough bits that unknown features seldom look like known ones.
-    fn bucket_bits(&self) -> u32 {
-        let features = self.rows.len().max(1).ilog2();
-        features.saturating_sub(2).clamp(8, 16)
+    /// Some 32 features share a bucket: with 24 bits and more, unknown features seldom look like known ones.
+    fn bucket_bits(features: usize) -> u32 {
+        features.max(1).ilog2().saturating_sub(5).clamp(8, 16)
     }
 
     /// Bytes that the section takes with so many features and weights that are not 0, for `candidates`.
     pub fn bytes(features: usize, weights: usize, candidates: usize) -> usize {
-        let buckets = 4 << features.max(1).ilog2().saturating_sub(2).clamp(8, 16);
+        let buckets = 4 << Self::bucket_bits(features);
         let rows = features * (2 + candidates.div_ceil(8)) + features.div_ceil(ROWS_PER_START) * 4;
         // A head, and the gaps between six arrays.
         let rest = size_of::<FeaturesHead>() + 6 * ALIGNMENT / 2;
@@ -100,6 +100,35 @@ pub struct QualityData {
     pub accuracies: Vec<Option<f64>>,
     /// `[lengths]`: of the best candidate.
     pub noiseless: Vec<Option<f64>>,
+}
+
+impl QualityData {
+    /// A copy of a table that was read from a pack.
+    pub fn from_view(quality: &Quality<'_>) -> Self {
+        let share = |measured: Option<u16>| measured.map(|share| f64::from(share) / 65_534.0);
+        let epsilons: Vec<Epsilon> = quality.epsilons().collect();
+        let lengths: Vec<u32> = quality.lengths().collect();
+        let mut accuracies = Vec::new();
+        for unit in [Unit::Sentence, Unit::WholeText] {
+            for epsilon in 0..epsilons.len() {
+                let row = (0..lengths.len()).map(|length| quality.accuracy(unit, epsilon, length));
+                accuracies.extend(row.map(share));
+            }
+        }
+        let noiseless = (0..lengths.len()).map(|length| share(quality.noiseless(length)));
+        Self {
+            noiseless: noiseless.collect(),
+            epsilons,
+            lengths,
+            accuracies,
+        }
+    }
+
+    /// How often a release is right; `epsilon` and `length` are places in the lists.
+    pub fn accuracy(&self, unit: Unit, epsilon: usize, length: usize) -> Option<f64> {
+        let row = unit as usize * self.epsilons.len() + epsilon;
+        self.accuracies[row * self.lengths.len() + length]
+    }
 }
 
 /// What the recoder section holds.
@@ -547,7 +576,7 @@ fn features_section(features: &FeaturesData) -> Result<Vec<u8>> {
     let candidates = features.scales.len();
     limit("features", features.rows.len(), 1, MAX_FEATURES as usize)?;
     limit("shift of features", features.shift.into(), 0, 63)?;
-    let bits = features.bucket_bits();
+    let bits = FeaturesData::bucket_bits(features.rows.len());
     let mut rows = BTreeMap::new();
     for (hash, weights) in &features.rows {
         limit(

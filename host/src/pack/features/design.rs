@@ -8,38 +8,46 @@ use undertone_core::features::{FeatureKinds, each_feature};
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// The coordinates of a direction; 0 without an encoder.
-    pub dimension: usize,
+    pub(super) dimension: usize,
     /// `[sentences][dimension]`: directions from the centre.
-    pub directions: Vec<f32>,
+    directions: Vec<f32>,
     /// Features of a sentence end here.
     ends: Vec<usize>,
     /// Hashes of features, as often as they occur.
     features: Vec<u32>,
     /// `[sentences]`: the class of each.
-    pub classes: Vec<u32>,
-    /// `[sentences]`: the document of each, ascending.
-    pub documents: Vec<u32>,
+    classes: Vec<u32>,
+    /// `[sentences]`: the sentences of its document.
+    lengths: Vec<usize>,
 }
 
 impl Sample {
-    /// Adds a sentence.
+    /// No sentences yet, with directions of so many coordinates; 0 without an encoder.
+    pub fn new(dimension: usize) -> Self {
+        Self {
+            dimension,
+            ..Self::default()
+        }
+    }
+
+    /// Adds a sentence of a document with `length` sentences.
     pub fn push(
         &mut self,
         kinds: FeatureKinds,
         text: &str,
         direction: &[f32],
         class: u32,
-        document: u32,
+        length: usize,
     ) {
         each_feature(text.as_bytes(), kinds, |hash| self.features.push(hash));
         self.ends.push(self.features.len());
         self.directions.extend_from_slice(direction);
         self.classes.push(class);
-        self.documents.push(document);
+        self.lengths.push(length);
     }
 
     /// The number of sentences.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
 
@@ -81,6 +89,8 @@ pub(super) struct Design {
     ends: Vec<usize>,
     entries: Vec<(u32, f32)>,
     classes: Vec<u32>,
+    /// `[examples]`, 1 on average.
+    importance: Vec<f64>,
 }
 
 impl Design {
@@ -109,6 +119,7 @@ impl Design {
             ends,
             entries,
             classes: sample.classes.clone(),
+            importance: importance(&sample.lengths),
         }
     }
 
@@ -117,6 +128,11 @@ impl Design {
         let square = |example| self.row(example).0.iter().map(|(_, x)| x * x).sum::<f32>();
         let lengths = (0..self.ends.len()).map(|example| square(example).sqrt());
         (lengths.sum::<f32>() / self.ends.len().max(1) as f32).max(f32::MIN_POSITIVE)
+    }
+
+    /// How much an example counts, 1 on average.
+    pub(super) fn importance(&self, example: usize) -> f64 {
+        self.importance[example]
     }
 
     pub(super) fn columns(&self) -> usize {
@@ -164,4 +180,14 @@ impl Design {
         }
         dense[self.dimension] += factor;
     }
+}
+
+/// Sentences of one document resemble each other: k of them count as √k.
+fn importance(lengths: &[usize]) -> Vec<f64> {
+    let raw: Vec<f64> = lengths
+        .iter()
+        .map(|length| 1.0 / (*length as f64).sqrt())
+        .collect();
+    let mean = raw.iter().sum::<f64>() / raw.len().max(1) as f64;
+    raw.iter().map(|importance| importance / mean).collect()
 }

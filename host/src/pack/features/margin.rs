@@ -11,21 +11,21 @@ use super::design::Design;
 use crate::progress::Progress;
 
 /// Steps of L-BFGS at most; more change the accuracy on held-out texts by less than their noise.
-const STEPS: u64 = 60;
+const STEPS: u64 = 40;
 
 /// Steps that L-BFGS remembers.
 const MEMORY: usize = 8;
 
-/// A step that lowers the objective by less than this part of what one example weighs is the last one.
-const TOLERANCE: f64 = 1e-4;
+/// A step that lowers the objective by less than this part of its first value is the last one.
+const TOLERANCE: f64 = 3e-5;
 
-/// ½‖w‖² + C·Σ v_i·max(0, 1 − y_i(w·x_i + b))² for one class.
+/// ½‖w‖² + ½b² + C·Σ v_i·max(0, 1 − y_i(w·x_i + b))² for one class.
 struct Objective<'a> {
     design: &'a Design,
     /// `[examples]`: whether it is of the class.
     is_own: Vec<bool>,
-    /// C·v_own and C·v_other.
-    costs: [f64; 2],
+    /// C.
+    cost: f64,
     /// The parameters that the margins are for, and max(0, 1 − margin) of every example.
     slack: RefCell<(Vec<f64>, Vec<f64>)>,
 }
@@ -45,8 +45,8 @@ impl Objective<'_> {
         with(&cached.1)
     }
 
-    fn cost_of(&self, is_own: bool) -> f64 {
-        self.costs[usize::from(!is_own)]
+    fn cost_of(&self, example: usize) -> f64 {
+        self.cost * self.design.importance(example)
     }
 }
 
@@ -55,12 +55,11 @@ impl CostFunction for Objective<'_> {
     type Output = f64;
 
     fn cost(&self, parameters: &Vec<f64>) -> Result<f64, argmin::core::Error> {
-        let weights = &parameters[..self.design.columns()];
-        let norm: f64 = weights.iter().map(|w| w * w).sum();
+        let norm: f64 = parameters.iter().map(|w| w * w).sum();
         let loss: f64 = self.with_slack(parameters, |slack| {
-            let examples = slack.iter().zip(&self.is_own);
+            let examples = slack.iter().enumerate();
             examples
-                .map(|(slack, own)| self.cost_of(*own) * slack * slack)
+                .map(|(example, slack)| self.cost_of(example) * slack * slack)
                 .sum()
         });
         Ok(norm / 2.0 + loss)
@@ -73,13 +72,11 @@ impl Gradient for Objective<'_> {
 
     fn gradient(&self, parameters: &Vec<f64>) -> Result<Vec<f64>, argmin::core::Error> {
         let mut gradient = parameters.clone();
-        // The bias, the last parameter, is free.
-        gradient[self.design.columns()] = 0.0;
         self.with_slack(parameters, |slack| {
             for (example, (slack, own)) in slack.iter().zip(&self.is_own).enumerate() {
                 if *slack > 0.0 {
                     let sign = if *own { 1.0 } else { -1.0 };
-                    let factor = -2.0 * self.cost_of(*own) * sign * slack;
+                    let factor = -2.0 * self.cost_of(example) * sign * slack;
                     self.design.add(example, factor, &mut gradient);
                 }
             }
@@ -91,7 +88,7 @@ impl Gradient for Objective<'_> {
 /// The weights of every class, `[classes][columns + 1]`, the bias last.
 ///
 /// # Source
-/// Fan, Chang, Hsieh, Wang and Lin (2008), LIBLINEAR: the objective, with a free bias. Liu and Nocedal (1989): the solver.
+/// Fan, Chang, Hsieh, Wang and Lin (2008), LIBLINEAR: the objective. Liu and Nocedal (1989): the solver.
 pub(super) fn fit(design: &Design, classes: usize, cost: f64) -> Vec<Vec<f64>> {
     let progress = Progress::new("fitting heads", classes as u64);
     let fit = |class: usize| {
@@ -103,13 +100,16 @@ pub(super) fn fit(design: &Design, classes: usize, cost: f64) -> Vec<Vec<f64>> {
         let objective = Objective {
             design,
             is_own,
-            costs: [cost, cost],
+            cost,
             slack: RefCell::default(),
         };
-        let start = vec![0.0; design.columns() + 1];
+        // Most examples are of other classes.
+        let mut start = vec![0.0; design.columns() + 1];
+        start[design.columns()] = -1.0;
+        let own = objective.is_own.iter().filter(|own| **own).count();
         let search = MoreThuenteLineSearch::new();
         let solver = LBFGS::new(search, MEMORY)
-            .with_tolerance_cost(TOLERANCE * cost)
+            .with_tolerance_cost(TOLERANCE * cost * 4.0 * own.max(1) as f64)
             .expect("the tolerance is positive");
         let run = Executor::new(objective, solver)
             .configure(|state| state.param(start.clone()).max_iters(STEPS))
