@@ -32,7 +32,8 @@ pub struct Pack<'a> {
     recoder: Option<Recoder<'a>>,
     depth: Option<DepthSection<'a>>,
     scores: Option<ScoresSection<'a>>,
-    features: Option<Features<'a>>,
+    /// A section that [`Features::check`] accepted.
+    features: Option<&'a [u8]>,
     lexicon: Option<Lexicon<'a>>,
     projection: Option<Projection<'a>>,
 }
@@ -167,7 +168,8 @@ impl<'a> Pack<'a> {
                         reason: "has no scores before it that it adds to",
                     });
                 };
-                self.features = Some(Features::parse(section, scores.candidate_count())?)
+                Features::check(section, scores.candidate_count())?;
+                self.features = Some(section)
             }
             format::LEXICON_TAG => self.lexicon = Some(Lexicon::parse(section, dimension)?),
             format::PHRASES_TAG => {
@@ -266,7 +268,7 @@ impl<'a> Pack<'a> {
 
     /// The features that add to the scores, if the pack has any.
     pub fn features(&self) -> Option<Features<'a>> {
-        self.features
+        Features::view(self.features?, self.scores?.candidate_count()).ok()
     }
 
     /// The lexicon, if the pack has one.
