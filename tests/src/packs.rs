@@ -1,9 +1,13 @@
 //! Packs from plain arrays, and depth, scores and recoders from their definitions.
 
+use std::collections::BTreeMap;
+
+use undertone_core::features::{FeatureKinds, ROWS_PER_START, each_feature, place};
 use undertone_core::pack::digest;
 use undertone_core::pack::format::{
-    ALIGNMENT, DEPTH_TAG, Entry, Header, LEXICON_TAG, MAGIC, MAJOR, PHRASES_TAG, PROJECTION_TAG,
-    RECODER_TAG, SCORES_TAG,
+    ALIGNMENT, DEPTH_TAG, Entry, FEATURES_ALONE, FEATURES_PAIRS, FEATURES_TAG, FEATURES_WORDS,
+    Header, LEXICON_TAG, MAGIC, MAJOR, PHRASES_TAG, PROJECTION_TAG, RECODER_TAG, SCORES_FEATURES,
+    SCORES_TAG,
 };
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -450,6 +454,115 @@ impl ScoreParts {
     pub fn naive_levels(&self, sentences: &[Vec<f32>]) -> Vec<u8> {
         capped_levels(&self.naive_sums(sentences))
     }
+}
+
+/// A features section as plain arrays.
+#[derive(Clone, Debug)]
+pub struct FeatureParts {
+    /// What counts as a feature.
+    pub kinds: FeatureKinds,
+    /// Whether a sentence needs no coordinates.
+    pub alone: bool,
+    /// log₂ of the number of buckets.
+    pub bucket_bits: u8,
+    /// Values are shifted right by this many bits.
+    pub shift: u8,
+    /// The weights of the feature with each hash, `[m]`. No two may have one bucket and key.
+    pub rows: BTreeMap<u32, Vec<i8>>,
+    /// `[m]`.
+    pub scales: Vec<u16>,
+}
+
+impl FeatureParts {
+    /// The section.
+    pub fn to_section(&self) -> Section {
+        let places = self.rows.keys();
+        let places: Vec<_> = places
+            .map(|hash| place(*hash, self.bucket_bits.into()))
+            .collect();
+        assert!(places.is_sorted_by(|a, b| a < b), "two with one place");
+        let weights: Vec<Vec<i8>> = self.rows.values().cloned().collect();
+        let counts = weights
+            .iter()
+            .map(|row| row.iter().filter(|w| **w != 0).count() as u32);
+        let starts = counts.clone().scan(0u32, |end, count| {
+            *end += count;
+            Some(*end - count)
+        });
+        let flags = [
+            (self.kinds.words, FEATURES_WORDS),
+            (self.kinds.pairs, FEATURES_PAIRS),
+            (self.alone, FEATURES_ALONE),
+        ];
+        let flags: u8 = flags.iter().map(|(set, flag)| u8::from(*set) * flag).sum();
+        let mut section = Vec::new();
+        section.extend((self.rows.len() as u32).to_le_bytes());
+        section.extend((self.scales.len() as u32).to_le_bytes());
+        section.extend(counts.clone().sum::<u32>().to_le_bytes());
+        section.extend([1, flags, self.kinds.least, self.kinds.most]);
+        section.extend([self.bucket_bits, self.shift, 0, 0]);
+        let ends = (0..=1usize << self.bucket_bits)
+            .map(|bucket| places.iter().filter(|(other, _)| *other < bucket).count() as u32);
+        append(&mut section, ends.flat_map(u32::to_le_bytes).collect());
+        let keys = places.iter().flat_map(|(_, key)| key.to_le_bytes());
+        append(&mut section, keys.collect());
+        let bitmap = |row: &Vec<i8>| -> Vec<u8> {
+            let bits = |eight: &[i8]| {
+                let bits = eight.iter().enumerate();
+                bits.map(|(i, w)| u8::from(*w != 0) << i).sum()
+            };
+            row.chunks(8).map(bits).collect()
+        };
+        append(&mut section, weights.iter().flat_map(bitmap).collect());
+        let starts = starts.step_by(ROWS_PER_START).flat_map(u32::to_le_bytes);
+        append(&mut section, starts.collect());
+        let known = weights.iter().flatten().filter(|w| **w != 0);
+        append(&mut section, known.map(|w| *w as u8).collect());
+        let scales = self.scales.iter().flat_map(|scale| scale.to_le_bytes());
+        append(&mut section, scales.collect());
+        (FEATURES_TAG, section)
+    }
+}
+
+/// A pack in which candidate c is about the words `topics[c]`, each in one topic, and embeddings of two coordinates say
+/// nothing. Without an encoder if `alone`.
+pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
+    let kinds = FeatureKinds {
+        words: true,
+        pairs: false,
+        least: 1,
+        most: 0,
+    };
+    let mut rows = BTreeMap::new();
+    for (topic, words) in topics.iter().enumerate() {
+        each_feature(words.join(" ").as_bytes(), kinds, |hash| {
+            let mut weights = vec![0; topics.len()];
+            weights[topic] = 100;
+            assert!(rows.insert(hash, weights).is_none(), "a word twice");
+        });
+    }
+    let features = FeatureParts {
+        kinds,
+        alone,
+        bucket_bits: 4,
+        // One word gives 100·256: that of a weight of 100.
+        shift: 16,
+        rows,
+        scales: vec![256; topics.len()],
+    };
+    let scores = ScoreParts {
+        dimension: 2,
+        recoder: None,
+        exponent: 0,
+        centre: vec![0; 2],
+        weights: vec![vec![0; 2]; topics.len()],
+        bias: vec![0; topics.len()],
+        scoring: Scoring::Graded((1..=8).map(|i| 256 * 12 * i).collect()),
+    };
+    let (tag, mut section) = scores.to_section();
+    // The kind, behind the number of candidates.
+    section[4..6].copy_from_slice(&SCORES_FEATURES.to_le_bytes());
+    pack(2, &[(tag, section), features.to_section()])
 }
 
 /// How far each sum is behind the largest, at most 159.
