@@ -12,6 +12,7 @@
 pub(crate) fn is_mark(c: char) -> bool {
     let code = u32::from(c);
     match code >> 16 {
+        _ if code < 0x300 => false,
         0 => MARKS.have(code as u16),
         1 => MARKS_OF_PLANE_1.have((code & 0xffff) as u16),
         // Selectors of variants.
