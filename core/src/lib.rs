@@ -82,7 +82,7 @@ pub mod release;
 pub mod rng;
 mod rows;
 pub mod scores;
-// What words and sentences look at.
+// `is_unspaced` is for words.
 #[allow(dead_code)]
 mod script;
 pub mod select;
