@@ -80,6 +80,9 @@ pub mod release;
 pub mod rng;
 mod rows;
 pub mod scores;
+// What words and sentences look at.
+#[allow(dead_code)]
+mod script;
 pub mod select;
 pub mod sentences;
 pub mod vector;
