@@ -75,6 +75,7 @@ pub mod laplace;
 pub mod ledger;
 pub mod lexicon;
 pub mod pack;
+mod pieces;
 pub mod recode;
 pub mod release;
 pub mod rng;

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
-use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Word, words};
+use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Matching, Word, words};
 use undertone_core::pack::format::{MAX_PHRASES, MAX_WORDS};
 
 use crate::corpus::CorpusDocument;
@@ -224,6 +224,7 @@ fn quantised(
         .collect();
     phrases.sort_unstable_by_key(|(words, ..)| *words);
     LexiconData {
+        matching: Matching::Words,
         // Vectors of about the encoder's own length; only powers of two are possible.
         exponent: (step / 256.0).log2().round().clamp(-24.0, 24.0) as i32,
         words: entries.into_iter().map(|(_, entry)| entry).collect(),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use npyz::half::f16;
 use npyz::{Deserialize, NpyFile, Order};
-use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, words};
+use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Matching, words};
 use undertone_core::pack::format::MAX_WORDS;
 
 use crate::error::{Cause, Error, LineProblem, Result};
@@ -314,6 +314,7 @@ impl Vectors {
         }
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let lexicon = LexiconData {
+            matching: Matching::Words,
             // A sentence vector has 8 more bits than the words'.
             exponent: made.exponent - 8,
             words: entries,

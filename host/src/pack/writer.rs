@@ -1,11 +1,11 @@
 //! Pack bytes, as `FORMAT.md` of the core crate specifies them.
 
-use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES};
+use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES, Matching};
 use undertone_core::pack::format::{
-    ALIGNMENT, BOUNDARIES, DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, MAGIC,
-    MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH, MAX_WORDS,
-    MINOR, PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead, RECODER_TAG, RecoderHead,
-    SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
+    ALIGNMENT, BOUNDARIES, DEPTH_TAG, DepthHead, Entry, Header, LEXICON_LONGEST, LEXICON_TAG,
+    LEXICON_WORDS, LexiconHead, MAGIC, MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_LAYERS,
+    MAX_PHRASES, MAX_ROWS, MAX_WIDTH, MAX_WORDS, MINOR, PHRASES_TAG, PROJECTION_TAG, PhrasesHead,
+    ProjectionHead, RECODER_TAG, RecoderHead, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
 use undertone_core::select::MAX_CANDIDATES;
@@ -78,11 +78,14 @@ pub struct LayerData {
 /// What the lexicon section holds.
 #[derive(Clone, Debug)]
 pub struct LexiconData {
+    /// How the words are found in a text.
+    pub matching: Matching,
     /// A sentence coordinate is its fixed-point value times 2^exponent.
     pub exponent: i32,
     /// Word, weight, vector; in strictly ascending byte order of the words.
     pub words: Vec<(String, u16, Vec<i8>)>,
-    /// The indices of two words, weight, vector; in strictly ascending order of the indices.
+    /// The indices of two words, weight, vector; in strictly ascending order of the indices. None unless words are
+    /// found whole.
     pub phrases: Vec<([u16; 2], u16, Vec<i8>)>,
 }
 
@@ -104,6 +107,7 @@ impl LexiconData {
             })
             .collect();
         Self {
+            matching: lexicon.matching(),
             exponent: lexicon.exponent(),
             words,
             phrases,
@@ -361,7 +365,11 @@ impl PackContents {
             word_count: (lexicon.words.len() as u32).into(),
             text_bytes: (text.len() as u32).into(),
             exponent: lexicon.exponent.into(),
-            reserved: 0.into(),
+            matching: match lexicon.matching {
+                Matching::Words => LEXICON_WORDS,
+                Matching::Longest => LEXICON_LONGEST,
+            }
+            .into(),
         });
         let mut end = 0u32;
         section.array(lexicon.words.iter().map(|(word, ..)| {
