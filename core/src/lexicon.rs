@@ -22,7 +22,7 @@ use crate::pack::format::{
 use crate::pack::wire::{Arrays, PackError, scale, within, zero};
 use crate::pieces::Pieces;
 
-pub use crate::pieces::CONTINUATION;
+pub use crate::pieces::{CONTINUATION, piece};
 
 /// The longest word in bytes of UTF-8; longer ones are not looked up.
 pub const MAX_WORD_BYTES: usize = 48;

@@ -14,6 +14,47 @@ use crate::script::{is_mark, is_unspaced};
 /// [longest match](crate::lexicon::Matching::Longest).
 pub const CONTINUATION: &str = "##";
 
+/// The entry that stands for a piece of text in a lexicon whose entries are found by
+/// [longest match](crate::lexicon::Matching::Longest): lower-cased, and with [`CONTINUATION`] before it if it continues a word,
+/// unless it starts with a letter of a script without spaces between words. `None` if no text has such a piece: it is
+/// empty, too long, or has other characters than letters, digits and marks.
+///
+/// For those who make lexicons.
+///
+/// # Leaks
+/// Time depends on the piece, which is public.
+///
+/// # Shapes
+/// `text`: any.
+///
+/// # Cost
+/// Linear in the text; no heap.
+///
+/// # Examples
+/// ```
+/// use undertone_core::lexicon::piece;
+/// assert_eq!(piece("Haus", false).as_deref(), Some("haus"));
+/// assert_eq!(piece("tür", true).as_deref(), Some("##tür"));
+/// assert_eq!(piece("東京", true).as_deref(), Some("東京"));
+/// assert_eq!(piece("two words", false), None);
+/// ```
+pub fn piece(text: &str, continues: bool) -> Option<Word> {
+    let first = text.chars().next()?;
+    let mut entry = Word::new();
+    if continues && !is_unspaced(first) {
+        entry.push_str(CONTINUATION).ok()?;
+    }
+    for c in text.chars() {
+        if !in_run(c) {
+            return None;
+        }
+        for lower in c.to_lowercase() {
+            entry.push(lower).ok()?;
+        }
+    }
+    Some(entry)
+}
+
 /// For each place of a text, the index of the longest entry there, if any.
 #[derive(Clone, Debug)]
 pub(crate) struct Pieces<'a, 't> {

@@ -20,7 +20,7 @@ use undertone_train::{self as train, PackTraining};
 #[cfg(feature = "train")]
 use crate::args::beside;
 use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, kept};
-use crate::files::{candidates_beside, save_pack};
+use crate::files::{candidates_beside, read_pack, save_pack};
 use crate::paths::Paths;
 use crate::progress::Rate;
 
@@ -31,6 +31,10 @@ pub(crate) struct Arguments {
     encoder: EncoderArgs,
     #[command(flatten)]
     corpus: CorpusArgs,
+    /// Scores: carry the lexicon of this pack instead of the encoder's, for texts of another language. Both are
+    /// lexicons that one multilingual teacher made in one space (`distil --space`).
+    #[arg(long, value_name = "FILE")]
+    lexicon: Option<PathBuf>,
     /// What the device selects by.
     #[arg(long, value_enum, default_value_t = SelectorArg::Scores)]
     selector: SelectorArg,
@@ -121,6 +125,7 @@ impl Arguments {
         let paths = self.corpus.paths(self.encoder.paths(Paths::default()));
         let losses = self.out.with_extension("loss.svg");
         let paths = paths
+            .inputs("--lexicon", &self.lexicon)
             .output("--out", &self.out)
             .output("--out", &candidates_beside(&self.out));
         match cfg!(feature = "train") {
@@ -159,6 +164,7 @@ impl Arguments {
             }
             SelectorArg::Depth => {
                 only("--clusters", "--selector scores", self.clusters.is_some())?;
+                only("--lexicon", "--selector scores", self.lexicon.is_some())?;
                 let skips = self.unlabelled == UnlabelledArg::Skip;
                 only("--unlabelled skip", "--selector scores", skips)?;
                 #[cfg(feature = "train")]
@@ -225,6 +231,10 @@ impl Arguments {
     pub(crate) fn run(&self) -> Result<()> {
         self.check()?;
         let encoder = self.encoder.open(LexiconEncoder::embedded)?;
+        let encoder = match &self.lexicon {
+            None => encoder,
+            Some(path) => encoder.carrying(LexiconEncoder::of_file(&read_pack(path)?, path)?)?,
+        };
         AtomicFile::check(&self.out)?;
         #[cfg(feature = "train")]
         match (self.train, self.recoder) {
