@@ -471,6 +471,19 @@ pub enum Cause {
         problem: String,
     },
 
+    /// Vectors that are not those of a list of words.
+    #[error(
+        "the vectors have {found} rows, but the list `{name}` has {lines} lines; there must be one row a line"
+    )]
+    RowsOfList {
+        /// Rows of the vectors.
+        found: usize,
+        /// Lines of the list.
+        lines: usize,
+        /// The name of the list.
+        name: String,
+    },
+
     /// A corpus whose words cannot be ranked by what they tell about its labels.
     #[error("cannot rank the words of `{}`: {problem}", path.display())]
     Ranking {
@@ -817,6 +830,7 @@ impl Error {
             | Cause::OneLabel { .. }
             | Cause::NoKnownLabel { .. }
             | Cause::WordList { .. }
+            | Cause::RowsOfList { .. }
             | Cause::Ranking { .. }
             | Cause::Candidates { .. }
             | Cause::Trained { .. }

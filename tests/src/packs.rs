@@ -143,6 +143,8 @@ pub struct LexiconParts {
     pub vectors: Vec<Vec<i8>>,
     /// A coordinate of a sentence is an integer times 2^exponent, one of a word an integer times 2^(exponent + 8).
     pub exponent: i32,
+    /// How words are found: 0 whole, 1 by longest match.
+    pub matching: u32,
 }
 
 impl LexiconParts {
@@ -153,6 +155,7 @@ impl LexiconParts {
             weights: vec![u16::MAX; vectors.len()],
             vectors,
             exponent,
+            matching: 0,
         }
     }
 
@@ -168,7 +171,7 @@ impl LexiconParts {
         section.extend((self.words.len() as u32).to_le_bytes());
         section.extend((text.len() as u32).to_le_bytes());
         section.extend(self.exponent.to_le_bytes());
-        section.extend(0u32.to_le_bytes());
+        section.extend(self.matching.to_le_bytes());
         let ends = self.words.iter().scan(0u32, |end, word| {
             *end += word.len() as u32;
             Some(*end)

@@ -59,6 +59,10 @@ pub const FEATURES_ALONE: u8 = 4;
 pub const QUALITY_TAG: [u8; 4] = *b"QUAL";
 /// The tag of the lexicon section.
 pub const LEXICON_TAG: [u8; 4] = *b"LEXI";
+/// A lexicon whose words are found whole.
+pub const LEXICON_WORDS: u32 = 0;
+/// A lexicon whose entries are found by greedy longest match.
+pub const LEXICON_LONGEST: u32 = 1;
 /// The tag of the phrases section.
 pub const PHRASES_TAG: [u8; 4] = *b"PHRS";
 /// The tag of the projection section.
@@ -211,8 +215,8 @@ pub struct LexiconHead {
     pub text_bytes: U32,
     /// A sentence coordinate is its fixed-point value times 2^exponent; `-24..=24`.
     pub exponent: I32,
-    /// Zero.
-    pub reserved: U32,
+    /// [`LEXICON_WORDS`] or [`LEXICON_LONGEST`].
+    pub matching: U32,
 }
 
 /// The head of a phrases section. The arrays follow in this order, each at a multiple of

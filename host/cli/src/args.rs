@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use undertone::corpus::{Corpus, CorpusDocument};
 use undertone::encoder::embeddings::Encoded;
-use undertone::encoder::{Encoder, LexiconEncoder, NoEncoder, OnnxEncoder};
-use undertone::error::Result;
+use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder, NoEncoder, OnnxEncoder};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::lexicon::distil::WordCounts;
 use undertone::pack::LexiconData;
@@ -134,6 +134,48 @@ impl From<RuleArg> for Rule {
 pub(crate) struct OpenEncoder {
     pub(crate) encoder: Box<dyn Encoder>,
     pub(crate) lexicon: Option<LexiconData>,
+}
+
+impl OpenEncoder {
+    /// This encoder for packs that carry `lexicon`.
+    pub(crate) fn carrying(self, lexicon: LexiconEncoder<'_>) -> Result<Self> {
+        let (expected, found) = (self.encoder.dimension(), lexicon.dimension());
+        let identity = lexicon.identity().clone();
+        if expected != found {
+            return Err(Error::from(Cause::WrongDimension {
+                encoder: identity.name,
+                expected,
+                found,
+            }));
+        }
+        Ok(Self {
+            lexicon: Some(LexiconData::from_view(lexicon.lexicon())),
+            encoder: Box::new(Carried {
+                encoder: self.encoder,
+                identity,
+            }),
+        })
+    }
+}
+
+/// An encoder in whose place another one, of the same space, will be.
+struct Carried {
+    encoder: Box<dyn Encoder>,
+    identity: EncoderIdentity,
+}
+
+impl Encoder for Carried {
+    fn identity(&self) -> &EncoderIdentity {
+        &self.identity
+    }
+
+    fn dimension(&self) -> usize {
+        self.encoder.dimension()
+    }
+
+    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+        self.encoder.encode(sentence, out)
+    }
 }
 
 impl RuntimeArgs {

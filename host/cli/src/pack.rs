@@ -21,7 +21,7 @@ use undertone_train::{self as train, PackTraining};
 #[cfg(feature = "train")]
 use crate::args::beside;
 use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, kept};
-use crate::files::{candidates_beside, save_pack};
+use crate::files::{candidates_beside, read_pack, save_pack};
 use crate::paths::Paths;
 use crate::progress::Rate;
 use crate::quality;
@@ -33,6 +33,10 @@ pub(crate) struct Arguments {
     encoder: EncoderArgs,
     #[command(flatten)]
     corpus: CorpusArgs,
+    /// Scores: carry the lexicon of this pack instead of the encoder's, for texts of another language. Both are
+    /// lexicons that one multilingual teacher made in one space (`distil --space`).
+    #[arg(long, value_name = "FILE")]
+    lexicon: Option<PathBuf>,
     /// What the device selects by.
     #[arg(long, value_enum, default_value_t = SelectorArg::Scores)]
     selector: SelectorArg,
@@ -155,6 +159,7 @@ impl Arguments {
         let paths = self.corpus.paths(self.encoder.paths(Paths::default()));
         let losses = self.out.with_extension("loss.svg");
         let paths = paths
+            .inputs("--lexicon", &self.lexicon)
             .output("--out", &self.out)
             .output("--out", &candidates_beside(&self.out));
         match cfg!(feature = "train") {
@@ -196,6 +201,7 @@ impl Arguments {
                 only("--size", "--selector scores", self.size.is_some())?;
                 let chosen = self.heads != HeadsArg::Best;
                 only("--heads", "--selector scores", chosen)?;
+                only("--lexicon", "--selector scores", self.lexicon.is_some())?;
                 let skips = self.unlabelled == UnlabelledArg::Skip;
                 only("--unlabelled skip", "--selector scores", skips)?;
                 #[cfg(feature = "train")]
@@ -268,6 +274,10 @@ impl Arguments {
     pub(crate) fn run(&self) -> Result<()> {
         self.check()?;
         let encoder = self.encoder.open(LexiconEncoder::embedded)?;
+        let encoder = match &self.lexicon {
+            None => encoder,
+            Some(path) => encoder.carrying(LexiconEncoder::of_file(&read_pack(path)?, path)?)?,
+        };
         AtomicFile::check(&self.out)?;
         #[cfg(feature = "train")]
         match (self.train, self.recoder) {

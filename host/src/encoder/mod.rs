@@ -6,7 +6,7 @@
 
 pub mod embeddings;
 pub(crate) mod lexicon;
-mod onnx;
+pub(crate) mod onnx;
 pub mod vectors;
 
 use std::panic::{self, AssertUnwindSafe};

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::features::{FeatureKinds, ROWS_PER_START, place};
-use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES};
+use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES, Matching};
 use undertone_core::pack::format::{
     ALIGNMENT, BOUNDARIES, DEPTH_TAG, DepthHead, Entry, FEATURES_ALONE, FEATURES_PAIRS,
-    FEATURES_TAG, FEATURES_WORDS, FeaturesHead, Header, LEXICON_TAG, LexiconHead, MAGIC, MAJOR,
-    MAX_DIMENSION, MAX_DIRECTIONS, MAX_FEATURES, MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH,
-    MAX_WORDS, MINOR, MINOR_OF_PHRASES, PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead,
-    QUALITY_TAG, QualityHead, RECODER_TAG, RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG,
-    SCORES_VOTE, ScoresHead,
+    FEATURES_TAG, FEATURES_WORDS, FeaturesHead, Header, LEXICON_LONGEST, LEXICON_TAG,
+    LEXICON_WORDS, LexiconHead, MAGIC, MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_FEATURES,
+    MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH, MAX_WORDS, MINOR, MINOR_OF_PHRASES, PHRASES_TAG,
+    PROJECTION_TAG, PhrasesHead, ProjectionHead, QUALITY_TAG, QualityHead, RECODER_TAG,
+    RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
 use undertone_core::quality::{Quality, Unit};
@@ -161,11 +161,14 @@ pub struct LayerData {
 /// What the lexicon section holds.
 #[derive(Clone, Debug)]
 pub struct LexiconData {
+    /// How the words are found in a text.
+    pub matching: Matching,
     /// A sentence coordinate is its fixed-point value times 2^exponent.
     pub exponent: i32,
     /// Word, weight, vector; in strictly ascending byte order of the words.
     pub words: Vec<(String, u16, Vec<i8>)>,
-    /// The indices of two words, weight, vector; in strictly ascending order of the indices.
+    /// The indices of two words, weight, vector; in strictly ascending order of the indices. None unless words are
+    /// found whole.
     pub phrases: Vec<([u16; 2], u16, Vec<i8>)>,
 }
 
@@ -187,6 +190,7 @@ impl LexiconData {
             })
             .collect();
         Self {
+            matching: lexicon.matching(),
             exponent: lexicon.exponent(),
             words,
             phrases,
@@ -307,7 +311,10 @@ impl PackContents {
     /// The oldest minor version that has all of this.
     fn minor(&self) -> u16 {
         let fewer = |scores: &ScoresData| scores.levels != LEVELS;
-        let newer = self.features.is_some() || self.quality.is_some();
+        let longest = |lexicon: &LexiconData| lexicon.matching == Matching::Longest;
+        let newer = self.features.is_some()
+            || self.quality.is_some()
+            || self.lexicon.as_ref().is_some_and(longest);
         match newer || self.scores.as_ref().is_some_and(fewer) {
             true => MINOR,
             false => MINOR_OF_PHRASES,
@@ -469,7 +476,11 @@ impl PackContents {
             word_count: (lexicon.words.len() as u32).into(),
             text_bytes: (text.len() as u32).into(),
             exponent: lexicon.exponent.into(),
-            reserved: 0.into(),
+            matching: match lexicon.matching {
+                Matching::Words => LEXICON_WORDS,
+                Matching::Longest => LEXICON_LONGEST,
+            }
+            .into(),
         });
         let mut end = 0u32;
         section.array(lexicon.words.iter().map(|(word, ..)| {
