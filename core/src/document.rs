@@ -501,6 +501,17 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
 
     /// The best candidate for the whole text, or the number of candidates for "nothing known".
     pub(crate) fn best(&self) -> Result<OneBest, DocumentError> {
+        let section = self.whole_text_scores()?;
+        let nothing = section.candidate_count();
+        let best = section.best(&self.rows);
+        Ok(OneBest {
+            best: u32::conditional_select(&nothing, &best, !self.known.ct_eq(&0)),
+            outcomes: nothing + 1,
+        })
+    }
+
+    /// The scores of a pack whose values for the whole text have room here.
+    fn whole_text_scores(&self) -> Result<ScoresSection<'p>, DocumentError> {
         let Candidates::Scores(section) = self.candidates else {
             return Err(DocumentError::NoScores);
         };
@@ -510,12 +521,16 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                 limit: section.whole_text_limit(P),
             });
         }
-        let nothing = section.candidate_count();
-        let best = section.best(&self.rows);
-        Ok(OneBest {
-            best: u32::conditional_select(&nothing, &best, !self.known.ct_eq(&0)),
-            outcomes: nothing + 1,
-        })
+        Ok(section)
+    }
+
+    /// Refuses what [`release_whole_text`](Document::release_whole_text) would refuse for its pack, so that nobody spends a
+    /// budget on it. Public: it depends on the pack.
+    ///
+    /// # Errors
+    /// [`DocumentError::NoScores`] and [`DocumentError::TooManyCandidates`].
+    pub fn check_whole_text(&self) -> Result<(), DocumentError> {
+        self.whole_text_scores().map(|_| ())
     }
 
     /// What a [`release`](Document::release) promises where the whole text is exchanged for any other. Public: it depends
