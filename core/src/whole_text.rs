@@ -118,9 +118,7 @@ pub fn sentence_loss(rule: Rule, ratio: Ratio, levels: usize, candidates: u32) -
     let loss = match rule {
         Rule::Exponential => libm::log((n - 1.0 + w) / (1.0 + (n - 1.0) * w)) - libm::log(w),
         // 1 − (1 − w)ⁿ, to the last bits where w is small.
-        Rule::PermuteAndFlip => {
-            libm::log(-libm::expm1(n * libm::log1p(-w))) - 2.0 * libm::log(w)
-        }
+        Rule::PermuteAndFlip => libm::log(-libm::expm1(n * libm::log1p(-w))) - 2.0 * libm::log(w),
     };
     // Within 10⁻¹³ of the exact value, and what finite randomness adds is below 2⁻⁶²: a micro-unit more covers both.
     Micro(libm::ceil(loss * f64::from(MICRO)) as u64 + 1)

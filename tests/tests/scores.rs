@@ -134,6 +134,7 @@ fn heads(
     )
         .prop_map(
             move |((exponent, centre, weights, bias, thresholds), vote)| ScoreParts {
+                levels: 160,
                 dimension,
                 recoder: recoder.clone(),
                 exponent,
@@ -846,6 +847,7 @@ fn sums_hold_up_to_every_limit() {
 #[test]
 fn ties_and_repeated_thresholds() {
     let mut parts = ScoreParts {
+        levels: 160,
         dimension: 2,
         recoder: None,
         exponent: 0,
@@ -997,6 +999,7 @@ fn exponent_error(found: i32) -> PackError {
 fn fields_of_scores_outside_their_ranges_are_refused() {
     let graded = ScoreParts::of_table(&[vec![1, 0, 2], vec![2, 2, 2]], 2).to_section();
     let vote = ScoreParts {
+        levels: 160,
         scoring: Scoring::Vote,
         ..ScoreParts::of_table(&[vec![1, 0], vec![1, 1]], 1)
     }
@@ -1088,6 +1091,7 @@ fn fields_of_scores_outside_their_ranges_are_refused() {
     // As wide as may be, and wider.
     let wide = |d: usize| {
         ScoreParts {
+            levels: 160,
             dimension: d,
             recoder: None,
             exponent: 0,
@@ -1248,6 +1252,7 @@ fn sections_and_recoders_stand_in_order() {
     let recoder = small_recoder().to_section();
     let scores = |inputs: usize, exponent: i32| {
         ScoreParts {
+            levels: 160,
             exponent,
             ..ScoreParts::of_table(&vec![vec![1, 0]; inputs], 1)
         }
