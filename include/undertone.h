@@ -12,7 +12,11 @@
  *     undertone_document_push           once for each sentence (or undertone_document_push_sentence)
  *     undertone_grant_init_unrecorded   permission to spend an epsilon once (or take it from an
  *                                       undertone_ledger)
- *     undertone_document_release        spend it
+ *     undertone_document_release        spend it, to protect each sentence (long texts); or
+ *     undertone_document_release_whole_text   to protect the whole text (a message, a line)
+ *
+ * undertone_document_promise says in numbers what each of the two promises, for a sentence and for the
+ * whole text. Choose between them without looking at the text, nor at its length.
  *
  * Single vectors and words can be released too. Their guarantee is of another kind, which the
  * functions state: undertone_vector_mechanism_init, undertone_vector_mechanism_release;
@@ -50,6 +54,7 @@
  *     memory      memory that a handle lives in; HANDLE_SIZE is its length in bytes
  *     image       the bytes of a ledger's file
  *     embedding   the vector of a sentence, from an encoder or from the lexicon of a pack
+ *     unit        what a promise is about: one sentence, or the whole text
  *     micro       millionths: an epsilon_micro of 500000 is an epsilon of 0.5
  *
  * Versions. UNDERTONE_ABI_VERSION rises when a program compiled with an older header could misbehave.
@@ -196,6 +201,11 @@
 #define UNDERTONE_STATUS_NO_SUCH_WORD 26
 
 /**
+ * Not one of the `UNDERTONE_UNIT_` numbers.
+ */
+#define UNDERTONE_STATUS_UNKNOWN_UNIT 27
+
+/**
  * There are fewer bytes than the header of a pack has.
  */
 #define UNDERTONE_STATUS_PACK_TOO_SHORT 32
@@ -256,7 +266,8 @@
 #define UNDERTONE_STATUS_ENTROPY_FAILED 53
 
 /**
- * The pack scores more candidates than `UNDERTONE_MAX_SCORED_CANDIDATES`.
+ * The pack scores more candidates than `UNDERTONE_MAX_SCORED_CANDIDATES`; or than `UNDERTONE_MAX_FEATURED_CANDIDATES`
+ * if it has features, or than `UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES` for a release by the whole text.
  */
 #define UNDERTONE_STATUS_TOO_MANY_CANDIDATES 54
 
@@ -269,6 +280,16 @@
  * The projection of the pack stretches distances by more than 4096.
  */
 #define UNDERTONE_STATUS_PROJECTION_TOO_STEEP 56
+
+/**
+ * The pack has features of texts, which an embedding alone does not tell.
+ */
+#define UNDERTONE_STATUS_NEEDS_TEXT 57
+
+/**
+ * The pack selects by depth, and a release by the whole text needs scores.
+ */
+#define UNDERTONE_STATUS_NO_SCORES 58
 
 /**
  * The bytes are not a release.
@@ -383,7 +404,7 @@
 /**
  * Bytes that are enough for an `undertone_pack` on every target.
  */
-#define UNDERTONE_PACK_HANDLE_SIZE 640
+#define UNDERTONE_PACK_HANDLE_SIZE 768
 
 /**
  * The length of a pack's identifier.
@@ -446,6 +467,16 @@
 #define UNDERTONE_MAX_SCORED_CANDIDATES 12800
 
 /**
+ * The same for a pack with features.
+ */
+#define UNDERTONE_MAX_FEATURED_CANDIDATES 2560
+
+/**
+ * The most candidates for a release by the whole text.
+ */
+#define UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES 4224
+
+/**
  * Bytes that are enough for an `undertone_document` on every target.
  */
 #define UNDERTONE_DOCUMENT_HANDLE_SIZE 26624
@@ -464,6 +495,16 @@
  * The length of a release.
  */
 #define UNDERTONE_RELEASE_BYTES 24
+
+/**
+ * Any one sentence may be exchanged (`undertone_document_release`).
+ */
+#define UNDERTONE_UNIT_SENTENCE 1
+
+/**
+ * The whole text may be exchanged for any other (`undertone_document_release_whole_text`).
+ */
+#define UNDERTONE_UNIT_WHOLE_TEXT 2
 
 /**
  * The most coordinates of a released vector.
@@ -731,6 +772,43 @@ int32_t undertone_pack_selector(const undertone_pack *pack);
  * `pack` is NULL or what `undertone_pack_init` returned.
  */
 uint32_t undertone_pack_largest_score(const undertone_pack *pack);
+
+/**
+ * The number of levels of the scores, 2 to 160: candidates further behind the best count as just as far. Fewer levels
+ * promise more for the whole text (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid
+ * handle.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `pack` is NULL or what `undertone_pack_init` returned.
+ */
+uint32_t undertone_pack_level_count(const undertone_pack *pack);
+
+/**
+ * The number of features of texts (words, pairs, runs of letters) that add to the scores; 0 if the pack has none or
+ * `pack` is not a valid handle. A pack with features needs the text of a sentence:
+ * `undertone_document_push_sentence`, or `undertone_document_push_encoded` if it was built with a neural encoder.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `pack` is NULL or what `undertone_pack_init` returned.
+ */
+uint32_t undertone_pack_feature_count(const undertone_pack *pack);
+
+/**
+ * What a release by the whole text has in the place of its candidate for "nothing known": nothing that the pack knows
+ * was in the text, such as one in another language, or the text was empty. It is `undertone_pack_candidate_count`, one
+ * above the last candidate. Like every candidate it may have been drawn by chance. `UINT32_MAX` if the pack has no scores
+ * or `pack` is not a valid handle.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `pack` is NULL or what `undertone_pack_init` returned.
+ */
+uint32_t undertone_pack_nothing_known(const undertone_pack *pack);
 
 /**
  * The dimension of a released vector after the projection of the pack
@@ -1083,7 +1161,8 @@ int32_t undertone_document_init(void *memory,
  * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content
  * of a sentence.
  *
- * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`.
+ * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`; `UNDERTONE_STATUS_NEEDS_TEXT` for
+ * a pack with features.
  *
  * Threads: no other call may use the document at the same time.
  *
@@ -1107,7 +1186,7 @@ int32_t undertone_document_push(undertone_document *document,
  * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a
  * sentence.
  *
- * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`.
+ * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`; `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with features.
  *
  * Threads: no other call may use the document at the same time.
  *
@@ -1122,7 +1201,8 @@ int32_t undertone_document_push_all(undertone_document *document,
                                     size_t *out_sentence_count);
 
 /**
- * Adds one sentence by its text, through the lexicon in the pack.
+ * Adds one sentence by its text, through the lexicon and the features in the pack. It needs a lexicon, or features
+ * that stand alone.
  *
  * `text`: `len` bytes of UTF-8, taken as one sentence; do not count a terminating zero. Bytes that are not
  * UTF-8 separate words. A sentence without a known word counts as the zero vector.
@@ -1144,8 +1224,34 @@ int32_t undertone_document_push_sentence(undertone_document *document,
                                          size_t len);
 
 /**
- * Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack,
- * until the document is full; the rest is left out.
+ * Adds one sentence by its text and its embedding: for a pack that was built with a neural encoder and has features
+ * of texts (`undertone_pack_feature_count`). Without features this is `undertone_document_push`, and the text is not
+ * looked at.
+ *
+ * `text`: `text_len` bytes of UTF-8, taken as one sentence; do not count a terminating zero. Bytes that are not UTF-8
+ * separate words. `embedding`: `embedding_len` floats, that of this sentence, as for `undertone_document_push`.
+ *
+ * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a sentence,
+ * but the time the call takes does.
+ *
+ * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`.
+ *
+ * Threads: no other call may use the document at the same time.
+ *
+ * What the caller ensures:
+ * `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `text_len` readable bytes;
+ * `embedding` is NULL or `embedding_len` readable floats.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_document_push_encoded(undertone_document *document,
+                                        const char *text,
+                                        size_t text_len,
+                                        const float *embedding,
+                                        size_t embedding_len);
+
+/**
+ * Adds the sentences of a text, as `undertone_sentence_next` finds them, each as `undertone_document_push_sentence`
+ * does, until the document is full; the rest is left out.
  *
  * `text`: `len` bytes of UTF-8; do not count a terminating zero.
  * `out_sentence_count`: the number of sentences added. It is private and must not leave the device.
@@ -1189,7 +1295,35 @@ size_t undertone_document_sentence_count(const undertone_document *document);
 int32_t undertone_document_reset(undertone_document *document);
 
 /**
- * Draws the release of a document and forgets all its sentences.
+ * What a release of this document promises, for a sentence and for the whole text, so that an app can show both. It
+ * depends on the pack, the unit and epsilon alone, not on what is in the document. The promise is e^epsilon, without
+ * delta; a smaller number promises more. Ask before the budget is spent: it says, too, whether there is such a release.
+ *
+ * `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release`, by either rule, or `UNDERTONE_UNIT_WHOLE_TEXT` for
+ * `undertone_document_release_whole_text`. `epsilon_micro`: that of the grant, in micro-units. `out_sentence_micro`: what
+ * replacing one sentence can cost at most, in micro-units. `out_whole_text_micro`: what replacing the whole text by any
+ * other can cost at most. By the whole text both are epsilon. By the sentence the second is that of the worst two texts
+ * of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`.
+ *
+ * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`;
+ * for the whole text also `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
+ *
+ * Threads: any, but no other call that changes the document at the same time.
+ *
+ * What the caller ensures:
+ * `document` is NULL or what `undertone_document_init` returned; each output is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_document_promise(const undertone_document *document,
+                                   int32_t unit,
+                                   uint32_t epsilon_micro,
+                                   uint64_t *out_sentence_micro,
+                                   uint64_t *out_whole_text_micro);
+
+/**
+ * Draws a release that protects each sentence, and forgets all sentences. For long texts; a text of a few sentences is
+ * better released by the whole text, with `undertone_document_release_whole_text`. Choose between the two without looking
+ * at the text, nor at its length.
  *
  * Guarantee: for any pack, replacing any one sentence changes the probability of any release by at most a
  * factor of e^epsilon. Adding or removing one sentence changes it by at most e^(epsilon/2), or e^epsilon if
@@ -1229,6 +1363,41 @@ int32_t undertone_document_release(undertone_document *document,
                                    uint8_t *out,
                                    size_t out_capacity,
                                    size_t *out_written);
+
+/**
+ * Draws a release that protects the whole text, and forgets all sentences. For short texts: a message, a search, a line
+ * that is typed.
+ *
+ * Guarantee: for any pack, exchanging the whole text for any other, of any number of sentences, changes the probability
+ * of any release by at most a factor of e^epsilon. There is no delta. Several releases of the same text add up, and so do
+ * those of texts that one person writes, if that person is to be protected. Which of the two releases is drawn must be
+ * chosen without looking at the text, nor at its length.
+ *
+ * What is released is the candidate that all sentences together say most for, or by chance another. If nothing that the
+ * pack knows is in the text, that stands in for a candidate: `undertone_pack_nothing_known`.
+ *
+ * Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for all sentences; a
+ * program that watches the processor's cache line by line is out of scope.
+ *
+ * `grant`, `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for `undertone_document_release`; so is what is
+ * spent and kept if the call fails. A pack that has no such release is refused before the grant is spent.
+ *
+ * Statuses: `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+ *
+ * Threads: no other call may use the document or the grant at the same time.
+ *
+ * What the caller ensures:
+ * As for `undertone_document_release`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_document_release_whole_text(undertone_document *document,
+                                              undertone_grant *grant,
+                                              undertone_entropy_fn entropy,
+                                              void *context,
+                                              uint8_t *out,
+                                              size_t out_capacity,
+                                              size_t *out_written);
 
 /**
  * Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another.
@@ -1273,7 +1442,8 @@ int32_t undertone_sentence_next_finished(const char *text,
  * Reads a release that came from a device.
  *
  * `bytes`: `len` bytes, anything. `out_candidate`: the index of the candidate drawn; compare it
- * with `undertone_pack_candidate_count`, since a release can be forged. `out_epsilon_micro`: the epsilon
+ * with `undertone_pack_candidate_count`, since a release can be forged. A release by the whole text
+ * (`undertone_release_read_unit`) may have `undertone_pack_nothing_known`, too. `out_epsilon_micro`: the epsilon
  * that the device spent, in micro-units. `out_rule`: one of the `UNDERTONE_RULE_` numbers.
  * `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose candidates the
  * index counts (`undertone_pack_id`).
@@ -1293,6 +1463,24 @@ int32_t undertone_release_read(const uint8_t *bytes,
                                uint32_t *out_epsilon_micro,
                                int32_t *out_rule,
                                uint8_t *out_pack_id);
+
+/**
+ * Reads for what a release keeps its epsilon.
+ *
+ * `bytes`: `len` bytes, anything. `out_unit`: `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`. In the second case
+ * the candidate may be `undertone_pack_nothing_known`.
+ *
+ * Statuses: those of `undertone_release_read`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `bytes` is NULL or `len` readable bytes; `out_unit` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_release_read_unit(const uint8_t *bytes,
+                                    size_t len,
+                                    int32_t *out_unit);
 
 /**
  * The bytes that `undertone_vector_mechanism_init` needs, at most `UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE`.

@@ -266,6 +266,14 @@ enum class Rule : std::int32_t {
     exponential = UNDERTONE_RULE_EXPONENTIAL,
 };
 
+/// For what a release keeps its epsilon.
+enum class Unit : std::int32_t {
+    /// Any one sentence may be exchanged: Document::release.
+    sentence = UNDERTONE_UNIT_SENTENCE,
+    /// The whole text may be exchanged for any other: Document::release_whole_text.
+    whole_text = UNDERTONE_UNIT_WHOLE_TEXT,
+};
+
 /// An epsilon: a whole number of micro-units, 1 to UNDERTONE_MAX_EPSILON_MICRO.
 class Epsilon {
 public:
@@ -736,6 +744,13 @@ public:
     std::int32_t selector() const noexcept { return undertone_pack_selector(capi()); }
     /// The largest score that one sentence can give a candidate; 0 without scores.
     std::uint32_t largest_score() const noexcept { return undertone_pack_largest_score(capi()); }
+    /// The number of levels of the scores; 0 without scores.
+    std::uint32_t level_count() const noexcept { return undertone_pack_level_count(capi()); }
+    /// The number of features of texts, which need the text of a sentence; 0 without them.
+    std::uint32_t feature_count() const noexcept { return undertone_pack_feature_count(capi()); }
+    /// What a release by the whole text has as its candidate if the pack knew nothing of the text; UINT32_MAX
+    /// without scores.
+    std::uint32_t nothing_known() const noexcept { return undertone_pack_nothing_known(capi()); }
 
     /// The vector of one sentence by the lexicon of the pack. It is as private as the sentence.
     Result<std::vector<float>> embed_sentence(std::string_view text) const
@@ -808,6 +823,13 @@ struct ReleaseContent {
     Epsilon epsilon;
     Rule rule;
     Pack::Id pack_id;
+    Unit unit;
+
+    /// Whether a release by the whole text, under this pack, says that the pack knew nothing of the text.
+    bool nothing_known(const Pack &pack) const noexcept
+    {
+        return unit == Unit::whole_text && candidate == pack.nothing_known();
+    }
 };
 
 /// Reads a release that came from a device.
@@ -819,7 +841,10 @@ inline Result<ReleaseContent> read_release(const std::uint8_t *bytes, std::size_
     Pack::Id id{};
     const Status status(undertone_release_read(bytes, len, &candidate, &micro, &rule, id.data()));
     if (!status) return status;
-    return ReleaseContent{candidate, Epsilon::from_micro(micro), static_cast<Rule>(rule), id};
+    std::int32_t unit = 0;
+    const Status unit_status(undertone_release_read_unit(bytes, len, &unit));
+    if (!unit_status) return unit_status;
+    return ReleaseContent{candidate, Epsilon::from_micro(micro), static_cast<Rule>(rule), id, static_cast<Unit>(unit)};
 }
 inline Result<ReleaseContent> read_release(const Release &release) noexcept
 {
@@ -855,6 +880,14 @@ inline std::optional<std::string_view> next_finished_sentence(std::string_view t
 {
     return detail::sentence(undertone_sentence_next_finished, text, start);
 }
+
+/// What a release promises, in micro-units; less is more private.
+struct Promise {
+    /// What replacing one sentence can cost at most.
+    std::uint64_t sentence_micro;
+    /// What replacing the whole text by any other can cost at most.
+    std::uint64_t whole_text_micro;
+};
 
 /// A private document: sentences go in, one private release comes out, and the document is empty again.
 class Document {
@@ -894,7 +927,17 @@ public:
         return push_all(embeddings.data(), embeddings.size());
     }
 
-    /// Adds one sentence by its text, through the lexicon in the pack.
+    /// Adds one sentence by its text and its embedding, for a pack with a neural encoder and features of texts.
+    Status push_encoded(std::string_view text, const float *embedding, std::size_t len) noexcept
+    {
+        return Status(undertone_document_push_encoded(capi(), text.data(), text.size(), embedding, len));
+    }
+    Status push_encoded(std::string_view text, const std::vector<float> &embedding) noexcept
+    {
+        return push_encoded(text, embedding.data(), embedding.size());
+    }
+
+    /// Adds one sentence by its text, through the lexicon and the features in the pack.
     Status push_sentence(std::string_view text) noexcept
     {
         return Status(undertone_document_push_sentence(capi(), text.data(), text.size()));
@@ -913,8 +956,19 @@ public:
     /// The number of sentences. It is private.
     std::size_t sentence_count() const noexcept { return undertone_document_sentence_count(capi()); }
 
-    /// Draws the release and forgets all sentences. Unless it succeeds, nothing was drawn and the sentences are
-    /// still there; the grant is gone.
+    /// What a release of this document promises. It does not depend on what is in the document. Ask before a ledger
+    /// spends: a pack without a release by the whole text is refused here.
+    Result<Promise> promise(Unit unit, Epsilon epsilon) const noexcept
+    {
+        Promise promise{};
+        const Status status(undertone_document_promise(capi(), static_cast<std::int32_t>(unit), epsilon.micro(),
+                                                       &promise.sentence_micro, &promise.whole_text_micro));
+        if (!status) return status;
+        return promise;
+    }
+
+    /// Draws a release that protects each sentence, for long texts, and forgets all sentences. Unless it succeeds,
+    /// nothing was drawn and the sentences are still there; the grant is gone.
     Result<Release> release(Grant grant, Rule rule, Entropy entropy) noexcept
     {
         Release out{};
@@ -925,11 +979,24 @@ public:
         if (!status) return status;
         return out;
     }
+
+    /// Draws a release that protects the whole text, for short ones, and forgets all sentences. Choose between the two
+    /// without looking at the text, nor at its length. What is kept if it fails is as for release().
+    Result<Release> release_whole_text(Grant grant, Entropy entropy) noexcept
+    {
+        Release out{};
+        std::size_t written = 0;
+        const Status status(undertone_document_release_whole_text(
+            capi(), grant.capi(), entropy.function(), entropy.context(), out.data(), out.size(), &written));
+        if (!status) return status;
+        return out;
+    }
 #if UNDERTONE_OS_ENTROPY
     Result<Release> release(Grant grant, Rule rule = Rule::permute_and_flip) noexcept
     {
         return release(std::move(grant), rule, Entropy());
     }
+    Result<Release> release_whole_text(Grant grant) noexcept { return release_whole_text(std::move(grant), Entropy()); }
 #endif
 
     /// Forgets all sentences.

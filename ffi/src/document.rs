@@ -3,20 +3,25 @@
 use core::ffi::{c_char, c_void};
 
 use undertone_core::document::{Document, DocumentError};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
+use undertone_core::release::Release;
 use undertone_core::scores::SUMS_PER_ROW as SCORED_PER_ROW;
 use undertone_core::select::Rule;
 
 use crate::entropy::{Callback, UndertoneEntropyFn};
+use crate::epsilon;
 use crate::grant::{self, UndertoneGrant, grant_at};
 use crate::memory::{self, Handle};
 use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UndertonePack, pack_at};
-use crate::release::UNDERTONE_RELEASE_BYTES;
+use crate::release::{UNDERTONE_RELEASE_BYTES, UNDERTONE_UNIT_SENTENCE, UNDERTONE_UNIT_WHOLE_TEXT};
 use crate::status::{
     Refusal, SENTENCES_STACK, UNDERTONE_STATUS_DOCUMENT_FULL, UNDERTONE_STATUS_ENTROPY_FAILED,
-    UNDERTONE_STATUS_INTERNAL, UNDERTONE_STATUS_NO_CANDIDATES, UNDERTONE_STATUS_NO_LEXICON,
-    UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_TOO_MANY_CANDIDATES,
-    UNDERTONE_STATUS_TOO_MANY_DIRECTIONS, UNDERTONE_STATUS_UNKNOWN_RULE,
-    UNDERTONE_STATUS_WRONG_DIMENSION, report, report_private,
+    UNDERTONE_STATUS_INTERNAL, UNDERTONE_STATUS_NEEDS_TEXT, UNDERTONE_STATUS_NO_CANDIDATES,
+    UNDERTONE_STATUS_NO_LEXICON, UNDERTONE_STATUS_NO_SCORES, UNDERTONE_STATUS_NULL_POINTER,
+    UNDERTONE_STATUS_TOO_MANY_CANDIDATES, UNDERTONE_STATUS_TOO_MANY_DIRECTIONS,
+    UNDERTONE_STATUS_UNKNOWN_RULE, UNDERTONE_STATUS_UNKNOWN_UNIT, UNDERTONE_STATUS_WRONG_DIMENSION,
+    report, report_private,
 };
 
 /// The most sentences in a document.
@@ -25,6 +30,10 @@ pub const UNDERTONE_MAX_SENTENCES: usize = 128;
 pub const UNDERTONE_MAX_DIRECTIONS: usize = 100;
 /// The most candidates in a pack with scores that a document is made from.
 pub const UNDERTONE_MAX_SCORED_CANDIDATES: usize = 12_800;
+/// The same for a pack with features.
+pub const UNDERTONE_MAX_FEATURED_CANDIDATES: usize = 2560;
+/// The most candidates for a release by the whole text.
+pub const UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES: usize = 4224;
 /// Bytes that are enough for an `undertone_document` on every target.
 pub const UNDERTONE_DOCUMENT_HANDLE_SIZE: usize = 26_624;
 
@@ -38,6 +47,11 @@ const _: () = assert!(
         && UNDERTONE_RULE_EXPONENTIAL == Rule::Exponential as i32
 );
 const _: () = assert!(UNDERTONE_MAX_SCORED_CANDIDATES == SCORED_PER_ROW * UNDERTONE_MAX_DIRECTIONS);
+// A value of 32 bits takes two scores' room; features take as much again.
+const _: () = assert!(
+    UNDERTONE_MAX_FEATURED_CANDIDATES == SCORED_PER_ROW * (UNDERTONE_MAX_DIRECTIONS / 5)
+        && UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES == SCORED_PER_ROW * (UNDERTONE_MAX_DIRECTIONS / 3)
+);
 const _: () = assert!(
     memory::size::<UndertoneDocument>() <= UNDERTONE_DOCUMENT_HANDLE_SIZE
         && memory::alignment::<UndertoneDocument>() <= UNDERTONE_HANDLE_ALIGNMENT
@@ -66,6 +80,8 @@ fn refusal(error: DocumentError) -> Refusal {
         DocumentError::Dimension { .. } => UNDERTONE_STATUS_WRONG_DIMENSION,
         DocumentError::Full { .. } => UNDERTONE_STATUS_DOCUMENT_FULL,
         DocumentError::Entropy => UNDERTONE_STATUS_ENTROPY_FAILED,
+        DocumentError::NeedsText => UNDERTONE_STATUS_NEEDS_TEXT,
+        DocumentError::NoScores => UNDERTONE_STATUS_NO_SCORES,
         _ => UNDERTONE_STATUS_INTERNAL,
     })
 }
@@ -138,7 +154,8 @@ pub unsafe extern "C" fn undertone_document_init(
 /// Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content
 /// of a sentence.
 ///
-/// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`.
+/// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`; `UNDERTONE_STATUS_NEEDS_TEXT` for
+/// a pack with features.
 ///
 /// Threads: no other call may use the document at the same time.
 ///
@@ -181,7 +198,7 @@ pub unsafe extern "C" fn undertone_document_push(
 /// Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a
 /// sentence.
 ///
-/// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`.
+/// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`; `UNDERTONE_STATUS_NEEDS_TEXT` for a pack with features.
 ///
 /// Threads: no other call may use the document at the same time.
 ///
@@ -213,7 +230,8 @@ pub unsafe extern "C" fn undertone_document_push_all(
     })
 }
 
-/// Adds one sentence by its text, through the lexicon in the pack.
+/// Adds one sentence by its text, through the lexicon and the features in the pack. It needs a lexicon, or features
+/// that stand alone.
 ///
 /// `text`: `len` bytes of UTF-8, taken as one sentence; do not count a terminating zero. Bytes that are not
 /// UTF-8 separate words. A sentence without a known word counts as the zero vector.
@@ -250,8 +268,61 @@ pub unsafe extern "C" fn undertone_document_push_sentence(
     })
 }
 
-/// Adds the sentences of a text, as `undertone_sentence_next` finds them, through the lexicon in the pack,
-/// until the document is full; the rest is left out.
+/// Adds one sentence by its text and its embedding: for a pack that was built with a neural encoder and has features
+/// of texts (`undertone_pack_feature_count`). Without features this is `undertone_document_push`, and the text is not
+/// looked at.
+///
+/// `text`: `text_len` bytes of UTF-8, taken as one sentence; do not count a terminating zero. Bytes that are not UTF-8
+/// separate words. `embedding`: `embedding_len` floats, that of this sentence, as for `undertone_document_push`.
+///
+/// Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a sentence,
+/// but the time the call takes does.
+///
+/// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_DOCUMENT_FULL`.
+///
+/// Threads: no other call may use the document at the same time.
+///
+/// # Safety
+/// `document` is NULL or what `undertone_document_init` returned; `text` is NULL or `text_len` readable bytes;
+/// `embedding` is NULL or `embedding_len` readable floats.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_push_encoded(
+    document: *mut UndertoneDocument,
+    text: *const c_char,
+    text_len: usize,
+    embedding: *const f32,
+    embedding_len: usize,
+) -> i32 {
+    report_private::<SENTENCES_STACK>(|| {
+        let read = [
+            memory::array(text, text_len)?,
+            memory::array(embedding, embedding_len)?,
+        ];
+        // SAFETY: the caller's promise is the one that `value` asks for.
+        let (value, extent) = unsafe { memory::value(document) }?;
+        memory::disjoint(&extent, &read)?;
+        // SAFETY: the tag says that `undertone_document_init` put a document there, which no other
+        // call uses; the text and the embedding lie elsewhere.
+        let value = unsafe { &mut *value };
+        // Before the floats are touched: a length in bytes is an easy mistake.
+        if embedding_len != value.dimension() {
+            return Err(Refusal(UNDERTONE_STATUS_WRONG_DIMENSION));
+        }
+        // SAFETY: `array` found the pointers aligned, not null unless empty and their lengths possible;
+        // the caller says that the bytes and the floats are readable, and any bits are a float.
+        let (text, embedding) = unsafe {
+            (
+                memory::slice(text.cast::<u8>(), text_len),
+                memory::slice(embedding, embedding_len),
+            )
+        };
+        value.push_encoded(text, embedding).map_err(refusal)
+    })
+}
+
+/// Adds the sentences of a text, as `undertone_sentence_next` finds them, each as `undertone_document_push_sentence`
+/// does, until the document is full; the rest is left out.
 ///
 /// `text`: `len` bytes of UTF-8; do not count a terminating zero.
 /// `out_sentence_count`: the number of sentences added. It is private and must not leave the device.
@@ -326,7 +397,64 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
     })
 }
 
-/// Draws the release of a document and forgets all its sentences.
+/// What a release of this document promises, for a sentence and for the whole text, so that an app can show both. It
+/// depends on the pack, the unit and epsilon alone, not on what is in the document. The promise is e^epsilon, without
+/// delta; a smaller number promises more. Ask before the budget is spent: it says, too, whether there is such a release.
+///
+/// `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release`, by either rule, or `UNDERTONE_UNIT_WHOLE_TEXT` for
+/// `undertone_document_release_whole_text`. `epsilon_micro`: that of the grant, in micro-units. `out_sentence_micro`: what
+/// replacing one sentence can cost at most, in micro-units. `out_whole_text_micro`: what replacing the whole text by any
+/// other can cost at most. By the whole text both are epsilon. By the sentence the second is that of the worst two texts
+/// of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`.
+///
+/// Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`;
+/// for the whole text also `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
+///
+/// Threads: any, but no other call that changes the document at the same time.
+///
+/// # Safety
+/// `document` is NULL or what `undertone_document_init` returned; each output is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_promise(
+    document: *const UndertoneDocument,
+    unit: i32,
+    epsilon_micro: u32,
+    out_sentence_micro: *mut u64,
+    out_whole_text_micro: *mut u64,
+) -> i32 {
+    report(|| {
+        let outputs = [
+            memory::one(out_sentence_micro)?,
+            memory::one(out_whole_text_micro)?,
+        ];
+        // SAFETY: the caller's promise is the one that `value` asks for.
+        let (value, extent) = unsafe { memory::value(document) }?;
+        let [sentence_extent, whole_text_extent] = outputs;
+        memory::all_disjoint(&[extent, sentence_extent, whole_text_extent])?;
+        let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
+        // SAFETY: the tag says that `undertone_document_init` put a document there; nobody writes to it.
+        let value = unsafe { &*value };
+        let whole_text = match unit {
+            UNDERTONE_UNIT_SENTENCE => value.sentence_loss(epsilon).0,
+            UNDERTONE_UNIT_WHOLE_TEXT => {
+                value.check_whole_text().map_err(refusal)?;
+                epsilon.micro().into()
+            }
+            _ => return Err(Refusal(UNDERTONE_STATUS_UNKNOWN_UNIT)),
+        };
+        // SAFETY: `one` found the pointers aligned and not null; the caller says that they are writable.
+        unsafe {
+            out_sentence_micro.write(epsilon.micro().into());
+            out_whole_text_micro.write(whole_text);
+        }
+        Ok(())
+    })
+}
+
+/// Draws a release that protects each sentence, and forgets all sentences. For long texts; a text of a few sentences is
+/// better released by the whole text, with `undertone_document_release_whole_text`. Choose between the two without looking
+/// at the text, nor at its length.
 ///
 /// Guarantee: for any pack, replacing any one sentence changes the probability of any release by at most a
 /// factor of e^epsilon. Adding or removing one sentence changes it by at most e^(epsilon/2), or e^epsilon if
@@ -368,6 +496,84 @@ pub unsafe extern "C" fn undertone_document_release(
     out_capacity: usize,
     out_written: *mut usize,
 ) -> i32 {
+    let rule = |_: &Inner| {
+        let rule = u8::try_from(rule).ok().and_then(Rule::from_number);
+        rule.ok_or(Refusal(UNDERTONE_STATUS_UNKNOWN_RULE))
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        release(
+            document,
+            grant,
+            (entropy, context),
+            (out, out_capacity, out_written),
+            rule,
+            |value, grant, rule, entropy| value.release(grant, rule, entropy),
+        )
+    }
+}
+
+/// Draws a release that protects the whole text, and forgets all sentences. For short texts: a message, a search, a line
+/// that is typed.
+///
+/// Guarantee: for any pack, exchanging the whole text for any other, of any number of sentences, changes the probability
+/// of any release by at most a factor of e^epsilon. There is no delta. Several releases of the same text add up, and so do
+/// those of texts that one person writes, if that person is to be protected. Which of the two releases is drawn must be
+/// chosen without looking at the text, nor at its length.
+///
+/// What is released is the candidate that all sentences together say most for, or by chance another. If nothing that the
+/// pack knows is in the text, that stands in for a candidate: `undertone_pack_nothing_known`.
+///
+/// Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for all sentences; a
+/// program that watches the processor's cache line by line is out of scope.
+///
+/// `grant`, `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for `undertone_document_release`; so is what is
+/// spent and kept if the call fails. A pack that has no such release is refused before the grant is spent.
+///
+/// Statuses: `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+/// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+///
+/// Threads: no other call may use the document or the grant at the same time.
+///
+/// # Safety
+/// As for `undertone_document_release`.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_release_whole_text(
+    document: *mut UndertoneDocument,
+    grant: *mut UndertoneGrant,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+    out: *mut u8,
+    out_capacity: usize,
+    out_written: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        release(
+            document,
+            grant,
+            (entropy, context),
+            (out, out_capacity, out_written),
+            |value| value.check_whole_text().map_err(refusal),
+            |value, grant, (), entropy| value.release_whole_text(grant, entropy),
+        )
+    }
+}
+
+/// A release with what `check` finds out, before anything is spent, and `draw` does.
+///
+/// # Safety
+/// As for [`undertone_document_release`].
+#[inline(always)]
+unsafe fn release<T>(
+    document: *mut UndertoneDocument,
+    grant: *mut UndertoneGrant,
+    (entropy, context): (UndertoneEntropyFn, *mut c_void),
+    (out, out_capacity, out_written): (*mut u8, usize, *mut usize),
+    check: impl FnOnce(&Inner) -> Result<T, Refusal>,
+    draw: impl FnOnce(&mut Inner, Grant, T, &mut Callback) -> Result<Release, DocumentError>,
+) -> i32 {
     report_private::<SENTENCES_STACK>(|| {
         let buffer = memory::array(out, out_capacity)?;
         let written = memory::one(out_written)?;
@@ -378,8 +584,8 @@ pub unsafe extern "C" fn undertone_document_release(
         // writes, and that does not overlap the grant or the call ends here.
         let (grant, grant_extent) = unsafe { grant_at(grant) }?;
         memory::all_disjoint(&[extent, grant_extent, buffer, written])?;
-        let rule = u8::try_from(rule).ok().and_then(Rule::from_number);
-        let rule = rule.ok_or(Refusal(UNDERTONE_STATUS_UNKNOWN_RULE))?;
+        // SAFETY: the tag says that `undertone_document_init` put a document there, which no other call uses.
+        let checked = check(unsafe { &*value })?;
         // SAFETY: `one` accepted the pointer; the caller says that it is writable.
         unsafe { memory::capacity(out_capacity, UNDERTONE_RELEASE_BYTES, out_written) }?;
         let grant = grant::spend(grant)?;
@@ -389,7 +595,7 @@ pub unsafe extern "C" fn undertone_document_release(
         // entropy function breaks its promise, and then through `value`.
         let release = unsafe {
             memory::exclusively(document, value, |value| {
-                value.release(grant, rule, &mut entropy)
+                draw(value, grant, checked, &mut entropy)
             })
         }
         .map_err(refusal)?;

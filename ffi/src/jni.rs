@@ -17,8 +17,9 @@ use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use crate::document::{
     UndertoneDocument, undertone_document_handle_size, undertone_document_init,
-    undertone_document_push, undertone_document_push_sentence, undertone_document_push_text,
-    undertone_document_release, undertone_document_reset,
+    undertone_document_promise, undertone_document_push, undertone_document_push_encoded,
+    undertone_document_push_sentence, undertone_document_push_text, undertone_document_release,
+    undertone_document_release_whole_text, undertone_document_reset,
 };
 use crate::epsilon::undertone_epsilon_parse;
 use crate::grant::{UndertoneGrant, undertone_grant_handle_size, undertone_grant_init_unrecorded};
@@ -31,9 +32,12 @@ use crate::pack::{
     UNDERTONE_ENCODER_DIGEST_BYTES, UNDERTONE_ENCODER_NAME_BYTES, UNDERTONE_HANDLE_ALIGNMENT,
     UNDERTONE_PACK_ID_BYTES, UndertonePack, undertone_pack_candidate_count,
     undertone_pack_dimension, undertone_pack_encoder_digest, undertone_pack_encoder_name,
-    undertone_pack_handle_size, undertone_pack_id, undertone_pack_init, undertone_pack_word_count,
+    undertone_pack_feature_count, undertone_pack_handle_size, undertone_pack_id,
+    undertone_pack_init, undertone_pack_nothing_known, undertone_pack_word_count,
 };
-use crate::release::{UNDERTONE_RELEASE_BYTES, undertone_release_read};
+use crate::release::{
+    UNDERTONE_RELEASE_BYTES, undertone_release_read, undertone_release_read_unit,
+};
 use crate::status::{UNDERTONE_STATUS_OK, undertone_status_message};
 use crate::version::{undertone_abi_version, undertone_version};
 
@@ -298,6 +302,20 @@ extern "system" fn pack_candidates(env: *mut JNIEnv, _: jclass, pack: jobject) -
 extern "system" fn pack_words(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
     unsafe { undertone_pack_word_count(Vm(env).handle::<UndertonePack>(pack)) as jint }
+}
+
+/// `Native.packFeatureCount`
+#[unsafe(export_name = "Java_dev_undertone_Native_packFeatureCount")]
+extern "system" fn pack_features(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
+    // SAFETY: a buffer that `packInit` made a pack in.
+    unsafe { undertone_pack_feature_count(Vm(env).handle::<UndertonePack>(pack)) as jint }
+}
+
+/// `Native.packNothingKnown`
+#[unsafe(export_name = "Java_dev_undertone_Native_packNothingKnown")]
+extern "system" fn pack_nothing_known(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
+    // SAFETY: a buffer that `packInit` made a pack in.
+    unsafe { undertone_pack_nothing_known(Vm(env).handle::<UndertonePack>(pack)) as jint }
 }
 
 /// Copies what `describe` writes of a pack into an array.
@@ -569,6 +587,32 @@ extern "system" fn document_push(
     })
 }
 
+/// `Native.documentPushEncoded`
+#[unsafe(export_name = "Java_dev_undertone_Native_documentPushEncoded")]
+extern "system" fn document_push_encoded(
+    env: *mut JNIEnv,
+    _: jclass,
+    document: jobject,
+    text: jbyteArray,
+    embedding: jfloatArray,
+) -> jint {
+    let vm = Vm(env);
+    let document = vm.handle::<UndertoneDocument>(document);
+    vm.bytes(text, |text, text_len| {
+        // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
+        // held; `bytes` and `floats` give readable ones.
+        vm.floats(embedding, |embedding, len| unsafe {
+            undertone_document_push_encoded(
+                document,
+                text.cast::<c_char>(),
+                text_len,
+                embedding,
+                len,
+            )
+        })
+    })
+}
+
 /// `Native.documentPushSentence`
 #[unsafe(export_name = "Java_dev_undertone_Native_documentPushSentence")]
 extern "system" fn document_push_sentence(
@@ -613,6 +657,36 @@ extern "system" fn document_reset(env: *mut JNIEnv, _: jclass, document: jobject
     unsafe { undertone_document_reset(Vm(env).handle::<UndertoneDocument>(document)) }
 }
 
+/// `Native.documentPromise`: for a sentence and for the whole text.
+#[unsafe(export_name = "Java_dev_undertone_Native_documentPromise")]
+extern "system" fn document_promise(
+    env: *mut JNIEnv,
+    _: jclass,
+    document: jobject,
+    unit: jint,
+    epsilon_micro: jlong,
+    out_micro: jlongArray,
+) -> jint {
+    let vm = Vm(env);
+    let (mut sentence, mut whole_text) = (0, 0);
+    // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
+    // held; the outputs are variables here.
+    let status = unsafe {
+        undertone_document_promise(
+            vm.handle::<UndertoneDocument>(document),
+            unit,
+            micro(epsilon_micro),
+            &raw mut sentence,
+            &raw mut whole_text,
+        )
+    };
+    if status == UNDERTONE_STATUS_OK {
+        let promise = [sentence, whole_text].map(|micro| micro.try_into().unwrap_or(jlong::MAX));
+        vm.write_longs(&promise, out_micro);
+    }
+    status
+}
+
 /// `Native.documentRelease`
 #[unsafe(export_name = "Java_dev_undertone_Native_documentRelease")]
 extern "system" fn document_release(
@@ -624,33 +698,64 @@ extern "system" fn document_release(
     entropy: jbyteArray,
     out: jbyteArray,
 ) -> jint {
-    let vm = Vm(env);
-    let document = vm.handle::<UndertoneDocument>(document);
-    let grant = vm.handle::<UndertoneGrant>(grant);
-    let mut secret = vm.secret(entropy);
-    let mut release = [0; UNDERTONE_RELEASE_BYTES];
-    let mut written = 0;
-    // SAFETY: buffers that a document and a grant were made in, and the monitors of both are held;
-    // `give_secret` keeps the promises of its type with a secret; the outputs are variables here.
-    let status = unsafe {
+    // SAFETY: `released` gives what the function asks for.
+    released(Vm(env), entropy, out, |vm, secret, out, written| unsafe {
         undertone_document_release(
-            document,
-            grant,
+            vm.handle::<UndertoneDocument>(document),
+            vm.handle::<UndertoneGrant>(grant),
             rule,
             Some(give_secret),
-            (&raw mut secret).cast(),
-            release.as_mut_ptr(),
-            release.len(),
-            &raw mut written,
+            secret,
+            out.as_mut_ptr(),
+            out.len(),
+            written,
         )
-    };
+    })
+}
+
+/// `Native.documentReleaseWholeText`
+#[unsafe(export_name = "Java_dev_undertone_Native_documentReleaseWholeText")]
+extern "system" fn document_release_whole_text(
+    env: *mut JNIEnv,
+    _: jclass,
+    document: jobject,
+    grant: jobject,
+    entropy: jbyteArray,
+    out: jbyteArray,
+) -> jint {
+    // SAFETY: `released` gives what the function asks for.
+    released(Vm(env), entropy, out, |vm, secret, out, written| unsafe {
+        undertone_document_release_whole_text(
+            vm.handle::<UndertoneDocument>(document),
+            vm.handle::<UndertoneGrant>(grant),
+            Some(give_secret),
+            secret,
+            out.as_mut_ptr(),
+            out.len(),
+            written,
+        )
+    })
+}
+
+/// What `release` writes, copied into an array. Its handles are buffers that a document and a grant were made in, and the
+/// monitors of both are held; `give_secret` keeps the promises of its type with the secret that it gets.
+fn released(
+    vm: Vm,
+    entropy: jbyteArray,
+    out: jbyteArray,
+    release: impl FnOnce(Vm, *mut c_void, &mut [u8; UNDERTONE_RELEASE_BYTES], *mut usize) -> i32,
+) -> jint {
+    let mut secret = vm.secret(entropy);
+    let mut bytes = [0; UNDERTONE_RELEASE_BYTES];
+    let mut written = 0;
+    let status = release(vm, (&raw mut secret).cast(), &mut bytes, &raw mut written);
     if status == UNDERTONE_STATUS_OK {
-        vm.write(&release, out);
+        vm.write(&bytes, out);
     }
     status
 }
 
-/// `Native.releaseRead`: the fields are the candidate, the epsilon in micro-units and the rule.
+/// `Native.releaseRead`: the fields are the candidate, the epsilon in micro-units, the rule and the unit.
 #[unsafe(export_name = "Java_dev_undertone_Native_releaseRead")]
 extern "system" fn release_read(
     env: *mut JNIEnv,
@@ -660,22 +765,31 @@ extern "system" fn release_read(
     out_pack_id: jbyteArray,
 ) -> jint {
     let vm = Vm(env);
-    let (mut candidate, mut epsilon_micro, mut rule) = (0, 0, 0);
+    let (mut candidate, mut epsilon_micro, mut rule, mut unit) = (0, 0, 0, 0);
     let mut id = [0; UNDERTONE_PACK_ID_BYTES];
     // SAFETY: `bytes` gives readable bytes; the outputs are variables here.
     let status = vm.bytes(bytes, |bytes, len| unsafe {
-        undertone_release_read(
+        let status = undertone_release_read(
             bytes,
             len,
             &raw mut candidate,
             &raw mut epsilon_micro,
             &raw mut rule,
             id.as_mut_ptr(),
-        )
+        );
+        match status {
+            UNDERTONE_STATUS_OK => undertone_release_read_unit(bytes, len, &raw mut unit),
+            _ => status,
+        }
     });
     if status == UNDERTONE_STATUS_OK {
         vm.write_longs(
-            &[candidate.into(), epsilon_micro.into(), rule.into()],
+            &[
+                candidate.into(),
+                epsilon_micro.into(),
+                rule.into(),
+                unit.into(),
+            ],
             out_fields,
         );
         vm.write(&id, out_pack_id);

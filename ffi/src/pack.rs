@@ -18,7 +18,7 @@ use crate::status::{
 /// Alignment that is enough for every handle on every target.
 pub const UNDERTONE_HANDLE_ALIGNMENT: usize = 16;
 /// Bytes that are enough for an `undertone_pack` on every target.
-pub const UNDERTONE_PACK_HANDLE_SIZE: usize = 640;
+pub const UNDERTONE_PACK_HANDLE_SIZE: usize = 768;
 /// The length of a pack's identifier.
 pub const UNDERTONE_PACK_ID_BYTES: usize = 8;
 /// The length of the digest that identifies an encoder.
@@ -201,6 +201,62 @@ pub unsafe extern "C" fn undertone_pack_largest_score(pack: *const UndertonePack
                 .map_or(0, |scores| scores.largest_score().into())
         })
     }
+}
+
+/// The number of levels of the scores, 2 to 160: candidates further behind the best count as just as far. Fewer levels
+/// promise more for the whole text (`undertone_document_promise`). 0 if the pack has no scores or `pack` is not a valid
+/// handle.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_level_count(pack: *const UndertonePack) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        number(pack, |pack| {
+            pack.scores()
+                .map_or(0, |scores| scores.level_count() as u32)
+        })
+    }
+}
+
+/// The number of features of texts (words, pairs, runs of letters) that add to the scores; 0 if the pack has none or
+/// `pack` is not a valid handle. A pack with features needs the text of a sentence:
+/// `undertone_document_push_sentence`, or `undertone_document_push_encoded` if it was built with a neural encoder.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_feature_count(pack: *const UndertonePack) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        number(pack, |pack| {
+            pack.features()
+                .map_or(0, |features| features.feature_count() as u32)
+        })
+    }
+}
+
+/// What a release by the whole text has in the place of its candidate for "nothing known": nothing that the pack knows
+/// was in the text, such as one in another language, or the text was empty. It is `undertone_pack_candidate_count`, one
+/// above the last candidate. Like every candidate it may have been drawn by chance. `UINT32_MAX` if the pack has no scores
+/// or `pack` is not a valid handle.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_nothing_known(pack: *const UndertonePack) -> u32 {
+    // SAFETY: the caller's promise is the one that `pack_at` asks for.
+    let scores = unsafe { pack_at(pack) }
+        .ok()
+        .and_then(|(pack, _)| pack.scores());
+    scores.map_or(u32::MAX, |scores| scores.candidate_count())
 }
 
 /// The dimension of a released vector after the projection of the pack

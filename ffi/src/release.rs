@@ -1,18 +1,32 @@
 //! Reading a release, for servers.
 
-use undertone_core::release::{Release, ReleaseFormatError};
+use undertone_core::release::{Release, ReleaseFormatError, Selector};
 
 use crate::memory;
 use crate::pack::UNDERTONE_PACK_ID_BYTES;
 use crate::status::{
-    Refusal, UNDERTONE_STATUS_NOT_A_RELEASE, UNDERTONE_STATUS_RELEASE_MALFORMED,
-    UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION, UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, report,
+    Refusal, UNDERTONE_STATUS_INTERNAL, UNDERTONE_STATUS_NOT_A_RELEASE,
+    UNDERTONE_STATUS_RELEASE_MALFORMED, UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION,
+    UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, report,
 };
 
 /// The length of a release.
 pub const UNDERTONE_RELEASE_BYTES: usize = 24;
 
 const _: () = assert!(UNDERTONE_RELEASE_BYTES == Release::BYTES);
+
+/// Any one sentence may be exchanged (`undertone_document_release`).
+pub const UNDERTONE_UNIT_SENTENCE: i32 = 1;
+/// The whole text may be exchanged for any other (`undertone_document_release_whole_text`).
+pub const UNDERTONE_UNIT_WHOLE_TEXT: i32 = 2;
+
+fn unit(selector: Selector) -> Result<i32, Refusal> {
+    match selector {
+        Selector::Depth | Selector::Scores => Ok(UNDERTONE_UNIT_SENTENCE),
+        Selector::WholeText => Ok(UNDERTONE_UNIT_WHOLE_TEXT),
+        _ => Err(Refusal(UNDERTONE_STATUS_INTERNAL)),
+    }
+}
 
 pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
     Refusal(match error {
@@ -26,7 +40,8 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
 /// Reads a release that came from a device.
 ///
 /// `bytes`: `len` bytes, anything. `out_candidate`: the index of the candidate drawn; compare it
-/// with `undertone_pack_candidate_count`, since a release can be forged. `out_epsilon_micro`: the epsilon
+/// with `undertone_pack_candidate_count`, since a release can be forged. A release by the whole text
+/// (`undertone_release_read_unit`) may have `undertone_pack_nothing_known`, too. `out_epsilon_micro`: the epsilon
 /// that the device spent, in micro-units. `out_rule`: one of the `UNDERTONE_RULE_` numbers.
 /// `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose candidates the
 /// index counts (`undertone_pack_id`).
@@ -71,6 +86,38 @@ pub unsafe extern "C" fn undertone_release_read(
                 .cast::<[u8; UNDERTONE_PACK_ID_BYTES]>()
                 .write(release.pack_id());
         }
+        Ok(())
+    })
+}
+
+/// Reads for what a release keeps its epsilon.
+///
+/// `bytes`: `len` bytes, anything. `out_unit`: `UNDERTONE_UNIT_SENTENCE` or `UNDERTONE_UNIT_WHOLE_TEXT`. In the second case
+/// the candidate may be `undertone_pack_nothing_known`.
+///
+/// Statuses: those of `undertone_release_read`.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `bytes` is NULL or `len` readable bytes; `out_unit` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_release_read_unit(
+    bytes: *const u8,
+    len: usize,
+    out_unit: *mut i32,
+) -> i32 {
+    report(|| {
+        memory::array(bytes, len)?;
+        memory::one(out_unit)?;
+        // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
+        // the caller says that the bytes are readable. They are not used once the output is written.
+        let bytes = unsafe { memory::slice(bytes, len) };
+        let release = Release::from_bytes(bytes).map_err(refusal)?;
+        let unit = unit(release.selector())?;
+        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
+        unsafe { out_unit.write(unit) };
         Ok(())
     })
 }

@@ -48,6 +48,8 @@ pub const UNDERTONE_STATUS_BOUND_OUT_OF_RANGE: i32 = 24;
 pub const UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE: i32 = 25;
 /// The vocabulary has no word with this number.
 pub const UNDERTONE_STATUS_NO_SUCH_WORD: i32 = 26;
+/// Not one of the `UNDERTONE_UNIT_` numbers.
+pub const UNDERTONE_STATUS_UNKNOWN_UNIT: i32 = 27;
 
 /// There are fewer bytes than the header of a pack has.
 pub const UNDERTONE_STATUS_PACK_TOO_SHORT: i32 = 32;
@@ -74,12 +76,17 @@ pub const UNDERTONE_STATUS_WRONG_DIMENSION: i32 = 51;
 pub const UNDERTONE_STATUS_DOCUMENT_FULL: i32 = 52;
 /// The entropy function failed, or returned only zeroes.
 pub const UNDERTONE_STATUS_ENTROPY_FAILED: i32 = 53;
-/// The pack scores more candidates than `UNDERTONE_MAX_SCORED_CANDIDATES`.
+/// The pack scores more candidates than `UNDERTONE_MAX_SCORED_CANDIDATES`; or than `UNDERTONE_MAX_FEATURED_CANDIDATES`
+/// if it has features, or than `UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES` for a release by the whole text.
 pub const UNDERTONE_STATUS_TOO_MANY_CANDIDATES: i32 = 54;
 /// The pack has no projection.
 pub const UNDERTONE_STATUS_NO_PROJECTION: i32 = 55;
 /// The projection of the pack stretches distances by more than 4096.
 pub const UNDERTONE_STATUS_PROJECTION_TOO_STEEP: i32 = 56;
+/// The pack has features of texts, which an embedding alone does not tell.
+pub const UNDERTONE_STATUS_NEEDS_TEXT: i32 = 57;
+/// The pack selects by depth, and a release by the whole text needs scores.
+pub const UNDERTONE_STATUS_NO_SCORES: i32 = 58;
 
 /// The bytes are not a release.
 pub const UNDERTONE_STATUS_NOT_A_RELEASE: i32 = 64;
@@ -235,6 +242,7 @@ pub(crate) fn message(status: i32) -> &'static CStr {
         UNDERTONE_STATUS_EPSILON_TOO_SMALL => c"epsilon is below 0.000001; it must lie in 0.000001..=1000",
         UNDERTONE_STATUS_EPSILON_TOO_LARGE => c"epsilon is above 1000; it must lie in 0.000001..=1000",
         UNDERTONE_STATUS_UNKNOWN_RULE => c"unknown rule; use UNDERTONE_RULE_PERMUTE_AND_FLIP",
+        UNDERTONE_STATUS_UNKNOWN_UNIT => c"unknown unit; use UNDERTONE_UNIT_SENTENCE or UNDERTONE_UNIT_WHOLE_TEXT",
         UNDERTONE_STATUS_UNKNOWN_NOISE => c"unknown noise; use UNDERTONE_NOISE_LAPLACE",
         UNDERTONE_STATUS_UNKNOWN_WORD_METHOD => c"unknown method for words; use UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP",
         UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE => {
@@ -262,17 +270,23 @@ pub(crate) fn message(status: i32) -> &'static CStr {
         }
         UNDERTONE_STATUS_NO_CANDIDATES => c"the pack has no candidates; build it with `undertone pack`",
         UNDERTONE_STATUS_NO_LEXICON => {
-            c"the pack has no lexicon; push embeddings, or build the pack with a lexicon as encoder or with `undertone vocabulary`"
+            c"the pack has no lexicon; push embeddings (of a pack with features: undertone_document_push_encoded), or build the pack with a lexicon as encoder or with `undertone vocabulary`"
         }
         UNDERTONE_STATUS_TOO_MANY_DIRECTIONS => {
             c"the pack has more projection directions than UNDERTONE_MAX_DIRECTIONS; build it with fewer"
         }
         UNDERTONE_STATUS_TOO_MANY_CANDIDATES => {
-            c"the pack scores more candidates than UNDERTONE_MAX_SCORED_CANDIDATES; build it with fewer"
+            c"the pack scores more candidates than this release can hold (UNDERTONE_MAX_SCORED_CANDIDATES, UNDERTONE_MAX_FEATURED_CANDIDATES, UNDERTONE_MAX_WHOLE_TEXT_CANDIDATES); build it with fewer"
         }
         UNDERTONE_STATUS_NO_PROJECTION => c"the pack has no projection; build one with `undertone project`",
         UNDERTONE_STATUS_PROJECTION_TOO_STEEP => {
             c"the projection of the pack stretches distances by more than 4096; scale it down"
+        }
+        UNDERTONE_STATUS_NEEDS_TEXT => {
+            c"the pack has features of texts; push a sentence's text, or its text and embedding with undertone_document_push_encoded"
+        }
+        UNDERTONE_STATUS_NO_SCORES => {
+            c"the pack selects by depth, and a release by the whole text needs scores; build it with scores"
         }
         UNDERTONE_STATUS_WRONG_DIMENSION => {
             c"the vector does not have the dimension of its pack or mechanism; use the encoder that the pack names, and count floats, not bytes"

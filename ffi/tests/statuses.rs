@@ -69,7 +69,7 @@ fn votes(candidates: usize) -> Option<([u8; 4], Vec<u8>)> {
         kind: format::SCORES_VOTE.into(),
         largest_score: 1.into(),
         exponent: 0.into(),
-        reserved: 0.into(),
+        level_count: 0.into(),
     };
     let mut bytes = head.as_bytes().to_vec();
     for array in [2, candidates, 4 * candidates, 0] {

@@ -43,8 +43,8 @@ public final class Document implements AutoCloseable {
      * Adds one sentence by its embedding. Any floats: a coordinate that is not finite counts as 0. It must come
      * from the encoder that the pack names, which must have seen this sentence alone.
      *
-     * @throws UndertoneException if it has not {@link Pack#dimension} coordinates, or the document is full; the
-     *     document is unchanged then
+     * @throws UndertoneException if it has not {@link Pack#dimension} coordinates, the document is full, or the pack has
+     *     features of texts; the document is unchanged then
      */
     public synchronized void push(float[] embedding) {
         if (embedding == null) {
@@ -54,10 +54,29 @@ public final class Document implements AutoCloseable {
     }
 
     /**
-     * Adds one sentence by its text, through the lexicon in the pack. Any text: a surrogate without its other
+     * Adds one sentence by its text and its embedding, for a pack that was built with a neural encoder and has
+     * {@link Pack#featureCount features} of texts. Without features, this is {@link #push}.
+     *
+     * @throws UndertoneException if the embedding has not {@link Pack#dimension} coordinates, or the document is full;
+     *     the document is unchanged then
+     */
+    public synchronized void pushEncoded(String sentence, float[] embedding) {
+        if (embedding == null) {
+            throw new NullPointerException("embedding");
+        }
+        byte[] text = sentence.getBytes(StandardCharsets.UTF_8);
+        try {
+            Native.check(Native.documentPushEncoded(open(), text, embedding));
+        } finally {
+            Arrays.fill(text, (byte) 0);
+        }
+    }
+
+    /**
+     * Adds one sentence by its text, through the lexicon and the features in the pack. Any text: a surrogate without its other
      * half separates words. A sentence without a known word counts as the zero vector.
      *
-     * @throws UndertoneException if the pack has no lexicon, or the document is full; the document is unchanged
+     * @throws UndertoneException if the pack reads no text, or the document is full; the document is unchanged
      *     then
      */
     public synchronized void pushSentence(String sentence) {
@@ -70,11 +89,11 @@ public final class Document implements AutoCloseable {
     }
 
     /**
-     * Adds the sentences of a text, through the lexicon in the pack, until the document is full. Takes any
+     * Adds the sentences of a text, as {@link #pushSentence} does, until the document is full. Takes any
      * text, as {@link #pushSentence} does.
      *
      * @return the number of sentences added, which is private and must not leave the device
-     * @throws UndertoneException if the pack has no lexicon; the document is unchanged then
+     * @throws UndertoneException if the pack reads no text; the document is unchanged then
      */
     public synchronized int pushText(String text) {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
@@ -96,7 +115,20 @@ public final class Document implements AutoCloseable {
     }
 
     /**
-     * Draws the release of the document and forgets all its sentences.
+     * What a release of this document promises. It does not depend on what is in the document. Ask before a ledger spends:
+     * a pack without a release by the whole text is refused here.
+     *
+     * @throws UndertoneException if epsilon is out of range, or the pack has no such release
+     */
+    public synchronized Promise promise(Unit unit, long epsilonMicro) {
+        long[] micro = new long[2];
+        Native.check(Native.documentPromise(open(), unit.number, epsilonMicro, micro));
+        return new Promise(micro[0], micro[1]);
+    }
+
+    /**
+     * Draws a release that protects each sentence, and forgets all sentences. For long texts; choose between this and
+     * {@link #releaseWholeText} without looking at the text, nor at its length.
      *
      * <p>For any pack, replacing any one sentence changes the probability of any release by at most a factor of
      * e^epsilon; adding or removing one, by at most e^(epsilon/2). Several releases of the same sentences add
@@ -106,12 +138,39 @@ public final class Document implements AutoCloseable {
      * @throws UndertoneException if the grant was spent; the sentences are still there then
      */
     public synchronized Release release(Grant grant, Rule rule) {
-        ByteBuffer document = open();
+        int number = rule.number;
+        return released(grant, (memory, entropy, out) ->
+                Native.documentRelease(open(), memory, number, entropy, out));
+    }
+
+    /**
+     * Draws a release that protects the whole text, and forgets all sentences. For short texts: a message, a search, a line
+     * that is typed.
+     *
+     * <p>For any pack, exchanging the whole text for any other changes the probability of any release by at most a factor
+     * of e^epsilon. Several releases add up. The pack, epsilon and that it is this release must be chosen without looking
+     * at the document. If the pack knew nothing of the text, {@link Release#isNothingKnown} says so.
+     *
+     * @throws UndertoneException if the pack selects by depth or has too many candidates, or the grant was spent; the
+     *     sentences are still there then
+     */
+    public synchronized Release releaseWholeText(Grant grant) {
+        return released(grant, (memory, entropy, out) ->
+                Native.documentReleaseWholeText(open(), memory, entropy, out));
+    }
+
+    /** A native function that draws a release. */
+    private interface Draw {
+        int draw(ByteBuffer grant, byte[] entropy, byte[] out);
+    }
+
+    private Release released(Grant grant, Draw draw) {
+        open();
         byte[] entropy = Native.entropy();
         byte[] release = new byte[Release.BYTES];
         try {
             synchronized (grant) {
-                Native.check(Native.documentRelease(document, grant.memory, rule.number, entropy, release));
+                Native.check(draw.draw(grant.memory, entropy, release));
             }
         } finally {
             Arrays.fill(entropy, (byte) 0);

@@ -59,6 +59,10 @@ final class Native {
 
     static native int packWordCount(ByteBuffer pack);
 
+    static native int packFeatureCount(ByteBuffer pack);
+
+    static native int packNothingKnown(ByteBuffer pack);
+
     static native int packId(ByteBuffer pack, byte[] out);
 
     static native int packEncoderDigest(ByteBuffer pack, byte[] out);
@@ -88,14 +92,21 @@ final class Native {
 
     static native int documentPush(ByteBuffer document, float[] embedding);
 
+    static native int documentPushEncoded(ByteBuffer document, byte[] text, float[] embedding);
+
     static native int documentPushSentence(ByteBuffer document, byte[] text);
 
     static native int documentPushText(ByteBuffer document, byte[] text);
 
     static native int documentReset(ByteBuffer document);
 
+    static native int documentPromise(ByteBuffer document, int unit, long epsilonMicro, long[] outMicro);
+
     static native int documentRelease(
             ByteBuffer document, ByteBuffer grant, int rule, byte[] entropy, byte[] out);
+
+    static native int documentReleaseWholeText(
+            ByteBuffer document, ByteBuffer grant, byte[] entropy, byte[] out);
 
     static native int releaseRead(byte[] bytes, long[] outFields, byte[] outPackId);
 }

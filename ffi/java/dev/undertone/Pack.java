@@ -62,6 +62,11 @@ public final class Pack {
         return Native.packWordCount(memory);
     }
 
+    /** The number of features of texts, which need the text of a sentence; 0 without them. */
+    public int featureCount() {
+        return Native.packFeatureCount(memory);
+    }
+
     /** The identifier of the pack, eight bytes, which a release carries. */
     public byte[] id() {
         byte[] id = new byte[Release.PACK_ID_BYTES];

@@ -10,7 +10,7 @@ public final class Release {
     static final int PACK_ID_BYTES = 8;
 
     private final byte[] bytes;
-    private final long[] fields = new long[3];
+    private final long[] fields = new long[4];
     private final byte[] packId = new byte[PACK_ID_BYTES];
 
     /**
@@ -29,7 +29,7 @@ public final class Release {
     }
 
     /**
-     * The index of the candidate drawn. Compare it with {@link Pack#candidateCount} if the release came from
+     * The index of the candidate drawn; see {@link #isNothingKnown}. Compare it with {@link Pack#candidateCount} if the release came from
      * elsewhere: it can be forged.
      */
     public int candidate() {
@@ -44,6 +44,19 @@ public final class Release {
     /** How the candidate was drawn. */
     public Rule rule() {
         return fields[2] == Rule.EXPONENTIAL.number ? Rule.EXPONENTIAL : Rule.PERMUTE_AND_FLIP;
+    }
+
+    /** For what the release keeps its epsilon. */
+    public Unit unit() {
+        return fields[3] == Unit.WHOLE_TEXT.number ? Unit.WHOLE_TEXT : Unit.SENTENCE;
+    }
+
+    /**
+     * Whether a release by the whole text, under this pack, says that the pack knew nothing of the text. {@link #candidate}
+     * names no candidate then. Like every candidate it may have been drawn by chance.
+     */
+    public boolean isNothingKnown(Pack pack) {
+        return unit() == Unit.WHOLE_TEXT && candidate() == Native.packNothingKnown(pack.memory);
     }
 
     /** The identifier of the pack whose candidates the index counts, as of {@link Pack#id}. */
