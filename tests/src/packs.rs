@@ -517,11 +517,6 @@ pub fn first_best(values: impl Iterator<Item = Vec<i64>>, candidates: usize) -> 
     first.expect("the largest is one of them") as u32
 }
 
-/// How far each sum is behind the largest, at most 159.
-pub fn capped_levels(sums: &[u64]) -> Vec<u8> {
-    levels_below(LEVELS, sums)
-}
-
 /// How far each sum is behind the largest, below `levels`.
 pub fn levels_below(levels: usize, sums: &[u64]) -> Vec<u8> {
     let best = sums.iter().max().expect("a candidate");
