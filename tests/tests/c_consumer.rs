@@ -446,7 +446,10 @@ fn whole_texts_reach_the_core() {
                 }
             }
             let mut promises = vec![
-                (epsilon.micro().into(), document.sentence_loss(epsilon).0),
+                (
+                    epsilon.micro().into(),
+                    document.sentence_loss(epsilon, Rule::PermuteAndFlip).0,
+                ),
                 (epsilon.micro().into(), epsilon.micro().into()),
             ];
             let release = document

@@ -360,6 +360,7 @@ fn scores_hold_at_every_corner() {
                 .flat_map(|w| [i32::MIN, i32::MAX, 0].map(|bias| (w, bias)))
                 .collect();
             let parts = ScoreParts {
+                levels: 160,
                 dimension: 1024,
                 recoder: None,
                 exponent: 24,
@@ -389,6 +390,7 @@ fn recoders_hold_at_every_corner() {
             layers: vec![layer(1024), layer(1024)],
         };
         let parts = ScoreParts {
+            levels: 160,
             dimension: 1024,
             recoder: Some(recoder),
             exponent: 0,
@@ -579,6 +581,7 @@ fn releases_of_long_lists_are_those_of_their_levels() {
         .map(|pair| pair.iter().map(|x| f32::from(*x) - 128.0).collect())
         .collect();
     let scores = ScoreParts {
+        levels: 160,
         dimension: 2,
         recoder: None,
         exponent: 0,

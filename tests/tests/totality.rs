@@ -270,6 +270,7 @@ fn tiny_scores_pack(scoring: Scoring) -> Vec<u8> {
         ],
     };
     let scores = ScoreParts {
+        levels: 160,
         dimension: 2,
         recoder: None,
         exponent: 0,
@@ -881,6 +882,7 @@ fn pack_of(candidates: usize) -> Vec<u8> {
 fn scores_of(candidates: usize) -> Vec<u8> {
     let d = 64;
     ScoreParts {
+        levels: 160,
         dimension: d,
         recoder: None,
         exponent: 8,
