@@ -448,7 +448,9 @@ fn whole_texts_reach_the_core() {
             let mut promises = vec![
                 (
                     epsilon.micro().into(),
-                    document.sentence_loss(epsilon, Rule::PermuteAndFlip).0,
+                    document
+                        .sentence_loss(epsilon, undertone_core::Rule::PermuteAndFlip)
+                        .0,
                 ),
                 (epsilon.micro().into(), epsilon.micro().into()),
             ];
