@@ -45,6 +45,21 @@ impl CorpusArgs {
         })
     }
 
+    /// All documents, with `rewrite` of the text and line of each.
+    pub(crate) fn rewritten<'a>(
+        &'a self,
+        encoding: Encoding<'a>,
+        rewrite: impl Fn(&str, u64) -> String + Copy + 'a,
+    ) -> Encoded<'a> {
+        Encoded::new(&self.corpus, encoding, move || {
+            Ok(self.documents()?.map(move |document| {
+                let mut document = document?;
+                document.text = rewrite(&document.text, document.line);
+                Ok(document)
+            }))
+        })
+    }
+
     fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>> + use<>> {
         let corpus = Corpus::open_watched(&self.corpus)?;
         Ok(self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX))))

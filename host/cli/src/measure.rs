@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use undertone::encoder::embeddings::Encoded;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::pack::candidates::Candidates;
-use undertone::pack::quality::Judge;
+use undertone::pack::quality::{Column, Judge};
 use undertone::release::document;
+use undertone::text::misspelt;
 
 use crate::args::{CorpusArgs, EncoderArgs};
 use crate::files::{candidates_beside, print, read_pack};
@@ -26,9 +26,20 @@ pub(crate) struct Arguments {
     /// The pack; its candidates are read from beside it.
     #[arg(long, value_name = "FILE")]
     pack: PathBuf,
+    /// Give one typing mistake to this share of the words with more than three letters, 0 to 1.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    misspelt: Option<f64>,
     /// Seed of the releases that are drawn and counted.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+}
+
+fn share(text: &str) -> std::result::Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    match (0.0..=1.0).contains(&share) {
+        true => Ok(share),
+        false => Err("a share lies in 0..=1".to_owned()),
+    }
 }
 
 impl Arguments {
@@ -47,9 +58,14 @@ impl Arguments {
             .filter_map(|(number, entry)| Some((entry.label.as_deref()?, number)))
             .collect();
         let encoding = Encoding::new(opened.encoder.as_ref());
-        let mut encoded: Encoded<'_> = self.corpus.encoded(encoding, |_| true);
+        let misspell = |text: &str, line: u64| match self.misspelt {
+            Some(share) => misspelt(text, share, self.seed ^ line),
+            None => text.to_owned(),
+        };
+        let mut encoded = self.corpus.rewritten(encoding, misspell);
         let documents = encoded.documents()?.count();
-        let mut judge = Judge::new(documents, self.seed);
+        let mut judges = [Column::OF_PACKS, Column::BY_LENGTH]
+            .map(|columns| Judge::new(columns, documents, self.seed));
         let mut unknown = 0;
         encoded.pass(|document, sentences, vectors| {
             let label = document
@@ -57,7 +73,11 @@ impl Arguments {
                 .as_deref()
                 .and_then(|label| numbers.get(label));
             match label {
-                Some(class) => judge.add(&pack, *class, sentences, vectors)?,
+                Some(class) => {
+                    for judge in &mut judges {
+                        judge.add(&pack, *class, sentences, vectors)?;
+                    }
+                }
                 None => unknown += 1,
             }
             Ok(())
@@ -70,6 +90,12 @@ impl Arguments {
                 "{unknown} of {documents} documents have no label that is a candidate of the pack"
             );
         }
-        print(&rows(&judge.quality(candidates.entries.len())))
+        let [cut, by_length] = judges.map(|judge| judge.quality());
+        print(&format!(
+            "documents as they are, or cut to so many sentences:\n{}\n\
+             documents of at least so many sentences, up to the next column:\n{}",
+            rows(&cut),
+            rows(&by_length)
+        ))
     }
 }

@@ -11,7 +11,7 @@ use undertone_core::scores::LEVELS;
 use super::features::{self, Sample};
 use super::heads;
 use super::kmeans::normalised;
-use super::quality::Judge;
+use super::quality::{Column, Judge};
 use super::scores::{reach, scores_data, unit_of};
 use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
 use crate::encoder::EncoderIdentity;
@@ -130,7 +130,7 @@ impl Public {
                 levels: LEVELS,
             }),
             features: None,
-            quality: Some(Judge::new(0, 0).quality(self.classes)),
+            quality: Some(Judge::new(Column::OF_PACKS, 0, 0).quality()),
             depth: None,
             lexicon: None,
             projection: None,
@@ -232,7 +232,7 @@ impl Public {
         let progress = Progress::new("judging heads", (judged * contest.inputs.len()) as u64);
         let mut best: Option<(Inputs, Judge)> = None;
         for inputs in contest.inputs {
-            let mut judge = Judge::new(judged * size, seed);
+            let mut judge = Judge::new(Column::OF_PACKS, judged * size, seed);
             for fold in folds.iter().take(judged) {
                 let mut held = vec![false; self.vectors.len()];
                 fold.iter().for_each(|document| held[*document] = true);
@@ -243,15 +243,14 @@ impl Public {
                 }
                 progress.advance(1);
             }
-            let better = |(_, before): &(Inputs, Judge)| {
-                judge.value(self.classes) > before.value(self.classes) + MARGIN
-            };
+            let better = |(_, before): &(Inputs, Judge)| judge.value() > before.value() + MARGIN;
             if best.as_ref().is_none_or(better) {
                 best = Some((*inputs, judge));
             }
         }
-        let (inputs, judge) = best.unwrap_or((Inputs::Vectors, Judge::new(0, seed)));
-        Ok((inputs, judge.quality(self.classes)))
+        let (inputs, judge) =
+            best.unwrap_or((Inputs::Vectors, Judge::new(Column::OF_PACKS, 0, seed)));
+        Ok((inputs, judge.quality()))
     }
 }
 

@@ -8,6 +8,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use undertone_core::lexicon::{Word, words};
+use undertone_core::rng::{self, PublicRng};
 use undertone_core::sentences;
 
 use crate::error::{Cause, Error, Result};
@@ -202,6 +203,32 @@ fn quotes(line: &str) -> bool {
         || ["writes in", "writes:", "wrote:", "says:", "said:"]
             .iter()
             .any(|part| line.contains(part))
+}
+
+/// A text as it is typed in haste: `share` of its words with more than three characters get one mistake, a letter too many,
+/// one that is missing, a wrong one, or two in the wrong order. For public texts: how much that costs.
+///
+/// # Shapes
+/// `share`: `0..=1`; words are parted by spaces.
+pub fn misspelt(text: &str, share: f64, seed: u64) -> String {
+    let mut rng = PublicRng::new(seed);
+    let mut below = |n: usize| rng::below(&mut rng, n as u128) as usize;
+    let words = text.split(' ').map(|word| {
+        let mut letters: Vec<char> = word.chars().collect();
+        if letters.len() <= 3 || below(1 << 20) as f64 >= share * f64::from(1 << 20) {
+            return word.to_owned();
+        }
+        let letter = char::from(b'a' + below(26) as u8);
+        let place = below(letters.len() - 1);
+        match below(4) {
+            0 => letters.insert(place, letter),
+            1 => drop(letters.remove(place)),
+            2 => letters[place] = letter,
+            _ => letters.swap(place, place + 1),
+        }
+        letters.into_iter().collect()
+    });
+    words.collect::<Vec<String>>().join(" ")
 }
 
 #[cfg(test)]
