@@ -55,6 +55,10 @@ pub(crate) struct Arguments {
     /// Number of words: exactly so many of a corpus; at most, of a list or a model [default there: 65536].
     #[arg(long, required_unless_present = "pieces")]
     words: Option<usize>,
+    /// With --list or --model2vec: starts and ends of words that most of the other words share, at most. What they
+    /// stand for is fitted to those words, so that forms and compounds that no list has count for their parts.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "pieces")]
+    affixes: usize,
     /// Number of pairs of words that mean something else than their words, at most.
     #[arg(long, default_value_t = 0, conflicts_with = "pieces")]
     phrases: usize,
@@ -128,7 +132,9 @@ impl Arguments {
         let pack = match &self.list {
             Some(list) => {
                 let mut list = WordList::open(list)?;
-                list.words.truncate(self.most());
+                if self.affixes == 0 {
+                    list.words.truncate(self.most());
+                }
                 self.written(&list.encode(&mut encoding)?)?
             }
             None => {
@@ -157,14 +163,15 @@ impl Arguments {
         let choice = space
             .as_ref()
             .map_or(SpaceChoice::Own(self.dim), SpaceChoice::Given);
-        let pack = pieces.lexicon_pack(choice, self.most())?;
+        let pack = pieces.lexicon_pack(choice, self.most(), self.affixes)?;
         write(&self.out, &pack)?;
         Ok(pack)
     }
 
     /// The number of words at most.
     fn most(&self) -> usize {
-        self.words.unwrap_or(MAX_WORDS as usize)
+        let rest = (MAX_WORDS as usize).saturating_sub(self.affixes);
+        self.words.unwrap_or(rest)
     }
 
     fn each_document(&self, mut each: impl FnMut(CorpusDocument)) -> Result<()> {

@@ -53,7 +53,7 @@ const ITERATIONS: usize = 15;
 const BLOCK: usize = 1024;
 
 /// Coordinates that are solved for together.
-const STRIPE: usize = 16;
+pub(super) const STRIPE: usize = 16;
 
 /// Word counts of public corpora.
 #[derive(Clone, Debug, Default)]
@@ -413,13 +413,13 @@ impl Tokens {
 }
 
 /// A sparse matrix, a row for each sentence.
-struct Features {
+pub(super) struct Features {
     /// Columns of words; those of phrases follow.
-    words: usize,
-    all: usize,
+    pub(super) words: usize,
+    pub(super) all: usize,
     /// Column and value.
-    entries: Vec<(u32, f32)>,
-    ends: Vec<usize>,
+    pub(super) entries: Vec<(u32, f32)>,
+    pub(super) ends: Vec<usize>,
 }
 
 impl Features {
@@ -431,7 +431,7 @@ impl Features {
     }
 
     /// This matrix times `columns`.
-    fn times(&self, columns: &[[f32; STRIPE]]) -> Vec<[f32; STRIPE]> {
+    pub(super) fn times(&self, columns: &[[f32; STRIPE]]) -> Vec<[f32; STRIPE]> {
         self.rows()
             .map(|row| {
                 let mut sum = [0f32; STRIPE];
@@ -455,7 +455,7 @@ impl Features {
     }
 
     /// The sum of squares of each column.
-    fn squares(&self) -> Vec<f32> {
+    pub(super) fn squares(&self) -> Vec<f32> {
         let mut squares = vec![0f32; self.all];
         for (column, value) in &self.entries {
             squares[*column as usize] += value * value;
@@ -508,7 +508,7 @@ fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stripes {
 
 /// Ridge regression by conjugate gradients, preconditioned by the diagonal; starts at, and is pulled to, what
 /// `solution` has.
-fn solve(
+pub(super) fn solve(
     features: &Features,
     target: &[[f32; STRIPE]],
     solution: &mut [[f32; STRIPE]],

@@ -23,6 +23,7 @@ use crate::corpus::LINE_LIMIT;
 use crate::error::{Cause, Error, Result};
 use crate::files::lines::Lines;
 use crate::files::resume::Encoding;
+use crate::lexicon::affixes;
 use crate::lexicon::distil::{principal_directions, projected, quantised, weight};
 use crate::lexicon::word_vectors::Matrix;
 use crate::pack::{check_finite, lexicon_pack, limit};
@@ -207,14 +208,14 @@ impl Space {
     /// # Errors
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for more directions than coordinates, or more than 512.
     pub fn new(rows: &Matrix, dimension: usize) -> Result<Self> {
-        let most = rows.columns.min(MAX_LEXICON_DIMENSION as usize);
-        limit("coordinates", dimension, 1, most)?;
-        Ok(Self(principal_directions(
-            &rows.elements,
-            rows.columns,
-            dimension,
-        )))
+        space_of(&rows.elements, rows.columns, dimension)
     }
+}
+
+fn space_of(rows: &[f32], columns: usize, dimension: usize) -> Result<Space> {
+    let most = columns.min(MAX_LEXICON_DIMENSION as usize);
+    limit("coordinates", dimension, 1, most)?;
+    Ok(Space(principal_directions(rows, columns, dimension)))
 }
 
 /// Entries of a lexicon that is matched by its longest entries, with vectors of any length.
@@ -232,7 +233,11 @@ pub struct Pieces {
 
 impl Pieces {
     /// A pack with a lexicon of the first `most` entries, in this space or, without one, in that of their own
-    /// `dimension` principal directions. Either way their mean is subtracted.
+    /// principal directions. Either way their mean is subtracted.
+    ///
+    /// Up to `affixes` more entries are the starts and ends that most of the other entries share. Their vectors are fitted
+    /// so that those of the parts of a word add up to its own: compounds and inflected forms that no list has
+    /// then count for what their parts say. Fewer come out if fewer are of use; none, if no entries are left.
     ///
     /// # Errors
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size outside the format, or a space of vectors of another length.
@@ -243,13 +248,14 @@ impl Pieces {
     /// # Source
     /// Arora, Liang and Ma 2017, A simple but tough-to-beat baseline for sentence embeddings: the weights. Tulkens and van
     /// Dongen 2024, Model2Vec: words alone through a sentence encoder.
-    pub fn lexicon_pack(&self, space: SpaceChoice<'_>, most: usize) -> Result<Vec<u8>> {
+    pub fn lexicon_pack(
+        &self,
+        space: SpaceChoice<'_>,
+        most: usize,
+        affixes: usize,
+    ) -> Result<Vec<u8>> {
         limit("words", most, 2, MAX_WORDS as usize)?;
-        let count = self.entries.len().min(most);
-        let rows = Matrix {
-            elements: self.vectors[..count * self.dimension].to_vec(),
-            columns: self.dimension,
-        };
+        limit("affixes", affixes, 0, MAX_WORDS as usize - most)?;
         let own;
         let directions = match space {
             SpaceChoice::Given(Space(directions)) => {
@@ -263,16 +269,18 @@ impl Pieces {
                 directions
             }
             SpaceChoice::Own(dimension) => {
-                own = Space::new(&rows, dimension)?.0;
+                own = space_of(&self.vectors, self.dimension, dimension)?.0;
                 &own
             }
         };
-        let words: Vec<(&str, u16)> = self.entries[..count]
-            .iter()
-            .map(|(entry, weight)| (entry.as_str(), *weight))
-            .collect();
-        let stripes = projected(&rows.elements, self.dimension, directions);
+        let stripes = projected(&self.vectors, self.dimension, directions);
         let dimension = directions.ncols();
+        let known = self.entries.len().min(most);
+        let (parts, stripes) = affixes::fitted(&self.entries, known, affixes, stripes)?;
+        let own = self.entries[..known].iter();
+        let words = own.map(|(entry, weight)| (entry.as_str(), *weight));
+        let words = words.chain(parts.iter().map(|part| (part.as_str(), u16::MAX)));
+        let words: Vec<(&str, u16)> = words.collect();
         let lexicon = quantised(Matching::Longest, &words, &[], &stripes, dimension);
         lexicon_pack(&format!("lexicon:{}", self.name), dimension, lexicon)
     }
