@@ -19,7 +19,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
-use undertone::error::Result;
+use undertone::error::{Cause, Error, Result};
+use undertone_audit::exact::inside::CoreWholeText;
 use undertone_audit::sampled::device::{Device, Document, Program, Timed, Vectors};
 use undertone_audit::sampled::selection::{self, Change, Neighbours};
 use undertone_audit::sampled::{reachability, timing, vectors};
@@ -149,6 +150,12 @@ enum Bug {
     CountedTwice,
     /// One release in so many tells the text: it names a candidate that follows from the levels.
     TellsOneIn(u64),
+    /// Whole texts are released by permute-and-flip, whose normaliser moves with the text.
+    Flipped,
+    /// Of candidates that tie for the best of a whole text the number of its sentences chooses.
+    TiesByText,
+    /// Where nothing is known of a whole text, nothing is released.
+    Silent,
 }
 
 struct Planted<'p> {
@@ -288,6 +295,43 @@ impl Device for Planted<'_> {
                     return (told % levels.len()) as u32;
                 }
                 self.select(levels, *ratio, rule, &mut rng)
+            })
+            .collect())
+    }
+
+    fn whole_texts(
+        &mut self,
+        documents: &[usize],
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<u32>> {
+        let mut all = Vec::new();
+        for number in documents {
+            let document = self.kept[*number].inside(&self.pack)?;
+            let mut best = hazmat::best(&document).expect("scores");
+            let candidates = self.pack.candidate_count();
+            if best == candidates && self.bug == Bug::Silent {
+                return Err(Error::from(Cause::Device {
+                    path: PathBuf::new(),
+                    problem: "nothing known".to_owned(),
+                }));
+            }
+            if self.bug == Bug::TiesByText {
+                // In `scores_pack` the candidates after the first one tie.
+                best = (best + document.sentence_count() as u32).min(candidates);
+            }
+            all.push((0..=candidates).map(|c| u8::from(c != best)).collect());
+        }
+        let ratio = Ratio::per_unit(self.spent(epsilon), 1);
+        let rule = match self.bug {
+            Bug::Flipped => Rule::PermuteAndFlip,
+            _ => Rule::Exponential,
+        };
+        Ok((0..count)
+            .map(|index| {
+                let levels: &Vec<u8> = &all[index % all.len()];
+                let mut rng = self.next_rng();
+                self.select(levels, ratio, rule, &mut rng)
             })
             .collect())
     }
@@ -521,6 +565,40 @@ fn the_device_is_asked_for_searched_neighbours() {
         for check in checks.iter().filter(|check| check.name == names[0]) {
             assert!(check.measured > 0.6 * check.claimed, "{check}");
         }
+    }
+}
+
+fn whole_pairs() -> Vec<[Document; 2]> {
+    let rows = |rows: &[[f32; 2]]| Document::Embeddings(rows.iter().map(|x| x.to_vec()).collect());
+    vec![
+        [rows(&[[3.0, 0.0]]), rows(&[[0.0, 3.0]])],
+        [rows(&[[0.0, 3.0], [0.0, 2.0]]), rows(&[])],
+    ]
+}
+
+fn audit_whole_texts(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
+    let pack = Pack::parse(bytes).expect("a pack");
+    let rule = CoreWholeText::new(&pack).expect("small").expect("scores");
+    selection::whole_texts(device, &rule, two(), &whole_pairs(), draws()).expect("a device")
+}
+
+const FREQUENCIES: &str = "frequencies of outcomes";
+const EXCHANGED: &str = "loss of an exchanged text";
+
+#[test]
+fn wrong_releases_of_whole_texts_are_noticed() {
+    let bytes = scores_pack();
+    for (bug, names) in [
+        (Bug::None, &[][..]),
+        (Bug::Flipped, &[EXCHANGED, FREQUENCIES]),
+        (Bug::WholeEpsilon, &[EXCHANGED, FREQUENCIES]),
+        (Bug::TiesByText, &[FREQUENCIES]),
+        (Bug::Silent, &["texts refused"]),
+        (Bug::NoiseReused, &["independence of releases"]),
+    ] {
+        let mut device = Planted::new(bug, &bytes);
+        let checks = audit_whole_texts(&mut device, &bytes);
+        assert_eq!(failed(&checks), names, "{bug:?}");
     }
 }
 
@@ -825,6 +903,7 @@ fn audit(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
         checks.extend(selection::runs(device, &pack, "", rule, epsilon("1")).expect("a device"));
         checks.extend(audit_words(device, bytes, WordMechanism::Selection(rule)));
     }
+    checks.extend(audit_whole_texts(device, bytes));
     checks.extend(audit_words(device, bytes, WordMechanism::LaplaceNearest));
     for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
         let draws = if soak() { 50_000 } else { 2_000 };
@@ -926,10 +1005,24 @@ fn the_device_passes() {
         "golden-scores.pack",
         "golden-vote.pack",
         "golden-recoded.pack",
+        "golden-features.pack",
     ] {
         let bytes = fs::read(root().join("tests/golden").join(name)).expect("a golden pack");
         let pack = Pack::parse(&bytes).expect("a pack");
         let mut device = start(&program, &bytes);
+        if let Some(rule) = CoreWholeText::new(&pack).expect("small") {
+            let text = |words: &str| Document::Texts(vec![words.to_owned()]);
+            let pairs = [
+                [text("the great dog"), text("музыка night")],
+                [text("tea"), text("qqq")],
+            ];
+            let failed = failed_thrice(|| {
+                let draws = draws() / 10;
+                selection::whole_texts(&mut device, &rule, epsilon("3"), &pairs, draws)
+                    .expect("a device")
+            });
+            assert_eq!(failed, [""; 0], "{name}");
+        }
         for rule in RULES {
             let designed = selection::designed(&pack, rule, epsilon("3")).expect("candidates");
             let failed = failed_thrice(|| {
@@ -988,6 +1081,10 @@ fn bugs_in_c_are_noticed() {
     let check = selection::runs(&mut device, &pack, "", rule, epsilon("1")).expect("a device");
     assert!(!check.expect("more than one candidate").passed);
 
+    let silent = planted_device("device-silent", &["document_release_whole_text"]);
+    let checks = audit_whole_texts(&mut start(&silent, &bytes), &bytes);
+    assert!(failed(&checks).contains(&"texts refused"));
+
     let lazy = planted_device("device-lazy", &["document_push_all"]);
     let bytes = fs::read(root().join("tests/golden/golden-scores.pack")).expect("a golden pack");
     let pack = Pack::parse(&bytes).expect("a pack");
@@ -1039,7 +1136,7 @@ fn script(name: &str, text: &str) -> PathBuf {
 #[test]
 fn devices_that_die_hang_or_talk_nonsense_are_errors() {
     let pack = root().join("tests/golden/golden.pack");
-    let hello = "echo ok undertone-device 1 0.1.0 portable 0000000000000000";
+    let hello = "echo ok undertone-device 2 0.1.0 portable 0000000000000000";
     for (name, text, expected) in [
         (
             "dies",
@@ -1084,7 +1181,7 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
         ),
         (
             "wrong-pack",
-            "echo ok undertone-device 1 0.1.0 portable 0123456789abcdef",
+            "echo ok undertone-device 2 0.1.0 portable 0123456789abcdef",
             "read pack 0123456789abcdef",
         ),
         (
@@ -1146,6 +1243,7 @@ fn bad_requests_are_answered() {
         "embeddings 1 -",
         "texts 2 746865 - ff",
         "release 1 1000000 3 0 1 2",
+        "whole-text 1000000 3 0 1 2",
         "bag 1 1000000 3 2 773030303031 ff -",
         "bag 3 1000000 1 2 773030303031",
         "vector 3 1000000 0 2 3f80000000000000",
@@ -1170,6 +1268,11 @@ fn bad_requests_are_answered() {
         "release 1 99999999999999999999 1 0",
         "release 1 1000000 1 0x0",
         "release 1 1000000 1 0  0",
+        "whole-text",
+        "whole-text 1000000 1",
+        "whole-text 0 1 0",
+        "whole-text 1000000 0 0",
+        "whole-text 1000000 1 4096",
         "embeddings 0",
         "embeddings 4096 -",
         "embeddings 0 3f8000000000000",

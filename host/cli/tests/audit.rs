@@ -164,7 +164,7 @@ fn device(folder: &Path, text: &str) {
         .trim_start_matches("# pack ");
     let text = text.replace(
         "HELLO",
-        &format!("echo ok undertone-device 1 0.1.0 portable {id}"),
+        &format!("echo ok undertone-device 2 0.1.0 portable {id}"),
     );
     let status = Command::new("sh")
         .args([
