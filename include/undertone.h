@@ -404,7 +404,7 @@
 /**
  * Bytes that are enough for an `undertone_pack` on every target.
  */
-#define UNDERTONE_PACK_HANDLE_SIZE 768
+#define UNDERTONE_PACK_HANDLE_SIZE 640
 
 /**
  * The length of a pack's identifier.

@@ -222,11 +222,24 @@ pub struct Features<'a> {
 }
 
 impl<'a> Features<'a> {
-    pub(crate) fn parse(section: &'a [u8], candidates: u32) -> Result<Self, PackError> {
+    /// Checks a section: whether [`view`](Features::view) may be used.
+    pub(crate) fn check(section: &'a [u8], candidates: u32) -> Result<(), PackError> {
         let fail = |reason| PackError::Section {
             tag: FEATURES_TAG,
             reason,
         };
+        let features = Self::view(section, candidates)?;
+        if !features.buckets_are_sound() {
+            return Err(fail("has buckets that do not cover its keys in order"));
+        }
+        if !features.rows_are_sound() {
+            return Err(fail("has rows that do not cover its weights in order"));
+        }
+        Ok(())
+    }
+
+    /// The arrays of a section. A pack keeps its bytes alone, and so has room for more in the memory that C programs give it.
+    pub(crate) fn view(section: &'a [u8], candidates: u32) -> Result<Self, PackError> {
         let (head, mut arrays) = Arrays::open::<FeaturesHead>(FEATURES_TAG, section)?;
         let features = within(
             "number of features",
@@ -285,12 +298,6 @@ impl<'a> Features<'a> {
             scales: arrays.next(candidates, 1)?,
         };
         arrays.finish()?;
-        if !parsed.buckets_are_sound() {
-            return Err(fail("has buckets that do not cover its keys in order"));
-        }
-        if !parsed.rows_are_sound() {
-            return Err(fail("has rows that do not cover its weights in order"));
-        }
         Ok(parsed)
     }
 

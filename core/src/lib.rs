@@ -76,13 +76,13 @@ pub mod laplace;
 pub mod ledger;
 pub mod lexicon;
 pub mod pack;
+mod pieces;
+pub mod quality;
 pub mod recode;
 pub mod release;
 pub mod rng;
 mod rows;
 pub mod scores;
-// What words and sentences look at.
-#[allow(dead_code)]
 mod script;
 pub mod select;
 pub mod sentences;

@@ -2,15 +2,16 @@
 //!
 //! Every sentence s gives every candidate c a *score* q(s, c), a whole number in 0..=Q, by a public
 //! function of that one sentence. With u(c) = Σ_l q(s_l, c), the level of a candidate is
-//! `min(max u − u(c), `[`LEVELS`]` − 1)`, and the engine draws with the ratio for ε/Q a level.
+//! `min(max u − u(c), L − 1)`, with L at most [`LEVELS`] and a field of the pack, and the engine draws with the ratio for
+//! ε/Q a level.
 //!
 //! # Why it is private
 //!
 //! Adding a sentence raises every u(c) by 0..=Q, and that is Q *one-sided unit steps* (in step i, those
-//! with q ≥ i rise by one). Let i_c = min(max u − u(c), LEVELS − 1), which is 0 for some candidate, so
+//! with q ≥ i rise by one). Let i_c = min(max u − u(c), L − 1), which is 0 for some candidate, so
 //! that these levels are relative already, and let one step raise some u by one. If max u stays, every
 //! i_c stays or falls by one; if it rises (by one), every i_c stays or rises by one, capped or not, since
-//! x ↦ min(x, LEVELS − 1) never lengthens a step. Those are the two cases of the one-sided step in
+//! x ↦ min(x, L − 1) never lengthens a step. Those are the two cases of the one-sided step in
 //! [`select`](mod@crate::select), for weights W_0, W_1, …, so the step costs at most ρ; that some of the Q
 //! steps go one way and some the other does not matter. *Add/remove-one*: ρ^Q ≤ e^(ε/2), with the number
 //! of sentences private. *Replace-one*: one removed, one added, ρ^2Q ≤ e^ε. Where ε/Q is below a
@@ -34,6 +35,12 @@
 //!   heads trained through the mechanism are of this form.
 //! - *vote*: q is 1 for the candidate with the largest z_c (the first of them) and 0 for all others;
 //!   Q = 1.
+//!
+//!
+//! Where a pack has [`features`](crate::features), `n` times what they say for c is added to `z_c`: they look at the same
+//! sentence, so nothing of the proof changes.
+//!
+//! For the whole text the sums of `z_c / n` count, without thresholds: see [`whole_text`](crate::whole_text).
 //!
 //! Everything after the conversion of coordinates is integer arithmetic.
 

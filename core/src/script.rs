@@ -1,22 +1,23 @@
-//! Which characters belong to the word before them, and which scripts have no spaces between words.
+//! Which characters belong to the word before them, which scripts have no spaces between words, and what ends
+//! sentences.
 //!
 //! Unicode 18.0.0. A newer version adds rows; `tests/tests/script.rs` compares every character with the tables of crates
 //! that follow Unicode.
 //!
 //! # Cost
-//! A binary search of at most 8 steps; 1.4 kB of tables.
+//! A binary search of at most 8 steps; 1.4 kB of tables for words and 0.3 for sentences.
 
 /// Whether `c` continues a word after a letter or digit without being one: combining marks (General_Category Mn,
 /// Mc and Me), and the joiners U+200C and U+200D.
 pub(crate) fn is_mark(c: char) -> bool {
     let code = u32::from(c);
-    let (runs, within) = match code >> 16 {
-        0 => (&MARKS, code),
-        1 => (&MARKS_OF_PLANE_1, code & 0xffff),
+    match code >> 16 {
+        _ if code < 0x300 => false,
+        0 => MARKS.have(code as u16),
+        1 => MARKS_OF_PLANE_1.have((code & 0xffff) as u16),
         // Selectors of variants.
-        _ => return matches!(code, 0xe0100..=0xe01ef),
-    };
-    runs.have(within as u16)
+        _ => matches!(code, 0xe0100..=0xe01ef),
+    }
 }
 
 /// Whether `c` is a letter of a script that is written without spaces between words: Han, Hiragana, Katakana,
@@ -30,6 +31,20 @@ pub(crate) fn is_unspaced(c: char) -> bool {
     match u16::try_from(code) {
         Ok(code) => covered(&UNSPACED, code),
         Err(_) => covered(&UNSPACED_ABOVE, code),
+    }
+}
+
+/// Whether `c`, which is no ASCII character, ends sentences.
+///
+/// These have the property Sentence_Terminal, but for the commas of Burmese, Balinese (two) and Javanese, which have it,
+/// too; and the Greek question mark, the kunddaliya of Sinhala, two marks at the end of Thai verses and the shads of
+/// Tibetan, which have not.
+pub(crate) fn ends_sentences(c: char) -> bool {
+    let code = u32::from(c);
+    match code >> 16 {
+        0 => STOPS.have(code as u16),
+        1 => STOPS_OF_PLANE_1.have((code & 0xffff) as u16),
+        _ => false,
     }
 }
 
@@ -105,6 +120,23 @@ static MARKS_OF_PLANE_1: Runs = runs! {
     0xd25f+0, 0xd280+1, 0xda00+54, 0xda3b+49, 0xda75+0, 0xda84+0, 0xda9b+4, 0xdaa1+14, 0xe000+6,
     0xe008+16, 0xe01b+6, 0xe023+1, 0xe026+4, 0xe08f+0, 0xe130+6, 0xe2ae+0, 0xe2ec+3, 0xe4ec+3,
     0xe5ee+1, 0xe6e3+0, 0xe6e6+0, 0xe6ee+1, 0xe6f5+0, 0xe8d0+6, 0xe944+6,
+};
+
+static STOPS: Runs = runs! {
+    0x037e+0, 0x0589+0, 0x061d+2, 0x06d4+0, 0x0700+2, 0x07f9+0, 0x0837+0, 0x0839+0, 0x083d+1,
+    0x0964+1, 0x0df4+0, 0x0e5a+1, 0x0f0d+4, 0x104b+0, 0x1362+0, 0x1367+1, 0x166e+0, 0x1735+1,
+    0x17d4+1, 0x1803+0, 0x1809+0, 0x1944+1, 0x1aa8+3, 0x1b4f+0, 0x1b5a+1, 0x1b5f+0, 0x1b7d+2,
+    0x1c3b+1, 0x1c7e+1, 0x2024+0, 0x203c+1, 0x2047+2, 0x2cf9+2, 0x2e2e+0, 0x2e3c+0, 0x2e53+1, 0x2e60+1,
+    0x3002+0, 0xa4ff+0, 0xa60e+1, 0xa6f3+0, 0xa6f7+0, 0xa876+1, 0xa8ce+1, 0xa92f+0, 0xa9c9+0,
+    0xaa5d+2, 0xaaf0+1, 0xabeb+0, 0xfe12+0, 0xfe15+1, 0xfe52+0, 0xfe56+1, 0xff01+0, 0xff0e+0,
+    0xff1f+0, 0xff61+0,
+};
+
+static STOPS_OF_PLANE_1: Runs = runs! {
+    0x0a56+1, 0x0f55+4, 0x0f86+3, 0x1047+1, 0x10be+3, 0x1141+2, 0x11c5+1, 0x11cd+0, 0x11de+1,
+    0x1238+1, 0x123b+1, 0x12a9+0, 0x13d4+1, 0x144b+1, 0x15c2+1, 0x15c9+14, 0x1641+1, 0x173c+2,
+    0x1944+0, 0x1946+0, 0x1a42+1, 0x1a9b+1, 0x1c41+1, 0x1ef7+1, 0x1f43+1, 0x6a6e+1, 0x6af5+0,
+    0x6b37+1, 0x6b44+0, 0x6d6e+1, 0x6e98+0, 0xbc9f+0, 0xda88+0,
 };
 
 #[rustfmt::skip]

@@ -18,7 +18,7 @@ use crate::status::{
 /// Alignment that is enough for every handle on every target.
 pub const UNDERTONE_HANDLE_ALIGNMENT: usize = 16;
 /// Bytes that are enough for an `undertone_pack` on every target.
-pub const UNDERTONE_PACK_HANDLE_SIZE: usize = 768;
+pub const UNDERTONE_PACK_HANDLE_SIZE: usize = 640;
 /// The length of a pack's identifier.
 pub const UNDERTONE_PACK_ID_BYTES: usize = 8;
 /// The length of the digest that identifies an encoder.

@@ -8,17 +8,32 @@ use undertone_core::pack::{digest, format};
 use undertone_ffi::*;
 use zerocopy::IntoBytes;
 
-/// A pack with at most one section, its digest right whatever its content.
-fn pack(dimension: u32, section: Option<([u8; 4], Vec<u8>)>) -> Vec<u8> {
-    let start = 192;
-    let length = section
-        .as_ref()
-        .map_or(128, |(_, bytes)| start + bytes.len());
+/// A pack with these sections, its digest right whatever their content.
+fn pack(dimension: u32, sections: impl IntoIterator<Item = ([u8; 4], Vec<u8>)>) -> Vec<u8> {
+    let sections: Vec<_> = sections.into_iter().collect();
+    let mut table = Vec::new();
+    let mut rest = vec![0; sections.len() * size_of::<format::Entry>()];
+    for (tag, bytes) in &sections {
+        rest.resize(
+            (128 + rest.len()).next_multiple_of(format::ALIGNMENT) - 128,
+            0,
+        );
+        let entry = format::Entry {
+            tag: *tag,
+            reserved: 0.into(),
+            offset: (128 + rest.len() as u64).into(),
+            length: (bytes.len() as u64).into(),
+        };
+        table.extend(entry.as_bytes());
+        rest.extend(bytes);
+    }
+    rest[..table.len()].copy_from_slice(&table);
+    let length = 128 + rest.len();
     let mut header = format::Header {
         magic: format::MAGIC,
         major: format::MAJOR.into(),
         minor: format::MINOR.into(),
-        section_count: u32::from(section.is_some()).into(),
+        section_count: (sections.len() as u32).into(),
         length: (length as u64).into(),
         dimension: dimension.into(),
         reserved: 0.into(),
@@ -26,18 +41,6 @@ fn pack(dimension: u32, section: Option<([u8; 4], Vec<u8>)>) -> Vec<u8> {
         encoder_digest: [0; 32],
         encoder_name: [0; 32],
     };
-    let mut rest = Vec::new();
-    if let Some((tag, bytes)) = section {
-        let entry = format::Entry {
-            tag,
-            reserved: 0.into(),
-            offset: (start as u64).into(),
-            length: (bytes.len() as u64).into(),
-        };
-        rest.extend(entry.as_bytes());
-        rest.resize(start - 128, 0);
-        rest.extend(bytes);
-    }
     header.digest = digest(&header, &rest);
     [header.as_bytes(), &rest].concat()
 }
@@ -64,19 +67,50 @@ fn depth(directions: usize) -> Option<([u8; 4], Vec<u8>)> {
 
 /// A section of votes for embeddings of one coordinate.
 fn votes(candidates: usize) -> Option<([u8; 4], Vec<u8>)> {
+    scores(candidates, format::SCORES_VOTE)
+}
+
+/// Votes, or scores up to 1 with features.
+fn scores(candidates: usize, kind: u16) -> Option<([u8; 4], Vec<u8>)> {
     let head = format::ScoresHead {
         candidate_count: (candidates as u32).into(),
-        kind: format::SCORES_VOTE.into(),
+        kind: kind.into(),
         largest_score: 1.into(),
         exponent: 0.into(),
         level_count: 0.into(),
     };
     let mut bytes = head.as_bytes().to_vec();
-    for array in [2, candidates, 4 * candidates, 0] {
+    let thresholds = if kind == format::SCORES_VOTE { 0 } else { 4 };
+    for array in [2, candidates, 4 * candidates, thresholds] {
         bytes.resize(bytes.len().next_multiple_of(format::ALIGNMENT), 0);
         bytes.resize(bytes.len() + array, 0);
     }
     Some((format::SCORES_TAG, bytes))
+}
+
+/// Scores with one feature, which says nothing.
+fn featured(candidates: usize) -> [([u8; 4], Vec<u8>); 2] {
+    let head = format::FeaturesHead {
+        feature_count: 1.into(),
+        candidate_count: (candidates as u32).into(),
+        weight_count: 0.into(),
+        rules: 1,
+        kinds: format::FEATURES_WORDS,
+        least: 1,
+        most: 0,
+        bucket_bits: 0,
+        shift: 0,
+        reserved: 0.into(),
+    };
+    let mut bytes = head.as_bytes().to_vec();
+    let buckets = [0, 0, 0, 0, 1, 0, 0, 0].to_vec();
+    let arrays = [2, candidates.div_ceil(8), 4, 0, 2 * candidates].map(|len| vec![0; len]);
+    for array in [buckets].into_iter().chain(arrays) {
+        bytes.resize(bytes.len().next_multiple_of(format::ALIGNMENT), 0);
+        bytes.extend(array);
+    }
+    let scores = scores(candidates, format::SCORES_FEATURES);
+    [scores.expect("a section"), (format::FEATURES_TAG, bytes)]
 }
 
 /// Memory for a handle.
@@ -133,8 +167,8 @@ fn intact_packs_that_break_the_rules_are_malformed() {
     let (tag, mut cut) = depth(3).expect("a section");
     cut.pop();
     for bytes in [
-        pack(0, None),
-        pack(4097, None),
+        pack(0, []),
+        pack(4097, []),
         // Rows too short for so many coordinates.
         pack(64, depth(3)),
         pack(1, Some((tag, cut))),
@@ -151,7 +185,7 @@ fn intact_packs_that_break_the_rules_are_malformed() {
 #[test]
 fn packs_without_what_a_document_needs_are_refused() {
     for (bytes, candidates, directions, expected) in [
-        (pack(1, None), 0, 0, UNDERTONE_STATUS_NO_CANDIDATES),
+        (pack(1, []), 0, 0, UNDERTONE_STATUS_NO_CANDIDATES),
         (
             pack(1, Some((*b"NEWS", vec![1, 2, 3]))),
             0,
@@ -186,6 +220,120 @@ fn packs_without_what_a_document_needs_are_refused() {
         let (status, document) = init_document(&mut memory, pack);
         assert_eq!(status, expected);
         assert_eq!(document.is_null(), expected != UNDERTONE_STATUS_OK);
+    }
+}
+
+/// As many candidates as the header says, and one more.
+#[test]
+fn features_and_whole_texts_take_room() {
+    for (sections, document_status, whole_text_status) in [
+        (
+            votes(4224).into_iter().collect::<Vec<_>>(),
+            UNDERTONE_STATUS_OK,
+            UNDERTONE_STATUS_OK,
+        ),
+        (
+            votes(4225).into_iter().collect(),
+            UNDERTONE_STATUS_OK,
+            UNDERTONE_STATUS_TOO_MANY_CANDIDATES,
+        ),
+        (
+            featured(2560).into(),
+            UNDERTONE_STATUS_OK,
+            UNDERTONE_STATUS_OK,
+        ),
+        (
+            featured(2561).into(),
+            UNDERTONE_STATUS_TOO_MANY_CANDIDATES,
+            UNDERTONE_STATUS_NULL_POINTER,
+        ),
+        (
+            depth(1).into_iter().collect(),
+            UNDERTONE_STATUS_OK,
+            UNDERTONE_STATUS_NO_SCORES,
+        ),
+    ] {
+        let bytes = pack(1, sections);
+        let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
+        let (status, pack) = init_pack(&mut pack_memory, &bytes);
+        assert_eq!(status, UNDERTONE_STATUS_OK);
+        let (status, document) = init_document(&mut memory, pack);
+        assert_eq!(status, document_status);
+        let (mut sentence, mut whole_text) = (99, 99);
+        // SAFETY: `document` is null or what `undertone_document_init` returned; the outputs are there.
+        let status = unsafe {
+            let unit = UNDERTONE_UNIT_WHOLE_TEXT;
+            undertone_document_promise(document, unit, 7, &mut sentence, &mut whole_text)
+        };
+        assert_eq!(status, whole_text_status);
+        let expected = if status == UNDERTONE_STATUS_OK { 7 } else { 99 };
+        assert_eq!((sentence, whole_text), (expected, expected));
+        if !document.is_null() {
+            assert_eq!(release_whole_text(document), whole_text_status);
+        }
+    }
+}
+
+/// Of an empty document. A refusal spends nothing.
+fn release_whole_text(document: *mut UndertoneDocument) -> i32 {
+    let mut memory: Box<Memory<UNDERTONE_GRANT_HANDLE_SIZE>> = Memory::new();
+    let mut grant = ptr::null_mut();
+    let mut out = [0xee; UNDERTONE_RELEASE_BYTES];
+    let mut written = 99;
+    // SAFETY: all memory is there; `document` is what `undertone_document_init` returned.
+    let [made, first, second] = unsafe {
+        let made = undertone_grant_init_unrecorded(
+            memory.start(),
+            UNDERTONE_GRANT_HANDLE_SIZE,
+            7,
+            &mut grant,
+        );
+        let mut release = || {
+            undertone_document_release_whole_text(
+                document,
+                grant,
+                Some(entropy),
+                ptr::null_mut(),
+                out.as_mut_ptr(),
+                out.len(),
+                &mut written,
+            )
+        };
+        [made, release(), release()]
+    };
+    assert_eq!(made, UNDERTONE_STATUS_OK);
+    if first == UNDERTONE_STATUS_OK {
+        assert_eq!((second, written), (UNDERTONE_STATUS_GRANT_SPENT, out.len()));
+    } else {
+        assert_eq!((second, out, written), (first, [0xee; 24], 99));
+    }
+    first
+}
+
+#[test]
+fn features_need_text() {
+    let bytes = pack(1, featured(3));
+    let (mut pack_memory, mut memory) = (Memory::new(), Memory::new());
+    let (_, pack) = init_pack(&mut pack_memory, &bytes);
+    let (_, document) = init_document(&mut memory, pack);
+    let text = c"word";
+    let mut count = 99;
+    // SAFETY: `pack` and `document` are what the functions returned; text, float and output are there.
+    unsafe {
+        assert_eq!(undertone_pack_feature_count(pack), 1);
+        assert_eq!(undertone_pack_level_count(pack), 160);
+        assert_eq!(undertone_pack_nothing_known(pack), 3);
+        let status = undertone_document_push(document, &0.5, 1);
+        assert_eq!(status, UNDERTONE_STATUS_NEEDS_TEXT);
+        let status = undertone_document_push_all(document, &0.5, 1, &mut count);
+        assert_eq!((status, count), (UNDERTONE_STATUS_NEEDS_TEXT, 99));
+        // They stand beside an encoder here.
+        let status = undertone_document_push_sentence(document, text.as_ptr(), 4);
+        assert_eq!(status, UNDERTONE_STATUS_NO_LEXICON);
+        assert_eq!(undertone_document_sentence_count(document), 0);
+        let status = undertone_document_push_encoded(document, text.as_ptr(), 4, &0.5, 1);
+        assert_eq!(status, UNDERTONE_STATUS_OK);
+        assert_eq!(undertone_document_sentence_count(document), 1);
     }
 }
 

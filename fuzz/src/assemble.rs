@@ -205,14 +205,19 @@ pub fn recoder_section(recoder: &Recoder) -> Vec<u8> {
     out
 }
 
-/// The lexicon section; `entries` ascend by word.
+/// The lexicon section; `entries` ascend by word. They are found whole.
 pub fn lexicon_section(exponent: i32, entries: &[Entry]) -> Vec<u8> {
+    matched_lexicon_section(exponent, 0, entries)
+}
+
+/// The same with entries that are found as `matching` says: whole if 0, by longest match if 1.
+pub fn matched_lexicon_section(exponent: i32, matching: u32, entries: &[Entry]) -> Vec<u8> {
     let text: String = entries.iter().map(|(word, _, _)| word.as_str()).collect();
     let mut out = Vec::new();
     out.extend((entries.len() as u32).to_le_bytes());
     out.extend((text.len() as u32).to_le_bytes());
     out.extend(exponent.to_le_bytes());
-    out.extend(0u32.to_le_bytes());
+    out.extend(matching.to_le_bytes());
     align(&mut out);
     let mut end = 0;
     for (word, _, _) in entries {

@@ -126,13 +126,21 @@ static int32_t reentrant_entropy(void *context, uint8_t *out, size_t len)
     size_t written = 99;
     EXPECT(UNDERTONE_STATUS_BUSY, undertone_document_push_sentence(document, "word", 4));
     EXPECT(UNDERTONE_STATUS_BUSY, undertone_document_push_text(document, "word", 4, &written));
+    EXPECT(UNDERTONE_STATUS_BUSY,
+           undertone_document_push_encoded(document, "word", 4, f->embedding, f->dimension));
     EXPECT(UNDERTONE_STATUS_BUSY, undertone_document_push_all(document, f->embedding, f->dimension, &written));
     EXPECT(UNDERTONE_STATUS_BUSY, undertone_document_reset(document));
     HOLD(undertone_document_sentence_count(document) == 0);
     EXPECT(UNDERTONE_STATUS_BUSY,
            undertone_document_release(document, grant, 1, counting_entropy, NULL, release,
                                       sizeof release, &written));
-    HOLD(written == 99);
+    EXPECT(UNDERTONE_STATUS_BUSY,
+           undertone_document_release_whole_text(document, grant, counting_entropy, NULL, release,
+                                                 sizeof release, &written));
+    uint64_t sentence = 99, whole_text = 99;
+    EXPECT(UNDERTONE_STATUS_BUSY, undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 1,
+                                                             &sentence, &whole_text));
+    HOLD(written == 99 && sentence == 99 && whole_text == 99);
     return counting_entropy(NULL, out, len);
 }
 
@@ -314,6 +322,14 @@ static void pack_handles_are_checked(const struct fixture *f)
          || undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES);
     HOLD((undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES)
          == (undertone_pack_largest_score(f->pack) > 0));
+    HOLD((undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES)
+         == (undertone_pack_level_count(f->pack) > 0));
+    HOLD(undertone_pack_feature_count(f->pack) == 0);
+    HOLD(undertone_pack_nothing_known(f->pack)
+         == (undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES
+                 ? undertone_pack_candidate_count(f->pack)
+                 : UINT32_MAX));
+    HOLD(undertone_pack_nothing_known(f->projection) == UINT32_MAX);
     HOLD(undertone_pack_projected_dimension(f->pack) == 0);
     HOLD(undertone_pack_projected_dimension(f->projection) > 0);
     HOLD(undertone_pack_selector(f->projection) == 0);
@@ -343,6 +359,9 @@ static void pack_handles_are_checked(const struct fixture *f)
         size_t written = 99;
         HOLD(undertone_pack_selector(wrong[i]) == 0);
         HOLD(undertone_pack_largest_score(wrong[i]) == 0);
+        HOLD(undertone_pack_level_count(wrong[i]) == 0);
+        HOLD(undertone_pack_feature_count(wrong[i]) == 0);
+        HOLD(undertone_pack_nothing_known(wrong[i]) == UINT32_MAX);
         HOLD(undertone_pack_projected_dimension(wrong[i]) == 0);
         EXPECT(statuses[i], undertone_vocabulary_init(f->document_memory, f->document_size,
                                                       wrong[i], &vocabulary));
@@ -409,6 +428,13 @@ static void document_pointers_are_checked(const struct fixture *f)
         EXPECT(statuses[i],
                undertone_document_push_all(wrong[i], f->embedding, f->dimension, &written));
         EXPECT(statuses[i], undertone_document_push_sentence(wrong[i], "word", 4));
+        EXPECT(statuses[i],
+               undertone_document_push_encoded(wrong[i], "word", 4, f->embedding, f->dimension));
+        uint64_t sentence = 99, whole_text = 99;
+        EXPECT(statuses[i], undertone_document_promise(wrong[i], UNDERTONE_UNIT_SENTENCE, 1, &sentence, &whole_text));
+        HOLD(sentence == 99 && whole_text == 99);
+        EXPECT(statuses[i], undertone_document_release_whole_text(wrong[i], grant, counting_entropy, NULL, release,
+                                                                  sizeof release, &written));
         EXPECT(statuses[i], undertone_document_reset(wrong[i]));
         EXPECT(statuses[i], undertone_document_release(wrong[i], grant, 1, counting_entropy,
                                                        NULL, release, sizeof release, &written));
@@ -578,6 +604,138 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
 #undef RELEASE
 }
 
+static void encoded_sentences_are_checked(const struct fixture *f)
+{
+    undertone_document *document = new_document(f);
+    const size_t dimension = f->dimension;
+    float *embedding = f->embedding;
+#define PUSH(text, len, embedding, count)                                                          \
+    undertone_document_push_encoded(document, text, len, embedding, count)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, PUSH(NULL, 1, embedding, dimension));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, PUSH("word", 4, NULL, dimension));
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION, PUSH("word", 4, NULL, 0));
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION, PUSH("word", 4, embedding, dimension - 1));
+    EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION, PUSH("word", 4, embedding, dimension * sizeof(float)));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, PUSH("word", SIZE_MAX, embedding, dimension));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, PUSH("word", 4, embedding, SIZE_MAX));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, PUSH("word", 4, (void *)((uint8_t *)embedding + 1), dimension));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, PUSH((void *)document, 8, embedding, dimension));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, PUSH("word", 4, (void *)document, dimension));
+    HOLD(undertone_document_sentence_count(document) == 0);
+    for (size_t i = 0; i < UNDERTONE_MAX_SENTENCES; i++) {
+        EXPECT(UNDERTONE_STATUS_OK, PUSH(i % 2 == 0 ? NULL : "\xff", i % 2, embedding, dimension));
+    }
+    EXPECT(UNDERTONE_STATUS_DOCUMENT_FULL, PUSH("word", 4, embedding, dimension));
+#undef PUSH
+}
+
+static void promises_are_checked(const struct fixture *f)
+{
+    undertone_document *document = new_document(f);
+    const int scores = undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES;
+    uint64_t sentence = 99, whole_text = 99;
+#define PROMISE(unit, micro) undertone_document_promise(document, unit, micro, &sentence, &whole_text)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
+           undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 1, NULL, &whole_text));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
+           undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 1, &sentence, NULL));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
+           undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 1, &sentence, &sentence));
+    EXPECT(UNDERTONE_STATUS_OVERLAP,
+           undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 1, (void *)document, &whole_text));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, PROMISE(0, 1));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, PROMISE(3, 1));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, PROMISE(INT32_MIN, 1));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL, PROMISE(UNDERTONE_UNIT_SENTENCE, 0));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_LARGE, PROMISE(UNDERTONE_UNIT_WHOLE_TEXT, UINT32_MAX));
+    HOLD(sentence == 99 && whole_text == 99);
+    static const uint32_t epsilons[] = {1, 1000000, UNDERTONE_MAX_EPSILON_MICRO};
+    for (size_t i = 0; i < 3; i++) {
+        EXPECT(UNDERTONE_STATUS_OK, PROMISE(UNDERTONE_UNIT_SENTENCE, epsilons[i]));
+        HOLD(sentence == epsilons[i] && whole_text > 0);
+        /* Not of what is in the document. */
+        const uint64_t empty = whole_text;
+        EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
+        EXPECT(UNDERTONE_STATUS_OK, PROMISE(UNDERTONE_UNIT_SENTENCE, epsilons[i]));
+        HOLD(whole_text == empty);
+        sentence = whole_text = 99;
+        EXPECT(scores ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_NO_SCORES,
+               PROMISE(UNDERTONE_UNIT_WHOLE_TEXT, epsilons[i]));
+        HOLD(sentence == (scores ? epsilons[i] : 99) && whole_text == sentence);
+    }
+#undef PROMISE
+}
+
+static void whole_texts_are_checked(const struct fixture *f)
+{
+    undertone_document *document = new_document(f);
+    const int scores = undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES;
+    const size_t bytes = UNDERTONE_RELEASE_BYTES;
+    uint8_t out[64];
+    size_t written = 99;
+    memset(out, 0xee, sizeof out);
+    calls = 0;
+    undertone_grant *grant = new_grant(f, 3000000);
+#define RELEASE(entropy, out, capacity, written)                                                   \
+    undertone_document_release_whole_text(document, grant, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(NULL, out, bytes, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(counting_entropy, NULL, bytes, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(counting_entropy, out, bytes, NULL));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
+           undertone_document_release_whole_text(document, NULL, counting_entropy, NULL, out, bytes, &written));
+    EXPECT(UNDERTONE_STATUS_BAD_HANDLE, undertone_document_release_whole_text(document, f->pack_memory, counting_entropy,
+                                                                              NULL, out, bytes, &written));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, RELEASE(counting_entropy, out, SIZE_MAX, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(counting_entropy, (void *)document, bytes, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(counting_entropy, (void *)grant, bytes, &written));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(counting_entropy, out, bytes, (void *)document));
+    HOLD(calls == 0 && written == 99 && out[0] == 0xee);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
+    if (!scores) {
+        /* Refused before the grant is spent, and the sentence stays. */
+        EXPECT(UNDERTONE_STATUS_NO_SCORES, RELEASE(counting_entropy, out, bytes, &written));
+        HOLD(calls == 0 && written == 99 && undertone_document_sentence_count(document) == 1);
+        EXPECT(UNDERTONE_STATUS_OK,
+               undertone_document_release(document, grant, UNDERTONE_RULE_EXPONENTIAL, counting_entropy, NULL, out,
+                                          bytes, &written));
+    } else {
+        EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL, RELEASE(counting_entropy, out, bytes - 1, &written));
+        HOLD(calls == 0 && written == bytes && out[0] == 0xee);
+        EXPECT(UNDERTONE_STATUS_OK, RELEASE(counting_entropy, out, sizeof out, &written));
+        HOLD(calls == 1 && written == bytes && out[bytes] == 0xee);
+        HOLD(undertone_document_sentence_count(document) == 0);
+        EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(counting_entropy, out, sizeof out, &written));
+        HOLD(calls == 1);
+        /* Failed entropy keeps the sentences, and the grant is spent. */
+        EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
+        grant = new_grant(f, 3000000);
+        EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, RELEASE(failing_entropy, out, bytes, &written));
+        EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(counting_entropy, out, bytes, &written));
+        HOLD(undertone_document_sentence_count(document) == 1);
+        grant = new_grant(f, 3000000);
+        EXPECT(UNDERTONE_STATUS_OK,
+               undertone_document_release_whole_text(document, grant, reentrant_entropy, (void *)f, out, bytes,
+                                                     &written));
+    }
+#undef RELEASE
+    int32_t unit = 77;
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read_unit(NULL, bytes, &unit));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read_unit(out, bytes, NULL));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, undertone_release_read_unit(out, SIZE_MAX, &unit));
+    EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, undertone_release_read_unit(out, bytes - 1, &unit));
+    out[0] ^= 0x80;
+    EXPECT(UNDERTONE_STATUS_NOT_A_RELEASE, undertone_release_read_unit(out, bytes, &unit));
+    out[0] ^= 0x80;
+    HOLD(unit == 77);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read_unit(out, bytes, &unit));
+    HOLD(unit == (scores ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE));
+    if (scores) {
+        /* There is one rule. */
+        out[5] = UNDERTONE_RULE_PERMUTE_AND_FLIP;
+        EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, undertone_release_read_unit(out, bytes, &unit));
+    }
+}
+
 static void grants_are_checked(const struct fixture *f)
 {
     undertone_grant *grant = untouched;
@@ -696,6 +854,14 @@ static void wiped_documents_hold_no_trace(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
     EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, NULL, release));
     HOLD(memcmp(before, document, f->document_size) == 0);
+    if (undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES) {
+        size_t written;
+        EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
+        EXPECT(UNDERTONE_STATUS_OK,
+               undertone_document_release_whole_text(document, new_grant(f, 1), counting_entropy, NULL, release,
+                                                     sizeof release, &written));
+        HOLD(memcmp(before, document, f->document_size) == 0);
+    }
     free(before);
 }
 
@@ -1738,7 +1904,10 @@ int main(int argc, char **argv)
     document_pointers_are_checked(&f);
     batches_are_checked(&f);
     sentences_are_checked(&f);
+    encoded_sentences_are_checked(&f);
+    promises_are_checked(&f);
     release_arguments_are_checked_before_entropy(&f);
+    whole_texts_are_checked(&f);
     grants_are_checked(&f);
     ledger_arguments_are_checked(&f);
     ledgers_grant_what_is_recorded_and_no_more(&f);

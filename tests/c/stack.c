@@ -124,6 +124,26 @@ static int32_t release_exponential(void)
     return release_document(UNDERTONE_RULE_EXPONENTIAL);
 }
 
+/* Packs with depth have no such release. */
+static int32_t release_whole_text(void)
+{
+    const int32_t released = undertone_document_release_whole_text(document, grant, not_entropy, NULL, release,
+                                                                   sizeof release, &written);
+    const int has_scores = undertone_pack_selector(pack) == UNDERTONE_SELECTOR_SCORES;
+    return released == (has_scores ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_NO_SCORES) ? UNDERTONE_STATUS_OK : released;
+}
+
+static int32_t push_encoded(void)
+{
+    return undertone_document_push_encoded(document, "a few words", 11, embedding, undertone_pack_dimension(pack));
+}
+
+static int32_t promise(void)
+{
+    uint64_t sentence, whole_text;
+    return undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 1000000, &sentence, &whole_text);
+}
+
 static int32_t init_vocabulary(void)
 {
     return undertone_vocabulary_init(&vocabulary_memory, sizeof vocabulary_memory, pack,
@@ -230,6 +250,8 @@ static const struct call {
     {"document_push_all", push_all, MOST},
     {"document_push_sentence", push_sentence, MOST},
     {"document_push_text", push_sentences, MOST},
+    {"document_push_encoded", push_encoded, MOST},
+    {"document_promise", promise, MOST},
     {"grant_unrecorded", new_grant, MOST},
     {"ledger_create", create_ledger, MOST},
     {"ledger_init", init_ledger, MOST},
@@ -237,6 +259,7 @@ static const struct call {
     {"ledger_grant", ledger_grant, MOST},
     {"document_release, permute-and-flip", release_flips, MOST},
     {"document_release, exponential", release_exponential, MOST},
+    {"document_release_whole_text", release_whole_text, MOST},
     {"pack_sentence_vector", sentence_vector, MOST},
     {"vocabulary_init", init_vocabulary, MOST},
     {"bag_init", init_bag, MOST},

@@ -1,8 +1,9 @@
 // Calls everything that undertone.hpp has, right and wrong: a template that nobody instantiates can be plain
 // wrong and still compile.
 //
-//     every_method PACK PROJECTION FOLDER
-//         the golden pack, which has a lexicon and candidates; one that has a projection; a folder to write to
+//     every_method PACK PROJECTION FEATURES FOLDER
+//         the golden pack, which has a lexicon and candidates; one that has a projection; one that has features beside
+//         an encoder, and knows the word "dentist"; a folder to write to
 //     every_method --take         takes the value of a failed Result, which ends the program
 
 #include "undertone.hpp"
@@ -268,6 +269,58 @@ static void documents(const char *path)
     EXPECT(why(Document::create(Pack())) == UNDERTONE_STATUS_NULL_POINTER);
 }
 
+static void whole_texts(const char *path, const char *features)
+{
+    const Pack depth = take(Pack::open(path));
+    const Epsilon two = Epsilon::from_micro(2000000);
+    EXPECT(depth.feature_count() == 0 && depth.level_count() == 0 && depth.nothing_known() == UINT32_MAX);
+    Document none = take(Document::create(depth));
+    EXPECT(take(none.promise(Unit::sentence, two)).sentence_micro == 2000000);
+    EXPECT(why(none.promise(Unit::whole_text, two)) == UNDERTONE_STATUS_NO_SCORES);
+    EXPECT(why(none.release_whole_text(grant())) == UNDERTONE_STATUS_NO_SCORES);
+    const std::vector<float> quarter(depth.dimension(), 0.25F);
+    EXPECT(none.push_encoded("Not looked at.", quarter));
+    EXPECT(none.sentence_count() == 1);
+    const ReleaseContent by_sentence = take(read_release(take(none.release(grant()))));
+    EXPECT(by_sentence.unit == Unit::sentence && !by_sentence.nothing_known(depth));
+
+    const Pack pack = take(Pack::open(features));
+    EXPECT(pack.feature_count() > 0 && pack.level_count() == 160 && pack.nothing_known() == pack.candidate_count());
+    Document document = take(Document::create(pack));
+    const std::vector<float> embedding(pack.dimension());
+    EXPECT(document.push(embedding).code() == UNDERTONE_STATUS_NEEDS_TEXT);
+    EXPECT(why(document.push_all(embedding)) == UNDERTONE_STATUS_NEEDS_TEXT);
+    EXPECT(document.push_sentence("dentist").code() == UNDERTONE_STATUS_NO_LEXICON);
+    EXPECT(document.push_encoded("dentist", embedding.data(), 1).code() == UNDERTONE_STATUS_WRONG_DIMENSION);
+    const Promise sentence = take(document.promise(Unit::sentence, two));
+    const Promise whole_text = take(document.promise(Unit::whole_text, two));
+    EXPECT(sentence.sentence_micro == 2000000 && sentence.whole_text_micro > 2000000);
+    EXPECT(whole_text.sentence_micro == 2000000 && whole_text.whole_text_micro == 2000000);
+    EXPECT(why(document.promise(static_cast<Unit>(9), two)) == UNDERTONE_STATUS_UNKNOWN_UNIT);
+    EXPECT(why(document.promise(Unit::sentence, Epsilon::from_micro(0))) == UNDERTONE_STATUS_EPSILON_TOO_SMALL);
+
+    // At the largest epsilon another outcome has a chance below 10^-17.
+    const auto drawn = [&](const char *text) {
+        EXPECT(document.push_encoded(text, embedding));
+        return take(read_release(take(document.release_whole_text(grant(UNDERTONE_MAX_EPSILON_MICRO)))));
+    };
+    const ReleaseContent known = drawn("my dentist");
+    EXPECT(known.unit == Unit::whole_text && known.rule == Rule::exponential && known.candidate == 0);
+    EXPECT(!known.nothing_known(pack) && known.pack_id == take(pack.id()));
+    EXPECT(drawn("zzz").nothing_known(pack));
+    KnownBytes one;
+    KnownBytes two_bytes;
+    EXPECT(take(document.release_whole_text(grant(), Entropy(one))) ==
+           take(document.release_whole_text(grant(), Entropy(two_bytes))));
+    EXPECT(one.calls == 1);
+
+    Document moved_from;
+    EXPECT(moved_from.push_encoded("", embedding).code() == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(moved_from.promise(Unit::sentence, two)) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(moved_from.release_whole_text(grant())) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(Pack().feature_count() == 0 && Pack().level_count() == 0 && Pack().nothing_known() == UINT32_MAX);
+}
+
 static void vectors(const Pack &pack, const char *projection)
 {
     const Epsilon epsilon = Epsilon::from_micro(1000000);
@@ -497,20 +550,21 @@ int main(int argc, char **argv)
         const Result<Pack> failed = Pack::own({});
         return failed->candidate_count() == 0 ? 0 : 1;
     }
-    if (argc != 4) {
-        std::fprintf(stderr, "usage: every_method PACK PROJECTION FOLDER\n");
+    if (argc != 5) {
+        std::fprintf(stderr, "usage: every_method PACK PROJECTION FEATURES FOLDER\n");
         return 2;
     }
     statuses();
     exceptions();
     packs(argv[1]);
     documents(argv[1]);
+    whole_texts(argv[1], argv[3]);
     vectors(take(Pack::open(argv[1])), argv[2]);
     words(argv[1]);
     sentence_count();
     ledgers();
 #if UNDERTONE_LEDGER_FILE
-    ledger_files(argv[3], take(Pack::open(argv[1])));
+    ledger_files(argv[4], take(Pack::open(argv[1])));
 #endif
     return 0;
 }

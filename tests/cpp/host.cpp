@@ -77,6 +77,18 @@ int main(int argc, char **argv)
     expect(!decoded.excerpt.empty(), "the candidate has an excerpt");
     std::printf("%s\n", std::string(decoded.name).c_str());
 
+    // By the whole text; at this epsilon anything else has a chance below 10^-17.
+    const auto whole_text = [&](const std::string &what) {
+        const rust::Vec<std::uint8_t> drawn = pipeline->release_whole_text(what, grant("1000").capi());
+        return candidates->decode(rust::Slice<const std::uint8_t>(drawn.data(), drawn.size()));
+    };
+    const host::Decoded known = whole_text(text);
+    expect(decoded.unit == host::Unit::Sentence && known.unit == host::Unit::WholeText, "a release says its unit");
+    expect(!decoded.nothing_known && !known.nothing_known && known.candidate < candidates->count(), "a topic is known");
+    const host::Decoded unknown = whole_text(std::string());
+    expect(unknown.nothing_known && unknown.candidate == candidates->count(), "of an empty text nothing is known");
+    expect(unknown.name.empty() && unknown.epsilon == "1000", "there is no candidate");
+
     // One ledger serves the host and the device side.
     const std::string path = std::string(argv[2]) + ".ledger";
     std::remove(path.c_str());
@@ -99,6 +111,8 @@ int main(int argc, char **argv)
     pipeline->release(text, once.capi(), host::Rule::PermuteAndFlip);
     refuses("spent by an earlier release", [&] { pipeline->release(text, once.capi(), host::Rule::PermuteAndFlip); });
     refuses("NULL", [&] { pipeline->release(text, nullptr, host::Rule::PermuteAndFlip); });
+    refuses("spent by an earlier release", [&] { pipeline->release_whole_text(text, once.capi()); });
+    refuses("NULL", [&] { pipeline->release_whole_text(text, nullptr); });
     refuses("`/missing.pack`", [] { host::Pipeline::with_lexicon("/missing.pack"); });
     refuses("not a usable pack", [&] { host::Pipeline::with_lexicon(argv[2]); });
     refuses("/missing.model", [&] { host::Pipeline::with_model(argv[1], "/missing.model", ""); });

@@ -6,7 +6,7 @@ use undertone_core::features::{FeatureKinds, each_feature};
 use undertone_core::pack::digest;
 use undertone_core::pack::format::{
     ALIGNMENT, DEPTH_TAG, Entry, FEATURES_TAG, Header, LEXICON_TAG, MAGIC, MAJOR, PHRASES_TAG,
-    PROJECTION_TAG, RECODER_TAG, SCORES_TAG,
+    PROJECTION_TAG, RECODER_TAG, SCORES_FEATURES, SCORES_TAG,
 };
 use undertone_core::scores::LEVELS;
 use zerocopy::{FromBytes, IntoBytes};
@@ -143,6 +143,8 @@ pub struct LexiconParts {
     pub vectors: Vec<Vec<i8>>,
     /// A coordinate of a sentence is an integer times 2^exponent, one of a word an integer times 2^(exponent + 8).
     pub exponent: i32,
+    /// How words are found: 0 whole, 1 by longest match.
+    pub matching: u32,
 }
 
 impl LexiconParts {
@@ -153,6 +155,7 @@ impl LexiconParts {
             weights: vec![u16::MAX; vectors.len()],
             vectors,
             exponent,
+            matching: 0,
         }
     }
 
@@ -168,7 +171,7 @@ impl LexiconParts {
         section.extend((self.words.len() as u32).to_le_bytes());
         section.extend((text.len() as u32).to_le_bytes());
         section.extend(self.exponent.to_le_bytes());
-        section.extend(0u32.to_le_bytes());
+        section.extend(self.matching.to_le_bytes());
         let ends = self.words.iter().scan(0u32, |end, word| {
             *end += word.len() as u32;
             Some(*end)
@@ -724,4 +727,46 @@ mod tests {
             assert_eq!(naive_fixed(x.to_bits(), exponent), fixed, "{x} {exponent}");
         }
     }
+}
+
+/// A pack in which candidate c is about the words `topics[c]`, each in one topic, and embeddings of two coordinates say
+/// nothing. Without an encoder if `alone`.
+pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
+    let kinds = FeatureKinds {
+        words: true,
+        pairs: false,
+        least: 1,
+        most: 0,
+    };
+    let mut rows = Vec::new();
+    for (topic, words) in topics.iter().enumerate() {
+        each_feature(words.join(" ").as_bytes(), kinds, |hash| {
+            let mut weights = vec![0; topics.len()];
+            weights[topic] = 100;
+            rows.push((hash, weights));
+        });
+    }
+    let features = FeaturesParts {
+        kinds,
+        alone,
+        bucket_bits: 4,
+        // One word gives 100·256: that of a weight of 100.
+        shift: 16,
+        rows,
+        scales: vec![256; topics.len()],
+    };
+    let scores = ScoreParts {
+        dimension: 2,
+        recoder: None,
+        exponent: 0,
+        centre: vec![0; 2],
+        weights: vec![vec![0; 2]; topics.len()],
+        bias: vec![0; topics.len()],
+        scoring: Scoring::Graded((1..=8).map(|i| 256 * 12 * i).collect()),
+        levels: LEVELS,
+    };
+    let (tag, mut section) = scores.to_section();
+    // The kind, behind the number of candidates.
+    section[4..6].copy_from_slice(&SCORES_FEATURES.to_le_bytes());
+    pack(2, &[(tag, section), features.to_section()])
 }

@@ -121,7 +121,7 @@ fn statuses_kept_their_numbers() {
         .find("#define UNDERTONE_MAX_EPSILON_MICRO")
         .expect("the first that is none");
     let old_statuses = constants(&text[start..end]);
-    assert_eq!(old_statuses.len(), statuses.len());
+    assert!(old_statuses.len() > 40 && old_statuses.len() <= statuses.len());
     for (name, number) in old_statuses {
         let name = renamed.get(name).unwrap_or(&name);
         assert_eq!(statuses.get(&number), Some(name), "status {number}");

@@ -18,8 +18,13 @@ use common::{
 
 use undertone::encoder::{Encoder, LexiconEncoder};
 use undertone::{demo, release::document};
+use undertone_core::document::Document;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
+use undertone_tests::FixedEntropy;
+use undertone_tests::packs::features_pack;
 
 fn source(name: &str) -> PathBuf {
     root().join("tests/c").join(name)
@@ -392,11 +397,97 @@ fn the_server_reads_what_a_c_program_releases_under_a_pack_of_the_host() {
 
     for output in [from_embeddings, from_text] {
         let release = printed_release(&output, &pack);
-        let (candidate, embedding) = built.candidates.decode(&release).expect("of this pack");
+        let (candidate, embedding) = built
+            .candidates
+            .decode(&release)
+            .expect("of this pack")
+            .expect("a candidate");
         let index = release.candidate() as usize;
         assert_eq!(*candidate, built.candidates.entries[index]);
         assert_eq!(embedding.len(), encoder.dimension());
     }
+}
+
+/// What C releases by the whole text is what `core` does with the same random bytes, for packs of features, too.
+#[test]
+fn whole_texts_reach_the_core() {
+    if !have("gcc", "gcc") {
+        return;
+    }
+    let flags = ["-g", "-fsanitize=address,undefined"];
+    let program = compile("gcc", "whole-text", "whole_text.c", static_library(), flags);
+    let topics: [&[&str]; 3] = [
+        &["dentist", "doctor"],
+        &["goal", "match"],
+        &["rent", "loan"],
+    ];
+    let texts: [&[&str]; 4] = [
+        &["can u move my dentist to thurs"],
+        &["The MATCH was long.", "one goal", "the doctor"],
+        &["bonjour tout le monde"],
+        &[],
+    ];
+    let mut entropy = [1u8; 32];
+    for alone in [true, false] {
+        let bytes = features_pack(&topics, alone);
+        let path = output_dir().join(format!("features-{alone}.pack"));
+        fs::write(&path, &bytes).expect("the target folder can be written");
+        let pack = Pack::parse(&bytes).expect("a well-formed pack");
+        let epsilon: Epsilon = "2".parse().expect("a number");
+        for text in texts {
+            entropy[0] += 1;
+            let mut document: Document<'_> = Document::new(&pack).expect("a small pack");
+            for sentence in text {
+                if alone {
+                    document.push_sentence(sentence).expect("there is room");
+                } else {
+                    let pushed = document.push_encoded(sentence.as_bytes(), &[0.0; 2]);
+                    pushed.expect("there is room");
+                }
+            }
+            let mut promises = vec![
+                (
+                    epsilon.micro().into(),
+                    document
+                        .sentence_loss(epsilon, undertone_core::Rule::PermuteAndFlip)
+                        .0,
+                ),
+                (epsilon.micro().into(), epsilon.micro().into()),
+            ];
+            let release = document
+                .release_whole_text(Grant::unrecorded(epsilon), &mut FixedEntropy::new(&entropy))
+                .expect("a pack with scores");
+            let printed = whole_text(&program, &path, &entropy, text, !alone);
+            let mut lines = printed.lines();
+            for (sentence, whole_text) in promises.drain(..) {
+                let (sentence, whole_text): (u64, u64) = (sentence, whole_text);
+                assert_eq!(lines.next(), Some(&*format!("{sentence} {whole_text}")));
+            }
+            let says = match release.candidate() {
+                3 => "nothing known".to_owned(),
+                candidate => candidate.to_string(),
+            };
+            let digits: String = release
+                .to_bytes()
+                .iter()
+                .map(|b| format!("{b:02x}"))
+                .collect();
+            assert_eq!(lines.next(), Some(&*format!("{digits} {says}")));
+        }
+    }
+}
+
+/// What `whole_text.c` prints.
+fn whole_text(program: &Path, pack: &Path, entropy: &[u8], text: &[&str], encoded: bool) -> String {
+    let input = output_dir().join("whole-text.txt");
+    fs::write(&input, text.join("\n")).expect("the target folder can be written");
+    let digits: String = entropy.iter().map(|byte| format!("{byte:02x}")).collect();
+    let output = run(Command::new(program)
+        .arg(pack)
+        .arg(digits)
+        .args(encoded.then_some("--encoded"))
+        .stdin(fs::File::open(input).expect("it was just written")));
+    String::from_utf8(output.stdout).expect("the program prints text")
 }
 
 /// The functions that the header declares, in alphabetical order.

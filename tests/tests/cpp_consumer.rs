@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use std::{fs, thread};
 
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
+use undertone_tests::packs::features_pack;
 
 const COMPILERS: [(&str, &str); 2] = [("g++", "g++"), ("clang++", "clang")];
 const STANDARDS: [&str; 2] = ["-std=c++17", "-std=c++20"];
@@ -44,9 +45,14 @@ fn every_method(compiler: &str, name: &str, flags: &[&str]) -> PathBuf {
 }
 
 fn calls_every_method(program: &Path, name: &str) {
+    let folder = fresh(name);
+    let features = folder.join("features.pack");
+    let pack = features_pack(&[&["dentist", "doctor"], &["goal", "match"]], false);
+    fs::write(&features, pack).expect("the target folder can be written");
     run(Command::new(program)
         .args(["golden.pack", "golden-vectors.pack"].map(golden))
-        .arg(fresh(name)));
+        .arg(features)
+        .arg(folder));
 }
 
 #[test]

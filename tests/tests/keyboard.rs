@@ -14,7 +14,7 @@ use std::time::Duration;
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
 use undertone::demo;
 use undertone_core::pack::Pack;
-use undertone_core::release::Release;
+use undertone_core::release::{Release, Selector};
 
 const DAY: &str = "20000";
 
@@ -97,8 +97,12 @@ fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("the program prints text")
 }
 
-/// What left the device, each a release of the pack and of this epsilon.
+/// How many releases of lines left the device, each of the pack and of this epsilon.
 fn releases(shown: &str, pack: &Path, epsilon_micro: u32) -> usize {
+    releases_by(Selector::WholeText, shown, pack, epsilon_micro)
+}
+
+fn releases_by(selector: Selector, shown: &str, pack: &Path, epsilon_micro: u32) -> usize {
     let pack = fs::read(pack).expect("it was just written");
     let pack = Pack::parse(&pack).expect("it was just built");
     let mut count = 0;
@@ -110,6 +114,7 @@ fn releases(shown: &str, pack: &Path, epsilon_micro: u32) -> usize {
             let release = Release::from_bytes(&bytes).expect("a release leaves, nothing else");
             assert_eq!(release.pack_id(), pack.id());
             assert_eq!(release.epsilon().micro(), epsilon_micro);
+            assert_eq!(release.selector(), selector);
             count += 1;
         }
     }
@@ -141,8 +146,9 @@ fn a_day_has_one_budget() {
     let shown = text(&run(setting
         .keyboard(&ledger, DAY)
         .arg(example("typed.txt"))));
-    assert_eq!(releases(&shown, &setting.pack, 2_000_000), 3, "{shown}");
-    assert_eq!(refusals(&shown), 1, "{shown}");
+    assert!(shown.starts_with(PROMISE), "{shown}");
+    assert_eq!(releases(&shown, &setting.pack, 3_000_000), 3, "{shown}");
+    assert_eq!(refusals(&shown), 3, "{shown}");
     assert_eq!(left(&shown), 0.0);
 
     // Again on the same day: nothing is left, and a larger budget does not change that.
@@ -150,14 +156,14 @@ fn a_day_has_one_budget() {
         .keyboard(&ledger, DAY)
         .args(["--budget", "100"])
         .arg(example("typed.txt"))));
-    assert_eq!(releases(&again, &setting.pack, 2_000_000), 0, "{again}");
-    assert_eq!(refusals(&again), 4, "{again}");
+    assert_eq!(releases(&again, &setting.pack, 3_000_000), 0, "{again}");
+    assert_eq!(refusals(&again), 6, "{again}");
 
     // The next day is a new one.
     let next = text(&run(setting
         .keyboard(&ledger, "20001")
         .arg(example("typed.txt"))));
-    assert_eq!(releases(&next, &setting.pack, 2_000_000), 3, "{next}");
+    assert_eq!(releases(&next, &setting.pack, 3_000_000), 3, "{next}");
 
     // There is no way back.
     let back = setting
@@ -167,7 +173,65 @@ fn a_day_has_one_budget() {
         .expect("it was just built");
     assert_eq!(back.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&back.stderr).contains("was the clock set back?"));
-    assert_eq!(releases(&text(&back), &setting.pack, 2_000_000), 0);
+    assert_eq!(releases(&text(&back), &setting.pack, 3_000_000), 0);
+}
+
+/// What a line is protected by.
+const PROMISE: &str =
+    "each release protects a sentence by epsilon 3, a whole text by epsilon 3\n\n";
+
+/// Every finished sentence counts, and every six make a release that protects each of them.
+#[test]
+fn a_letter_is_released_by_the_sentence() {
+    let Some(setting) = setting() else { return };
+    let _others = no_locks();
+    let ledger = setting.ledger("letter");
+    let shown = text(&run(setting
+        .keyboard(&ledger, DAY)
+        .args(["--every", "6"])
+        .arg(example("letter.txt"))));
+    let promise = shown.lines().next().expect("a promise");
+    let start = "each release protects a sentence by epsilon 3, a whole text by epsilon ";
+    let whole_text: f64 = promise
+        .strip_prefix(start)
+        .expect("both promises")
+        .parse()
+        .expect("a number");
+    assert!(whole_text > 10.0, "{promise}");
+    let count = releases_by(Selector::Scores, &shown, &setting.pack, 3_000_000);
+    assert_eq!((count, refusals(&shown)), (3, 1), "{shown}");
+}
+
+/// What the pack does not know has an answer of its own; at this epsilon others have a chance below 10⁻¹⁶.
+#[test]
+fn unknown_and_known_lines_are_told_apart() {
+    let Some(setting) = setting() else { return };
+    let _others = no_locks();
+    let ledger = setting.ledger("unknown");
+    let lines = setting.pack.with_file_name("lines.txt");
+    // An empty line was not sent.
+    fs::write(
+        &lines,
+        "Здравствуйте!\n\nThe doctor wants a blood test.\n...\n",
+    )
+    .expect("the target folder can be written");
+    let shown = text(&run(setting
+        .keyboard(&ledger, DAY)
+        .args(["--epsilon", "200", "--budget", "600"])
+        .arg(lines)));
+    let start = "  the server learns   ";
+    let learnt: Vec<&str> = shown
+        .lines()
+        .filter_map(|l| l.strip_prefix(start))
+        .collect();
+    let [first, second, third] = learnt[..] else {
+        panic!("not three lines: {shown}");
+    };
+    assert!(
+        first.starts_with("nothing") && third.starts_with("nothing"),
+        "{shown}"
+    );
+    assert!(second.starts_with("health-clinic"), "{shown}");
 }
 
 /// A keyboard that somebody types on, and what it prints.
@@ -227,16 +291,20 @@ fn what_was_spent_survives_a_kill() {
     let _others = no_locks();
     let ledger = setting.ledger("killed");
     let mut typing = Typing::start(&mut setting.keyboard(&ledger, DAY));
-    // Two releases, and a sentence that is typed but not finished.
-    typing.type_sentences(13);
-    typing.wait_for("  left for the day    epsilon 4");
-    typing.wait_for("  left for the day    epsilon 2");
+    // Two releases, and a line that is typed but not sent.
+    typing.type_sentences(2);
+    typing.wait_for("  left for the day    epsilon 6");
+    typing.wait_for("  left for the day    epsilon 3");
+    let input = typing.child.stdin.as_mut().expect("it was asked for");
+    input
+        .write_all(b"The doctor")
+        .expect("the keyboard listens");
     typing.kill();
     let shown = text(&run(setting
         .keyboard(&ledger, DAY)
         .arg(example("typed.txt"))));
-    assert_eq!(releases(&shown, &setting.pack, 2_000_000), 1, "{shown}");
-    assert_eq!(refusals(&shown), 3, "{shown}");
+    assert_eq!(releases(&shown, &setting.pack, 3_000_000), 1, "{shown}");
+    assert_eq!(refusals(&shown), 5, "{shown}");
 }
 
 /// Killed at any moment, it never released more than its ledger says.
@@ -272,10 +340,10 @@ fn nothing_leaves_without_its_budget_recorded() {
         // A line may be cut, but only the last one.
         let shown = seen + &typing.kill();
         let whole = shown.rfind('\n').map_or("", |end| &shown[..end]);
-        left_the_device += releases(whole, &setting.pack, 100_000);
+        left_the_device += releases_by(Selector::Scores, whole, &setting.pack, 100_000);
     }
     let shown = text(&run(&mut spending("128")));
-    left_the_device += releases(&shown, &setting.pack, 100_000);
+    left_the_device += releases_by(Selector::Scores, &shown, &setting.pack, 100_000);
     let recorded = ((1000.0 - left(&shown)) * 10.0).round() as usize;
     println!("{left_the_device} releases were seen, {recorded} are recorded, over {kills} kills");
     assert!(
@@ -296,8 +364,8 @@ fn of_two_at_once_the_second_is_refused() {
     let _others = no_locks();
     let ledger = setting.ledger("two");
     let mut typing = Typing::start(&mut setting.keyboard(&ledger, DAY));
-    typing.type_sentences(7);
-    typing.wait_for("  left for the day    epsilon 4");
+    typing.type_sentences(1);
+    typing.wait_for("  left for the day    epsilon 6");
     let second = setting
         .keyboard(&ledger, DAY)
         .arg(example("typed.txt"))
@@ -310,7 +378,7 @@ fn of_two_at_once_the_second_is_refused() {
     let shown = text(&run(setting
         .keyboard(&ledger, DAY)
         .arg(example("typed.txt"))));
-    assert_eq!(releases(&shown, &setting.pack, 2_000_000), 2, "{shown}");
+    assert_eq!(releases(&shown, &setting.pack, 3_000_000), 2, "{shown}");
 }
 
 /// At a terminal each line is a message: its sentences are finished.
@@ -332,7 +400,7 @@ fn at_a_terminal_a_line_is_finished() {
         Typing::start(Command::new("script").args(["-qec", &line.join(" "), "/dev/null"]));
     terminal.wait_for("Type; a line is a message.");
     terminal.type_sentences(2);
-    terminal.wait_for("  left for the day    epsilon 4");
+    terminal.wait_for("  left for the day    epsilon 6");
     terminal.kill();
 }
 
@@ -375,6 +443,13 @@ fn wrong_arguments_are_refused_before_anything_is_spent() {
         1,
         "not of this pack",
     );
+    let depth = root().join("tests/golden/golden.pack");
+    let depth = depth.to_str().expect("text");
+    refuse(
+        &["--pack", depth, "--candidates", ""],
+        1,
+        "the pack selects by depth",
+    );
     refuse(&["/no/such/text"], 1, "cannot read /no/such/text");
     refuse(
         &["--ledger", "/no/such/folder/ledger"],
@@ -403,11 +478,20 @@ fn the_readme_shows_real_output() {
         .skip(1)
         .map(|block| block.split("```").next().expect("a first part"))
         .collect();
-    assert_eq!(printed.len(), 2);
-    for shown in printed {
+    assert_eq!(printed.len(), 3);
+    let letters = setting.ledger("readme-letter");
+    let letter = ["--every", "6", "letter.txt"];
+    let runs = [
+        (&ledger, &["typed.txt"][..]),
+        (&ledger, &["typed.txt"]),
+        (&letters, &letter),
+    ];
+    for (shown, (ledger, arguments)) in printed.into_iter().zip(runs) {
+        let (file, options) = arguments.split_last().expect("a file");
         let real = text(&run(setting
-            .keyboard(&ledger, DAY)
-            .arg(example("typed.txt"))));
+            .keyboard(ledger, DAY)
+            .args(options)
+            .arg(example(file))));
         assert_eq!(masked(shown), masked(&real));
     }
 }

@@ -86,6 +86,12 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             .sentence_vector("she and the dog, 42 xyzzy", &mut vector)
             .expect("the right length");
         assert!(vector.iter().all(|x| x.is_finite()));
+        lexicon
+            .sentence_vector_lossy(
+                "Dogdog 東 İ\u{300}\u{200d}東g\u{10ffff}".as_bytes(),
+                &mut vector,
+            )
+            .expect("the right length");
         let n = lexicon.phrase_count();
         for index in (0..n.min(1)).chain(n.saturating_sub(1)..n) {
             let words = lexicon.phrase(index).expect("a phrase");
@@ -271,6 +277,7 @@ fn tiny_sections() -> [undertone_tests::packs::Section; 2] {
         weights: vec![511, 1],
         vectors: vec![vec![127], vec![-128]],
         exponent: -8,
+        matching: 0,
     };
     let depth = DepthParts {
         dimension: 1,
@@ -392,11 +399,26 @@ fn tiny_features_pack(alone: bool) -> Vec<u8> {
     pack(1, &sections)
 }
 
-fn tiny_packs() -> [Vec<u8>; 7] {
+/// The same with a lexicon of pieces.
+fn tiny_pieces_pack() -> Vec<u8> {
+    let words = ["##dog", "##g", "do", "東"].map(str::to_owned);
+    let lexicon = LexiconParts {
+        words: words.into(),
+        weights: vec![511, 1, 0, 9],
+        vectors: vec![vec![127], vec![-128], vec![1], vec![5]],
+        exponent: -8,
+        matching: 1,
+    };
+    let [_, depth] = tiny_sections();
+    pack(1, &[lexicon.to_section(), depth])
+}
+
+fn tiny_packs() -> [Vec<u8>; 8] {
     [
         tiny_features_pack(true),
         tiny_features_pack(false),
         tiny_pack(),
+        tiny_pieces_pack(),
         tiny_phrases_pack(),
         tiny_projection_pack(),
         tiny_scores_pack(Scoring::Graded(vec![200, -700])),
@@ -888,6 +910,15 @@ fn phrases_are_pairs_of_known_words_in_order() {
             .to_string();
         assert!(error.contains(part), "{error}");
     };
+    let pieces = LexiconParts {
+        matching: 1,
+        ..lexicon.clone()
+    };
+    let error = parsed(vec![[0, 1]], &pieces).expect_err("pairs of pieces");
+    assert!(
+        error.to_string().contains("not matched by words"),
+        "{error}"
+    );
     refused(vec![[0, 1], [0, 1]], "ascending");
     refused(vec![[1, 0], [0, 1]], "ascending");
     refused(vec![[0, 2]], "does not have");

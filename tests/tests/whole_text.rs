@@ -283,6 +283,7 @@ fn packs(n: usize) -> Vec<Parts> {
     let lexicon = |rng: &mut PublicRng| {
         let mut vector = |_| (0..dimension).map(|_| rng.next_u32() as i8).collect();
         LexiconParts {
+            matching: 0,
             words: WORDS.map(str::to_owned).to_vec(),
             weights: vec![40_000; WORDS.len()],
             vectors: WORDS.iter().map(&mut vector).collect(),

@@ -1,6 +1,7 @@
-// A keyboard's suggestion engine. What is typed stays on the device: each finished sentence is added to sums
-// and forgotten. Every few sentences one private release leaves, which tells the server a topic, and with it
-// which suggestions to send; a ledger file limits what all releases of a day can tell.
+// A keyboard's suggestion engine. What is typed stays on the device. Each line that is sent makes one private release,
+// which tells the server a topic, and with it which suggestions to send; a ledger file limits what all releases of a day
+// can tell. A line is short, so the release protects all of it. With --every the text is long, like a letter: each
+// finished sentence is added to sums and forgotten, and every N sentences a release leaves that protects each of them.
 //
 //     keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E]
 //              [--every N] [--day N] [TEXT]
@@ -33,9 +34,10 @@ struct Options {
     std::string ledger;
     std::string candidates;
     std::string text;
-    std::string epsilon = "2";
-    std::string budget = "6";
-    unsigned every = 6;
+    std::string epsilon = "3";
+    std::string budget = "9";
+    // 0: a release for each line.
+    unsigned every = 0;
     // Days since 1970, in UTC: a clock that all of the app agrees on.
     std::uint64_t day = static_cast<std::uint64_t>(std::time(nullptr)) / 86400;
 };
@@ -49,9 +51,10 @@ int usage()
                  "  --pack FILE        what `undertone demo --save FILE` or `undertone pack` wrote, with a lexicon\n"
                  "  --ledger FILE      where the budget is kept; made if it is not there\n"
                  "  --candidates FILE  what `undertone candidates` printed, to show what the server learns\n"
-                 "  --epsilon E        spent on each release [2]\n"
-                 "  --budget E         for each day; an existing ledger keeps its own [6]\n"
-                 "  --every N          sentences in a release, 1 to %d [6]\n"
+                 "  --epsilon E        spent on each release [3]\n"
+                 "  --budget E         for each day; an existing ledger keeps its own [9]\n"
+                 "  --every N          a release for every N sentences, 1 to %d, that protects each of them\n"
+                 "                     [one for each line, that protects the whole line]\n"
                  "  --day N            days since 1970 [today]\n"
                  "  TEXT               a file of typed text [standard input]\n",
                  UNDERTONE_MAX_SENTENCES);
@@ -165,14 +168,34 @@ std::optional<std::vector<Candidate>> read_candidates(const std::string &path, c
 
 class Keyboard {
 public:
-    Keyboard(undertone::Document document, undertone::LedgerFile ledger, std::vector<Candidate> candidates,
-             undertone::Epsilon epsilon, const Options &options)
-        : document_(std::move(document)), ledger_(std::move(ledger)), candidates_(std::move(candidates)),
-          epsilon_(epsilon), every_(options.every), day_(options.day)
+    Keyboard(undertone::Pack pack, undertone::Document document, undertone::LedgerFile ledger,
+             std::vector<Candidate> candidates, undertone::Epsilon epsilon, const Options &options)
+        : pack_(std::move(pack)), document_(std::move(document)), ledger_(std::move(ledger)),
+          candidates_(std::move(candidates)), epsilon_(epsilon), every_(options.every), day_(options.day)
     {
     }
 
-    /// What was typed, and whether it is complete: sent, or at its end.
+    /// Says what a release promises, before anything is spent; a pack that cannot keep it is refused.
+    bool promise() const
+    {
+        const auto unit = every_ == 0 ? undertone::Unit::whole_text : undertone::Unit::sentence;
+        const auto promise = document_.promise(unit, epsilon_);
+        if (failed("the pack", promise.status())) return false;
+        std::printf("each release protects a sentence by epsilon %s, a whole text by epsilon %s\n\n",
+                    epsilon_text(promise->sentence_micro).c_str(), epsilon_text(promise->whole_text_micro).c_str());
+        std::fflush(stdout);
+        return true;
+    }
+
+    /// A line that was sent. Whatever it says, a release leaves.
+    bool send(std::string_view line)
+    {
+        // Nothing was sent.
+        if (line.empty()) return true;
+        return !failed("a line", document_.push_text(line).status()) && upload("a line was sent");
+    }
+
+    /// What was typed of a long text, and whether it is complete: sent, or at its end.
     bool type(std::string_view text, bool complete)
     {
         typed_ += text;
@@ -187,37 +210,41 @@ public:
     }
 
 private:
+    /// A release leaves after every few sentences, whatever they say.
     bool finish(std::string_view sentence)
     {
         if (failed("a sentence", document_.push_sentence(sentence))) return false;
         if (++sentences_ < every_) return true;
         sentences_ = 0;
-        return upload();
+        return upload(std::to_string(every_) + " sentences finished");
     }
 
-    /// A release leaves after this many sentences, whatever they say.
-    bool upload()
+    bool upload(const std::string &what)
     {
         // Before anything is drawn, the ledger's file says that it is spent.
         auto grant = ledger_.spend(epsilon_, day_);
         if (grant.status().code() == UNDERTONE_STATUS_LEDGER_EXHAUSTED) {
-            std::printf("%u sentences finished, but the budget of the day is used up: nothing leaves\n\n", every_);
+            std::printf("%s, but the budget of the day is used up: nothing leaves\n\n", what.c_str());
             std::fflush(stdout);
             return !failed("the document", document_.reset());
         }
         if (failed("the ledger", grant.status())) return false;
-        const auto release = document_.release(*std::move(grant));
+        // Which of the two was chosen before the first letter was typed.
+        const auto release = every_ == 0 ? document_.release_whole_text(*std::move(grant))
+                                         : document_.release(*std::move(grant));
         if (failed("the release", release.status())) return false;
+        std::printf("%s\n", what.c_str());
         show(*release);
         return true;
     }
 
     void show(const undertone::Release &release)
     {
-        std::printf("%u sentences finished\n", every_);
         std::printf("  leaves the device   %s\n", hexadecimal(release.data(), release.size()).c_str());
         const auto content = undertone::read_release(release);
-        if (content && content->candidate < candidates_.size()) {
+        if (content && content->nothing_known(pack_)) {
+            std::printf("  the server learns   nothing: the pack knew nothing of the text, or chance says so\n");
+        } else if (content && content->candidate < candidates_.size()) {
             const Candidate &candidate = candidates_[content->candidate];
             std::printf("  the server learns   %s, as in \"%s\"\n", candidate.name.c_str(), candidate.excerpt.c_str());
         } else if (content) {
@@ -229,6 +256,7 @@ private:
         std::fflush(stdout);
     }
 
+    undertone::Pack pack_;
     undertone::Document document_;
     undertone::LedgerFile ledger_;
     std::vector<Candidate> candidates_;
@@ -279,8 +307,10 @@ int main(int argc, char **argv)
     const bool sent = options->text.empty() && isatty(STDIN_FILENO) == 1;
     if (sent) std::printf("Type; a line is a message. End with Ctrl-D.\n\n");
 
-    Keyboard keyboard(*std::move(document), *std::move(ledger), std::move(candidates), *epsilon, *options);
+    Keyboard keyboard(*std::move(pack), *std::move(document), *std::move(ledger), std::move(candidates), *epsilon,
+                      *options);
+    if (!keyboard.promise()) return 1;
     for (std::string line; std::getline(input, line);)
-        if (!keyboard.type(line + '\n', sent)) return 1;
+        if (!(options->every == 0 ? keyboard.send(line) : keyboard.type(line + '\n', sent))) return 1;
     return keyboard.type("", true) ? 0 : 1;
 }

@@ -15,9 +15,10 @@ use self_cell::self_cell;
 use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder, PrivateEncoder};
 use undertone::error::{Cause, Error};
 use undertone::pack::candidates::Candidates as HostCandidates;
-use undertone::release::document;
+use undertone::release::document::{self, HostDocument, OsEntropy};
+use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::release::Release;
+use undertone_core::release::{Release, Selector};
 use undertone_core::select::Rule as CoreRule;
 use undertone_ffi::{
     UNDERTONE_STATUS_GRANT_SPENT, UndertoneGrant, grant_mut, undertone_status_message,
@@ -62,8 +63,22 @@ mod interface {
         Exponential = 2,
     }
 
+    /// For what a release keeps its epsilon.
+    #[repr(u8)]
+    enum Unit {
+        /// Any one sentence may be exchanged.
+        Sentence = 1,
+        /// The whole text may be exchanged for any other.
+        WholeText = 2,
+    }
+
     /// What the server learns from a release.
     struct Decoded {
+        /// For what the release keeps its epsilon.
+        unit: Unit,
+        /// Whether a release by the whole text says that the pack knew nothing of it; there is no candidate then, and
+        /// what follows is empty, but for the epsilon.
+        nothing_known: bool,
         /// The number of the candidate that was drawn.
         candidate: u32,
         /// Its name: a label of the public corpus, or the identifier of a public document.
@@ -128,6 +143,20 @@ mod interface {
             rule: Rule,
         ) -> Result<Vec<u8>>;
 
+        /// Releases a text as `release` does, but protects all of it, for short texts: exchanging the whole text for any
+        /// other changes the probability of any release by at most a factor of e^epsilon. Choose between the two without
+        /// looking at the text, nor at its length. `undertone::Document::promise` says both promises in numbers.
+        ///
+        /// The pack must have scores; otherwise the call fails, and the grant is not spent.
+        ///
+        /// # Safety
+        /// As for `release`.
+        unsafe fn release_whole_text(
+            self: &Pipeline,
+            text: &CxxString,
+            grant: *mut undertone_grant,
+        ) -> Result<Vec<u8>>;
+
         /// The sentences of a text.
         fn sentences(text: &CxxString) -> Vec<String>;
 
@@ -146,7 +175,7 @@ mod interface {
     }
 }
 
-use interface::{Decoded, Rule};
+use interface::{Decoded, Rule, Unit};
 
 // SAFETY: C++ knows it by this name, as a type that it has no definition of.
 unsafe impl cxx::ExternType for GrantHandle {
@@ -233,27 +262,60 @@ impl Pipeline {
         grant: *mut GrantHandle,
         rule: Rule,
     ) -> Result<Vec<u8>> {
-        // SAFETY: the caller's promise is the one that `grant_mut` asks for; `GrantHandle` is what it wraps.
-        let grant = unsafe { grant_mut(grant.cast::<UndertoneGrant>()) }
-            .map_err(|status| Problem::Grant { status })?;
+        // SAFETY: the caller's promise.
+        let grant = unsafe { grant_at(grant) }?;
         let rule = CoreRule::from_number(rule.repr).ok_or(Problem::Rule { found: rule.repr })?;
-        let dimension = self.dimension();
+        let mut document = self.document(text)?;
+        let grant = spend(grant)?;
+        let release = document.release(grant, rule, &mut OsEntropy);
+        Ok(release.map_err(Error::from)?.to_bytes().to_vec())
+    }
+
+    /// # Safety
+    /// As for [`release`](Pipeline::release).
+    unsafe fn release_whole_text(
+        &self,
+        text: &CxxString,
+        grant: *mut GrantHandle,
+    ) -> Result<Vec<u8>> {
+        // SAFETY: the caller's promise.
+        let grant = unsafe { grant_at(grant) }?;
+        let mut document = self.document(text)?;
+        document.check_whole_text().map_err(Error::from)?;
+        let grant = spend(grant)?;
+        let release = document.release_whole_text(grant, &mut OsEntropy);
+        Ok(release.map_err(Error::from)?.to_bytes().to_vec())
+    }
+
+    /// A document with the sentences of a text.
+    fn document(&self, text: &CxxString) -> Result<HostDocument<'_>> {
         let text = text.to_string_lossy();
-        let sentences = document::sentences(&text);
-        let mut rows = vec![0.0; sentences.len() * dimension];
         // What the encoder cannot take is the zero vector: an error would say something about the text.
         let encoder = PrivateEncoder::new(self.encoder_dyn());
-        for (row, sentence) in rows.chunks_exact_mut(dimension).zip(sentences) {
-            encoder.encode(sentence, row)?;
-        }
         let mut document = document::empty(&self.0.borrow_dependent().pack)?;
-        // The last thing before entropy is drawn, because nothing gives it back.
-        let grant = grant.take().ok_or(Problem::Grant {
-            status: UNDERTONE_STATUS_GRANT_SPENT,
-        })?;
-        let release = document::release(&mut document, &rows, dimension, grant, rule)?;
-        Ok(release.to_bytes().to_vec())
+        let mut vector = vec![0.0; self.dimension()];
+        for sentence in document::sentences(&text) {
+            encoder.encode(sentence, &mut vector)?;
+            let pushed = document.push_encoded(sentence.as_bytes(), &vector);
+            pushed.map_err(Error::from)?;
+        }
+        Ok(document)
     }
+}
+
+/// # Safety
+/// `grant` is null or a grant that the C interface made, which nobody else uses as long as the result lives.
+unsafe fn grant_at<'a>(grant: *mut GrantHandle) -> Result<&'a mut Option<Grant>> {
+    // SAFETY: the caller's promise is the one that `grant_mut` asks for; `GrantHandle` is what it wraps.
+    let grant = unsafe { grant_mut(grant.cast::<UndertoneGrant>()) };
+    grant.map_err(|status| Problem::Grant { status })
+}
+
+/// The last thing before entropy is drawn, because nothing gives it back.
+fn spend(grant: &mut Option<Grant>) -> Result<Grant> {
+    grant.take().ok_or(Problem::Grant {
+        status: UNDERTONE_STATUS_GRANT_SPENT,
+    })
 }
 
 fn sentences(text: &CxxString) -> Vec<String> {
@@ -275,14 +337,32 @@ impl Candidates {
 
     fn decode(&self, release: &[u8]) -> Result<Decoded> {
         let release = Release::from_bytes(release).map_err(Problem::Release)?;
-        let (candidate, embedding) = self.0.decode(&release)?;
+        let unit = match release.selector() {
+            Selector::WholeText => Unit::WholeText,
+            _ => Unit::Sentence,
+        };
+        let epsilon = release.epsilon().to_string();
+        let Some((candidate, embedding)) = self.0.decode(&release)? else {
+            return Ok(Decoded {
+                unit,
+                nothing_known: true,
+                candidate: release.candidate(),
+                name: String::new(),
+                label: String::new(),
+                excerpt: String::new(),
+                embedding: Vec::new(),
+                epsilon,
+            });
+        };
         Ok(Decoded {
+            unit,
+            nothing_known: false,
             candidate: release.candidate(),
             name: candidate.id.clone(),
             label: candidate.label.clone().unwrap_or_default(),
             excerpt: candidate.excerpt.clone(),
             embedding: embedding.to_vec(),
-            epsilon: release.epsilon().to_string(),
+            epsilon,
         })
     }
 }

@@ -2,10 +2,12 @@ import dev.undertone.Document;
 import dev.undertone.Grant;
 import dev.undertone.Ledger;
 import dev.undertone.Pack;
+import dev.undertone.Promise;
 import dev.undertone.Release;
 import dev.undertone.Rule;
 import dev.undertone.Undertone;
 import dev.undertone.UndertoneException;
+import dev.undertone.Unit;
 
 import java.io.File;
 import java.io.IOException;
@@ -85,6 +87,8 @@ public final class Checks {
         check(constants.get("VERSION_NUMBER") == versionNumber(), "the version: " + Undertone.version());
         check(constants.get("RULE_PERMUTE_AND_FLIP") == 1 + Rule.PERMUTE_AND_FLIP.ordinal(), "a rule");
         check(constants.get("RULE_EXPONENTIAL") == 1 + Rule.EXPONENTIAL.ordinal(), "a rule");
+        check(constants.get("UNIT_SENTENCE") == 1 + Unit.SENTENCE.ordinal(), "a unit");
+        check(constants.get("UNIT_WHOLE_TEXT") == 1 + Unit.WHOLE_TEXT.ordinal(), "a unit");
     }
 
     private static int versionNumber() {
@@ -160,6 +164,43 @@ public final class Checks {
         refuses("RELEASE_WRONG_LENGTH", () -> new Release(new byte[Release.BYTES - 1]));
         refuses("NOT_A_RELEASE", () -> new Release(new byte[Release.BYTES]));
         refuses(NullPointerException.class, () -> new Release(null));
+    }
+
+    /** The pack has a lexicon, scores and no features. At the largest epsilon anything else has a chance below 10^-17. */
+    private static void wholeTextsAreReleased(Pack pack) {
+        check(pack.featureCount() == 0, "features");
+        try (Document document = new Document(pack)) {
+            Promise sentence = document.promise(Unit.SENTENCE, 2_000_000);
+            Promise text = document.promise(Unit.WHOLE_TEXT, 2_000_000);
+            check(sentence.sentenceMicro() == 2_000_000 && sentence.wholeTextMicro() > 2_000_000, "by the sentence");
+            check(text.sentenceMicro() == 2_000_000 && text.wholeTextMicro() == 2_000_000, "by the whole text");
+            refuses("EPSILON_TOO_SMALL", () -> document.promise(Unit.SENTENCE, 0));
+            refuses("EPSILON_TOO_LARGE", () -> document.promise(Unit.WHOLE_TEXT, (1L << 32) + 1));
+            refuses(NullPointerException.class, () -> document.promise(null, 1));
+
+            Release nothing = document.releaseWholeText(Grant.unrecorded(100 * TEN));
+            check(nothing.unit() == Unit.WHOLE_TEXT && nothing.rule() == Rule.EXPONENTIAL, "the unit and the rule");
+            check(nothing.isNothingKnown(pack) && nothing.candidate() == pack.candidateCount(), "nothing known");
+            document.pushSentence("My doctor wants to repeat the blood test.");
+            Release known = document.releaseWholeText(Grant.unrecorded(100 * TEN));
+            check(!known.isNothingKnown(pack) && known.candidate() < pack.candidateCount(), "something known");
+            document.pushSentence("My doctor wants to repeat the blood test.");
+            Release bySentence = document.release(Grant.unrecorded(TEN));
+            check(bySentence.unit() == Unit.SENTENCE && !bySentence.isNothingKnown(pack), "the other unit");
+
+            document.pushEncoded("Not looked at without features.", new float[pack.dimension()]);
+            refuses("WRONG_DIMENSION", () -> document.pushEncoded("text", new float[pack.dimension() - 1]));
+            refuses(NullPointerException.class, () -> document.pushEncoded("text", null));
+            refuses(NullPointerException.class, () -> document.pushEncoded(null, new float[pack.dimension()]));
+            refuses(NullPointerException.class, () -> document.releaseWholeText(null));
+            Grant grant = Grant.unrecorded(TEN);
+            document.releaseWholeText(grant);
+            refuses("GRANT_SPENT", () -> document.releaseWholeText(grant));
+            document.close();
+            refuses(IllegalStateException.class, () -> document.pushEncoded("late", new float[pack.dimension()]));
+            refuses(IllegalStateException.class, () -> document.promise(Unit.SENTENCE, 1));
+            refuses(IllegalStateException.class, () -> document.releaseWholeText(Grant.unrecorded(TEN)));
+        }
     }
 
     /** Ten equal sentences decide a release at this epsilon; an empty document releases anything. */
@@ -377,6 +418,7 @@ public final class Checks {
                     .order(ByteOrder.LITTLE_ENDIAN));
         }
         documentsAreReleased(pack);
+        wholeTextsAreReleased(pack);
         sentencesCountUntilTheyAreForgotten(pack);
         wrongUseIsRefused(pack);
         threadsShareAPack(pack);
