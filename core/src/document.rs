@@ -442,6 +442,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     pub fn push_text(&mut self, text: &[u8]) -> Result<usize, DocumentError> {
         let before = self.sentence_count();
         self.takes_text()?;
+        // A text without a sentence is released by the same steps.
+        self.fill();
         for sentence in sentences(text) {
             match self.push_sentence_lossy(sentence) {
                 Ok(()) => {}
