@@ -40,7 +40,7 @@ fn inputs() -> TempDir {
 }
 
 /// Commands whose output, `OUT`, is the file that follows.
-const COMMANDS: [(&str, &str); 27] = [
+const COMMANDS: [(&str, &str); 30] = [
     (
         "privatize --pack a.pack --epsilon 1 --in private.tsv --out OUT",
         "private.tsv",
