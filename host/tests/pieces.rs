@@ -10,7 +10,7 @@ use undertone::encoder::{Encoder, EncoderIdentity};
 use undertone::error::{ErrorKind, Result};
 use undertone::files::resume::Encoding;
 use undertone::lexicon::model2vec::Model;
-use undertone::lexicon::pieces::{Pieces, Space, SpaceChoice, WordList};
+use undertone::lexicon::pieces::{Pieces, Plan, Space, SpaceChoice, Texts, WordList};
 use undertone::lexicon::word_vectors::Matrix;
 use undertone_core::lexicon::Matching;
 use undertone_core::pack::Pack;
@@ -21,6 +21,15 @@ fn folder(files: &[(&str, &[u8])]) -> TempDir {
         fs::write(folder.path().join(name), content).unwrap();
     }
     folder
+}
+
+fn plan(space: SpaceChoice<'_>, words: usize, affixes: usize) -> Plan<'_> {
+    Plan {
+        space,
+        words,
+        affixes,
+        texts: None,
+    }
 }
 
 fn list(content: &str) -> Result<WordList> {
@@ -126,7 +135,9 @@ fn words_of_a_list_go_alone_through_the_encoder() {
     let pieces = list.encode(&mut Encoding::new(&encoder)).unwrap();
     assert_eq!(pieces.vectors[6..9], [1.0, 1.0, 0.0], "without its prefix");
 
-    let pack = pieces.lexicon_pack(SpaceChoice::Own(2), 4, 0).unwrap();
+    let pack = pieces
+        .lexicon_pack(&plan(SpaceChoice::Own(2), 4, 0))
+        .unwrap();
     assert_eq!(
         Pack::parse(&pack).unwrap().encoder_name(),
         "lexicon:letters"
@@ -172,7 +183,7 @@ fn lexicons_of_one_space_agree() {
     let of = |words: &str, rows| {
         let pieces = list(words).unwrap().with_vectors(rows).unwrap();
         let pack = pieces
-            .lexicon_pack(SpaceChoice::Given(&space), 100, 0)
+            .lexicon_pack(&plan(SpaceChoice::Given(&space), 100, 0))
             .unwrap();
         entries(&pack)
     };
@@ -186,7 +197,7 @@ fn lexicons_of_one_space_agree() {
     };
     let narrow = list("a\nb").unwrap().with_vectors(&narrow).unwrap();
     let error = narrow
-        .lexicon_pack(SpaceChoice::Given(&space), 100, 0)
+        .lexicon_pack(&plan(SpaceChoice::Given(&space), 100, 0))
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Argument);
     assert!(Space::new(&first, 4).is_err() && Space::new(&first, 0).is_err());
@@ -217,7 +228,7 @@ fn affixes_stand_for_the_words_that_are_missing() {
     let pieces = list(&words).unwrap().with_vectors(&rows).unwrap();
     let pack = |affixes| {
         pieces
-            .lexicon_pack(SpaceChoice::Own(7), 4, affixes)
+            .lexicon_pack(&plan(SpaceChoice::Own(7), 4, affixes))
             .unwrap()
     };
     assert_eq!(pack(20), pack(20), "the same every time");
@@ -247,6 +258,55 @@ fn affixes_stand_for_the_words_that_are_missing() {
     };
     assert!(cosine("climber", "walker") > cosine("climber", "walking"));
     assert!(cosine("climber", "climbed") > cosine("climber", "walked"));
+}
+
+#[test]
+fn texts_move_the_words_that_they_have() {
+    // Two words that the teacher takes for the same, but not in texts.
+    let rows = Matrix {
+        elements: vec![1.0, 0.0, 1.0, 0.0, -1.0, 1.0, -1.0, -1.0],
+        columns: 2,
+    };
+    let pieces = list("bank\t0\nshore\t0\nmoney\t0\nsea\t0").unwrap();
+    let pieces = pieces.with_vectors(&rows).unwrap();
+    let documents: Vec<CorpusDocument> = ["bank", "shore"]
+        .repeat(20)
+        .into_iter()
+        .map(|text| CorpusDocument {
+            text: text.to_owned(),
+            ..CorpusDocument::default()
+        })
+        .collect();
+    let vectors = Matrix {
+        elements: [0.0, 1.0, 0.0, -1.0].repeat(20),
+        columns: 2,
+    };
+    let texts = |documents| Texts {
+        documents,
+        vectors: &vectors,
+    };
+    let of = |texts| {
+        let plan = Plan {
+            texts,
+            ..plan(SpaceChoice::Own(2), 100, 0)
+        };
+        pieces.lexicon_pack(&plan)
+    };
+    let vector = |pack: &[u8], word: &str| {
+        let found = entries(pack).into_iter().find(|(own, ..)| own == word);
+        found.unwrap().2
+    };
+    let alone = of(None).unwrap();
+    assert_eq!(vector(&alone, "bank"), vector(&alone, "shore"));
+    let fitted = of(Some(texts(&documents[..]))).unwrap();
+    let (bank, shore) = (vector(&fitted, "bank"), vector(&fitted, "shore"));
+    let dot: f32 = bank.iter().zip(&shore).map(|(a, b)| a * b).sum();
+    assert!(dot < 0.0, "{bank:?} {shore:?}");
+    let error = of(Some(texts(&documents[1..]))).unwrap_err().to_string();
+    assert!(
+        error.contains("40 rows") && error.contains("39 lines"),
+        "{error}"
+    );
 }
 
 /// A folder as model2vec writes it: five rows for the tokens of `tokenizer`.
@@ -315,7 +375,9 @@ fn vocabularies_of_any_kind_become_entries() {
         let (found, pieces) = opened(folder.path());
         assert_eq!(found, wanted);
         assert_eq!(pieces.vectors[..2], [1.0, 0.0]);
-        let pack = pieces.lexicon_pack(SpaceChoice::Own(2), 100, 0).unwrap();
+        let pack = pieces
+            .lexicon_pack(&plan(SpaceChoice::Own(2), 100, 0))
+            .unwrap();
         assert_eq!(entries(&pack).len(), wanted.len());
     }
 }

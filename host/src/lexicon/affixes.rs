@@ -45,24 +45,13 @@ pub(super) fn fitted(
     }
     let parted = parted(own, &parts, others)?;
     // Columns of words are given, those of affixes are solved for.
-    let [mut given, mut wanted] = [known, parts.len()].map(|all| Features {
-        words: all,
-        all,
-        entries: Vec::new(),
-        ends: Vec::new(),
-    });
+    let (mut given, mut wanted) = (Features::new(known), Features::new(parts.len()));
     for word in &parted {
-        for index in word {
-            match index.checked_sub(known) {
-                None => {
-                    let weight = f32::from(own[*index].1) / f32::from(u16::MAX);
-                    given.entries.push((*index as u32, weight));
-                }
-                Some(part) => wanted.entries.push((part as u32, 1.0)),
-            }
-        }
-        given.ends.push(given.entries.len());
-        wanted.ends.push(wanted.entries.len());
+        let (words, affixes): (Vec<usize>, Vec<usize>) =
+            word.iter().partition(|index| **index < known);
+        let weight = |index: usize| f32::from(own[index].1) / f32::from(u16::MAX);
+        given.row(words.iter().map(|index| (*index as u32, weight(*index))));
+        wanted.row(affixes.iter().map(|index| ((index - known) as u32, 1.0)));
     }
     let squares = wanted.squares();
     for stripe in &mut stripes {
@@ -137,25 +126,33 @@ fn parted(
     words: &[(String, u16)],
 ) -> Result<Vec<Vec<usize>>> {
     let entries = own.iter().map(|(word, _)| word).chain(parts);
-    let mut entries: Vec<(&String, usize)> = entries.zip(0..).collect();
+    // What continues a word is looked up as the end of one.
+    let whole = |word: &str| !word.starts_with(CONTINUATION);
+    let texts = words.iter().map(|(word, _)| word.as_str());
+    let texts = texts.map(|word| if whole(word) { word } else { "" });
+    matches(entries.map(String::as_str), texts)
+}
+
+/// The numbers of the entries that each of `texts` falls into by longest match.
+pub(super) fn matches<'a>(
+    entries: impl Iterator<Item = &'a str>,
+    texts: impl Iterator<Item = &'a str>,
+) -> Result<Vec<Vec<usize>>> {
+    let mut entries: Vec<(&str, usize)> = entries.zip(0..).collect();
     entries.sort_unstable();
-    let words_of_draft = entries
+    let words = entries
         .iter()
-        .map(|(entry, _)| ((*entry).clone(), 0, vec![0]));
+        .map(|(entry, _)| ((*entry).to_owned(), 0, vec![0]));
     let draft = LexiconData {
         matching: Matching::Longest,
         exponent: 0,
-        words: words_of_draft.collect(),
+        words: words.collect(),
         phrases: Vec::new(),
     };
     let bytes = lexicon_pack("draft", 1, draft)?;
     let pack = Pack::parse(&bytes).map_err(Error::from)?;
     let lexicon = pack.lexicon().expect("the draft has a lexicon");
     let number = |found: Option<usize>| found.map(|index| entries[index].1);
-    // What continues a word is looked up as the end of one.
-    let found = |(word, _): &(String, u16)| match word.strip_prefix(CONTINUATION) {
-        Some(_) => Vec::new(),
-        None => lexicon.longest_matches(word).filter_map(number).collect(),
-    };
-    Ok(words.iter().map(found).collect())
+    let found = |text: &str| lexicon.longest_matches(text).filter_map(number).collect();
+    Ok(texts.map(found).collect())
 }

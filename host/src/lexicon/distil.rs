@@ -415,14 +415,30 @@ impl Tokens {
 /// A sparse matrix, a row for each sentence.
 pub(super) struct Features {
     /// Columns of words; those of phrases follow.
-    pub(super) words: usize,
-    pub(super) all: usize,
+    words: usize,
+    all: usize,
     /// Column and value.
-    pub(super) entries: Vec<(u32, f32)>,
-    pub(super) ends: Vec<usize>,
+    entries: Vec<(u32, f32)>,
+    ends: Vec<usize>,
 }
 
 impl Features {
+    /// No rows yet, and no phrases.
+    pub(super) fn new(words: usize) -> Self {
+        Self {
+            words,
+            all: words,
+            entries: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Adds a row of these columns and values.
+    pub(super) fn row(&mut self, values: impl Iterator<Item = (u32, f32)>) {
+        self.entries.extend(values);
+        self.ends.push(self.entries.len());
+    }
+
     fn rows(&self) -> impl Iterator<Item = &[(u32, f32)]> {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts
@@ -471,7 +487,7 @@ fn add_scaled(to: &mut [f32; STRIPE], factor: f32, from: &[f32; STRIPE]) {
 }
 
 /// The vectors of words and phrases that give `targets`, pulled to `own` and to zero.
-fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stripes {
+pub(super) fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stripes {
     let squares = features.squares();
     let penalties = |column| RIDGE[usize::from(column >= features.words)];
     let stripes = targets.par_iter().zip(own);
