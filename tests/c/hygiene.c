@@ -1,7 +1,7 @@
 /*
  * What a private text leaves in the memory of a program once it was released or reset: nothing.
  *
- *     hygiene PACK SCORES PROJECTION     exit status 0 if nothing is left; Linux
+ *     hygiene PACK SCORES PROJECTION FEATURES     exit status 0 if nothing is left; Linux
  *
  * Everything is done on a stack of its own and in a child process, which wipes its own buffers and then writes all
  * memory that it may write (/proc/self/maps) to a file: handles, the stack below the stack pointer, heap, data. Two
@@ -47,14 +47,15 @@ enum {
 MEMORY(pack_memory, UNDERTONE_PACK_HANDLE_SIZE);
 MEMORY(scores_memory, UNDERTONE_PACK_HANDLE_SIZE);
 MEMORY(projection_memory, UNDERTONE_PACK_HANDLE_SIZE);
+MEMORY(features_memory, UNDERTONE_PACK_HANDLE_SIZE);
 MEMORY(document_memory, UNDERTONE_DOCUMENT_HANDLE_SIZE);
 MEMORY(vocabulary_memory, UNDERTONE_VOCABULARY_HANDLE_SIZE);
 MEMORY(bag_memory, UNDERTONE_BAG_HANDLE_SIZE);
 MEMORY(vector_memory, UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE);
 MEMORY(grant_memory, UNDERTONE_GRANT_HANDLE_SIZE);
 
-static uint8_t files[3][LARGEST_PACK] __attribute__((aligned(64)));
-static undertone_pack *packs[3], *pack;
+static uint8_t files[4][LARGEST_PACK] __attribute__((aligned(64)));
+static undertone_pack *packs[4], *pack;
 static undertone_document *document;
 static undertone_vocabulary *vocabulary;
 static undertone_bag *bag;
@@ -168,6 +169,15 @@ static void reset(void)
     must(undertone_document_reset(document), "reset");
 }
 
+static void released_whole_text(void)
+{
+    new_grant();
+    must(undertone_document_release_whole_text(document, grant, entropy, NULL, own.release, sizeof own.release,
+                                               &own.written), "whole text");
+}
+
+static void embeddings_whole_text(void) { pushed(), released_whole_text(); }
+static void text_whole_text(void) { pushed_text(), released_whole_text(); }
 static void embeddings_flips(void) { pushed(), released(UNDERTONE_RULE_PERMUTE_AND_FLIP); }
 static void embeddings_exponential(void) { pushed(), released(UNDERTONE_RULE_EXPONENTIAL); }
 static void embeddings_reset(void) { pushed(), reset(); }
@@ -272,6 +282,7 @@ static const struct {
 #else
     {"pushed, not released", pushed, 0, 1},
     {"text pushed, not released", pushed_text, 1, 1},
+    {"features pushed, not released", pushed_text, 3, 1},
     {"words pushed, not released", bag_of_words, 0, 1},
 #endif
     {"depth, embeddings, permute-and-flip", embeddings_flips, 0, 0},
@@ -285,6 +296,11 @@ static const struct {
     {"scores, embeddings, reset", embeddings_reset, 1, 0},
     {"scores, text, permute-and-flip", text_flips, 1, 0},
     {"scores, text, reset", text_reset, 1, 0},
+    {"scores, embeddings, whole text", embeddings_whole_text, 1, 0},
+    {"scores, text, whole text", text_whole_text, 1, 0},
+    {"features, text, permute-and-flip", text_flips, 3, 0},
+    {"features, text, whole text", text_whole_text, 3, 0},
+    {"features, text, reset", text_reset, 3, 0},
     {"sentence vector", sentence_vector, 0, 0},
     {"sentences found", sentence_next, 0, 0},
     {"words, permute-and-flip", words_flips, 0, 0},
@@ -508,14 +524,15 @@ static void read_pack(int which, const char *path, void *memory)
 int main(int argc, char **argv)
 {
     int failed = 0;
-    if (argc != 4) {
-        fprintf(stderr, "usage: %s PACK SCORES PROJECTION\n", argv[0]);
+    if (argc != 5) {
+        fprintf(stderr, "usage: %s PACK SCORES PROJECTION FEATURES\n", argv[0]);
         return 2;
     }
     setvbuf(stdout, NULL, _IONBF, 0);
     read_pack(0, argv[1], &pack_memory);
     read_pack(1, argv[2], &scores_memory);
     read_pack(2, argv[3], &projection_memory);
+    read_pack(3, argv[4], &features_memory);
     /* The C library keeps the number of the processor, too. */
     cpu_set_t processor;
     CPU_ZERO(&processor);

@@ -223,6 +223,12 @@ static int32_t release_document(void)
                                       sizeof release, &written);
 }
 
+static int32_t release_whole_text(void)
+{
+    return undertone_document_release_whole_text(document, grant, not_entropy, NULL, release, sizeof release,
+                                                 &written);
+}
+
 static uint32_t part_of(uint32_t candidate, uint32_t candidates)
 {
     const uint32_t blocks = (candidates + PART - 1) / PART;
@@ -233,14 +239,25 @@ static uint32_t part_of(uint32_t candidate, uint32_t candidates)
     return part;
 }
 
-/* The quarter of the list that the released candidate lies in. */
-static uint32_t released_quarter(void)
+static uint32_t released_part(uint32_t candidates)
 {
     uint32_t candidate = 0, epsilon = 0;
     int32_t read_rule = 0;
     uint8_t id[UNDERTONE_PACK_ID_BYTES];
     must(undertone_release_read(release, written, &candidate, &epsilon, &read_rule, id), "a release");
-    return part_of(candidate, undertone_pack_candidate_count(pack));
+    return part_of(candidate, candidates);
+}
+
+/* The quarter of the list that the released candidate lies in. */
+static uint32_t released_quarter(void)
+{
+    return released_part(undertone_pack_candidate_count(pack));
+}
+
+/* The same where "nothing known" is in the list, too. */
+static uint32_t released_outcome(void)
+{
+    return released_part(undertone_pack_candidate_count(pack) + 1);
 }
 
 static int32_t release_vector(void)
@@ -296,6 +313,25 @@ static void filled(uint32_t which, uint32_t sentences)
     new_grant();
 }
 
+/* A document of zeroes, and one without sentences, say nothing known. */
+static void whole_text_paths(void)
+{
+    warm_up(release_whole_text);
+    for (uint32_t i = 0; i < DOCUMENTS; i += stride) {
+        filled(i, SENTENCES);
+        count("release, whole text", documents[i].name, release_whole_text, released_outcome);
+    }
+    for (key = 1; key <= 12; key = (uint8_t)(key + stride)) {
+        filled(4, SENTENCES);
+        count("release, whole text, other random bytes", "random, to 1", release_whole_text, released_outcome);
+    }
+    key = 0;
+    for (uint32_t sentences = 0; sentences <= SENTENCES; sentences++) {
+        filled(4, sentences);
+        count("release, whole text, 0 to 6 sentences", "random, to 1", release_whole_text, released_outcome);
+    }
+}
+
 static void document_paths(void)
 {
     new_document();
@@ -337,6 +373,9 @@ static void document_paths(void)
             filled(4, sentences);
             count(rules[r].sentences, "random, to 1", release_document, released_quarter);
         }
+    }
+    if (undertone_pack_selector(pack) == UNDERTONE_SELECTOR_SCORES) {
+        whole_text_paths();
     }
 }
 

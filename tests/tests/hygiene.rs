@@ -5,6 +5,7 @@
 
 mod common;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -17,6 +18,7 @@ use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::{Rule, SliceLevels};
 use undertone_core::words::{Bag, Vocabulary};
+use undertone_tests::packs::features_pack;
 use undertone_tests::{FixedEntropy, soak};
 
 fn compile(name: &str, library: &Path, flags: &[&str]) -> PathBuf {
@@ -44,8 +46,12 @@ fn compile(name: &str, library: &Path, flags: &[&str]) -> PathBuf {
 fn look(program: &Path) -> Output {
     let golden = root().join("tests/golden");
     let packs = ["golden.pack", "golden-scores.pack", "golden-vectors.pack"];
+    let features = output_dir().join("hygiene-features.pack");
+    let topics: [&[&str]; 2] = [&["river", "garden"], &["music", "москва"]];
+    fs::write(&features, features_pack(&topics, true)).expect("the target folder can be written");
     let output = Command::new(program)
         .args(packs.map(|pack| golden.join(pack)))
+        .arg(features)
         .env("HYGIENE_WHERE", "1")
         .output()
         .expect("the program was just built");
