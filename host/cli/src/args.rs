@@ -245,6 +245,45 @@ impl EncoderArgs {
     }
 }
 
+impl OpenEncoder {
+    /// With a lexicon that leaves a quarter of `size` to other parts of a pack.
+    pub(crate) fn within(self, size: usize) -> Result<Self> {
+        let Some(lexicon) = self.lexicon else {
+            return Ok(self);
+        };
+        let name = &self.encoder.identity().name;
+        let extent = |lexicon: &LexiconData| {
+            let coordinates = lexicon
+                .words
+                .first()
+                .map_or(0, |(_, _, vector)| vector.len());
+            (lexicon.words.len(), coordinates, lexicon.phrases.len())
+        };
+        let (all, before) = (lexicon.words.len(), extent(&lexicon));
+        let lexicon = lexicon.within(size / 4 * 3);
+        let (words, coordinates, phrases) = extent(&lexicon);
+        if lexicon.words.is_empty() {
+            // Then only features fit.
+            return Ok(Self {
+                encoder: Box::new(NoEncoder::default()),
+                lexicon: None,
+            });
+        }
+        if (words, coordinates, phrases) != before {
+            note!(
+                "the lexicon has room for {words} of its {all} words, with {coordinates} coordinates, and {phrases} phrases"
+            );
+        }
+        let bytes: &'static [u8] = lexicon.to_pack(name, coordinates)?.leak();
+        let pack = Pack::parse(bytes).map_err(Error::from)?;
+        let encoder = LexiconEncoder::new(&pack).expect("the pack was made of a lexicon");
+        Ok(Self {
+            lexicon: Some(LexiconData::from_view(encoder.lexicon())),
+            encoder: Box::new(encoder),
+        })
+    }
+}
+
 /// The file name of `out` with one more ending.
 pub(crate) fn beside(out: &Path, ending: &str) -> PathBuf {
     let mut path = out.as_os_str().to_owned();

@@ -50,8 +50,9 @@ pub(crate) struct Arguments {
     /// Scores: what the heads of the candidates read.
     #[arg(long, value_enum, default_value_t = HeadsArg::Best)]
     heads: HeadsArg,
-    /// Scores: bytes that the pack may take at most; features of words and letters are left out until it does. Without
-    /// it they may take 16 kB for each candidate, and between 64 kB and 1 MB.
+    /// Scores: bytes that the pack may take at most; rare words of the lexicon, and features of words and letters that do
+    /// least, are left out until it does. Without it features may take 16 kB for each candidate, and between 64 kB and
+    /// 1 MB.
     #[arg(long, value_name = "BYTES")]
     size: Option<usize>,
     /// Depth: how many documents become candidates at most [default: 5000].
@@ -277,6 +278,10 @@ impl Arguments {
         let encoder = match &self.lexicon {
             None => encoder,
             Some(path) => encoder.carrying(LexiconEncoder::of_file(&read_pack(path)?, path)?)?,
+        };
+        let encoder = match self.size {
+            None => encoder,
+            Some(size) => encoder.within(size)?,
         };
         AtomicFile::check(&self.out)?;
         #[cfg(feature = "train")]

@@ -78,6 +78,9 @@ impl Public {
         size: Option<usize>,
     ) -> Result<Option<Sections>> {
         let chosen: Vec<usize> = (0..self.vectors.len()).filter(|d| train(*d)).collect();
+        let Some(budget) = self.budget(inputs, size)? else {
+            return Ok(None);
+        };
         if inputs == Inputs::Vectors {
             let vectors = self.vectors.subset(&chosen);
             let targets: Vec<usize> = chosen
@@ -91,9 +94,6 @@ impl Public {
                 features: None,
             }));
         }
-        let Some(budget) = self.budget(inputs, size)? else {
-            return Ok(None);
-        };
         let alone = inputs == Inputs::Features;
         let sample = self.sample(&chosen, alone);
         let Some(fitted) = features::fit(&sample, self.classes, DENSE, budget) else {
@@ -135,7 +135,7 @@ impl Public {
             lexicon: None,
             projection: None,
         };
-        if inputs == Inputs::Both {
+        if inputs != Inputs::Features {
             let dimension = self.vectors.dimension();
             rest.dimension = dimension;
             rest.lexicon.clone_from(&self.lexicon);

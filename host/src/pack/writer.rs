@@ -74,9 +74,9 @@ pub struct FeaturesData {
 }
 
 impl FeaturesData {
-    /// Some 32 features share a bucket: with 24 bits and more, unknown features seldom look like known ones.
+    /// Some 16 features share a bucket: with 24 bits and more, unknown features seldom look like known ones.
     fn bucket_bits(features: usize) -> u32 {
-        features.max(1).ilog2().saturating_sub(5).clamp(8, 16)
+        features.max(1).ilog2().saturating_sub(4).clamp(8, 16)
     }
 
     /// Bytes that the section takes with so many features and weights that are not 0, for `candidates`.
@@ -172,7 +172,54 @@ pub struct LexiconData {
     pub phrases: Vec<([u16; 2], u16, Vec<i8>)>,
 }
 
+/// A lexicon with fewer coordinates tells little.
+const LEAST_COORDINATES: usize = 48;
+
 impl LexiconData {
+    /// The pack with nothing but this lexicon, of vectors with `dimension` coordinates.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size that the format does not allow.
+    pub fn to_pack(self, name: &str, dimension: usize) -> Result<Vec<u8>> {
+        lexicon_pack(name, dimension, self)
+    }
+
+    /// What is worth most in at most `bytes`: phrases are left out first, then the last coordinates, down to
+    /// [`LEAST_COORDINATES`], then the rarest words.
+    ///
+    /// # Shapes
+    /// The coordinates of lexicons that were distilled fall by how much they tell.
+    pub fn within(mut self, bytes: usize) -> Self {
+        let coordinates = self.words.first().map_or(0, |(_, _, vector)| vector.len());
+        let phrases = self.phrases.len() * (3 * size_of::<u16>() + coordinates);
+        // An end, a weight and the text of each.
+        let text = |(word, _, _): &(String, u16, Vec<i8>)| {
+            size_of::<u32>() + size_of::<u16>() + word.len()
+        };
+        let texts: usize = self.words.iter().map(text).sum();
+        let words = self.words.len().max(1);
+        if texts + words * coordinates + phrases <= bytes {
+            return self;
+        }
+        self.phrases.clear();
+        let fitting = bytes.saturating_sub(texts) / words;
+        let coordinates = fitting.max(LEAST_COORDINATES).min(coordinates);
+        for (_, _, vector) in &mut self.words {
+            vector.truncate(coordinates);
+        }
+        let mut order: Vec<usize> = (0..self.words.len()).collect();
+        order.sort_by_key(|index| self.words[*index].1);
+        let mut taken = 0;
+        let mut kept = vec![false; order.len()];
+        for index in order {
+            taken += text(&self.words[index]) + coordinates;
+            kept[index] = taken <= bytes;
+        }
+        let mut kept = kept.into_iter();
+        self.words.retain(|_| kept.next() == Some(true));
+        self
+    }
+
     /// A copy of a lexicon that was read from a pack.
     pub fn from_view(lexicon: &Lexicon<'_>) -> Self {
         let words = (0..lexicon.word_count())
