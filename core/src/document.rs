@@ -95,7 +95,31 @@ enum Candidates<'p> {
     Scores(ScoresSection<'p>),
 }
 
-impl Candidates<'_> {
+impl<'p> Candidates<'p> {
+    /// Those of a pack, for a document that has at most `most` rows.
+    // A call: a document is built in place only if little else is done where it is made.
+    #[inline(never)]
+    fn from_pack(pack: &Pack<'p>, most: usize) -> Result<Self, DocumentError> {
+        let candidates = match (pack.scores(), pack.depth()) {
+            (Some(section), _) => Self::Scores(section),
+            (None, Some(section)) => Self::Depth(section),
+            (None, None) => return Err(DocumentError::NoCandidates),
+        };
+        if candidates.rows(most) > most {
+            return Err(match candidates {
+                Self::Depth(section) => DocumentError::TooManyDirections {
+                    found: section.direction_count(),
+                    limit: most,
+                },
+                Self::Scores(section) => DocumentError::TooManyCandidates {
+                    found: section.candidate_count(),
+                    limit: section.limit(most),
+                },
+            });
+        }
+        Ok(candidates)
+    }
+
     /// The rows of state they use in a document that has at most `most`.
     fn rows(&self, most: usize) -> usize {
         match self {
@@ -140,23 +164,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     #[inline]
     pub fn with_limits(pack: &Pack<'p>) -> Result<Self, DocumentError> {
         const { assert!(K >= 1 && K <= MAX_SENTENCES, "K must lie in 1..=255") };
-        let candidates = match (pack.scores(), pack.depth()) {
-            (Some(section), _) => Candidates::Scores(section),
-            (None, Some(section)) => Candidates::Depth(section),
-            (None, None) => return Err(DocumentError::NoCandidates),
-        };
-        if candidates.rows(P) > P {
-            return Err(match candidates {
-                Candidates::Depth(section) => DocumentError::TooManyDirections {
-                    found: section.direction_count(),
-                    limit: P,
-                },
-                Candidates::Scores(section) => DocumentError::TooManyCandidates {
-                    found: section.candidate_count(),
-                    limit: section.limit(P),
-                },
-            });
-        }
+        let candidates = Candidates::from_pack(pack, P)?;
         Ok(Self {
             candidates,
             recoder: pack.recoder(),

@@ -300,6 +300,23 @@ impl<'a> Lexicon<'a> {
         }
     }
 
+    /// For each place of a text the index of the longest word there, if any, by the rules of [`Matching::Longest`].
+    ///
+    /// # Leaks
+    /// As [`sentence_vector`](Lexicon::sentence_vector).
+    ///
+    /// # Shapes
+    /// `text`: any.
+    ///
+    /// # Cost
+    /// As [`sentence_vector`](Lexicon::sentence_vector).
+    pub fn longest_matches<'t>(
+        &self,
+        text: &'t str,
+    ) -> impl Iterator<Item = Option<usize>> + use<'a, 't> {
+        Pieces::new(*self, text)
+    }
+
     /// The weight, `0..=65535` for 0..=1, and the vector of the word at `index`.
     pub fn entry(&self, index: usize) -> Option<(u16, &'a [i8])> {
         let weight = self.weights.get(index)?.get();
@@ -413,7 +430,7 @@ impl<'a> Lexicon<'a> {
             }
             Matching::Longest => {
                 let chunks = sentence.utf8_chunks().map(|chunk| chunk.valid());
-                let places = chunks.flat_map(|text| Pieces::new(*self, text));
+                let places = chunks.flat_map(|text| self.longest_matches(text));
                 for found in places.take(MAX_WORDS_IN_SENTENCE) {
                     if let Some(entry) = found.and_then(|index| self.entry(index)) {
                         total += add(entry);

@@ -547,10 +547,13 @@ fn push(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> 
     Ok(())
 }
 
+/// In the place of a rule: the other release.
+const BY_WHOLE_TEXT: i32 = 3;
+
 #[expect(unsafe_code, reason = "C calls are unsafe")]
 fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> {
     let paid = world.slot(u)?;
-    let rule = u.int_in_range(0..=8i32)? % 3;
+    let rule = u.int_in_range(0..=8i32)? % 4;
     let capacity = if u.ratio(1, 16)? { 23 } else { 24 };
     let mut context = context(u)?;
     if u.arbitrary()? {
@@ -559,21 +562,29 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
     let (mut out, mut written) = ([0xa5; 24], usize::MAX);
     // SAFETY: as in `step`.
     let status = unsafe {
-        undertone_document_release(
-            world.at(slot),
-            world.at(paid),
-            rule,
-            Some(entropy),
-            ptr::from_mut(&mut context).cast(),
-            out.as_mut_ptr(),
-            capacity,
-            &mut written,
-        )
+        let (document, grant) = (world.at(slot), world.at(paid));
+        let entropy: UndertoneEntropyFn = Some(entropy);
+        let context = ptr::from_mut(&mut context).cast();
+        let (out, written) = (out.as_mut_ptr(), &raw mut written);
+        match rule {
+            BY_WHOLE_TEXT => undertone_document_release_whole_text(
+                document, grant, entropy, context, out, capacity, written,
+            ),
+            _ => undertone_document_release(
+                document, grant, rule, entropy, context, out, capacity, written,
+            ),
+        }
     };
     let ready = world.document(slot).and_then(|(pack, pushed)| {
         let grant = world.grant(paid)?;
-        let rule = u8::try_from(rule).ok().and_then(Rule::from_number);
-        let rule = rule.ok_or(UNDERTONE_STATUS_UNKNOWN_RULE)?;
+        let rule = match rule {
+            BY_WHOLE_TEXT if pack_of(pack).scores().is_some() => None,
+            BY_WHOLE_TEXT => return Err(UNDERTONE_STATUS_NO_SCORES),
+            _ => {
+                let rule = u8::try_from(rule).ok().and_then(Rule::from_number);
+                Some(rule.ok_or(UNDERTONE_STATUS_UNKNOWN_RULE)?)
+            }
+        };
         if capacity < 24 {
             return Err(UNDERTONE_STATUS_BUFFER_TOO_SMALL);
         }
@@ -590,7 +601,11 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
         }
         let grant = Grant::unrecorded(Epsilon::from_micro(micro).expect("it was accepted"));
         let mut document = document_of(pack, &pushed);
-        let release = document.release(grant, rule, &mut Repeated(&context.bytes));
+        let mut entropy = Repeated(&context.bytes);
+        let release = match rule {
+            Some(rule) => document.release(grant, rule, &mut entropy),
+            None => document.release_whole_text(grant, &mut entropy),
+        };
         world.held[slot] = Some(Held {
             home: slot,
             value: Value::Document {

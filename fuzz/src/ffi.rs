@@ -204,7 +204,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
     // SAFETY: of all calls: handles are slots, which are there whatever is in them, and that nothing but the
     // library writes to; arrays are in the scratch memory or impossible; a pack's bytes stay for the world's life.
     let status = unsafe {
-        match u.int_in_range(0..=29u8)? {
+        match u.int_in_range(0..=33u8)? {
             0..=1 => {
                 let which = u.int_in_range(0..=2usize)?;
                 let (memory, len) = world.room(u)?;
@@ -372,9 +372,42 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
                     undertone_pack_dimension(pack),
                     undertone_pack_candidate_count(pack),
                     undertone_pack_projected_dimension(pack),
+                    undertone_pack_feature_count(pack),
                 ];
                 assert!(numbers.iter().all(|number| *number <= 3));
+                assert!([0, 160].contains(&undertone_pack_level_count(pack)));
+                assert!([2, u32::MAX].contains(&undertone_pack_nothing_known(pack)));
                 undertone_pack_id(pack, world.one(u)?)
+            }
+            29 => {
+                let (text, text_len) = world.array(u)?;
+                let (embedding, len) = world.array(u)?;
+                undertone_document_push_encoded(world.slot(u)?, text, text_len, embedding, len)
+            }
+            30 => {
+                let (function, context) = world.entropy(u)?;
+                let (out, capacity) = world.array(u)?;
+                written = world.one(u)?;
+                drawn = Some(());
+                undertone_document_release_whole_text(
+                    world.slot(u)?,
+                    world.slot(u)?,
+                    function,
+                    context,
+                    out,
+                    capacity,
+                    written,
+                )
+            }
+            31 => {
+                let unit = u.int_in_range(0..=3)?;
+                let epsilon = *u.choose(&[1, 1_000_000, 1_000_000_000, 0, u32::MAX])?;
+                let document: *mut UndertoneDocument = world.slot(u)?;
+                undertone_document_promise(document, unit, epsilon, world.one(u)?, world.one(u)?)
+            }
+            32 => {
+                let (bytes, len) = world.array(u)?;
+                undertone_release_read_unit(bytes, len, world.one(u)?)
             }
             _ => {
                 // What the caller writes.

@@ -471,16 +471,16 @@ pub enum Cause {
         problem: String,
     },
 
-    /// Vectors that are not those of a list of words.
+    /// Vectors that are not those of a list of words or texts.
     #[error(
-        "the vectors have {found} rows, but the list `{name}` has {lines} lines; there must be one row a line"
+        "the vectors have {found} rows, but `{name}` has {lines} lines; there must be one row a line"
     )]
     RowsOfList {
         /// Rows of the vectors.
         found: usize,
-        /// Lines of the list.
+        /// Lines of what they are for.
         lines: usize,
-        /// The name of the list.
+        /// The name of that.
         name: String,
     },
 

@@ -10,7 +10,7 @@ use undertone::encoder::{Encoder, EncoderIdentity};
 use undertone::error::{ErrorKind, Result};
 use undertone::files::resume::Encoding;
 use undertone::lexicon::model2vec::Model;
-use undertone::lexicon::pieces::{Pieces, Space, SpaceChoice, WordList};
+use undertone::lexicon::pieces::{Pieces, Plan, Space, SpaceChoice, Texts, WordList};
 use undertone::lexicon::word_vectors::Matrix;
 use undertone_core::lexicon::Matching;
 use undertone_core::pack::Pack;
@@ -21,6 +21,15 @@ fn folder(files: &[(&str, &[u8])]) -> TempDir {
         fs::write(folder.path().join(name), content).unwrap();
     }
     folder
+}
+
+fn plan(space: SpaceChoice<'_>, words: usize, affixes: usize) -> Plan<'_> {
+    Plan {
+        space,
+        words,
+        affixes,
+        texts: None,
+    }
 }
 
 fn list(content: &str) -> Result<WordList> {
@@ -97,7 +106,7 @@ impl Encoder for Letters {
 
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
         let count = |letter: char| sentence.matches(letter).count() as f32;
-        out.copy_from_slice(&[count('a'), 2.0 * count('b'), 0.01 * count('c')]);
+        out.copy_from_slice(&[count('a'), count('b'), 0.01 * count('c')]);
         Ok(())
     }
 }
@@ -122,11 +131,13 @@ fn words_of_a_list_go_alone_through_the_encoder() {
         name: "letters".to_owned(),
         digest: [7; 32],
     });
-    let list = list("bbb\t4\naaa\t3\n##ab\t2\nc\t1\nb\t0\n").unwrap();
+    let list = list("bbb\t4\naaa\t3\n##ab\t2\nc\t1\ncc\t0\n").unwrap();
     let pieces = list.encode(&mut Encoding::new(&encoder)).unwrap();
-    assert_eq!(pieces.vectors[6..9], [1.0, 2.0, 0.0], "without its prefix");
+    assert_eq!(pieces.vectors[6..9], [1.0, 1.0, 0.0], "without its prefix");
 
-    let pack = pieces.lexicon_pack(SpaceChoice::Own(2), 4).unwrap();
+    let pack = pieces
+        .lexicon_pack(&plan(SpaceChoice::Own(2), 4, 0))
+        .unwrap();
     assert_eq!(
         Pack::parse(&pack).unwrap().encoder_name(),
         "lexicon:letters"
@@ -172,7 +183,7 @@ fn lexicons_of_one_space_agree() {
     let of = |words: &str, rows| {
         let pieces = list(words).unwrap().with_vectors(rows).unwrap();
         let pack = pieces
-            .lexicon_pack(SpaceChoice::Given(&space), 100)
+            .lexicon_pack(&plan(SpaceChoice::Given(&space), 100, 0))
             .unwrap();
         entries(&pack)
     };
@@ -186,10 +197,116 @@ fn lexicons_of_one_space_agree() {
     };
     let narrow = list("a\nb").unwrap().with_vectors(&narrow).unwrap();
     let error = narrow
-        .lexicon_pack(SpaceChoice::Given(&space), 100)
+        .lexicon_pack(&plan(SpaceChoice::Given(&space), 100, 0))
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Argument);
     assert!(Space::new(&first, 4).is_err() && Space::new(&first, 0).is_err());
+}
+
+/// Words of two stems and three endings, whose vectors are the sums of those of their parts. Four words are in the
+/// lexicon whole; the others are not, and one is in no list.
+#[test]
+fn affixes_stand_for_the_words_that_are_missing() {
+    let (stems, ends) = (["walk", "jump", "talk", "climb"], ["", "ing", "ed", "er"]);
+    let (mut words, mut elements) = (String::new(), Vec::new());
+    for (e, end) in ends.iter().enumerate() {
+        for (s, stem) in stems.iter().enumerate() {
+            if (*stem, *end) == ("climb", "er") {
+                continue;
+            }
+            words += &format!("{stem}{end}\t0\n");
+            let mut row = [0f32; 8];
+            row[s] = 1.0;
+            row[4 + e] = 1.0;
+            elements.extend(row);
+        }
+    }
+    let rows = Matrix {
+        elements,
+        columns: 8,
+    };
+    let pieces = list(&words).unwrap().with_vectors(&rows).unwrap();
+    let pack = |affixes| {
+        pieces
+            .lexicon_pack(&plan(SpaceChoice::Own(7), 4, affixes))
+            .unwrap()
+    };
+    assert_eq!(pack(20), pack(20), "the same every time");
+    assert_eq!(entries(&pack(0)).len(), 4);
+    let bytes = pack(20);
+    let found = entries(&bytes);
+    let words: Vec<&str> = found.iter().map(|(word, ..)| word.as_str()).collect();
+    assert_eq!(
+        words,
+        ["##ed", "##er", "##ing", "climb", "jump", "talk", "walk"]
+    );
+    // A word that the lexicon does not have is near the sum of its parts, which is what the teacher says.
+    let parsed = Pack::parse(&bytes).unwrap();
+    let vector = |text: &str| {
+        let mut out = [0f32; 7];
+        parsed
+            .lexicon()
+            .unwrap()
+            .sentence_vector(text, &mut out)
+            .unwrap();
+        out
+    };
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    let cosine = |a: &str, b: &str| {
+        let (a, b) = (vector(a), vector(b));
+        dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()
+    };
+    assert!(cosine("climber", "walker") > cosine("climber", "walking"));
+    assert!(cosine("climber", "climbed") > cosine("climber", "walked"));
+}
+
+#[test]
+fn texts_move_the_words_that_they_have() {
+    // Two words that the teacher takes for the same, but not in texts.
+    let rows = Matrix {
+        elements: vec![1.0, 0.0, 1.0, 0.0, -1.0, 1.0, -1.0, -1.0],
+        columns: 2,
+    };
+    let pieces = list("bank\t0\nshore\t0\nmoney\t0\nsea\t0").unwrap();
+    let pieces = pieces.with_vectors(&rows).unwrap();
+    let documents: Vec<CorpusDocument> = ["bank", "shore"]
+        .repeat(20)
+        .into_iter()
+        .map(|text| CorpusDocument {
+            text: text.to_owned(),
+            ..CorpusDocument::default()
+        })
+        .collect();
+    let vectors = Matrix {
+        elements: [0.0, 1.0, 0.0, -1.0].repeat(20),
+        columns: 2,
+    };
+    let texts = |documents| Texts {
+        documents,
+        vectors: &vectors,
+    };
+    let of = |texts| {
+        let plan = Plan {
+            texts,
+            ..plan(SpaceChoice::Own(2), 100, 0)
+        };
+        pieces.lexicon_pack(&plan)
+    };
+    let vector = |pack: &[u8], word: &str| {
+        let found = entries(pack).into_iter().find(|(own, ..)| own == word);
+        found.unwrap().2
+    };
+    let alone = of(None).unwrap();
+    assert_eq!(vector(&alone, "bank"), vector(&alone, "shore"));
+    let fitted = of(Some(texts(&documents[..]))).unwrap();
+    let (bank, shore) = (vector(&fitted, "bank"), vector(&fitted, "shore"));
+    let dot: f32 = bank.iter().zip(&shore).map(|(a, b)| a * b).sum();
+    assert!(dot < 0.0, "{bank:?} {shore:?}");
+    let error = of(Some(texts(&documents[1..]))).unwrap_err().to_string();
+    assert!(
+        error.contains("40 rows") && error.contains("39 lines"),
+        "{error}"
+    );
 }
 
 /// A folder as model2vec writes it: five rows for the tokens of `tokenizer`.
@@ -258,7 +375,9 @@ fn vocabularies_of_any_kind_become_entries() {
         let (found, pieces) = opened(folder.path());
         assert_eq!(found, wanted);
         assert_eq!(pieces.vectors[..2], [1.0, 0.0]);
-        let pack = pieces.lexicon_pack(SpaceChoice::Own(2), 100).unwrap();
+        let pack = pieces
+            .lexicon_pack(&plan(SpaceChoice::Own(2), 100, 0))
+            .unwrap();
         assert_eq!(entries(&pack).len(), wanted.len());
     }
 }

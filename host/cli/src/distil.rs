@@ -6,11 +6,11 @@ use std::time::Instant;
 use clap::{ArgGroup, Args};
 use undertone::corpus::{Corpus, CorpusDocument};
 use undertone::encoder::OnnxEncoder;
-use undertone::error::{Error, Result};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::lexicon::distil;
 use undertone::lexicon::model2vec::Model;
-use undertone::lexicon::pieces::{Pieces, Space, SpaceChoice, WordList};
+use undertone::lexicon::pieces::{Pieces, Plan, Space, SpaceChoice, Texts, WordList};
 use undertone::lexicon::word_vectors::Matrix;
 use undertone_core::pack::Pack;
 use undertone_core::pack::format::MAX_WORDS;
@@ -39,8 +39,12 @@ pub(crate) struct Arguments {
     model2vec: Option<PathBuf>,
     /// Words of any language, one a line, the most frequent first, or with a count or share after a tab: each goes alone
     /// through the encoder. No corpus is needed.
-    #[arg(long, value_name = "FILE", conflicts_with = "texts")]
+    #[arg(long, value_name = "FILE", conflicts_with = "message_corpus")]
     list: Option<PathBuf>,
+    /// With --list, --vectors and --corpus: what the encoder made of each document, a row each, in .npy. Best are documents
+    /// of one sentence.
+    #[arg(long, value_name = "FILE", requires_all = ["vectors", "corpus"])]
+    corpus_vectors: Option<PathBuf>,
     /// With --list or --model2vec: keep the directions in which these vectors (.npy) differ most, instead of the
     /// words' own. Lexicons of several languages that share them, and their teacher, share heads.
     #[arg(long, value_name = "FILE", requires = "pieces")]
@@ -55,6 +59,10 @@ pub(crate) struct Arguments {
     /// Number of words: exactly so many of a corpus; at most, of a list or a model [default there: 65536].
     #[arg(long, required_unless_present = "pieces")]
     words: Option<usize>,
+    /// With --list or --model2vec: starts and ends of words that most of the other words share, at most. What they
+    /// stand for is fitted to those words, so that forms and compounds that no list has count for their parts.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "pieces")]
+    affixes: usize,
     /// Number of pairs of words that mean something else than their words, at most.
     #[arg(long, default_value_t = 0, conflicts_with = "pieces")]
     phrases: usize,
@@ -79,6 +87,7 @@ impl Arguments {
         paths
             .inputs("--vectors", &self.vectors)
             .inputs("--list", &self.list)
+            .inputs("--corpus-vectors", &self.corpus_vectors)
             .inputs("--space", &self.space)
             .inputs("--corpus", &self.corpus)
             .inputs("--message-corpus", &self.message_corpus)
@@ -86,6 +95,12 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        if self.list.is_some() && !self.corpus.is_empty() && self.corpus_vectors.is_none() {
+            return Err(Error::from(Cause::OptionOfOther {
+                option: "--corpus",
+                of: "distil without --list, or with --corpus-vectors",
+            }));
+        }
         AtomicFile::check(&self.out)?;
         let start = Instant::now();
         let pack = match (&self.encoder, &self.model2vec) {
@@ -128,7 +143,9 @@ impl Arguments {
         let pack = match &self.list {
             Some(list) => {
                 let mut list = WordList::open(list)?;
-                list.words.truncate(self.most());
+                if self.affixes == 0 {
+                    list.words.truncate(self.most());
+                }
                 self.written(&list.encode(&mut encoding)?)?
             }
             None => {
@@ -157,14 +174,31 @@ impl Arguments {
         let choice = space
             .as_ref()
             .map_or(SpaceChoice::Own(self.dim), SpaceChoice::Given);
-        let pack = pieces.lexicon_pack(choice, self.most())?;
+        let mut documents = Vec::new();
+        let vectors = match &self.corpus_vectors {
+            Some(path) => {
+                self.each_document(|document| documents.push(document))?;
+                Some(Matrix::open(path)?)
+            }
+            None => None,
+        };
+        let pack = pieces.lexicon_pack(&Plan {
+            space: choice,
+            words: self.most(),
+            affixes: self.affixes,
+            texts: vectors.as_ref().map(|vectors| Texts {
+                documents: &documents,
+                vectors,
+            }),
+        })?;
         write(&self.out, &pack)?;
         Ok(pack)
     }
 
     /// The number of words at most.
     fn most(&self) -> usize {
-        self.words.unwrap_or(MAX_WORDS as usize)
+        let rest = (MAX_WORDS as usize).saturating_sub(self.affixes);
+        self.words.unwrap_or(rest)
     }
 
     fn each_document(&self, mut each: impl FnMut(CorpusDocument)) -> Result<()> {

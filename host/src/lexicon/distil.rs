@@ -53,7 +53,7 @@ const ITERATIONS: usize = 15;
 const BLOCK: usize = 1024;
 
 /// Coordinates that are solved for together.
-const STRIPE: usize = 16;
+pub(super) const STRIPE: usize = 16;
 
 /// Word counts of public corpora.
 #[derive(Clone, Debug, Default)]
@@ -413,7 +413,7 @@ impl Tokens {
 }
 
 /// A sparse matrix, a row for each sentence.
-struct Features {
+pub(super) struct Features {
     /// Columns of words; those of phrases follow.
     words: usize,
     all: usize,
@@ -423,6 +423,22 @@ struct Features {
 }
 
 impl Features {
+    /// No rows yet, and no phrases.
+    pub(super) fn new(words: usize) -> Self {
+        Self {
+            words,
+            all: words,
+            entries: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Adds a row of these columns and values.
+    pub(super) fn row(&mut self, values: impl Iterator<Item = (u32, f32)>) {
+        self.entries.extend(values);
+        self.ends.push(self.entries.len());
+    }
+
     fn rows(&self) -> impl Iterator<Item = &[(u32, f32)]> {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts
@@ -431,7 +447,7 @@ impl Features {
     }
 
     /// This matrix times `columns`.
-    fn times(&self, columns: &[[f32; STRIPE]]) -> Vec<[f32; STRIPE]> {
+    pub(super) fn times(&self, columns: &[[f32; STRIPE]]) -> Vec<[f32; STRIPE]> {
         self.rows()
             .map(|row| {
                 let mut sum = [0f32; STRIPE];
@@ -455,7 +471,7 @@ impl Features {
     }
 
     /// The sum of squares of each column.
-    fn squares(&self) -> Vec<f32> {
+    pub(super) fn squares(&self) -> Vec<f32> {
         let mut squares = vec![0f32; self.all];
         for (column, value) in &self.entries {
             squares[*column as usize] += value * value;
@@ -471,7 +487,7 @@ fn add_scaled(to: &mut [f32; STRIPE], factor: f32, from: &[f32; STRIPE]) {
 }
 
 /// The vectors of words and phrases that give `targets`, pulled to `own` and to zero.
-fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stripes {
+pub(super) fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stripes {
     let squares = features.squares();
     let penalties = |column| RIDGE[usize::from(column >= features.words)];
     let stripes = targets.par_iter().zip(own);
@@ -508,7 +524,7 @@ fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stripes {
 
 /// Ridge regression by conjugate gradients, preconditioned by the diagonal; starts at, and is pulled to, what
 /// `solution` has.
-fn solve(
+pub(super) fn solve(
     features: &Features,
     target: &[[f32; STRIPE]],
     solution: &mut [[f32; STRIPE]],

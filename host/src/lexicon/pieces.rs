@@ -19,11 +19,12 @@ use nalgebra::DMatrix;
 use undertone_core::lexicon::{CONTINUATION, MAX_LEXICON_DIMENSION, Matching, piece};
 use undertone_core::pack::format::MAX_WORDS;
 
-use crate::corpus::LINE_LIMIT;
+use crate::corpus::{CorpusDocument, LINE_LIMIT};
 use crate::error::{Cause, Error, Result};
 use crate::files::lines::Lines;
 use crate::files::resume::Encoding;
-use crate::lexicon::distil::{principal_directions, projected, quantised, weight};
+use crate::lexicon::affixes;
+use crate::lexicon::distil::{Features, fit, principal_directions, projected, quantised, weight};
 use crate::lexicon::word_vectors::Matrix;
 use crate::pack::{check_finite, lexicon_pack, limit};
 use crate::progress::Progress;
@@ -207,14 +208,14 @@ impl Space {
     /// # Errors
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for more directions than coordinates, or more than 512.
     pub fn new(rows: &Matrix, dimension: usize) -> Result<Self> {
-        let most = rows.columns.min(MAX_LEXICON_DIMENSION as usize);
-        limit("coordinates", dimension, 1, most)?;
-        Ok(Self(principal_directions(
-            &rows.elements,
-            rows.columns,
-            dimension,
-        )))
+        space_of(&rows.elements, rows.columns, dimension)
     }
+}
+
+fn space_of(rows: &[f32], columns: usize, dimension: usize) -> Result<Space> {
+    let most = columns.min(MAX_LEXICON_DIMENSION as usize);
+    limit("coordinates", dimension, 1, most)?;
+    Ok(Space(principal_directions(rows, columns, dimension)))
 }
 
 /// Entries of a lexicon that is matched by its longest entries, with vectors of any length.
@@ -231,50 +232,112 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// A pack with a lexicon of the first `most` entries, in this space or, without one, in that of their own
-    /// `dimension` principal directions. Either way their mean is subtracted.
+    /// A pack with a lexicon of the first entries.
+    ///
+    /// The mean of all entries is subtracted, whatever the space. Affixes are the starts and ends that most of the entries
+    /// beyond the first share. Their vectors are fitted so that those of the parts of a word add up to its own:
+    /// compounds and inflected forms that no list has then count for what their parts say. Texts move the vectors as
+    /// [`distil`](crate::lexicon::distil::distil) does.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size outside the format, or a space of vectors of another length.
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size outside the format, or vectors of another length in the space or
+    /// for the texts; [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another number of vectors than texts.
     ///
     /// # Cost
     /// d²·entries multiplications for d coordinates, and d³ for the directions.
     ///
     /// # Source
     /// Arora, Liang and Ma 2017, A simple but tough-to-beat baseline for sentence embeddings: the weights. Tulkens and van
-    /// Dongen 2024, Model2Vec: words alone through a sentence encoder.
-    pub fn lexicon_pack(&self, space: SpaceChoice<'_>, most: usize) -> Result<Vec<u8>> {
-        limit("words", most, 2, MAX_WORDS as usize)?;
-        let count = self.entries.len().min(most);
-        let rows = Matrix {
-            elements: self.vectors[..count * self.dimension].to_vec(),
-            columns: self.dimension,
-        };
+    /// Dongen 2024, Model2Vec: words alone through a sentence encoder. The affixes are ours.
+    pub fn lexicon_pack(&self, plan: &Plan<'_>) -> Result<Vec<u8>> {
+        let most = MAX_WORDS as usize;
+        limit("words", plan.words, 2, most)?;
+        limit("affixes", plan.affixes, 0, most - plan.words)?;
         let own;
-        let directions = match space {
+        let directions = match plan.space {
             SpaceChoice::Given(Space(directions)) => {
-                let full = directions.nrows();
-                limit(
-                    "coordinates of a teacher's vector",
-                    self.dimension,
-                    full,
-                    full,
-                )?;
+                self.same_length(directions.nrows())?;
                 directions
             }
             SpaceChoice::Own(dimension) => {
-                own = Space::new(&rows, dimension)?.0;
+                own = space_of(&self.vectors, self.dimension, dimension)?.0;
                 &own
             }
         };
-        let words: Vec<(&str, u16)> = self.entries[..count]
-            .iter()
-            .map(|(entry, weight)| (entry.as_str(), *weight))
-            .collect();
-        let stripes = projected(&rows.elements, self.dimension, directions);
+        let stripes = projected(&self.vectors, self.dimension, directions);
+        let known = self.entries.len().min(plan.words);
+        let (parts, mut stripes) = affixes::fitted(&self.entries, known, plan.affixes, stripes)?;
+        let own = self.entries[..known].iter();
+        let words = own.map(|(entry, weight)| (entry.as_str(), *weight));
+        let words = words.chain(parts.iter().map(|part| (part.as_str(), u16::MAX)));
+        let words: Vec<(&str, u16)> = words.collect();
+        if let Some(texts) = &plan.texts {
+            self.same_length(texts.vectors.columns)?;
+            let features = texts.features(&words)?;
+            let targets = projected(&texts.vectors.elements, self.dimension, directions);
+            stripes = fit(&features, &targets, &stripes);
+        }
         let dimension = directions.ncols();
         let lexicon = quantised(Matching::Longest, &words, &[], &stripes, dimension);
         lexicon_pack(&format!("lexicon:{}", self.name), dimension, lexicon)
+    }
+
+    /// Refuses vectors of a teacher that are not as long as those of the entries.
+    fn same_length(&self, found: usize) -> Result<()> {
+        limit(
+            "coordinates of a teacher's vector",
+            found,
+            self.dimension,
+            self.dimension,
+        )
+    }
+}
+
+/// How a lexicon is made of pieces.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// What the coordinates are.
+    pub space: SpaceChoice<'a>,
+    /// The most entries that are kept, at least 2.
+    pub words: usize,
+    /// The most affixes.
+    pub affixes: usize,
+    /// Texts that the vectors are fitted to, if any.
+    pub texts: Option<Texts<'a>>,
+}
+
+/// Public texts and what the teacher makes of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Texts<'a> {
+    /// A text each, best one sentence.
+    pub documents: &'a [CorpusDocument],
+    /// A row each.
+    pub vectors: &'a Matrix,
+}
+
+impl Texts<'_> {
+    /// What multiplies the vectors of entries in each text.
+    fn features(&self, entries: &[(&str, u16)]) -> Result<Features> {
+        let found = self.vectors.elements.len() / self.vectors.columns;
+        if found != self.documents.len() {
+            return Err(Error::from(Cause::RowsOfList {
+                found,
+                lines: self.documents.len(),
+                name: "the corpus".to_owned(),
+            }));
+        }
+        let names = entries.iter().map(|(entry, _)| *entry);
+        let texts = self.documents.iter().map(|document| document.text.as_str());
+        let mut features = Features::new(entries.len());
+        for matched in affixes::matches(names, texts)? {
+            let weight = |index: usize| f32::from(entries[index].1);
+            let total: f32 = matched.iter().map(|index| weight(*index)).sum();
+            let values = matched
+                .iter()
+                .map(|index| (*index as u32, weight(*index) / total));
+            features.row(values);
+        }
+        Ok(features)
     }
 }
 

@@ -377,7 +377,7 @@ impl Matrix {
         let (rows, columns) = (*rows, *columns);
         check_dimension(path, columns, MAX_DIMENSION)?;
         // A header may claim anything. An element has two bytes at least.
-        let elements = rows.checked_mul(columns).unwrap_or(u64::MAX);
+        let elements = rows.saturating_mul(columns);
         if elements > bytes / 2 {
             return Err(fail(path)(format!(
                 "{rows} rows of {columns} coordinates, but the file has only {bytes} bytes; is it cut off?"
