@@ -132,7 +132,7 @@ static PACK: LazyLock<Vec<u8>> = LazyLock::new(|| {
 /// Pieces of which some start others, with prefixes that stand for nothing.
 static PIECES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let words = [
-        "#", "##", "##b", "##ë", "##東", "a", "ab", "abé", "don", "i", "東", "東京", "่",
+        "#", "##", "##b", "##ë", "##東", "a", "ab", "abé", "don", "i", "่", "東", "東京",
     ];
     let entries: Vec<Entry> = (1..)
         .zip(words)
