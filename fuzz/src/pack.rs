@@ -6,6 +6,7 @@ use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
+use undertone_core::quality::Unit;
 use undertone_core::release::{Release, Selector, VectorRelease};
 use undertone_core::select::Rule;
 use undertone_core::vector::{Noise, Projection, VectorMechanism};
@@ -71,6 +72,17 @@ fn parse_and_use(bytes: &[u8], input: &[u8]) {
     }
     if let Some(projection) = pack.projection() {
         use_projection(&pack, &projection, input);
+    }
+    if let Some(quality) = pack.quality() {
+        let lengths = quality.lengths().count();
+        for (index, epsilon) in quality.epsilons().enumerate() {
+            quality.recommended(epsilon, input.len() as u32);
+            for unit in [Unit::Sentence, Unit::WholeText] {
+                quality.accuracy(unit, index, lengths - 1);
+                assert_eq!(quality.accuracy(unit, index, lengths), None);
+            }
+        }
+        quality.noiseless(lengths - 1);
     }
     use_document::<128, 100>(&pack, input);
     use_document::<2, 1>(&pack, input);

@@ -13,10 +13,11 @@ use undertone_core::laplace::LaplaceError;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::format::{
     DEPTH_TAG, DepthHead, Entry, FEATURES_TAG, FeaturesHead, Header, LEXICON_TAG, LexiconHead,
-    PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead, RECODER_TAG, RecoderHead, SCORES_TAG,
-    ScoresHead,
+    PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead, QUALITY_TAG, QualityHead,
+    RECODER_TAG, RecoderHead, SCORES_TAG, ScoresHead,
 };
 use undertone_core::pack::{Pack, PackError};
+use undertone_core::quality::{Quality, Unit};
 use undertone_core::release::{BagRelease, Release, ReleaseFormatError, Selector, VectorRelease};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
@@ -26,7 +27,7 @@ use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{
     DepthParts, FeaturesParts, LayerParts, LexiconParts, PhrasesParts, ProjectionParts,
-    RecoderParts, ScoreParts, Scoring, pack, repair_digest,
+    RecoderParts, ScoreParts, Scoring, Section, pack, repair_digest,
 };
 use undertone_tests::{FixedEntropy, golden};
 
@@ -123,6 +124,9 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
     if let Some(projection) = pack.projection() {
         use_projection(projection, embedding);
     }
+    if let Some(quality) = pack.quality() {
+        use_quality(&quality);
+    }
     match Document::<7>::with_limits(&pack) {
         Err(error) => assert!(matches!(
             error,
@@ -161,6 +165,28 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
         }
     }
     Ok(())
+}
+
+/// Every place of a table, and those beside it.
+fn use_quality(quality: &Quality<'_>) {
+    let (epsilons, lengths) = (quality.epsilons().count(), quality.lengths().count());
+    assert!((1..=64).contains(&epsilons) && (1..=64).contains(&lengths));
+    for unit in [Unit::Sentence, Unit::WholeText] {
+        for (epsilon, length) in [(0, 0), (epsilons - 1, lengths - 1)] {
+            let found = quality.accuracy(unit, epsilon, length);
+            assert!(found.is_none_or(|accuracy| accuracy < u16::MAX));
+        }
+        for (epsilon, length) in [(epsilons, 0), (0, lengths), (usize::MAX, usize::MAX)] {
+            assert_eq!(quality.accuracy(unit, epsilon, length), None);
+        }
+    }
+    assert_eq!(quality.noiseless(lengths), None);
+    for micro in [1, 3_000_000, 1_000_000_000] {
+        let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
+        for sentences in [0, 1, 7, u32::MAX] {
+            quality.recommended(epsilon, sentences);
+        }
+    }
 }
 
 /// A release by the whole text, or a refusal that follows from the pack, and then the document as it was.
@@ -271,7 +297,7 @@ fn tiny_phrases_pack() -> Vec<u8> {
     pack(1, &[lexicon, phrases.to_section(), depth])
 }
 
-fn tiny_sections() -> [undertone_tests::packs::Section; 2] {
+fn tiny_sections() -> [Section; 2] {
     let lexicon = LexiconParts {
         words: vec!["dog".to_owned(), "the".to_owned()],
         weights: vec![511, 1],
@@ -379,6 +405,20 @@ fn tiny_features(alone: bool) -> FeaturesParts {
     }
 }
 
+/// Two values of ε and three lengths.
+fn tiny_quality() -> Section {
+    let mut section = vec![2, 0, 0, 0, 3, 0, 0, 0];
+    let mut array = |bytes: Vec<u8>| {
+        section.resize(section.len().next_multiple_of(64), 0);
+        section.extend(bytes);
+    };
+    array([1_000_000u32, 3_000_000].map(u32::to_le_bytes).concat());
+    array([0u32, 1, 20].map(u32::to_le_bytes).concat());
+    array((0..12u16).flat_map(|i| (i * 5461).to_le_bytes()).collect());
+    array([65_534u16, 65_535, 7].map(u16::to_le_bytes).concat());
+    (QUALITY_TAG, section)
+}
+
 /// Features alone, and beside a lexicon; fewer levels.
 fn tiny_features_pack(alone: bool) -> Vec<u8> {
     let scores = ScoreParts {
@@ -392,7 +432,9 @@ fn tiny_features_pack(alone: bool) -> Vec<u8> {
         scoring: Scoring::Features(vec![100, -100, 700]),
     };
     let mut sections = vec![scores.to_section(), tiny_features(alone).to_section()];
-    if !alone {
+    if alone {
+        sections.push(tiny_quality());
+    } else {
         let [lexicon, _] = tiny_sections();
         sections.push(lexicon);
     }
@@ -574,6 +616,11 @@ fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
                 fields.extend((0..size_of::<ScoresHead>() / 4).map(|i| (section + 4 * i, 4)));
                 fields.extend([(section + 4, 2), (section + 6, 2)]);
             }
+            b"QUAL" => {
+                fields.extend((0..size_of::<QualityHead>() / 4).map(|i| (section + 4 * i, 4)));
+                fields.extend((0..2).map(|i| (section + 64 + 4 * i, 4)));
+                fields.push((section + 128, 4));
+            }
             b"FEAT" => {
                 let head = size_of::<FeaturesHead>();
                 fields.extend((0..head / 4).map(|i| (section + 4 * i, 4)));
@@ -663,6 +710,7 @@ fn duplicate_and_empty_sections_are_handled() {
         PROJECTION_TAG,
         PHRASES_TAG,
         FEATURES_TAG,
+        QUALITY_TAG,
     ] {
         for length in 0..50 {
             assert!(parse_and_use(&pack(1, &[(tag, vec![0; length])])).is_err());
@@ -867,11 +915,10 @@ fn features_that_contradict_themselves_are_refused() {
         );
     }
     let features = || (tag, good.clone());
-    let reason =
-        |sections: &[undertone_tests::packs::Section]| match Pack::parse(&pack(2, sections)) {
-            Err(PackError::Section { reason, .. }) => reason,
-            other => panic!("{other:?}"),
-        };
+    let reason = |sections: &[Section]| match Pack::parse(&pack(2, sections)) {
+        Err(PackError::Section { reason, .. }) => reason,
+        other => panic!("{other:?}"),
+    };
     let needs = "has no features after it, which its kind needs";
     let alone = "has no scores before it that it adds to";
     assert_eq!(reason(&[featured()]), needs);
