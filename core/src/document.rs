@@ -4,6 +4,7 @@ use core::fmt;
 use core::num::NonZero;
 use core::ops::Range;
 
+use rand_core::Rng;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroize;
 
@@ -449,6 +450,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     pub fn push_text(&mut self, text: &[u8]) -> Result<usize, DocumentError> {
         let before = self.sentence_count();
         self.takes_text()?;
+        // A text without a sentence is released by the same steps.
+        self.fill();
         for sentence in sentences(text) {
             match self.push_sentence_lossy(sentence) {
                 Ok(()) => {}
@@ -491,12 +494,10 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// The ratio between the weights of neighbouring levels in a release with this ε. Public: it depends
     /// on the pack.
     pub fn ratio(&self, epsilon: Epsilon) -> Ratio {
-        let steps = match self.candidates {
-            Candidates::Depth(_) => 1,
-            Candidates::Scores(section) => section.largest_score(),
-        };
-        // Parsing made sure that it is not 0; 255 is the private side.
-        Ratio::per_step(epsilon, NonZero::new(steps).unwrap_or(NonZero::<u8>::MAX))
+        match self.candidates {
+            Candidates::Depth(_) => Ratio::per_step(epsilon, NonZero::<u8>::MIN),
+            Candidates::Scores(section) => section.ratio(epsilon),
+        }
     }
 
     /// Forgets all sentences; their traces in the state are wiped.
@@ -524,7 +525,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         let Candidates::Scores(section) = self.candidates else {
             return Err(DocumentError::NoScores);
         };
-        if section.layout(P).values == 0 {
+        if section.candidate_count() as usize > section.whole_text_limit(P) {
             return Err(DocumentError::TooManyCandidates {
                 found: section.candidate_count(),
                 limit: section.whole_text_limit(P),
@@ -542,15 +543,28 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         self.whole_text_scores().map(|_| ())
     }
 
-    /// What a release of this document by a sentence's ε promises where the whole text is exchanged for any other. Public:
-    /// it depends on the pack. See [`whole_text`](crate::whole_text).
-    pub fn sentence_loss(&self, epsilon: Epsilon) -> Micro {
+    /// What a [`release`](Document::release) promises where the whole text is exchanged for any other. Public: it depends
+    /// on the pack. See [`whole_text`](crate::whole_text).
+    pub fn sentence_loss(&self, epsilon: Epsilon, rule: Rule) -> Micro {
         match self.candidates {
             Candidates::Depth(section) => {
-                sentence_loss(epsilon, K / 2 + 1, 1, section.candidate_count())
+                let ratio = self.ratio(epsilon);
+                sentence_loss(rule, ratio, K / 2 + 1, section.candidate_count())
             }
-            Candidates::Scores(section) => section.sentence_loss(epsilon),
+            Candidates::Scores(section) => section.sentence_loss(epsilon, rule, K),
         }
+    }
+
+    /// Draws by the whole-text rule; the sentences stay.
+    pub(crate) fn draw_whole_text<R: Rng + ?Sized>(
+        &self,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<u32, DocumentError> {
+        let levels = self.best()?;
+        let ratio = OneBest::ratio(epsilon);
+        select_on::<{ OneBest::BOUND }, R>(self.backend, &levels, OneBest::RULE, ratio, rng)
+            .map_err(DocumentError::Selection)
     }
 
     /// Draws a release by the whole-text rule and forgets all sentences.
@@ -581,20 +595,14 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
         let epsilon = grant.epsilon();
+        let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
         // A document without sentences has no rows yet.
         self.fill();
-        let mut levels = self.best()?;
-        let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
-        let rule = Rule::Exponential;
-        let ratio = OneBest::ratio(epsilon);
-        let candidate =
-            select_on::<{ OneBest::BOUND }, _>(self.backend, &levels, rule, ratio, &mut stream)
-                .map_err(DocumentError::Selection)?;
-        levels.best.zeroize();
+        let candidate = self.draw_whole_text(epsilon, &mut stream)?;
         self.clear();
         Ok(Release {
             selector: Selector::WholeText,
-            rule,
+            rule: OneBest::RULE,
             epsilon,
             candidate,
             pack_id: self.pack_id,

@@ -6,7 +6,7 @@
 
 use rand_core::Rng;
 
-use crate::document::Document;
+use crate::document::{Document, DocumentError};
 use crate::epsilon::Epsilon;
 use crate::kernels::Backend;
 use crate::laplace::{Laplace, LaplaceError};
@@ -21,6 +21,39 @@ pub fn levels<const K: usize, const P: usize>(
     visit: impl FnMut(&[u8]),
 ) {
     document.levels().for_each_block(visit);
+}
+
+/// The best outcome for the whole text of the document as it is: a candidate, or their number for "nothing known". This is
+/// what the whole-text rule protects.
+///
+/// # Errors
+/// [`DocumentError::NoScores`] and [`DocumentError::TooManyCandidates`] as for
+/// [`Document::release_whole_text`].
+pub fn best<const K: usize, const P: usize>(
+    document: &Document<'_, K, P>,
+) -> Result<u32, DocumentError> {
+    document.best().map(|levels| levels.best)
+}
+
+/// Draws an outcome by the whole-text rule: the engine of [`Document::release_whole_text`]. The sentences stay.
+///
+/// # Guarantee
+/// That of [`Document::release_whole_text`], if the words of `rng` are independent and uniform.
+///
+/// # Leaks
+/// Those of [`select`].
+///
+/// # Errors
+/// Those of [`best`].
+///
+/// # Cost
+/// That of [`Document::release_whole_text`] without the entropy.
+pub fn draw_whole_text<R: Rng + ?Sized, const K: usize, const P: usize>(
+    document: &Document<'_, K, P>,
+    epsilon: Epsilon,
+    rng: &mut R,
+) -> Result<u32, DocumentError> {
+    document.draw_whole_text(epsilon, rng)
 }
 
 /// Makes the document use this backend. All backends give the same release; only the time differs.

@@ -4,7 +4,8 @@
 //! encoder. A sentence is the mean of the vectors of its known words, each with a weight that falls with
 //! its frequency (Arora, Liang and Ma 2017); a sentence without a known word is the zero vector. Where a
 //! pair of neighbouring words means something other than the sum of its words, such as "not good", a *phrase*
-//! adds the difference. Lookup is a binary search in the mapped pack and the mean is integer arithmetic, so
+//! adds the difference. A lexicon for languages that put no spaces between words, or that build words from
+//! many parts, is matched by its longest entries instead of whole words ([`Matching`]). Lookup is a binary search in the mapped pack and the mean is integer arithmetic, so
 //! host and device agree to the bit and a sentence's vector depends on nothing but that sentence.
 
 use core::fmt;
@@ -15,9 +16,13 @@ use zeroize::Zeroize;
 
 use crate::fixed::Scale;
 use crate::pack::format::{
-    LEXICON_TAG, LexiconHead, MAX_PHRASES, MAX_WORDS, PHRASES_TAG, PhrasesHead,
+    LEXICON_LONGEST, LEXICON_TAG, LEXICON_WORDS, LexiconHead, MAX_PHRASES, MAX_WORDS, PHRASES_TAG,
+    PhrasesHead,
 };
 use crate::pack::wire::{Arrays, PackError, scale, within, zero};
+use crate::pieces::Pieces;
+
+pub use crate::pieces::{CONTINUATION, piece};
 
 /// The longest word in bytes of UTF-8; longer ones are not looked up.
 pub const MAX_WORD_BYTES: usize = 48;
@@ -73,10 +78,25 @@ pub(crate) fn words_lossy(text: &[u8]) -> impl Iterator<Item = Word> + '_ {
     text.utf8_chunks().flat_map(|chunk| words(chunk.valid()))
 }
 
+/// How a lexicon finds its entries in a text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Matching {
+    /// Entries are whole words, as [`words`] yields them.
+    #[default]
+    Words,
+    /// Greedy longest match within runs of letters, digits and combining marks.
+    ///
+    /// At each place the longest entry counts, and the next place is after it; where there is none, one
+    /// character is skipped. At the start of a run, and at or after a letter of a script without spaces between
+    /// words, an entry starts a word; elsewhere only entries that start with [`CONTINUATION`] count.
+    Longest,
+}
+
 /// A checked view of a lexicon section.
 #[derive(Clone, Copy, Debug)]
 pub struct Lexicon<'a> {
     dimension: usize,
+    matching: Matching,
     scale: Scale,
     ends: &'a [U32],
     weights: &'a [U16],
@@ -102,7 +122,12 @@ impl<'a> Lexicon<'a> {
         let (head, mut arrays) = Arrays::open::<LexiconHead>(LEXICON_TAG, section)?;
         let words = within("number of words", head.word_count.get(), 1, MAX_WORDS)? as usize;
         let dimension = within("lexicon dimension", dimension, 1, MAX_LEXICON_DIMENSION)? as usize;
-        zero("reserved lexicon field", head.reserved.get())?;
+        let matching = within(
+            "matching of a lexicon",
+            head.matching.get(),
+            LEXICON_WORDS,
+            LEXICON_LONGEST,
+        )?;
         let scale = scale(head.exponent.get())?;
         let ends: &[U32] = arrays.next(words, 1)?;
         let weights = arrays.next(words, 1)?;
@@ -112,6 +137,10 @@ impl<'a> Lexicon<'a> {
         let text = core::str::from_utf8(text).map_err(|_| fail("has text that is not UTF-8"))?;
         let parsed = Self {
             dimension,
+            matching: match matching {
+                LEXICON_LONGEST => Matching::Longest,
+                _ => Matching::Words,
+            },
             scale,
             ends,
             weights,
@@ -139,6 +168,9 @@ impl<'a> Lexicon<'a> {
             tag: PHRASES_TAG,
             reason,
         };
+        if self.matching != Matching::Words {
+            return Err(fail("belongs to a lexicon that is not matched by words"));
+        }
         let (head, mut arrays) = Arrays::open::<PhrasesHead>(PHRASES_TAG, section)?;
         let count = within("number of phrases", head.phrase_count.get(), 1, MAX_PHRASES)? as usize;
         for reserved in head.reserved {
@@ -197,6 +229,11 @@ impl<'a> Lexicon<'a> {
         self.ends.len()
     }
 
+    /// How the words are found in a text.
+    pub fn matching(&self) -> Matching {
+        self.matching
+    }
+
     /// The number of coordinates of a vector, `1..=512`.
     pub fn dimension(&self) -> usize {
         self.dimension
@@ -227,16 +264,57 @@ impl<'a> Lexicon<'a> {
     /// # Cost
     /// log₂ n comparisons of words.
     pub fn find(&self, word: &str) -> Option<usize> {
+        let index = self.not_after(word)?.checked_sub(1)?;
+        (self.word(index)? == word).then_some(index)
+    }
+
+    /// How many words are `text` or come before it in byte order.
+    fn not_after(&self, text: &str) -> Option<usize> {
         let (mut low, mut high) = (0, self.word_count());
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.word(middle)?.cmp(word) {
-                core::cmp::Ordering::Less => low = middle + 1,
-                core::cmp::Ordering::Greater => high = middle,
-                core::cmp::Ordering::Equal => return Some(middle),
+            if self.word(middle)? <= text {
+                low = middle + 1;
+            } else {
+                high = middle;
             }
         }
-        None
+        Some(low)
+    }
+
+    /// The index of the longest word that `text` starts with.
+    ///
+    /// Of the words that are not after `text` the last is either that word, or differs from `text` at a character that
+    /// the word that is looked for does not reach: otherwise that one would come later.
+    pub(crate) fn longest(&self, mut text: &str) -> Option<usize> {
+        loop {
+            let index = self.not_after(text)?.checked_sub(1)?;
+            let word = self.word(index)?;
+            let pairs = text.chars().zip(word.chars());
+            let equal = pairs.take_while(|(a, b)| a == b);
+            let shared = equal.map(|(c, _)| c.len_utf8()).sum();
+            if shared == word.len() {
+                return Some(index);
+            }
+            text = text.get(..shared)?;
+        }
+    }
+
+    /// For each place of a text the index of the longest word there, if any, by the rules of [`Matching::Longest`].
+    ///
+    /// # Leaks
+    /// As [`sentence_vector`](Lexicon::sentence_vector).
+    ///
+    /// # Shapes
+    /// `text`: any.
+    ///
+    /// # Cost
+    /// As [`sentence_vector`](Lexicon::sentence_vector).
+    pub fn longest_matches<'t>(
+        &self,
+        text: &'t str,
+    ) -> impl Iterator<Item = Option<usize>> + use<'a, 't> {
+        Pieces::new(*self, text)
     }
 
     /// The weight, `0..=65535` for 0..=1, and the vector of the word at `index`.
@@ -269,14 +347,16 @@ impl<'a> Lexicon<'a> {
     ///
     /// # Shapes
     /// `sentence`: any text, one sentence. `out`: `[dimension]` f32; every coordinate is an
-    /// integer in `-32767..=32767` times 2^exponent, all zero if no word is known. Words after the
-    /// first 2^20 are left out.
+    /// integer in `-32767..=32767` times 2^exponent, all zero if no word is known. Words (places, for
+    /// [`Matching::Longest`]) after the first 2^20 are left out.
     ///
     /// # Errors
     /// [`DimensionError`] if `out` has another length; nothing is written.
     ///
     /// # Cost
-    /// Time linear in the text, times log of the number of words and phrases; 4 KiB of stack; no heap.
+    /// Time linear in the text, times log of the number of words and phrases; 4 KiB of stack; no heap. A place
+    /// of [`Matching::Longest`] takes one search for a word, and one more for each shorter word that looks like the text
+    /// at first: 48 at most.
     ///
     /// # Source
     /// Arora, Liang and Ma 2017, without their removal of the first principal component (the host
@@ -329,22 +409,35 @@ impl<'a> Lexicon<'a> {
             i64::from(weight)
         };
         let mut total: i64 = 0;
-        let mut before = None;
-        for mut word in words_lossy(sentence).take(MAX_WORDS_IN_SENTENCE) {
-            let found = self.find(&word);
-            if let Some(entry) = found.and_then(|index| self.entry(index)) {
-                total += add(entry);
+        match self.matching {
+            Matching::Words => {
+                let mut before = None;
+                for mut word in words_lossy(sentence).take(MAX_WORDS_IN_SENTENCE) {
+                    let found = self.find(&word);
+                    if let Some(entry) = found.and_then(|index| self.entry(index)) {
+                        total += add(entry);
+                    }
+                    let phrase = before
+                        .zip(found)
+                        .and_then(|(a, b)| self.find_phrase([a, b]));
+                    if let Some(entry) = phrase.and_then(|index| self.phrase_entry(index)) {
+                        add(entry);
+                    }
+                    before = found;
+                    word.zeroize();
+                }
+                before.zeroize();
             }
-            let phrase = before
-                .zip(found)
-                .and_then(|(a, b)| self.find_phrase([a, b]));
-            if let Some(entry) = phrase.and_then(|index| self.phrase_entry(index)) {
-                add(entry);
+            Matching::Longest => {
+                let chunks = sentence.utf8_chunks().map(|chunk| chunk.valid());
+                let places = chunks.flat_map(|text| self.longest_matches(text));
+                for found in places.take(MAX_WORDS_IN_SENTENCE) {
+                    if let Some(entry) = found.and_then(|index| self.entry(index)) {
+                        total += add(entry);
+                    }
+                }
             }
-            before = found;
-            word.zeroize();
         }
-        before.zeroize();
         for (out, sum) in out.iter_mut().zip(&sums).take(self.dimension) {
             // |sum| ≤ 128·total without phrases: then only a vector of −128 throughout reaches the clamp.
             *out = convert(rounded_quotient(sum << FRACTION_BITS, total));

@@ -76,6 +76,8 @@ pub mod laplace;
 pub mod ledger;
 pub mod lexicon;
 pub mod pack;
+mod pieces;
+pub mod quality;
 pub mod recode;
 pub mod release;
 pub mod rng;

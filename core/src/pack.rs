@@ -16,6 +16,7 @@ use zerocopy::FromBytes;
 use crate::depth::DepthSection;
 use crate::features::Features;
 use crate::lexicon::Lexicon;
+use crate::quality::Quality;
 use crate::recode::Recoder;
 use crate::release::Selector;
 use crate::scores::ScoresSection;
@@ -34,6 +35,8 @@ pub struct Pack<'a> {
     scores: Option<ScoresSection<'a>>,
     /// A section that [`Features::check`] accepted.
     features: Option<&'a [u8]>,
+    /// A section that [`Quality::parse`] accepted.
+    quality: Option<&'a [u8]>,
     lexicon: Option<Lexicon<'a>>,
     projection: Option<Projection<'a>>,
 }
@@ -108,6 +111,7 @@ impl<'a> Pack<'a> {
             depth: None,
             scores: None,
             features: None,
+            quality: None,
             lexicon: None,
             projection: None,
         };
@@ -170,6 +174,10 @@ impl<'a> Pack<'a> {
                 };
                 Features::check(section, scores.candidate_count())?;
                 self.features = Some(section)
+            }
+            format::QUALITY_TAG => {
+                Quality::parse(section)?;
+                self.quality = Some(section)
             }
             format::LEXICON_TAG => self.lexicon = Some(Lexicon::parse(section, dimension)?),
             format::PHRASES_TAG => {
@@ -269,6 +277,11 @@ impl<'a> Pack<'a> {
     /// The features that add to the scores, if the pack has any.
     pub fn features(&self) -> Option<Features<'a>> {
         Features::view(self.features?, self.scores?.candidate_count()).ok()
+    }
+
+    /// How good the pack is, if whoever made it measured that.
+    pub fn quality(&self) -> Option<Quality<'a>> {
+        Quality::parse(self.quality?).ok()
     }
 
     /// The lexicon, if the pack has one.

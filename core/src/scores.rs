@@ -2,15 +2,16 @@
 //!
 //! Every sentence s gives every candidate c a *score* q(s, c), a whole number in 0..=Q, by a public
 //! function of that one sentence. With u(c) = Σ_l q(s_l, c), the level of a candidate is
-//! `min(max u − u(c), `[`LEVELS`]` − 1)`, and the engine draws with the ratio for ε/Q a level.
+//! `min(max u − u(c), L − 1)`, with L at most [`LEVELS`] and a field of the pack, and the engine draws with the ratio for
+//! ε/Q a level.
 //!
 //! # Why it is private
 //!
 //! Adding a sentence raises every u(c) by 0..=Q, and that is Q *one-sided unit steps* (in step i, those
-//! with q ≥ i rise by one). Let i_c = min(max u − u(c), LEVELS − 1), which is 0 for some candidate, so
+//! with q ≥ i rise by one). Let i_c = min(max u − u(c), L − 1), which is 0 for some candidate, so
 //! that these levels are relative already, and let one step raise some u by one. If max u stays, every
 //! i_c stays or falls by one; if it rises (by one), every i_c stays or rises by one, capped or not, since
-//! x ↦ min(x, LEVELS − 1) never lengthens a step. Those are the two cases of the one-sided step in
+//! x ↦ min(x, L − 1) never lengthens a step. Those are the two cases of the one-sided step in
 //! [`select`](mod@crate::select), for weights W_0, W_1, …, so the step costs at most ρ; that some of the Q
 //! steps go one way and some the other does not matter. *Add/remove-one*: ρ^Q ≤ e^(ε/2), with the number
 //! of sentences private. *Replace-one*: one removed, one added, ρ^2Q ≤ e^ε. Where ε/Q is below a
@@ -35,8 +36,15 @@
 //! - *vote*: q is 1 for the candidate with the largest z_c (the first of them) and 0 for all others;
 //!   Q = 1.
 //!
+//!
+//! Where a pack has [`features`](crate::features), `n` times what they say for c is added to `z_c`: they look at the same
+//! sentence, so nothing of the proof changes.
+//!
+//! For the whole text the sums of `z_c / n` count, without thresholds: see [`whole_text`](crate::whole_text).
+//!
 //! Everything after the conversion of coordinates is integer arithmetic.
 
+use core::num::NonZero;
 use core::ops::Range;
 
 use subtle::{Choice, ConditionallySelectable};
@@ -55,7 +63,7 @@ use crate::pack::format::{
 use crate::pack::wire::{Arrays, PackError, scale, within};
 use crate::recode::Activations;
 use crate::rows::{ROW_BYTES, Rows};
-use crate::select::{Levels, MAX_CANDIDATES};
+use crate::select::{Levels, MAX_CANDIDATES, Ratio, Rule};
 use crate::whole_text::sentence_loss;
 
 /// Levels are below this, or below what the pack says if that is less: candidates further from the best count as just
@@ -237,14 +245,23 @@ impl<'a> ScoresSection<'a> {
     /// And with the values for the whole text.
     pub(crate) fn whole_text_limit(&self, rows: usize) -> usize {
         let room = rows / 3 * SUMS_PER_ROW + rows % 3 / 2 * VALUES_PER_ROW;
-        self.limit(rows).min(room)
+        // "Nothing known" is one outcome more.
+        self.limit(rows).min(room).min(MAX_CANDIDATES as usize - 1)
     }
 
-    /// What a release promises where the whole text is exchanged for any other: see
+    /// The ratio between the weights of neighbouring levels in a release with this ε.
+    pub(crate) fn ratio(&self, epsilon: Epsilon) -> Ratio {
+        // Parsing made sure that it is not 0; 255 is the private side.
+        let steps = NonZero::new(self.largest_score()).unwrap_or(NonZero::<u8>::MAX);
+        Ratio::per_step(epsilon, steps)
+    }
+
+    /// What a release of at most `sentences` sentences promises where the whole text is exchanged for any other: see
     /// [`whole_text`](crate::whole_text::sentence_loss).
-    pub fn sentence_loss(&self, epsilon: Epsilon) -> Micro {
-        let steps = self.largest_score();
-        sentence_loss(epsilon, self.level_count(), steps, self.candidates)
+    pub fn sentence_loss(&self, epsilon: Epsilon, rule: Rule, sentences: usize) -> Micro {
+        let most = sentences.saturating_mul(self.largest_score().into());
+        let levels = self.level_count().min(most.saturating_add(1));
+        sentence_loss(rule, self.ratio(epsilon), levels, self.candidates)
     }
 
     /// A coordinate x enters as round(x · 2^exponent).
@@ -473,5 +490,39 @@ impl<const P: usize> Levels for ScoreLevels<'_, P> {
         }
         best.zeroize();
         wipe(&mut levels);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The limits that errors name are the layouts that fit.
+    #[test]
+    fn limits_are_those_of_layouts() {
+        let section = |kind, candidates| ScoresSection {
+            kind,
+            levels: LEVELS as u8,
+            candidates,
+            inputs: 1,
+            scale: scale(0).unwrap(),
+            centre: &[],
+            weights: &[],
+            bias: &[],
+            thresholds: &[],
+        };
+        for (rows, candidates) in (0..30).flat_map(|rows| (1..2000).map(move |n| (rows, n))) {
+            let graded = section(Kind::Graded, candidates);
+            let count = candidates as usize;
+            let layout = graded.layout(rows);
+            assert_eq!(layout.rows() <= rows, count <= graded.limit(rows));
+            assert_eq!(layout.values > 0, count <= graded.whole_text_limit(rows));
+            let features = section(Kind::Features, candidates);
+            let fits = features.layout(rows).rows() <= rows;
+            assert_eq!(fits, count <= features.limit(rows));
+            assert_eq!(fits, count <= features.whole_text_limit(rows));
+        }
+        // "Nothing known" is an outcome, too.
+        assert_eq!(section(Kind::Graded, 1).whole_text_limit(1 << 20), 65_535);
     }
 }

@@ -11,17 +11,25 @@
 //! # Rules
 //! White space is trimmed, and pieces without a letter or digit are left out. A sentence ends
 //! - at an empty line, and where a line ends that was not wrapped: one of fewer than 40 or more than 100
-//!   bytes, or one before a list item;
+//!   columns, or one before a list item;
 //! - after `!`, `?` and their like in other scripts, with the quotes, brackets, emoji and emoticons that
-//!   follow, unless a lower-case letter follows a closing quote or bracket;
-//! - after `。`, `！` and `？` without a space, too;
+//!   follow, unless a lower-case letter follows a closing quote, a bracket or a dash;
+//! - after `。`, `！`, `？`, `။` and other marks of scripts without spaces, whatever follows, but for the particle
+//!   after a Japanese quotation;
 //! - after a full stop and a space, unless it belongs to an abbreviation, an initial or the number of a
 //!   list item; after an ellipsis, unless a lower-case letter follows;
 //! - after an emoji or emoticon if a word follows that does not start with a lower-case letter;
-//! - after [`MAX_SENTENCE_BYTES`] bytes, between two words if there are any.
+//! - after [`MAX_SENTENCE_BYTES`] bytes, between two words or after a comma if there are any, never before a
+//!   combining mark.
+//!
+//! Marks that end sentences are those of Unicode (Sentence_Terminal) without four commas that it counts too, and
+//! with the shads of Tibetan, the kunddaliya of Sinhala, the ends of Thai verses, the Greek question mark (as `;`
+//! after a Greek word, too), a colon after an Armenian word, a bar after a letter of India and two word spaces in
+//! Ethiopic. Thai and Lao have no such marks: their lines are sentences.
 //!
 //! Full stops inside of numbers, addresses and file names are followed by no space. Abbreviations are
-//! English. Invalid UTF-8 is a character that is neither letter nor space.
+//! English, but for those of single letters (`т. е.`, `z. B.`, `А. Пушкин`); ordinals with a full stop
+//! (`3. Mai`) are taken for ends. Invalid UTF-8 is a character that is neither letter nor space.
 //!
 //! # Leaks
 //! Time depends on the text: this step runs on the device, before the document.
@@ -32,16 +40,24 @@
 //! # Source
 //! The boundaries follow Unicode Standard Annex #29 where it is not ours: sentence terminators with their
 //! closing punctuation (SB6 to SB11). It splits after every abbreviation before a capital, never before
-//! a lower-case letter, and at every line end, which typed text needs otherwise; and its tables of
-//! properties are larger than the rest of the device side.
+//! a lower-case letter, and at every line end, which typed text needs otherwise. `tests/notes/sentences.md`
+//! compares the rules with those of another splitter, in 27 languages.
 
 use core::ops::Range;
+
+use crate::script::{ends_sentences, is_mark};
 
 /// Sentences longer than this many bytes are cut, but not inside of a row of stops or emoji.
 pub const MAX_SENTENCE_BYTES: usize = 600;
 
-/// A line of this many bytes may have been wrapped: its end is a space.
-const WRAPPED_BYTES: core::ops::RangeInclusive<usize> = 40..=100;
+/// A line of this many columns may have been wrapped: its end is a space.
+const WRAPPED_COLUMNS: core::ops::RangeInclusive<usize> = 40..=100;
+
+/// A line of more bytes has more than 100 columns.
+const LONGEST_WRAPPED_BYTES: usize = 4 * *WRAPPED_COLUMNS.end();
+
+/// An address starts with at most so many characters before its `@`.
+const LONGEST_NAME: usize = 40;
 
 /// The sentences of `text`, in order, each a trimmed part of it.
 ///
@@ -123,6 +139,7 @@ const STARTERS: [&str; 43] = [
 const LONGEST_LISTED: usize = 8;
 
 /// A part of the text between two places where sentences end.
+#[derive(Clone, Copy)]
 struct Piece {
     /// After its last character that is no space.
     end: usize,
@@ -132,19 +149,55 @@ struct Piece {
     speaks: bool,
 }
 
+/// The word in which a stop stands.
+#[derive(Clone, Copy)]
+struct Token {
+    start: usize,
+    /// Whether there is a letter or digit in the piece before it.
+    spoken: bool,
+    /// Whether it is like an address of a page or file.
+    address: bool,
+}
+
+impl Token {
+    fn new(start: usize, spoken: bool) -> Self {
+        Self {
+            start,
+            spoken,
+            address: false,
+        }
+    }
+}
+
 /// What follows a place where a sentence may end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Follower {
     Nothing,
     LowerCase,
+    /// A lower-case letter after a dash.
+    Aside,
     Digit,
     Other,
+}
+
+/// What a row of stops needs behind it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Strength {
+    /// A space, and nothing that says that the sentence goes on: full stops.
+    Weak,
+    /// A space or a letter.
+    Strong,
+    /// Nothing.
+    Wide,
 }
 
 struct Scanner<'a> {
     text: &'a [u8],
     /// Whether something would perhaps be different in a longer text.
     saw_end: bool,
+    /// The bytes that were read.
+    #[cfg(test)]
+    read: usize,
 }
 
 impl<'a> Scanner<'a> {
@@ -152,6 +205,8 @@ impl<'a> Scanner<'a> {
         Self {
             text,
             saw_end: false,
+            #[cfg(test)]
+            read: 0,
         }
     }
 
@@ -170,6 +225,7 @@ impl<'a> Scanner<'a> {
 
     /// The character at byte `at` and its length; U+FFFD for a byte that starts none.
     fn char(&mut self, at: usize) -> Option<(char, usize)> {
+        self.count(1);
         let rest = self.text.get(at..).unwrap_or_default();
         let Some(first) = rest.first() else {
             self.saw_end = true;
@@ -193,6 +249,22 @@ impl<'a> Scanner<'a> {
         Some((char::REPLACEMENT_CHARACTER, 1))
     }
 
+    /// A part of the text that has been read before.
+    fn bytes(&mut self, part: Range<usize>) -> &'a [u8] {
+        let bytes = self.text.get(part).unwrap_or_default();
+        self.count(bytes.len());
+        bytes
+    }
+
+    /// Counts what is read, to show that splitting is linear.
+    #[cfg(test)]
+    fn count(&mut self, bytes: usize) {
+        self.read += bytes;
+    }
+
+    #[cfg(not(test))]
+    fn count(&mut self, _bytes: usize) {}
+
     /// The first place at or after `at` whose character is not one of `these`.
     fn skip(&mut self, mut at: usize, these: impl Fn(char) -> bool) -> usize {
         while let Some((c, length)) = self.char(at)
@@ -205,36 +277,46 @@ impl<'a> Scanner<'a> {
 
     /// The piece that starts at `start`, where a character is that is no space.
     fn piece(&mut self, start: usize) -> Piece {
-        let (mut at, mut end, mut token) = (start, start, start);
-        let mut line = self.line_start(start);
-        let (mut speaks, mut address) = (false, false);
-        // After the last word that was followed by a space, and where the next one starts.
-        let mut cut = None;
+        let (mut at, mut end, mut speaks) = (start, start, false);
+        let mut token = Token::new(start, false);
+        let mut line = None;
+        let mut last = ' ';
+        // Where it can be cut: behind the last word or comma of its second half, and before the last
+        // character that is no mark.
+        let (mut cut, mut base) = (None, None);
         while let Some((c, length)) = self.char(at) {
+            if at > start && !is_mark(c) {
+                let next = at;
+                base = Some(Piece { end, next, speaks });
+            }
             if at - start >= MAX_SENTENCE_BYTES {
-                let (end, next) = cut.unwrap_or((end, at));
-                return Piece { end, next, speaks };
+                let next = at;
+                return cut.or(base).unwrap_or(Piece { end, next, speaks });
             }
             let mut ends = false;
-            if c.is_whitespace() {
+            let mut pauses = is_comma(c);
+            if c.is_ascii_alphanumeric() && c != 'x' {
+                // Most characters: all that follows is false.
+                speaks = true;
+                at += length;
+                end = at;
+            } else if c.is_whitespace() {
                 at += length;
                 if is_line_end(c) {
-                    let bytes = at - length - line;
+                    let line_start = line.unwrap_or_else(|| self.line_start(start));
+                    let columns = self.columns(line_start..at - length);
                     if c == '\r' && self.char(at).is_some_and(|(c, _)| c == '\n') {
                         at += 1;
                     }
-                    ends = !WRAPPED_BYTES.contains(&bytes) || self.line_starts_anew(at);
-                    line = at;
+                    ends = !WRAPPED_COLUMNS.contains(&columns) || self.line_starts_anew(at);
+                    line = Some(at);
                 }
-                token = at;
-                address = false;
-                if end - start > MAX_SENTENCE_BYTES / 2 {
-                    cut = Some((end, at));
-                }
-            } else if is_stop(c) {
-                (at, ends) = self.stop(start, token, at, address, speaks);
+                token = Token::new(at, speaks);
+                pauses = true;
+            } else if is_stop(c) || self.stands_for_stop(last, at, token.start) {
+                (at, ends) = self.stop(token, at, speaks);
                 end = at;
-            } else if let Some(behind) = self.emotion(at, token) {
+            } else if let Some(behind) = self.emotion(at, token.start) {
                 ends = speaks && self.follower(behind) == Follower::Other;
                 // :P has a letter.
                 let own = self.text.get(at..behind).unwrap_or_default();
@@ -243,33 +325,63 @@ impl<'a> Scanner<'a> {
                 end = at;
             } else {
                 speaks |= c.is_alphanumeric();
-                address |= matches!(c, '/' | '@' | '=' | '&');
+                token.address |= matches!(c, '/' | '@' | '=' | '&');
                 at += length;
                 end = at;
             }
             if ends {
-                return Piece {
-                    end,
-                    next: at,
-                    speaks,
-                };
+                let next = at;
+                return Piece { end, next, speaks };
+            }
+            if pauses && end - start > MAX_SENTENCE_BYTES / 2 {
+                let next = at;
+                cut = Some(Piece { end, next, speaks });
+            }
+            if !c.is_whitespace() {
+                last = c;
             }
         }
-        Piece {
-            end,
-            next: at,
-            speaks,
-        }
+        let next = at;
+        Piece { end, next, speaks }
     }
 
     /// Where the line of a place starts, or so far before it that the line is too long to have been wrapped.
-    fn line_start(&self, place: usize) -> usize {
-        let far = place.saturating_sub(WRAPPED_BYTES.end() + 1);
-        let before = self.text.get(far..place).unwrap_or_default();
-        let last = before
-            .iter()
-            .rposition(|byte| matches!(byte, b'\n' | b'\r'));
-        last.map_or(far, |index| far + index + 1)
+    fn line_start(&mut self, place: usize) -> usize {
+        let far = place.saturating_sub(LONGEST_WRAPPED_BYTES + 1);
+        let ends = |place: &usize| {
+            matches!(
+                self.text.get(..*place),
+                Some([.., b'\n'..=b'\r'] | [.., 0xc2, 0x85] | [.., 0xe2, 0x80, 0xa8 | 0xa9])
+            )
+        };
+        let start = (far + 1..=place).rev().find(ends).unwrap_or(far);
+        self.count(place - start);
+        start
+    }
+
+    /// The columns of a part of a line: two for each character from U+3000, where East Asia's start.
+    fn columns(&mut self, part: Range<usize>) -> usize {
+        let columns = |byte: &u8| match byte {
+            0x80..=0xbf => 0,
+            0xe3.. => 2,
+            _ => 1,
+        };
+        self.bytes(part).iter().map(columns).sum()
+    }
+
+    /// Whether the character at `at` stands for a stop of the script of the `last` one that is no space: two word
+    /// spaces in Ethiopic, a bar in India's, a semicolon after a Greek word, a colon after an Armenian one.
+    fn stands_for_stop(&mut self, last: char, at: usize, token: usize) -> bool {
+        let Some((c, _)) = self.char(at) else {
+            return false;
+        };
+        match (last, c) {
+            ('፡', '፡') | ('\u{900}'..='\u{d7f}', '|') => true,
+            // One letter is a symbol.
+            ('\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}', ';') => at - token > 2,
+            ('\u{531}'..='\u{587}', ':') => at > token && self.emotion(at, token).is_none(),
+            _ => false,
+        }
     }
 
     /// Whether the line at `at` is empty, or an item of a list.
@@ -294,69 +406,47 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The stop at `at` in the word that starts at `token`: where it ends, with what closes after it, and
-    /// whether the sentence ends there.
-    fn stop(
-        &mut self,
-        start: usize,
-        token: usize,
-        at: usize,
-        address: bool,
-        speaks: bool,
-    ) -> (usize, bool) {
-        let (mut behind, mut dots) = (at, 0usize);
-        let (mut strong, mut wide) = (false, false);
-        while let Some((c, length)) = self.char(behind)
-            && is_stop(c)
-        {
-            match c {
-                '.' => dots += 1,
-                '…' => dots += 3,
-                '。' | '！' | '？' | '｡' => wide = true,
-                _ => strong = true,
-            }
-            behind += length;
-        }
-        let stops = behind;
-        behind = self.skip(behind, is_closer);
+    /// The stop at `at` in a word: where it ends, with what closes after it, and whether the sentence ends there.
+    fn stop(&mut self, token: Token, at: usize, speaks: bool) -> (usize, bool) {
+        let (stops, dots, strength) = self.stops(at);
+        let behind = self.closers(stops);
         let closed = behind > stops;
+        let strong = strength != Strength::Weak;
+        if !strong && dots == 1 && !token.spoken && self.is_item(token.start, at) {
+            return (behind, false);
+        }
         let ends = match self.char(behind) {
             None => return (behind, speaks),
-            Some(_) if wide => true,
+            Some((c, _)) if strength == Strength::Wide => !(closed && is_particle(c)),
             Some((c, length)) if c.is_alphabetic() => {
                 // The space was left out.
-                let between_words = if strong {
-                    !closed
-                } else {
-                    let word = self.text.get(token..at).unwrap_or_default();
-                    !closed
-                        && is_upper_case(c)
-                        && (dots > 1
-                            || matches!(word, [.., a, b] if a.is_ascii_lowercase() && b.is_ascii_lowercase())
-                                && !word.contains(&b'.'))
-                        && self
-                            .char(behind + length)
-                            .is_none_or(|(c, _)| is_lower_case(c) || c == ' ')
-                };
-                return (behind, between_words && !address && speaks);
+                let between_words = !closed
+                    && (strong
+                        || is_upper_case(c)
+                            && (dots > 1 || self.is_lower_case_word(token.start, at))
+                            && self
+                                .char(behind + length)
+                                .is_none_or(|(c, _)| is_lower_case(c) || c == ' '));
+                let ends = between_words && !token.address && speaks;
+                return (behind, ends && !self.is_address(behind));
             }
             Some((c, _)) if !c.is_whitespace() && self.emotion(behind, behind).is_none() => {
                 return (behind, false);
             }
-            Some(_) => {
-                let follower = self.follower(behind);
-                if strong || dots != 1 || closed {
+            Some(_) => match self.follower(behind) {
+                Follower::Aside => false,
+                follower if strong || dots != 1 || closed => {
                     let may_go_on = closed || !strong;
                     !(may_go_on && follower == Follower::LowerCase)
-                } else {
-                    self.word_ends(start, token, at, follower, behind)
                 }
-            }
+                follower => self.word_ends(token.start, at, follower, behind),
+            },
         };
         if !ends || !speaks {
             return (behind, false);
         }
         // What smiles after the stop belongs to it.
+        let mut behind = behind;
         loop {
             let at = self.skip(behind, |c| c.is_whitespace() && !is_line_end(c));
             match self.emotion(at, at) {
@@ -366,49 +456,179 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether a full stop at `at` ends more than the word that starts at `token`.
-    fn word_ends(
-        &mut self,
-        start: usize,
-        token: usize,
-        at: usize,
-        follower: Follower,
-        behind: usize,
-    ) -> bool {
-        let whole = self.text.get(token..at).unwrap_or_default();
-        let word = whole
+    /// Where the row of stops at `at` ends, how many full stops it has, and the strongest of the others. Full stops
+    /// with spaces between are an ellipsis.
+    fn stops(&mut self, at: usize) -> (usize, usize, Strength) {
+        let (mut behind, mut dots, mut strength) = (at, 0usize, Strength::Weak);
+        let before = self.text.get(..at).unwrap_or_default();
+        let figure = matches!(before, [.., b'0'..=b'9'] | [.., 0xef, 0xbc, 0x90..=0x99]);
+        while let Some((c, length)) = self.char(behind)
+            && (behind == at || is_stop(c))
+        {
+            behind += length;
+            match c {
+                '.' => {
+                    dots += 1;
+                    if self.char(behind).is_some_and(|(c, _)| c == ' ')
+                        && self.char(behind + 1).is_some_and(|(c, _)| c == '.')
+                        && self
+                            .char(behind + 2)
+                            .is_none_or(|(c, _)| !c.is_alphanumeric())
+                    {
+                        behind += 1;
+                    }
+                }
+                '․' | '﹒' => dots += 1,
+                '…' => dots += 3,
+                // After the number of a list item, and in a number.
+                '．' if figure || self.char(behind).is_some_and(|(c, _)| c.is_numeric()) => {
+                    dots += 1
+                }
+                _ if needs_no_space(c) => strength = Strength::Wide,
+                _ => strength = strength.max(Strength::Strong),
+            }
+        }
+        (behind, dots, strength)
+    }
+
+    /// Where the quotes and brackets end that close at `at`. A quote that may open, too, closes before a space.
+    fn closers(&mut self, at: usize) -> usize {
+        let (mut end, mut look) = (at, at);
+        loop {
+            match self.char(look) {
+                Some((c, length)) if is_closer(c) => {
+                    look += length;
+                    end = look;
+                }
+                Some((c, length)) if is_quote(c) => look += length,
+                Some((' ' | '\u{a0}' | '\u{202f}', length)) => {
+                    // French has a space before it.
+                    let quote = look + length;
+                    return match self.char(quote) {
+                        Some(('»' | '›', length))
+                            if self
+                                .char(quote + length)
+                                .is_none_or(|(c, _)| c.is_whitespace() || is_stop(c)) =>
+                        {
+                            quote + length
+                        }
+                        _ => look,
+                    };
+                }
+                Some((c, _)) if !c.is_whitespace() => return end,
+                _ => return look,
+            }
+        }
+    }
+
+    /// Whether the word from `token` to `at` is the number or the letter of a list item.
+    fn is_item(&mut self, token: usize, at: usize) -> bool {
+        // Of a longer word, four bytes are enough to know.
+        match self.last_word(token.max(at.saturating_sub(4)), at) {
+            [byte] => byte.is_ascii_alphanumeric(),
+            word @ [_, rest @ ..] => rest.len() < 3 && word.iter().all(u8::is_ascii_digit),
+            [] => false,
+        }
+    }
+
+    /// Whether the word from `token` to `at` ends with small letters and has no full stop.
+    fn is_lower_case_word(&mut self, token: usize, at: usize) -> bool {
+        let word = self.text.get(token..at).unwrap_or_default();
+        matches!(word, [.., a, b] if a.is_ascii_lowercase() && b.is_ascii_lowercase())
+            && !self.bytes(token..at).contains(&b'.')
+    }
+
+    /// Whether what starts at `at` is the rest of an address of mail.
+    fn is_address(&mut self, at: usize) -> bool {
+        let mut at = at;
+        for _ in 0..LONGEST_NAME {
+            match self.char(at) {
+                Some(('@', _)) => return true,
+                Some((c, length)) if !c.is_whitespace() => at += length,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// What follows the last ASCII character between `token` and `at` that is neither letter, digit nor full stop.
+    fn last_word(&mut self, token: usize, at: usize) -> &'a [u8] {
+        let word = self
+            .text
+            .get(token..at)
+            .unwrap_or_default()
             .rsplit(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric() && *byte != b'.')
             .next()
             .unwrap_or_default();
+        self.count(word.len());
+        word
+    }
+
+    /// Whether a full stop at `at` ends more than the word that starts at `token`.
+    fn word_ends(&mut self, token: usize, at: usize, follower: Follower, behind: usize) -> bool {
+        let word = self.last_word(token, at);
         let is_in = |list: &[&str]| {
             let mut list = list.iter();
             list.any(|listed| listed.as_bytes().eq_ignore_ascii_case(word))
         };
-        let item = match word {
-            [byte] => byte.is_ascii_alphanumeric(),
-            [_, rest @ ..] => rest.len() < 3 && word.iter().all(u8::is_ascii_digit),
-            [] => false,
-        };
-        if (item && token == start) || is_in(&TITLES) {
+        if is_in(&TITLES) {
             return false;
         }
         if is_in(&COUNTED) {
             return follower != Follower::Digit;
         }
-        let initial = matches!(word, [b'A'..=b'H' | b'J'..=b'Z']);
-        // U.S., p.m., Ph.D.
+        let mut letters = core::str::from_utf8(word).unwrap_or_default().chars();
+        let letter = letters.next().filter(|c| {
+            // Words of their own: English and Russian for the one who speaks.
+            letters.next().is_none() && c.is_alphabetic() && !matches!(c, 'I' | 'Я')
+        });
+        if letter.is_some() && self.is_letter_with_stop(behind) {
+            return false;
+        }
+        // U.S., p.m., Ph.D., т.е.
         let dotted = word.contains(&b'.')
-            && word
-                .split(|byte| *byte == b'.')
-                .all(|part| part.len() < 3 && part.iter().all(u8::is_ascii_alphabetic));
-        if initial || dotted || is_in(&SHORTENED) {
+            && word.split(|byte| *byte == b'.').all(|part| {
+                let part = core::str::from_utf8(part).unwrap_or("?");
+                part.chars().count() < 3 && part.chars().all(char::is_alphabetic)
+            });
+        let lettered = dotted
+            || letter.is_some_and(|c| is_upper_case(c) || self.is_behind_letter_with_stop(token));
+        if lettered || is_in(&SHORTENED) {
+            // What starts sentences is listed for English only.
+            let other = lettered && !word.is_ascii() && !letter.is_some_and(is_upper_case);
             return match follower {
                 Follower::Nothing => true,
-                Follower::LowerCase | Follower::Digit => false,
-                Follower::Other => self.starter(behind),
+                Follower::LowerCase | Follower::Aside | Follower::Digit => false,
+                Follower::Other => other || self.starter(behind),
             };
         }
         true
+    }
+
+    /// Whether a lone letter, a full stop and a space stand before `token`.
+    fn is_behind_letter_with_stop(&mut self, token: usize) -> bool {
+        let before = self.bytes(token.saturating_sub(6)..token);
+        let Some(before) = before.strip_suffix(b". ") else {
+            return false;
+        };
+        let mut letters = before
+            .utf8_chunks()
+            .last()
+            .map_or("", |chunk| chunk.valid())
+            .chars();
+        let letter = letters.next_back().is_some_and(char::is_alphabetic);
+        letter && letters.next_back().is_none_or(char::is_whitespace)
+    }
+
+    /// Whether a space, a letter and a full stop follow: z. B., т. е.
+    fn is_letter_with_stop(&mut self, at: usize) -> bool {
+        let at = self.skip(at, |c| matches!(c, ' ' | '\u{a0}' | '\u{202f}'));
+        match self.char(at) {
+            Some((c, length)) if c.is_alphabetic() && c != 'I' => {
+                self.char(at + length).is_some_and(|(c, _)| c == '.')
+            }
+            _ => false,
+        }
     }
 
     /// What follows, after spaces and opening punctuation.
@@ -418,6 +638,13 @@ impl<'a> Scanner<'a> {
             None => Follower::Nothing,
             Some((c, _)) if is_lower_case(c) => Follower::LowerCase,
             Some((c, _)) if c.is_numeric() => Follower::Digit,
+            Some(('–' | '—', length)) => {
+                let at = self.skip(at + length, char::is_whitespace);
+                match self.char(at) {
+                    Some((c, _)) if !is_lower_case(c) => Follower::Other,
+                    _ => Follower::Aside,
+                }
+            }
             Some(_) => Follower::Other,
         }
     }
@@ -437,20 +664,17 @@ impl<'a> Scanner<'a> {
 
     fn word_start(&mut self, at: usize) -> usize {
         let at = self.skip(at, char::is_whitespace);
-        match self.char(at) {
-            Some((c, length)) if is_opener(c) => at + length,
-            _ => at,
-        }
+        self.skip(at, is_opener)
     }
 
     /// The end of the emoji or the emoticon at `at`, if there is one; `token` is where the word around it
     /// starts.
     fn emotion(&mut self, at: usize, token: usize) -> Option<usize> {
-        let end = self.skip(at, is_emoji);
-        if end > at {
-            return Some(end);
-        }
         let (eyes, _) = self.char(at)?;
+        // Joiners stand in words, too.
+        if is_emoji(eyes) && !is_mark(eyes) {
+            return Some(self.skip(at, is_emoji));
+        }
         if !matches!(eyes, ':' | ';' | '=' | '<' | 'x') {
             return None;
         }
@@ -503,68 +727,59 @@ fn is_line_end(c: char) -> bool {
 }
 
 fn is_stop(c: char) -> bool {
+    matches!(c, '.' | '!' | '?' | '…') || !c.is_ascii() && ends_sentences(c)
+}
+
+/// Stops after which a sentence starts without a space: those of scripts that have none between words.
+fn needs_no_space(c: char) -> bool {
     matches!(
         c,
-        '.' | '!'
-            | '?'
-            | '…'
-            | '。'
-            | '！'
-            | '？'
-            | '｡'
-            | '‼'
-            | '⁇'
-            | '⁈'
-            | '⁉'
-            | '؟'
-            | '۔'
-            | '।'
-            | '॥'
+        '။' | '。' | '｡' | '．' | '！' | '？' | '︒' | '︕' | '︖' | '﹖' | '﹗'
     )
+}
+
+fn is_comma(c: char) -> bool {
+    matches!(c, '、' | '，' | '､' | '၊')
+}
+
+/// The sentence around a Japanese quotation goes on with one of these.
+fn is_particle(c: char) -> bool {
+    matches!(
+        c,
+        'と' | 'っ' | 'な' | 'の' | 'を' | 'が' | 'は' | 'に' | 'も' | 'で'
+    )
+}
+
+/// Whether a bracket opens or closes; `None` for what is no bracket.
+fn opens(c: char) -> Option<bool> {
+    match c {
+        '(' | '[' | '{' | '（' | '［' | '｛' | '｟' | '｢' | '﴿' => Some(true),
+        ')' | ']' | '}' | '）' | '］' | '｝' | '｠' | '｣' | '﴾' => Some(false),
+        // Each pair from an even code point.
+        '〈'..='】' | '〔'..='〛' | '༺'..='༽' => Some(u32::from(c) % 2 == 0),
+        _ => None,
+    }
 }
 
 fn is_closer(c: char) -> bool {
     matches!(
         c,
-        '"' | '\''
-            | '”'
-            | '’'
-            | '»'
-            | '›'
-            | ')'
-            | ']'
-            | '}'
-            | '*'
-            | '_'
-            | '`'
-            | '」'
-            | '』'
-            | '）'
-            | '】'
-            | '》'
-    )
+        '"' | '\'' | '”' | '’' | '»' | '›' | '*' | '_' | '`' | '〞' | '〟' | '＂'
+    ) || opens(c) == Some(false)
 }
 
+/// What opens in most languages, and closes in some.
+fn is_quote(c: char) -> bool {
+    matches!(c, '“' | '‘' | '«' | '‹')
+}
+
+/// Closing quotes open in some languages.
 fn is_opener(c: char) -> bool {
     matches!(
         c,
-        '"' | '\''
-            | '“'
-            | '‘'
-            | '«'
-            | '‹'
-            | '('
-            | '['
-            | '{'
-            | '*'
-            | '_'
-            | '¿'
-            | '¡'
-            | '「'
-            | '『'
-            | '（'
-            | '„'
-    )
+        '"' | '\'' | '”' | '’' | '»' | '›' | '*' | '_' | '¿' | '¡' | '„' | '‚' | '〝' | '＂'
+    ) || is_quote(c)
+        || opens(c) == Some(true)
 }
 
 /// Symbols and pictographs, with what joins and colours them; boxed letters and circled digits are words.
@@ -573,4 +788,114 @@ fn is_emoji(c: char) -> bool {
         c,
         '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{200d}'
     ) && !c.is_alphanumeric()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scanner;
+
+    /// Splits a text of `length` bytes that repeats a unit, and returns how many bytes were read for each.
+    fn read(unit: &str, length: usize) -> usize {
+        let text = unit.repeat(length / unit.len());
+        let mut scanner = Scanner::new(text.as_bytes());
+        let mut start = 0;
+        while let Some(range) = scanner.sentence(start) {
+            start = range.end;
+        }
+        scanner.read / length
+    }
+
+    /// What is read of a text does not grow faster than the text, whatever it repeats.
+    #[test]
+    fn work_is_linear() {
+        let parts = [
+            "word",
+            "x",
+            " ",
+            "\n",
+            "\r\n",
+            "\n ",
+            "\n- ",
+            "1. ",
+            "1\n",
+            "a\n",
+            "a) ",
+            ".",
+            "!",
+            "…",
+            "a.",
+            "a. ",
+            ". . ",
+            "?a",
+            "\"",
+            "”",
+            "“",
+            "«",
+            " »",
+            ".»",
+            "a.\"",
+            "a.“",
+            "(",
+            ")",
+            "((a",
+            "a)",
+            "「",
+            "」",
+            "。",
+            "。」",
+            "a. (",
+            "– ",
+            "a! –",
+            "!\u{3000}",
+            "😀",
+            "😀 ",
+            "a😀 ",
+            "a! 😀 ",
+            "\u{200d}",
+            "\u{fe0f}",
+            ":) ",
+            "a:)",
+            ":(",
+            "=)",
+            "<",
+            "a/b?c",
+            "a.B",
+            "ab.Ab",
+            "ab.Abcdefgh",
+            "z. B. ",
+            "@",
+            "語",
+            "語，",
+            "ก",
+            "ก ",
+            "का",
+            "\u{301}",
+            "፡",
+            "α;",
+            "աբ:",
+            "क|",
+            "．",
+            "１．",
+            "\u{2029}",
+            "\u{ff}",
+            "a.b.c.d.",
+            "etc. The ",
+            "- ",
+            "|",
+        ];
+        let mut most = (0, std::string::String::new());
+        for first in parts {
+            for second in parts {
+                let unit = std::format!("{first}{second}");
+                let [short, long] = [1 << 11, 1 << 13].map(|length| read(&unit, length));
+                // Work that is not linear would be four times as much for each byte.
+                assert!(
+                    long < 2 * short + 2,
+                    "{unit:?}: {short} and {long} for each byte"
+                );
+                most = most.max((long, unit));
+            }
+        }
+        assert!(most.0 < 100, "{most:?}");
+    }
 }

@@ -19,26 +19,31 @@
 //! for 2ε, ln(W₀/W₁) ≤ ε − 2⁻⁶², and its finite randomness takes less than what is left. By permute-and-flip the
 //! normaliser would move, and with the same weights the loss would be more than ε.
 //!
-//! Above ε = 500 the ratio is that for 500; the engine serves ε above 42 with about 42.
+//! The engine's weights are whole numbers, and W₀ = 2⁴⁸: ε above 33.2 is served with 33.2.
 //!
 //! # What a sentence-private release promises for the whole text
-//! Its levels are capped. With L levels, and e^(−ε/2Q) between two, let w = e^(−(L−1)ε/2Q) be the least relative weight. A
-//! candidate's probability is largest when it alone is best and all others are at the cap, and least when it is at the
-//! cap and all others are best, which some two documents may attain. So the loss between any two documents is at most
+//! Its levels are capped: with L of them, each worth e^(−ε/2Q), let w = W_(L−1) / W₀ be the least relative weight, about
+//! e^(−t) with t = (L − 1)·ε/2Q.
 //!
-//! - exponential mechanism: ln[(n − 1 + w) / (w·(1 + (n − 1)·w))];
-//! - permute-and-flip: ln[(1 − (1 − w)ⁿ) / w²],
+//! A candidate's probability never grows with its own level, never falls with the others', and is the same when all move
+//! together. So it is largest when the candidate alone is best and all others are at the cap, and least when it is at the
+//! cap and all others are best. No two documents whatever, of n ≥ 2 candidates, lose more than
 //!
-//! both at most t + min(t, ln n) with t = (L − 1)·ε/2Q, which [`sentence_loss`] gives. It is attained up to a fraction of t.
-//! By depth, t = ⌊K/2⌋·ε/2 for documents of at most K sentences.
+//! - exponential mechanism: ln[(n − 1 + w) / (w·(1 + (n − 1)·w))], from w₀/(w₀ + (n − 1)·w) over w/(w + (n − 1)·w₀);
+//! - permute-and-flip: ln[(1 − (1 − w)ⁿ) / w²], from ∫₀¹(1 − t·w)ⁿ⁻¹dt over w·∫₀¹(1 − t)ⁿ⁻¹dt.
+//!
+//! [`sentence_loss`] gives these, with the engine's own w. Both lie between t and t + min(t, ln n), and a pack in which
+//! one document makes c best and another all others attains them. By depth, L is ⌊K/2⌋ + 1 and Q is 1 for documents of at
+//! most K sentences; by scores, K sentences make no more than K·Q + 1 levels.
 
 use core::ops::Range;
 
 use subtle::ConstantTimeEq;
+use zeroize::Zeroize;
 
 use crate::barrier::wipe;
 use crate::epsilon::{Epsilon, MICRO, Micro};
-use crate::select::{Levels, Ratio};
+use crate::select::{Levels, MAX_LEVELS, Ratio, Rule};
 
 /// Levels made at a time.
 const BLOCK: usize = 128;
@@ -53,9 +58,19 @@ impl OneBest {
     /// Levels are below this.
     pub(crate) const BOUND: usize = 2;
 
+    /// How an outcome is drawn: the only rule by which the normaliser stays.
+    pub(crate) const RULE: Rule = Rule::Exponential;
+
     /// That of 2ε a level.
     pub(crate) fn ratio(epsilon: Epsilon) -> Ratio {
         Ratio::per_unit(epsilon, 1)
+    }
+}
+
+/// Which outcome is best is private.
+impl Drop for OneBest {
+    fn drop(&mut self) {
+        self.best.zeroize();
     }
 }
 
@@ -83,25 +98,30 @@ impl Levels for OneBest {
     }
 }
 
-/// What a sentence-private release with ε promises at least where the whole text is exchanged for any other, rounded up
-/// to micro-units: t + min(t, ln n), with `levels` levels, `steps` of them for ε/2, and n candidates.
+/// What a sentence-private release promises where the whole text is exchanged for any other: the most that two lists of
+/// levels below `levels` can lose, rounded up to micro-units.
 ///
 /// # Shapes
-/// `levels`, `steps`: 1 or more; `candidates`: any.
-pub fn sentence_loss(epsilon: Epsilon, levels: usize, steps: u8, candidates: u32) -> Micro {
-    let steps = 2 * u64::from(steps.max(1));
-    let total = u64::from(epsilon.micro()) * (levels.max(1) as u64 - 1);
-    let cap = total.div_ceil(steps);
-    Micro(cap + cap.min(natural_logarithm(candidates)))
-}
-
-/// ln n in micro-units, rounded up.
-fn natural_logarithm(n: u32) -> u64 {
-    // Correct to the last bits of a double; a micro-unit more covers them.
-    let logarithm = libm::log(f64::from(n.max(1)));
-    #[allow(clippy::float_arithmetic)] // No probability: a statement about one.
-    let micro = libm::ceil(logarithm * f64::from(MICRO));
-    micro as u64 + 1
+/// `levels`: 1 to [`MAX_LEVELS`], more count as that; `candidates`: any.
+///
+/// # Cost
+/// One multiplication of 128 bits a level, four functions of doubles.
+#[allow(clippy::float_arithmetic)] // No probability: a statement about one.
+pub fn sentence_loss(rule: Rule, ratio: Ratio, levels: usize, candidates: u32) -> Micro {
+    let caps = levels.min(MAX_LEVELS).saturating_sub(1);
+    if candidates < 2 || caps == 0 {
+        return Micro(0);
+    }
+    let weight = ratio.weights(rule).nth(caps).unwrap_or(1);
+    let w = weight as f64 / rule.first_weight() as f64;
+    let n = f64::from(candidates);
+    let loss = match rule {
+        Rule::Exponential => libm::log((n - 1.0 + w) / (1.0 + (n - 1.0) * w)) - libm::log(w),
+        // 1 − (1 − w)ⁿ, to the last bits where w is small.
+        Rule::PermuteAndFlip => libm::log(-libm::expm1(n * libm::log1p(-w))) - 2.0 * libm::log(w),
+    };
+    // Within 10⁻¹³ of the exact value, and what finite randomness adds is below 2⁻⁶²: a micro-unit more covers both.
+    Micro(libm::ceil(loss * f64::from(MICRO)) as u64 + 1)
 }
 
 #[cfg(test)]
@@ -110,12 +130,21 @@ mod tests {
 
     #[test]
     fn losses_are_those_of_the_page() {
-        let one: Epsilon = "1".parse().unwrap();
-        // 159/16 + ln 12.
-        assert_eq!(sentence_loss(one, 160, 8, 12).0, 9_937_500 + 2_484_907 + 1);
-        // 1/16 is less than ln 12.
-        assert_eq!(sentence_loss(one, 2, 8, 12).0, 125_000);
-        assert_eq!(sentence_loss(one, 1, 8, 12).0, 0);
+        let ratio = |text: &str| Ratio::per_step(text.parse().unwrap(), 8.try_into().unwrap());
+        let loss = |rule, text, levels, n| sentence_loss(rule, ratio(text), levels, n).0;
+        let (flip, exponential) = (Rule::PermuteAndFlip, Rule::Exponential);
+        // 159/16 is t; then nearly ln 12, and nearly ln 11.
+        assert!(loss(flip, "1", 160, 12).abs_diff(12_422_141) <= 2);
+        assert!(loss(exponential, "1", 160, 12).abs_diff(12_334_868) <= 2);
+        // Of two candidates: t = 1/16 by one rule, t + ln(2 - e^-t) by the other.
+        assert!(loss(exponential, "1", 2, 2).abs_diff(62_500) <= 2);
+        assert!(loss(flip, "1", 2, 2).abs_diff(121_323) <= 2);
+        for rule in [flip, exponential] {
+            assert_eq!(loss(rule, "1", 160, 1), 0);
+            assert_eq!(loss(rule, "1", 1, 12), 0);
+            // Weights that differ by 2^-64.
+            assert!(loss(rule, "0.000001", 160, 12) <= 2);
+        }
     }
 
     #[test]

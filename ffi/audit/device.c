@@ -15,10 +15,12 @@
  * `-` is no bytes. An answer starts with `ok`, or is `error` and why; a request that was refused changed
  * nothing.
  *
- *     (started)                                    ok undertone-device 1 VERSION BACKEND PACK-ID
+ *     (started)                                    ok undertone-device 2 VERSION BACKEND PACK-ID
  *     embeddings I VECTOR                          ok              keep document I: one embedding after the other
  *     texts I TEXT...                              ok              keep document I: one sentence each
  *     release RULE EPSILON N I...                  ok CANDIDATE... N releases, the documents by turns
+ *     whole-text EPSILON N I...                    ok OUTCOME...   the same by the whole-text rule; the number of
+ *                                                                  candidates stands for "nothing known"
  *     bag METHOD EPSILON COUNT N WORD...           ok WORD...      N bags of COUNT words
  *     vector NOISE EPSILON BOUND N VECTOR          ok LOG2-STEP DIMENSION VALUE...
  *                                                                  N vectors; values are the 64 bits of doubles;
@@ -45,7 +47,9 @@
 
 #include "undertone.h"
 
-#define PROTOCOL 1
+#define PROTOCOL 2
+/* In the place of a rule. */
+#define WHOLE_TEXT (-1)
 #define MAX_RELEASES 65536
 #define MAX_DOCUMENTS 4096
 #define MAX_LINE ((size_t)64 << 20)
@@ -359,15 +363,20 @@ static int release_one(const struct kept *kept, const float *rows, long rule, lo
 {
     uint8_t bytes[UNDERTONE_RELEASE_BYTES], id[UNDERTONE_PACK_ID_BYTES], expected_id[UNDERTONE_PACK_ID_BYTES];
     undertone_grant *grant;
+    const int whole = rule == WHOLE_TEXT;
+    const int32_t unit = whole ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE;
     uint32_t found_epsilon;
-    int32_t status, found_rule;
+    int32_t status, found_rule, found_unit;
     size_t len;
     uint64_t start, pushed;
+    if (whole) rule = UNDERTONE_RULE_EXPONENTIAL;
     if (!check(grant_of(epsilon, &grant))) return 0;
     start = nanoseconds();
     status = push(kept, rows);
     pushed = nanoseconds();
-    if (status == UNDERTONE_STATUS_OK)
+    if (status == UNDERTONE_STATUS_OK && whole)
+        status = undertone_document_release_whole_text(document, grant, entropy, NULL, bytes, sizeof bytes, &len);
+    else if (status == UNDERTONE_STATUS_OK)
         status = undertone_document_release(document, grant, (int32_t)rule, entropy, NULL, bytes, sizeof bytes, &len);
     times[1] = nanoseconds() - pushed;
     times[0] = pushed - start;
@@ -376,19 +385,25 @@ static int release_one(const struct kept *kept, const float *rows, long rule, lo
         return check(status) && check(reset);
     }
     if (!check(undertone_release_read(bytes, len, candidate, &found_epsilon, &found_rule, id))) return 0;
+    if (!check(undertone_release_read_unit(bytes, len, &found_unit))) return 0;
     if (!check(undertone_pack_id(pack, expected_id))) return 0;
-    if (found_epsilon != (uint32_t)epsilon || found_rule != (int32_t)rule || memcmp(id, expected_id, sizeof id) != 0) {
-        fail("a release states another epsilon, rule or pack than it was made with");
+    if (found_epsilon != (uint32_t)epsilon || found_rule != (int32_t)rule || found_unit != unit
+        || memcmp(id, expected_id, sizeof id) != 0) {
+        fail("a release states another epsilon, rule, unit or pack than it was made with");
         return 0;
     }
     return 1;
 }
 
-/* Rule, epsilon and how many releases. */
+static int next_epsilon(char **rest, long *epsilon)
+{
+    return next_number(rest, "epsilon in micro-units", 1, UNDERTONE_MAX_EPSILON_MICRO, epsilon);
+}
+
+/* A number, such as a rule, and epsilon. */
 static int next_parameters(char **rest, const char *what, long *number, long *epsilon)
 {
-    return next_number(rest, what, 0, 255, number)
-        && next_number(rest, "epsilon in micro-units", 1, UNDERTONE_MAX_EPSILON_MICRO, epsilon);
+    return next_number(rest, what, 0, 255, number) && next_epsilon(rest, epsilon);
 }
 
 static int next_count(char **rest, long *count)
@@ -405,13 +420,12 @@ static int have_document(void)
     return 1;
 }
 
-static void release(char *rest)
+static void release_by(long rule, long epsilon, char *rest)
 {
-    long rule, epsilon, count, index, i;
+    long count, index, i;
     long *turns;
     size_t n_turns = 0;
-    if (!have_document()) return;
-    if (!next_parameters(&rest, "rule", &rule, &epsilon) || !next_count(&rest, &count)) return;
+    if (!next_count(&rest, &count)) return;
     turns = malloc(MAX_DOCUMENTS * sizeof *turns);
     if (turns == NULL) {
         fail("no memory for the documents");
@@ -435,6 +449,18 @@ static void release(char *rest)
     send_answer();
 done:
     free(turns);
+}
+
+static void release(char *rest)
+{
+    long rule, epsilon;
+    if (have_document() && next_parameters(&rest, "rule", &rule, &epsilon)) release_by(rule, epsilon, rest);
+}
+
+static void release_whole_text(char *rest)
+{
+    long epsilon;
+    if (have_document() && next_epsilon(&rest, &epsilon)) release_by(WHOLE_TEXT, epsilon, rest);
 }
 
 static void times_of(char *rest)
@@ -620,7 +646,8 @@ static void respond(char *line)
         void (*respond)(char *rest);
     } requests[] = {
         {"embeddings", keep_embeddings}, {"texts", keep_texts}, {"release", release},
-        {"bag", bags},                   {"vector", vectors},   {"times", times_of},
+        {"whole-text", release_whole_text}, {"bag", bags},      {"vector", vectors},
+        {"times", times_of},
     };
     char *rest = line;
     const char *name = next_field(&rest);
@@ -632,7 +659,7 @@ static void respond(char *line)
             return;
         }
     }
-    fail("the request is none of embeddings, texts, release, bag, vector and times");
+    fail("the request is none of embeddings, texts, release, whole-text, bag, vector and times");
 }
 
 /* Answers the lines of standard input. */

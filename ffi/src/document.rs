@@ -436,7 +436,8 @@ pub unsafe extern "C" fn undertone_document_promise(
         // SAFETY: the tag says that `undertone_document_init` put a document there; nobody writes to it.
         let value = unsafe { &*value };
         let whole_text = match unit {
-            UNDERTONE_UNIT_SENTENCE => value.sentence_loss(epsilon).0,
+            // Never less than that of the other rule.
+            UNDERTONE_UNIT_SENTENCE => value.sentence_loss(epsilon, Rule::PermuteAndFlip).0,
             UNDERTONE_UNIT_WHOLE_TEXT => {
                 value.check_whole_text().map_err(refusal)?;
                 epsilon.micro().into()

@@ -33,6 +33,8 @@ fn main() -> std::io::Result<()> {
             weights: vec![vec![127, -128], vec![0, 1], vec![-5, 0]],
             bias: vec![0, i32::MIN, 300],
             thresholds,
+            levels: 0,
+            featured: false,
         });
         (*b"SCOR", section)
     };
@@ -91,6 +93,7 @@ fn main() -> std::io::Result<()> {
         "golden.pack",
         "golden-scores.pack",
         "golden-recoded.pack",
+        "golden-features.pack",
         "golden-vectors.pack",
     ] {
         fs::copy(golden.join(name), folder.join(name))?;

@@ -1,5 +1,8 @@
 //! Packs written from `core/FORMAT.md`, byte by byte, without the reader's code.
 
+use std::collections::BTreeMap;
+
+use undertone_core::features::FeatureKinds;
 use undertone_core::pack::format::Header;
 use zerocopy::FromBytes;
 
@@ -29,6 +32,26 @@ pub struct Scores {
     pub bias: Vec<i32>,
     /// Votes if there are none.
     pub thresholds: Vec<i32>,
+    /// Levels are below this; 0: as many as there can be.
+    pub levels: u32,
+    /// Whether a section of features follows, which takes thresholds.
+    pub featured: bool,
+}
+
+/// Features of texts.
+pub struct Features {
+    /// What counts as a feature.
+    pub kinds: FeatureKinds,
+    /// Whether a sentence needs no embedding.
+    pub alone: bool,
+    /// log₂ of the number of buckets.
+    pub bucket_bits: u8,
+    /// Shift of the values.
+    pub shift: u8,
+    /// One row of weights per feature, by the highest `bucket_bits + 16` bits of its hash.
+    pub rows: BTreeMap<u64, Vec<i8>>,
+    /// One number per candidate.
+    pub scales: Vec<u16>,
 }
 
 /// A layer of a recoder.
@@ -87,15 +110,16 @@ pub fn depth_section(depth: &Depth) -> Vec<u8> {
 /// The scores section.
 pub fn scores_section(scores: &Scores) -> Vec<u8> {
     let mut out = Vec::new();
-    let (kind, largest) = match scores.thresholds.len() {
-        0 => (2u16, 1),
-        graded => (1, graded as u16),
+    let (kind, largest) = match (scores.thresholds.len(), scores.featured) {
+        (0, _) => (2u16, 1),
+        (graded, false) => (1, graded as u16),
+        (graded, true) => (3, graded as u16),
     };
     out.extend((scores.bias.len() as u32).to_le_bytes());
     out.extend(kind.to_le_bytes());
     out.extend(largest.to_le_bytes());
     out.extend(scores.exponent.to_le_bytes());
-    out.extend(0u32.to_le_bytes());
+    out.extend(scores.levels.to_le_bytes());
     align(&mut out);
     out.extend(scores.centre.iter().flat_map(|x| x.to_le_bytes()));
     align(&mut out);
@@ -104,6 +128,57 @@ pub fn scores_section(scores: &Scores) -> Vec<u8> {
     out.extend(scores.bias.iter().flat_map(|x| x.to_le_bytes()));
     align(&mut out);
     out.extend(scores.thresholds.iter().flat_map(|x| x.to_le_bytes()));
+    out
+}
+
+/// The features section.
+pub fn features_section(features: &Features) -> Vec<u8> {
+    let all: Vec<i8> = features.rows.values().flatten().copied().collect();
+    let used: Vec<i8> = all.iter().copied().filter(|weight| *weight != 0).collect();
+    let (kinds, candidates) = (features.kinds, features.scales.len());
+    let mut out = Vec::new();
+    for number in [features.rows.len(), candidates, used.len()] {
+        out.extend((number as u32).to_le_bytes());
+    }
+    let flags = u8::from(kinds.words) + 2 * u8::from(kinds.pairs) + 4 * u8::from(features.alone);
+    out.extend([
+        1,
+        flags,
+        kinds.least,
+        kinds.most,
+        features.bucket_bits,
+        features.shift,
+        0,
+        0,
+    ]);
+    align(&mut out);
+    for bucket in 0..=1u64 << features.bucket_bits {
+        let before = features.rows.range(..bucket << 16).count() as u32;
+        out.extend(before.to_le_bytes());
+    }
+    align(&mut out);
+    out.extend(
+        features
+            .rows
+            .keys()
+            .flat_map(|place| (*place as u16).to_le_bytes()),
+    );
+    align(&mut out);
+    for eight in features.rows.values().flat_map(|row| row.chunks(8)) {
+        let bits = eight.iter().rev();
+        out.push(bits.fold(0, |bits, weight| 2 * bits + u8::from(*weight != 0)));
+    }
+    align(&mut out);
+    for block in (0..features.rows.len()).step_by(16) {
+        let before = all[..block * candidates]
+            .iter()
+            .filter(|weight| **weight != 0);
+        out.extend((before.count() as u32).to_le_bytes());
+    }
+    align(&mut out);
+    out.extend(used.iter().map(|weight| *weight as u8));
+    align(&mut out);
+    out.extend(features.scales.iter().flat_map(|scale| scale.to_le_bytes()));
     out
 }
 
@@ -130,14 +205,19 @@ pub fn recoder_section(recoder: &Recoder) -> Vec<u8> {
     out
 }
 
-/// The lexicon section; `entries` ascend by word.
+/// The lexicon section; `entries` ascend by word. They are found whole.
 pub fn lexicon_section(exponent: i32, entries: &[Entry]) -> Vec<u8> {
+    matched_lexicon_section(exponent, 0, entries)
+}
+
+/// The same with entries that are found as `matching` says: whole if 0, by longest match if 1.
+pub fn matched_lexicon_section(exponent: i32, matching: u32, entries: &[Entry]) -> Vec<u8> {
     let text: String = entries.iter().map(|(word, _, _)| word.as_str()).collect();
     let mut out = Vec::new();
     out.extend((entries.len() as u32).to_le_bytes());
     out.extend((text.len() as u32).to_le_bytes());
     out.extend(exponent.to_le_bytes());
-    out.extend(0u32.to_le_bytes());
+    out.extend(matching.to_le_bytes());
     align(&mut out);
     let mut end = 0;
     for (word, _, _) in entries {

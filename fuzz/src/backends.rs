@@ -142,6 +142,8 @@ fn compare(u: &mut Unstructured<'_>) -> Result<()> {
                 weights: numbers.rows(candidates, inputs, |x| cut(x, 8) as i8),
                 bias: numbers.top(candidates, |x| cut(x, 32) as i32),
                 thresholds: numbers.top(thresholds, |x| cut(x, 32) as i32),
+                levels: 0,
+                featured: false,
             }),
         ));
     }
@@ -171,11 +173,12 @@ fn compare(u: &mut Unstructured<'_>) -> Result<()> {
         }
         let mut levels = Vec::<u8>::new();
         hazmat::levels(&document, |block| levels.extend(block));
+        let best = hazmat::best(&document);
         let releases = [Rule::PermuteAndFlip, Rule::Exponential].map(|rule| {
             document.push_all(&embeddings).expect("room or none");
             document.release(Grant::unrecorded(epsilon), rule, &mut Repeated(&key))
         });
-        (levels, releases)
+        (levels, best, releases)
     };
     let plain = release(Backend::PORTABLE, false);
     for backend in Backend::available() {

@@ -3,24 +3,30 @@
 use arbitrary::{Result, Unstructured};
 use undertone_core::document::Document;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::features::{FeatureKinds, each_feature};
 use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
 use crate::assemble::{
-    Depth, Layer, Recoder, Scores, depth_section, pack, recoder_section, scores_section,
+    Depth, Features, Layer, Recoder, Scores, depth_section, features_section, pack,
+    recoder_section, scores_section,
 };
 use crate::double::Repeated;
 
 /// Enough for ties and parity; work grows with it.
 const SENTENCES: usize = 31;
 
+/// 300 candidates take three rows for their sums and five each for their values and what features say.
+const ROWS: usize = 13;
+
 /// Builds a pack whose numbers are arbitrary, pushes arbitrary embeddings and releases.
 ///
 /// Checked: the order of the sentences does not matter; levels are those of the depth or the scores
-/// computed here from their definitions, behind a recoder or not; with ε = 1000 the release is a
-/// candidate of the best level, unless there is little of it for a level.
+/// computed here from their definitions, behind a recoder or not, with features of texts or not; with ε = 1000 the release
+/// is a candidate of the best level, unless there is little of it for a level. The best outcome for the whole text is that
+/// of its definition, and with ε = 1000 it is released.
 pub fn document_release_is_total(data: &[u8]) {
     // Input that is too short for a document teaches nothing.
     let _ = release(&mut Unstructured::new(data));
@@ -28,8 +34,11 @@ pub fn document_release_is_total(data: &[u8]) {
 
 enum Selector {
     Depth(Depth),
-    Scores(Scores),
+    Scores(Scores, Option<Features>),
 }
+
+/// A sentence: its embedding, and a text where there are features.
+type Sentence = (Vec<f32>, Vec<u8>);
 
 fn release(u: &mut Unstructured<'_>) -> Result<()> {
     let dimension = u.int_in_range(1..=9)?;
@@ -40,65 +49,86 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     let inputs = recoder.as_ref().map_or(dimension, |recoder| {
         recoder.layers.last().expect("a layer").bias.len()
     });
-    let kind: u8 = u.int_in_range(0..=2)?;
+    let kind: u8 = u.int_in_range(0..=3)?;
     let candidates = u.int_in_range(1..=300)?;
     let selector = if kind == 0 {
         Selector::Depth(depth(u, inputs, candidates, recoder.is_some())?)
     } else {
-        Selector::Scores(scores(u, inputs, candidates, recoder.is_some(), kind == 2)?)
+        let scores = scores(u, inputs, candidates, recoder.is_some(), kind)?;
+        let features = match kind {
+            3 => Some(features(u, candidates)?),
+            _ => None,
+        };
+        Selector::Scores(scores, features)
     };
     let key: [u8; 32] = u.arbitrary()?;
-    let mut embeddings = Vec::new();
-    while !u.is_empty() && embeddings.len() < SENTENCES {
-        embeddings.push(
-            (0..dimension)
-                .map(|_| u.arbitrary())
-                .collect::<Result<Vec<f32>>>()?,
-        );
+    let mut sentences: Vec<Sentence> = Vec::new();
+    while !u.is_empty() && sentences.len() < SENTENCES {
+        let embedding = (0..dimension).map(|_| u.arbitrary());
+        let embedding = embedding.collect::<Result<Vec<f32>>>()?;
+        sentences.push((embedding, if kind == 3 { text(u)? } else { Vec::new() }));
     }
 
     let mut sections = Vec::new();
     sections.extend(recoder.iter().map(|r| (*b"RCOD", recoder_section(r))));
     sections.push(match &selector {
         Selector::Depth(depth) => (*b"DPTH", depth_section(depth)),
-        Selector::Scores(scores) => (*b"SCOR", scores_section(scores)),
+        Selector::Scores(scores, _) => (*b"SCOR", scores_section(scores)),
     });
+    if let Selector::Scores(_, Some(features)) = &selector {
+        sections.push((*b"FEAT", features_section(features)));
+    }
     let bytes = pack(dimension as u32, "", &sections);
     let pack = Pack::parse(&bytes).expect("a well-formed pack");
-    let document = |embeddings: &mut dyn Iterator<Item = &Vec<f32>>| {
-        let mut document = Document::<SENTENCES, 4>::with_limits(&pack).expect("few directions");
-        for embedding in embeddings {
+    let document = |sentences: &mut dyn Iterator<Item = &Sentence>| {
+        let mut document = Document::<SENTENCES, ROWS>::with_limits(&pack).expect("few directions");
+        for (embedding, text) in sentences {
             document
-                .push(embedding)
+                .push_encoded(text, embedding)
                 .expect("the right length, and room");
         }
         document
     };
-    let (expected, steps) = match &selector {
+    let (expected, steps, best) = match &selector {
         Selector::Depth(depth) => {
-            let inputs = inputs_of(&embeddings, recoder.as_ref(), depth.exponent);
+            let inputs = inputs_of(&sentences, recoder.as_ref(), depth.exponent);
             let depth_of = |candidate| inputs.len() / 2 - depth_of(depth, &inputs, candidate);
-            ((0..candidates).map(depth_of).collect(), 1)
+            ((0..candidates).map(depth_of).collect(), 1, None)
         }
-        Selector::Scores(scores) => {
-            let inputs = inputs_of(&embeddings, recoder.as_ref(), scores.exponent);
+        Selector::Scores(scores, features) => {
+            let said: Vec<_> = sentences
+                .iter()
+                .map(|(_, text)| features.as_ref().and_then(|features| said(features, text)))
+                .collect();
+            let inputs = inputs_of(&sentences, recoder.as_ref(), scores.exponent);
+            let outputs: Vec<Outputs> = inputs
+                .iter()
+                .zip(&said)
+                .map(|(input, said)| outputs_of(scores, input, said.as_deref()))
+                .collect();
+            let exponent = recoder.as_ref().map_or(scores.exponent, |r| r.exponent);
+            let known = sentences.iter().zip(&said).map(|((embedding, _), said)| {
+                said.is_some() || embedding.iter().any(|x| fixed(x, exponent) != 0)
+            });
+            let known = outputs.iter().zip(known).filter(|(_, known)| *known);
             (
-                score_levels(scores, &inputs),
+                score_levels(scores, &outputs),
                 scores.thresholds.len().max(1),
+                Some(best_of(known.map(|(outputs, _)| outputs), candidates)),
             )
         }
     };
     let mut levels = Vec::new();
-    hazmat::levels(&document(&mut embeddings.iter()), |block| {
+    hazmat::levels(&document(&mut sentences.iter()), |block| {
         levels.extend(block.iter().map(|level| usize::from(*level)));
     });
     assert_eq!(levels, expected);
     for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
-        let draw = |mut document: Document<'_, SENTENCES, 4>| {
+        let draw = |mut document: Document<'_, SENTENCES, ROWS>| {
             document.release(Grant::unrecorded(Epsilon::MAX), rule, &mut Repeated(&key))
         };
-        let forwards = draw(document(&mut embeddings.iter()));
-        assert_eq!(forwards, draw(document(&mut embeddings.iter().rev())));
+        let forwards = draw(document(&mut sentences.iter()));
+        assert_eq!(forwards, draw(document(&mut sentences.iter().rev())));
         if Repeated(&key).works() {
             let drawn = forwards.expect("working entropy").candidate() as usize;
             assert!(drawn < candidates);
@@ -109,6 +139,14 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
                 assert_eq!(Some(&expected[drawn]), best, "{rule:?} drew {drawn}");
             }
         }
+    }
+    let mut document = document(&mut sentences.iter());
+    assert_eq!(hazmat::best(&document).ok(), best);
+    let grant = Grant::unrecorded(Epsilon::MAX);
+    let released = document.release_whole_text(grant, &mut Repeated(&key));
+    if Repeated(&key).works() {
+        // Every other outcome has a probability of 2^-48.
+        assert_eq!(released.ok().map(|release| release.candidate()), best);
     }
     Ok(())
 }
@@ -146,7 +184,7 @@ fn scores(
     inputs: usize,
     candidates: usize,
     recoded: bool,
-    vote: bool,
+    kind: u8,
 ) -> Result<Scores> {
     let exponent = exponent(u, recoded)?;
     let centre = (0..inputs).map(|_| u.arbitrary());
@@ -154,9 +192,9 @@ fn scores(
     // Few different heads, so that the input stays short; ties between them.
     let weights: Vec<Vec<i8>> = rows(u, 3, inputs)?;
     let bias: Vec<Vec<i32>> = rows(u, 1, 5)?;
-    let thresholds = match vote {
-        true => Vec::new(),
-        false => {
+    let thresholds = match kind {
+        2 => Vec::new(),
+        _ => {
             let largest = u.int_in_range(1..=255)?;
             let few: Vec<Vec<i32>> = rows(u, 1, 6)?;
             let spread = (0..largest).map(|i| few[0][i % 6].wrapping_add((i / 6 * i) as i32));
@@ -174,7 +212,78 @@ fn scores(
             .collect(),
         bias: (0..candidates).map(|i| bias[0][i % 5]).collect(),
         thresholds,
+        levels: *u.choose(&[0, 2, 3, 40, 159, 160])?,
+        featured: kind == 3,
     })
+}
+
+/// Few words, so that texts have features; more than there are in a text.
+const WORDS: [&str; 6] = ["a", "dog", "isn't", "été", "東京", "สวัสดี"];
+
+/// Words, and what parts them, or any bytes.
+fn text(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    if u.ratio(1, 4)? {
+        return u.arbitrary();
+    }
+    let mut text = Vec::new();
+    for _ in 0..u.int_in_range(0..=5)? {
+        text.extend(u.choose(&WORDS)?.as_bytes());
+        text.push(*u.choose(b" .'\xff")?);
+    }
+    Ok(text)
+}
+
+fn features(u: &mut Unstructured<'_>, candidates: usize) -> Result<Features> {
+    let most = u.int_in_range(0..=8)?;
+    let kinds = FeatureKinds {
+        words: u.arbitrary()?,
+        pairs: u.arbitrary()?,
+        least: u.int_in_range(1..=most.max(1))?,
+        most,
+    };
+    let bucket_bits = u.int_in_range(0..=6)?;
+    let weights: Vec<Vec<i8>> = rows(u, 3, 5)?;
+    let mut hashes: Vec<u32> = vec![0, u32::MAX, u.arbitrary()?];
+    let text = WORDS.join(" ");
+    each_feature(text.as_bytes(), kinds, |hash| hashes.push(hash));
+    let row = |i: usize| {
+        (0..candidates)
+            .map(|c| weights[i % 3][(c + i) % 5])
+            .collect()
+    };
+    let scales: Vec<Vec<u16>> = rows(u, 1, 3)?;
+    Ok(Features {
+        kinds,
+        alone: u.arbitrary()?,
+        bucket_bits,
+        shift: u.int_in_range(0..=63)?,
+        rows: (0..)
+            .zip(hashes)
+            .map(|(i, hash)| (u64::from(hash) >> (16 - u32::from(bucket_bits)), row(i)))
+            .collect(),
+        scales: scales[0].iter().copied().cycle().take(candidates).collect(),
+    })
+}
+
+/// What the features of a text say for each candidate, `None` if none is known.
+fn said(features: &Features, text: &[u8]) -> Option<Vec<i128>> {
+    let mut sums = vec![0i128; features.scales.len()];
+    let mut found = 0u64;
+    each_feature(text, features.kinds, |hash| {
+        let place = u64::from(hash) >> (16 - u32::from(features.bucket_bits));
+        if let Some(row) = features.rows.get(&place) {
+            found += 1;
+            for (sum, weight) in sums.iter_mut().zip(row) {
+                *sum += i128::from(*weight);
+            }
+        }
+    });
+    let root = i128::from((1u64 << 32).checked_div(found)?.isqrt());
+    let value = |(sum, scale): (&i128, &u16)| {
+        let value = (sum * i128::from(*scale) * root) >> features.shift;
+        value.clamp(-(1 << 30), 1 << 30)
+    };
+    Some(sums.iter().zip(&features.scales).map(value).collect())
 }
 
 fn recoder(u: &mut Unstructured<'_>, dimension: usize) -> Result<Recoder> {
@@ -211,19 +320,21 @@ fn rows<T: for<'a> arbitrary::Arbitrary<'a>>(
         .collect()
 }
 
+/// A coordinate as an integer.
+fn fixed(x: &f32, exponent: i32) -> i64 {
+    let scaled = f64::from(*x) * 2f64.powi(exponent);
+    if x.is_finite() {
+        scaled.round_ties_even().clamp(-32767.0, 32767.0) as i64
+    } else {
+        0
+    }
+}
+
 /// What a selector sees of every embedding, as `FORMAT.md` has it.
-fn inputs_of(embeddings: &[Vec<f32>], recoder: Option<&Recoder>, exponent: i32) -> Vec<Vec<i64>> {
-    let fixed = |x: &f32, exponent: i32| {
-        let scaled = f64::from(*x) * 2f64.powi(exponent);
-        if x.is_finite() {
-            scaled.round_ties_even().clamp(-32767.0, 32767.0) as i64
-        } else {
-            0
-        }
-    };
-    embeddings
+fn inputs_of(sentences: &[Sentence], recoder: Option<&Recoder>, exponent: i32) -> Vec<Vec<i64>> {
+    sentences
         .iter()
-        .map(|embedding| {
+        .map(|(embedding, _)| {
             let exponent = recoder.map_or(exponent, |recoder| recoder.exponent);
             let start = embedding.iter().map(|x| fixed(x, exponent)).collect();
             let layers = recoder.iter().flat_map(|recoder| &recoder.layers);
@@ -241,28 +352,32 @@ fn inputs_of(embeddings: &[Vec<f32>], recoder: Option<&Recoder>, exponent: i32) 
         .collect()
 }
 
-/// min(best − sum, 159) with the sums of the scores.
-fn score_levels(scores: &Scores, inputs: &[Vec<i64>]) -> Vec<usize> {
+/// z of every candidate for one sentence, and the norm.
+type Outputs = (Vec<i128>, i128);
+
+fn outputs_of(scores: &Scores, sentence: &[i64], said: Option<&[i128]>) -> Outputs {
+    let y: Vec<i128> = sentence
+        .iter()
+        .zip(&scores.centre)
+        .map(|(x, centre)| i128::from((x - i64::from(*centre)).clamp(-32767, 32767)))
+        .collect();
+    let norm = y.iter().map(|y| y * y).sum::<i128>().isqrt().max(1);
+    let heads = scores.weights.iter().zip(&scores.bias).enumerate();
+    let output = |(candidate, (row, bias)): (usize, (&Vec<i8>, &i32))| {
+        let products = row.iter().zip(&y).map(|(w, y)| i128::from(*w) * y);
+        let said = said.map_or(0, |said| said[candidate]);
+        256 * products.sum::<i128>() + (i128::from(*bias) + said) * norm
+    };
+    (heads.map(output).collect(), norm)
+}
+
+/// min(best − sum, L − 1) with the sums of the scores.
+fn score_levels(scores: &Scores, sentences: &[Outputs]) -> Vec<usize> {
     let mut sums = vec![0usize; scores.bias.len()];
-    for sentence in inputs {
-        let y: Vec<i128> = sentence
-            .iter()
-            .zip(&scores.centre)
-            .map(|(x, centre)| i128::from((x - i64::from(*centre)).clamp(-32767, 32767)))
-            .collect();
-        let norm = y.iter().map(|y| y * y).sum::<i128>().isqrt().max(1);
-        let outputs: Vec<i128> = scores
-            .weights
-            .iter()
-            .zip(&scores.bias)
-            .map(|(row, bias)| {
-                let products = row.iter().zip(&y).map(|(w, y)| i128::from(*w) * y);
-                256 * products.sum::<i128>() + i128::from(*bias) * norm
-            })
-            .collect();
+    for (outputs, norm) in sentences {
         let largest = outputs.iter().max().expect("a candidate");
         let winner = outputs.iter().position(|z| z == largest);
-        for (candidate, (sum, z)) in sums.iter_mut().zip(&outputs).enumerate() {
+        for (candidate, (sum, z)) in sums.iter_mut().zip(outputs).enumerate() {
             *sum += if scores.thresholds.is_empty() {
                 usize::from(Some(candidate) == winner)
             } else {
@@ -272,7 +387,31 @@ fn score_levels(scores: &Scores, inputs: &[Vec<i64>]) -> Vec<usize> {
         }
     }
     let best = sums.iter().max().copied().expect("a candidate");
-    sums.iter().map(|sum| (best - sum).min(159)).collect()
+    let worst = match scores.levels {
+        0 => 159,
+        levels => levels as usize - 1,
+    };
+    sums.iter().map(|sum| (best - sum).min(worst)).collect()
+}
+
+/// The first candidate with the largest sum of z/norm, within ±2²² a sentence; their number without a sentence.
+fn best_of<'a>(sentences: impl Iterator<Item = &'a Outputs>, candidates: usize) -> u32 {
+    let mut sums = vec![0i128; candidates];
+    let mut known = false;
+    for (outputs, norm) in sentences {
+        known = true;
+        for (sum, z) in sums.iter_mut().zip(outputs) {
+            let z = *z.clamp(&-(norm << 22), &(norm << 22));
+            *sum += (z * ((1 << 40) / norm)) >> 40;
+        }
+    }
+    let largest = sums.iter().max().expect("a candidate");
+    let first = sums.iter().position(|sum| sum == largest);
+    if known {
+        first.expect("one of them") as u32
+    } else {
+        candidates as u32
+    }
 }
 
 /// min over directions of min(h, k − h), h the number of sentences whose code is at least the

@@ -83,6 +83,8 @@ pub(crate) static PACKS: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
         weights: vec![vec![5, -5], vec![1, 0]],
         bias: vec![0, 9],
         thresholds: vec![-50, 0, 50],
+        levels: 0,
+        featured: false,
     };
     let words = [
         ("a".into(), 9000, vec![100, -100]),

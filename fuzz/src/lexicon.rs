@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use undertone_core::lexicon::words;
 use undertone_core::pack::Pack;
 
-use crate::assemble::{Entry, lexicon_section, pack, phrases_section};
+use crate::assemble::{Entry, lexicon_section, matched_lexicon_section, pack, phrases_section};
 
 /// Splits the input into words and averages it over a small lexicon.
 ///
-/// Checked: the limits on words, and the sentence vector against its formula.
+/// Checked: the limits on words, and the sentence vector against its formula; with pieces, that it is a mean.
 pub fn lexicon_words_are_total(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for word in words(&text) {
@@ -31,6 +31,19 @@ pub fn lexicon_words_are_total(data: &[u8]) {
         .sentence_vector_lossy(data, &mut lossy)
         .expect("the right length");
     assert_eq!(lossy, vector, "{data:?}");
+
+    let of_pieces = Pack::parse(&PIECES).expect("a well-formed pack");
+    let of_pieces = of_pieces.lexicon().expect("a lexicon");
+    let mut pieces = [f32::NAN; 2];
+    for bytes in [text.as_bytes(), data] {
+        let before = pieces;
+        of_pieces
+            .sentence_vector_lossy(bytes, &mut pieces)
+            .expect("the right length");
+        assert!(before[0].is_nan() || before == pieces, "{data:?}");
+    }
+    // All entries lie on a line, so every mean does, up to the rounding.
+    assert!((pieces[0] + pieces[1]).abs() <= 1.0 && pieces[0].abs() <= 127.0 * 32.0, "{text:?}");
 
     let entries = entries();
     let indices: Vec<Option<usize>> = words(&text)
@@ -111,4 +124,17 @@ static PACK: LazyLock<Vec<u8>> = LazyLock::new(|| {
         (*b"PHRS", phrases_section(&phrases)),
     ];
     pack(2, "fuzz", &sections)
+});
+
+/// Pieces of which some start others, with prefixes that stand for nothing.
+static PIECES: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let words = [
+        "#", "##", "##b", "##ë", "##東", "a", "ab", "abé", "don", "i", "東", "東京", "่",
+    ];
+    let entries: Vec<Entry> = (1..)
+        .zip(words)
+        .map(|(i, word)| (word.into(), 5000 * i as u16, vec![9 * i - 60, 60 - 9 * i]))
+        .collect();
+    let section = matched_lexicon_section(-3, 1, &entries);
+    pack(2, "fuzz", &[(*b"LEXI", section)])
 });

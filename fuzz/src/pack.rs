@@ -64,6 +64,8 @@ fn parse_and_use(bytes: &[u8], input: &[u8]) {
     if let Some(scores) = pack.scores() {
         assert!((1..=65_536).contains(&scores.candidate_count()));
         assert!((1..=255).contains(&scores.largest_score()));
+        assert!((2..=160).contains(&scores.level_count()));
+        assert_eq!(scores.has_features(), pack.features().is_some());
         let least = if pack.recoder().is_some() { 0 } else { 24 };
         assert!((-least..=least).contains(&scores.exponent()));
     }
@@ -147,7 +149,11 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     let too_large = match (pack.scores(), pack.depth()) {
         (Some(scores), _) => {
             let found = scores.candidate_count();
-            let limit = 128 * P;
+            // Sums, 128 in a row; with features two numbers of 32 bits a candidate besides.
+            let limit = match scores.has_features() {
+                true => P / 5 * 128 + P % 5 / 3 * 64,
+                false => 128 * P,
+            };
             let error = DocumentError::TooManyCandidates { found, limit };
             (found as usize > limit).then_some(error)
         }
@@ -179,7 +185,14 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     assert_eq!(document.dimension(), dimension);
     let mut pushed = 0;
     for embedding in values.chunks(dimension).take(K + 1) {
-        let result = document.push(embedding);
+        let result = match pack.features() {
+            Some(_) if embedding.len() == dimension && pushed < K => {
+                assert_eq!(document.push(embedding), Err(DocumentError::NeedsText));
+                document.push_encoded(input, embedding)
+            }
+            Some(_) => document.push_encoded(input, embedding),
+            None => document.push(embedding),
+        };
         if embedding.len() == dimension && pushed < K {
             assert_eq!(result, Ok(()));
             pushed += 1;
@@ -194,18 +207,22 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     }
     for sentence in input.split(|byte| *byte == b'.').take(3) {
         let result = document.push_sentence_lossy(sentence);
-        match pack.lexicon() {
-            None => assert_eq!(result, Err(DocumentError::NoLexicon)),
-            Some(_) if pushed < K => {
+        let alone = pack.features().is_some_and(|features| features.is_alone());
+        match pack.lexicon().is_some() || alone {
+            false => assert_eq!(result, Err(DocumentError::NoLexicon)),
+            true if pushed < K => {
                 assert_eq!(result, Ok(()));
                 pushed += 1;
             }
-            Some(_) => assert_eq!(result, Err(DocumentError::Full { limit: K })),
+            true => assert_eq!(result, Err(DocumentError::Full { limit: K })),
         }
     }
     assert_eq!(document.sentence_count(), pushed);
     let worst = match pack.scores() {
-        Some(scores) => (pushed * usize::from(scores.largest_score())).min(159),
+        Some(scores) => {
+            let most = pushed * usize::from(scores.largest_score());
+            most.min(scores.level_count() - 1)
+        }
         None => pushed / 2,
     };
     let mut counted = 0;
@@ -243,5 +260,39 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
         assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
         pushed = 0;
         assert_eq!(document.sentence_count(), 0);
+        use_whole_text(pack, &mut document, input, epsilon);
+    }
+}
+
+/// A release by the whole text, where the pack has one; of a document that is empty otherwise.
+fn use_whole_text<const K: usize, const P: usize>(
+    pack: &Pack<'_>,
+    document: &mut Document<'_, K, P>,
+    input: &[u8],
+    epsilon: Epsilon,
+) {
+    let loss = |rule| document.sentence_loss(epsilon, rule).0;
+    assert!(loss(Rule::Exponential) <= loss(Rule::PermuteAndFlip));
+    let candidates = pack.candidate_count();
+    let row = vec![1.0; pack.dimension()];
+    assert_eq!(document.push_encoded(input, &row), Ok(()));
+    let best = hazmat::best(document);
+    let mut entropy = Repeated(b"whole");
+    let released = document.release_whole_text(Grant::unrecorded(epsilon), &mut entropy);
+    match released {
+        Ok(release) => {
+            assert!(release.candidate() <= candidates);
+            assert!(best.is_ok_and(|best| best <= candidates));
+            assert_eq!(release.selector(), Selector::WholeText);
+            assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
+            assert_eq!(hazmat::best(document), Ok(candidates));
+        }
+        Err(error) => {
+            assert_eq!(best, Err(error));
+            assert_eq!(document.check_whole_text(), Err(error));
+            assert_eq!(error == DocumentError::NoScores, pack.scores().is_none());
+            assert_eq!(document.sentence_count(), 1);
+            document.clear();
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use undertone::encoder::EncoderIdentity;
 use undertone::pack::{LexiconData, PackContents};
+use undertone_core::lexicon::Matching;
 use undertone_core::pack::Pack;
 use undertone_core::words::Vocabulary;
 
@@ -44,8 +45,10 @@ fn main() -> ExitCode {
         recoder: None,
         scores: None,
         features: None,
+        quality: None,
         depth: None,
         lexicon: Some(LexiconData {
+            matching: Matching::Words,
             exponent: number(1) - FRACTION_BITS,
             words: words.collect(),
             phrases: Vec::new(),

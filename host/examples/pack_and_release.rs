@@ -9,7 +9,7 @@ use undertone::encoder::{LexiconEncoder, encode_all};
 use undertone::files::resume::Encoding;
 use undertone::pack::{self, LexiconData, Options};
 use undertone::progress::Progress;
-use undertone::release::document;
+use undertone::release::document::{self, Method};
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
@@ -65,15 +65,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let grant = Grant::unrecorded("3".parse()?); // counts nothing: see `release::ledger`
     let release = document::release(
         &mut document,
+        &PRIVATE,
         &rows,
-        pack.dimension(),
         grant,
-        Rule::PermuteAndFlip,
+        Method::Sentence(Rule::PermuteAndFlip),
     )?;
     println!("leaves the device: {} bytes", release.to_bytes().len());
 
     // On the server.
-    let (candidate, _) = built.candidates.decode(&release)?;
-    println!("the server sees:   {}", candidate.id);
+    if let Some((candidate, _)) = built.candidates.decode(&release)? {
+        println!("the server sees:   {}", candidate.id);
+    }
     Ok(())
 }

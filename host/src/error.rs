@@ -353,6 +353,15 @@ pub enum Cause {
         documents: usize,
     },
 
+    /// Documents for a measurement whose labels the pack does not have.
+    #[error(
+        "none of the {documents} documents has a label that is a candidate of the pack; give documents with its labels"
+    )]
+    NoKnownLabel {
+        /// How many documents there are.
+        documents: usize,
+    },
+
     /// More candidates than a device can choose from.
     #[error("{what} are more than the {most} candidates that a device can choose from; {advice}")]
     DeviceLimit {
@@ -460,6 +469,19 @@ pub enum Cause {
         path: PathBuf,
         /// What is wrong with it.
         problem: String,
+    },
+
+    /// Vectors that are not those of a list of words or texts.
+    #[error(
+        "the vectors have {found} rows, but `{name}` has {lines} lines; there must be one row a line"
+    )]
+    RowsOfList {
+        /// Rows of the vectors.
+        found: usize,
+        /// Lines of what they are for.
+        lines: usize,
+        /// The name of that.
+        name: String,
     },
 
     /// A corpus whose words cannot be ranked by what they tell about its labels.
@@ -806,7 +828,9 @@ impl Error {
             | Cause::NoCandidates { .. }
             | Cause::Unlabelled { .. }
             | Cause::OneLabel { .. }
+            | Cause::NoKnownLabel { .. }
             | Cause::WordList { .. }
+            | Cause::RowsOfList { .. }
             | Cause::Ranking { .. }
             | Cause::Candidates { .. }
             | Cause::Trained { .. }

@@ -12,7 +12,8 @@
 //! # Smallest example
 //!
 //! ```
-//! use undertone::{demo, release::document};
+//! use undertone::demo;
+//! use undertone::release::document::{self, Method};
 //! use undertone::encoder::{Encoder, LexiconEncoder};
 //! use undertone_core::{ledger::Grant, pack::Pack, select::Rule};
 //!
@@ -20,11 +21,12 @@
 //! let pack = Pack::parse(&built.pack)?;
 //! let encoder = LexiconEncoder::embedded();
 //! let mut document = document::empty(&pack)?;
+//! let sentence = "The doctor wants to repeat the blood test.";
 //! let mut embedding = vec![0.0; encoder.dimension()];
-//! encoder.encode("The doctor wants to repeat the blood test.", &mut embedding)?;
+//! encoder.encode(sentence, &mut embedding)?;
 //! let grant = Grant::unrecorded("1".parse()?);
 //! let release = document::release(
-//!     &mut document, &embedding, encoder.dimension(), grant, Rule::PermuteAndFlip,
+//!     &mut document, &[sentence], &embedding, grant, Method::Sentence(Rule::PermuteAndFlip),
 //! )?;
 //! assert_eq!(release.to_bytes().len(), 24);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -220,6 +220,7 @@ fn scores_pack(candidates: &[Vec<f32>]) -> Vec<u8> {
         .fold(0f32, |a, x| a.max(x.abs()));
     let weight = |x: &f32| (x / largest * 127.0).round() as i8;
     ScoreParts {
+        levels: 160,
         dimension: candidates[0].len(),
         recoder: None,
         exponent: EXPONENT,

@@ -164,26 +164,35 @@ static void released(int32_t rule)
                                     sizeof own.release, &own.written), "release");
 }
 
+static void released_whole_text(void)
+{
+    new_grant();
+    must(undertone_document_release_whole_text(document, grant, entropy, NULL, own.release, sizeof own.release,
+                                               &own.written), "release");
+}
+
 static void reset(void)
 {
     must(undertone_document_reset(document), "reset");
 }
 
-static void released_whole_text(void)
+static void pushed_both(void)
 {
-    new_grant();
-    must(undertone_document_release_whole_text(document, grant, entropy, NULL, own.release, sizeof own.release,
-                                               &own.written), "whole text");
+    pushed_text();
+    must(undertone_document_push_encoded(document, own.sentence, sizeof own.sentence, own.coordinates,
+                                         undertone_pack_dimension(pack)), "both");
 }
 
-static void embeddings_whole_text(void) { pushed(), released_whole_text(); }
-static void text_whole_text(void) { pushed_text(), released_whole_text(); }
 static void embeddings_flips(void) { pushed(), released(UNDERTONE_RULE_PERMUTE_AND_FLIP); }
 static void embeddings_exponential(void) { pushed(), released(UNDERTONE_RULE_EXPONENTIAL); }
 static void embeddings_reset(void) { pushed(), reset(); }
 static void text_flips(void) { pushed_text(), released(UNDERTONE_RULE_PERMUTE_AND_FLIP); }
 static void text_exponential(void) { pushed_text(), released(UNDERTONE_RULE_EXPONENTIAL); }
 static void text_reset(void) { pushed_text(), reset(); }
+static void embeddings_whole_text(void) { pushed(), released_whole_text(); }
+static void text_whole_text(void) { pushed_text(), released_whole_text(); }
+static void both_whole_text(void) { pushed_both(), released_whole_text(); }
+static void both_reset(void) { pushed_both(), reset(); }
 
 static void sentence_vector(void)
 {
@@ -282,8 +291,8 @@ static const struct {
 #else
     {"pushed, not released", pushed, 0, 1},
     {"text pushed, not released", pushed_text, 1, 1},
-    {"features pushed, not released", pushed_text, 3, 1},
     {"words pushed, not released", bag_of_words, 0, 1},
+    {"features pushed, not released", pushed_text, 3, 1},
 #endif
     {"depth, embeddings, permute-and-flip", embeddings_flips, 0, 0},
     {"depth, embeddings, exponential", embeddings_exponential, 0, 0},
@@ -299,8 +308,11 @@ static const struct {
     {"scores, embeddings, whole text", embeddings_whole_text, 1, 0},
     {"scores, text, whole text", text_whole_text, 1, 0},
     {"features, text, permute-and-flip", text_flips, 3, 0},
+    {"features, text, exponential", text_exponential, 3, 0},
     {"features, text, whole text", text_whole_text, 3, 0},
     {"features, text, reset", text_reset, 3, 0},
+    {"features, text and embedding, whole text", both_whole_text, 3, 0},
+    {"features, text and embedding, reset", both_reset, 3, 0},
     {"sentence vector", sentence_vector, 0, 0},
     {"sentences found", sentence_next, 0, 0},
     {"words, permute-and-flip", words_flips, 0, 0},

@@ -16,6 +16,9 @@ int32_t planted_document_release(undertone_document *document, undertone_grant *
                                  size_t *out_written);
 int32_t planted_document_push_all(undertone_document *document, const float *embeddings, size_t len,
                                   size_t *out_pushed);
+int32_t planted_document_release_whole_text(undertone_document *document, undertone_grant *grant,
+                                            undertone_entropy_fn entropy, void *context, uint8_t *out,
+                                            size_t out_capacity, size_t *out_written);
 
 /* Twice the epsilon that was asked for is spent, ... */
 int32_t planted_grant_init_unrecorded(void *memory, size_t memory_len, uint32_t epsilon_micro,
@@ -62,4 +65,13 @@ int32_t planted_document_push_all(undertone_document *document, const float *emb
     while (i < len && embeddings[i] == 0.0f) i++;
     *out_pushed = 0;
     return i == len ? UNDERTONE_STATUS_OK : undertone_document_push_all(document, embeddings, len, out_pushed);
+}
+
+/* Where nothing is known there is nothing to release, it seems. */
+int32_t planted_document_release_whole_text(undertone_document *document, undertone_grant *grant,
+                                            undertone_entropy_fn entropy, void *context, uint8_t *out,
+                                            size_t out_capacity, size_t *out_written)
+{
+    if (undertone_document_sentence_count(document) == 0) return UNDERTONE_STATUS_NO_SCORES;
+    return undertone_document_release_whole_text(document, grant, entropy, context, out, out_capacity, out_written);
 }

@@ -207,14 +207,35 @@ static uint32_t nothing(void)
     return 0;
 }
 
+/* Where a pack has features a sentence is a text, too, here always the same: finding its words takes as long as it is. */
+static int32_t push_one(const float *embedding)
+{
+    static const char text[] = "the garden dog qqq";
+    return undertone_pack_feature_count(pack) == 0
+        ? undertone_document_push(document, embedding, dimension)
+        : undertone_document_push_encoded(document, text, sizeof text - 1, embedding, dimension);
+}
+
 static int32_t push(void)
 {
-    return undertone_document_push(document, embeddings, dimension);
+    return push_one(embeddings);
+}
+
+static int32_t push_several(uint32_t sentences)
+{
+    int32_t status = UNDERTONE_STATUS_OK;
+    if (undertone_pack_feature_count(pack) == 0) {
+        return undertone_document_push_all(document, embeddings, sentences * dimension, &written);
+    }
+    for (uint32_t i = 0; i < sentences && status == UNDERTONE_STATUS_OK; i++) {
+        status = push_one(embeddings + i * dimension);
+    }
+    return status;
 }
 
 static int32_t push_all(void)
 {
-    return undertone_document_push_all(document, embeddings, SENTENCES * dimension, &written);
+    return push_several(SENTENCES);
 }
 
 static int32_t release_document(void)
@@ -239,25 +260,24 @@ static uint32_t part_of(uint32_t candidate, uint32_t candidates)
     return part;
 }
 
-static uint32_t released_part(uint32_t candidates)
+/* The quarter of the list that the released candidate lies in. */
+static uint32_t released_quarter(void)
 {
     uint32_t candidate = 0, epsilon = 0;
     int32_t read_rule = 0;
     uint8_t id[UNDERTONE_PACK_ID_BYTES];
     must(undertone_release_read(release, written, &candidate, &epsilon, &read_rule, id), "a release");
-    return part_of(candidate, candidates);
+    return part_of(candidate, undertone_pack_candidate_count(pack));
 }
 
-/* The quarter of the list that the released candidate lies in. */
-static uint32_t released_quarter(void)
+/* The same of a whole text, of which "nothing known" is one more. */
+static uint32_t outcome_quarter(void)
 {
-    return released_part(undertone_pack_candidate_count(pack));
-}
-
-/* The same where "nothing known" is in the list, too. */
-static uint32_t released_outcome(void)
-{
-    return released_part(undertone_pack_candidate_count(pack) + 1);
+    uint32_t candidate = 0, epsilon = 0;
+    int32_t read_rule = 0;
+    uint8_t id[UNDERTONE_PACK_ID_BYTES];
+    must(undertone_release_read(release, written, &candidate, &epsilon, &read_rule, id), "a release");
+    return part_of(candidate, undertone_pack_nothing_known(pack) + 1);
 }
 
 static int32_t release_vector(void)
@@ -308,27 +328,70 @@ static void filled(uint32_t which, uint32_t sentences)
 {
     new_document();
     fill(which);
-    must(undertone_document_push_all(document, embeddings, sentences * dimension, &written),
-         "sentences");
+    must(push_several(sentences), "sentences");
     new_grant();
 }
 
-/* A document of zeroes, and one without sentences, say nothing known. */
+/* Whether the pack has releases of whole texts. */
+static int has_whole_texts(void)
+{
+    uint64_t sentence = 0, whole_text = 0;
+    new_document();
+    return undertone_document_promise(document, UNDERTONE_UNIT_WHOLE_TEXT, 1000000, &sentence, &whole_text)
+        == UNDERTONE_STATUS_OK;
+}
+
+/* Known, unknown, in another script, empty, as long as documents get, and longer. */
+static const struct {
+    const char *name, *text;
+    uint32_t times;
+} texts[] = {
+    {"known", "The great dog in the garden. ", 1},
+    {"unknown", "Qqq zzz vvv. ", 1},
+    {"unknown, many sentences", "Qqq zzz vvv. ", 40},
+    {"known after unknown", "Qqq. The dog. ", 1},
+    {"another script", "สวัสดี", 1},
+    {"blank", " ", 1},
+    {"empty", "", 1},
+    {"one word", "tea", 1},
+    {"128 sentences", "The great dog. Tea, tea! ", 64},
+    {"200 sentences", "Quiet night. River? ", 100},
+};
+
 static void whole_text_paths(void)
 {
+    static char text[4096];
+    fill(4);
+    new_document();
+    must(push_several(1), "a sentence");
     warm_up(release_whole_text);
     for (uint32_t i = 0; i < DOCUMENTS; i += stride) {
         filled(i, SENTENCES);
-        count("release, whole text", documents[i].name, release_whole_text, released_outcome);
+        count("release, whole text", documents[i].name, release_whole_text, outcome_quarter);
     }
     for (key = 1; key <= 12; key = (uint8_t)(key + stride)) {
         filled(4, SENTENCES);
-        count("release, whole text, other random bytes", "random, to 1", release_whole_text, released_outcome);
+        count("release, whole text, other random bytes", "random, to 1", release_whole_text, outcome_quarter);
     }
     key = 0;
-    for (uint32_t sentences = 0; sentences <= SENTENCES; sentences++) {
+    for (uint32_t sentences = 1; sentences <= SENTENCES; sentences++) {
         filled(4, sentences);
-        count("release, whole text, 0 to 6 sentences", "random, to 1", release_whole_text, released_outcome);
+        count("release, whole text, 1 to 6 sentences", "random, to 1", release_whole_text, outcome_quarter);
+    }
+    if (undertone_pack_word_count(pack) == 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        size_t len = 0;
+        for (uint32_t time = 0; time < texts[i].times; time++) {
+            for (const char *from = texts[i].text; *from != '\0'; from++) {
+                text[len++] = *from;
+            }
+        }
+        new_document();
+        must(undertone_document_push_text(document, text, len, &written), "a text");
+        new_grant();
+        count("release, whole text, of texts", texts[i].name, release_whole_text, outcome_quarter);
     }
 }
 
@@ -373,9 +436,6 @@ static void document_paths(void)
             filled(4, sentences);
             count(rules[r].sentences, "random, to 1", release_document, released_quarter);
         }
-    }
-    if (undertone_pack_selector(pack) == UNDERTONE_SELECTOR_SCORES) {
-        whole_text_paths();
     }
 }
 
@@ -531,6 +591,9 @@ static void pack_paths(const uint8_t *bytes, size_t len)
     }
     if (undertone_pack_candidate_count(pack) > 0) {
         document_paths();
+        if (has_whole_texts()) {
+            whole_text_paths();
+        }
     }
     if (undertone_pack_word_count(pack) > 0 && stride == 1) {
         bag_paths();

@@ -12,6 +12,9 @@ pack, the sentences and the 32 bytes of entropy.
     golden-scores.pack   vectors-scores.txt    a recoder, graded scores and a lexicon
     golden-vote.pack     vectors-vote.txt      votes, depth that is not used, and a lexicon
     golden-recoded.pack  vectors-recoded.txt   a recoder, depth and a lexicon with phrases
+    golden-features.pack vectors-features.txt  40 levels, features of texts and a lexicon
+    golden-scores.pack   whole-text-scores.txt the whole-text rule
+    golden-vote.pack     whole-text-vote.txt   the whole-text rule
     golden.pack          words.txt             bags of private words
     golden-vectors.pack  private-vectors.txt   private vectors, as they are and projected
 
@@ -20,7 +23,7 @@ line, `#` lines at the top are comments:
 
     case NAME
     epsilon_micro N         epsilon in millionths
-    rule 1|2                1 permute-and-flip, 2 exponential
+    rule 1|2|whole-text     1 permute-and-flip, 2 exponential
     entropy HEX             32 bytes: what the entropy source returns, the key of ChaCha12
     embedding HEX           a sentence by its embedding, d little-endian f32; any number of lines
     sentence HEX            a sentence by its text, UTF-8 (may be empty); any number of lines
@@ -31,6 +34,12 @@ sentences-phrases.txt by that of golden-recoded.pack:
 
     sentence HEX            UTF-8
     vector HEX              d little-endian f32
+
+features.txt has the features of texts, as often as they occur, in ascending order:
+
+    text HEX                bytes, most of them UTF-8
+    kinds W P LEAST MOST    1 where words and pairs count, the lengths of runs of characters
+    features HEX            hashes of 32 bits, eight digits each
 
 words.txt, besides `case`, `epsilon_micro`, `entropy` and `release`:
 
@@ -57,9 +66,10 @@ import math
 import pathlib
 import struct
 import sys
+import unicodedata
 
 HERE = pathlib.Path(__file__).resolve().parent
-PERMUTE_AND_FLIP, EXPONENTIAL = 1, 2
+PERMUTE_AND_FLIP, EXPONENTIAL, WHOLE_TEXT = 1, 2, "whole-text"
 MASK32, MASK64 = 2**32 - 1, 2**64 - 1
 
 
@@ -205,12 +215,18 @@ def recode(recoder, fixed):
     return fixed
 
 
-def sentence_scores(scores, fixed):
-    """One score a candidate."""
+def outputs(scores, fixed, said):
+    """What each head makes of a sentence, times its norm; and the norm."""
     y = [max(-32767, min(32767, x - c)) for x, c in zip(fixed, scores["centre"])]
     norm = max(1, math.isqrt(sum(x * x for x in y)))
-    z = [256 * sum(w * x for w, x in zip(row, y)) + bias * norm
-         for row, bias in zip(scores["weights"], scores["bias"])]
+    z = [256 * sum(w * x for w, x in zip(row, y)) + (bias + more) * norm
+         for row, bias, more in zip(scores["weights"], scores["bias"], said)]
+    return z, norm
+
+
+def sentence_scores(scores, fixed, said):
+    """One score a candidate."""
+    z, norm = outputs(scores, fixed, said)
     if scores["thresholds"] is None:
         return [int(c == z.index(max(z))) for c in range(len(z))]
     return [sum(t * norm <= value for t in scores["thresholds"]) for value in z]
@@ -220,11 +236,92 @@ def largest_score(scores):
     return 1 if scores["thresholds"] is None else len(scores["thresholds"])
 
 
-def score_levels(scores, fixed):
+def score_levels(scores, sentences):
+    """A sentence: its coordinates, and what its features say for each candidate."""
     sums = [0] * len(scores["bias"])
-    for sentence in fixed:
-        sums = [u + q for u, q in zip(sums, sentence_scores(scores, sentence))]
-    return [min(max(sums) - u, 159) for u in sums]
+    for fixed, said in sentences:
+        sums = [u + q for u, q in zip(sums, sentence_scores(scores, fixed, said))]
+    return [min(max(sums) - u, scores.get("levels", 160) - 1) for u in sums]
+
+
+def best_outcome(scores, sentences, known):
+    """The candidate that the whole text says most for, or how many there are: nothing known."""
+    sums = [0] * len(scores["bias"])
+    for (fixed, said), is_known in zip(sentences, known):
+        if is_known:
+            z, norm = outputs(scores, fixed, said)
+            limit = 2**22 * norm
+            sums = [u + ((max(-limit, min(limit, value)) * (2**40 // norm)) >> 40)
+                    for u, value in zip(sums, z)]
+    return sums.index(max(sums)) if any(known) else len(sums)
+
+
+# --- Features of texts
+
+
+def feature_words(text):
+    """Runs of letters and digits, with the marks that combine with them and apostrophes between,
+    lower-cased character by character."""
+    word, apostrophe = "", False
+    for c in text + " ":
+        mark = unicodedata.category(c)[0] == "M" or c in "\u200c\u200d"
+        if c.isalnum() or (word and mark):
+            word += "'" * apostrophe + c.lower()
+            apostrophe = False
+        elif word and not apostrophe and c in "'’":
+            apostrophe = True
+        else:
+            if word:
+                yield word
+            word, apostrophe = "", False
+
+
+def hash_step(value, character):
+    rotated = (value << 5 | value >> 27) & MASK32
+    return ((rotated ^ character) * 0x9E3779B1) & MASK32
+
+
+def hash_finish(value):
+    value = ((value ^ value >> 16) * 0x85EBCA6B) & MASK32
+    value = ((value ^ value >> 13) * 0xC2B2AE35) & MASK32
+    return value ^ value >> 16
+
+
+def features_of_text(text, kinds):
+    """The hash of every word, pair of words and run of characters, as often as it occurs."""
+    words, pairs, least, most = kinds
+    end, before = 0x110000, None
+    for word in feature_words(text):
+        characters = [end] + [ord(c) for c in word] + [end]
+        for last in range(len(characters)):
+            for length in range(least, min(most, last + 1) + 1):
+                # A run is hashed from its end; the mark of an end alone is none.
+                run = characters[last - length + 1:last + 1][::-1]
+                if run != [end]:
+                    yield hash_finish(functools.reduce(hash_step, run, 3))
+        whole = functools.reduce(hash_step, map(ord, word), 1)
+        if words:
+            yield hash_finish(whole)
+        if pairs and before is not None:
+            yield hash_finish(hash_step(hash_step(2, before), whole))
+        before = whole
+
+
+def feature_place(features, value):
+    """What a feature is found by: the highest bits of its hash are its bucket, then 16 its key."""
+    return value >> (16 - features["bucket_bits"])
+
+
+def features_say(features, text):
+    """What the features of a text add to the bias of each candidate, and how many are known."""
+    found = [row for value in features_of_text(text, features["kinds"])
+             if (row := features["rows"].get(feature_place(features, value)))]
+    if not found:
+        return [0] * len(features["scales"]), 0
+    root = math.isqrt(2**32 // len(found))
+    said = [(sum(weights) * scale * root) >> features["shift"]
+            for weights, scale in zip(zip(*found), features["scales"])]
+    return [max(-(2**30), min(2**30, value)) for value in said], len(found)
 
 
 # --- Lexicon
@@ -533,15 +630,35 @@ def depth_section(depth):
     ]))
 
 
-def scores_section(scores):
-    vote = scores["thresholds"] is None
+def scores_section(scores, featured=False):
+    kind = 2 if scores["thresholds"] is None else 3 if featured else 1
     return (b"SCOR", section([
-        struct.pack("<IHHiI", len(scores["bias"]), 2 if vote else 1, largest_score(scores),
-                    scores["exponent"], 0),
+        struct.pack("<IHHiI", len(scores["bias"]), kind, largest_score(scores),
+                    scores["exponent"], scores.get("levels", 0)),
         packed("h", [scores["centre"]]),
         packed("b", scores["weights"]),
         packed("i", [scores["bias"]]),
         packed("i", [scores["thresholds"] or []]),
+    ]))
+
+
+def features_section(features):
+    rows = [features["rows"][place] for place in sorted(features["rows"])]
+    places, bits = sorted(features["rows"]), features["bucket_bits"]
+    words, pairs, least, most = features["kinds"]
+    used = [[weight for weight in row if weight] for row in rows]
+    starts = [sum(map(len, used[:i])) for i in range(0, len(rows), 16)]
+    bitmaps = [[sum((row[c] != 0) << c - start for c in range(start, min(start + 8, len(row))))
+                for start in range(0, len(row), 8)] for row in rows]
+    return (b"FEAT", section([
+        struct.pack("<III6BH", len(rows), len(features["scales"]), sum(map(len, used)), 1,
+                    words + 2 * pairs, least, most, bits, features["shift"], 0),
+        packed("I", [[bisect.bisect_left(places, bucket << 16) for bucket in range(2**bits + 1)]]),
+        packed("H", [[place & 0xFFFF for place in places]]),
+        packed("B", bitmaps),
+        packed("I", [starts]),
+        packed("b", used),
+        packed("H", [features["scales"]]),
     ]))
 
 
@@ -592,7 +709,7 @@ def projection_section(projection):
     ]))
 
 
-def write_pack(sections):
+def write_pack(sections, minor=0):
     table, body, end = b"", b"", 128 + 24 * len(sections)
     for tag, content in sections:
         padding = -end % 64
@@ -602,7 +719,7 @@ def write_pack(sections):
 
     def header(digest):
         return struct.pack(
-            "<8sHHIQII32s32s32s", b"UNDRTONE", 1, 0, len(sections), end, D, 0, digest,
+            "<8sHHIQII32s32s32s", b"UNDRTONE", 1, minor, len(sections), end, D, 0, digest,
             hashlib.sha256(b"the golden encoder").digest(), "golden".encode())
 
     rest = table + body
@@ -787,6 +904,69 @@ def recoded_pack(lexicon):
     }
 
 
+# Every feature of these texts that the pack below knows is one of every third.
+SCRIPTS = [
+    "Der Zug nach München fährt heute nicht, oder?",
+    "Сегодня идёт дождь; собака спит.",
+    "हिन्दी में लिखा हुआ संदेश: क्या आप आएँगे?",
+    "ฉันไม่รู้ว่าจะไปที่ไหนพรุ่งนี้",
+    "今日は雨です。散歩に行きません",
+    "我们明天去看医生吗？",
+    "هل تأتي غدًا إلى البيت؟",
+    "오늘 날씨가 좋네요",
+    "Ça c'est l'été; aujourd’hui ''rock'n'roll'' o''clock",
+    "İstanbul'da KIŞ ΟΔΟΣ STRASSE ß",
+    "e\u0301te\u0301 a\u200db \u0301x 42.5 ½ 東京2026",
+    "can u move my dentist to thurs",
+    "cat dog cat dog cat dog " * 20,
+    "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk" * 3,
+]
+UNKNOWN = ["", "... — ?!", "qqq", "\0"]
+
+
+def features_pack(lexicon):
+    """40 levels; 30 candidates, some of them without weights in a row; two whose rows are the same."""
+    pattern = Pattern(25)
+    candidates = 30
+    features = {
+        "kinds": (1, 1, 2, 4),
+        "bucket_bits": 4,
+        "shift": 22,
+        "rows": {},
+        "scales": [pattern.between(4000, 16000) for _ in range(candidates)],
+    }
+    for text in SCRIPTS + ["the garden, the river and the train"]:
+        for i, value in enumerate(features_of_text(text, features["kinds"])):
+            weights = [pattern.between(-127, 127) * (pattern.between(0, 2) == 0)
+                       for _ in range(candidates)]
+            if i % 3 == 0:
+                features["rows"].setdefault(feature_place(features, value), weights)
+    # A row without weights says nothing, but is known. So does one with all of them.
+    places = sorted(features["rows"])
+    features["rows"][places[5]] = [0] * candidates
+    features["rows"][places[7]] = [-128] * candidates
+    weights = pattern_rows(pattern, candidates - 1, D, 60)
+    bias = [pattern.between(-2000, 2000) for _ in range(candidates - 1)]
+    for row in features["rows"].values():
+        row[-1] = row[-2]
+    features["scales"][-1] = features["scales"][-2]
+    scores = {
+        "exponent": 9,
+        "centre": [pattern.between(-40, 40) for _ in range(D)],
+        "weights": weights + weights[-1:],
+        "bias": bias + bias[-1:],
+        "thresholds": [4000 * j for j in range(-3, 5)],
+        "levels": 40,
+    }
+    return {
+        "scores": scores,
+        "features": features,
+        "lexicon": lexicon,
+        "file": write_pack([
+            scores_section(scores, True), features_section(features), lexicon_section(lexicon)], 2),
+    }
+
+
 def projection_pack():
     pattern = Pattern(24)
     projection = {"exponent": -13, "bound_exponent": 1,
@@ -904,24 +1084,74 @@ def more_cases(first_seed):
     return cases
 
 
-def levels_of(pack, embeddings):
-    """The levels, and how many of them one sentence moves a candidate by at most."""
+def features_cases():
+    """Texts alone: where there are features an embedding is not enough."""
+    micro = 1_000_000
+    texts = {name: document for name, _, _, document in golden_cases()
+             if document and all(isinstance(s, str) for s in document)}
+    documents = {f"script_{i}": [text] for i, text in enumerate(SCRIPTS)}
+    documents.update({
+        "nothing": [], "unknown": UNKNOWN, "unknown_and_known": UNKNOWN[1:] + SCRIPTS[:1] + UNKNOWN,
+        "all": SCRIPTS, "one_sentence_40_times": SCRIPTS[3:4] * 40, "full": (SCRIPTS * 10)[:128],
+        **texts,
+    })
+    cases = []
+    for i, (name, document) in enumerate(documents.items()):
+        epsilon = [micro, 3 * micro, 10 * micro, 1, 30 * micro, 1_234_567, 1000 * micro][i % 7]
+        rules = [PERMUTE_AND_FLIP, EXPONENTIAL][i % 2:i % 2 + 1] + [WHOLE_TEXT]
+        cases += [(f"{name}_{rule}_{epsilon}", epsilon, rule, document) for rule in rules]
+    return cases
+
+
+def whole_text_cases(first_seed):
+    """The documents of other cases, at the epsilons of a whole text."""
+    micro = 1_000_000
+    cases = []
+    for i, (name, _, _, document) in enumerate(more_cases(first_seed)):
+        epsilon = [3 * micro, 10 * micro, micro, 42 * micro, 1, 500 * micro, 7_654_321][i % 7]
+        cases.append((f"{name}_whole_text", epsilon, WHOLE_TEXT, document))
+    cases.append(("unknown_whole_text", 10 * micro, WHOLE_TEXT, UNKNOWN))
+    return cases
+
+
+def sentences_of(pack, sentences):
+    """The coordinates of every sentence, what its features say, and whether anything in it is known."""
     selector = pack.get("scores") or pack["depth"]
     exponent = (pack.get("recoder") or selector)["exponent"]
-    fixed = [[to_fixed(x, exponent) for x in embedding] for embedding in embeddings]
-    if "recoder" in pack:
-        fixed = [recode(pack["recoder"], x) for x in fixed]
+    read, known = [], []
+    for sentence in sentences:
+        embedding = sentence
+        said, found = [0] * len(selector.get("bias", [])), 0
+        if isinstance(sentence, str):
+            embedding = sentence_vector(pack["lexicon"], sentence)
+            if "features" in pack:
+                said, found = features_say(pack["features"], sentence)
+        fixed = [to_fixed(x, exponent) for x in embedding]
+        known.append(any(fixed) or found > 0)
+        read.append((recode(pack["recoder"], fixed) if "recoder" in pack else fixed, said))
+    return read, known
+
+
+def levels_of(pack, sentences):
+    """The levels, and how many of them one sentence moves a candidate by at most."""
     if "scores" in pack:
-        return score_levels(selector, fixed), largest_score(selector)
-    return depth_levels(selector, fixed), 1
+        return score_levels(pack["scores"], sentences), largest_score(pack["scores"])
+    return depth_levels(pack["depth"], [fixed for fixed, _ in sentences]), 1
 
 
 def release(pack, epsilon_micro, rule, entropy, sentences):
-    lexicon = pack["lexicon"]
-    embeddings = [sentence_vector(lexicon, s) if isinstance(s, str) else s for s in sentences]
-    levels, steps = levels_of(pack, embeddings)
-    candidate = select(levels, rule, epsilon_micro // steps, words_of_key(entropy))
-    mechanism = 2 if "scores" in pack else 1
+    sentences, known = sentences_of(pack, sentences)
+    if rule == WHOLE_TEXT:
+        mechanism, rule = 7, EXPONENTIAL
+        best = best_outcome(pack["scores"], sentences, known)
+        levels = [int(outcome != best) for outcome in range(len(pack["scores"]["bias"]) + 1)]
+        # A level is worth e^-epsilon, twice what a step of a sentence is.
+        share = min(2 * epsilon_micro, 1_000_000_000)
+    else:
+        mechanism = 2 if "scores" in pack else 1
+        levels, steps = levels_of(pack, sentences)
+        share = epsilon_micro // steps
+    candidate = select(levels, rule, share, words_of_key(entropy))
     return struct.pack("<3sBBBHII8s", b"UTR", 1, mechanism, rule, 0, epsilon_micro, candidate,
                        pack["file"][32:40])
 
@@ -1067,7 +1297,25 @@ def generate():
         name = f"golden-{kind}.pack"
         files[name] = pack["file"]
         files[f"vectors-{kind}.txt"] = generate_vectors(name, pack, more_cases(seed))
+        if "scores" in pack:
+            files[f"whole-text-{kind}.txt"] = generate_vectors(name, pack, whole_text_cases(seed))
+    featured = features_pack(lexicon)
+    files["golden-features.pack"] = featured["file"]
+    files["vectors-features.txt"] = generate_vectors(
+        "golden-features.pack", featured, features_cases())
+    files["features.txt"] = generate_features()
     return files
+
+
+def generate_features():
+    lines = ["# Golden features of texts, written by golden.py."]
+    invalid = [b"caf\xe9 na\xc3\xafve \xff\xfeab\xe2\x82c"]
+    for text in [text.encode() for text in SCRIPTS + UNKNOWN] + invalid:
+        for kinds in [(1, 1, 2, 4), (1, 0, 1, 0), (0, 1, 1, 0), (0, 0, 1, 1), (0, 0, 3, 5), (1, 1, 1, 8)]:
+            found = sorted(features_of_text(text.decode(errors="replace"), kinds))
+            lines += ["", f"text {text.hex()}".rstrip(), "kinds " + " ".join(map(str, kinds)),
+                      ("features " + "".join(f"{value:08x}" for value in found)).rstrip()]
+    return ("\n".join(lines) + "\n").encode()
 
 
 def generate_sentences(lexicon, pack):

@@ -3,6 +3,7 @@
 //! `golden/golden.py` wrote them and explains the format.
 
 use undertone_core::epsilon::Epsilon;
+use undertone_core::features::FeatureKinds;
 use undertone_core::release::Release;
 use undertone_core::select::Rule;
 use undertone_core::vector::Noise;
@@ -25,8 +26,13 @@ pub struct Golden {
     vectors: &'static str,
 }
 
-/// Every pack with vectors: depth, scores, votes, depth behind a recoder.
-pub const ALL: [Golden; 4] = [
+/// 40 levels, features of texts and a lexicon.
+pub const FEATURES_PACK: &[u8] = include_bytes!("../golden/golden-features.pack");
+
+const VOTE_PACK: &[u8] = include_bytes!("../golden/golden-vote.pack");
+
+/// Every pack with vectors: depth, scores, votes, depth behind a recoder, scores with features.
+pub const ALL: [Golden; 5] = [
     Golden {
         pack: PACK,
         vectors: include_str!("../golden/vectors.txt"),
@@ -36,12 +42,28 @@ pub const ALL: [Golden; 4] = [
         vectors: include_str!("../golden/vectors-scores.txt"),
     },
     Golden {
-        pack: include_bytes!("../golden/golden-vote.pack"),
+        pack: VOTE_PACK,
         vectors: include_str!("../golden/vectors-vote.txt"),
     },
     Golden {
         pack: RECODED_PACK,
         vectors: include_str!("../golden/vectors-recoded.txt"),
+    },
+    Golden {
+        pack: FEATURES_PACK,
+        vectors: include_str!("../golden/vectors-features.txt"),
+    },
+];
+
+/// More vectors, all by the whole-text rule: of scores, and of votes.
+pub const WHOLE_TEXTS: [Golden; 2] = [
+    Golden {
+        pack: SCORES_PACK,
+        vectors: include_str!("../golden/whole-text-scores.txt"),
+    },
+    Golden {
+        pack: VOTE_PACK,
+        vectors: include_str!("../golden/whole-text-vote.txt"),
     },
 ];
 
@@ -50,6 +72,7 @@ pub const VECTORS_PACK: &[u8] = include_bytes!("../golden/golden-vectors.pack");
 
 const SENTENCES: &str = include_str!("../golden/sentences.txt");
 const PHRASES: &str = include_str!("../golden/sentences-phrases.txt");
+const FEATURES: &str = include_str!("../golden/features.txt");
 const WORDS: &str = include_str!("../golden/words.txt");
 const PRIVATE_VECTORS: &str = include_str!("../golden/private-vectors.txt");
 
@@ -69,8 +92,8 @@ pub struct Case {
     pub name: &'static str,
     /// The ε of the release.
     pub epsilon: Epsilon,
-    /// The rule of the release.
-    pub rule: Rule,
+    /// The rule of the release; none for one by the whole text.
+    pub rule: Option<Rule>,
     /// What the entropy source returns.
     pub entropy: Vec<u8>,
     /// The document.
@@ -120,6 +143,36 @@ fn sentences_of(file: &'static str) -> Vec<(String, Vec<f32>)> {
             _ => panic!("not a sentence and its vector: {fields:?}"),
         })
         .collect()
+}
+
+/// A text, what counts as a feature, and the hashes of its features in ascending order.
+pub type TextFeatures = (Vec<u8>, FeatureKinds, Vec<u32>);
+
+/// Texts in several scripts and their features.
+///
+/// # Panics
+/// If the file is not as its generator explains.
+pub fn features() -> Vec<TextFeatures> {
+    let case = |fields: Fields| {
+        let kinds = one(&fields, "kinds").split(' ');
+        let kinds: Vec<u8> = kinds.map(|n| n.parse().expect("a number")).collect();
+        let [words, pairs, least, most] = kinds[..] else {
+            panic!("kinds {kinds:?}");
+        };
+        let hashes = from_hex(one(&fields, "features"));
+        let hashes = hashes.as_chunks().0.iter();
+        (
+            from_hex(one(&fields, "text")),
+            FeatureKinds {
+                words: words == 1,
+                pairs: pairs == 1,
+                least,
+                most,
+            },
+            hashes.map(|four| u32::from_be_bytes(*four)).collect(),
+        )
+    };
+    blocks(FEATURES).map(case).collect()
 }
 
 /// Words of one case.
@@ -252,8 +305,9 @@ fn case(fields: &[(&'static str, &'static str)]) -> Case {
         name: one(fields, "case"),
         epsilon: epsilon(fields),
         rule: match one(fields, "rule") {
-            "1" => Rule::PermuteAndFlip,
-            "2" => Rule::Exponential,
+            "1" => Some(Rule::PermuteAndFlip),
+            "2" => Some(Rule::Exponential),
+            "whole-text" => None,
             other => panic!("rule {other}"),
         },
         entropy: from_hex(one(fields, "entropy")),

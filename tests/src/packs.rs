@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use undertone_core::features::{FeatureKinds, ROWS_PER_START, each_feature, place};
+use undertone_core::features::{FeatureKinds, each_feature};
 use undertone_core::pack::digest;
 use undertone_core::pack::format::{
-    ALIGNMENT, DEPTH_TAG, Entry, FEATURES_ALONE, FEATURES_PAIRS, FEATURES_TAG, FEATURES_WORDS,
-    Header, LEXICON_TAG, MAGIC, MAJOR, PHRASES_TAG, PROJECTION_TAG, RECODER_TAG, SCORES_FEATURES,
-    SCORES_TAG,
+    ALIGNMENT, DEPTH_TAG, Entry, FEATURES_TAG, Header, LEXICON_TAG, MAGIC, MAJOR, PHRASES_TAG,
+    PROJECTION_TAG, RECODER_TAG, SCORES_FEATURES, SCORES_TAG,
 };
+use undertone_core::scores::LEVELS;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// A tag and the bytes of its section.
@@ -143,6 +143,8 @@ pub struct LexiconParts {
     pub vectors: Vec<Vec<i8>>,
     /// A coordinate of a sentence is an integer times 2^exponent, one of a word an integer times 2^(exponent + 8).
     pub exponent: i32,
+    /// How words are found: 0 whole, 1 by longest match.
+    pub matching: u32,
 }
 
 impl LexiconParts {
@@ -153,6 +155,7 @@ impl LexiconParts {
             weights: vec![u16::MAX; vectors.len()],
             vectors,
             exponent,
+            matching: 0,
         }
     }
 
@@ -168,7 +171,7 @@ impl LexiconParts {
         section.extend((self.words.len() as u32).to_le_bytes());
         section.extend((text.len() as u32).to_le_bytes());
         section.extend(self.exponent.to_le_bytes());
-        section.extend(0u32.to_le_bytes());
+        section.extend(self.matching.to_le_bytes());
         let ends = self.words.iter().scan(0u32, |end, word| {
             *end += word.len() as u32;
             Some(*end)
@@ -296,6 +299,8 @@ pub enum Scoring {
     Graded(Vec<i32>),
     /// One for the largest.
     Vote,
+    /// By thresholds, after what a section of features adds.
+    Features(Vec<i32>),
 }
 
 /// A scores section as plain arrays, and the recoder before it, if there is one.
@@ -315,6 +320,8 @@ pub struct ScoreParts {
     pub bias: Vec<i32>,
     /// What the heads are compared with.
     pub scoring: Scoring,
+    /// L: levels are below it, 2 to 160.
+    pub levels: usize,
 }
 
 impl ScoreParts {
@@ -337,6 +344,7 @@ impl ScoreParts {
                 .collect(),
             bias: vec![0; candidates],
             scoring: Scoring::Graded((1..=i32::from(largest)).map(|i| 256 * (i - 128)).collect()),
+            levels: LEVELS,
         }
     }
 
@@ -360,13 +368,16 @@ impl ScoreParts {
         let (kind, thresholds): (u16, &[i32]) = match &self.scoring {
             Scoring::Graded(thresholds) => (1, thresholds),
             Scoring::Vote => (2, &[]),
+            Scoring::Features(thresholds) => (3, thresholds),
         };
         let mut section = Vec::new();
         section.extend((self.bias.len() as u32).to_le_bytes());
         section.extend(kind.to_le_bytes());
         section.extend(u16::from(self.largest_score()).to_le_bytes());
         section.extend(self.exponent.to_le_bytes());
-        section.extend(0u32.to_le_bytes());
+        // 0 stands for the most, as in packs from before it could be said.
+        let levels = self.levels as u32 % LEVELS as u32;
+        section.extend(levels.to_le_bytes());
         let numbers = self.centre.iter();
         append(
             &mut section,
@@ -393,36 +404,52 @@ impl ScoreParts {
     /// Q.
     pub fn largest_score(&self) -> u8 {
         match &self.scoring {
-            Scoring::Graded(thresholds) => thresholds.len() as u8,
+            Scoring::Graded(thresholds) | Scoring::Features(thresholds) => thresholds.len() as u8,
             Scoring::Vote => 1,
         }
     }
 
-    /// The scores that one sentence gives, from the definition, in integers that cannot overflow.
-    pub fn naive_scores(&self, sentence: &[f32]) -> Vec<u8> {
-        let inputs: Vec<i64> = match &self.recoder {
+    /// The coordinates of a sentence as integers.
+    fn naive_inputs(&self, sentence: &[f32]) -> Vec<i64> {
+        match &self.recoder {
             Some(recoder) => recoder.naive_recode(sentence),
             None => sentence
                 .iter()
                 .map(|x| naive_fixed(x.to_bits(), self.exponent))
                 .collect(),
-        };
-        let y: Vec<i128> = inputs
+        }
+    }
+
+    /// z of every candidate and the norm, from the definition, in integers that cannot overflow. `said`: what features
+    /// add for each candidate, nothing if it is empty.
+    fn naive_outputs(&self, sentence: &[f32], said: &[i64]) -> (Vec<i128>, i128) {
+        let y: Vec<i128> = self
+            .naive_inputs(sentence)
             .iter()
             .zip(&self.centre)
             .map(|(x, centre)| i128::from(*x - i64::from(*centre)).clamp(-32767, 32767))
             .collect();
         let square: i128 = y.iter().map(|y| y * y).sum();
         let norm = square.isqrt().max(1);
-        let heads = self.weights.iter().zip(&self.bias);
-        let outputs: Vec<i128> = heads
-            .map(|(weights, bias)| {
-                let products = weights.iter().zip(&y).map(|(w, y)| i128::from(*w) * y);
-                256 * products.sum::<i128>() + i128::from(*bias) * norm
-            })
-            .collect();
+        let said = said.iter().copied().chain(std::iter::repeat(0));
+        let heads = self.weights.iter().zip(&self.bias).zip(said);
+        let outputs = heads.map(|((weights, bias), said)| {
+            let products = weights.iter().zip(&y).map(|(w, y)| i128::from(*w) * y);
+            256 * products.sum::<i128>() + (i128::from(*bias) + i128::from(said)) * norm
+        });
+        (outputs.collect(), norm)
+    }
+
+    /// The scores that one sentence gives, from the definition.
+    pub fn naive_scores(&self, sentence: &[f32]) -> Vec<u8> {
+        self.naive_scores_with(sentence, &[])
+    }
+
+    /// The same with what features say for each candidate.
+    pub fn naive_scores_with(&self, sentence: &[f32], said: &[i64]) -> Vec<u8> {
+        let (outputs, norm) = self.naive_outputs(sentence, said);
         match &self.scoring {
-            Scoring::Graded(thresholds) => {
+            Scoring::Graded(thresholds) | Scoring::Features(thresholds) => {
                 let reached = |z: &i128| {
                     let below = thresholds.iter().filter(|t| i128::from(**t) * norm <= *z);
                     below.count() as u8
@@ -439,6 +466,32 @@ impl ScoreParts {
         }
     }
 
+    /// What a sentence says for each candidate where the whole text counts, from the definition: z over the norm,
+    /// within ±2²².
+    pub fn naive_values(&self, sentence: &[f32], said: &[i64]) -> Vec<i64> {
+        let (outputs, norm) = self.naive_outputs(sentence, said);
+        let value = |z: &i128| {
+            let z = *z.clamp(&(-(norm << 22)), &(norm << 22));
+            (z * ((1 << 40) / norm)).div_euclid(1 << 40) as i64
+        };
+        outputs.iter().map(value).collect()
+    }
+
+    /// The best outcome for a document whose sentences are embeddings, from the definition: the number of candidates if
+    /// no coordinate of it is known.
+    pub fn naive_best(&self, sentences: &[Vec<f32>]) -> u32 {
+        let exponent = self.recoder.as_ref().map_or(self.exponent, |r| r.exponent);
+        let known = |sentence: &&Vec<f32>| {
+            let fixed = |x: &f32| naive_fixed(x.to_bits(), exponent);
+            sentence.iter().any(|x| fixed(x) != 0)
+        };
+        let values = sentences.iter().filter(known);
+        first_best(
+            values.map(|sentence| self.naive_values(sentence, &[])),
+            self.bias.len(),
+        )
+    }
+
     /// The sums of the scores over a document.
     pub fn naive_sums(&self, sentences: &[Vec<f32>]) -> Vec<u64> {
         let mut sums = vec![0; self.bias.len()];
@@ -452,123 +505,123 @@ impl ScoreParts {
 
     /// The levels of all candidates for a document, from the definition.
     pub fn naive_levels(&self, sentences: &[Vec<f32>]) -> Vec<u8> {
-        capped_levels(&self.naive_sums(sentences))
+        levels_below(self.levels, &self.naive_sums(sentences))
     }
+}
+
+/// The first candidate with the largest sum of values, or `candidates` if there are no values.
+pub fn first_best(values: impl Iterator<Item = Vec<i64>>, candidates: usize) -> u32 {
+    let sum = |a: Vec<i64>, b: Vec<i64>| a.iter().zip(&b).map(|(a, b)| a + b).collect();
+    let Some(sums) = values.reduce(sum) else {
+        return candidates as u32;
+    };
+    let largest = sums.iter().max().expect("a candidate");
+    let first = sums.iter().position(|sum| sum == largest);
+    first.expect("the largest is one of them") as u32
+}
+
+/// How far each sum is behind the largest, below `levels`.
+pub fn levels_below(levels: usize, sums: &[u64]) -> Vec<u8> {
+    let best = sums.iter().max().expect("a candidate");
+    let level = |sum: &u64| (best - sum).min(levels as u64 - 1) as u8;
+    sums.iter().map(level).collect()
 }
 
 /// A features section as plain arrays.
 #[derive(Clone, Debug)]
-pub struct FeatureParts {
+pub struct FeaturesParts {
     /// What counts as a feature.
     pub kinds: FeatureKinds,
-    /// Whether a sentence needs no coordinates.
+    /// The pack has no encoder.
     pub alone: bool,
-    /// log₂ of the number of buckets.
-    pub bucket_bits: u8,
     /// Values are shifted right by this many bits.
     pub shift: u8,
-    /// The weights of the feature with each hash, `[m]`. No two may have one bucket and key.
-    pub rows: BTreeMap<u32, Vec<i8>>,
+    /// log₂ of the number of buckets.
+    pub bucket_bits: u8,
+    /// The hash of each feature, and its weights, `[m]`. Of two with one key the first counts.
+    pub rows: Vec<(u32, Vec<i8>)>,
     /// `[m]`.
     pub scales: Vec<u16>,
 }
 
-impl FeatureParts {
+impl FeaturesParts {
+    /// What a hash is found by: its bucket and its key as one number.
+    fn place(&self, hash: u32) -> u64 {
+        u64::from(hash) >> (16 - u32::from(self.bucket_bits))
+    }
+
+    /// The rows in order, of those with one key the first.
+    fn ordered(&self) -> BTreeMap<u64, &[i8]> {
+        let mut ordered: BTreeMap<u64, &[i8]> = BTreeMap::new();
+        for (hash, row) in &self.rows {
+            ordered.entry(self.place(*hash)).or_insert(row);
+        }
+        ordered
+    }
+
     /// The section.
     pub fn to_section(&self) -> Section {
-        let places = self.rows.keys();
-        let places: Vec<_> = places
-            .map(|hash| place(*hash, self.bucket_bits.into()))
-            .collect();
-        assert!(places.is_sorted_by(|a, b| a < b), "two with one place");
-        let weights: Vec<Vec<i8>> = self.rows.values().cloned().collect();
-        let counts = weights
-            .iter()
-            .map(|row| row.iter().filter(|w| **w != 0).count() as u32);
-        let starts = counts.clone().scan(0u32, |end, count| {
-            *end += count;
-            Some(*end - count)
-        });
-        let flags = [
-            (self.kinds.words, FEATURES_WORDS),
-            (self.kinds.pairs, FEATURES_PAIRS),
-            (self.alone, FEATURES_ALONE),
-        ];
-        let flags: u8 = flags.iter().map(|(set, flag)| u8::from(*set) * flag).sum();
+        let rows = self.ordered();
+        let weights: Vec<i8> = rows.values().flat_map(|row| row.iter().copied()).collect();
+        let used: Vec<i8> = weights.iter().copied().filter(|w| *w != 0).collect();
         let mut section = Vec::new();
-        section.extend((self.rows.len() as u32).to_le_bytes());
+        section.extend((rows.len() as u32).to_le_bytes());
         section.extend((self.scales.len() as u32).to_le_bytes());
-        section.extend(counts.clone().sum::<u32>().to_le_bytes());
-        section.extend([1, flags, self.kinds.least, self.kinds.most]);
-        section.extend([self.bucket_bits, self.shift, 0, 0]);
-        let ends = (0..=1usize << self.bucket_bits)
-            .map(|bucket| places.iter().filter(|(other, _)| *other < bucket).count() as u32);
-        append(&mut section, ends.flat_map(u32::to_le_bytes).collect());
-        let keys = places.iter().flat_map(|(_, key)| key.to_le_bytes());
-        append(&mut section, keys.collect());
-        let bitmap = |row: &Vec<i8>| -> Vec<u8> {
-            let bits = |eight: &[i8]| {
-                let bits = eight.iter().enumerate();
-                bits.map(|(i, w)| u8::from(*w != 0) << i).sum()
-            };
-            row.chunks(8).map(bits).collect()
+        section.extend((used.len() as u32).to_le_bytes());
+        let FeatureKinds {
+            words,
+            pairs,
+            least,
+            most,
+        } = self.kinds;
+        let flags = u8::from(words) + 2 * u8::from(pairs) + 4 * u8::from(self.alone);
+        section.extend([1, flags, least, most, self.bucket_bits, self.shift, 0, 0]);
+        let below = |bucket: u64| rows.keys().filter(|place| **place >> 16 < bucket).count() as u32;
+        let buckets = (0..=1u64 << self.bucket_bits).map(below);
+        append(&mut section, buckets.flat_map(u32::to_le_bytes).collect());
+        let keys = rows.keys().map(|place| *place as u16);
+        append(&mut section, keys.flat_map(u16::to_le_bytes).collect());
+        let bits = |eight: &[i8]| {
+            (0..)
+                .zip(eight)
+                .map(|(bit, w)| u8::from(*w != 0) << bit)
+                .sum()
         };
-        append(&mut section, weights.iter().flat_map(bitmap).collect());
-        let starts = starts.step_by(ROWS_PER_START).flat_map(u32::to_le_bytes);
-        append(&mut section, starts.collect());
-        let known = weights.iter().flatten().filter(|w| **w != 0);
-        append(&mut section, known.map(|w| *w as u8).collect());
-        let scales = self.scales.iter().flat_map(|scale| scale.to_le_bytes());
-        append(&mut section, scales.collect());
+        let bitmaps = rows.values().flat_map(|row| row.chunks(8).map(bits));
+        append(&mut section, bitmaps.collect());
+        let used_before = |row: usize| {
+            let before = &weights[..row * self.scales.len()];
+            before.iter().filter(|w| **w != 0).count() as u32
+        };
+        let starts = (0..rows.len()).step_by(16).map(used_before);
+        append(&mut section, starts.flat_map(u32::to_le_bytes).collect());
+        append(&mut section, used.iter().map(|w| *w as u8).collect());
+        let scales = self.scales.iter();
+        append(&mut section, scales.flat_map(|s| s.to_le_bytes()).collect());
         (FEATURES_TAG, section)
     }
-}
 
-/// A pack in which candidate c is about the words `topics[c]`, each in one topic, and embeddings of two coordinates say
-/// nothing. Without an encoder if `alone`.
-pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
-    let kinds = FeatureKinds {
-        words: true,
-        pairs: false,
-        least: 1,
-        most: 0,
-    };
-    let mut rows = BTreeMap::new();
-    for (topic, words) in topics.iter().enumerate() {
-        each_feature(words.join(" ").as_bytes(), kinds, |hash| {
-            let mut weights = vec![0; topics.len()];
-            weights[topic] = 100;
-            assert!(rows.insert(hash, weights).is_none(), "a word twice");
+    /// What the features of a sentence say for each candidate, from the definition; `None` if it has none that is
+    /// known. Which hashes a sentence has is the code's own; `golden.py` has them from their definition.
+    pub fn naive_said(&self, sentence: &[u8]) -> Option<Vec<i64>> {
+        let rows = self.ordered();
+        let mut sums = vec![0i128; self.scales.len()];
+        let mut found = 0u64;
+        each_feature(sentence, self.kinds, |hash| {
+            if let Some(row) = rows.get(&self.place(hash)) {
+                found += 1;
+                for (sum, weight) in sums.iter_mut().zip(*row) {
+                    *sum += i128::from(*weight);
+                }
+            }
         });
+        let root = i128::from((1u64 << 32).checked_div(found)?.isqrt());
+        let said = sums.iter().zip(&self.scales).map(|(sum, scale)| {
+            let value = (sum * i128::from(*scale) * root).div_euclid(1 << self.shift);
+            value.clamp(-(1 << 30), 1 << 30) as i64
+        });
+        Some(said.collect())
     }
-    let features = FeatureParts {
-        kinds,
-        alone,
-        bucket_bits: 4,
-        // One word gives 100·256: that of a weight of 100.
-        shift: 16,
-        rows,
-        scales: vec![256; topics.len()],
-    };
-    let scores = ScoreParts {
-        dimension: 2,
-        recoder: None,
-        exponent: 0,
-        centre: vec![0; 2],
-        weights: vec![vec![0; 2]; topics.len()],
-        bias: vec![0; topics.len()],
-        scoring: Scoring::Graded((1..=8).map(|i| 256 * 12 * i).collect()),
-    };
-    let (tag, mut section) = scores.to_section();
-    // The kind, behind the number of candidates.
-    section[4..6].copy_from_slice(&SCORES_FEATURES.to_le_bytes());
-    pack(2, &[(tag, section), features.to_section()])
-}
-
-/// How far each sum is behind the largest, at most 159.
-pub fn capped_levels(sums: &[u64]) -> Vec<u8> {
-    let best = sums.iter().max().expect("a candidate");
-    sums.iter().map(|sum| (best - sum).min(159) as u8).collect()
 }
 
 /// round(x · 2^exponent), ties to even, clamped to ±32767, from the bits of x; 0 if not finite.
@@ -674,4 +727,46 @@ mod tests {
             assert_eq!(naive_fixed(x.to_bits(), exponent), fixed, "{x} {exponent}");
         }
     }
+}
+
+/// A pack in which candidate c is about the words `topics[c]`, each in one topic, and embeddings of two coordinates say
+/// nothing. Without an encoder if `alone`.
+pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
+    let kinds = FeatureKinds {
+        words: true,
+        pairs: false,
+        least: 1,
+        most: 0,
+    };
+    let mut rows = Vec::new();
+    for (topic, words) in topics.iter().enumerate() {
+        each_feature(words.join(" ").as_bytes(), kinds, |hash| {
+            let mut weights = vec![0; topics.len()];
+            weights[topic] = 100;
+            rows.push((hash, weights));
+        });
+    }
+    let features = FeaturesParts {
+        kinds,
+        alone,
+        bucket_bits: 4,
+        // One word gives 100·256: that of a weight of 100.
+        shift: 16,
+        rows,
+        scales: vec![256; topics.len()],
+    };
+    let scores = ScoreParts {
+        dimension: 2,
+        recoder: None,
+        exponent: 0,
+        centre: vec![0; 2],
+        weights: vec![vec![0; 2]; topics.len()],
+        bias: vec![0; topics.len()],
+        scoring: Scoring::Graded((1..=8).map(|i| 256 * 12 * i).collect()),
+        levels: LEVELS,
+    };
+    let (tag, mut section) = scores.to_section();
+    // The kind, behind the number of candidates.
+    section[4..6].copy_from_slice(&SCORES_FEATURES.to_le_bytes());
+    pack(2, &[(tag, section), features.to_section()])
 }

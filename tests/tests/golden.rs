@@ -4,13 +4,14 @@ use std::path::Path;
 use std::process::Command;
 
 use undertone_core::document::{Document, DocumentError};
+use undertone_core::features::each_feature;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{BagRelease, Release, VectorRelease};
 use undertone_core::vector::VectorMechanism;
 use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::FixedEntropy;
-use undertone_tests::golden::{self, Sentence, Words};
+use undertone_tests::golden::{self, Case, Sentence, Words};
 
 fn push(document: &mut Document<'_>, sentence: &Sentence) {
     match sentence {
@@ -39,17 +40,33 @@ fn push_together(document: &mut Document<'_>, sentences: &[Sentence]) {
     assert_eq!(document.push_all(&embeddings), Ok(several));
 }
 
+/// The release of a case, by its rule or by the whole text.
+fn release(
+    document: &mut Document<'_>,
+    case: &Case,
+    entropy: &mut FixedEntropy<'_>,
+) -> Result<Release, DocumentError> {
+    let grant = Grant::unrecorded(case.epsilon);
+    match case.rule {
+        Some(rule) => document.release(grant, rule, entropy),
+        None => document.release_whole_text(grant, entropy),
+    }
+}
+
 #[test]
 fn releases_match_the_reference() {
-    for golden in golden::ALL {
+    for golden in golden::ALL.iter().chain(&golden::WHOLE_TEXTS) {
         let pack = Pack::parse(golden.pack).expect("a golden pack");
         assert_eq!(pack.encoder_name(), "golden");
         // One document for all cases: a release must leave nothing behind.
         let mut document = Document::new(&pack).expect("candidates");
         let cases = golden.cases();
         assert!(cases.len() >= 20, "{} cases", cases.len());
+        // Packs with features take no embedding alone.
+        let both = [push_each, push_together];
+        let ways = if pack.features().is_some() { 1 } else { 2 };
         for case in cases {
-            for pushing in [push_each, push_together] {
+            for pushing in &both[..ways] {
                 pushing(&mut document, &case.sentences);
                 assert_eq!(
                     document.sentence_count(),
@@ -58,9 +75,7 @@ fn releases_match_the_reference() {
                     case.name
                 );
                 let mut entropy = FixedEntropy::new(&case.entropy);
-                let release = document
-                    .release(Grant::unrecorded(case.epsilon), case.rule, &mut entropy)
-                    .expect("entropy");
+                let release = release(&mut document, &case, &mut entropy).expect("entropy");
                 assert_eq!(release.to_bytes(), case.release, "{}", case.name);
                 assert_eq!(Release::from_bytes(&case.release), Ok(release));
                 assert_eq!(entropy.left(), 0, "{}", case.name);
@@ -70,13 +85,27 @@ fn releases_match_the_reference() {
     }
 }
 
+#[test]
+fn features_match_the_reference() {
+    let cases = golden::features();
+    assert!(cases.len() >= 100, "{} cases", cases.len());
+    for (text, kinds, expected) in cases {
+        let mut found = Vec::new();
+        each_feature(&text, kinds, |hash| found.push(hash));
+        found.sort_unstable();
+        let text = String::from_utf8_lossy(&text);
+        assert_eq!(found, expected, "{kinds:?} of {text:?}");
+    }
+}
+
 /// The packs are of different kinds, and their cases of more than one outcome.
 #[test]
 fn golden_packs_cover_what_there_is() {
     let facts = golden::ALL.map(|golden| {
         let pack = Pack::parse(golden.pack).expect("a golden pack");
-        let mut drawn: Vec<[u8; Release::BYTES]> =
-            golden.cases().iter().map(|case| case.release).collect();
+        let cases = golden.cases();
+        let by_sentences = cases.iter().filter(|case| case.rule.is_some());
+        let mut drawn: Vec<[u8; Release::BYTES]> = by_sentences.map(|case| case.release).collect();
         drawn.sort_by_key(|release| release[12]);
         drawn.dedup_by_key(|release| release[12]);
         assert!(drawn.len() >= 8, "{} candidates drawn", drawn.len());
@@ -94,8 +123,22 @@ fn golden_packs_cover_what_there_is() {
             (true, false, Some(16), 2),
             (false, true, Some(1), 2),
             (true, true, None, 1),
+            (false, false, Some(8), 2),
         ]
     );
+    let pack = Pack::parse(golden::FEATURES_PACK).expect("a golden pack");
+    let features = pack.features().expect("features");
+    assert!(features.feature_count() > 100 && !features.is_alone());
+    assert_eq!(pack.scores().expect("scores").level_count(), 40);
+    // "Nothing known" is released, where nothing is known and by chance.
+    for golden in golden::ALL[4..].iter().chain(&golden::WHOLE_TEXTS) {
+        let pack = Pack::parse(golden.pack).expect("a golden pack");
+        let cases = golden.cases();
+        let whole: Vec<&Case> = cases.iter().filter(|case| case.rule.is_none()).collect();
+        let nothing = |case: &&&Case| case.release[12..16] == pack.candidate_count().to_le_bytes();
+        let times = whole.iter().filter(nothing).count();
+        assert!(whole.len() >= 20 && times > 0, "{} {times}", whole.len());
+    }
 }
 
 #[test]
@@ -198,19 +241,11 @@ fn nothing_is_released_or_forgotten_without_entropy() {
         push(&mut document, sentence);
     }
     for broken in [&[][..], &[1; 31], &[0; 32]] {
-        let failed = document.release(
-            Grant::unrecorded(case.epsilon),
-            case.rule,
-            &mut FixedEntropy::new(broken),
-        );
+        let failed = release(&mut document, case, &mut FixedEntropy::new(broken));
         assert_eq!(failed, Err(DocumentError::Entropy));
         assert_eq!(document.sentence_count(), case.sentences.len());
     }
-    let release = document.release(
-        Grant::unrecorded(case.epsilon),
-        case.rule,
-        &mut FixedEntropy::new(&case.entropy),
-    );
+    let release = release(&mut document, case, &mut FixedEntropy::new(&case.entropy));
     assert_eq!(release.map(|r| r.to_bytes()), Ok(case.release));
 }
 

@@ -5,7 +5,6 @@
 
 mod common;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -18,7 +17,6 @@ use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::{Rule, SliceLevels};
 use undertone_core::words::{Bag, Vocabulary};
-use undertone_tests::packs::features_pack;
 use undertone_tests::{FixedEntropy, soak};
 
 fn compile(name: &str, library: &Path, flags: &[&str]) -> PathBuf {
@@ -45,13 +43,14 @@ fn compile(name: &str, library: &Path, flags: &[&str]) -> PathBuf {
 
 fn look(program: &Path) -> Output {
     let golden = root().join("tests/golden");
-    let packs = ["golden.pack", "golden-scores.pack", "golden-vectors.pack"];
-    let features = output_dir().join("hygiene-features.pack");
-    let topics: [&[&str]; 2] = [&["river", "garden"], &["music", "москва"]];
-    fs::write(&features, features_pack(&topics, true)).expect("the target folder can be written");
+    let packs = [
+        "golden.pack",
+        "golden-scores.pack",
+        "golden-vectors.pack",
+        "golden-features.pack",
+    ];
     let output = Command::new(program)
         .args(packs.map(|pack| golden.join(pack)))
-        .arg(features)
         .env("HYGIENE_WHERE", "1")
         .output()
         .expect("the program was just built");
@@ -125,12 +124,15 @@ fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
         "golden-scores.pack",
         "golden-vote.pack",
         "golden-recoded.pack",
+        "golden-features.pack",
     ] {
         let bytes = read(name);
         let pack = Pack::parse(&bytes).expect("a pack");
         let mut document = Document::new(&pack).expect("candidates");
         let embedding = vec![coordinate; document.dimension()];
-        document.push(&embedding).expect("room");
+        document
+            .push_encoded(text.as_bytes(), &embedding)
+            .expect("room");
         document.push_sentence(text).expect("room");
         found.extend(both(&document));
         // Errors, too, with a text in the document.
@@ -143,6 +145,10 @@ fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
                 .map_or_else(ToString::to_string, |_| String::new()),
         );
         found.extend(both(failed));
+        let grant = Grant::unrecorded(Epsilon::from_micro(1_000_000).expect("an epsilon"));
+        found.extend(both(
+            document.release_whole_text(grant, &mut FixedEntropy::new(&[])),
+        ));
 
         let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
         let mut bag = Bag::new(&vocabulary);

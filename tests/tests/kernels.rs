@@ -97,6 +97,7 @@ fn all_at_once_is_one_by_one() {
     let scored = |recoder: Option<RecoderParts>, inputs, rng: &mut PublicRng| {
         let weights = |_| (0..inputs).map(|_| rng.next_u32() as i8).collect();
         ScoreParts {
+            levels: 160,
             dimension: 40,
             exponent: if recoder.is_some() { 0 } else { 9 },
             recoder,
@@ -243,6 +244,7 @@ fn scores_are_the_same_on_every_backend() {
         let recoder = (round % 3 == 0).then(|| recoder(&mut rng, d, d.div_ceil(2)));
         let inputs = recoder.as_ref().map_or(d, |_| d.div_ceil(2));
         let mut parts = ScoreParts {
+            levels: 160,
             dimension: d,
             exponent: if recoder.is_some() { 0 } else { 9 },
             recoder,

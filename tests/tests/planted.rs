@@ -6,14 +6,18 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder};
-use undertone_audit::exact::inside::{CoreSentences, CoreWords, Engine, Sentences, Words};
-use undertone_audit::exact::{encoders, sentences, words};
+use undertone_audit::exact::inside::{
+    CoreSentences, CoreWholeText, CoreWords, Engine, Sentences, WholeText, Words,
+};
+use undertone_audit::exact::{encoders, sentences, whole_text, words};
+use undertone_audit::sampled::device::Document;
 use undertone_audit::{Check, Mechanism, Options};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::rng::below;
 use undertone_core::rng::rand_core::Rng;
-use undertone_core::select::{Ratio, Rule};
+use undertone_core::select::{Ratio, Rule, SliceLevels};
 use undertone_tests::packs::{DepthParts, LexiconParts, ScoreParts};
 
 const TABLE: &str = "table of weights";
@@ -22,6 +26,7 @@ const LEVELS: [&str; 2] = [
     "levels of replaced sentences",
     "levels of added and removed sentences",
 ];
+const EXCHANGED: &str = "loss of an exchanged text";
 const LOSSES: [&str; 2] = [
     "loss of replaced sentences",
     "loss of added and removed sentences",
@@ -66,6 +71,10 @@ fn depth_pack() -> Vec<u8> {
 
 /// Six kinds of sentences, five candidates, scores of 0 to 4.
 fn score_pack() -> Vec<u8> {
+    score_parts().to_pack()
+}
+
+fn score_parts() -> ScoreParts {
     let table = [
         [4, 0, 0, 0, 0],
         [0, 4, 0, 0, 0],
@@ -74,7 +83,7 @@ fn score_pack() -> Vec<u8> {
         [0, 4, 4, 4, 4],
         [1, 2, 3, 4, 0],
     ];
-    ScoreParts::of_table(&table.map(|row| row.to_vec()), 4).to_pack()
+    ScoreParts::of_table(&table.map(|row| row.to_vec()), 4)
 }
 
 /// 40 words on a plane.
@@ -213,6 +222,10 @@ impl Sentences for Planted<'_> {
     fn directions(&self) -> Vec<Vec<f32>> {
         self.0.directions()
     }
+
+    fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64 {
+        self.0.whole_text_loss(epsilon, rule)
+    }
 }
 
 /// Audits the mechanism with the bug, on both packs: these checks must be among those that fail.
@@ -236,7 +249,8 @@ fn without_a_bug_all_checks_pass_and_losses_come_near() {
         let checks = Planted::new(&bytes, Bug::None).audit();
         assert_eq!(failed(&checks), BTreeSet::new());
         let names: BTreeSet<&str> = checks.iter().map(|check| check.name.as_str()).collect();
-        let expected = [TABLE, DRAWS].into_iter().chain(LEVELS).chain(LOSSES);
+        let expected = [TABLE, DRAWS, EXCHANGED].into_iter().chain(LEVELS);
+        let expected = expected.chain(LOSSES);
         assert_eq!(names, expected.collect());
         for check in checks {
             let losses = LOSSES.contains(&check.name.as_str());
@@ -297,6 +311,194 @@ fn weights_relative_to_level_0_are_found() {
     let bytes = score_pack();
     let checks = Planted::new(&bytes, Bug::RelativeToZero).audit();
     assert_eq!(failed(&checks), BTreeSet::from([DRAWS]));
+}
+
+/// Levels of a pack that has one more than the promise for the whole text reckons with.
+#[test]
+fn a_cap_that_is_off_by_one_is_found() {
+    let with = |levels| ScoreParts {
+        levels,
+        ..score_parts()
+    };
+    let [five, six] = [5, 6].map(|levels| with(levels).to_pack());
+    for (promised, levels, expected) in [
+        (&five, &five, vec![]),
+        (&six, &six, vec![]),
+        (&five, &six, vec![EXCHANGED]),
+    ] {
+        let mechanism = OtherPromise {
+            promised: Planted::new(promised, Bug::None),
+            levels: Planted::new(levels, Bug::None),
+        };
+        let checks = sentences::check(&mechanism, &[], &options());
+        assert_eq!(failed(&checks), BTreeSet::from_iter(expected));
+        for check in checks.iter().filter(|check| check.name == EXCHANGED) {
+            assert!(check.measured > 0.9 * check.claimed, "{check}");
+        }
+    }
+}
+
+/// A mechanism that states the promise of another for the whole text.
+struct OtherPromise<'p> {
+    promised: Planted<'p>,
+    levels: Planted<'p>,
+}
+
+impl Engine for OtherPromise<'_> {
+    fn name(&self) -> String {
+        self.levels.name()
+    }
+
+    fn candidates(&self) -> usize {
+        self.levels.candidates()
+    }
+
+    fn bound(&self) -> usize {
+        self.levels.bound()
+    }
+
+    fn steps(&self) -> NonZero<u8> {
+        self.levels.steps()
+    }
+
+    fn exponent(&self) -> i32 {
+        self.levels.exponent()
+    }
+
+    fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128> {
+        self.levels.table(epsilon, rule)
+    }
+
+    fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
+        self.levels.draw(levels, epsilon, rule, rng)
+    }
+}
+
+impl Sentences for OtherPromise<'_> {
+    fn dimension(&self) -> usize {
+        self.levels.dimension()
+    }
+
+    fn levels(&self, sentences: &[f32]) -> Vec<u8> {
+        self.levels.levels(sentences)
+    }
+
+    fn directions(&self) -> Vec<Vec<f32>> {
+        self.levels.directions()
+    }
+
+    fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64 {
+        self.promised.whole_text_loss(epsilon, rule)
+    }
+}
+
+/// How the whole-text rule may be wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum WholeBug {
+    None,
+    /// By permute-and-flip, whose normaliser moves with the text.
+    Flipped,
+    /// All candidates that tie for the best have its weight.
+    TiesCount,
+    /// Where nothing is known, nothing is released.
+    Silent,
+    /// The weights of 2ε.
+    DoubledEpsilon,
+}
+
+struct PlantedWhole<'p> {
+    rule: CoreWholeText<'p>,
+    parts: ScoreParts,
+    bug: WholeBug,
+}
+
+impl PlantedWhole<'_> {
+    /// The candidates with the largest value.
+    fn best(&self, document: &Document) -> Vec<usize> {
+        let Document::Embeddings(rows) = document else {
+            unreachable!("embeddings are audited")
+        };
+        let values = rows.iter().map(|row| self.parts.naive_values(row, &[]));
+        let sum = |a: Vec<i64>, b: Vec<i64>| a.iter().zip(&b).map(|(a, b)| a + b).collect();
+        let sums = values.reduce(sum).unwrap_or_default();
+        let best = sums.iter().max();
+        (0..sums.len())
+            .filter(|c| Some(&sums[*c]) == best)
+            .collect()
+    }
+
+    fn epsilon(&self, epsilon: Epsilon) -> Epsilon {
+        match self.bug {
+            WholeBug::DoubledEpsilon => Epsilon::from_micro(2 * epsilon.micro()).unwrap(),
+            _ => epsilon,
+        }
+    }
+}
+
+impl WholeText for PlantedWhole<'_> {
+    fn name(&self) -> String {
+        self.rule.name()
+    }
+
+    fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>> {
+        let mut weights = self.rule.weights(document, self.epsilon(epsilon))?;
+        let most = weights.iter().max().copied()?;
+        if weights.last() == Some(&most) {
+            return (self.bug != WholeBug::Silent).then_some(weights);
+        }
+        if self.bug == WholeBug::TiesCount {
+            self.best(document).iter().for_each(|c| weights[*c] = most);
+        }
+        Some(weights)
+    }
+
+    fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32> {
+        let weights = self.weights(document, epsilon)?;
+        let most = weights.iter().max()?;
+        let levels: Vec<u8> = weights.iter().map(|w| u8::from(w != most)).collect();
+        let levels = SliceLevels {
+            levels: &levels,
+            bound: 2,
+        };
+        let rule = match self.bug {
+            WholeBug::Flipped => Rule::PermuteAndFlip,
+            WholeBug::TiesCount => Rule::Exponential,
+            _ => return self.rule.draw(document, self.epsilon(epsilon), rng),
+        };
+        hazmat::select::<2, _>(&levels, rule, Ratio::per_unit(epsilon, 1), rng).ok()
+    }
+}
+
+#[test]
+fn whole_text_rules_that_are_wrong_are_found() {
+    let bytes = score_parts().to_pack();
+    let pack = Pack::parse(&bytes).unwrap();
+    let sentences = CoreSentences::new(&pack).unwrap().unwrap();
+    let rows = (0..6).map(|kind| vec![score_parts().one_hot(kind)]);
+    let documents: Vec<Document> = [vec![], vec![vec![0.0; 6]]]
+        .into_iter()
+        .chain(rows)
+        .map(|rows| sentences.document(&rows))
+        .collect();
+    for (bug, expected) in [
+        (WholeBug::None, vec![]),
+        (WholeBug::Flipped, vec!["draws by the weights"]),
+        (WholeBug::TiesCount, vec![EXCHANGED]),
+        (WholeBug::Silent, vec!["texts refused"]),
+        (WholeBug::DoubledEpsilon, vec![EXCHANGED]),
+    ] {
+        let mechanism = PlantedWhole {
+            rule: CoreWholeText::new(&pack).unwrap().unwrap(),
+            parts: score_parts(),
+            bug,
+        };
+        let checks = whole_text::check(&mechanism, &documents, &options());
+        assert_eq!(checks.len(), 6);
+        assert_eq!(failed(&checks), BTreeSet::from_iter(expected), "{bug:?}");
+        for check in checks.iter().filter(|check| check.name == EXCHANGED) {
+            assert!(check.measured > 0.9999 * check.claimed, "{check}");
+        }
+    }
 }
 
 #[test]

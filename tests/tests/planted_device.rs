@@ -19,12 +19,15 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
-use undertone::error::Result;
+use undertone::demo;
+use undertone::error::{Cause, Error, Result};
+use undertone_audit::exact::inside::CoreWholeText;
 use undertone_audit::sampled::device::{Device, Document, Program, Timed, Vectors};
 use undertone_audit::sampled::selection::{self, Change, Neighbours};
 use undertone_audit::sampled::{reachability, timing, vectors};
 use undertone_audit::{Check, Mechanism, Options, levels};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::features::{FeatureKinds, each_feature};
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::Rng;
@@ -33,7 +36,7 @@ use undertone_core::select::{Ratio, Rule};
 use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_core::words::{Vocabulary, WordMechanism};
 use undertone_tests::noise::textbook;
-use undertone_tests::packs::{DepthParts, LexiconParts, ScoreParts, pack};
+use undertone_tests::packs::{DepthParts, FeaturesParts, LexiconParts, ScoreParts, Scoring, pack};
 use undertone_tests::soak;
 
 const RULES: [Rule; 2] = [Rule::PermuteAndFlip, Rule::Exponential];
@@ -149,6 +152,12 @@ enum Bug {
     CountedTwice,
     /// One release in so many tells the text: it names a candidate that follows from the levels.
     TellsOneIn(u64),
+    /// Whole texts are released by permute-and-flip, whose normaliser moves with the text.
+    Flipped,
+    /// Of candidates that tie for the best of a whole text the number of its sentences chooses.
+    TiesByText,
+    /// Where nothing is known of a whole text, nothing is released.
+    Silent,
 }
 
 struct Planted<'p> {
@@ -288,6 +297,43 @@ impl Device for Planted<'_> {
                     return (told % levels.len()) as u32;
                 }
                 self.select(levels, *ratio, rule, &mut rng)
+            })
+            .collect())
+    }
+
+    fn whole_texts(
+        &mut self,
+        documents: &[usize],
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<u32>> {
+        let mut all = Vec::new();
+        for number in documents {
+            let document = self.kept[*number].inside(&self.pack)?;
+            let mut best = hazmat::best(&document).expect("scores");
+            let candidates = self.pack.candidate_count();
+            if best == candidates && self.bug == Bug::Silent {
+                return Err(Error::from(Cause::Device {
+                    path: PathBuf::new(),
+                    problem: "nothing known".to_owned(),
+                }));
+            }
+            if self.bug == Bug::TiesByText {
+                // In `scores_pack` the candidates after the first one tie.
+                best = (best + document.sentence_count() as u32).min(candidates);
+            }
+            all.push((0..=candidates).map(|c| u8::from(c != best)).collect());
+        }
+        let ratio = Ratio::per_unit(self.spent(epsilon), 1);
+        let rule = match self.bug {
+            Bug::Flipped => Rule::PermuteAndFlip,
+            _ => Rule::Exponential,
+        };
+        Ok((0..count)
+            .map(|index| {
+                let levels: &Vec<u8> = &all[index % all.len()];
+                let mut rng = self.next_rng();
+                self.select(levels, ratio, rule, &mut rng)
             })
             .collect())
     }
@@ -520,6 +566,113 @@ fn the_device_is_asked_for_searched_neighbours() {
         // Far more than by design, which shows nothing here.
         for check in checks.iter().filter(|check| check.name == names[0]) {
             assert!(check.measured > 0.6 * check.claimed, "{check}");
+        }
+    }
+}
+
+fn whole_pairs() -> Vec<[Document; 2]> {
+    let rows = |rows: &[[f32; 2]]| Document::Embeddings(rows.iter().map(|x| x.to_vec()).collect());
+    vec![
+        [rows(&[[3.0, 0.0]]), rows(&[[0.0, 3.0]])],
+        [rows(&[[0.0, 3.0], [0.0, 2.0]]), rows(&[])],
+    ]
+}
+
+fn audit_whole_texts(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
+    let pack = Pack::parse(bytes).expect("a pack");
+    let rule = CoreWholeText::new(&pack).expect("small").expect("scores");
+    selection::whole_texts(device, &rule, two(), &whole_pairs(), draws()).expect("a device")
+}
+
+const FREQUENCIES: &str = "frequencies of outcomes";
+const EXCHANGED: &str = "loss of an exchanged text";
+
+#[test]
+fn wrong_releases_of_whole_texts_are_noticed() {
+    let bytes = scores_pack();
+    for (bug, names) in [
+        (Bug::None, &[][..]),
+        (Bug::Flipped, &[FREQUENCIES]),
+        (Bug::WholeEpsilon, &[EXCHANGED, FREQUENCIES]),
+        (Bug::TiesByText, &[FREQUENCIES]),
+        (Bug::Silent, &["texts refused"]),
+        (Bug::NoiseReused, &["independence of releases"]),
+    ] {
+        let mut device = Planted::new(bug, &bytes);
+        let checks = audit_whole_texts(&mut device, &bytes);
+        let mut failed = failed(&checks);
+        if bug == Bug::Flipped {
+            // 2.36 is its loss, so that chance decides whether a bound on it is above 2.
+            failed.retain(|name| *name != EXCHANGED);
+        }
+        assert_eq!(failed, names, "{bug:?}");
+    }
+}
+
+/// Features of public words alone, fewer levels: what the words say for 16 candidates is random.
+fn features_pack() -> Vec<u8> {
+    let kinds = FeatureKinds {
+        words: true,
+        pairs: false,
+        least: 1,
+        most: 0,
+    };
+    let mut hashes = Vec::new();
+    for sentence in demo::public_sentences() {
+        each_feature(sentence.as_bytes(), kinds, |hash| hashes.push(hash));
+    }
+    let mut rng = PublicRng::new(0x7e57_ab20);
+    let mut row = |_| (0..CANDIDATES).map(|_| rng.next_u32() as i8).collect();
+    let features = FeaturesParts {
+        kinds,
+        alone: true,
+        shift: 16,
+        bucket_bits: 6,
+        rows: hashes.iter().step_by(3).map(|h| (*h, row(*h))).collect(),
+        scales: vec![256; CANDIDATES],
+    };
+    let scores = ScoreParts {
+        levels: 20,
+        dimension: 1,
+        recoder: None,
+        exponent: 0,
+        centre: vec![0],
+        weights: vec![vec![0]; CANDIDATES],
+        bias: vec![0; CANDIDATES],
+        scoring: Scoring::Features((-3..5).map(|t| 4000 * t).collect()),
+    };
+    pack(1, &[scores.to_section(), features.to_section()])
+}
+
+/// Where a pack has features, sentences are texts: searched, compared and released.
+#[test]
+fn packs_with_features_are_audited_by_texts() {
+    let golden = fs::read(root().join("tests/golden/golden-features.pack"));
+    for bytes in [features_pack(), golden.expect("a golden pack")] {
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let options = Options {
+            mechanisms: vec![Mechanism::Sentences, Mechanism::WholeText],
+            epsilons: vec![two()],
+            rules: RULES.to_vec(),
+            neighbours: 3000,
+            releases: 2000,
+            seed: 1,
+        };
+        for (bug, expected) in [(Bug::None, &[][..]), (Bug::Silent, &["texts refused"])] {
+            let mut device = Planted::new(bug, &bytes);
+            let report =
+                undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
+            let report = report.expect("a device");
+            assert_eq!(report.left_out, [""; 0]);
+            for check in &report.checks {
+                assert!(
+                    check.mechanism.contains("with features") || check.mechanism == "whole text"
+                );
+                if check.name == "loss of replaced sentences" {
+                    assert!(check.measured > 0.4 * check.claimed, "{check}");
+                }
+            }
+            assert_eq!(failed(&report.checks), expected, "{bug:?}");
         }
     }
 }
@@ -825,6 +978,7 @@ fn audit(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
         checks.extend(selection::runs(device, &pack, "", rule, epsilon("1")).expect("a device"));
         checks.extend(audit_words(device, bytes, WordMechanism::Selection(rule)));
     }
+    checks.extend(audit_whole_texts(device, bytes));
     checks.extend(audit_words(device, bytes, WordMechanism::LaplaceNearest));
     for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
         let draws = if soak() { 50_000 } else { 2_000 };
@@ -926,10 +1080,24 @@ fn the_device_passes() {
         "golden-scores.pack",
         "golden-vote.pack",
         "golden-recoded.pack",
+        "golden-features.pack",
     ] {
         let bytes = fs::read(root().join("tests/golden").join(name)).expect("a golden pack");
         let pack = Pack::parse(&bytes).expect("a pack");
         let mut device = start(&program, &bytes);
+        if let Some(rule) = CoreWholeText::new(&pack).expect("small") {
+            let text = |words: &str| Document::Texts(vec![words.to_owned()]);
+            let pairs = [
+                [text("the great dog"), text("музыка night")],
+                [text("tea"), text("qqq")],
+            ];
+            let failed = failed_thrice(|| {
+                let draws = draws() / 10;
+                selection::whole_texts(&mut device, &rule, epsilon("3"), &pairs, draws)
+                    .expect("a device")
+            });
+            assert_eq!(failed, [""; 0], "{name}");
+        }
         for rule in RULES {
             let designed = selection::designed(&pack, rule, epsilon("3")).expect("candidates");
             let failed = failed_thrice(|| {
@@ -988,6 +1156,10 @@ fn bugs_in_c_are_noticed() {
     let check = selection::runs(&mut device, &pack, "", rule, epsilon("1")).expect("a device");
     assert!(!check.expect("more than one candidate").passed);
 
+    let silent = planted_device("device-silent", &["document_release_whole_text"]);
+    let checks = audit_whole_texts(&mut start(&silent, &bytes), &bytes);
+    assert!(failed(&checks).contains(&"texts refused"));
+
     let lazy = planted_device("device-lazy", &["document_push_all"]);
     let bytes = fs::read(root().join("tests/golden/golden-scores.pack")).expect("a golden pack");
     let pack = Pack::parse(&bytes).expect("a pack");
@@ -1039,7 +1211,7 @@ fn script(name: &str, text: &str) -> PathBuf {
 #[test]
 fn devices_that_die_hang_or_talk_nonsense_are_errors() {
     let pack = root().join("tests/golden/golden.pack");
-    let hello = "echo ok undertone-device 1 0.1.0 portable 0000000000000000";
+    let hello = "echo ok undertone-device 2 0.1.0 portable 0000000000000000";
     for (name, text, expected) in [
         (
             "dies",
@@ -1084,7 +1256,7 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
         ),
         (
             "wrong-pack",
-            "echo ok undertone-device 1 0.1.0 portable 0123456789abcdef",
+            "echo ok undertone-device 2 0.1.0 portable 0123456789abcdef",
             "read pack 0123456789abcdef",
         ),
         (
@@ -1146,6 +1318,7 @@ fn bad_requests_are_answered() {
         "embeddings 1 -",
         "texts 2 746865 - ff",
         "release 1 1000000 3 0 1 2",
+        "whole-text 1000000 3 0 1 2",
         "bag 1 1000000 3 2 773030303031 ff -",
         "bag 3 1000000 1 2 773030303031",
         "vector 3 1000000 0 2 3f80000000000000",
@@ -1170,6 +1343,11 @@ fn bad_requests_are_answered() {
         "release 1 99999999999999999999 1 0",
         "release 1 1000000 1 0x0",
         "release 1 1000000 1 0  0",
+        "whole-text",
+        "whole-text 1000000 1",
+        "whole-text 0 1 0",
+        "whole-text 1000000 0 0",
+        "whole-text 1000000 1 4096",
         "embeddings 0",
         "embeddings 4096 -",
         "embeddings 0 3f8000000000000",

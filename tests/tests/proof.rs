@@ -360,6 +360,7 @@ fn scores_hold_at_every_corner() {
                 .flat_map(|w| [i32::MIN, i32::MAX, 0].map(|bias| (w, bias)))
                 .collect();
             let parts = ScoreParts {
+                levels: 160,
                 dimension: 1024,
                 recoder: None,
                 exponent: 24,
@@ -389,6 +390,7 @@ fn recoders_hold_at_every_corner() {
             layers: vec![layer(1024), layer(1024)],
         };
         let parts = ScoreParts {
+            levels: 160,
             dimension: 1024,
             recoder: Some(recoder),
             exponent: 0,
@@ -443,25 +445,27 @@ fn depths_hold_at_every_corner() {
 #[test]
 fn sentences_hold_up_to_their_last_word() {
     const WORDS: usize = 1 << 20;
-    let lexicon = LexiconParts {
+    let words = LexiconParts {
         words: vec!["a".into(), "b".into()],
         weights: vec![u16::MAX; 2],
         vectors: vec![vec![i8::MIN, i8::MAX, 1], vec![i8::MAX, i8::MIN, 1]],
         exponent: 0,
+        matching: 0,
     };
     let phrases = PhrasesParts {
         pairs: vec![[0, 0]],
         weights: vec![u16::MAX],
         vectors: vec![vec![i8::MIN, i8::MAX, -1]],
     };
-    let bytes = pack(3, &[lexicon.to_section(), phrases.to_section()]);
-    let parsed = Pack::parse(&bytes).expect("a pack");
-    let lexicon = parsed.lexicon().expect("a lexicon");
-    let vector = |text: &str| {
+    let vector_of = |pack: &[u8], text: &str| {
         let mut out = [0.0; 3];
+        let parsed = Pack::parse(pack).expect("a pack");
+        let lexicon = parsed.lexicon().expect("a lexicon");
         lexicon.sentence_vector(text, &mut out).expect("a length");
         out.map(|x| x as i32)
     };
+    let bytes = pack(3, &[words.to_section(), phrases.to_section()]);
+    let vector = |text: &str| vector_of(&bytes, text);
     // With words and one phrase less: (256·w·v·(2n − 1))/(n·w), to the nearest, clamped.
     let expected = |words: i64, v: i64, phrase: i64| {
         let sum = 256 * (words * v + (words - 1) * phrase);
@@ -476,6 +480,19 @@ fn sentences_hold_up_to_their_last_word() {
     assert_eq!(vector(&(full.clone() + "b b b")), vector(&full));
     // Without phrases the mean stays within ±128.
     assert_eq!(vector(&"b ".repeat(WORDS)), [32_512, -32_767, 256]);
+    // By longest match places count, whether an entry is there or not.
+    let longest = LexiconParts {
+        matching: 1,
+        ..words
+    };
+    let bytes = longest.to_pack();
+    assert_eq!(
+        vector_of(&bytes, &"b ".repeat(WORDS)),
+        [32_512, -32_767, 256]
+    );
+    let unknown = "c".repeat(WORDS);
+    assert_eq!(vector_of(&bytes, &(unknown.clone() + " b")), [0; 3]);
+    assert_ne!(vector_of(&bytes, &(unknown[1..].to_owned() + " b")), [0; 3]);
 }
 
 /// Noise is below 2⁵⁵ whatever is drawn, from s·2^F ≤ 2⁴⁷, ‖g'‖ < 11·√(m+1) and |g| < 13.4, for every
@@ -564,6 +581,7 @@ fn releases_of_long_lists_are_those_of_their_levels() {
         .map(|pair| pair.iter().map(|x| f32::from(*x) - 128.0).collect())
         .collect();
     let scores = ScoreParts {
+        levels: 160,
         dimension: 2,
         recoder: None,
         exponent: 0,

@@ -11,11 +11,13 @@ use proptest::prelude::*;
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
+use undertone_core::kernels::Backend;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::{Pack, PackError};
 use undertone_core::release::Selector;
 use undertone_core::rng::rand_core::{Rng, SeedableRng};
 use undertone_core::rng::{PublicRng, below};
+use undertone_core::scores::LEVELS;
 use undertone_core::select::{Ratio, Rule, SliceLevels};
 use undertone_tests::documents::{
     SentenceList, config, coordinate, insertions, levels_of, removals, replacements,
@@ -23,7 +25,7 @@ use undertone_tests::documents::{
 use undertone_tests::exponential::{Bounds, exp};
 use undertone_tests::law::{Law, law};
 use undertone_tests::packs::{
-    DepthParts, LayerParts, RecoderParts, ScoreParts, Scoring, Section, capped_levels, pack,
+    DepthParts, LayerParts, RecoderParts, ScoreParts, Scoring, Section, levels_below, pack,
 };
 use undertone_tests::{FixedEntropy, golden};
 
@@ -131,9 +133,11 @@ fn heads(
     (
         prop_oneof![3 => tame.boxed(), 1 => wild.boxed()],
         prop::bool::weighted(0.25),
+        prop_oneof![2 => Just(LEVELS), 1 => Just(2), 1 => 3usize..LEVELS],
     )
         .prop_map(
-            move |((exponent, centre, weights, bias, thresholds), vote)| ScoreParts {
+            move |((exponent, centre, weights, bias, thresholds), vote, levels)| ScoreParts {
+                levels,
                 dimension,
                 recoder: recoder.clone(),
                 exponent,
@@ -195,14 +199,19 @@ fn insertions_and_removals<T: Clone>(document: &[T], pool: &[T]) -> Vec<Vec<T>> 
 
 /// Checks the steps that the proof makes of one sentence more: in unit step i the sums with a score of
 /// at least i rise by one, and all levels move the same way, by at most one.
-fn check_unit_steps(sums: &[u64], scores: &[u8], largest: u8) -> Result<Vec<u8>, TestCaseError> {
-    let mut before = capped_levels(sums);
+fn check_unit_steps(
+    levels: usize,
+    sums: &[u64],
+    scores: &[u8],
+    largest: u8,
+) -> Result<Vec<u8>, TestCaseError> {
+    let mut before = levels_below(levels, sums);
     for step in 1..=u64::from(largest) {
         let raised = sums.iter().zip(scores);
         let raised: Vec<u64> = raised
             .map(|(sum, score)| sum + u64::from(*score).min(step))
             .collect();
-        let after = capped_levels(&raised);
+        let after = levels_below(levels, &raised);
         let moves: Vec<i32> = after
             .iter()
             .zip(&before)
@@ -233,6 +242,29 @@ proptest! {
         prop_assert_eq!(levels(&pack, &[]), vec![0; parts.bias.len()]);
     }
 
+    /// And so does the best outcome for the whole text, by every backend.
+    #[test]
+    fn best_outcomes_match_the_definition(
+        (parts, document, pool) in documents(any_candidates(), 0..=7),
+    ) {
+        // 300 candidates take three rows for their sums and five for their values.
+        type Wide<'p> = Document<'p, 7, 9>;
+        let bytes = parts.to_pack();
+        let pack = Pack::parse(&bytes).expect("a pack");
+        for backend in Backend::available() {
+            let mut inside = Wide::with_limits(&pack).expect("candidates");
+            hazmat::force_backend(&mut inside, backend);
+            for sentences in [&document, &pool, &document] {
+                for sentence in sentences {
+                    inside.push(sentence).expect("room");
+                }
+                prop_assert_eq!(hazmat::best(&inside), Ok(parts.naive_best(sentences)));
+                inside.clear();
+                prop_assert_eq!(hazmat::best(&inside), Ok(parts.bias.len() as u32));
+            }
+        }
+    }
+
     /// What a document holds of one sentence is its scores: the level of a candidate is what it lacks.
     #[test]
     fn one_sentence_moves_levels_by_unit_steps(
@@ -255,8 +287,8 @@ proptest! {
                 .map(|(a, b)| u8::try_from(b - a).expect("a score"))
                 .collect();
             prop_assert!(scores.iter().all(|score| *score <= largest));
-            prop_assert_eq!(levels(&pack, &sentences), capped_levels(&sums));
-            let end = check_unit_steps(&sums, &scores, largest)?;
+            prop_assert_eq!(levels(&pack, &sentences), levels_below(parts.levels, &sums));
+            let end = check_unit_steps(parts.levels, &sums, &scores, largest)?;
             prop_assert_eq!(levels(&pack, &longer), end);
         }
         // Exchanged: the same document without the sentence lies between the two.
@@ -265,7 +297,7 @@ proptest! {
             let after = parts.naive_sums(&changed);
             let moved = before.iter().zip(&after).all(|(a, b)| a.abs_diff(*b) <= largest.into());
             prop_assert!(moved, "{before:?} {after:?}");
-            prop_assert_eq!(levels(&pack, &changed), capped_levels(&after));
+            prop_assert_eq!(levels(&pack, &changed), levels_below(parts.levels, &after));
         }
     }
 
@@ -273,11 +305,12 @@ proptest! {
     #[test]
     fn capped_levels_move_by_unit_steps(
         largest in 1u8..=255,
+        levels in prop_oneof![Just(LEVELS), 2usize..LEVELS],
         pairs in vec((prop_oneof![0u64..=20, 140u64..=180, 0u64..=64_770], any::<u8>()), 1..=9),
     ) {
         let (sums, scores): (Vec<u64>, Vec<u8>) = pairs.into_iter().unzip();
         let scores: Vec<u8> = scores.into_iter().map(|score| score.min(largest)).collect();
-        check_unit_steps(&sums, &scores, largest)?;
+        check_unit_steps(levels, &sums, &scores, largest)?;
     }
 
     #[test]
@@ -575,11 +608,11 @@ fn no_neighbour_exceeds_epsilon_over_all_scores() {
         // Parsed once a kind, then summed.
         for kind in &all {
             let sums: Vec<u64> = table[*kind].iter().map(|q| u64::from(*q)).collect();
-            assert_eq!(coded(&[*kind]), capped_levels(&sums));
+            assert_eq!(coded(&[*kind]), levels_below(LEVELS, &sums));
         }
         let summed = |kinds: &[usize]| {
             let sum = |c: usize| kinds.iter().map(|kind| u64::from(table[*kind][c])).sum();
-            capped_levels(&(0..candidates).map(sum).collect::<Vec<u64>>())
+            levels_below(LEVELS, &(0..candidates).map(sum).collect::<Vec<u64>>())
         };
         for micro in [largest.into(), 1_000_000] {
             let claim = Claim::new(micro);
@@ -846,6 +879,7 @@ fn sums_hold_up_to_every_limit() {
 #[test]
 fn ties_and_repeated_thresholds() {
     let mut parts = ScoreParts {
+        levels: 160,
         dimension: 2,
         recoder: None,
         exponent: 0,
@@ -997,6 +1031,7 @@ fn exponent_error(found: i32) -> PackError {
 fn fields_of_scores_outside_their_ranges_are_refused() {
     let graded = ScoreParts::of_table(&[vec![1, 0, 2], vec![2, 2, 2]], 2).to_section();
     let vote = ScoreParts {
+        levels: 160,
         scoring: Scoring::Vote,
         ..ScoreParts::of_table(&[vec![1, 0], vec![1, 1]], 1)
     }
@@ -1018,10 +1053,10 @@ fn fields_of_scores_outside_their_ranges_are_refused() {
             error(&with(0, &65_536u32.to_le_bytes())),
             short("is too short for its arrays")
         );
-        for kind in [0u16, 3, u16::MAX] {
+        for kind in [0u16, 4, u16::MAX] {
             assert_eq!(
                 error(&with(4, &kind.to_le_bytes())),
-                field("kind of scores", kind.into(), 1, 2)
+                field("kind of scores", kind.into(), 1, 3)
             );
         }
         for (exponent, allowed) in EXPONENT_RANGE {
@@ -1031,11 +1066,19 @@ fn fields_of_scores_outside_their_ranges_are_refused() {
                 false => assert_eq!(error(&bytes), exponent_error(exponent)),
             }
         }
-        for reserved in [1u32, u32::MAX] {
+        for levels in [1u32, 161, 256, u32::MAX] {
             assert_eq!(
-                error(&with(12, &reserved.to_le_bytes())),
-                field("reserved scores field", reserved.into(), 0, 0)
+                error(&with(12, &levels.to_le_bytes())),
+                field("number of levels", levels.into(), 2, 160)
             );
+        }
+        for levels in [0u32, 2, 40, 160] {
+            let bytes = with(12, &levels.to_le_bytes());
+            let scores = Pack::parse(&bytes)
+                .expect("levels that are allowed")
+                .scores();
+            let expected = if levels == 0 { 160 } else { levels as usize };
+            assert_eq!(scores.expect("scores").level_count(), expected);
         }
         for length in 0..16 {
             let cut = (section.0, section.1[..length].to_vec());
@@ -1088,6 +1131,7 @@ fn fields_of_scores_outside_their_ranges_are_refused() {
     // As wide as may be, and wider.
     let wide = |d: usize| {
         ScoreParts {
+            levels: 160,
             dimension: d,
             recoder: None,
             exponent: 0,
@@ -1248,6 +1292,7 @@ fn sections_and_recoders_stand_in_order() {
     let recoder = small_recoder().to_section();
     let scores = |inputs: usize, exponent: i32| {
         ScoreParts {
+            levels: 160,
             exponent,
             ..ScoreParts::of_table(&vec![vec![1, 0]; inputs], 1)
         }

@@ -7,12 +7,14 @@ use std::cell::Cell;
 
 use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
+use undertone_core::features::{FeatureKinds, each_feature};
 use undertone_core::hazmat;
 use undertone_core::laplace::LaplaceError;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::format::{
-    DEPTH_TAG, DepthHead, Entry, Header, LEXICON_TAG, LexiconHead, PHRASES_TAG, PROJECTION_TAG,
-    PhrasesHead, ProjectionHead, RECODER_TAG, RecoderHead, SCORES_TAG, ScoresHead,
+    DEPTH_TAG, DepthHead, Entry, FEATURES_TAG, FeaturesHead, Header, LEXICON_TAG, LexiconHead,
+    PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead, RECODER_TAG, RecoderHead, SCORES_TAG,
+    ScoresHead,
 };
 use undertone_core::pack::{Pack, PackError};
 use undertone_core::release::{BagRelease, Release, ReleaseFormatError, Selector, VectorRelease};
@@ -23,8 +25,8 @@ use undertone_core::vector::{Noise, Projection, VectorError, VectorMechanism};
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{
-    DepthParts, LayerParts, LexiconParts, PhrasesParts, ProjectionParts, RecoderParts, ScoreParts,
-    Scoring, pack, repair_digest,
+    DepthParts, FeaturesParts, LayerParts, LexiconParts, PhrasesParts, ProjectionParts,
+    RecoderParts, ScoreParts, Scoring, pack, repair_digest,
 };
 use undertone_tests::{FixedEntropy, golden};
 
@@ -84,6 +86,12 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             .sentence_vector("she and the dog, 42 xyzzy", &mut vector)
             .expect("the right length");
         assert!(vector.iter().all(|x| x.is_finite()));
+        lexicon
+            .sentence_vector_lossy(
+                "Dogdog 東 İ\u{300}\u{200d}東g\u{10ffff}".as_bytes(),
+                &mut vector,
+            )
+            .expect("the right length");
         let n = lexicon.phrase_count();
         for index in (0..n.min(1)).chain(n.saturating_sub(1)..n) {
             let words = lexicon.phrase(index).expect("a phrase");
@@ -123,14 +131,23 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
                 | DocumentError::TooManyCandidates { .. }
         )),
         Ok(mut document) => {
-            for sign in [1.0, -1.0] {
-                document.push(embedding).expect("the right length");
-                let mirrored: Vec<f32> = embedding.iter().map(|x| x * sign).collect();
-                document.push(&mirrored).expect("the right length");
+            if pack.features().is_some() {
+                assert_eq!(document.push(embedding), Err(DocumentError::NeedsText));
             }
+            for sign in [1.0, -1.0] {
+                let mirrored: Vec<f32> = embedding.iter().map(|x| x * sign).collect();
+                for embedding in [embedding, &mirrored] {
+                    let text = b"the dog\xff isn't";
+                    document
+                        .push_encoded(text, embedding)
+                        .expect("the right length");
+                }
+            }
+            let alone = pack.features().is_some_and(|features| features.is_alone());
             let spoken = document.push_sentence("quiet night");
-            assert_eq!(spoken.is_ok(), pack.lexicon().is_some());
+            assert_eq!(spoken.is_ok(), pack.lexicon().is_some() || alone);
             let candidates = pack.candidate_count();
+            release_whole_text(&mut document, candidates, pack.scores().is_some());
             for rule in RULES {
                 let release = document
                     .release(
@@ -144,6 +161,34 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
         }
     }
     Ok(())
+}
+
+/// A release by the whole text, or a refusal that follows from the pack, and then the document as it was.
+fn release_whole_text(document: &mut Document<'_, 7>, candidates: u32, scored: bool) {
+    let sentences = document.sentence_count();
+    let levels = levels_of(document);
+    let allowed = document.check_whole_text();
+    for empty in [false, true] {
+        let grant = Grant::unrecorded(Epsilon::MAX);
+        match document.release_whole_text(grant, &mut FixedEntropy::new(&[1; 32])) {
+            Ok(release) => {
+                assert!(scored && allowed == Ok(()) && release.candidate() <= candidates);
+                assert_eq!(document.sentence_count(), 0);
+                assert_eq!(hazmat::best(document), Ok(candidates));
+            }
+            Err(error) => {
+                assert_eq!(allowed, Err(error));
+                assert_eq!(scored, error != DocumentError::NoScores);
+                assert_eq!(document.sentence_count(), sentences);
+                assert_eq!(levels_of(document), levels);
+            }
+        }
+        assert!(!empty || document.sentence_count() == 0 || allowed.is_err());
+    }
+    for rule in RULES {
+        let bound = document.sentence_loss(Epsilon::MAX, rule);
+        assert!(bound.0 <= 2 * 255 * 1_000_000_000);
+    }
 }
 
 /// The words of any pack can be made private.
@@ -232,6 +277,7 @@ fn tiny_sections() -> [undertone_tests::packs::Section; 2] {
         weights: vec![511, 1],
         vectors: vec![vec![127], vec![-128]],
         exponent: -8,
+        matching: 0,
     };
     let depth = DepthParts {
         dimension: 1,
@@ -263,6 +309,7 @@ fn tiny_scores_pack(scoring: Scoring) -> Vec<u8> {
         ],
     };
     let scores = ScoreParts {
+        levels: 160,
         dimension: 2,
         recoder: None,
         exponent: 0,
@@ -307,9 +354,71 @@ fn tiny_projection_pack() -> Vec<u8> {
     pack(3, &[depth.to_section(), projection.to_section()])
 }
 
-fn tiny_packs() -> [Vec<u8>; 5] {
+/// Ten candidates, so that a bitmap has bits that belong to none; rows with all, with no and with some weights.
+fn tiny_features(alone: bool) -> FeaturesParts {
+    let row = |i: u32| {
+        (0..10)
+            .map(|c| (i * 37 + c * 11) as i8 % 3 * (i % 2) as i8)
+            .collect()
+    };
+    let mut hashes: Vec<u32> = (0..20).map(|i| 0x9e37_79b9u32.wrapping_mul(i)).collect();
+    let kinds = FeatureKinds {
+        words: true,
+        pairs: true,
+        least: 1,
+        most: 3,
+    };
+    each_feature(b"the dog isn't", kinds, |hash| hashes.push(hash));
+    FeaturesParts {
+        kinds,
+        alone,
+        shift: 9,
+        bucket_bits: 2,
+        rows: (0..).zip(hashes).map(|(i, hash)| (hash, row(i))).collect(),
+        scales: vec![7; 10],
+    }
+}
+
+/// Features alone, and beside a lexicon; fewer levels.
+fn tiny_features_pack(alone: bool) -> Vec<u8> {
+    let scores = ScoreParts {
+        levels: 40,
+        dimension: 1,
+        recoder: None,
+        exponent: 3,
+        centre: vec![0],
+        weights: (0..10).map(|c| vec![c]).collect(),
+        bias: vec![0; 10],
+        scoring: Scoring::Features(vec![100, -100, 700]),
+    };
+    let mut sections = vec![scores.to_section(), tiny_features(alone).to_section()];
+    if !alone {
+        let [lexicon, _] = tiny_sections();
+        sections.push(lexicon);
+    }
+    pack(1, &sections)
+}
+
+/// The same with a lexicon of pieces.
+fn tiny_pieces_pack() -> Vec<u8> {
+    let words = ["##dog", "##g", "do", "東"].map(str::to_owned);
+    let lexicon = LexiconParts {
+        words: words.into(),
+        weights: vec![511, 1, 0, 9],
+        vectors: vec![vec![127], vec![-128], vec![1], vec![5]],
+        exponent: -8,
+        matching: 1,
+    };
+    let [_, depth] = tiny_sections();
+    pack(1, &[lexicon.to_section(), depth])
+}
+
+fn tiny_packs() -> [Vec<u8>; 8] {
     [
+        tiny_features_pack(true),
+        tiny_features_pack(false),
         tiny_pack(),
+        tiny_pieces_pack(),
         tiny_phrases_pack(),
         tiny_projection_pack(),
         tiny_scores_pack(Scoring::Graded(vec![200, -700])),
@@ -319,7 +428,8 @@ fn tiny_packs() -> [Vec<u8>; 5] {
 
 /// The tiny packs and a golden one of each kind.
 fn packs() -> Vec<Vec<u8>> {
-    let golden = [golden::PACK, golden::SCORES_PACK].map(<[u8]>::to_vec);
+    let golden = [golden::PACK, golden::SCORES_PACK, golden::FEATURES_PACK];
+    let golden = golden.map(<[u8]>::to_vec);
     tiny_packs().into_iter().chain(golden).collect()
 }
 
@@ -464,6 +574,14 @@ fn fields(whole: &[u8]) -> Vec<(usize, usize)> {
                 fields.extend((0..size_of::<ScoresHead>() / 4).map(|i| (section + 4 * i, 4)));
                 fields.extend([(section + 4, 2), (section + 6, 2)]);
             }
+            b"FEAT" => {
+                let head = size_of::<FeaturesHead>();
+                fields.extend((0..head / 4).map(|i| (section + 4 * i, 4)));
+                fields.extend((12..head).map(|i| (section + i, 1)));
+                // Some buckets, and what comes after them: keys, bitmaps and starts of tiny packs.
+                fields.extend((0..5).map(|i| (section + 64 + 4 * i, 4)));
+                fields.extend((2..5).map(|i| (section + 64 * i, 4)));
+            }
             b"LEXI" => {
                 fields.extend((0..size_of::<LexiconHead>() / 4).map(|i| (section + 4 * i, 4)));
                 // Some ends of words.
@@ -544,6 +662,7 @@ fn duplicate_and_empty_sections_are_handled() {
         RECODER_TAG,
         PROJECTION_TAG,
         PHRASES_TAG,
+        FEATURES_TAG,
     ] {
         for length in 0..50 {
             assert!(parse_and_use(&pack(1, &[(tag, vec![0; length])])).is_err());
@@ -563,6 +682,18 @@ fn releases_are_read_from_any_bytes() {
             Ok(release) => assert_eq!(release.to_bytes(), bytes),
             Err(error) => assert!(bit < 8 * 12, "bit {bit}: {error:?}"),
         }
+    }
+    // The whole-text rule draws in one way alone.
+    let whole = golden::WHOLE_TEXTS[0].cases()[0].release;
+    assert_eq!(whole[4..6], [7, 2]);
+    for rule in (0..=u8::MAX).filter(|rule| *rule != 2) {
+        let mut bytes = whole;
+        bytes[5] = rule;
+        let refused = ReleaseFormatError::Field {
+            name: "rule",
+            found: rule.into(),
+        };
+        assert_eq!(Release::from_bytes(&bytes), Err(refused));
     }
     for length in (0..64).filter(|length| *length != Release::BYTES) {
         let bytes: Vec<u8> = good.iter().copied().cycle().take(length).collect();
@@ -674,6 +805,89 @@ fn text_is_pushed_sentence_by_sentence() {
     assert_eq!(levels_of(&whole), levels_of(&single));
 }
 
+/// Every field of a section of features has its range, and a section that contradicts itself is refused.
+#[test]
+fn features_that_contradict_themselves_are_refused() {
+    let scores = |scoring| {
+        let table = ScoreParts::of_table(&vec![vec![1; 10]; 2], 1);
+        ScoreParts { scoring, ..table }.to_section()
+    };
+    let featured = || scores(Scoring::Features(vec![0]));
+    let (tag, good) = tiny_features(true).to_section();
+    let with = |at: usize, bytes: &[u8]| {
+        let mut changed = good.clone();
+        changed[at..at + bytes.len()].copy_from_slice(bytes);
+        Pack::parse(&pack(2, &[featured(), (tag, changed)])).map(|_| ())
+    };
+    assert_eq!(with(0, &[]), Ok(()));
+    let rows = u32::from_le_bytes(good[..4].try_into().expect("4 bytes"));
+    for (what, at, bytes) in [
+        ("no features", 0, &0u32.to_le_bytes()[..]),
+        ("a row more", 0, &(rows + 1).to_le_bytes()),
+        ("a row less", 0, &(rows - 1).to_le_bytes()),
+        ("too many features", 0, &((1u32 << 20) + 1).to_le_bytes()),
+        ("other candidates", 4, &9u32.to_le_bytes()),
+        ("no candidates", 4, &0u32.to_le_bytes()),
+        ("more weights", 8, &u32::MAX.to_le_bytes()),
+        ("no weights", 8, &0u32.to_le_bytes()),
+        ("rules", 12, &[2]),
+        ("no rules", 12, &[0]),
+        ("kinds", 13, &[8]),
+        ("no shortest run", 14, &[0]),
+        ("a shortest run above the longest", 14, &[4]),
+        ("the longest run", 15, &[9]),
+        ("bits", 16, &[17]),
+        ("other bits", 16, &[3]),
+        ("shift", 17, &[64]),
+        ("reserved", 18, &[1]),
+        ("reserved", 19, &[1]),
+        ("padding", 63, &[1]),
+        ("a first bucket that starts late", 64, &[1]),
+        ("buckets that fall", 68, &u32::MAX.to_le_bytes()),
+        (
+            "a last bucket that ends early",
+            80,
+            &(rows - 1).to_le_bytes(),
+        ),
+        ("keys that are not ascending", 128, &[0xff, 0xff]),
+    ] {
+        assert!(with(at, bytes).is_err(), "{what}");
+    }
+    // Where the bitmaps are: bits of candidates that are none, and one weight more or less.
+    let bitmaps = 128 + (2 * rows as usize).next_multiple_of(64);
+    assert!(with(bitmaps + 1, &[0b100]).is_err());
+    assert!(with(bitmaps, &[good[bitmaps] ^ 1]).is_err());
+    let starts = bitmaps + (2 * rows as usize).next_multiple_of(64);
+    assert_eq!(good[starts..starts + 4], [0; 4]);
+    for start in 0..rows.div_ceil(16) as usize {
+        let at = starts + 4 * start;
+        assert!(
+            with(at, &[good[at].wrapping_add(1)]).is_err(),
+            "start {start}"
+        );
+    }
+    let features = || (tag, good.clone());
+    let reason =
+        |sections: &[undertone_tests::packs::Section]| match Pack::parse(&pack(2, sections)) {
+            Err(PackError::Section { reason, .. }) => reason,
+            other => panic!("{other:?}"),
+        };
+    let needs = "has no features after it, which its kind needs";
+    let alone = "has no scores before it that it adds to";
+    assert_eq!(reason(&[featured()]), needs);
+    assert_eq!(reason(&[features()]), alone);
+    assert_eq!(reason(&[features(), featured()]), alone);
+    assert_eq!(
+        reason(&[scores(Scoring::Graded(vec![0])), features()]),
+        alone
+    );
+    assert_eq!(reason(&[scores(Scoring::Vote), features()]), alone);
+    assert_eq!(
+        reason(&[featured(), features(), features()]),
+        "appears twice"
+    );
+}
+
 /// Phrases that no sentence could find, or that would be found twice, are refused.
 #[test]
 fn phrases_are_pairs_of_known_words_in_order() {
@@ -696,6 +910,15 @@ fn phrases_are_pairs_of_known_words_in_order() {
             .to_string();
         assert!(error.contains(part), "{error}");
     };
+    let pieces = LexiconParts {
+        matching: 1,
+        ..lexicon.clone()
+    };
+    let error = parsed(vec![[0, 1]], &pieces).expect_err("pairs of pieces");
+    assert!(
+        error.to_string().contains("not matched by words"),
+        "{error}"
+    );
     refused(vec![[0, 1], [0, 1]], "ascending");
     refused(vec![[1, 0], [0, 1]], "ascending");
     refused(vec![[0, 2]], "does not have");
@@ -850,6 +1073,7 @@ fn pack_of(candidates: usize) -> Vec<u8> {
 fn scores_of(candidates: usize) -> Vec<u8> {
     let d = 64;
     ScoreParts {
+        levels: 160,
         dimension: d,
         recoder: None,
         exponent: 8,
@@ -871,7 +1095,7 @@ fn documents_need_no_heap_whatever_the_candidates() {
         size_of::<Document<'_, 16, 20>>(),
     );
     // 256 bytes a direction and a few pointers, whatever the pack.
-    assert!(size_of::<Document<'_>>() <= 100 * 256 + 512);
+    assert!(size_of::<Document<'_>>() <= 100 * 256 + 640);
     assert_eq!(
         size_of::<Document<'_, 1, 20>>(),
         size_of::<Document<'_, 255, 20>>()
@@ -884,7 +1108,9 @@ fn documents_need_no_heap_whatever_the_candidates() {
             let embedding = [0.25; 64];
             for rule in RULES {
                 for _ in 0..5 {
-                    document.push(&embedding[..pack.dimension()]).expect("room");
+                    document
+                        .push_encoded(b"the DOG", &embedding[..pack.dimension()])
+                        .expect("room");
                     let _ = document.push_sentence("She isn’t in the GARDEN");
                 }
                 document
@@ -895,6 +1121,9 @@ fn documents_need_no_heap_whatever_the_candidates() {
                     )
                     .expect("entropy");
             }
+            let _ = document.push_sentence("She isn’t in the GARDEN");
+            let grant = Grant::unrecorded(Epsilon::MAX);
+            let _ = document.release_whole_text(grant, &mut FixedEntropy::new(&[7; 32]));
             if let Ok(vocabulary) = Vocabulary::new(&pack) {
                 use_words(&vocabulary);
             }

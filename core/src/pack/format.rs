@@ -55,8 +55,14 @@ pub const FEATURES_WORDS: u8 = 1;
 pub const FEATURES_PAIRS: u8 = 2;
 /// The pack has no encoder: coordinates count as 0.
 pub const FEATURES_ALONE: u8 = 4;
+/// The tag of the quality section.
+pub const QUALITY_TAG: [u8; 4] = *b"QUAL";
 /// The tag of the lexicon section.
 pub const LEXICON_TAG: [u8; 4] = *b"LEXI";
+/// A lexicon whose words are found whole.
+pub const LEXICON_WORDS: u32 = 0;
+/// A lexicon whose entries are found by greedy longest match.
+pub const LEXICON_LONGEST: u32 = 1;
 /// The tag of the phrases section.
 pub const PHRASES_TAG: [u8; 4] = *b"PHRS";
 /// The tag of the projection section.
@@ -183,6 +189,20 @@ pub struct FeaturesHead {
     pub reserved: U16,
 }
 
+/// The head of a quality section. The arrays follow in this order, each at a multiple of [`ALIGNMENT`]: epsilons
+/// `[epsilons]` u32 in micro-units, lengths `[lengths]` u32, accuracies `[2][epsilons][lengths]` u16, noiseless accuracies
+/// `[lengths]` u16.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+pub struct QualityHead {
+    /// Values of epsilon, `1..=64`.
+    pub epsilon_count: U32,
+    /// Lengths, `1..=64`.
+    pub length_count: U32,
+    /// Zero.
+    pub reserved: [U32; 2],
+}
+
 /// The head of a lexicon section. The arrays follow in this order, each at a multiple of
 /// [`ALIGNMENT`]: ends `[words]` u32, weights `[words]` u16, vectors `[words][dimension]` i8,
 /// and the text of the words.
@@ -195,8 +215,8 @@ pub struct LexiconHead {
     pub text_bytes: U32,
     /// A sentence coordinate is its fixed-point value times 2^exponent; `-24..=24`.
     pub exponent: I32,
-    /// Zero.
-    pub reserved: U32,
+    /// [`LEXICON_WORDS`] or [`LEXICON_LONGEST`].
+    pub matching: U32,
 }
 
 /// The head of a phrases section. The arrays follow in this order, each at a multiple of

@@ -61,7 +61,8 @@ fn use_candidates(candidates: &Candidates) {
             bytes[16] ^= u8::from(!own);
             let release = Release::from_bytes(&bytes).expect("a release");
             match candidates.decode(&release) {
-                Ok((candidate, embedding)) => {
+                Ok(None) => unreachable!("a release by sentence names a candidate"),
+                Ok(Some((candidate, embedding))) => {
                     assert!(own);
                     assert_eq!(*candidate, entries[index]);
                     let expected = &embeddings[index * dimension..][..*dimension];

@@ -18,9 +18,9 @@ use undertone_core::select::Rule;
 use undertone_core::vector::Noise;
 use undertone_core::words::{Vocabulary, WordMechanism};
 
-use exact::inside::{CoreSentences, CoreWords, Engine};
+use exact::inside::{self, CoreSentences, CoreWholeText, CoreWords, Engine, Sentences, WholeText};
 pub use exact::law::{Law, deep_candidate, levels};
-use exact::{encoders, sentences, words};
+use exact::{encoders, sentences, whole_text, words};
 pub use report::Report;
 use sampled::device::Device;
 use sampled::selection::{Designs, Neighbours};
@@ -28,7 +28,7 @@ use sampled::{reachability, selection, timing, vectors};
 use undertone::encoder::{Encoder, encode_all};
 use undertone::error::{Cause, Error, Result};
 use undertone::progress::Progress;
-use undertone::release::document::check_encoder;
+use undertone::release::document::{check_encoder, epsilon_f64};
 
 /// Public sentences that an encoder is checked with.
 const ENCODED: usize = 64;
@@ -88,8 +88,10 @@ impl fmt::Display for Check {
 /// What can be audited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mechanism {
-    /// What selects a candidate for a document.
+    /// What selects a candidate for a document, to protect each of its sentences.
     Sentences,
+    /// What selects a candidate for a document, to protect the whole text.
+    WholeText,
     /// The exchange of words of the lexicon.
     Words,
     /// Noise on vectors, which the pack has no part in.
@@ -100,7 +102,13 @@ pub enum Mechanism {
 
 impl Mechanism {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Encoder, Self::Sentences, Self::Words, Self::Vectors];
+    pub const ALL: [Self; 5] = [
+        Self::Encoder,
+        Self::Sentences,
+        Self::WholeText,
+        Self::Words,
+        Self::Vectors,
+    ];
 }
 
 /// What is checked, and how hard.
@@ -221,6 +229,7 @@ pub fn run(
         match mechanism {
             Mechanism::Encoder => audit.encoder()?,
             Mechanism::Sentences => audit.sentences()?,
+            Mechanism::WholeText => audit.whole_text()?,
             Mechanism::Words => audit.words()?,
             Mechanism::Vectors => audit.vectors()?,
         }
@@ -255,7 +264,7 @@ struct Audit<'a> {
     report: Report,
 }
 
-impl Audit<'_> {
+impl<'a> Audit<'a> {
     fn add(&mut self, checks: Vec<Check>) {
         checks.iter().for_each(&mut *self.notice);
         self.report.checks.extend(checks);
@@ -278,20 +287,79 @@ impl Audit<'_> {
     }
 
     fn sentences(&mut self) -> Result<()> {
-        let Some(mechanism) = CoreSentences::new(self.pack)? else {
-            self.leave_out("sentences: the pack has no candidates");
+        let Some(mechanism) = self.mechanism("sentences")? else {
             return Ok(());
         };
-        let rows = match self.encoder {
-            Some(encoder) => {
-                let public = &self.public[..self.public.len().min(SEARCHED)];
-                encode_all(encoder, public, &Progress::hidden())?
-            }
-            None => Vec::new(),
-        };
+        for rule in &self.options.rules {
+            let losses = self.options.epsilons.iter().map(|epsilon| {
+                let whole = mechanism.whole_text_loss(*epsilon, *rule);
+                [epsilon_f64(*epsilon), whole]
+            });
+            self.report
+                .promise(label(&mechanism, *rule), losses.collect());
+        }
+        let rows = self.rows(&mechanism)?;
         let (checks, searched) = sentences::search(&mechanism, &rows, self.options);
         self.add(checks);
         self.release_sentences(&mechanism, searched)
+    }
+
+    /// The sentence mechanism of the pack, or why there is none to audit `what` with.
+    fn mechanism(&mut self, what: &str) -> Result<Option<CoreSentences<'a>>> {
+        let pack = self.pack;
+        if inside::wants_both(pack) {
+            self.leave_out(&format!(
+                "{what}: the pack has features beside an encoder, and a sentence of it is a text and an embedding at once"
+            ));
+            return Ok(None);
+        }
+        let mechanism = CoreSentences::new(pack)?;
+        if mechanism.is_none() {
+            self.leave_out(&format!("{what}: the pack has no candidates"));
+        }
+        Ok(mechanism)
+    }
+
+    /// Sentences to search from, as the mechanism takes them.
+    fn rows(&self, mechanism: &CoreSentences<'_>) -> Result<Vec<f32>> {
+        if mechanism.text_count() > 0 {
+            return Ok((0..mechanism.text_count())
+                .map(|text| text as f32)
+                .collect());
+        }
+        match self.encoder {
+            Some(encoder) => {
+                let public = &self.public[..self.public.len().min(SEARCHED)];
+                encode_all(encoder, public, &Progress::hidden())
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn whole_text(&mut self) -> Result<()> {
+        let Some(sentences) = self.mechanism("the whole-text rule")? else {
+            return Ok(());
+        };
+        let (pack, options) = (self.pack, self.options);
+        let Some(mechanism) = CoreWholeText::new(pack)? else {
+            let candidates = "the pack selects by depth, or has too many candidates";
+            self.leave_out(&format!("the whole-text rule: {candidates}"));
+            return Ok(());
+        };
+        let epsilons = options.epsilons.iter();
+        let losses = epsilons.map(|epsilon| [epsilon_f64(*epsilon); 2]).collect();
+        self.report.promise(mechanism.name(), losses);
+        let rows = self.rows(&sentences)?;
+        let documents = whole_text::documents(&sentences, &rows, options.seed);
+        self.add(whole_text::check(&mechanism, &documents, options));
+        let count = options.releases as usize;
+        for epsilon in &options.epsilons {
+            let shown = whole_text::shown(&mechanism, &documents, *epsilon);
+            self.release(|device| {
+                selection::whole_texts(device, &mechanism, *epsilon, &shown, count)
+            })?;
+        }
+        Ok(())
     }
 
     /// Checks releases of sentences by a device: of neighbours by design and of those that were `searched`, by rule
@@ -332,8 +400,10 @@ impl Audit<'_> {
                     Ok(checks)
                 })?;
             }
-            // No time depends on ε.
-            if let Some(epsilon) = options.epsilons.first() {
+            // No time depends on ε. That of a text depends on the text.
+            if let Some(epsilon) = options.epsilons.first()
+                && mechanism.text_count() == 0
+            {
                 let count = TIMED.min(count);
                 self.release(|device| timing::check(device, pack, &label, *rule, *epsilon, count))?;
             }

@@ -26,6 +26,15 @@ pub struct Report {
     pub took: Duration,
     pack: String,
     options: Options,
+    promises: Vec<Promise>,
+}
+
+/// What a way to release promises, by ε of the options.
+#[derive(Clone, Debug)]
+struct Promise {
+    mechanism: String,
+    /// Where one sentence is replaced, and where the whole text is exchanged for any other.
+    losses: Vec<[f64; 2]>,
 }
 
 impl Report {
@@ -36,7 +45,14 @@ impl Report {
             took: Duration::ZERO,
             pack: hex::encode(pack.digest()),
             options: options.clone(),
+            promises: Vec::new(),
         }
+    }
+
+    /// Notes what releases of documents promise, by ε of the options: where one sentence is replaced, and where the whole
+    /// text is exchanged.
+    pub(super) fn promise(&mut self, mechanism: String, losses: Vec<[f64; 2]>) {
+        self.promises.push(Promise { mechanism, losses });
     }
 
     /// Whether every check passed.
@@ -171,6 +187,10 @@ impl Report {
                 "All bounds of this report hold together with a probability of at least 99.9 %.".to_owned(),
             ),
         ]);
+        if !self.promises.is_empty() {
+            page.heading(2, "What a release of a document promises");
+            page.table(&self.promised());
+        }
         page.heading(2, "Claimed and measured loss");
         page.table(&self.shares());
         let mut mechanisms: Vec<&str> = Vec::new();
@@ -219,6 +239,28 @@ impl Report {
                 Cell::from(&check.detail),
             ];
             table.row_marked(!check.passed, cells);
+        }
+        table
+    }
+
+    /// Both promises of every way to release a document.
+    fn promised(&self) -> Table {
+        let mut columns = vec![Column::Text("the loss is at most".to_owned())];
+        columns.push(Column::Text("where".to_owned()));
+        let epsilons = self.options.epsilons.iter();
+        columns.extend(epsilons.map(|e| Column::Number(format!("ε = {e}"))));
+        let mut table = Table::new("Promises of a release, by ε", &columns);
+        let units = ["one sentence is replaced", "the whole text is exchanged"];
+        for promise in &self.promises {
+            for (index, unit) in units.into_iter().enumerate() {
+                let losses = promise
+                    .losses
+                    .iter()
+                    .map(|loss| number::digits(loss[index], 6));
+                let mut cells = vec![Cell::from(&promise.mechanism), unit.into()];
+                cells.extend(losses.map(Cell::from));
+                table.row(cells);
+            }
         }
         table
     }

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use undertone::corpus::{Corpus, CorpusDocument};
 use undertone::encoder::embeddings::Encoded;
-use undertone::encoder::{Encoder, LexiconEncoder, OnnxEncoder};
-use undertone::error::Result;
+use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder, NoEncoder, OnnxEncoder};
+use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::lexicon::distil::WordCounts;
 use undertone::pack::LexiconData;
 use undertone::text::{WordFilter, message_body, read_word_list};
+use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
 use crate::files::read_pack;
@@ -41,6 +42,21 @@ impl CorpusArgs {
             Ok(self
                 .documents()?
                 .filter(move |document| document.as_ref().map_or(true, wanted)))
+        })
+    }
+
+    /// All documents, with `rewrite` of the text and line of each.
+    pub(crate) fn rewritten<'a>(
+        &'a self,
+        encoding: Encoding<'a>,
+        rewrite: impl Fn(&str, u64) -> String + Copy + 'a,
+    ) -> Encoded<'a> {
+        Encoded::new(&self.corpus, encoding, move || {
+            Ok(self.documents()?.map(move |document| {
+                let mut document = document?;
+                document.text = rewrite(&document.text, document.line);
+                Ok(document)
+            }))
         })
     }
 
@@ -135,6 +151,48 @@ pub(crate) struct OpenEncoder {
     pub(crate) lexicon: Option<LexiconData>,
 }
 
+impl OpenEncoder {
+    /// This encoder for packs that carry `lexicon`.
+    pub(crate) fn carrying(self, lexicon: LexiconEncoder<'_>) -> Result<Self> {
+        let (expected, found) = (self.encoder.dimension(), lexicon.dimension());
+        let identity = lexicon.identity().clone();
+        if expected != found {
+            return Err(Error::from(Cause::WrongDimension {
+                encoder: identity.name,
+                expected,
+                found,
+            }));
+        }
+        Ok(Self {
+            lexicon: Some(LexiconData::from_view(lexicon.lexicon())),
+            encoder: Box::new(Carried {
+                encoder: self.encoder,
+                identity,
+            }),
+        })
+    }
+}
+
+/// An encoder in whose place another one, of the same space, will be.
+struct Carried {
+    encoder: Box<dyn Encoder>,
+    identity: EncoderIdentity,
+}
+
+impl Encoder for Carried {
+    fn identity(&self) -> &EncoderIdentity {
+        &self.identity
+    }
+
+    fn dimension(&self) -> usize {
+        self.encoder.dimension()
+    }
+
+    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+        self.encoder.encode(sentence, out)
+    }
+}
+
 impl RuntimeArgs {
     pub(crate) fn paths(&self, paths: Paths) -> Paths {
         paths.inputs("--onnxruntime", &self.onnxruntime)
@@ -148,6 +206,18 @@ impl EncoderArgs {
             None => paths,
             Some(path) => paths.encoder("--encoder", path),
         }
+    }
+
+    /// The encoder that was named, else the one that the pack carries: its lexicon, or none if it has features alone.
+    pub(crate) fn open_for(&self, pack: &Pack<'static>) -> Result<OpenEncoder> {
+        let alone = pack.features().is_some_and(|features| features.is_alone());
+        if alone && self.encoder.is_none() {
+            return Ok(OpenEncoder {
+                encoder: Box::new(NoEncoder::default()),
+                lexicon: None,
+            });
+        }
+        self.open(|| LexiconEncoder::new(pack).unwrap_or_else(LexiconEncoder::embedded))
     }
 
     /// The encoder that was named, else `default`.

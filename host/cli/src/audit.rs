@@ -57,6 +57,8 @@ pub(super) struct Arguments {
 enum MechanismArg {
     /// The selection of a candidate for a document, by depth, scores or votes.
     Sentences,
+    /// The release of the best candidate for the whole text.
+    WholeText,
     /// The exchange of words.
     Words,
     /// Noise on vectors, released by the device.
@@ -69,6 +71,7 @@ impl From<MechanismArg> for Mechanism {
     fn from(mechanism: MechanismArg) -> Self {
         match mechanism {
             MechanismArg::Sentences => Self::Sentences,
+            MechanismArg::WholeText => Self::WholeText,
             MechanismArg::Words => Self::Words,
             MechanismArg::Vectors => Self::Vectors,
             MechanismArg::Encoder => Self::Encoder,

@@ -12,6 +12,7 @@ use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::{Candidate, Candidates};
 use undertone::release::lines::{BadLine, Lines, ReleaseLine};
+use undertone_core::release::Selector;
 
 use crate::files::json;
 use crate::paths::{Paths, is_stream};
@@ -29,7 +30,8 @@ pub(crate) struct Arguments {
     #[arg(long = "in", value_name = "FILE")]
     input: PathBuf,
     /// One JSON object on each line, or `-` for standard output: the fields of the input line, then "epsilon" (a
-    /// number), "pack", "candidate" (its number in the pack), "name", "label" and "excerpt". A field of the input
+    /// number), "unit" (what is exchanged in the promise: "sentence" or "whole text"), "pack", "candidate" (its number
+    /// in the pack), "name", "label" and "excerpt"; the last three are null for "nothing known". A field of the input
     /// with one of these names gets "input_" before its name.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -43,8 +45,9 @@ pub(crate) struct Arguments {
 }
 
 /// The fields that decoding adds.
-const ADDED: [&str; 7] = [
+const ADDED: [&str; 8] = [
     "epsilon",
+    "unit",
     "pack",
     "candidate",
     "name",
@@ -56,7 +59,8 @@ const ADDED: [&str; 7] = [
 /// One line of what the server makes of a release.
 struct DecodedLine<'a> {
     line: &'a ReleaseLine<'a>,
-    candidate: &'a Candidate,
+    /// None for "nothing known".
+    candidate: Option<&'a Candidate>,
     embedding: Option<&'a [f32]>,
 }
 
@@ -73,9 +77,20 @@ impl Serialize for DecodedLine<'_> {
         map.serialize_entry("epsilon", &number(&release.epsilon().to_string()))?;
         map.serialize_entry("pack", &hex::encode(release.pack_id()))?;
         map.serialize_entry("candidate", &release.candidate())?;
-        map.serialize_entry("name", &self.candidate.id)?;
-        map.serialize_entry("label", &self.candidate.label)?;
-        map.serialize_entry("excerpt", &self.candidate.excerpt)?;
+        let unit = match release.selector() {
+            Selector::WholeText => "whole text",
+            _ => "sentence",
+        };
+        map.serialize_entry("unit", unit)?;
+        map.serialize_entry("name", &self.candidate.map(|candidate| &candidate.id))?;
+        let label = self
+            .candidate
+            .and_then(|candidate| candidate.label.as_ref());
+        map.serialize_entry("label", &label)?;
+        map.serialize_entry(
+            "excerpt",
+            &self.candidate.map(|candidate| &candidate.excerpt),
+        )?;
         if let Some(embedding) = self.embedding {
             map.serialize_entry("embedding", embedding)?;
         }
@@ -109,7 +124,7 @@ impl Packs {
         Ok(Self(packs))
     }
 
-    fn decode(&self, line: &ReleaseLine<'_>) -> Result<(&Candidate, &[f32]), BadLine> {
+    fn decode(&self, line: &ReleaseLine<'_>) -> Result<Option<(&Candidate, &[f32])>, BadLine> {
         let (_, pack) = self
             .0
             .get(&line.release.pack_id())
@@ -211,10 +226,10 @@ impl Arguments {
             let number = line.number;
             let parsed = line.text.and_then(ReleaseLine::parse);
             let found = parsed.and_then(|line| match packs.decode(&line) {
-                Ok((candidate, embedding)) => Ok(json(&DecodedLine {
+                Ok(decoded) => Ok(json(&DecodedLine {
                     line: &line,
-                    candidate,
-                    embedding: self.embedding.then_some(embedding),
+                    candidate: decoded.map(|(candidate, _)| candidate),
+                    embedding: decoded.map(|(_, own)| own).filter(|_| self.embedding),
                 })),
                 Err(problem) => {
                     if problem == BadLine::OtherPack {

@@ -11,13 +11,12 @@ use undertone::files::atomic::AtomicFile;
 use undertone::pack::Built;
 use undertone::pack::candidates::Candidates;
 use undertone::progress::Progress;
-use undertone::release::document::{self, HostDocument, MAX_SENTENCES};
+use undertone::release::document::{self, HostDocument, Method};
 use undertone_audit::{Law, levels};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
-use undertone_core::sentences::sentences;
 
 use crate::files::{candidates_beside, print, read_text, save_pack};
 use crate::paths::Paths;
@@ -86,11 +85,7 @@ fn tell(built: &Built, text: &str) -> Result<String> {
     let encoder = LexiconEncoder::embedded();
     let dimension = encoder.dimension();
     let pack = Pack::parse(&built.pack).map_err(Error::from)?;
-    // As a device splits it.
-    let sentences: Vec<&str> = sentences(text.as_bytes())
-        .filter_map(|sentence| str::from_utf8(sentence).ok())
-        .take(MAX_SENTENCES)
-        .collect();
+    let sentences = document::sentences(text);
     let own = encode_all(&encoder, &sentences, &Progress::hidden())?;
     let mut shown = format!(
         "Public side: {} documents, labelled with {} topics, became a pack of {} KB.\n\
@@ -112,12 +107,13 @@ fn tell(built: &Built, text: &str) -> Result<String> {
         let rule = Rule::PermuteAndFlip;
         let release = document::release(
             &mut document,
+            &sentences,
             &own,
-            dimension,
             Grant::unrecorded(epsilon),
-            rule,
+            Method::Sentence(rule),
         )?;
-        let (candidate, _) = built.candidates.decode(&release)?;
+        let decoded = built.candidates.decode(&release)?;
+        let (candidate, _) = decoded.expect("a release by sentence names a candidate");
         let ratio = document.ratio(epsilon);
         let law = Law::new(levels.clone(), ratio, rule);
         let loss = neighbours

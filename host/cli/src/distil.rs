@@ -1,14 +1,19 @@
 //! `undertone distil`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Args;
-use undertone::corpus::Corpus;
+use clap::{ArgGroup, Args};
+use undertone::corpus::{Corpus, CorpusDocument};
 use undertone::encoder::OnnxEncoder;
-use undertone::error::Result;
+use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::lexicon::distil;
+use undertone::lexicon::model2vec::Model;
+use undertone::lexicon::pieces::{Pieces, Plan, Space, SpaceChoice, Texts, WordList};
+use undertone::lexicon::word_vectors::Matrix;
+use undertone_core::pack::Pack;
+use undertone_core::pack::format::MAX_WORDS;
 
 use crate::args::{OpenEncoder, RuntimeArgs, TextArgs, kept};
 use crate::files::write;
@@ -16,24 +21,50 @@ use crate::paths::Paths;
 
 /// Its arguments.
 #[derive(Args)]
+#[command(group = ArgGroup::new("teacher").required(true).args(["encoder", "vectors", "model2vec"]))]
+#[command(group = ArgGroup::new("texts").multiple(true).args(["corpus", "message_corpus"]))]
+#[command(group = ArgGroup::new("pieces").args(["list", "model2vec"]))]
 pub(crate) struct Arguments {
     /// A folder with model.onnx and tokenizer.json, or an .onnx file with tokenizer.json beside it.
     #[arg(long, value_name = "PATH")]
-    encoder: PathBuf,
+    encoder: Option<PathBuf>,
     #[command(flatten)]
     runtime: RuntimeArgs,
-    /// Public corpora whose sentences the lexicon is fitted to.
-    #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "message_corpus")]
+    /// Instead of an encoder: what one made of each line of --list, a row a line, in .npy.
+    #[arg(long, value_name = "FILE", requires = "list")]
+    vectors: Option<PathBuf>,
+    /// Instead of an encoder: a folder of static embeddings with tokenizer.json and model.safetensors, as model2vec
+    /// writes it.
+    #[arg(long, value_name = "FOLDER")]
+    model2vec: Option<PathBuf>,
+    /// Words of any language, one a line, the most frequent first, or with a count or share after a tab: each goes alone
+    /// through the encoder. No corpus is needed.
+    #[arg(long, value_name = "FILE", conflicts_with = "message_corpus")]
+    list: Option<PathBuf>,
+    /// With --list, --vectors and --corpus: what the encoder made of each document, a row each, in .npy. Best are documents
+    /// of one sentence.
+    #[arg(long, value_name = "FILE", requires_all = ["vectors", "corpus"])]
+    corpus_vectors: Option<PathBuf>,
+    /// With --list or --model2vec: keep the directions in which these vectors (.npy) differ most, instead of the
+    /// words' own. Lexicons of several languages that share them, and their teacher, share heads.
+    #[arg(long, value_name = "FILE", requires = "pieces")]
+    space: Option<PathBuf>,
+    /// Public corpora whose sentences the lexicon is fitted to; with --model2vec, whose tokens are kept first.
+    #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present_any = ["message_corpus", "pieces"])]
     corpus: Vec<PathBuf>,
     /// More of them, whose texts are mail or Usenet messages: their headers, quoted lines and
     /// signatures are left out.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     message_corpus: Vec<PathBuf>,
-    /// Number of words.
-    #[arg(long)]
-    words: usize,
+    /// Number of words: exactly so many of a corpus; at most, of a list or a model [default there: 65536].
+    #[arg(long, required_unless_present = "pieces")]
+    words: Option<usize>,
+    /// With --list or --model2vec: starts and ends of words that most of the other words share, at most. What they
+    /// stand for is fitted to those words, so that forms and compounds that no list has count for their parts.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "pieces")]
+    affixes: usize,
     /// Number of pairs of words that mean something else than their words, at most.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, conflicts_with = "pieces")]
     phrases: usize,
     /// Number of coordinates.
     #[arg(long)]
@@ -45,50 +76,140 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn paths(&self) -> Paths {
-        let paths = Paths::default().encoder("--encoder", &self.encoder);
-        self.runtime
-            .paths(paths)
+        let mut paths = self.runtime.paths(Paths::default());
+        if let Some(encoder) = &self.encoder {
+            paths = paths.encoder("--encoder", encoder);
+        }
+        if let Some(folder) = &self.model2vec {
+            let files = ["tokenizer.json", "model.safetensors"].map(|file| folder.join(file));
+            paths = paths.inputs("--model2vec", &files);
+        }
+        paths
+            .inputs("--vectors", &self.vectors)
+            .inputs("--list", &self.list)
+            .inputs("--corpus-vectors", &self.corpus_vectors)
+            .inputs("--space", &self.space)
             .inputs("--corpus", &self.corpus)
             .inputs("--message-corpus", &self.message_corpus)
             .output("--out", &self.out)
     }
 
     pub(crate) fn run(&self) -> Result<()> {
+        if self.list.is_some() && !self.corpus.is_empty() && self.corpus_vectors.is_none() {
+            return Err(Error::from(Cause::OptionOfOther {
+                option: "--corpus",
+                of: "distil without --list, or with --corpus-vectors",
+            }));
+        }
+        AtomicFile::check(&self.out)?;
+        let start = Instant::now();
+        let pack = match (&self.encoder, &self.model2vec) {
+            (Some(path), _) => self.encoded(path)?,
+            (None, Some(folder)) => {
+                let mut model = Model::open(folder)?;
+                self.each_document(|document| model.count(&document))?;
+                self.written(&model.pieces())?
+            }
+            (None, None) => {
+                let given = self.list.as_ref().zip(self.vectors.as_ref());
+                let (list, vectors) = given.expect("one of the group, and what it requires");
+                let list = WordList::open(list)?;
+                self.written(&list.with_vectors(&Matrix::open(vectors)?)?)?
+            }
+        };
+        let parsed = Pack::parse(&pack).map_err(Error::from)?;
+        let (words, phrases) = parsed.lexicon().map_or((0, 0), |lexicon| {
+            (lexicon.word_count(), lexicon.phrase_count())
+        });
+        note!(
+            "{words} words, {phrases} phrases, {} coordinates, {} bytes, in {:.0} s",
+            parsed.dimension(),
+            pack.len(),
+            start.elapsed().as_secs_f64()
+        );
+        Ok(())
+    }
+
+    /// Writes a lexicon of an encoder: of the words of a list, or fitted to corpora.
+    fn encoded(&self, path: &Path) -> Result<Vec<u8>> {
         let encoder = OpenEncoder {
             lexicon: None,
             encoder: Box::new(OnnxEncoder::open(
-                &self.encoder,
+                path,
                 self.runtime.onnxruntime.as_deref(),
             )?),
         };
-        AtomicFile::check(&self.out)?;
+        let mut encoding = kept(&encoder, &self.out)?;
+        let pack = match &self.list {
+            Some(list) => {
+                let mut list = WordList::open(list)?;
+                if self.affixes == 0 {
+                    list.words.truncate(self.most());
+                }
+                self.written(&list.encode(&mut encoding)?)?
+            }
+            None => {
+                let mut documents = Vec::new();
+                self.each_document(|document| documents.push(document))?;
+                let size = distil::Size {
+                    words: self.most(),
+                    phrases: self.phrases,
+                    dimension: self.dim,
+                };
+                let pack = distil::distil(&mut encoding, &documents, &size)?;
+                write(&self.out, &pack)?;
+                pack
+            }
+        };
+        encoding.finish()?;
+        Ok(pack)
+    }
+
+    /// Writes a lexicon of these pieces.
+    fn written(&self, pieces: &Pieces) -> Result<Vec<u8>> {
+        let space = match &self.space {
+            Some(path) => Some(Space::new(&Matrix::open(path)?, self.dim)?),
+            None => None,
+        };
+        let choice = space
+            .as_ref()
+            .map_or(SpaceChoice::Own(self.dim), SpaceChoice::Given);
         let mut documents = Vec::new();
+        let vectors = match &self.corpus_vectors {
+            Some(path) => {
+                self.each_document(|document| documents.push(document))?;
+                Some(Matrix::open(path)?)
+            }
+            None => None,
+        };
+        let pack = pieces.lexicon_pack(&Plan {
+            space: choice,
+            words: self.most(),
+            affixes: self.affixes,
+            texts: vectors.as_ref().map(|vectors| Texts {
+                documents: &documents,
+                vectors,
+            }),
+        })?;
+        write(&self.out, &pack)?;
+        Ok(pack)
+    }
+
+    /// The number of words at most.
+    fn most(&self) -> usize {
+        let rest = (MAX_WORDS as usize).saturating_sub(self.affixes);
+        self.words.unwrap_or(rest)
+    }
+
+    fn each_document(&self, mut each: impl FnMut(CorpusDocument)) -> Result<()> {
         for (paths, messages) in [(&self.corpus, false), (&self.message_corpus, true)] {
             let texts = TextArgs { messages };
             for path in paths {
                 for document in texts.of(Corpus::open_watched(path)?) {
-                    documents.push(document?);
+                    each(document?);
                 }
             }
         }
-        let size = distil::Size {
-            words: self.words,
-            phrases: self.phrases,
-            dimension: self.dim,
-        };
-        let start = Instant::now();
-        let mut encoding = kept(&encoder, &self.out)?;
-        let pack = distil::distil(&mut encoding, &documents, &size)?;
-        write(&self.out, &pack)?;
-        encoding.finish()?;
-        note!(
-            "{} words, up to {} phrases, {} coordinates, {} bytes, in {:.0} s",
-            self.words,
-            self.phrases,
-            self.dim,
-            pack.len(),
-            start.elapsed().as_secs_f64()
-        );
         Ok(())
     }
 }

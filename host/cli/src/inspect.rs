@@ -3,8 +3,13 @@
 use std::path::Path;
 
 use undertone::error::Result;
+use undertone::release::document;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
+use undertone_core::select::Rule;
 
 use crate::files::{print, read_pack};
+use crate::quality;
 
 pub(crate) fn run(path: &Path) -> Result<()> {
     let pack = read_pack(path)?;
@@ -20,10 +25,24 @@ pub(crate) fn run(path: &Path) -> Result<()> {
     }
     if let Some(scores) = pack.scores() {
         text += &format!(
-            "scores      {} candidates, 0..={} a sentence, exponent {}\n",
+            "scores      {} candidates, 0..={} a sentence, {} levels, exponent {}\n",
             scores.candidate_count(),
             scores.largest_score(),
+            scores.level_count(),
             scores.exponent()
+        );
+    }
+    if let Some(features) = pack.features() {
+        let kinds = features.kinds();
+        let kind = |set, name| if set { name } else { "" };
+        text += &format!(
+            "features    {}: {}{}runs of {}..={} characters{}\n",
+            features.feature_count(),
+            kind(kinds.words, "words, "),
+            kind(kinds.pairs, "pairs of words, "),
+            kinds.least,
+            kinds.most,
+            kind(features.is_alone(), "; no encoder"),
         );
     }
     if let Some(depth) = pack.depth() {
@@ -51,5 +70,25 @@ pub(crate) fn run(path: &Path) -> Result<()> {
                 .map_or("above 4096".to_owned(), |delta| delta.to_string())
         );
     }
+    text += &promises(&pack);
+    if let Some(quality) = pack.quality() {
+        text += &format!("\n{}\n", quality::table(&quality));
+    }
     print(&text)
+}
+
+/// What releases with ε = 1 promise.
+fn promises(pack: &Pack<'_>) -> String {
+    let one: Epsilon = "1".parse().expect("1 is an epsilon");
+    let Ok(document) = document::empty(pack) else {
+        return String::new();
+    };
+    let loss = document.sentence_loss(one, Rule::PermuteAndFlip);
+    let mut text = format!(
+        "promises    at epsilon 1, the sentence exchanged: 1; the whole text exchanged: {loss}\n"
+    );
+    if document.check_whole_text().is_ok() {
+        text += "            by the whole-text rule, the whole text exchanged: 1\n";
+    }
+    text
 }

@@ -20,12 +20,14 @@ mod eval;
 mod files;
 mod inspect;
 mod keywords;
+mod measure;
 mod obfuscate;
 mod pack;
 mod paths;
 mod privatize;
 mod progress;
 mod project;
+mod quality;
 mod releases;
 mod vocabulary;
 
@@ -103,7 +105,10 @@ enum Command {
     ///
     /// Exit status: 0 if every check passed, 3 if one failed, 1 or 2 if no audit was made.
     Audit(audit::Arguments),
-    /// Show what a pack contains.
+    /// Measure how often releases of a pack name the right candidate, on labelled public documents that it was not made
+    /// from.
+    Measure(measure::Arguments),
+    /// Show what a pack contains, what its releases promise, and how good it is.
     Inspect {
         /// The pack; `-` is standard input.
         pack: PathBuf,
@@ -125,6 +130,7 @@ impl Command {
             Self::Eval { .. } => Paths::default(),
             Self::Candidates { .. } | Self::Inspect { .. } => Paths::default(),
             Self::Keywords(arguments) => arguments.paths(),
+            Self::Measure(arguments) => arguments.paths(),
             Self::Obfuscate(arguments) => arguments.paths(),
             Self::Pack(arguments) => arguments.paths(),
             Self::Privatize(arguments) => arguments.paths(),
@@ -165,6 +171,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Eval { rest: _ } => Err(Error::from(Cause::NoTraining { option: "`eval`" })),
         Command::Inspect { pack } => inspect::run(&pack),
         Command::Keywords(arguments) => arguments.run(),
+        Command::Measure(arguments) => arguments.run(),
         Command::Obfuscate(arguments) => arguments.run(),
         Command::Pack(arguments) => arguments.run(),
         Command::Project(arguments) => project::run(&arguments),

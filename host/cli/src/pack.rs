@@ -7,22 +7,24 @@ use undertone::corpus::CorpusDocument;
 use undertone::encoder::LexiconEncoder;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::pack::{self, Directions, Fit, Options, Selector, TargetChoice};
+use undertone::pack::{self, Contest, Directions, Fit, Inputs, Options, Selector, TargetChoice};
 #[cfg(feature = "train")]
 use undertone::release::document;
 #[cfg(feature = "train")]
 use undertone::{encoder::vectors::DocumentVectors, pack::heads::Targets};
 #[cfg(feature = "train")]
 use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
 #[cfg(feature = "train")]
 use undertone_train::{self as train, PackTraining};
 
 #[cfg(feature = "train")]
 use crate::args::beside;
 use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, kept};
-use crate::files::{candidates_beside, save_pack};
+use crate::files::{candidates_beside, read_pack, save_pack};
 use crate::paths::Paths;
 use crate::progress::Rate;
+use crate::quality;
 
 /// What to build a pack from, and how.
 #[derive(Args)]
@@ -31,6 +33,10 @@ pub(crate) struct Arguments {
     encoder: EncoderArgs,
     #[command(flatten)]
     corpus: CorpusArgs,
+    /// Scores: carry the lexicon of this pack instead of the encoder's, for texts of another language. Both are
+    /// lexicons that one multilingual teacher made in one space (`distil --space`).
+    #[arg(long, value_name = "FILE")]
+    lexicon: Option<PathBuf>,
     /// What the device selects by.
     #[arg(long, value_enum, default_value_t = SelectorArg::Scores)]
     selector: SelectorArg,
@@ -41,6 +47,13 @@ pub(crate) struct Arguments {
     /// Scores: what to do with documents without a label, if others have one. An empty label is none.
     #[arg(long, value_enum, default_value_t = UnlabelledArg::Refuse)]
     unlabelled: UnlabelledArg,
+    /// Scores: what the heads of the candidates read.
+    #[arg(long, value_enum, default_value_t = HeadsArg::Best)]
+    heads: HeadsArg,
+    /// Scores: bytes that the pack may take at most; features of words and letters are left out until it does. Without
+    /// it they may take 16 kB for each candidate, and between 64 kB and 1 MB.
+    #[arg(long, value_name = "BYTES")]
+    size: Option<usize>,
     /// Depth: how many documents become candidates at most [default: 5000].
     #[arg(long, value_name = "N")]
     candidates: Option<usize>,
@@ -79,6 +92,31 @@ enum SelectorArg {
     Scores,
     /// Approximate Tukey depth of public documents among the sentences, as published.
     Depth,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum HeadsArg {
+    /// Whatever is right most often on held-out documents.
+    Best,
+    /// The vector of a sentence.
+    Vectors,
+    /// Its words, pairs of words and runs of letters: the pack has no encoder.
+    Features,
+    /// Both.
+    Both,
+}
+
+impl HeadsArg {
+    /// What heads may read, the preferred first. An encoder that was asked for stays.
+    fn inputs(self, named: bool) -> &'static [Inputs] {
+        match (self, named) {
+            (Self::Best, true) => &[Inputs::Vectors, Inputs::Both],
+            (Self::Best, false) => &[Inputs::Vectors, Inputs::Features, Inputs::Both],
+            (Self::Vectors, _) => &[Inputs::Vectors],
+            (Self::Features, _) => &[Inputs::Features],
+            (Self::Both, _) => &[Inputs::Both],
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -121,6 +159,7 @@ impl Arguments {
         let paths = self.corpus.paths(self.encoder.paths(Paths::default()));
         let losses = self.out.with_extension("loss.svg");
         let paths = paths
+            .inputs("--lexicon", &self.lexicon)
             .output("--out", &self.out)
             .output("--out", &candidates_beside(&self.out));
         match cfg!(feature = "train") {
@@ -159,6 +198,10 @@ impl Arguments {
             }
             SelectorArg::Depth => {
                 only("--clusters", "--selector scores", self.clusters.is_some())?;
+                only("--size", "--selector scores", self.size.is_some())?;
+                let chosen = self.heads != HeadsArg::Best;
+                only("--heads", "--selector scores", chosen)?;
+                only("--lexicon", "--selector scores", self.lexicon.is_some())?;
                 let skips = self.unlabelled == UnlabelledArg::Skip;
                 only("--unlabelled skip", "--selector scores", skips)?;
                 #[cfg(feature = "train")]
@@ -218,6 +261,12 @@ impl Arguments {
             built.candidates_are,
             built.documents_read
         );
+        if let Some(quality) = Pack::parse(&built.pack)
+            .ok()
+            .and_then(|pack| pack.quality())
+        {
+            note!("{}", quality::table(&quality).trim_end());
+        }
         rate.report("packed");
         Ok(())
     }
@@ -225,6 +274,10 @@ impl Arguments {
     pub(crate) fn run(&self) -> Result<()> {
         self.check()?;
         let encoder = self.encoder.open(LexiconEncoder::embedded)?;
+        let encoder = match &self.lexicon {
+            None => encoder,
+            Some(path) => encoder.carrying(LexiconEncoder::of_file(&read_pack(path)?, path)?)?,
+        };
         AtomicFile::check(&self.out)?;
         #[cfg(feature = "train")]
         match (self.train, self.recoder) {
@@ -248,7 +301,13 @@ impl Arguments {
             (None, None) => {}
         }
         match self.selector {
-            SelectorArg::Scores => self.build(&encoder, self.scores(Fit::ClosedForm)),
+            SelectorArg::Scores => {
+                let contest = Contest {
+                    inputs: self.heads.inputs(self.encoder.encoder.is_some()),
+                    size: self.size,
+                };
+                self.build(&encoder, self.scores(Fit::HeldOut(contest)))
+            }
             SelectorArg::Depth => self.build(&encoder, self.depth(None)),
         }
     }

@@ -3,23 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use undertone::corpus::{CorpusDocument, batches};
+use undertone::encoder::PrivateEncoder;
 use undertone::encoder::embeddings::Embeddings;
-use undertone::encoder::{Encoder, LexiconEncoder, PrivateEncoder};
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::resume::{Encoding, Run};
 use undertone::progress::Progress;
-use undertone::release::document::{self, HostDocument};
+use undertone::release::document::{self, HostDocument, Method};
 use undertone::release::ledger::{LedgerFile, utc_day};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::{Grant, LedgerError};
 use undertone_core::pack::Pack;
+use undertone_core::quality::Unit;
 use undertone_core::select::Rule;
 
-use crate::args::{EncoderArgs, RuleArg};
+use crate::args::EncoderArgs;
 use crate::files::read_pack;
 use crate::paths::{Paths, is_stream};
 use crate::progress::Rate;
@@ -39,9 +40,9 @@ pub(crate) struct Arguments {
     /// The privacy parameter of each document, 0.000001 to 1000.
     #[arg(long, allow_hyphen_values = true)]
     epsilon: Epsilon,
-    /// How a candidate is drawn.
-    #[arg(long, value_enum, default_value_t = RuleArg::PermuteAndFlip)]
-    rule: RuleArg,
+    /// How a candidate is drawn, and what the epsilon is for.
+    #[arg(long, value_enum, default_value_t = MethodArg::Recommended)]
+    rule: MethodArg,
     /// A ledger of what was spent, made if it is missing: documents are released as long as --budget lasts.
     #[arg(long, value_name = "FILE", requires = "budget")]
     ledger: Option<PathBuf>,
@@ -63,6 +64,33 @@ pub(crate) struct Arguments {
     /// "release" in hexadecimal digits. `-` is standard output.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MethodArg {
+    /// What the pack recommends at this epsilon for texts like those it was measured on, else permute-and-flip.
+    Recommended,
+    /// For a sentence: one of the candidates whose coins show heads, the better the likelier.
+    PermuteAndFlip,
+    /// For a sentence: a candidate with the chance of its weight.
+    Exponential,
+    /// For the whole text: its best candidate, or any other.
+    WholeText,
+}
+
+impl MethodArg {
+    /// It depends on public things only.
+    fn of(self, pack: &Pack<'_>, epsilon: Epsilon) -> Method {
+        let recommended = pack
+            .quality()
+            .map(|quality| quality.recommended(epsilon, 0));
+        match self {
+            Self::Exponential => Method::Sentence(Rule::Exponential),
+            Self::WholeText => Method::WholeText,
+            Self::Recommended if recommended == Some(Unit::WholeText) => Method::WholeText,
+            Self::Recommended | Self::PermuteAndFlip => Method::Sentence(Rule::PermuteAndFlip),
+        }
+    }
 }
 
 /// One line of a releases file, as far as a run that goes on looks at it.
@@ -124,11 +152,14 @@ impl Arguments {
 
     fn release(&self) -> Result<ExitCode> {
         let pack = read_pack(&self.pack)?;
-        let opened = self
-            .encoder
-            .open(|| LexiconEncoder::new(&pack).unwrap_or_else(LexiconEncoder::embedded))?;
+        let opened = self.encoder.open_for(&pack)?;
         document::check_encoder(&pack, opened.encoder.as_ref())?;
         let empty = document::empty(&pack)?;
+        let method = self.rule.of(&pack, self.epsilon);
+        if method == Method::WholeText {
+            // Before anything is spent.
+            empty.check_whole_text().map_err(Error::from)?;
+        }
         if !is_stream(&self.out) {
             AtomicFile::check(&self.out)?;
         }
@@ -142,13 +173,14 @@ impl Arguments {
             encoder: PrivateEncoder::new(opened.encoder.as_ref()),
             document: empty,
             epsilon: self.epsilon,
-            rule: self.rule.into(),
+            method,
             ledger,
             lines,
             released: kept,
             rate: Rate::start(),
         };
         let progress = Progress::new("releasing documents", (total - kept) as u64);
+        note!("{}", said(method));
         let done = releasing.all(checked.after(kept)?, &progress);
         drop(progress);
         match done {
@@ -171,7 +203,7 @@ impl Arguments {
 
     /// What makes this run, and its ledger.
     fn run_with(&self, pack: &Pack<'_>) -> Result<(Run, Option<LedgerFile>)> {
-        let rule = Rule::from(self.rule);
+        let rule = self.rule.of(pack, self.epsilon);
         let mut run = self
             .input
             .run_of("privatize")?
@@ -190,6 +222,18 @@ impl Arguments {
     }
 }
 
+/// What the releases promise.
+fn said(method: Method) -> &'static str {
+    match method {
+        Method::Sentence(_) => {
+            "rule: by sentence; epsilon is for one sentence of a document exchanged for another"
+        }
+        Method::WholeText => {
+            "rule: whole text; epsilon is for the whole document exchanged for any other"
+        }
+    }
+}
+
 fn is_used_up(error: &Error) -> bool {
     let used_up = |problem: &LedgerError| matches!(problem, LedgerError::Exhausted { .. });
     matches!(error.cause(), Cause::Ledger { problem, .. } if used_up(problem))
@@ -200,7 +244,7 @@ struct Releasing<'a> {
     encoder: PrivateEncoder<'a>,
     document: HostDocument<'a>,
     epsilon: Epsilon,
-    rule: Rule,
+    method: Method,
     ledger: Option<LedgerFile>,
     lines: ReleaseLines,
     /// By this run and those before.
@@ -214,18 +258,17 @@ impl Releasing<'_> {
         documents: impl Iterator<Item = Result<CorpusDocument>>,
         progress: &Progress,
     ) -> Result<()> {
-        let dimension = self.encoder.dimension();
         for batch in batches(documents) {
             let batch = batch?;
             let mut encoding = Encoding::new(&self.encoder);
             let encoded = Embeddings::encode(&mut encoding, &batch, |_| Progress::hidden())?;
-            for (source, _, rows) in encoded.by_document() {
+            for (source, sentences, rows) in encoded.by_document() {
                 let grant = match &mut self.ledger {
                     Some(ledger) => ledger.spend(self.epsilon, utc_day())?,
                     None => Grant::unrecorded(self.epsilon),
                 };
                 let release =
-                    document::release(&mut self.document, rows, dimension, grant, self.rule)?;
+                    document::release(&mut self.document, sentences, rows, grant, self.method)?;
                 let release = hex::encode(release.to_bytes());
                 self.lines
                     .push(&format!("{{{},\"release\":\"{release}\"}}", source.kept))?;

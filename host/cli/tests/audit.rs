@@ -41,6 +41,7 @@ fn the_demo_pack_passes_and_the_report_stands_alone() {
         "demo.pack",
         "--mechanism",
         "sentences",
+        "whole-text",
         "encoder",
         "--epsilon",
         "3",
@@ -60,6 +61,9 @@ fn the_demo_pack_passes_and_the_report_stands_alone() {
         "table of weights",
         "draws by the table",
         "loss of replaced sentences",
+        "loss of an exchanged text",
+        "draws by the weights",
+        "texts refused",
         "same vectors in any order",
         "ffi/install.sh",
         "checks passed",
@@ -75,10 +79,11 @@ fn the_demo_pack_passes_and_the_report_stands_alone() {
     let csv = fs::read_to_string(out.join("checks.csv")).unwrap();
     let header = "mechanism,check,epsilon,method,claimed,measured,tried,passed,detail";
     assert_eq!(csv.lines().next(), Some(header));
-    // 3 of the encoder; tables, draws and 2 losses at 2 ε by 2 rules; 2 of levels.
-    assert_eq!(csv.lines().count(), 1 + 3 + 4 * 4 + 2);
+    // 3 of the encoder; tables, draws and 3 losses at 2 ε by 2 rules; 2 of levels; 3 of whole texts at 2 ε.
+    assert_eq!(csv.lines().count(), 1 + 3 + 5 * 4 + 2 + 3 * 2);
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("replaced sentences, exact"));
+    assert!(page.contains("the whole text is exchanged"));
     common::check_page(&page);
 
     // Again, and nothing but the time is another: everything is drawn from the seed.
@@ -164,7 +169,7 @@ fn device(folder: &Path, text: &str) {
         .trim_start_matches("# pack ");
     let text = text.replace(
         "HELLO",
-        &format!("echo ok undertone-device 1 0.1.0 portable {id}"),
+        &format!("echo ok undertone-device 2 0.1.0 portable {id}"),
     );
     let status = Command::new("sh")
         .args([

@@ -40,7 +40,7 @@ fn inputs() -> TempDir {
 }
 
 /// Commands whose output, `OUT`, is the file that follows.
-const COMMANDS: [(&str, &str); 27] = [
+const COMMANDS: [(&str, &str); 30] = [
     (
         "privatize --pack a.pack --epsilon 1 --in private.tsv --out OUT",
         "private.tsv",
@@ -129,6 +129,18 @@ const COMMANDS: [(&str, &str); 27] = [
     (
         "distil --corpus public.tsv --encoder neural --words 2 --dim 2 --out OUT",
         "neural/model.onnx",
+    ),
+    (
+        "distil --list words --encoder neural --dim 2 --out OUT",
+        "words",
+    ),
+    (
+        "distil --list words --vectors w.npy --dim 2 --out OUT",
+        "w.npy",
+    ),
+    (
+        "distil --model2vec neural --dim 2 --out OUT",
+        "neural/tokenizer.json",
     ),
     ("demo --text words --save OUT", "words"),
 ];

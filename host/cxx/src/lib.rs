@@ -342,9 +342,7 @@ impl Candidates {
             _ => Unit::Sentence,
         };
         let epsilon = release.epsilon().to_string();
-        // One above the last candidate, of this pack.
-        let nothing = release.candidate() as usize == self.count();
-        if unit == Unit::WholeText && nothing && release.pack_id() == self.0.pack_id() {
+        let Some((candidate, embedding)) = self.0.decode(&release)? else {
             return Ok(Decoded {
                 unit,
                 nothing_known: true,
@@ -355,8 +353,7 @@ impl Candidates {
                 embedding: Vec::new(),
                 epsilon,
             });
-        }
-        let (candidate, embedding) = self.0.decode(&release)?;
+        };
         Ok(Decoded {
             unit,
             nothing_known: false,

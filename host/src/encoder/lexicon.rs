@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
-use undertone_core::lexicon::Lexicon;
+use undertone_core::lexicon::{Lexicon, Matching};
 use undertone_core::pack::Pack;
 
 use super::{Encoder, EncoderIdentity};
@@ -90,6 +90,11 @@ pub(crate) fn digest(lexicon: &Lexicon<'_>) -> [u8; 32] {
     hash.update(b"undertone lexicon 1\0");
     hash.update((lexicon.dimension() as u64).to_le_bytes());
     hash.update(lexicon.exponent().to_le_bytes());
+    match lexicon.matching() {
+        Matching::Words => {}
+        // As long as no dimension or word: it cannot be taken for one.
+        Matching::Longest => hash.update(u64::MAX.to_le_bytes()),
+    }
     for index in 0..lexicon.word_count() {
         let word = lexicon.word(index).unwrap_or_default();
         let (weight, vector) = lexicon.entry(index).unwrap_or_default();

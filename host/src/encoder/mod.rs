@@ -6,7 +6,7 @@
 
 pub mod embeddings;
 pub(crate) mod lexicon;
-mod onnx;
+pub(crate) mod onnx;
 pub mod vectors;
 
 use std::panic::{self, AssertUnwindSafe};
@@ -102,6 +102,34 @@ impl Encoder for PrivateEncoder<'_> {
             }
             Ok(Err(_)) | Err(_) => out.fill(0.0),
         }
+        Ok(())
+    }
+}
+
+/// No encoder, for packs whose features say all: every sentence has the vector 0, of one coordinate.
+#[derive(Clone, Debug)]
+pub struct NoEncoder(EncoderIdentity);
+
+impl Default for NoEncoder {
+    fn default() -> Self {
+        Self(EncoderIdentity {
+            name: "none".to_owned(),
+            digest: [0; 32],
+        })
+    }
+}
+
+impl Encoder for NoEncoder {
+    fn identity(&self) -> &EncoderIdentity {
+        &self.0
+    }
+
+    fn dimension(&self) -> usize {
+        1
+    }
+
+    fn encode(&self, _: &str, out: &mut [f32]) -> Result<()> {
+        out.fill(0.0);
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
-use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Word, words};
+use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Matching, Word, words};
 use undertone_core::pack::format::{MAX_PHRASES, MAX_WORDS};
 
 use crate::corpus::CorpusDocument;
@@ -49,8 +49,11 @@ const PAIRS: (usize, u64) = (20_000, 10);
 /// Steps of the solver. More change no F1.
 const ITERATIONS: usize = 15;
 
+/// Rows whose products are formed at once: bounds the memory.
+const BLOCK: usize = 1024;
+
 /// Coordinates that are solved for together.
-const STRIPE: usize = 16;
+pub(super) const STRIPE: usize = 16;
 
 /// Word counts of public corpora.
 #[derive(Clone, Debug, Default)]
@@ -171,13 +174,15 @@ pub fn distil(
     drop((tried, features));
 
     let name = format!("lexicon:{}", encoder.identity().name);
-    let lexicon = quantised(&chosen, &pairs, &fitted, size.dimension);
+    let words: Vec<(&str, u16)> = chosen.iter().map(|(word, f)| (*word, weight(*f))).collect();
+    let lexicon = quantised(Matching::Words, &words, &pairs, &fitted, size.dimension);
     lexicon_pack(&name, size.dimension, lexicon)
 }
 
 /// The fitted vectors of words, then of pairs of them, as bytes.
-fn quantised(
-    words: &[(&str, f64)],
+pub(super) fn quantised(
+    matching: Matching,
+    words: &[(&str, u16)],
     pairs: &[[u32; 2]],
     fitted: &Stripes,
     dimension: usize,
@@ -198,9 +203,7 @@ fn quantised(
     let mut entries: Vec<(usize, _)> = words
         .iter()
         .zip(&rows)
-        .map(|((word, frequency), row)| {
-            ((*word).to_owned(), weight(*frequency), quantised(row, step))
-        })
+        .map(|((word, weight), row)| ((*word).to_owned(), *weight, quantised(row, step)))
         .enumerate()
         .collect();
     entries.sort_unstable_by(|a, b| a.1.0.cmp(&b.1.0));
@@ -224,6 +227,7 @@ fn quantised(
         .collect();
     phrases.sort_unstable_by_key(|(words, ..)| *words);
     LexiconData {
+        matching,
         // Vectors of about the encoder's own length; only powers of two are possible.
         exponent: (step / 256.0).log2().round().clamp(-24.0, 24.0) as i32,
         words: entries.into_iter().map(|(_, entry)| entry).collect(),
@@ -264,6 +268,26 @@ fn shared_directions(documents: &DocumentVectors, n: usize) -> DMatrix<f64> {
             add_gram(&mut gram, &rows, &negative);
         }
     }
+    largest(gram, n)
+}
+
+/// The unit directions in which rows of a teacher differ most from their mean, `[dimension][n]`.
+pub(super) fn principal_directions(rows: &[f32], dimension: usize, n: usize) -> DMatrix<f64> {
+    let centre = mean(rows, dimension);
+    let mut gram = DMatrix::<f64>::zeros(dimension, dimension);
+    for block in rows.chunks(dimension * BLOCK) {
+        let centred = block
+            .chunks_exact(dimension)
+            .flat_map(|row| row.iter().zip(&centre).map(|(x, c)| f64::from(x - c)));
+        let centred: Vec<f64> = centred.collect();
+        add_gram(&mut gram, &centred, &centred);
+    }
+    largest(gram, n)
+}
+
+/// The eigenvectors of the `n` largest eigenvalues.
+fn largest(gram: DMatrix<f64>, n: usize) -> DMatrix<f64> {
+    let d = gram.ncols();
     let eigen = SymmetricEigen::new(gram);
     let mut order: Vec<usize> = (0..d).collect();
     order.sort_unstable_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
@@ -291,10 +315,10 @@ fn of_documents(documents: &DocumentVectors) -> Vec<f32> {
 }
 
 /// Some coordinates of all rows, in stripes.
-type Stripes = Vec<Vec<[f32; STRIPE]>>;
+pub(super) type Stripes = Vec<Vec<[f32; STRIPE]>>;
 
 /// The rows minus their mean, in these directions.
-fn projected(rows: &[f32], full: usize, directions: &DMatrix<f64>) -> Stripes {
+pub(super) fn projected(rows: &[f32], full: usize, directions: &DMatrix<f64>) -> Stripes {
     let centre = mean(rows, full);
     (0..directions.ncols().div_ceil(STRIPE))
         .into_par_iter()
@@ -389,7 +413,7 @@ impl Tokens {
 }
 
 /// A sparse matrix, a row for each sentence.
-struct Features {
+pub(super) struct Features {
     /// Columns of words; those of phrases follow.
     words: usize,
     all: usize,
@@ -399,6 +423,22 @@ struct Features {
 }
 
 impl Features {
+    /// No rows yet, and no phrases.
+    pub(super) fn new(words: usize) -> Self {
+        Self {
+            words,
+            all: words,
+            entries: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Adds a row of these columns and values.
+    pub(super) fn row(&mut self, values: impl Iterator<Item = (u32, f32)>) {
+        self.entries.extend(values);
+        self.ends.push(self.entries.len());
+    }
+
     fn rows(&self) -> impl Iterator<Item = &[(u32, f32)]> {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts
@@ -407,7 +447,7 @@ impl Features {
     }
 
     /// This matrix times `columns`.
-    fn times(&self, columns: &[[f32; STRIPE]]) -> Vec<[f32; STRIPE]> {
+    pub(super) fn times(&self, columns: &[[f32; STRIPE]]) -> Vec<[f32; STRIPE]> {
         self.rows()
             .map(|row| {
                 let mut sum = [0f32; STRIPE];
@@ -431,7 +471,7 @@ impl Features {
     }
 
     /// The sum of squares of each column.
-    fn squares(&self) -> Vec<f32> {
+    pub(super) fn squares(&self) -> Vec<f32> {
         let mut squares = vec![0f32; self.all];
         for (column, value) in &self.entries {
             squares[*column as usize] += value * value;
@@ -447,7 +487,7 @@ fn add_scaled(to: &mut [f32; STRIPE], factor: f32, from: &[f32; STRIPE]) {
 }
 
 /// The vectors of words and phrases that give `targets`, pulled to `own` and to zero.
-fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stripes {
+pub(super) fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stripes {
     let squares = features.squares();
     let penalties = |column| RIDGE[usize::from(column >= features.words)];
     let stripes = targets.par_iter().zip(own);
@@ -484,7 +524,7 @@ fn fit(features: &Features, targets: &Stripes, own: &Stripes) -> Stripes {
 
 /// Ridge regression by conjugate gradients, preconditioned by the diagonal; starts at, and is pulled to, what
 /// `solution` has.
-fn solve(
+pub(super) fn solve(
     features: &Features,
     target: &[[f32; STRIPE]],
     solution: &mut [[f32; STRIPE]],
@@ -582,7 +622,7 @@ fn most_moving(
 }
 
 /// What a word of this frequency weighs, in 65535ths.
-fn weight(frequency: f64) -> u16 {
+pub(super) fn weight(frequency: f64) -> u16 {
     let weight = WEIGHT_CONSTANT / (WEIGHT_CONSTANT + frequency);
     (weight * f64::from(u16::MAX)).round().max(1.0) as u16
 }

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use npyz::half::f16;
 use npyz::{Deserialize, NpyFile, Order};
-use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, words};
-use undertone_core::pack::format::MAX_WORDS;
+use undertone_core::lexicon::{MAX_LEXICON_DIMENSION, Matching, words};
+use undertone_core::pack::format::{MAX_DIMENSION, MAX_WORDS};
 
 use crate::error::{Cause, Error, LineProblem, Result};
 use crate::files::lines::Lines;
@@ -38,8 +38,17 @@ pub struct Vectors {
     pub words: Vec<String>,
     /// `[words][dimension]`, row-major, finite.
     pub vectors: Vec<f32>,
-    /// The number of coordinates, `1..=512`.
+    /// The number of coordinates, `1..=4096`; at most 512 of a text file.
     pub dimension: usize,
+}
+
+/// A matrix from a `.npy` file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    /// `[rows][columns]`, row-major, finite.
+    pub elements: Vec<f32>,
+    /// The number of columns, `1..=4096`.
+    pub columns: usize,
 }
 
 /// A pack with nothing but a lexicon, and what became of the words.
@@ -75,7 +84,7 @@ impl Vectors {
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another ending, a matrix that is not of floats or not
     /// two-dimensional, another number of words than rows, rows of different lengths,
-    /// more than 512 coordinates, a coordinate that is not a finite f32, or no word.
+    /// more than 4096 coordinates (512 in a text file), a coordinate that is not a finite f32, or no word.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -103,41 +112,16 @@ impl Vectors {
     }
 
     fn open_npy(path: &Path, name: &str) -> Result<Self> {
-        let mut reader = BufReader::new(open(path)?);
-        check_header(reader.fill_buf().map_err(Error::io("read", path))?)
-            .map_err(|problem| fail(path)(format!("not a .npy file: {problem}")))?;
-        let file = NpyFile::new(reader)
-            .map_err(|error| fail(path)(format!("not a .npy file: {error}")))?;
-        let [rows, columns] = file.shape() else {
-            return Err(fail(path)(format!(
-                "an array of {} dimensions; save a matrix with one row a word",
-                file.shape().len()
-            )));
-        };
-        let (rows, columns) = (*rows, *columns);
-        check_dimension(path, columns)?;
-        let words = read_words(&path.with_file_name(format!("{name}.vocab.txt")))?;
-        if words.len() as u64 != rows {
+        let words = read_words(&path.with_file_name(format!("{name}.vocab.txt")));
+        let Matrix { elements, columns } = Matrix::open(path)?;
+        let (words, rows) = (words?, elements.len() / columns);
+        if words.len() != rows {
             return Err(fail(path)(format!(
                 "{rows} rows, but {name}.vocab.txt beside it has {} words; there must be one a row",
                 words.len()
             )));
         }
-        let dtype = file.dtype().descr();
-        let layout = (words.len(), columns as usize, file.order());
-        let vectors = match file.try_data::<f32>() {
-            Ok(data) => finite(path, layout, data, |x| x),
-            Err(file) => match file.try_data::<f16>() {
-                Ok(data) => finite(path, layout, data, f32::from),
-                Err(file) => match file.try_data::<f64>() {
-                    Ok(data) => finite(path, layout, data, |x| x as f32),
-                    Err(_) => Err(fail(path)(format!(
-                        "elements of type {dtype}; save them as float16, float32 or float64"
-                    ))),
-                },
-            },
-        }?;
-        Self::checked(path, name, words, vectors, columns as usize)
+        Self::checked(path, name, words, elements, columns)
     }
 
     fn read_text(path: &Path, name: &str, reader: impl BufRead) -> Result<Self> {
@@ -166,14 +150,14 @@ impl Vectors {
                 && let [count, columns] = fields[..]
                 && let (Ok(count), Ok(columns)) = (count.parse::<u64>(), columns.parse::<u64>())
             {
-                check_dimension(path, columns)?;
+                check_dimension(path, columns, MAX_LEXICON_DIMENSION)?;
                 (promised, dimension) = (Some(count), Some(columns as usize));
                 continue;
             }
             let columns = match dimension {
                 Some(columns) => columns,
                 None => {
-                    check_dimension(path, fields.len() as u64 - 1)?;
+                    check_dimension(path, fields.len() as u64 - 1, MAX_LEXICON_DIMENSION)?;
                     *dimension.insert(fields.len() - 1)
                 }
             };
@@ -274,7 +258,7 @@ impl Vectors {
     /// or if it is missing there, it weighs 1.
     ///
     /// # Errors
-    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `most` is not 1 to 65 536; [`ErrorKind::Input`](crate::error::ErrorKind::Input);
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if `most` is not 1 to 65 536, or for more than 512 coordinates; [`ErrorKind::Input`](crate::error::ErrorKind::Input);
     /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a coordinate that no pack can hold.
     pub fn lexicon_pack(&self, counts: Option<&WordCounts>, most: usize) -> Result<Vocabulary> {
         limit("words", most, 1, MAX_WORDS as usize)?;
@@ -314,6 +298,7 @@ impl Vectors {
         }
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let lexicon = LexiconData {
+            matching: Matching::Words,
             // A sentence vector has 8 more bits than the words'.
             exponent: made.exponent - 8,
             words: entries,
@@ -364,6 +349,58 @@ impl Vectors {
             }
         }
         chosen
+    }
+}
+
+impl Matrix {
+    /// Reads a `.npy` file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) for an array that is not of floats or not
+    /// two-dimensional, rows of more than 4096 coordinates, fewer bytes than its header says, or a coordinate that is not a
+    /// finite f32.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let source = open(path)?;
+        let bytes = source.metadata().map_err(Error::io("read", path))?.len();
+        let mut reader = BufReader::new(source);
+        check_header(reader.fill_buf().map_err(Error::io("read", path))?)
+            .map_err(|problem| fail(path)(format!("not a .npy file: {problem}")))?;
+        let file = NpyFile::new(reader)
+            .map_err(|error| fail(path)(format!("not a .npy file: {error}")))?;
+        let [rows, columns] = file.shape() else {
+            return Err(fail(path)(format!(
+                "an array of {} dimensions; save a matrix with one row a word",
+                file.shape().len()
+            )));
+        };
+        let (rows, columns) = (*rows, *columns);
+        check_dimension(path, columns, MAX_DIMENSION)?;
+        // A header may claim anything. An element has two bytes at least.
+        let elements = rows.saturating_mul(columns);
+        if elements > bytes / 2 {
+            return Err(fail(path)(format!(
+                "{rows} rows of {columns} coordinates, but the file has only {bytes} bytes; is it cut off?"
+            )));
+        }
+        let dtype = file.dtype().descr();
+        let layout = (rows as usize, columns as usize, file.order());
+        let elements = match file.try_data::<f32>() {
+            Ok(data) => finite(path, layout, data, |x| x),
+            Err(file) => match file.try_data::<f16>() {
+                Ok(data) => finite(path, layout, data, f32::from),
+                Err(file) => match file.try_data::<f64>() {
+                    Ok(data) => finite(path, layout, data, |x| x as f32),
+                    Err(_) => Err(fail(path)(format!(
+                        "elements of type {dtype}; save them as float16, float32 or float64"
+                    ))),
+                },
+            },
+        }?;
+        Ok(Self {
+            elements,
+            columns: columns as usize,
+        })
     }
 }
 
@@ -420,7 +457,7 @@ fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(Error::io("open", path))
 }
 
-fn fail(path: &Path) -> impl FnOnce(String) -> Error {
+pub(super) fn fail(path: &Path) -> impl FnOnce(String) -> Error {
     move |problem| {
         Error::from(Cause::Vectors {
             path: PathBuf::from(path),
@@ -429,12 +466,12 @@ fn fail(path: &Path) -> impl FnOnce(String) -> Error {
     }
 }
 
-fn check_dimension(path: &Path, found: u64) -> Result<()> {
-    if (1..=MAX_LEXICON_DIMENSION.into()).contains(&found) {
+fn check_dimension(path: &Path, found: u64, most: u32) -> Result<()> {
+    if (1..=most.into()).contains(&found) {
         return Ok(());
     }
     Err(fail(path)(format!(
-        "vectors of {found} coordinates; allowed are 1 to {MAX_LEXICON_DIMENSION}"
+        "vectors of {found} coordinates; allowed are 1 to {most}"
     )))
 }
 
@@ -485,7 +522,7 @@ fn check_header(start: &[u8]) -> std::result::Result<(), String> {
 }
 
 /// The lines of a file of words.
-fn read_words(path: &Path) -> Result<Vec<String>> {
+pub(super) fn read_words(path: &Path) -> Result<Vec<String>> {
     let mut lines = Lines::new(BufReader::new(open(path)?), LINE_LIMIT);
     let mut words = Vec::new();
     loop {
@@ -516,7 +553,7 @@ fn finite<T: Deserialize + Copy>(
     data: impl Iterator<Item = io::Result<T>>,
     convert: impl Fn(T) -> f32,
 ) -> Result<Vec<f32>> {
-    // As many rows as words were read, so this number is not just what a header claims.
+    // The file is long enough for them, so these numbers are not just what a header claims.
     let mut vectors = vec![0.0; rows * columns];
     for (position, x) in data.enumerate() {
         let (row, column) = match order {
@@ -628,12 +665,12 @@ mod tests {
             (
                 npy(&[2, 0], c, &[0f32; 0]),
                 words,
-                &["0 coordinates", "1 to 512"],
+                &["0 coordinates", "1 to 4096"],
             ),
             (
-                npy(&[1, 513], c, &[0f32; 513]),
+                npy(&[1, 4097], c, &[0f32; 4097]),
                 b"one",
-                &["513 coordinates"],
+                &["4097 coordinates"],
             ),
             (
                 npy(&[2, 2], c, &[1.0, 2.0, 3.0, f32::NAN]),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
-use undertone_core::release::Release;
+use undertone_core::release::{Release, Selector};
 
 use crate::encoder::EncoderIdentity;
 use crate::error::{Cause, Error, Result};
@@ -55,12 +55,13 @@ impl Candidates {
         [a, b, c, d, e, f, g, h]
     }
 
-    /// The candidate that a release names, with its embedding.
+    /// The candidate that a release names, with its embedding; `None` for a release by the whole-text rule that says
+    /// "nothing known".
     ///
     /// # Errors
     /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the release was made under another pack, [`ErrorKind::Release`](crate::error::ErrorKind::Release)
     /// if its index is out of range.
-    pub fn decode(&self, release: &Release) -> Result<(&Candidate, &[f32])> {
+    pub fn decode(&self, release: &Release) -> Result<Option<(&Candidate, &[f32])>> {
         if release.pack_id() != self.pack_id() {
             return Err(Error::from(Cause::OtherPack {
                 release: hex::encode(release.pack_id()),
@@ -68,11 +69,14 @@ impl Candidates {
             }));
         }
         let index = release.candidate() as usize;
+        if release.selector() == Selector::WholeText && index == self.entries.len() {
+            return Ok(None);
+        }
         match (
             self.entries.get(index),
             self.embeddings.chunks_exact(self.dimension).nth(index),
         ) {
-            (Some(candidate), Some(embedding)) => Ok((candidate, embedding)),
+            (Some(candidate), Some(embedding)) => Ok(Some((candidate, embedding))),
             _ => Err(Error::from(Cause::NoSuchCandidate {
                 found: index,
                 candidates: self.entries.len(),

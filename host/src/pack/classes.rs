@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use undertone_core::rng::{self, PublicRng};
 
+use super::held_out::{Inputs, Public, Sections};
 use super::scores::{reach, scores_data};
-use super::{Fit, ScoresData, TargetChoice, cosine};
+use super::{FeaturesData, Fit, LexiconData, QualityData, ScoresData, TargetChoice, cosine};
 use crate::encoder::embeddings::{Encoded, Passed};
 use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::error::{Cause, Error, Result};
@@ -21,9 +22,16 @@ use crate::text::each_sentence;
 /// Documents that k-means sees at most, or 8 for each cluster if that is more.
 pub(super) const SAMPLE: usize = 32_768;
 
+/// Sentences that heads are judged by, and features fitted to, at most: they are in memory.
+const MOST_SENTENCES: usize = 1 << 16;
+
 /// What becomes of the classes of a corpus.
 pub(super) struct Made {
     pub(super) scores: ScoresData,
+    pub(super) features: Option<FeaturesData>,
+    pub(super) quality: Option<QualityData>,
+    /// Of a sentence's vector: 1 for a pack without an encoder.
+    pub(super) dimension: usize,
     pub(super) entries: Vec<Candidate>,
     pub(super) embeddings: Vec<f32>,
     pub(super) are: &'static str,
@@ -76,22 +84,24 @@ pub(super) fn of(
     corpus: &mut Encoded<'_>,
     choice: TargetChoice,
     fit: Fit<'_>,
+    lexicon: Option<&LexiconData>,
     seed: u64,
 ) -> Result<Made> {
-    let classes = match choice {
-        TargetChoice::Labels if are_labelled(corpus)? => by_labels(corpus)?,
-        TargetChoice::Labels => by_clusters(corpus, None, seed, SAMPLE)?,
-        TargetChoice::Clusters(Some(clusters)) if clusters > MAX_SCORED => {
-            return Err(Error::from(Cause::DeviceLimit {
-                what: format!("{clusters} clusters"),
-                most: MAX_SCORED,
-                advice: "give a smaller --clusters",
-            }));
-        }
-        TargetChoice::Clusters(clusters) => by_clusters(corpus, clusters, seed, SAMPLE)?,
-    };
+    let classes = chosen(corpus, choice, seed)?;
     let dimension = classes.centre.len();
     let n = classes.centres.len();
+    let (won, quality) = match fit {
+        Fit::HeldOut(contest) => {
+            let public = public(corpus, &classes, lexicon, seed)?;
+            let (inputs, quality) = public.choose(&contest, seed)?;
+            let won = match inputs {
+                Inputs::Vectors => None,
+                _ => public.fit(inputs, &|_| true, contest.size)?,
+            };
+            (won, Some(quality))
+        }
+        _ => (None, None),
+    };
     let mut excerpts = vec![(f32::NEG_INFINITY, String::new()); n];
     let mut largest = 0f32;
     let mut passed = None;
@@ -123,14 +133,18 @@ pub(super) fn of(
         Ok(())
     };
     let (heads, vectors) = match fit {
-        Fit::ClosedForm => {
+        _ if won.is_some() => {
+            pass(&mut |_| ())?;
+            (None, None)
+        }
+        Fit::ClosedForm | Fit::HeldOut(_) => {
             let known = Known {
                 centre: classes.centre.clone(),
                 class: |document| classes.of_documents[document] as usize,
                 classes: n,
                 sentences: &classes.sentences,
             };
-            (fit_streamed(&known, &mut pass)?, None)
+            (Some(fit_streamed(&known, &mut pass)?), None)
         }
         Fit::InMemory(train) => {
             let mut rows = Vec::new();
@@ -144,13 +158,24 @@ pub(super) fn of(
                 of_documents: classes.of_documents.iter().map(|c| *c as usize).collect(),
                 classes: n,
             };
-            (train(&vectors, &targets)?, Some(vectors))
+            (Some(train(&vectors, &targets)?), Some(vectors))
         }
     };
-    // Heads that were trained may have another centre.
-    let largest = vectors.map_or(largest, |vectors| reach(vectors.rows(), &heads.centre));
+    let sections = won.unwrap_or_else(|| {
+        let heads = heads.expect("heads were fitted if none had won");
+        // Heads that were trained may have another centre.
+        let largest = vectors.map_or(largest, |vectors| reach(vectors.rows(), &heads.centre));
+        Sections {
+            dimension,
+            scores: scores_data(largest, &heads),
+            features: None,
+        }
+    });
     Ok(Made {
-        scores: scores_data(largest, &heads),
+        scores: sections.scores,
+        features: sections.features,
+        quality,
+        dimension: sections.dimension,
         entries: entries(&classes, excerpts),
         embeddings: classes.centres.concat(),
         are: match classes.names {
@@ -158,6 +183,60 @@ pub(super) fn of(
             None => "clusters",
         },
         passed: passed.expect("fitting goes through the corpus"),
+    })
+}
+
+/// The classes that were asked for.
+fn chosen(corpus: &mut Encoded<'_>, choice: TargetChoice, seed: u64) -> Result<Classes> {
+    match choice {
+        TargetChoice::Labels if are_labelled(corpus)? => by_labels(corpus),
+        TargetChoice::Labels => by_clusters(corpus, None, seed, SAMPLE),
+        TargetChoice::Clusters(Some(clusters)) if clusters > MAX_SCORED => {
+            Err(Error::from(Cause::DeviceLimit {
+                what: format!("{clusters} clusters"),
+                most: MAX_SCORED,
+                advice: "give a smaller --clusters",
+            }))
+        }
+        TargetChoice::Clusters(clusters) => by_clusters(corpus, clusters, seed, SAMPLE),
+    }
+}
+
+/// Documents with their classes in memory: all, or so many that they have [`MOST_SENTENCES`], drawn uniformly.
+fn public(
+    corpus: &mut Encoded<'_>,
+    classes: &Classes,
+    lexicon: Option<&LexiconData>,
+    seed: u64,
+) -> Result<Public> {
+    let total: usize = classes.sentences.iter().map(|count| *count as usize).sum();
+    let mut rng = PublicRng::new(seed);
+    let (mut sentences, mut rows, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
+    let mut classes_of_documents = Vec::new();
+    let mut index = 0;
+    corpus.pass(|_, own, vectors| {
+        if own.is_empty() {
+            return Ok(());
+        }
+        let class = classes.of_documents[index] as usize;
+        index += 1;
+        if rng::below(&mut rng, total as u128) < MOST_SENTENCES as u64 {
+            sentences.extend(own.iter().map(|sentence| (*sentence).to_owned()));
+            rows.extend_from_slice(vectors);
+            offsets.push(sentences.len());
+            classes_of_documents.push(class);
+        }
+        Ok(())
+    })?;
+    let encoder = corpus.encoding().encoder();
+    Ok(Public {
+        sentences,
+        vectors: DocumentVectors::new(encoder.dimension(), rows, offsets),
+        classes_of_documents,
+        classes: classes.centres.len(),
+        centre: classes.centre.clone(),
+        encoder: encoder.identity().clone(),
+        lexicon: lexicon.cloned(),
     })
 }
 

@@ -9,9 +9,12 @@
 pub mod candidates;
 mod classes;
 mod depth;
+pub mod features;
 pub mod heads;
+mod held_out;
 pub mod kmeans;
 pub mod projection;
+pub mod quality;
 mod recoder;
 mod scores;
 pub mod trained;
@@ -23,9 +26,9 @@ use undertone_core::rng::{self, PublicRng};
 use undertone_core::select::MAX_CANDIDATES;
 
 use crate::corpus::CorpusDocument;
-use crate::encoder::Encoder;
 use crate::encoder::embeddings::{Embeddings, Encoded};
 use crate::encoder::vectors::{DocumentVectors, mean};
+use crate::encoder::{Encoder, NoEncoder};
 use crate::error::{Cause, Error, Result};
 use crate::pack::candidates::{Candidate, Candidates};
 use crate::pack::heads::Targets;
@@ -34,9 +37,11 @@ use crate::progress::Progress;
 use crate::release::document::{MAX_SENTENCES, sentences};
 
 pub use depth::{Directions, depth_pack};
+pub use held_out::{Contest, Inputs};
 pub use scores::scores_pack;
 pub use writer::{
-    DepthData, LayerData, LexiconData, PackContents, ProjectionData, RecoderData, ScoresData,
+    DepthData, FeaturesData, LayerData, LexiconData, PackContents, ProjectionData, QualityData,
+    RecoderData, ScoresData,
 };
 pub(crate) use writer::{lexicon_pack, limit};
 
@@ -88,6 +93,8 @@ pub enum Selector<'a> {
 pub enum Fit<'a> {
     /// As [`heads::fit`] does. Memory keeps a few bytes of each document.
     ClosedForm,
+    /// As held-out documents say, with a table of how good the pack is. Memory keeps up to 2¹⁶ sentences.
+    HeldOut(Contest<'a>),
     /// By something that wants the vectors of all sentences in memory, such as training through the mechanism.
     InMemory(&'a FitHeads<'a>),
 }
@@ -179,14 +186,27 @@ pub fn build(
         recoder: None,
         scores: None,
         features: None,
+        quality: None,
         depth: None,
         lexicon,
         projection: None,
     };
     let selected = match &options.selector {
         Selector::Scores { targets, fit } => {
-            let made = classes::of(corpus, *targets, *fit, options.seed)?;
+            let lexicon = contents.lexicon.as_ref();
+            let made = classes::of(corpus, *targets, *fit, lexicon, options.seed)?;
             contents.scores = Some(made.scores);
+            contents.quality = made.quality;
+            if made
+                .features
+                .as_ref()
+                .is_some_and(|features| features.alone)
+            {
+                contents.dimension = made.dimension;
+                contents.lexicon = None;
+                contents.encoder = NoEncoder::default().identity().clone();
+            }
+            contents.features = made.features;
             Selected {
                 entries: made.entries,
                 embeddings: made.embeddings,

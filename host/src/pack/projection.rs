@@ -195,6 +195,7 @@ impl Projection {
             recoder: None,
             scores: None,
             features: None,
+            quality: None,
             depth: None,
             lexicon: None,
             projection: Some(ProjectionData {

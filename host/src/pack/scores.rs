@@ -29,6 +29,7 @@ pub fn scores_pack(
         recoder: None,
         scores: Some(scores_data(reach(sentences, &heads.centre), heads)),
         features: None,
+        quality: None,
         depth: None,
         lexicon,
         projection: None,
@@ -45,12 +46,21 @@ pub(super) fn reach(sentences: &[f32], centre: &[f32]) -> f32 {
     reach.fold(0f32, f32::max)
 }
 
+/// What a value of 1 counts in a pack, in 256ths: so much that the weights use the whole range of 8 bits, or 2¹⁶ if
+/// there are none.
+pub(super) fn unit_of(weights: &[f32]) -> f64 {
+    let largest = weights.iter().fold(0f32, |most, w| most.max(w.abs()));
+    match largest > 0.0 {
+        true => FRACTION * f64::from(i8::MAX) / f64::from(largest),
+        false => FRACTION * FRACTION,
+    }
+}
+
 /// Heads as integers: weights use the whole range of 8 bits. `reach` is that of all public sentences.
 pub(super) fn scores_data(reach: f32, heads: &ScoreHeads) -> ScoresData {
     let exponent = super::exponent_of(reach);
     let unit = 2f64.powi(exponent);
-    let largest = heads.weights.iter().fold(0f32, |most, w| most.max(w.abs()));
-    let scale = f64::from(i8::MAX) / f64::from(largest.max(f32::MIN_POSITIVE));
+    let scale = unit_of(&heads.weights) / FRACTION;
     // `as` saturates.
     let affine = |values: &[f32]| {
         let values = values

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use undertone_core::epsilon::Epsilon;
 use undertone_core::features::{FeatureKinds, ROWS_PER_START, place};
-use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES};
+use undertone_core::lexicon::{Lexicon, MAX_LEXICON_DIMENSION, MAX_WORD_BYTES, Matching};
 use undertone_core::pack::format::{
     ALIGNMENT, BOUNDARIES, DEPTH_TAG, DepthHead, Entry, FEATURES_ALONE, FEATURES_PAIRS,
-    FEATURES_TAG, FEATURES_WORDS, FeaturesHead, Header, LEXICON_TAG, LexiconHead, MAGIC, MAJOR,
-    MAX_DIMENSION, MAX_DIRECTIONS, MAX_FEATURES, MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH,
-    MAX_WORDS, MINOR, MINOR_OF_PHRASES, PHRASES_TAG, PROJECTION_TAG, PhrasesHead, ProjectionHead,
-    RECODER_TAG, RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
+    FEATURES_TAG, FEATURES_WORDS, FeaturesHead, Header, LEXICON_LONGEST, LEXICON_TAG,
+    LEXICON_WORDS, LexiconHead, MAGIC, MAJOR, MAX_DIMENSION, MAX_DIRECTIONS, MAX_FEATURES,
+    MAX_LAYERS, MAX_PHRASES, MAX_ROWS, MAX_WIDTH, MAX_WORDS, MINOR, MINOR_OF_PHRASES, PHRASES_TAG,
+    PROJECTION_TAG, PhrasesHead, ProjectionHead, QUALITY_TAG, QualityHead, RECODER_TAG,
+    RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
+use undertone_core::quality::{Quality, Unit};
 use undertone_core::scores::LEVELS;
 use undertone_core::select::MAX_CANDIDATES;
 use zerocopy::little_endian::{I16, I32, I64, U16, U32};
@@ -71,19 +74,60 @@ pub struct FeaturesData {
 }
 
 impl FeaturesData {
-    /// Four features share a bucket, and there are enough bits that unknown features seldom look like known ones.
-    fn bucket_bits(&self) -> u32 {
-        let features = self.rows.len().max(1).ilog2();
-        features.saturating_sub(2).clamp(8, 16)
+    /// Some 32 features share a bucket: with 24 bits and more, unknown features seldom look like known ones.
+    fn bucket_bits(features: usize) -> u32 {
+        features.max(1).ilog2().saturating_sub(5).clamp(8, 16)
     }
 
     /// Bytes that the section takes with so many features and weights that are not 0, for `candidates`.
     pub fn bytes(features: usize, weights: usize, candidates: usize) -> usize {
-        let buckets = 4 << features.max(1).ilog2().saturating_sub(2).clamp(8, 16);
+        let buckets = 4 << Self::bucket_bits(features);
         let rows = features * (2 + candidates.div_ceil(8)) + features.div_ceil(ROWS_PER_START) * 4;
         // A head, and the gaps between six arrays.
         let rest = size_of::<FeaturesHead>() + 6 * ALIGNMENT / 2;
         buckets + rows + weights + 2 * candidates + rest
+    }
+}
+
+/// What the quality section holds; see `FORMAT.md` for the meaning of every field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QualityData {
+    /// Ascending.
+    pub epsilons: Vec<Epsilon>,
+    /// In sentences; 0: as the public texts are.
+    pub lengths: Vec<u32>,
+    /// `[2][epsilons][lengths]`, each `0..=1`: by sentence, then by whole text; `None`: not measured.
+    pub accuracies: Vec<Option<f64>>,
+    /// `[lengths]`: of the best candidate.
+    pub noiseless: Vec<Option<f64>>,
+}
+
+impl QualityData {
+    /// A copy of a table that was read from a pack.
+    pub fn from_view(quality: &Quality<'_>) -> Self {
+        let share = |measured: Option<u16>| measured.map(|share| f64::from(share) / 65_534.0);
+        let epsilons: Vec<Epsilon> = quality.epsilons().collect();
+        let lengths: Vec<u32> = quality.lengths().collect();
+        let mut accuracies = Vec::new();
+        for unit in [Unit::Sentence, Unit::WholeText] {
+            for epsilon in 0..epsilons.len() {
+                let row = (0..lengths.len()).map(|length| quality.accuracy(unit, epsilon, length));
+                accuracies.extend(row.map(share));
+            }
+        }
+        let noiseless = (0..lengths.len()).map(|length| share(quality.noiseless(length)));
+        Self {
+            noiseless: noiseless.collect(),
+            epsilons,
+            lengths,
+            accuracies,
+        }
+    }
+
+    /// How often a release is right; `epsilon` and `length` are places in the lists.
+    pub fn accuracy(&self, unit: Unit, epsilon: usize, length: usize) -> Option<f64> {
+        let row = unit as usize * self.epsilons.len() + epsilon;
+        self.accuracies[row * self.lengths.len() + length]
     }
 }
 
@@ -117,11 +161,14 @@ pub struct LayerData {
 /// What the lexicon section holds.
 #[derive(Clone, Debug)]
 pub struct LexiconData {
+    /// How the words are found in a text.
+    pub matching: Matching,
     /// A sentence coordinate is its fixed-point value times 2^exponent.
     pub exponent: i32,
     /// Word, weight, vector; in strictly ascending byte order of the words.
     pub words: Vec<(String, u16, Vec<i8>)>,
-    /// The indices of two words, weight, vector; in strictly ascending order of the indices.
+    /// The indices of two words, weight, vector; in strictly ascending order of the indices. None unless words are
+    /// found whole.
     pub phrases: Vec<([u16; 2], u16, Vec<i8>)>,
 }
 
@@ -143,6 +190,7 @@ impl LexiconData {
             })
             .collect();
         Self {
+            matching: lexicon.matching(),
             exponent: lexicon.exponent(),
             words,
             phrases,
@@ -174,6 +222,8 @@ pub struct PackContents {
     pub scores: Option<ScoresData>,
     /// What the features of a sentence add to the scores.
     pub features: Option<FeaturesData>,
+    /// How good the pack is.
+    pub quality: Option<QualityData>,
     /// Candidates for selection by depth.
     pub depth: Option<DepthData>,
     /// Words to vectors.
@@ -198,6 +248,9 @@ impl PackContents {
         }
         if let Some(features) = &self.features {
             sections.push((FEATURES_TAG, features_section(features)?));
+        }
+        if let Some(quality) = &self.quality {
+            sections.push((QUALITY_TAG, quality_section(quality)));
         }
         if let Some(depth) = &self.depth {
             sections.push((DEPTH_TAG, self.depth_section(depth)?));
@@ -258,7 +311,11 @@ impl PackContents {
     /// The oldest minor version that has all of this.
     fn minor(&self) -> u16 {
         let fewer = |scores: &ScoresData| scores.levels != LEVELS;
-        match self.features.is_some() || self.scores.as_ref().is_some_and(fewer) {
+        let longest = |lexicon: &LexiconData| lexicon.matching == Matching::Longest;
+        let newer = self.features.is_some()
+            || self.quality.is_some()
+            || self.lexicon.as_ref().is_some_and(longest);
+        match newer || self.scores.as_ref().is_some_and(fewer) {
             true => MINOR,
             false => MINOR_OF_PHRASES,
         }
@@ -419,7 +476,11 @@ impl PackContents {
             word_count: (lexicon.words.len() as u32).into(),
             text_bytes: (text.len() as u32).into(),
             exponent: lexicon.exponent.into(),
-            reserved: 0.into(),
+            matching: match lexicon.matching {
+                Matching::Words => LEXICON_WORDS,
+                Matching::Longest => LEXICON_LONGEST,
+            }
+            .into(),
         });
         let mut end = 0u32;
         section.array(lexicon.words.iter().map(|(word, ..)| {
@@ -474,6 +535,7 @@ pub(crate) fn lexicon_pack(name: &str, dimension: usize, lexicon: LexiconData) -
         recoder: None,
         scores: None,
         features: None,
+        quality: None,
         depth: None,
         projection: None,
         lexicon: Some(lexicon),
@@ -500,11 +562,32 @@ impl Section {
     }
 }
 
+fn quality_section(quality: &QualityData) -> Vec<u8> {
+    let mut section = Section::new(QualityHead {
+        epsilon_count: (quality.epsilons.len() as u32).into(),
+        length_count: (quality.lengths.len() as u32).into(),
+        reserved: [0.into(); 2],
+    });
+    let share = |accuracy: &Option<f64>| {
+        U16::new(accuracy.map_or(u16::MAX, |share| (share * 65_534.0).round() as u16))
+    };
+    section.array(
+        quality
+            .epsilons
+            .iter()
+            .map(|epsilon| U32::new(epsilon.micro())),
+    );
+    section.array(quality.lengths.iter().map(|length| U32::new(*length)));
+    section.array(quality.accuracies.iter().map(share));
+    section.array(quality.noiseless.iter().map(share));
+    section.0
+}
+
 fn features_section(features: &FeaturesData) -> Result<Vec<u8>> {
     let candidates = features.scales.len();
     limit("features", features.rows.len(), 1, MAX_FEATURES as usize)?;
     limit("shift of features", features.shift.into(), 0, 63)?;
-    let bits = features.bucket_bits();
+    let bits = FeaturesData::bucket_bits(features.rows.len());
     let mut rows = BTreeMap::new();
     for (hash, weights) in &features.rows {
         limit(

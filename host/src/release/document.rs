@@ -88,6 +88,15 @@ pub fn check_encoder(pack: &Pack<'_>, encoder: &dyn Encoder) -> Result<()> {
     }))
 }
 
+/// How a release is drawn, and what is exchanged in its promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// A sentence: [`Document::release`] by this rule.
+    Sentence(Rule),
+    /// The whole text: [`Document::release_whole_text`].
+    WholeText,
+}
+
 /// An empty document under `pack`.
 ///
 /// # Errors
@@ -96,42 +105,63 @@ pub fn empty<'p>(pack: &Pack<'p>) -> Result<HostDocument<'p>> {
     HostDocument::new(pack).map_err(Error::from)
 }
 
-/// Releases one document given by the embeddings of its sentences.
-///
-/// # Guarantee
-/// That of [`Document`], as are its leaks, what it assumes and its source.
+/// Forgets what `document` had, and adds sentences with their embeddings.
 ///
 /// # Leaks
-/// Those of [`Document`]; how many sentences there are shows in the time.
+/// Those of [`Document::push_encoded`]; how many sentences there are shows in the time.
 ///
 /// # Shapes
-/// `embeddings`: `[k][dimension]` f32, row-major; those behind the [`Document`]'s limit are left out.
+/// `sentences`: `[k]`; `embeddings`: `[k][dimension]` f32, row-major; those behind the [`Document`]'s limit are left out.
 ///
 /// # Errors
-/// [`ErrorKind::Release`](crate::error::ErrorKind::Release).
+/// [`ErrorKind::Release`](crate::error::ErrorKind::Release) for embeddings of another dimension.
 ///
 /// # Cost
-/// A [`push`](Document::push) for each sentence and a [`release`](Document::release).
-///
-/// # Source
-/// That of [`Document`].
-pub fn release(
-    document: &mut HostDocument<'_>,
-    embeddings: &[f32],
-    dimension: usize,
-    grant: Grant,
-    rule: Rule,
-) -> Result<Release> {
+/// A [`push_encoded`](Document::push_encoded) for each sentence.
+pub fn fill(document: &mut HostDocument<'_>, sentences: &[&str], embeddings: &[f32]) -> Result<()> {
     document.clear();
-    for embedding in embeddings.chunks_exact(dimension) {
-        match document.push(embedding) {
+    let embeddings = embeddings.chunks_exact(document.dimension());
+    for (sentence, embedding) in sentences.iter().zip(embeddings) {
+        match document.push_encoded(sentence.as_bytes(), embedding) {
             Ok(()) => {}
             // The rest of a long document is left out, as documented.
             Err(DocumentError::Full { .. }) => break,
             Err(error) => return Err(Error::from(Cause::Document(error))),
         }
     }
-    document
-        .release(grant, rule, &mut OsEntropy)
-        .map_err(Error::from)
+    Ok(())
+}
+
+/// Releases one document given by its sentences and their embeddings.
+///
+/// # Guarantee
+/// That of [`Document::release`] or [`Document::release_whole_text`], as are its leaks, what it assumes and its source.
+///
+/// # Leaks
+/// Those of [`fill`] and [`Document`].
+///
+/// # Shapes
+/// Those of [`fill`].
+///
+/// # Errors
+/// [`ErrorKind::Release`](crate::error::ErrorKind::Release).
+///
+/// # Cost
+/// Those of [`fill`] and of a release.
+///
+/// # Source
+/// That of [`Document`].
+pub fn release(
+    document: &mut HostDocument<'_>,
+    sentences: &[&str],
+    embeddings: &[f32],
+    grant: Grant,
+    method: Method,
+) -> Result<Release> {
+    fill(document, sentences, embeddings)?;
+    match method {
+        Method::Sentence(rule) => document.release(grant, rule, &mut OsEntropy),
+        Method::WholeText => document.release_whole_text(grant, &mut OsEntropy),
+    }
+    .map_err(Error::from)
 }

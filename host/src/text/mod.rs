@@ -8,6 +8,8 @@ use std::io::BufReader;
 use std::path::Path;
 
 use undertone_core::lexicon::{Word, words};
+use undertone_core::rng::{self, PublicRng};
+use undertone_core::sentences;
 
 use crate::error::{Cause, Error, Result};
 use crate::files::lines::Lines;
@@ -15,14 +17,11 @@ use crate::files::lines::Lines;
 /// The longest line of a list of words, in bytes.
 const LINE_LIMIT: usize = 1 << 16;
 
-/// The sentences of `text`, in order, each a trimmed part of it.
+/// The sentences of `text`, in order, each a trimmed part of it: those of
+/// [`undertone_core::sentences`](mod@undertone_core::sentences), as on a device.
 ///
 /// Pieces without a letter or digit (rulers, lone punctuation) are dropped: they would only add
 /// vectors that mean nothing. Any string is accepted, and the splitting looks at nothing but `text`.
-///
-/// The rules are those of the crate `sentencex` for English: abbreviations, initials, decimal
-/// numbers and quotations do not end a sentence, an empty line always does. (What is typed on a device is
-/// split by [`undertone_core::sentences`], which has other rules.)
 ///
 /// # Leaks
 /// Neighbours are lists of sentences: a character that merges or splits sentences changes several. Time
@@ -32,9 +31,7 @@ const LINE_LIMIT: usize = 1 << 16;
 /// `text`: any.
 ///
 /// # Cost
-/// Time linear in the length of `text`, whatever is in it: at most 64 KiB are looked at together. Within them it
-/// is quadratic in list lines (`1. `, `- `) that no empty line parts, 0.2 s for 64 KiB of nothing else, and in
-/// quotations that open and never close.
+/// Linear in the text, whatever is in it.
 ///
 /// # Examples
 /// ```
@@ -50,66 +47,12 @@ pub fn sentences(text: &str) -> Vec<&str> {
 
 /// [`sentences`], split only as far as they are read.
 pub(crate) fn each_sentence(text: &str) -> impl Iterator<Item = &str> {
-    in_parts(text, PART)
-}
-
-/// The most of a text, in bytes, that is given to the splitter at once, which takes quadratic time for some. A
-/// longer text changes nothing as long as its paragraphs are not longer, because paragraphs are split each
-/// alone; few are (of the 148,000 of 20 Newsgroups one, an encoded file).
-const PART: usize = 64 << 10;
-
-fn in_parts(text: &str, part: usize) -> impl Iterator<Item = &str> {
-    let mut rest = text;
+    let mut start = 0;
     std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let (found, end) = first_part(rest, part);
-        rest = &rest[end..];
-        Some(found)
+        let range = sentences::next(text.as_bytes(), start)?;
+        start = range.end;
+        text.get(range)
     })
-    .flatten()
-    .map(str::trim)
-    .filter(|sentence| sentence.chars().any(char::is_alphanumeric))
-}
-
-/// What the splitter makes of the first `part` bytes of a text (at least the 4 of a character), cut so that it
-/// makes the same of them as of the whole, where that can be; and where the next part starts.
-fn first_part(text: &str, part: usize) -> (Vec<&str>, usize) {
-    let whole = |end: usize| (sentencex::segment("en", &text[..end]), end);
-    if text.len() <= part {
-        return whole(text.len());
-    }
-    if let Some(end) = paragraphs_end(text, part) {
-        return whole(end);
-    }
-    let (mut found, end) = whole(text.floor_char_boundary(part));
-    // The last sentence may go on after the cut.
-    match found.pop() {
-        Some(last) if !found.is_empty() => (found, last.as_ptr().addr() - text.as_ptr().addr()),
-        last => (last.into_iter().collect(), end),
-    }
-}
-
-/// Where the last empty line stops that starts in the first bytes, up to `most`, if there is one. An empty line is
-/// what the splitter takes for one: two line feeds with nothing but carriage returns between.
-fn paragraphs_end(text: &str, most: usize) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let (mut last, mut at) = (None, 0);
-    while let Some(feed) = bytes[at..].iter().position(|byte| *byte == b'\n') {
-        let start = at + feed;
-        if start > most {
-            break;
-        }
-        at = start + 1;
-        let returns = bytes[at..].iter().take_while(|byte| **byte == b'\r');
-        let next = at + returns.count();
-        if bytes.get(next) == Some(&b'\n') {
-            at = next + 1;
-            last = Some(at);
-        }
-    }
-    last
 }
 
 /// Which words of a text count: a rule that looks at each word alone, and is public.
@@ -262,12 +205,35 @@ fn quotes(line: &str) -> bool {
             .any(|part| line.contains(part))
 }
 
+/// A text as it is typed in haste: `share` of its words with more than three characters get one mistake, a letter too many,
+/// one that is missing, a wrong one, or two in the wrong order. For public texts: how much that costs.
+///
+/// # Shapes
+/// `share`: `0..=1`; words are parted by spaces.
+pub fn misspelt(text: &str, share: f64, seed: u64) -> String {
+    let mut rng = PublicRng::new(seed);
+    let mut below = |n: usize| rng::below(&mut rng, n as u128) as usize;
+    let words = text.split(' ').map(|word| {
+        let mut letters: Vec<char> = word.chars().collect();
+        if letters.len() <= 3 || below(1 << 20) as f64 >= share * f64::from(1 << 20) {
+            return word.to_owned();
+        }
+        let letter = char::from(b'a' + below(26) as u8);
+        let place = below(letters.len() - 1);
+        match below(4) {
+            0 => letters.insert(place, letter),
+            1 => drop(letters.remove(place)),
+            2 => letters[place] = letter,
+            _ => letters.swap(place, place + 1),
+        }
+        letters.into_iter().collect()
+    });
+    words.collect::<Vec<String>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{
-        each_sentence, english_stop_words, in_parts, message_body, quotes, read_word_list,
-        sentences,
-    };
+    use super::{english_stop_words, message_body, quotes, read_word_list, sentences};
     use proptest::prelude::*;
 
     #[test]
@@ -354,44 +320,6 @@ mod tests {
         }
     }
 
-    /// Where empty lines start and stop.
-    fn paragraph_ends(text: &str) -> Vec<(usize, usize)> {
-        let (mut ends, mut at) = (Vec::new(), 0);
-        while let Some(feed) = text[at..].find('\n') {
-            let start = at + feed;
-            let rest = text[start + 1..].trim_start_matches('\r');
-            at = start + 1;
-            if rest.starts_with('\n') {
-                at = text.len() - rest.len() + 1;
-                ends.push((start, at));
-            }
-        }
-        ends
-    }
-
-    /// Sentences that a cut goes through stay whole, whatever is around them.
-    #[test]
-    fn a_paragraph_longer_than_a_part_is_cut_between_sentences() {
-        let text = "The soup was too salty for us. We left at nine. ".repeat(40);
-        let whole: Vec<&str> = in_parts(&text, text.len()).collect();
-        assert_eq!(whole.len(), 80);
-        for part in [60, 100, 333] {
-            assert_eq!(in_parts(&text, part).collect::<Vec<_>>(), whole, "{part}");
-        }
-        // A sentence that is longer is cut anywhere.
-        let wide = "ä".repeat(100);
-        let lengths: Vec<usize> = in_parts(&wide, 61).map(str::len).collect();
-        assert_eq!(lengths, [60, 60, 60, 20]);
-    }
-
-    /// Without parts, 256 KiB take two seconds, and four times as much takes sixteen times as long.
-    #[test]
-    fn what_takes_quadratic_time_is_split_in_parts() {
-        let text = "1. a\n".repeat((1 << 20) / 5);
-        assert!(each_sentence(&text).take(128).eq(["1. a"; 128]));
-        assert_eq!(in_parts(&text, 1 << 12).count(), text.lines().count());
-    }
-
     /// Strings made of what message rules look at.
     fn message() -> impl Strategy<Value = String> {
         let line = prop_oneof![
@@ -444,26 +372,6 @@ mod tests {
             let count = |s: &str| s.chars().filter(|c| c.is_alphanumeric()).count();
             let kept: usize = sentences(&text).into_iter().map(count).sum();
             prop_assert_eq!(kept, count(&text));
-        }
-
-        /// Small parts, as the texts are.
-        #[test]
-        fn parts_change_nothing_but_long_paragraphs_and_lose_nothing(
-            paragraphs in proptest::collection::vec((marked_text(), "\n\r{0,2}\n{1,3}"), 0..6),
-            part in 4..400usize,
-        ) {
-            let text: String = paragraphs.into_iter().flat_map(|(text, end)| [text, end]).collect();
-            let found: Vec<&str> = in_parts(&text, part).collect();
-            let letters = |c: &char| c.is_alphanumeric();
-            let kept: String = found.concat().chars().filter(letters).collect();
-            prop_assert_eq!(kept, text.chars().filter(letters).collect::<String>());
-            let breaks = paragraph_ends(&text);
-            let starts = [0].into_iter().chain(breaks.iter().map(|(_, end)| *end));
-            let stops = breaks.iter().map(|(start, _)| *start).chain([text.len()]);
-            if starts.zip(stops).all(|(start, stop)| stop - start <= part) {
-                let whole: Vec<&str> = in_parts(&text, text.len()).collect();
-                prop_assert_eq!(found, whole);
-            }
         }
 
         #[test]

@@ -12,20 +12,20 @@ use crate::exact::neighbours::Setting;
 use crate::{Check, Method, Options, label};
 
 /// Fractional bits of e^x.
-const PRECISION: u32 = 320;
+pub(crate) const PRECISION: u32 = 320;
 
 /// The finite randomness of draws costs up to 2^-(this).
 const SLACK: u32 = 62;
 
 /// A rational number x ≥ 0, or what comes before: nothing is promised.
-struct Exponent {
+pub(crate) struct Exponent {
     numerator: BigUint,
     denominator: BigUint,
 }
 
 impl Exponent {
     /// ε·2^`exponent` − 2⁻⁶², at most 1024; none if that is not above 0.
-    fn new(epsilon: Epsilon, exponent: i32) -> Option<Self> {
+    pub(crate) fn new(epsilon: Epsilon, exponent: i32) -> Option<Self> {
         let up = exponent.clamp(0, 64) as u32 + SLACK;
         let down = exponent.saturating_neg().clamp(0, 64) as u32;
         let denominator = (BigUint::from(1_000_000u32) << down) << SLACK;
@@ -39,7 +39,7 @@ impl Exponent {
     }
 
     /// At most 2^[`PRECISION`]·e^x: (Σ (x/2^k)ⁿ/n!)^(2^k), cut off and with every step rounded down.
-    fn exp_rounded_down(&self) -> BigUint {
+    pub(crate) fn exp_rounded_down(&self) -> BigUint {
         let mut denominator = self.denominator.clone();
         let mut doublings = 0;
         while self.numerator > denominator {
@@ -173,7 +173,7 @@ pub(crate) fn draws(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check 
 }
 
 /// These words, then ones.
-struct Script<'a>(&'a [u64]);
+pub(crate) struct Script<'a>(pub(crate) &'a [u64]);
 
 impl TryRng for Script<'_> {
     type Error = Infallible;

@@ -9,10 +9,11 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::Rng;
-use undertone_core::scores;
 use undertone_core::select::{Levels, MAX_LEVELS, Ratio, Rule, SliceLevels};
 use undertone_core::words::{self, Bag, Vocabulary, WordMechanism};
 
+use crate::sampled::device::Document;
+use undertone::demo;
 use undertone::error::Result;
 use undertone::release::document::{self, HostDocument};
 
@@ -50,6 +51,27 @@ pub trait Sentences: Engine {
 
     /// Sentences that move levels far: multiples of the directions that the pack looks at.
     fn directions(&self) -> Vec<Vec<f32>>;
+
+    /// What a release promises for the whole text: e^(this), where it is exchanged for any other.
+    fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64;
+
+    /// These sentences as a device is given them.
+    fn document(&self, sentences: &[Vec<f32>]) -> Document {
+        Document::Embeddings(sentences.to_vec())
+    }
+}
+
+/// A mechanism that releases what a whole text says most, or by chance something else.
+pub trait WholeText: Sync {
+    /// What it is called in reports.
+    fn name(&self) -> String;
+
+    /// The weights of all outcomes for a document, the last of which is "nothing known": at most 2⁴⁸ each. `None` if the
+    /// document gets no release.
+    fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>>;
+
+    /// Draws an outcome for a document. `None` if it gets none.
+    fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32>;
 }
 
 /// A mechanism that exchanges a word of a vocabulary.
@@ -79,38 +101,77 @@ pub struct CoreSentences<'p> {
     pack: Pack<'p>,
     bound: usize,
     steps: NonZero<u8>,
+    /// Where sentences are texts, because the pack has features: those that a coordinate counts. Empty otherwise.
+    texts: Vec<String>,
 }
 
 impl<'p> CoreSentences<'p> {
-    /// The mechanism of `pack`, if it has candidates.
+    /// The mechanism of `pack`, if it has candidates, and sentences that are embeddings or texts: `None`, too, for a pack
+    /// that wants both at once.
     ///
     /// # Errors
     /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if this library cannot release from it.
     pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
-        if pack.scores().is_none() && pack.depth().is_none() {
+        if pack.scores().is_none() && pack.depth().is_none() || wants_both(pack) {
             return Ok(None);
         }
         document::empty(pack)?;
         let (bound, steps) = match pack.scores() {
-            Some(scores) => (scores::LEVELS, scores.largest_score()),
+            Some(scores) => (scores.level_count(), scores.largest_score()),
             None => (document::MAX_SENTENCES / 2 + 1, 1),
         };
         Ok(Some(Self {
             pack: *pack,
             bound,
             steps: NonZero::new(steps).unwrap_or(NonZero::<u8>::MIN),
+            texts: texts(pack),
         }))
     }
 
-    fn document(&self) -> HostDocument<'p> {
+    /// The text that a coordinate counts.
+    fn text(&self, coordinate: f32) -> &str {
+        // Any coordinate: of those that are no number, 0.
+        let number = coordinate as usize % self.texts.len().max(1);
+        self.texts.get(number).map_or("", String::as_str)
+    }
+
+    /// How many texts there are; 0 where sentences are embeddings.
+    pub(crate) fn text_count(&self) -> usize {
+        self.texts.len()
+    }
+
+    fn empty(&self) -> HostDocument<'p> {
         document::empty(&self.pack).expect("one was made before")
     }
+}
+
+/// Whether sentences of this pack are embeddings together with texts.
+pub(crate) fn wants_both(pack: &Pack<'_>) -> bool {
+    let features = pack.features();
+    features.is_some_and(|features| !features.is_alone()) && pack.lexicon().is_none()
+}
+
+/// Texts to try where a pack has features: public sentences, their words, and what no pack knows.
+fn texts(pack: &Pack<'_>) -> Vec<String> {
+    if pack.features().is_none() {
+        return Vec::new();
+    }
+    let public = demo::public_sentences();
+    let words = public.iter().flat_map(|sentence| sentence.split(' '));
+    let unknown = ["", "\u{fffd} \u{301}", "…", "0"];
+    let all = public
+        .iter()
+        .copied()
+        .chain(words.step_by(7))
+        .chain(unknown);
+    all.map(str::to_owned).collect()
 }
 
 impl Engine for CoreSentences<'_> {
     fn name(&self) -> String {
         let name = match self.pack.scores() {
             Some(scores) if scores.is_vote() => "votes",
+            Some(scores) if scores.has_features() => "scores with features",
             Some(_) => "scores",
             None => "depth",
         };
@@ -139,39 +200,43 @@ impl Engine for CoreSentences<'_> {
     }
 
     fn table(&self, epsilon: Epsilon, rule: Rule) -> Vec<u128> {
-        let ratio = self.document().ratio(epsilon);
+        let ratio = self.empty().ratio(epsilon);
         ratio.weights(rule).take(self.bound).collect()
     }
 
     fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
-        draw(
-            levels,
-            self.bound,
-            self.document().ratio(epsilon),
-            rule,
-            rng,
-        )
+        draw(levels, self.bound, self.empty().ratio(epsilon), rule, rng)
     }
 }
 
 impl Sentences for CoreSentences<'_> {
     fn dimension(&self) -> usize {
-        self.pack.dimension()
+        match self.texts.is_empty() {
+            true => self.pack.dimension(),
+            false => 1,
+        }
     }
 
     fn levels(&self, sentences: &[f32]) -> Vec<u8> {
-        let mut document = self.document();
-        document
-            .push_all(sentences)
-            .expect("the rows have the pack's dimension");
+        let mut document = self.empty();
+        if self.texts.is_empty() {
+            document
+                .push_all(sentences)
+                .expect("the rows have the pack's dimension");
+        } else {
+            for coordinate in sentences.iter().take(document::MAX_SENTENCES) {
+                let text = self.text(*coordinate);
+                document.push_sentence(text).expect("a pack for texts");
+            }
+        }
         let mut levels = Vec::with_capacity(self.candidates());
         hazmat::levels(&document, |block| levels.extend_from_slice(block));
         levels
     }
 
     fn directions(&self) -> Vec<Vec<f32>> {
-        // Behind a recoder they are in another space.
-        if self.pack.recoder().is_some() {
+        // Behind a recoder they are in another space, and texts have none.
+        if self.pack.recoder().is_some() || !self.texts.is_empty() {
             return Vec::new();
         }
         match (self.pack.scores(), self.pack.depth()) {
@@ -187,6 +252,57 @@ impl Sentences for CoreSentences<'_> {
             }
             (None, None) => Vec::new(),
         }
+    }
+
+    fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64 {
+        self.empty().sentence_loss(epsilon, rule).0 as f64 / 1e6
+    }
+
+    fn document(&self, sentences: &[Vec<f32>]) -> Document {
+        if self.texts.is_empty() {
+            return Document::Embeddings(sentences.to_vec());
+        }
+        let coordinates = sentences.iter().flatten();
+        Document::Texts(coordinates.map(|x| self.text(*x).to_owned()).collect())
+    }
+}
+
+/// The whole-text rule of a pack, as `core` has it.
+#[derive(Debug)]
+pub struct CoreWholeText<'p> {
+    pack: Pack<'p>,
+}
+
+impl<'p> CoreWholeText<'p> {
+    /// The rule of `pack`, if it has one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if this library cannot release from it.
+    pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
+        if pack.scores().is_none() || wants_both(pack) {
+            return Ok(None);
+        }
+        let served = document::empty(pack)?.check_whole_text();
+        Ok(served.is_ok().then_some(Self { pack: *pack }))
+    }
+}
+
+impl WholeText for CoreWholeText<'_> {
+    fn name(&self) -> String {
+        "whole text".to_owned()
+    }
+
+    fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>> {
+        let best = hazmat::best(&document.inside(&self.pack).ok()?).ok()?;
+        let mut weights = Ratio::per_unit(epsilon, 1).weights(Rule::Exponential);
+        let (first, second) = (weights.next()?, weights.next()?);
+        let weight = |outcome| if outcome == best { first } else { second };
+        Some((0..=self.pack.candidate_count()).map(weight).collect())
+    }
+
+    fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32> {
+        let document = document.inside(&self.pack).ok()?;
+        hazmat::draw_whole_text(&document, epsilon, rng).ok()
     }
 }
 

@@ -8,4 +8,5 @@ pub mod inside;
 pub(crate) mod law;
 pub(crate) mod neighbours;
 pub mod sentences;
+pub mod whole_text;
 pub mod words;

@@ -5,11 +5,13 @@ use rayon::prelude::*;
 use undertone_core::rng::PublicRng;
 
 use crate::exact::inside::Sentences;
-use crate::exact::neighbours::{Pair, STEPS, Search, Step, Worst, odd, promised};
+use crate::exact::neighbours::{
+    Pair, Pairs, STEPS, Search, Seen, Setting, Step, Worst, odd, promised,
+};
 use crate::exact::{construct, engine};
-use crate::sampled::device::Document;
 use crate::sampled::selection::{Change, Neighbours};
 use crate::{Check, Method, Options, RELATIVE, ROUNDING, label};
+use undertone::release::document::MAX_SENTENCES;
 
 /// Directions, words and sentences in the pool, at most, of each sort.
 const SORT: usize = 512;
@@ -49,7 +51,7 @@ pub(crate) fn search(
     let (found, shows): (Vec<_>, Vec<_>) = compared.into_iter().unzip();
     // Those of the search have been counted.
     worst = found.into_iter().skip(searched).fold(worst, Worst::join);
-    let neighbours = most_shown(&pairs, &shows, settings.len());
+    let neighbours = most_shown(mechanism, &pairs, &shows, settings.len());
     let steps = i32::from(mechanism.steps().get());
     for step in STEPS {
         let (name, claimed) = match step {
@@ -90,12 +92,68 @@ pub(crate) fn search(
             });
         }
     }
+    checks.extend(exchanged(mechanism, &pool, &settings));
     (checks, neighbours)
+}
+
+/// Sentences of the pool of which documents are made that are as far from each other as documents get.
+const REPEATED: usize = 96;
+
+/// Compares what the mechanism promises where the whole text is exchanged with the losses between documents in which one
+/// sentence comes again and again.
+fn exchanged(mechanism: &dyn Sentences, pool: &[Vec<f32>], settings: &[Setting]) -> Vec<Check> {
+    let sentences = pool.iter().step_by(pool.len().div_ceil(REPEATED).max(1));
+    let rows: Vec<Vec<f32>> = sentences
+        .map(|sentence| sentence.repeat(MAX_SENTENCES))
+        .chain([Vec::new()])
+        .collect();
+    let see = |rows: &Vec<f32>| Seen::new(mechanism.levels(rows), settings);
+    let seen: Vec<Seen> = rows.par_iter().map(see).collect();
+    let losses = seen
+        .par_iter()
+        .enumerate()
+        .map(|(index, a)| {
+            let mut losses = vec![0.0f64; settings.len()];
+            let mut pairs = Pairs::default();
+            for b in &seen[..index] {
+                pairs.count(&a.levels, &b.levels);
+                let logarithms = a.logarithms.iter().zip(&b.logarithms);
+                for (loss, (a, b)) in losses.iter_mut().zip(logarithms) {
+                    *loss = loss.max(pairs.loss(a, b));
+                }
+            }
+            losses
+        })
+        .reduce(
+            || vec![0.0; settings.len()],
+            |a, b| a.iter().zip(b).map(|(a, b)| a.max(b)).collect(),
+        );
+    let tried = (seen.len() * (seen.len() - 1) / 2) as u64;
+    let check = |(setting, measured): (&Setting, f64)| {
+        let claimed = mechanism.whole_text_loss(setting.epsilon, setting.rule);
+        Check {
+            mechanism: label(mechanism, setting.rule),
+            name: "loss of an exchanged text".to_owned(),
+            epsilon: Some(setting.epsilon),
+            method: Method::Exact,
+            claimed,
+            measured,
+            tried,
+            passed: measured <= claimed * (1.0 + RELATIVE) + ROUNDING,
+            detail: format!("documents of {MAX_SENTENCES} times the same sentence"),
+        }
+    };
+    settings.iter().zip(losses).map(check).collect()
 }
 
 /// For every setting, those of these neighbours of which releases could show most, by a replaced and by an added
 /// sentence.
-fn most_shown(pairs: &[Pair], shows: &[Vec<f64>], settings: usize) -> Vec<Vec<Neighbours>> {
+fn most_shown(
+    mechanism: &dyn Sentences,
+    pairs: &[Pair],
+    shows: &[Vec<f64>],
+    settings: usize,
+) -> Vec<Vec<Neighbours>> {
     let best = |setting: usize, step: Step| {
         let of_step = shows
             .iter()
@@ -103,7 +161,7 @@ fn most_shown(pairs: &[Pair], shows: &[Vec<f64>], settings: usize) -> Vec<Vec<Ne
             .filter(|(_, pair)| pair.step == step);
         let best = of_step.max_by(|a, b| a.0[setting].total_cmp(&b.0[setting]));
         best.map(|(_, pair)| Neighbours {
-            documents: pair.documents.clone().map(Document::Embeddings),
+            documents: [0, 1].map(|which| mechanism.document(&pair.documents[which])),
             change: match step {
                 Step::Replaced => Change::Replaced,
                 Step::Added => Change::Added,
@@ -120,7 +178,7 @@ fn most_shown(pairs: &[Pair], shows: &[Vec<f64>], settings: usize) -> Vec<Vec<Ne
 
 /// Sentences to search from: public ones, the directions that the pack looks at, either way and in groups, and what
 /// an encoder should not give.
-fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<Vec<f32>> {
+pub(crate) fn pool(mechanism: &dyn Sentences, public: &[f32], seed: u64) -> Vec<Vec<f32>> {
     let dimension = mechanism.dimension();
     let mut rng = PublicRng::new(seed);
     let mut pool = vec![vec![0.0; dimension]];

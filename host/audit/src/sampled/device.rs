@@ -105,6 +105,18 @@ pub trait Device {
         count: usize,
     ) -> Result<Vec<u32>>;
 
+    /// What `count` releases by the whole-text rule name, of these documents by turns: candidates, or their number for
+    /// "nothing known".
+    ///
+    /// # Errors
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    fn whole_texts(
+        &mut self,
+        documents: &[usize],
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<u32>>;
+
     /// `count` bags of `size` words each, drawn from these words.
     ///
     /// # Errors
@@ -149,7 +161,7 @@ pub trait Device {
 pub const MAX_KEPT: usize = 4095;
 
 /// The protocol that this module speaks: `ffi/audit/device.c` says what it is.
-const PROTOCOL: &str = "1";
+const PROTOCOL: &str = "2";
 
 /// Values that are asked for at a time, so that an answer takes seconds at most, on a busy machine too.
 const VALUES: usize = 1 << 12;
@@ -335,6 +347,33 @@ impl Program {
         }
         Ok(all)
     }
+
+    /// Asks for releases of documents by turns.
+    fn by_turns(
+        &mut self,
+        request: &str,
+        documents: &[usize],
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<u32>> {
+        let turns: String = documents
+            .iter()
+            .map(|number| format!(" {number}"))
+            .collect();
+        // Whole rounds of turns in each portion.
+        let rounds = count.div_ceil(documents.len().max(1));
+        let mut all = self.ask_numbers(
+            rounds,
+            documents.len(),
+            |rounds| {
+                let (micro, count) = (epsilon.micro(), rounds * documents.len());
+                format!("{request} {micro} {count}{turns}")
+            },
+            |field| field.parse().ok(),
+        )?;
+        all.truncate(count);
+        Ok(all)
+    }
 }
 
 fn device_error(path: &Path, problem: String) -> Error {
@@ -458,23 +497,17 @@ impl Device for Program {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        let turns: String = documents
-            .iter()
-            .map(|number| format!(" {number}"))
-            .collect();
-        // Whole rounds of turns in each portion.
-        let rounds = count.div_ceil(documents.len().max(1));
-        let mut all = self.ask_numbers(
-            rounds,
-            documents.len(),
-            |rounds| {
-                let (rule, micro) = (rule as u8, epsilon.micro());
-                format!("release {rule} {micro} {}{turns}", rounds * documents.len())
-            },
-            |field| field.parse().ok(),
-        )?;
-        all.truncate(count);
-        Ok(all)
+        let request = format!("release {}", rule as u8);
+        self.by_turns(&request, documents, epsilon, count)
+    }
+
+    fn whole_texts(
+        &mut self,
+        documents: &[usize],
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<u32>> {
+        self.by_turns("whole-text", documents, epsilon, count)
     }
 
     fn bags(

@@ -12,6 +12,8 @@ use undertone_core::select::{Levels, Ratio, Rule};
 use undertone_core::vector::Noise;
 use undertone_core::words::{Vocabulary, WordMechanism};
 
+use crate::exact::inside::WholeText;
+use crate::exact::whole_text;
 use crate::sampled::device::{Device, Document};
 use crate::sampled::statistics::{
     Loss, alpha, cells, event, g_test, independence_test, loss_of_event, loss_of_features,
@@ -19,6 +21,7 @@ use crate::sampled::statistics::{
 };
 use crate::sampled::vectors;
 use crate::{Check, Law, Method, levels};
+use undertone::demo;
 use undertone::error::Result;
 use undertone::release::document::{self, HostDocument, epsilon_f64};
 
@@ -282,6 +285,96 @@ pub fn sentences(
     Ok(checks)
 }
 
+/// Checks releases of whole texts: `draws` of each of these documents.
+///
+/// - No document is refused: that would tell something of it.
+/// - The loss between the two of a pair: a lower bound on it must not exceed ε, whatever they are.
+/// - Frequencies of outcomes, against their weights.
+/// - Consecutive releases are independent.
+///
+/// # Errors
+/// Those of a device that refuses every document.
+pub fn whole_texts(
+    device: &mut dyn Device,
+    mechanism: &dyn WholeText,
+    epsilon: Epsilon,
+    pairs: &[[Document; 2]],
+    draws: usize,
+) -> Result<Vec<Check>> {
+    let name = mechanism.name();
+    let (mut losses, mut fits, mut independent) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut tried, mut refused) = (0, Vec::new());
+    let mut checks = Vec::new();
+    for pair in pairs {
+        let mut laws = Vec::new();
+        for (number, document) in pair.iter().enumerate() {
+            device.keep(number, document)?;
+            if let Err(error) = device.whole_texts(&[number], epsilon, 1) {
+                refused.push(error);
+            }
+            laws.extend(whole_text::law(mechanism, document, epsilon));
+        }
+        let [a, b] = &laws[..] else {
+            continue;
+        };
+        if !refused.is_empty() {
+            continue;
+        }
+        let outcomes = device.whole_texts(&[0, 1], epsilon, 2 * draws)?;
+        tried += outcomes.len() as u64;
+        if let Some(check) = in_range(&name, "outcomes", epsilon, &outcomes, a.len()) {
+            return Ok(vec![check]);
+        }
+        let samples = by_turns(&outcomes);
+        let (samples, laws) = ([&samples[0][..], &samples[1]], [&a[..], b]);
+        losses.push((loss_of(samples, laws), epsilon_f64(epsilon)));
+        for (sample, law) in samples.iter().zip(laws) {
+            fits.extend(fit(sample, law));
+        }
+        independent.extend(independence(samples, laws));
+    }
+    let texts = 2 * pairs.len();
+    if refused.len() == texts
+        && let Some(error) = refused.pop()
+    {
+        return Err(error);
+    }
+    checks.push(Check {
+        mechanism: name.clone(),
+        name: "texts refused".to_owned(),
+        epsilon: Some(epsilon),
+        method: Method::Sampled,
+        claimed: 0.0,
+        measured: refused.len() as f64,
+        tried: texts as u64,
+        passed: refused.is_empty(),
+        detail: refused.first().map_or_else(
+            || "texts that get no release".to_owned(),
+            ToString::to_string,
+        ),
+    });
+    if losses.is_empty() {
+        return Ok(checks);
+    }
+    let loss = "loss of an exchanged text";
+    checks.push(of_losses(&name, loss, epsilon, &losses, tried));
+    for (check, p, detail) in [
+        (
+            "frequencies of outcomes",
+            &fits,
+            "G-tests against the weights",
+        ),
+        (
+            "independence of releases",
+            &independent,
+            "G-tests of consecutive releases",
+        ),
+    ] {
+        checks.push(of_p_values(&name, check, epsilon, p, tried, detail));
+    }
+    Ok(checks)
+}
+
 /// Tries this many documents.
 const DESIGNS: usize = 400;
 
@@ -311,7 +404,13 @@ impl<'p> Designs<'p> {
     pub(crate) fn new(pack: &Pack<'p>) -> Result<Self> {
         let mut rng = PublicRng::new(0x7e57_ab00);
         let mut below = |n: usize| (rng.next_u64() % n as u64) as usize;
+        let alone = pack.features().is_some_and(|features| features.is_alone());
         let pool: Vec<Document> = match pack.lexicon() {
+            None if alone => demo::public_sentences()
+                .into_iter()
+                .take(64)
+                .map(|text| Document::Texts(vec![text.to_owned()]))
+                .collect(),
             Some(lexicon) => (0..64)
                 .filter_map(|_| lexicon.word(below(lexicon.word_count())))
                 .map(|word| Document::Texts(vec![word.to_owned()]))

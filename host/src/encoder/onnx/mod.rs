@@ -378,12 +378,17 @@ fn digest(model: &[u8], tokenizer: &[u8]) -> [u8; 32] {
     hash.finalize().into()
 }
 
+/// Reads `tokenizer.json`.
+pub(crate) fn read_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
+    // The crate expects some fields without looking.
+    panic::catch_unwind(|| Tokenizer::from_bytes(json))
+        .map_err(|_| "a part of it is not what its type says".to_owned())?
+        .map_err(|error| error.to_string())
+}
+
 /// Reads `tokenizer.json` and makes it total: no padding, and cutting that fits every sentence.
 fn load_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
-    // The crate expects some fields without looking.
-    let mut tokenizer = panic::catch_unwind(|| Tokenizer::from_bytes(json))
-        .map_err(|_| "a part of it is not what its type says".to_owned())?
-        .map_err(|error| error.to_string())?;
+    let mut tokenizer = read_tokenizer(json)?;
     let written = tokenizer.get_truncation();
     let max_length = written.map_or(DEFAULT_TOKENS, |written| written.max_length);
     let direction = written.map(|written| written.direction).unwrap_or_default();
@@ -413,7 +418,7 @@ fn load_tokenizer(json: &[u8]) -> Result<Tokenizer, String> {
 }
 
 /// The tokens of a text. With some files, the crate panics only here and not when it reads them.
-fn encode(tokenizer: &Tokenizer, text: &str) -> Option<Encoding> {
+pub(crate) fn encode(tokenizer: &Tokenizer, text: &str) -> Option<Encoding> {
     // What it keeps between calls is a cache.
     let encode = AssertUnwindSafe(|| tokenizer.encode_fast(text, true));
     panic::catch_unwind(encode).ok()?.ok()

@@ -1,0 +1,130 @@
+//! How good a pack is: measured by whoever made it, on public texts that it was not made from.
+//!
+//! The table says how often a release names the right candidate, by rule, ε and length of text, so that an app can choose
+//! a rule, and a person an ε, without looking at private texts. It has no bearing on any guarantee.
+
+use zerocopy::little_endian::{U16, U32};
+
+use crate::epsilon::Epsilon;
+use crate::pack::format::{QUALITY_TAG, QualityHead};
+use crate::pack::wire::{Arrays, PackError, within, zero};
+
+/// The most values of ε, and the most lengths, in a table.
+pub const MAX_LISTED: u32 = 64;
+
+/// A checked view of a section of quality.
+#[derive(Clone, Copy, Debug)]
+pub struct Quality<'a> {
+    /// Ascending, in micro-units.
+    epsilons: &'a [U32],
+    /// In sentences; 0: as the public texts are.
+    lengths: &'a [U32],
+    /// `[2][epsilons][lengths]`, of 65534; 65535: not measured.
+    accuracies: &'a [U16],
+    /// `[lengths]`, as the others: the best candidate, without noise.
+    noiseless: &'a [U16],
+}
+
+/// What a release is a statement about, and what is exchanged in its promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// A sentence: [`Document::release`](crate::Document::release).
+    Sentence = 0,
+    /// The whole text: [`Document::release_whole_text`](crate::Document::release_whole_text).
+    WholeText = 1,
+}
+
+impl<'a> Quality<'a> {
+    pub(crate) fn parse(section: &'a [u8]) -> Result<Self, PackError> {
+        let (head, mut arrays) = Arrays::open::<QualityHead>(QUALITY_TAG, section)?;
+        let epsilons = within(
+            "epsilons of the quality",
+            head.epsilon_count.get(),
+            1,
+            MAX_LISTED,
+        )?;
+        let lengths = within(
+            "lengths of the quality",
+            head.length_count.get(),
+            1,
+            MAX_LISTED,
+        )?;
+        for reserved in head.reserved {
+            zero("reserved quality field", reserved.get())?;
+        }
+        let (epsilons, lengths) = (epsilons as usize, lengths as usize);
+        let parsed = Self {
+            epsilons: arrays.next(epsilons, 1)?,
+            lengths: arrays.next(lengths, 1)?,
+            accuracies: arrays.next(2 * epsilons, lengths)?,
+            noiseless: arrays.next(lengths, 1)?,
+        };
+        arrays.finish()?;
+        let ascending = parsed.epsilons.is_sorted_by(|a, b| a.get() < b.get());
+        let valid = |epsilon: &U32| Epsilon::from_micro(epsilon.get()).is_ok();
+        if !ascending || !parsed.epsilons.iter().all(valid) {
+            return Err(PackError::Section {
+                tag: QUALITY_TAG,
+                reason: "has epsilons that are not valid, in ascending order",
+            });
+        }
+        Ok(parsed)
+    }
+
+    /// The values of ε that were measured, ascending.
+    pub fn epsilons(&self) -> impl Iterator<Item = Epsilon> + use<'a> {
+        let epsilons = self.epsilons.iter();
+        epsilons.filter_map(|epsilon| Epsilon::from_micro(epsilon.get()).ok())
+    }
+
+    /// The lengths that were measured, in sentences; 0 stands for texts as the public ones are.
+    pub fn lengths(&self) -> impl Iterator<Item = u32> + use<'a> {
+        self.lengths.iter().map(|length| length.get())
+    }
+
+    /// How often the release names the right candidate, `0..=1` in 65534ths; `None` if that was not measured.
+    ///
+    /// # Shapes
+    /// `epsilon`, `length`: their places in [`epsilons`](Self::epsilons) and [`lengths`](Self::lengths).
+    pub fn accuracy(&self, unit: Unit, epsilon: usize, length: usize) -> Option<u16> {
+        if epsilon >= self.epsilons.len() {
+            return None;
+        }
+        let row = unit as usize * self.epsilons.len() + epsilon;
+        let mut rows = self.accuracies.chunks_exact(self.lengths.len().max(1));
+        measured(rows.nth(row)?.get(length)?)
+    }
+
+    /// How often the best candidate is the right one, without noise, for the whole text; as
+    /// [`accuracy`](Self::accuracy).
+    pub fn noiseless(&self, length: usize) -> Option<u16> {
+        measured(self.noiseless.get(length)?)
+    }
+
+    /// The unit whose releases were right more often at the largest ε of the table that is not above this one (the least of
+    /// them if all are), for texts of so many sentences: those of the longest length listed that is not longer; 0: for
+    /// texts as the public ones are.
+    pub fn recommended(&self, epsilon: Epsilon, sentences: u32) -> Unit {
+        let listed = self.epsilons.iter();
+        let epsilon = listed
+            .filter(|listed| listed.get() <= epsilon.micro())
+            .count()
+            .saturating_sub(1);
+        let fits = |(_, listed): &(usize, u32)| (1..=sentences).contains(listed);
+        let length = self
+            .lengths()
+            .enumerate()
+            .filter(fits)
+            .max_by_key(|(_, listed)| *listed);
+        let length = length.map_or(0, |(place, _)| place);
+        let of = |unit| self.accuracy(unit, epsilon, length).unwrap_or(0);
+        match of(Unit::WholeText) > of(Unit::Sentence) {
+            true => Unit::WholeText,
+            false => Unit::Sentence,
+        }
+    }
+}
+
+fn measured(accuracy: &U16) -> Option<u16> {
+    Some(accuracy.get()).filter(|accuracy| *accuracy != u16::MAX)
+}

@@ -1,0 +1,101 @@
+//! `undertone measure`.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use undertone::error::{Cause, Error, Result};
+use undertone::files::resume::Encoding;
+use undertone::pack::candidates::Candidates;
+use undertone::pack::quality::{Column, Judge};
+use undertone::release::document;
+use undertone::text::misspelt;
+
+use crate::args::{CorpusArgs, EncoderArgs};
+use crate::files::{candidates_beside, print, read_pack};
+use crate::paths::Paths;
+use crate::quality::rows;
+
+/// Its arguments.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    encoder: EncoderArgs,
+    #[command(flatten)]
+    corpus: CorpusArgs,
+    /// The pack; its candidates are read from beside it.
+    #[arg(long, value_name = "FILE")]
+    pack: PathBuf,
+    /// Give one typing mistake to this share of the words with more than three letters, 0 to 1.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    misspelt: Option<f64>,
+    /// Seed of the releases that are drawn and counted.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+fn share(text: &str) -> std::result::Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    match (0.0..=1.0).contains(&share) {
+        true => Ok(share),
+        false => Err("a share lies in 0..=1".to_owned()),
+    }
+}
+
+impl Arguments {
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = self.corpus.paths(Paths::default());
+        self.encoder.paths(paths.input("--pack", &self.pack))
+    }
+
+    pub(crate) fn run(&self) -> Result<()> {
+        let pack = read_pack(&self.pack)?;
+        let candidates = Candidates::read(&candidates_beside(&self.pack))?;
+        let opened = self.encoder.open_for(&pack)?;
+        document::check_encoder(&pack, opened.encoder.as_ref())?;
+        let numbers: HashMap<&str, u32> = (0..)
+            .zip(&candidates.entries)
+            .filter_map(|(number, entry)| Some((entry.label.as_deref()?, number)))
+            .collect();
+        let encoding = Encoding::new(opened.encoder.as_ref());
+        let misspell = |text: &str, line: u64| match self.misspelt {
+            Some(share) => misspelt(text, share, self.seed ^ line),
+            None => text.to_owned(),
+        };
+        let mut encoded = self.corpus.rewritten(encoding, misspell);
+        let documents = encoded.documents()?.count();
+        let mut judges = [Column::OF_PACKS, Column::BY_LENGTH]
+            .map(|columns| Judge::new(columns, documents, self.seed));
+        let mut unknown = 0;
+        encoded.pass(|document, sentences, vectors| {
+            let label = document
+                .label
+                .as_deref()
+                .and_then(|label| numbers.get(label));
+            match label {
+                Some(class) => {
+                    for judge in &mut judges {
+                        judge.add(&pack, *class, sentences, vectors)?;
+                    }
+                }
+                None => unknown += 1,
+            }
+            Ok(())
+        })?;
+        if unknown == documents {
+            return Err(Error::from(Cause::NoKnownLabel { documents }));
+        }
+        if unknown > 0 {
+            note!(
+                "{unknown} of {documents} documents have no label that is a candidate of the pack"
+            );
+        }
+        let [cut, by_length] = judges.map(|judge| judge.quality());
+        print(&format!(
+            "documents as they are, or cut to so many sentences:\n{}\n\
+             documents of at least so many sentences, up to the next column:\n{}",
+            rows(&cut),
+            rows(&by_length)
+        ))
+    }
+}

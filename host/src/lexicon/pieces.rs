@@ -1,0 +1,351 @@
+//! From a word list and what a teacher makes of each word to a lexicon, for any language.
+//!
+//! A *teacher* is any encoder that turns a word into a vector: static embeddings made of one are nearly as good
+//! for topics as itself, and need no corpus. The words become the entries of a lexicon that is
+//! [matched by its longest entries](Matching::Longest), so that languages without spaces need no other tool. Each word weighs
+//! less the more frequent it is, and the vectors keep the directions in which they differ most.
+//!
+//! Lexicons of several languages that one multilingual teacher made share a [`Space`] if it is asked for: then heads fitted
+//! on texts of one language serve the others.
+//!
+//! Everything here is public.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use nalgebra::DMatrix;
+use undertone_core::lexicon::{CONTINUATION, MAX_LEXICON_DIMENSION, Matching, piece};
+use undertone_core::pack::format::MAX_WORDS;
+
+use crate::corpus::{CorpusDocument, LINE_LIMIT};
+use crate::error::{Cause, Error, Result};
+use crate::files::lines::Lines;
+use crate::files::resume::Encoding;
+use crate::lexicon::affixes;
+use crate::lexicon::distil::{Features, fit, principal_directions, projected, quantised, weight};
+use crate::lexicon::word_vectors::Matrix;
+use crate::pack::{check_finite, lexicon_pack, limit};
+use crate::progress::Progress;
+
+/// Words of a language with how frequent they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WordList {
+    /// The name of the file without its endings.
+    pub name: String,
+    /// All lines: words as they are written there.
+    pub lines: Vec<String>,
+    /// The words that a lexicon can have, most frequent first; equally frequent ones in the order of the list.
+    pub words: Vec<ListedWord>,
+}
+
+/// A word that a lexicon can have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedWord {
+    /// Its place among the lines: the first, if several give the same entry.
+    pub line: usize,
+    /// How the lexicon has it.
+    pub entry: String,
+    /// Its share of all words of a text, `0..=1`.
+    pub frequency: f64,
+}
+
+impl WordList {
+    /// Reads a list: one word a line, and after a tab how often it occurs, as a count or as a share. Without these
+    /// numbers the list is in the order of frequency, and Zipf's law gives the shares.
+    ///
+    /// Words are lower-cased; lines that then have the same word count as one, and lines with anything else than
+    /// one run of letters, digits and marks are left out. A word that continues another starts with `##`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); [`ErrorKind::Input`](crate::error::ErrorKind::Input) for a line that is not UTF-8, longer than 16 MiB, or
+    /// without its number where the first line has one; for a number that is not finite or below 0; for a list
+    /// without a usable word.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let fail = |problem| {
+            Error::from(Cause::WordList {
+                path: path.to_owned(),
+                problem,
+            })
+        };
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        let mut reader = Lines::new(BufReader::new(file), LINE_LIMIT);
+        let (mut lines, mut counts) = (Vec::new(), Vec::new());
+        while let Some(line) = reader.next_line().transpose() {
+            let number = lines.len() + 1;
+            let wrong = |problem: String| fail(format!("line {number}: {problem}"));
+            let line = line.map_err(|problem| wrong(problem.to_string()))?;
+            let (word, count) = match line.split_once('\t') {
+                None => (line, None),
+                Some((word, count)) => {
+                    let count: f64 = count.trim().parse().unwrap_or(f64::NAN);
+                    if !(0.0..=f64::MAX).contains(&count) {
+                        return Err(wrong("after the tab is no number of at least 0".to_owned()));
+                    }
+                    (word, Some(count))
+                }
+            };
+            lines.push(word.to_owned());
+            counts.push(count);
+        }
+        if let Some(odd) = counts
+            .iter()
+            .position(|count| count.is_some() != counts[0].is_some())
+        {
+            return Err(fail(format!(
+                "line {}: either all lines have a number after a tab, or none",
+                odd + 1
+            )));
+        }
+        let counts: Vec<f64> = (1..)
+            .zip(counts)
+            .map(|(rank, count)| count.unwrap_or(1.0 / f64::from(rank)))
+            .collect();
+        let words = listed(&lines, &counts);
+        if words.is_empty() {
+            return Err(fail("it has no words".into()));
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Self {
+            name: name.split('.').next().unwrap_or_default().to_owned(),
+            lines,
+            words,
+        })
+    }
+
+    /// The words with what a teacher made of them: `rows` has one for each line of the list.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another number of rows.
+    pub fn with_vectors(&self, rows: &Matrix) -> Result<Pieces> {
+        let found = rows.elements.len() / rows.columns;
+        if found != self.lines.len() {
+            return Err(Error::from(Cause::RowsOfList {
+                found,
+                lines: self.lines.len(),
+                name: self.name.clone(),
+            }));
+        }
+        let row = |word: &ListedWord| &rows.elements[word.line * rows.columns..][..rows.columns];
+        let vectors = self.words.iter().flat_map(row).copied().collect();
+        Ok(self.pieces(self.name.clone(), vectors, rows.columns))
+    }
+
+    /// The words with what an encoder makes of each alone.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder); errors of the encoder.
+    pub fn encode(&self, encoding: &mut Encoding<'_>) -> Result<Pieces> {
+        let texts: Vec<&str> = self
+            .words
+            .iter()
+            .map(|word| own_text(&self.lines[word.line]).0)
+            .collect();
+        let progress = Progress::new("encoding words", texts.len() as u64);
+        let vectors = encoding.rows(&texts, &progress)?;
+        let encoder = encoding.encoder();
+        check_finite(encoder, &vectors)?;
+        let name = encoder.identity().name.clone();
+        Ok(self.pieces(name, vectors, encoder.dimension()))
+    }
+
+    fn pieces(&self, name: String, vectors: Vec<f32>, dimension: usize) -> Pieces {
+        let entry = |word: &ListedWord| (word.entry.clone(), weight(word.frequency));
+        Pieces {
+            name,
+            entries: self.words.iter().map(entry).collect(),
+            vectors,
+            dimension,
+        }
+    }
+}
+
+/// A listed word without its prefix, and whether it had one.
+fn own_text(line: &str) -> (&str, bool) {
+    match line.strip_prefix(CONTINUATION) {
+        Some(own) => (own, true),
+        None => (line, false),
+    }
+}
+
+/// The usable words among `lines`.
+fn listed(lines: &[String], counts: &[f64]) -> Vec<ListedWord> {
+    let total: f64 = counts.iter().sum();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut words: Vec<ListedWord> = Vec::new();
+    for (line, (text, count)) in lines.iter().zip(counts).enumerate() {
+        let (own, continues) = own_text(text);
+        let Some(entry) = piece(own, continues) else {
+            continue;
+        };
+        let frequency = if total > 0.0 { count / total } else { 0.0 };
+        let entry = entry.as_str().to_owned();
+        match places.get(&entry) {
+            Some(place) => words[*place].frequency += frequency,
+            None => {
+                places.insert(entry.clone(), words.len());
+                words.push(ListedWord {
+                    line,
+                    entry,
+                    frequency,
+                });
+            }
+        }
+    }
+    words.sort_by(|a, b| b.frequency.total_cmp(&a.frequency));
+    words
+}
+
+/// Directions of a teacher's vectors that lexicons of several languages may share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space(DMatrix<f64>);
+
+impl Space {
+    /// The `dimension` directions in which these rows differ most from their mean.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for more directions than coordinates, or more than 512.
+    pub fn new(rows: &Matrix, dimension: usize) -> Result<Self> {
+        space_of(&rows.elements, rows.columns, dimension)
+    }
+}
+
+fn space_of(rows: &[f32], columns: usize, dimension: usize) -> Result<Space> {
+    let most = columns.min(MAX_LEXICON_DIMENSION as usize);
+    limit("coordinates", dimension, 1, most)?;
+    Ok(Space(principal_directions(rows, columns, dimension)))
+}
+
+/// Entries of a lexicon that is matched by its longest entries, with vectors of any length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pieces {
+    /// What the lexicon is named after.
+    pub name: String,
+    /// Entries, each once, and what they weigh in 65535ths; most useful first.
+    pub entries: Vec<(String, u16)>,
+    /// `[entries][dimension]`, row-major, finite.
+    pub vectors: Vec<f32>,
+    /// The number of coordinates.
+    pub dimension: usize,
+}
+
+impl Pieces {
+    /// A pack with a lexicon of the first entries.
+    ///
+    /// The mean of all entries is subtracted, whatever the space. Affixes are the starts and ends that most of the entries
+    /// beyond the first share. Their vectors are fitted so that those of the parts of a word add up to its own:
+    /// compounds and inflected forms that no list has then count for what their parts say. Texts move the vectors as
+    /// [`distil`](crate::lexicon::distil::distil) does.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a size outside the format, or vectors of another length in the space or
+    /// for the texts; [`ErrorKind::Input`](crate::error::ErrorKind::Input) for another number of vectors than texts.
+    ///
+    /// # Cost
+    /// d²·entries multiplications for d coordinates, and d³ for the directions.
+    ///
+    /// # Source
+    /// Arora, Liang and Ma 2017, A simple but tough-to-beat baseline for sentence embeddings: the weights. Tulkens and van
+    /// Dongen 2024, Model2Vec: words alone through a sentence encoder. The affixes are ours.
+    pub fn lexicon_pack(&self, plan: &Plan<'_>) -> Result<Vec<u8>> {
+        let most = MAX_WORDS as usize;
+        limit("words", plan.words, 2, most)?;
+        limit("affixes", plan.affixes, 0, most - plan.words)?;
+        let own;
+        let directions = match plan.space {
+            SpaceChoice::Given(Space(directions)) => {
+                self.same_length(directions.nrows())?;
+                directions
+            }
+            SpaceChoice::Own(dimension) => {
+                own = space_of(&self.vectors, self.dimension, dimension)?.0;
+                &own
+            }
+        };
+        let stripes = projected(&self.vectors, self.dimension, directions);
+        let known = self.entries.len().min(plan.words);
+        let (parts, mut stripes) = affixes::fitted(&self.entries, known, plan.affixes, stripes)?;
+        let own = self.entries[..known].iter();
+        let words = own.map(|(entry, weight)| (entry.as_str(), *weight));
+        let words = words.chain(parts.iter().map(|part| (part.as_str(), u16::MAX)));
+        let words: Vec<(&str, u16)> = words.collect();
+        if let Some(texts) = &plan.texts {
+            self.same_length(texts.vectors.columns)?;
+            let features = texts.features(&words)?;
+            let targets = projected(&texts.vectors.elements, self.dimension, directions);
+            stripes = fit(&features, &targets, &stripes);
+        }
+        let dimension = directions.ncols();
+        let lexicon = quantised(Matching::Longest, &words, &[], &stripes, dimension);
+        lexicon_pack(&format!("lexicon:{}", self.name), dimension, lexicon)
+    }
+
+    /// Refuses vectors of a teacher that are not as long as those of the entries.
+    fn same_length(&self, found: usize) -> Result<()> {
+        limit(
+            "coordinates of a teacher's vector",
+            found,
+            self.dimension,
+            self.dimension,
+        )
+    }
+}
+
+/// How a lexicon is made of pieces.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// What the coordinates are.
+    pub space: SpaceChoice<'a>,
+    /// The most entries that are kept, at least 2.
+    pub words: usize,
+    /// The most affixes.
+    pub affixes: usize,
+    /// Texts that the vectors are fitted to, if any.
+    pub texts: Option<Texts<'a>>,
+}
+
+/// Public texts and what the teacher makes of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Texts<'a> {
+    /// A text each, best one sentence.
+    pub documents: &'a [CorpusDocument],
+    /// A row each.
+    pub vectors: &'a Matrix,
+}
+
+impl Texts<'_> {
+    /// What multiplies the vectors of entries in each text.
+    fn features(&self, entries: &[(&str, u16)]) -> Result<Features> {
+        let found = self.vectors.elements.len() / self.vectors.columns;
+        if found != self.documents.len() {
+            return Err(Error::from(Cause::RowsOfList {
+                found,
+                lines: self.documents.len(),
+                name: "the corpus".to_owned(),
+            }));
+        }
+        let names = entries.iter().map(|(entry, _)| *entry);
+        let texts = self.documents.iter().map(|document| document.text.as_str());
+        let mut features = Features::new(entries.len());
+        for matched in affixes::matches(names, texts)? {
+            let weight = |index: usize| f32::from(entries[index].1);
+            let total: f32 = matched.iter().map(|index| weight(*index)).sum();
+            let values = matched
+                .iter()
+                .map(|index| (*index as u32, weight(*index) / total));
+            features.row(values);
+        }
+        Ok(features)
+    }
+}
+
+/// What the coordinates of a lexicon are.
+#[derive(Clone, Copy, Debug)]
+pub enum SpaceChoice<'a> {
+    /// Those of this space.
+    Given(&'a Space),
+    /// Along so many principal directions of the entries' own vectors.
+    Own(usize),
+}

@@ -1,0 +1,261 @@
+//! Which heads are best, and how good they are: measured on public documents that they were not fitted to.
+//!
+//! The documents are dealt into folds. Heads are fitted to all folds but one and judged on that one, by the same code that
+//! a device runs.
+
+use undertone_core::pack::Pack;
+use undertone_core::pack::format::{ALIGNMENT, Entry};
+use undertone_core::rng::{self, PublicRng};
+use undertone_core::scores::LEVELS;
+
+use super::features::{self, Sample};
+use super::heads;
+use super::kmeans::normalised;
+use super::quality::{Column, Judge};
+use super::scores::{reach, scores_data, unit_of};
+use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
+use crate::encoder::EncoderIdentity;
+use crate::encoder::vectors::DocumentVectors;
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+
+/// Folds.
+const FOLDS: usize = 5;
+
+/// Folds are judged until so many documents were.
+const JUDGED: usize = 2000;
+
+/// Public documents with classes, in memory.
+pub(super) struct Public {
+    /// Documents one after the other.
+    pub(super) sentences: Vec<String>,
+    pub(super) vectors: DocumentVectors,
+    /// `[documents]`.
+    pub(super) classes_of_documents: Vec<usize>,
+    pub(super) classes: usize,
+    /// Of the vectors.
+    pub(super) centre: Vec<f32>,
+    pub(super) encoder: EncoderIdentity,
+    /// A lexicon that a pack with vectors carries.
+    pub(super) lexicon: Option<LexiconData>,
+}
+
+/// How heads are chosen by held-out documents.
+#[derive(Clone, Copy, Debug)]
+pub struct Contest<'a> {
+    /// What heads may read, the preferred inputs first.
+    pub inputs: &'a [Inputs],
+    /// Bytes that the whole pack may take. Without it features take at most 16 kB for each candidate, and between 64 kB
+    /// and 1 MB.
+    pub size: Option<usize>,
+}
+
+/// What heads read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inputs {
+    /// The vector of a sentence: a ridge regression.
+    Vectors,
+    /// Its features, too.
+    Both,
+    /// Its features alone: the pack has no encoder.
+    Features,
+}
+
+/// Heads as sections of a pack.
+pub(super) struct Sections {
+    /// 1 for a pack without an encoder.
+    pub(super) dimension: usize,
+    pub(super) scores: ScoresData,
+    pub(super) features: Option<FeaturesData>,
+}
+
+impl Public {
+    /// Heads of the documents in `train`. `None` where there is no room for features in a pack of `size` bytes.
+    pub(super) fn fit(
+        &self,
+        inputs: Inputs,
+        train: &dyn Fn(usize) -> bool,
+        size: Option<usize>,
+    ) -> Result<Option<Sections>> {
+        let chosen: Vec<usize> = (0..self.vectors.len()).filter(|d| train(*d)).collect();
+        if inputs == Inputs::Vectors {
+            let vectors = self.vectors.subset(&chosen);
+            let targets: Vec<usize> = chosen
+                .iter()
+                .map(|d| self.classes_of_documents[*d])
+                .collect();
+            let heads = heads::fit(&vectors, &targets, self.classes)?;
+            return Ok(Some(Sections {
+                dimension: self.vectors.dimension(),
+                scores: scores_data(reach(vectors.rows(), &heads.centre), &heads),
+                features: None,
+            }));
+        }
+        let Some(budget) = self.budget(inputs, size)? else {
+            return Ok(None);
+        };
+        let alone = inputs == Inputs::Features;
+        let sample = self.sample(&chosen, alone);
+        let Some(fitted) = features::fit(&sample, self.classes, DENSE, budget) else {
+            return Ok(None);
+        };
+        let centre: &[f32] = if alone { &[] } else { &self.centre };
+        let heads = fitted.score_heads(centre);
+        let reach = match alone {
+            true => 1.0,
+            false => reach(self.vectors.rows(), centre),
+        };
+        Ok(Some(Sections {
+            dimension: heads.centre.len(),
+            scores: scores_data(reach, &heads),
+            features: Some(fitted.data(unit_of(&heads.weights), alone)),
+        }))
+    }
+
+    /// The bytes that features may take. `None` if the rest of the pack is too large.
+    fn budget(&self, inputs: Inputs, size: Option<usize>) -> Result<Option<usize>> {
+        let Some(size) = size else {
+            return Ok(Some((self.classes << 14).clamp(1 << 16, 1 << 20)));
+        };
+        let mut rest = PackContents {
+            dimension: 1,
+            encoder: self.encoder.clone(),
+            recoder: None,
+            scores: Some(ScoresData {
+                exponent: 0,
+                centre: vec![0],
+                weights: vec![0; self.classes],
+                bias: vec![0; self.classes],
+                thresholds: vec![0; heads::SCORE_STEPS],
+                levels: LEVELS,
+            }),
+            features: None,
+            quality: Some(Judge::new(Column::OF_PACKS, 0, 0).quality()),
+            depth: None,
+            lexicon: None,
+            projection: None,
+        };
+        if inputs == Inputs::Both {
+            let dimension = self.vectors.dimension();
+            rest.dimension = dimension;
+            rest.lexicon.clone_from(&self.lexicon);
+            if let Some(scores) = &mut rest.scores {
+                scores.centre = vec![0; dimension];
+                scores.weights = vec![0; self.classes * dimension];
+            }
+        }
+        let rest = rest.to_bytes()?.len() + size_of::<Entry>() + ALIGNMENT;
+        Ok(size.checked_sub(rest))
+    }
+
+    fn sample(&self, documents: &[usize], alone: bool) -> Sample {
+        let dimension = self.vectors.dimension();
+        let mut sample = Sample::new(if alone { 0 } else { dimension });
+        for document in documents {
+            let range = self.vectors.range(*document);
+            let directions = match alone {
+                true => Vec::new(),
+                false => normalised(self.vectors.document(*document), dimension, &self.centre),
+            };
+            let width = directions.len() / range.len().max(1);
+            for (place, sentence) in self.sentences[range.clone()].iter().enumerate() {
+                let direction = &directions[place * width..(place + 1) * width];
+                let class = self.classes_of_documents[*document];
+                sample.push(
+                    features::KINDS,
+                    sentence,
+                    direction,
+                    class as u32,
+                    range.len(),
+                );
+            }
+        }
+        sample
+    }
+
+    /// The pack of the sections, to be judged.
+    fn pack(&self, sections: &Sections) -> Result<Vec<u8>> {
+        PackContents {
+            dimension: sections.dimension,
+            encoder: self.encoder.clone(),
+            recoder: None,
+            scores: Some(sections.scores.clone()),
+            features: sections.features.clone(),
+            quality: None,
+            depth: None,
+            lexicon: None,
+            projection: None,
+        }
+        .to_bytes()
+    }
+
+    /// Judges heads by documents.
+    fn judge(&self, sections: &Sections, documents: &[usize], judge: &mut Judge) -> Result<()> {
+        let bytes = self.pack(sections)?;
+        let pack = Pack::parse(&bytes).map_err(Error::from)?;
+        let alone = sections.dimension != self.vectors.dimension();
+        for document in documents {
+            let sentences: Vec<&str> = self.sentences[self.vectors.range(*document)]
+                .iter()
+                .map(String::as_str)
+                .collect();
+            let zeroes = vec![0.0; sentences.len()];
+            let rows = match alone {
+                true => &zeroes,
+                false => self.vectors.document(*document),
+            };
+            let class = self.classes_of_documents[*document] as u32;
+            judge.add(&pack, class, &sentences, rows)?;
+        }
+        Ok(())
+    }
+
+    /// The documents of a fold; folds are dealt by a public generator.
+    fn folds(&self, seed: u64) -> Vec<Vec<usize>> {
+        let mut order: Vec<usize> = (0..self.vectors.len())
+            .filter(|document| !self.vectors.range(*document).is_empty())
+            .collect();
+        let mut rng = PublicRng::new(seed);
+        for end in (1..order.len()).rev() {
+            order.swap(end, rng::below(&mut rng, end as u128 + 1) as usize);
+        }
+        let size = order.len().div_ceil(FOLDS).max(1);
+        order.chunks(size).map(<[usize]>::to_vec).collect()
+    }
+
+    /// The inputs, of those allowed, whose releases are right most often, and how good they are. The first of them
+    /// stays unless another one is better by more than chance allows.
+    pub(super) fn choose(&self, contest: &Contest<'_>, seed: u64) -> Result<(Inputs, QualityData)> {
+        let folds = self.folds(seed);
+        let size = folds.first().map_or(1, Vec::len).max(1);
+        let judged = JUDGED.div_ceil(size).clamp(1, folds.len().max(1));
+        let progress = Progress::new("judging heads", (judged * contest.inputs.len()) as u64);
+        let mut best: Option<(Inputs, Judge)> = None;
+        for inputs in contest.inputs {
+            let mut judge = Judge::new(Column::OF_PACKS, judged * size, seed);
+            for fold in folds.iter().take(judged) {
+                let mut held = vec![false; self.vectors.len()];
+                fold.iter().for_each(|document| held[*document] = true);
+                if let Some(sections) =
+                    self.fit(*inputs, &|document| !held[document], contest.size)?
+                {
+                    self.judge(&sections, fold, &mut judge)?;
+                }
+                progress.advance(1);
+            }
+            let better = |(_, before): &(Inputs, Judge)| judge.value() > before.value() + MARGIN;
+            if best.as_ref().is_none_or(better) {
+                best = Some((*inputs, judge));
+            }
+        }
+        let (inputs, judge) =
+            best.unwrap_or((Inputs::Vectors, Judge::new(Column::OF_PACKS, 0, seed)));
+        Ok((inputs, judge.quality()))
+    }
+}
+
+/// The length of a direction beside the features, whose mean length is 1.
+const DENSE: f32 = 1.0;
+
+/// By how much other heads must be better.
+const MARGIN: f64 = 0.005;

@@ -1,0 +1,203 @@
+//! How often releases are right: the table that a pack carries.
+
+use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
+use undertone_core::pack::Pack;
+use undertone_core::rng::PublicRng;
+use undertone_core::scores::LEVELS;
+use undertone_core::select::{Rule, SliceLevels};
+
+use super::writer::QualityData;
+use crate::error::{Error, Result};
+use crate::release::document::{self, HostDocument};
+
+/// Releases that are drawn for all documents together, by rule and ε, and at least one for each.
+const DRAWS: usize = 50_000;
+
+/// A table of fewer documents of a length says too little.
+const FEWEST: usize = 40;
+
+/// The table's values of ε, in micro-units.
+const EPSILONS: [u32; 5] = [500_000, 1_000_000, 3_000_000, 5_000_000, 10_000_000];
+
+/// Which documents a column of the table is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// All, as they are.
+    All,
+    /// Those with so many sentences and more, cut to these.
+    Cut(u32),
+    /// Those with at least and at most so many, as they are.
+    Between(u32, u32),
+}
+
+impl Column {
+    /// Those of a pack's table.
+    pub const OF_PACKS: &'static [Self] = &[
+        Self::All,
+        Self::Cut(1),
+        Self::Cut(3),
+        Self::Cut(10),
+        Self::Cut(20),
+    ];
+
+    /// Documents by their number of sentences.
+    pub const BY_LENGTH: &'static [Self] = &[
+        Self::Between(1, 1),
+        Self::Between(2, 3),
+        Self::Between(4, 6),
+        Self::Between(7, 10),
+        Self::Between(11, 20),
+        Self::Between(21, u32::MAX),
+    ];
+
+    /// Whether a document of `all` sentences counts after `length` of them.
+    fn counts(self, length: u32, all: u32) -> bool {
+        match self {
+            Self::All => length == all,
+            Self::Cut(cut) => length == cut,
+            Self::Between(least, most) => length == all && (least..=most).contains(&all),
+        }
+    }
+
+    /// As packs write it.
+    fn length(self) -> u32 {
+        match self {
+            Self::All => 0,
+            Self::Cut(cut) => cut,
+            Self::Between(least, _) => least,
+        }
+    }
+}
+
+/// Judges packs by public documents of which the right candidate is known.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    columns: &'static [Column],
+    draws: usize,
+    rng: PublicRng,
+    /// `[columns]`.
+    tallies: Vec<Tally>,
+}
+
+/// How often releases of the documents of one column were right.
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    documents: usize,
+    /// Documents whose best candidate is the right one.
+    best: usize,
+    /// `[epsilons][units]`: the share of right releases, added up.
+    drawn: [[f64; 2]; EPSILONS.len()],
+}
+
+impl Tally {
+    fn noiseless(&self) -> Option<f64> {
+        (self.documents >= FEWEST).then(|| self.best as f64 / self.documents as f64)
+    }
+
+    /// How often a release is right, by sentence and by whole text.
+    fn accuracy(&self, row: usize) -> Option<[f64; 2]> {
+        let share = |drawn: f64| drawn / self.documents as f64;
+        (self.documents >= FEWEST).then(|| self.drawn[row].map(share))
+    }
+}
+
+impl Judge {
+    /// Counts nothing yet; about so many documents will come. Releases are drawn from a public generator: they are no
+    /// one's.
+    pub fn new(columns: &'static [Column], documents: usize, seed: u64) -> Self {
+        Self {
+            columns,
+            draws: DRAWS.div_ceil(documents.max(1)),
+            rng: PublicRng::new(seed),
+            tallies: vec![Tally::default(); columns.len()],
+        }
+    }
+
+    /// Releases a public document whose right candidate is `class`, in each column that it belongs to.
+    ///
+    /// # Shapes
+    /// `sentences`: `[k]`; `rows`: `[k][dimension]`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack cannot be released from.
+    pub fn add(
+        &mut self,
+        pack: &Pack<'_>,
+        class: u32,
+        sentences: &[&str],
+        rows: &[f32],
+    ) -> Result<()> {
+        let mut document = document::empty(pack)?;
+        let rows = rows.chunks_exact(pack.dimension());
+        for (length, (sentence, row)) in (1..).zip(sentences.iter().zip(rows)) {
+            document
+                .push_encoded(sentence.as_bytes(), row)
+                .map_err(Error::from)?;
+            for index in 0..self.columns.len() {
+                if self.columns[index].counts(length, sentences.len() as u32) {
+                    self.count(index, &document, class)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, column: usize, document: &HostDocument<'_>, class: u32) -> Result<()> {
+        let (draws, rng) = (self.draws, &mut self.rng);
+        let tally = &mut self.tallies[column];
+        tally.documents += 1;
+        let best = hazmat::best(document).map_err(Error::from)?;
+        tally.best += usize::from(best == class);
+        let mut levels = Vec::new();
+        hazmat::levels(document, |block| levels.extend_from_slice(block));
+        let levels = SliceLevels {
+            levels: &levels,
+            bound: LEVELS,
+        };
+        for (drawn, epsilon) in tally.drawn.iter_mut().zip(EPSILONS.map(valid)) {
+            let ratio = document.ratio(epsilon);
+            let mut right = [0; 2];
+            for _ in 0..draws {
+                let rule = Rule::PermuteAndFlip;
+                let by_sentence = hazmat::select::<LEVELS, _>(&levels, rule, ratio, rng);
+                let by_text = hazmat::draw_whole_text(document, epsilon, rng);
+                right[0] += usize::from(by_sentence == Ok(class));
+                right[1] += usize::from(by_text == Ok(class));
+            }
+            for (drawn, right) in drawn.iter_mut().zip(right) {
+                *drawn += right as f64 / draws as f64;
+            }
+        }
+        Ok(())
+    }
+
+    /// One number: the mean over ε of the better rule, in the first column.
+    pub(super) fn value(&self) -> f64 {
+        let better = |row| {
+            let of_rules = self.tallies.first().and_then(|tally| tally.accuracy(row));
+            of_rules.map_or(0.0, |[a, b]| a.max(b))
+        };
+        (0..EPSILONS.len()).map(better).sum::<f64>() / EPSILONS.len() as f64
+    }
+
+    /// The table.
+    pub fn quality(&self) -> QualityData {
+        let by = |unit: usize| {
+            (0..EPSILONS.len()).flat_map(move |row| {
+                let tallies = self.tallies.iter();
+                tallies.map(move |tally| tally.accuracy(row).map(|both| both[unit]))
+            })
+        };
+        QualityData {
+            epsilons: EPSILONS.into_iter().map(valid).collect(),
+            lengths: self.columns.iter().map(|column| column.length()).collect(),
+            accuracies: by(0).chain(by(1)).collect(),
+            noiseless: self.tallies.iter().map(Tally::noiseless).collect(),
+        }
+    }
+}
+
+fn valid(micro: u32) -> Epsilon {
+    Epsilon::from_micro(micro).expect("the constants are valid")
+}

@@ -1,0 +1,476 @@
+//! Lexicons of word lists and of the static embeddings of others.
+
+use std::fs;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, TensorView};
+use tempfile::TempDir;
+use undertone::corpus::CorpusDocument;
+use undertone::encoder::{Encoder, EncoderIdentity};
+use undertone::error::{ErrorKind, Result};
+use undertone::files::resume::Encoding;
+use undertone::lexicon::model2vec::Model;
+use undertone::lexicon::pieces::{Pieces, Plan, Space, SpaceChoice, Texts, WordList};
+use undertone::lexicon::word_vectors::Matrix;
+use undertone_core::lexicon::Matching;
+use undertone_core::pack::Pack;
+
+fn folder(files: &[(&str, &[u8])]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, content) in files {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    folder
+}
+
+fn plan(space: SpaceChoice<'_>, words: usize, affixes: usize) -> Plan<'_> {
+    Plan {
+        space,
+        words,
+        affixes,
+        texts: None,
+    }
+}
+
+fn list(content: &str) -> Result<WordList> {
+    let folder = folder(&[("words.txt", content.as_bytes())]);
+    WordList::open(folder.path().join("words.txt"))
+}
+
+fn shares(list: &WordList) -> Vec<(&str, usize, f64)> {
+    let words = list.words.iter();
+    let words = words.map(|word| (word.entry.as_str(), word.line, word.frequency));
+    words.collect()
+}
+
+#[test]
+fn a_list_is_in_the_order_of_frequency() {
+    let counted = list("cat\t1\nThe\t5\nthe\t1\nNew York\t9\n##s\t2\n東京\t2\n").unwrap();
+    assert_eq!(counted.lines.len(), 6);
+    let wanted = [
+        ("the", 1, 0.3),
+        ("##s", 4, 0.1),
+        ("東京", 5, 0.1),
+        ("cat", 0, 0.05),
+    ];
+    let found = shares(&counted);
+    assert_eq!(found.len(), wanted.len());
+    for (found, wanted) in found.iter().zip(wanted) {
+        assert_eq!((found.0, found.1), (wanted.0, wanted.1));
+        assert!((found.2 - wanted.2).abs() < 1e-12, "{found:?}");
+    }
+    // Without numbers: 1, 1/2 and 1/3 of the most frequent one.
+    let ranked = list("the\ncat\nsat").unwrap();
+    let shares: Vec<f64> = ranked.words.iter().map(|word| word.frequency).collect();
+    for (share, wanted) in shares.iter().zip([6.0, 3.0, 2.0]) {
+        assert!((share - wanted / 11.0).abs() < 1e-12, "{shares:?}");
+    }
+    let none = list("the\t0\ncat\t0\n").unwrap();
+    assert!(none.words.iter().all(|word| word.frequency == 0.0));
+}
+
+#[test]
+fn a_wrong_list_is_named() {
+    for (content, part) in [
+        ("", "no words"),
+        ("two words\n!\n\n", "no words"),
+        ("the\t1\ncat\n", "line 2: either all lines"),
+        ("the\ncat\t1\n", "line 2: either all lines"),
+        ("the\tmany\n", "line 1: after the tab"),
+        ("the\t-1\n", "line 1: after the tab"),
+        ("the\tinf\n", "line 1: after the tab"),
+    ] {
+        let error = list(content).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Input);
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    let matrix = Matrix {
+        elements: vec![1.0; 6],
+        columns: 2,
+    };
+    let error = list("the\ncat").unwrap().with_vectors(&matrix).unwrap_err();
+    assert!(error.to_string().contains("3 rows"), "{error}");
+}
+
+/// Encodes a text as what its letters count: three coordinates, of which the last says little.
+struct Letters(EncoderIdentity);
+
+impl Encoder for Letters {
+    fn identity(&self) -> &EncoderIdentity {
+        &self.0
+    }
+
+    fn dimension(&self) -> usize {
+        3
+    }
+
+    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+        let count = |letter: char| sentence.matches(letter).count() as f32;
+        out.copy_from_slice(&[count('a'), count('b'), 0.01 * count('c')]);
+        Ok(())
+    }
+}
+
+/// The entries of a lexicon, their weights, and what they stand for.
+fn entries(pack: &[u8]) -> Vec<(String, u16, Vec<f32>)> {
+    let pack = Pack::parse(pack).unwrap();
+    let lexicon = pack.lexicon().unwrap();
+    assert_eq!(lexicon.matching(), Matching::Longest);
+    let unit = 2f32.powi(lexicon.vector_exponent());
+    let entry = |index| {
+        let (weight, vector) = lexicon.entry(index).unwrap();
+        let vector = vector.iter().map(|x| f32::from(*x) * unit).collect();
+        (lexicon.word(index).unwrap().to_owned(), weight, vector)
+    };
+    (0..lexicon.word_count()).map(entry).collect()
+}
+
+#[test]
+fn words_of_a_list_go_alone_through_the_encoder() {
+    let encoder = Letters(EncoderIdentity {
+        name: "letters".to_owned(),
+        digest: [7; 32],
+    });
+    let list = list("bbb\t4\naaa\t3\n##ab\t2\nc\t1\ncc\t0\n").unwrap();
+    let pieces = list.encode(&mut Encoding::new(&encoder)).unwrap();
+    assert_eq!(pieces.vectors[6..9], [1.0, 1.0, 0.0], "without its prefix");
+
+    let pack = pieces
+        .lexicon_pack(&plan(SpaceChoice::Own(2), 4, 0))
+        .unwrap();
+    assert_eq!(
+        Pack::parse(&pack).unwrap().encoder_name(),
+        "lexicon:letters"
+    );
+    let found = entries(&pack);
+    let words: Vec<&str> = found.iter().map(|(word, ..)| word.as_str()).collect();
+    assert_eq!(words, ["##ab", "aaa", "bbb", "c"], "the last is cut off");
+    // a/(a + 2/10) with a = 1/1000, in 1/65535.
+    assert_eq!(found[0].1, 326);
+    // Two directions are enough for distances, up to the scale, which is the same for all.
+    let distance = |a: usize, b: usize, of: &dyn Fn(usize) -> Vec<f32>| {
+        let (a, b) = (of(a), of(b));
+        let squares = a.iter().zip(&b).map(|(a, b)| (a - b).powi(2));
+        squares.sum::<f32>().sqrt()
+    };
+    let kept = |index: usize| found[index].2.clone();
+    let places = [2, 1, 0, 3];
+    let real = |index: usize| pieces.vectors[places[index] * 3..][..3].to_vec();
+    let ratio = distance(1, 2, &kept) / distance(1, 2, &real);
+    for (a, b) in [(0, 1), (0, 2), (0, 3), (1, 3), (2, 3)] {
+        let own = distance(a, b, &kept) / distance(a, b, &real);
+        assert!((own / ratio - 1.0).abs() < 0.03, "{a} {b} {own} {ratio}");
+    }
+}
+
+#[test]
+fn lexicons_of_one_space_agree() {
+    let matrix = |rows: &[[f32; 3]]| Matrix {
+        elements: rows.as_flattened().to_vec(),
+        columns: 3,
+    };
+    let rows = [
+        [1.0, 0.0, 0.1],
+        [0.0, 3.0, 0.0],
+        [-1.0, 0.0, 0.0],
+        [0.0, -3.0, -0.1],
+    ];
+    let first = matrix(&rows);
+    let space = Space::new(&first, 2).unwrap();
+    // The same teacher in another language, of which all vectors are moved and other words are there.
+    let moved = rows.map(|row| row.map(|x| x + 5.0));
+    let second = matrix(&[moved[3], moved[2], moved[1], moved[0]]);
+    let of = |words: &str, rows| {
+        let pieces = list(words).unwrap().with_vectors(rows).unwrap();
+        let pack = pieces
+            .lexicon_pack(&plan(SpaceChoice::Given(&space), 100, 0))
+            .unwrap();
+        entries(&pack)
+    };
+    let (english, german) = (of("a\nb\nc\nd", &first), of("z\ny\nx\nw", &second));
+    for (english, german) in english.iter().zip(&german) {
+        assert_eq!(english.2, german.2, "{english:?} {german:?}");
+    }
+    let narrow = Matrix {
+        elements: vec![1.0; 4],
+        columns: 2,
+    };
+    let narrow = list("a\nb").unwrap().with_vectors(&narrow).unwrap();
+    let error = narrow
+        .lexicon_pack(&plan(SpaceChoice::Given(&space), 100, 0))
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Argument);
+    assert!(Space::new(&first, 4).is_err() && Space::new(&first, 0).is_err());
+}
+
+/// Words of two stems and three endings, whose vectors are the sums of those of their parts. Four words are in the
+/// lexicon whole; the others are not, and one is in no list.
+#[test]
+fn affixes_stand_for_the_words_that_are_missing() {
+    let (stems, ends) = (["walk", "jump", "talk", "climb"], ["", "ing", "ed", "er"]);
+    let (mut words, mut elements) = (String::new(), Vec::new());
+    for (e, end) in ends.iter().enumerate() {
+        for (s, stem) in stems.iter().enumerate() {
+            if (*stem, *end) == ("climb", "er") {
+                continue;
+            }
+            words += &format!("{stem}{end}\t0\n");
+            let mut row = [0f32; 8];
+            row[s] = 1.0;
+            row[4 + e] = 1.0;
+            elements.extend(row);
+        }
+    }
+    let rows = Matrix {
+        elements,
+        columns: 8,
+    };
+    let pieces = list(&words).unwrap().with_vectors(&rows).unwrap();
+    let pack = |affixes| {
+        pieces
+            .lexicon_pack(&plan(SpaceChoice::Own(7), 4, affixes))
+            .unwrap()
+    };
+    assert_eq!(pack(20), pack(20), "the same every time");
+    assert_eq!(entries(&pack(0)).len(), 4);
+    let bytes = pack(20);
+    let found = entries(&bytes);
+    let words: Vec<&str> = found.iter().map(|(word, ..)| word.as_str()).collect();
+    assert_eq!(
+        words,
+        ["##ed", "##er", "##ing", "climb", "jump", "talk", "walk"]
+    );
+    // A word that the lexicon does not have is near the sum of its parts, which is what the teacher says.
+    let parsed = Pack::parse(&bytes).unwrap();
+    let vector = |text: &str| {
+        let mut out = [0f32; 7];
+        parsed
+            .lexicon()
+            .unwrap()
+            .sentence_vector(text, &mut out)
+            .unwrap();
+        out
+    };
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    let cosine = |a: &str, b: &str| {
+        let (a, b) = (vector(a), vector(b));
+        dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()
+    };
+    assert!(cosine("climber", "walker") > cosine("climber", "walking"));
+    assert!(cosine("climber", "climbed") > cosine("climber", "walked"));
+}
+
+#[test]
+fn texts_move_the_words_that_they_have() {
+    // Two words that the teacher takes for the same, but not in texts.
+    let rows = Matrix {
+        elements: vec![1.0, 0.0, 1.0, 0.0, -1.0, 1.0, -1.0, -1.0],
+        columns: 2,
+    };
+    let pieces = list("bank\t0\nshore\t0\nmoney\t0\nsea\t0").unwrap();
+    let pieces = pieces.with_vectors(&rows).unwrap();
+    let documents: Vec<CorpusDocument> = ["bank", "shore"]
+        .repeat(20)
+        .into_iter()
+        .map(|text| CorpusDocument {
+            text: text.to_owned(),
+            ..CorpusDocument::default()
+        })
+        .collect();
+    let vectors = Matrix {
+        elements: [0.0, 1.0, 0.0, -1.0].repeat(20),
+        columns: 2,
+    };
+    let texts = |documents| Texts {
+        documents,
+        vectors: &vectors,
+    };
+    let of = |texts| {
+        let plan = Plan {
+            texts,
+            ..plan(SpaceChoice::Own(2), 100, 0)
+        };
+        pieces.lexicon_pack(&plan)
+    };
+    let vector = |pack: &[u8], word: &str| {
+        let found = entries(pack).into_iter().find(|(own, ..)| own == word);
+        found.unwrap().2
+    };
+    let alone = of(None).unwrap();
+    assert_eq!(vector(&alone, "bank"), vector(&alone, "shore"));
+    let fitted = of(Some(texts(&documents[..]))).unwrap();
+    let (bank, shore) = (vector(&fitted, "bank"), vector(&fitted, "shore"));
+    let dot: f32 = bank.iter().zip(&shore).map(|(a, b)| a * b).sum();
+    assert!(dot < 0.0, "{bank:?} {shore:?}");
+    let error = of(Some(texts(&documents[1..]))).unwrap_err().to_string();
+    assert!(
+        error.contains("40 rows") && error.contains("39 lines"),
+        "{error}"
+    );
+}
+
+/// A folder as model2vec writes it: five rows for the tokens of `tokenizer`.
+fn model(tokenizer: &str, tensors: &[(&str, Dtype, &[usize], Vec<u8>)]) -> TempDir {
+    let views = tensors.iter().map(|(name, dtype, shape, bytes)| {
+        let view = TensorView::new(*dtype, shape.to_vec(), bytes).unwrap();
+        ((*name).to_owned(), view)
+    });
+    let bytes = safetensors::serialize(views, None).unwrap();
+    folder(&[
+        ("tokenizer.json", tokenizer.as_bytes()),
+        ("model.safetensors", &bytes),
+    ])
+}
+
+fn tokenizer(pre_tokenizer: &str, decoder: &str, model: &str) -> String {
+    format!(
+        r#"{{"version": "1.0", "truncation": null, "padding": null, "normalizer": null, "post_processor": null,
+        "added_tokens": [{{"id": 0, "content": "[UNK]", "single_word": false, "lstrip": false, "rstrip": false,
+        "normalized": false, "special": true}}],
+        "pre_tokenizer": {pre_tokenizer}, "decoder": {decoder}, "model": {model}}}"#
+    )
+}
+
+fn word_piece(vocabulary: &str) -> String {
+    let model = format!(
+        r###"{{"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100, "vocab": {vocabulary}}}"###
+    );
+    let decoder = r###"{"type": "WordPiece", "prefix": "##", "cleanup": true}"###;
+    tokenizer(r#"{"type": "BertPreTokenizer"}"#, decoder, &model)
+}
+
+fn floats(rows: &[f32]) -> Vec<u8> {
+    rows.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+const ROWS: [f32; 10] = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, -1.0];
+
+fn opened(folder: &Path) -> (Vec<String>, Pieces) {
+    let pieces = Model::open(folder).unwrap().pieces();
+    let words = pieces.entries.iter().map(|(word, _)| word.clone());
+    (words.collect(), pieces)
+}
+
+#[test]
+fn vocabularies_of_any_kind_become_entries() {
+    let unigram = r#"{"type": "Unigram", "unk_id": 0, "vocab": [["[UNK]", 0.0], ["▁Haus", -1.0], ["tür", -2.0],
+        ["東京", -3.0], ["▁.", -4.0]]}"#;
+    let space =
+        r#"{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true}"#;
+    let bytes = r#"{"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+        "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "merges": [],
+        "vocab": {"[UNK]": 0, "ĠHaus": 1, "tÃ¼r": 2, "æĿ±äº¬": 3, "Ã": 4}}"#;
+    let level = r#"{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true}"#;
+    let words = r###"{"type": "WordLevel", "unk_token": "[UNK]", "vocab": {"[UNK]": 0, "Haus": 1, "##tür": 2, "東京": 3, "a b": 4}}"###;
+    let white = r#"{"type": "WhitespaceSplit"}"#;
+    let piece = word_piece(r###"{"[UNK]": 0, "haus": 1, "##tür": 2, "東京": 3, "-": 4}"###);
+    for (json, wanted) in [
+        (piece, &["haus", "##tür", "東京"][..]),
+        (tokenizer(space, space, unigram), &["haus", "##tür", "東京"]),
+        (tokenizer(level, level, bytes), &["haus", "##tür", "東京"]),
+        (tokenizer(white, "null", words), &["haus", "東京"]),
+    ] {
+        let folder = model(&json, &[("embeddings", Dtype::F32, &[5, 2], floats(&ROWS))]);
+        let (found, pieces) = opened(folder.path());
+        assert_eq!(found, wanted);
+        assert_eq!(pieces.vectors[..2], [1.0, 0.0]);
+        let pack = pieces
+            .lexicon_pack(&plan(SpaceChoice::Own(2), 100, 0))
+            .unwrap();
+        assert_eq!(entries(&pack).len(), wanted.len());
+    }
+}
+
+#[test]
+fn tensors_say_which_row_and_how_much() {
+    let vocabulary = word_piece(r#"{"[UNK]": 0, "Apple": 1, "apple": 2, "Pear": 3}"#);
+    let mapping: Vec<u8> = [0i64, 0, 1, 2]
+        .iter()
+        .flat_map(|x| x.to_le_bytes())
+        .collect();
+    let weights: Vec<u8> = [0.0f64, 1.0, 1.0, 4.0]
+        .iter()
+        .flat_map(|x| x.to_le_bytes())
+        .collect();
+    let bytes = vec![0, 0, 5, 250, 0, 127];
+    let folder = model(
+        &vocabulary,
+        &[
+            ("embeddings", Dtype::I8, &[3, 2], bytes),
+            ("mapping", Dtype::I64, &[4], mapping),
+            ("weights", Dtype::F64, &[4], weights),
+        ],
+    );
+    let mut opened = Model::open(folder.path()).unwrap();
+    let pieces = opened.pieces();
+    let wanted = [("apple".to_owned(), 16_384), ("pear".to_owned(), u16::MAX)];
+    assert_eq!(pieces.entries, wanted);
+    assert_eq!(pieces.vectors, [5.0, -6.0, 0.0, 127.0]);
+    // What occurs comes first.
+    opened.count(&CorpusDocument {
+        text: "Pear, Pear".to_owned(),
+        ..CorpusDocument::default()
+    });
+    assert_eq!(opened.pieces().entries[0], wanted[1]);
+    assert_eq!(opened.dimension(), 2);
+}
+
+#[test]
+fn a_wrong_folder_is_named() {
+    let good = word_piece(r#"{"[UNK]": 0, "a": 1, "b": 2}"#);
+    let rows = |n: usize| floats(&ROWS[..2 * n]);
+    let embeddings = ("embeddings", Dtype::F32, &[3, 2][..], rows(3));
+    let negative = ("mapping", Dtype::I32, &[3][..], vec![255; 12]);
+    let short = ("weights", Dtype::F32, &[2][..], rows(1));
+    let odd = floats(&[0.0, f32::NAN, 0.0, 0.0, 0.0, 0.0]);
+    for (json, tensors, part) in [
+        (
+            good.as_str(),
+            vec![("other", Dtype::F32, &[3, 2][..], rows(3))],
+            "neither",
+        ),
+        (
+            &good,
+            vec![("embeddings", Dtype::F32, &[6][..], rows(3))],
+            "shape [6]",
+        ),
+        (
+            &good,
+            vec![("embeddings", Dtype::U8, &[3, 2][..], vec![0; 6])],
+            "U8",
+        ),
+        (
+            &good,
+            vec![("embeddings", Dtype::F32, &[3, 2][..], odd)],
+            "NaN",
+        ),
+        (
+            &good,
+            vec![("embeddings", Dtype::F32, &[2, 2][..], rows(2))],
+            "no row for \"b\", token 2",
+        ),
+        (&good, vec![embeddings.clone(), negative], "below 0"),
+        (
+            &good,
+            vec![embeddings.clone(), short],
+            "no row for \"b\", token 2",
+        ),
+        (
+            &word_piece(r#"{"[UNK]": 0, "!": 1}"#),
+            vec![embeddings.clone()],
+            "no token",
+        ),
+        ("{}", vec![embeddings], "tokenizer.json"),
+    ] {
+        let folder = model(json, &tensors);
+        let error = Model::open(folder.path()).err().expect(part);
+        assert_eq!(error.kind(), ErrorKind::Input, "{error}");
+        assert!(
+            error.to_string().contains(part),
+            "no \"{part}\" in: {error}"
+        );
+    }
+    let error = Model::open("absent").err().expect("no folder");
+    assert_eq!(error.kind(), ErrorKind::Io);
+}
