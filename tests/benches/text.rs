@@ -20,14 +20,19 @@ fn main() {
     };
     let bytes = fs::read(&path).expect("a pack");
     let pack = Pack::parse(&bytes).expect("a pack");
-    let sentences: Vec<String> = io::stdin().lines().map(|line| line.expect("text")).collect();
+    let sentences: Vec<String> = io::stdin()
+        .lines()
+        .map(|line| line.expect("text"))
+        .collect();
     let mut document: Document<'_> = Document::new(&pack).expect("a pack with candidates");
     let mut samples: Vec<f64> = (0..SAMPLES)
         .map(|_| {
             let start = seconds();
             for batch in sentences.chunks(100) {
                 for sentence in batch {
-                    document.push_sentence(sentence).expect("a pack that reads text");
+                    document
+                        .push_sentence(sentence)
+                        .expect("a pack that reads text");
                 }
                 document.clear();
             }
@@ -35,7 +40,10 @@ fn main() {
         })
         .collect();
     samples.sort_by(f64::total_cmp);
-    let words: usize = sentences.iter().map(|sentence| sentence.split_whitespace().count()).sum();
+    let words: usize = sentences
+        .iter()
+        .map(|sentence| sentence.split_whitespace().count())
+        .sum();
     let at = |place: usize| samples[place] * 1e6;
     println!(
         "{:.2} µs a sentence of {:.1} words ({:.2} to {:.2})",
