@@ -700,35 +700,6 @@ pub fn repair_digest(bytes: &mut [u8]) {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fixed_point_from_bits() {
-        for (x, exponent, fixed) in [
-            (1.0f32, 8, 256),
-            (-0.0, 8, 0),
-            (0.5, 0, 0),
-            (1.5, 0, 2),
-            (-2.5, 0, -2),
-            (2.5000002, 0, 3),
-            (f32::MAX, 24, 32767),
-            (f32::MIN, -24, -32767),
-            (f32::MIN_POSITIVE, 24, 0),
-            (f32::NAN, 0, 0),
-            (f32::NEG_INFINITY, 0, 0),
-            (32766.5, 0, 32766),
-            (32767.5, 0, 32767),
-            (16777216.0, -24, 1),
-            (8388608.0, -24, 0),
-            (25165824.0, -24, 2),
-        ] {
-            assert_eq!(naive_fixed(x.to_bits(), exponent), fixed, "{x} {exponent}");
-        }
-    }
-}
-
 /// A pack in which candidate c is about the words `topics[c]`, each in one topic, and embeddings of two coordinates say
 /// nothing. Without an encoder if `alone`.
 pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
@@ -769,4 +740,33 @@ pub fn features_pack(topics: &[&[&str]], alone: bool) -> Vec<u8> {
     // The kind, behind the number of candidates.
     section[4..6].copy_from_slice(&SCORES_FEATURES.to_le_bytes());
     pack(2, &[(tag, section), features.to_section()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_point_from_bits() {
+        for (x, exponent, fixed) in [
+            (1.0f32, 8, 256),
+            (-0.0, 8, 0),
+            (0.5, 0, 0),
+            (1.5, 0, 2),
+            (-2.5, 0, -2),
+            (2.5000002, 0, 3),
+            (f32::MAX, 24, 32767),
+            (f32::MIN, -24, -32767),
+            (f32::MIN_POSITIVE, 24, 0),
+            (f32::NAN, 0, 0),
+            (f32::NEG_INFINITY, 0, 0),
+            (32766.5, 0, 32766),
+            (32767.5, 0, 32767),
+            (16777216.0, -24, 1),
+            (8388608.0, -24, 0),
+            (25165824.0, -24, 2),
+        ] {
+            assert_eq!(naive_fixed(x.to_bits(), exponent), fixed, "{x} {exponent}");
+        }
+    }
 }
