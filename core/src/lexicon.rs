@@ -9,8 +9,8 @@
 //! host and device agree to the bit and a sentence's vector depends on nothing but that sentence.
 
 use core::fmt;
+use core::iter;
 
-use heapless::String;
 use zerocopy::little_endian::{U16, U32};
 use zeroize::Zeroize;
 
@@ -20,12 +20,9 @@ use crate::pack::format::{
     PhrasesHead,
 };
 use crate::pack::wire::{Arrays, PackError, scale, within, zero};
-use crate::pieces::Pieces;
+use crate::pieces::Places;
 
-pub use crate::pieces::{CONTINUATION, piece};
-
-/// The longest word in bytes of UTF-8; longer ones are not looked up.
-pub const MAX_WORD_BYTES: usize = 48;
+pub use crate::pieces::{CONTINUATION, MAX_WORD_BYTES, Word, piece};
 
 /// The most coordinates in a lexicon's vectors.
 pub const MAX_LEXICON_DIMENSION: u32 = 512;
@@ -35,9 +32,6 @@ const MAX_WORDS_IN_SENTENCE: usize = 1 << 20;
 
 /// Fractional bits that the mean keeps below the integers of the word vectors.
 const FRACTION_BITS: u32 = 8;
-
-/// One lower-cased word.
-pub type Word = String<MAX_WORD_BYTES>;
 
 /// The words of a text, lower-cased.
 ///
@@ -286,7 +280,7 @@ impl<'a> Lexicon<'a> {
     ///
     /// Of the words that are not after `text` the last is either that word, or differs from `text` at a character that
     /// the word that is looked for does not reach: otherwise that one would come later.
-    pub(crate) fn longest(&self, mut text: &str) -> Option<usize> {
+    fn longest(&self, mut text: &str) -> Option<usize> {
         loop {
             let index = self.not_after(text)?.checked_sub(1)?;
             let word = self.word(index)?;
@@ -314,7 +308,13 @@ impl<'a> Lexicon<'a> {
         &self,
         text: &'t str,
     ) -> impl Iterator<Item = Option<usize>> + use<'a, 't> {
-        Pieces::new(*self, text)
+        let (lexicon, mut places) = (*self, Places::new(text));
+        iter::from_fn(move || {
+            places.next(|window| {
+                let index = lexicon.longest(window)?;
+                Some((index, lexicon.word(index)?.len()))
+            })
+        })
     }
 
     /// The weight, `0..=65535` for 0..=1, and the vector of the word at `index`.

@@ -5,17 +5,23 @@
 //! and combining marks the longest entry counts at each place. No entry is longer than 48 bytes, so a place looks
 //! at a bounded window.
 
+use heapless::String;
 use zeroize::Zeroize;
 
-use crate::lexicon::{Lexicon, Word};
 use crate::script::{is_mark, is_unspaced};
 
+/// The longest word in bytes of UTF-8; longer ones are not looked up.
+pub const MAX_WORD_BYTES: usize = 48;
+
+/// One lower-cased word.
+pub type Word = String<MAX_WORD_BYTES>;
+
 /// What an entry starts with that continues a word, if entries are found by
-/// [longest match](crate::lexicon::Matching::Longest).
+/// longest match.
 pub const CONTINUATION: &str = "##";
 
 /// The entry that stands for a piece of text in a lexicon whose entries are found by
-/// [longest match](crate::lexicon::Matching::Longest): lower-cased, and with [`CONTINUATION`] before it if it continues a word,
+/// longest match: lower-cased, and with [`CONTINUATION`] before it if it continues a word,
 /// unless it starts with a letter of a script without spaces between words. `None` if no text has such a piece: it is
 /// empty, too long, or has other characters than letters, digits and marks.
 ///
@@ -55,23 +61,41 @@ pub fn piece(text: &str, continues: bool) -> Option<Word> {
     Some(entry)
 }
 
-/// For each place of a text, the index of the longest entry there, if any.
+/// Goes through the places of a text.
 #[derive(Clone, Debug)]
-pub(crate) struct Pieces<'a, 't> {
-    lexicon: Lexicon<'a>,
+pub(crate) struct Places<'t> {
     rest: &'t str,
     /// Whether `rest` continues a word: it continues a run, and the last letter or digit of that is of no script
     /// without spaces between words.
     continues: bool,
 }
 
-impl<'a, 't> Pieces<'a, 't> {
-    pub(crate) fn new(lexicon: Lexicon<'a>, text: &'t str) -> Self {
+impl<'t> Places<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
         Self {
-            lexicon,
             rest: text,
             continues: false,
         }
+    }
+
+    /// What `longest` finds at the next place, if there is one. It gets the text there as entries have it, and gives
+    /// something with the bytes of the entry that it found.
+    pub(crate) fn next<T>(
+        &mut self,
+        longest: impl FnOnce(&str) -> Option<(T, usize)>,
+    ) -> Option<Option<T>> {
+        let start = self.rest.find(in_run)?;
+        if start > 0 {
+            self.continues = false;
+            self.rest = self.rest.get(start..)?;
+        }
+        let (mut window, prefix) = self.window(self.rest.chars().next()?);
+        // An entry that is nothing but the prefix, or a part of it, says nothing.
+        let found = longest(&window).filter(|(_, bytes)| *bytes > prefix);
+        window.zeroize();
+        let covered = found.as_ref().map_or(0, |(_, bytes)| bytes - prefix);
+        self.advance(covered);
+        Some(found.map(|(found, _)| found))
     }
 
     /// The text at the start of `rest` as entries have it: lower-cased, as far as an entry can reach, and after the
@@ -110,27 +134,6 @@ impl<'a, 't> Pieces<'a, 't> {
     }
 }
 
-impl Iterator for Pieces<'_, '_> {
-    type Item = Option<usize>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let start = self.rest.find(in_run)?;
-        if start > 0 {
-            self.continues = false;
-            self.rest = self.rest.get(start..)?;
-        }
-        let (mut window, prefix) = self.window(self.rest.chars().next()?);
-        let found = self.lexicon.longest(&window).and_then(|index| {
-            // An entry that is nothing but the prefix, or a part of it, says nothing.
-            let bytes = self.lexicon.word(index)?.len().checked_sub(prefix)?;
-            (bytes > 0).then_some((index, bytes))
-        });
-        window.zeroize();
-        self.advance(found.map_or(0, |(_, bytes)| bytes));
-        Some(found.map(|(index, _)| index))
-    }
-}
-
 /// Whether entries can have this character.
 fn in_run(c: char) -> bool {
     c.is_alphanumeric() || is_mark(c)
@@ -139,7 +142,7 @@ fn in_run(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lexicon::MAX_WORD_BYTES;
+    use crate::lexicon::Lexicon;
     use crate::pack::format::{LEXICON_LONGEST, LexiconHead};
     use std::string::String;
     use std::vec::Vec;
@@ -183,7 +186,8 @@ mod tests {
         let section = section(entries);
         let lexicon = Lexicon::parse(&section, 1).unwrap();
         let word = |found: Option<usize>| found.and_then(|index| lexicon.word(index));
-        let words = Pieces::new(lexicon, text).map(|found| word(found).unwrap_or("-"));
+        let words = lexicon.longest_matches(text);
+        let words = words.map(|found| word(found).unwrap_or("-"));
         words.collect::<Vec<_>>().join(" ")
     }
 

@@ -136,7 +136,7 @@ const COMMANDS: [(&str, &str); 30] = [
     ),
     (
         "distil --list words --vectors w.npy --dim 2 --out OUT",
-        "w.npy",
+        "words",
     ),
     (
         "distil --model2vec neural --dim 2 --out OUT",
