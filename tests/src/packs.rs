@@ -767,32 +767,3 @@ mod tests {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fixed_point_from_bits() {
-        for (x, exponent, fixed) in [
-            (1.0f32, 8, 256),
-            (-0.0, 8, 0),
-            (0.5, 0, 0),
-            (1.5, 0, 2),
-            (-2.5, 0, -2),
-            (2.5000002, 0, 3),
-            (f32::MAX, 24, 32767),
-            (f32::MIN, -24, -32767),
-            (f32::MIN_POSITIVE, 24, 0),
-            (f32::NAN, 0, 0),
-            (f32::NEG_INFINITY, 0, 0),
-            (32766.5, 0, 32766),
-            (32767.5, 0, 32767),
-            (16777216.0, -24, 1),
-            (8388608.0, -24, 0),
-            (25165824.0, -24, 2),
-        ] {
-            assert_eq!(naive_fixed(x.to_bits(), exponent), fixed, "{x} {exponent}");
-        }
-    }
-}
