@@ -98,7 +98,7 @@ pub(super) fn of(
                 Inputs::Vectors => None,
                 _ => public.fit(inputs, &|_| true, contest.size)?,
             };
-            (won, Some(quality))
+            (won, quality)
         }
         _ => (None, None),
     };

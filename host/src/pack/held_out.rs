@@ -16,7 +16,7 @@ use super::scores::{reach, scores_data, unit_of};
 use super::writer::{FeaturesData, LexiconData, PackContents, QualityData, ScoresData};
 use crate::encoder::EncoderIdentity;
 use crate::encoder::vectors::DocumentVectors;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Progress;
 
 /// Folds.
@@ -130,7 +130,7 @@ impl Public {
                 levels: LEVELS,
             }),
             features: None,
-            quality: Some(Judge::new(Column::OF_PACKS, 0, 0).quality()),
+            quality: Some(Judge::quick(Column::OF_PACKS, 0, 0).quality()),
             depth: None,
             lexicon: None,
             projection: None,
@@ -210,8 +210,9 @@ impl Public {
         Ok(())
     }
 
-    /// The documents of a fold; folds are dealt by a public generator.
-    fn folds(&self, seed: u64) -> Vec<Vec<usize>> {
+    /// Documents dealt into folds, each class apart, so that no fold has all of a class. `None` if a class has fewer than
+    /// two documents.
+    fn folds(&self, seed: u64) -> Option<Vec<Vec<usize>>> {
         let mut order: Vec<usize> = (0..self.vectors.len())
             .filter(|document| !self.vectors.range(*document).is_empty())
             .collect();
@@ -219,27 +220,43 @@ impl Public {
         for end in (1..order.len()).rev() {
             order.swap(end, rng::below(&mut rng, end as u128 + 1) as usize);
         }
-        let size = order.len().div_ceil(FOLDS).max(1);
-        order.chunks(size).map(<[usize]>::to_vec).collect()
+        order.sort_by_key(|document| self.classes_of_documents[*document]);
+        let mut sizes = vec![0; self.classes];
+        let mut folds = vec![Vec::new(); FOLDS];
+        for (place, document) in order.into_iter().enumerate() {
+            sizes[self.classes_of_documents[document]] += 1;
+            folds[place % FOLDS].push(document);
+        }
+        folds.retain(|fold| !fold.is_empty());
+        sizes.iter().all(|size| *size >= 2).then_some(folds)
     }
 
     /// The inputs, of those allowed, whose releases are right most often, and how good they are. The first of them
-    /// stays unless another one is better by more than chance allows.
-    pub(super) fn choose(&self, contest: &Contest<'_>, seed: u64) -> Result<(Inputs, QualityData)> {
-        let folds = self.folds(seed);
+    /// stays unless another one is better by more than chance allows, and where a class has too few documents to judge.
+    pub(super) fn choose(
+        &self,
+        contest: &Contest<'_>,
+        seed: u64,
+    ) -> Result<(Inputs, Option<QualityData>)> {
+        let preferred = contest.inputs.first().copied().unwrap_or(Inputs::Vectors);
+        let Some(folds) = self.folds(seed) else {
+            return Ok((preferred, None));
+        };
         let size = folds.first().map_or(1, Vec::len).max(1);
         let judged = JUDGED.div_ceil(size).clamp(1, folds.len().max(1));
         let progress = Progress::new("judging heads", (judged * contest.inputs.len()) as u64);
         let mut best: Option<(Inputs, Judge)> = None;
         for inputs in contest.inputs {
-            let mut judge = Judge::new(Column::OF_PACKS, judged * size, seed);
+            let mut judge = Judge::quick(Column::OF_PACKS, judged * size, seed);
             for fold in folds.iter().take(judged) {
                 let mut held = vec![false; self.vectors.len()];
                 fold.iter().for_each(|document| held[*document] = true);
-                if let Some(sections) =
-                    self.fit(*inputs, &|document| !held[document], contest.size)?
-                {
-                    self.judge(&sections, fold, &mut judge)?;
+                match self.fit(*inputs, &|document| !held[document], contest.size) {
+                    Ok(Some(sections)) => self.judge(&sections, fold, &mut judge)?,
+                    Ok(None) => {}
+                    // What is left without a fold may be too little for heads that all documents are enough for.
+                    Err(error) if error.kind() == ErrorKind::Input => {}
+                    Err(error) => return Err(error),
                 }
                 progress.advance(1);
             }
@@ -248,9 +265,10 @@ impl Public {
                 best = Some((*inputs, judge));
             }
         }
-        let (inputs, judge) =
-            best.unwrap_or((Inputs::Vectors, Judge::new(Column::OF_PACKS, 0, seed)));
-        Ok((inputs, judge.quality()))
+        Ok(match best {
+            Some((inputs, judge)) => (inputs, Some(judge.quality())),
+            None => (preferred, None),
+        })
     }
 }
 

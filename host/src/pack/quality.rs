@@ -9,10 +9,13 @@ use undertone_core::select::{Rule, SliceLevels};
 
 use super::writer::QualityData;
 use crate::error::{Error, Result};
-use crate::release::document::{self, HostDocument};
+use crate::release::document::{self, HostDocument, epsilon_f64};
 
-/// Releases that are drawn for all documents together, by rule and ε, and at least one for each.
+/// Releases that are drawn for all documents together, by rule, ε and column, and at least one for each document.
 const DRAWS: usize = 50_000;
+
+/// The same where a pack is made: by sentence only, the law of the other rule is simple.
+const FEW_DRAWS: usize = 2000;
 
 /// A table of fewer documents of a length says too little.
 const FEWEST: usize = 40;
@@ -75,6 +78,8 @@ impl Column {
 pub struct Judge {
     columns: &'static [Column],
     draws: usize,
+    /// Whether the whole-text rule is drawn, too, and not computed.
+    draws_whole_texts: bool,
     rng: PublicRng,
     /// `[columns]`.
     tallies: Vec<Tally>,
@@ -88,6 +93,13 @@ struct Tally {
     best: usize,
     /// `[epsilons][units]`: the share of right releases, added up.
     drawn: [[f64; 2]; EPSILONS.len()],
+}
+
+/// How often the whole-text rule names a candidate, the best one or another one, of so many.
+fn chance(epsilon: Epsilon, candidates: usize, is_best: bool) -> f64 {
+    let weight = (-epsilon_f64(epsilon)).exp();
+    let share = 1.0 / (1.0 + candidates as f64 * weight);
+    if is_best { share } else { share * weight }
 }
 
 impl Tally {
@@ -107,8 +119,18 @@ impl Judge {
     /// one's.
     pub fn new(columns: &'static [Column], documents: usize, seed: u64) -> Self {
         Self {
-            columns,
             draws: DRAWS.div_ceil(documents.max(1)),
+            draws_whole_texts: true,
+            ..Self::quick(columns, documents, seed)
+        }
+    }
+
+    /// The same with fewer releases, and the accuracies of the whole-text rule from its law.
+    pub(super) fn quick(columns: &'static [Column], documents: usize, seed: u64) -> Self {
+        Self {
+            columns,
+            draws: FEW_DRAWS.div_ceil(documents.max(1)),
+            draws_whole_texts: false,
             rng: PublicRng::new(seed),
             tallies: vec![Tally::default(); columns.len()],
         }
@@ -157,17 +179,18 @@ impl Judge {
         };
         for (drawn, epsilon) in tally.drawn.iter_mut().zip(EPSILONS.map(valid)) {
             let ratio = document.ratio(epsilon);
-            let mut right = [0; 2];
-            for _ in 0..draws {
-                let rule = Rule::PermuteAndFlip;
-                let by_sentence = hazmat::select::<LEVELS, _>(&levels, rule, ratio, rng);
-                let by_text = hazmat::draw_whole_text(document, epsilon, rng);
-                right[0] += usize::from(by_sentence == Ok(class));
-                right[1] += usize::from(by_text == Ok(class));
-            }
-            for (drawn, right) in drawn.iter_mut().zip(right) {
-                *drawn += right as f64 / draws as f64;
-            }
+            let by_sentence = (0..draws).filter(|_| {
+                hazmat::select::<LEVELS, _>(&levels, Rule::PermuteAndFlip, ratio, rng) == Ok(class)
+            });
+            drawn[0] += by_sentence.count() as f64 / draws as f64;
+            drawn[1] += match self.draws_whole_texts {
+                true => {
+                    let drawn =
+                        |_: &usize| hazmat::draw_whole_text(document, epsilon, rng) == Ok(class);
+                    (0..draws).filter(drawn).count() as f64 / draws as f64
+                }
+                false => chance(epsilon, levels.levels.len(), best == class),
+            };
         }
         Ok(())
     }
