@@ -99,7 +99,7 @@ enum SelectorArg {
 enum HeadsArg {
     /// Whatever is right most often on held-out documents.
     Best,
-    /// The vector of a sentence.
+    /// The vector of a sentence; nothing is held out, and the pack does not say how good it is.
     Vectors,
     /// Its words, pairs of words and runs of letters: the pack has no encoder.
     Features,
@@ -306,6 +306,9 @@ impl Arguments {
             (None, None) => {}
         }
         match self.selector {
+            SelectorArg::Scores if self.heads == HeadsArg::Vectors => {
+                self.build(&encoder, self.scores(Fit::ClosedForm))
+            }
             SelectorArg::Scores => {
                 let contest = Contest {
                     inputs: self.heads.inputs(self.encoder.encoder.is_some()),

@@ -180,7 +180,7 @@ impl Arguments {
             rate: Rate::start(),
         };
         let progress = Progress::new("releasing documents", (total - kept) as u64);
-        note!("{}", said(method));
+        note!("{}", said(&releasing.document, method, self.epsilon));
         let done = releasing.all(checked.after(kept)?, &progress);
         drop(progress);
         match done {
@@ -223,13 +223,16 @@ impl Arguments {
 }
 
 /// What the releases promise.
-fn said(method: Method) -> &'static str {
+fn said(document: &HostDocument<'_>, method: Method, epsilon: Epsilon) -> String {
     match method {
-        Method::Sentence(_) => {
-            "rule: by sentence; epsilon is for one sentence of a document exchanged for another"
-        }
+        Method::Sentence(rule) => format!(
+            "rule: by sentence. Promised: {epsilon} for one sentence exchanged for another, {} for the whole text",
+            document.sentence_loss(epsilon, rule)
+        ),
         Method::WholeText => {
-            "rule: whole text; epsilon is for the whole document exchanged for any other"
+            format!(
+                "rule: whole text. Promised: {epsilon} for the whole text exchanged for any other"
+            )
         }
     }
 }

@@ -73,10 +73,13 @@ fn write_corpus(path: &Path, documents: usize) {
 
 const COMMANDS: [(&str, &str); 8] = [
     ("`encode`", "encode --corpus c.jsonl --out e.safetensors"),
-    ("`pack`, labels", "pack --corpus c.jsonl --out l.pack"),
     (
-        "`pack --clusters 30`",
-        "pack --corpus c.jsonl --clusters 30 --out c.pack",
+        "`pack --heads vectors`",
+        "pack --heads vectors --corpus c.jsonl --out l.pack",
+    ),
+    (
+        "`pack --heads vectors --clusters 30`",
+        "pack --heads vectors --corpus c.jsonl --clusters 30 --out c.pack",
     ),
     (
         "`pack --selector depth`",
