@@ -83,11 +83,11 @@ const END: u32 = 0x0011_0000;
 
 /// Calls `visit` with the hash of every feature of a text, as often as it occurs.
 ///
-/// # Shapes
-/// `text`: any bytes, one sentence.
-///
 /// # Leaks
 /// Time depends on the text.
+///
+/// # Shapes
+/// `text`: any bytes, one sentence.
 ///
 /// # Cost
 /// Linear in the text, times the number of lengths of runs; no heap, 200 bytes of stack.

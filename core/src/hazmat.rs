@@ -48,6 +48,9 @@ pub fn best<const K: usize, const P: usize>(
 ///
 /// # Cost
 /// That of [`Document::release_whole_text`] without the entropy.
+///
+/// # Source
+/// That of [`Document::release_whole_text`].
 pub fn draw_whole_text<R: Rng + ?Sized, const K: usize, const P: usize>(
     document: &Document<'_, K, P>,
     epsilon: Epsilon,

@@ -208,8 +208,14 @@ fn quotes(line: &str) -> bool {
 /// A text as it is typed in haste: `share` of its words with more than three characters get one mistake, a letter too many,
 /// one that is missing, a wrong one, or two in the wrong order. For public texts: how much that costs.
 ///
+/// # Leaks
+/// It gives out the text.
+///
 /// # Shapes
-/// `share`: `0..=1`; words are parted by spaces.
+/// `text`: any; `share`: `0..=1`; words are parted by spaces.
+///
+/// # Cost
+/// Linear in the text.
 pub fn misspelt(text: &str, share: f64, seed: u64) -> String {
     let mut rng = PublicRng::new(seed);
     let mut below = |n: usize| rng::below(&mut rng, n as u128) as usize;
