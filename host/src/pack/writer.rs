@@ -185,7 +185,7 @@ impl LexiconData {
     }
 
     /// What is worth most in at most `bytes`: phrases are left out first, then the last coordinates, down to
-    /// [`LEAST_COORDINATES`], then the rarest words.
+    /// 48, then the rarest words.
     ///
     /// # Shapes
     /// The coordinates of lexicons that were distilled fall by how much they tell.
