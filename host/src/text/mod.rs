@@ -45,7 +45,7 @@ pub fn sentences(text: &str) -> Vec<&str> {
     each_sentence(text).collect()
 }
 
-/// [`sentences`], split only as far as they are read.
+/// [`sentences`](sentences()), split only as far as they are read.
 pub(crate) fn each_sentence(text: &str) -> impl Iterator<Item = &str> {
     let mut start = 0;
     std::iter::from_fn(move || {
