@@ -362,6 +362,24 @@ pub enum Cause {
         documents: usize,
     },
 
+    /// A pack that does not fit into the size that was asked for.
+    #[error(
+        "the pack takes {bytes} bytes, more than the {size} of --size; give more, or --heads features"
+    )]
+    PackSize {
+        /// What it takes.
+        bytes: usize,
+        /// The limit.
+        size: usize,
+    },
+
+    /// Heads of features, and no feature that can be in the pack.
+    #[error(
+        "no feature can be in the pack: --size leaves no room, or no word, pair or run of letters is in two sentences; \
+         give a larger --size, more documents, or --heads vectors"
+    )]
+    NoFeatures,
+
     /// More candidates than a device can choose from.
     #[error("{what} are more than the {most} candidates that a device can choose from; {advice}")]
     DeviceLimit {
@@ -829,6 +847,8 @@ impl Error {
             | Cause::Unlabelled { .. }
             | Cause::OneLabel { .. }
             | Cause::NoKnownLabel { .. }
+            | Cause::PackSize { .. }
+            | Cause::NoFeatures
             | Cause::WordList { .. }
             | Cause::RowsOfList { .. }
             | Cause::Ranking { .. }

@@ -247,6 +247,12 @@ impl Arguments {
         let wanted = |document: &CorpusDocument| !skips || document.label.is_some();
         let mut encoded = self.corpus.encoded(kept(encoder, &self.out)?, wanted);
         let built = pack::build(&mut encoded, encoder.lexicon.clone(), &options)?;
+        if let Some(size) = self.size.filter(|size| built.pack.len() > *size) {
+            return Err(Error::from(Cause::PackSize {
+                bytes: built.pack.len(),
+                size,
+            }));
+        }
         save_pack(&self.out, &built)?;
         rate.count(built.documents_read, built.sentences);
         rate.taken_over(encoded.encoding());

@@ -721,6 +721,24 @@ fn sizes_outside_their_range_are_refused() {
     }
 }
 
+/// A pack that is larger than was asked for would be noticed on the device.
+#[test]
+fn packs_keep_to_their_size() {
+    let folder = prepared();
+    for (arguments, message) in [
+        ("--size 1500", "more than the 1500 of --size"),
+        (
+            "--size 1500 --heads features",
+            "no feature can be in the pack",
+        ),
+    ] {
+        let command = format!("pack --corpus public.jsonl --out small.pack {arguments}");
+        let command: Vec<&str> = command.split(' ').collect();
+        refuse(folder.path(), &command, &[message]);
+        assert!(!folder.path().join("small.pack").exists());
+    }
+}
+
 #[test]
 fn outputs_that_cannot_be_written_are_refused_before_the_work() {
     let folder = prepared();

@@ -96,7 +96,11 @@ pub(super) fn of(
             let (inputs, quality) = public.choose(&contest, seed)?;
             let won = match inputs {
                 Inputs::Vectors => None,
-                _ => public.fit(inputs, &|_| true, contest.size)?,
+                // Other heads than were asked for, or judged, would be worse than none.
+                _ => match public.fit(inputs, &|_| true, contest.size)? {
+                    None => return Err(Error::from(Cause::NoFeatures)),
+                    won => won,
+                },
             };
             (won, quality)
         }
