@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -607,6 +607,18 @@ fn state(child: &Child) -> char {
     rest.trim_start().chars().next().unwrap()
 }
 
+/// Whether a process has locked the file whose name ends so.
+fn is_locked(folder: &Path, end: &str) -> bool {
+    let there = names(folder);
+    let found = there
+        .iter()
+        .find(|path| path.to_str().unwrap().ends_with(end));
+    let locks = fs::read_to_string("/proc/locks").unwrap();
+    found
+        .and_then(|path| path.metadata().ok())
+        .is_some_and(|file| locks.contains(&format!(":{} 0 EOF", file.ino())))
+}
+
 /// Two at once for one output: the second one is told, or the last one wins; never are they mixed.
 #[test]
 fn two_runs_for_one_output_are_not_mixed() {
@@ -639,11 +651,8 @@ fn two_runs_for_one_output_are_not_mixed() {
                 while !matches!(state(&child), 'T' | 'Z') {
                     thread::sleep(Duration::from_millis(1));
                 }
-                let there = names(folder);
-                if there
-                    .iter()
-                    .any(|path| path.to_str().unwrap().ends_with(beside))
-                {
+                // And not before it had locked its part.
+                if is_locked(folder, beside) {
                     break (child, held);
                 }
                 send("CONT", &child);
