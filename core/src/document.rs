@@ -11,7 +11,7 @@ use zeroize::Zeroize;
 use crate::barrier::wipe;
 use crate::depth::{DepthLevels, DepthSection, MAX_SENTENCES, project};
 use crate::epsilon::{Epsilon, Micro};
-use crate::features::{Divisor, Features};
+use crate::features::{self, Divisor, Features};
 use crate::fixed::{Scale, rescale};
 use crate::kernels::{Backend, GROUP};
 use crate::ledger::Grant;
@@ -307,7 +307,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         match self.candidates {
             Candidates::Depth(section) => self.count_fixed(section, sentence),
             Candidates::Scores(section) => {
-                let features = self.features.as_ref();
+                let features = features::read(&self.features);
                 section.add(self.backend, features, &mut self.rows, sentence, said);
             }
         }
@@ -317,15 +317,15 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// Looks up the features of a sentence: their weights go into the state, where [`add`](Document::add) finds them.
     #[inline(never)]
     fn add_features(&mut self, sentence: &[u8]) -> Divisor {
-        let (Some(features), Candidates::Scores(section)) = (&self.features, self.candidates)
-        else {
+        let features = features::read(&self.features);
+        let (Some(features), Candidates::Scores(section)) = (features, self.candidates) else {
             return Divisor::default();
         };
         let layout = section.layout(P);
         let weights = self.rows.get_mut(layout.sums..layout.sums + layout.weights);
         let weights = weights.unwrap_or_default().as_flattened_mut();
         wipe(weights);
-        features.add(sentence, weights.as_chunks_mut().0)
+        features.add(self.backend, sentence, weights.as_chunks_mut().0)
     }
 
     #[inline(never)]
@@ -428,7 +428,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
 
     /// Whether the pack reads text.
     fn takes_text(&self) -> Result<(), DocumentError> {
-        let alone = self.features.as_ref().is_some_and(Features::is_alone);
+        let features = features::read(&self.features);
+        let alone = features.is_some_and(Features::is_alone);
         match self.lexicon.is_some() || alone {
             true => Ok(()),
             false => Err(DocumentError::NoLexicon),

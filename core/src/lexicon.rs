@@ -21,6 +21,7 @@ use crate::pack::format::{
 };
 use crate::pack::wire::{Arrays, PackError, scale, within, zero};
 use crate::pieces::Places;
+use crate::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
 
 pub use crate::pieces::{CONTINUATION, MAX_WORD_BYTES, Word, piece};
 
@@ -122,6 +123,9 @@ impl<'a> Lexicon<'a> {
             LEXICON_WORDS,
             LEXICON_LONGEST,
         )?;
+        if matching == LEXICON_LONGEST && !ANY_LANGUAGE {
+            return Err(fail(NEEDS_ANY_LANGUAGE));
+        }
         let scale = scale(head.exponent.get())?;
         let ends: &[U32] = arrays.next(words, 1)?;
         let weights = arrays.next(words, 1)?;
@@ -428,6 +432,7 @@ impl<'a> Lexicon<'a> {
                 }
                 before.zeroize();
             }
+            Matching::Longest if !ANY_LANGUAGE => {}
             Matching::Longest => {
                 let chunks = sentence.utf8_chunks().map(|chunk| chunk.valid());
                 let places = chunks.flat_map(|text| self.longest_matches(text));

@@ -13,6 +13,7 @@ pub(crate) mod wire;
 use sha2::{Digest, Sha256};
 use zerocopy::FromBytes;
 
+use crate::ANY_LANGUAGE;
 use crate::depth::DepthSection;
 use crate::features::Features;
 use crate::lexicon::Lexicon;
@@ -276,6 +277,10 @@ impl<'a> Pack<'a> {
 
     /// The features that add to the scores, if the pack has any.
     pub fn features(&self) -> Option<Features<'a>> {
+        // Parsing refused it. The compiler does not know.
+        if !ANY_LANGUAGE {
+            return None;
+        }
         Features::view(self.features?, self.scores?.candidate_count()).ok()
     }
 

@@ -27,6 +27,8 @@
 //! after a Greek word, too), a colon after an Armenian word, a bar after a letter of India and two word spaces in
 //! Ethiopic. Thai and Lao have no such marks: their lines are sentences.
 //!
+//! Without the cargo feature `any-language` only the marks of Latin, Greek and Cyrillic count.
+//!
 //! Full stops inside of numbers, addresses and file names are followed by no space. Abbreviations are
 //! English, but for those of single letters (`т. е.`, `z. B.`, `А. Пушкин`); ordinals with a full stop
 //! (`3. Mai`) are taken for ends. Invalid UTF-8 is a character that is neither letter nor space.
@@ -45,7 +47,8 @@
 
 use core::ops::Range;
 
-use crate::script::{ends_sentences, is_mark};
+use crate::ANY_LANGUAGE;
+use crate::script::{self, ends_sentences};
 
 /// Sentences longer than this many bytes are cut, but not inside of a row of stops or emoji.
 pub const MAX_SENTENCE_BYTES: usize = 600;
@@ -324,7 +327,7 @@ impl<'a> Scanner<'a> {
                 at = behind;
                 end = at;
             } else {
-                speaks |= c.is_alphanumeric();
+                speaks |= is_letter_or_digit(c);
                 token.address |= matches!(c, '/' | '@' | '=' | '&');
                 at += length;
                 end = at;
@@ -376,6 +379,7 @@ impl<'a> Scanner<'a> {
             return false;
         };
         match (last, c) {
+            _ if !ANY_LANGUAGE => false,
             ('፡', '፡') | ('\u{900}'..='\u{d7f}', '|') => true,
             // One letter is a symbol.
             ('\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}', ';') => at - token > 2,
@@ -418,7 +422,7 @@ impl<'a> Scanner<'a> {
         let ends = match self.char(behind) {
             None => return (behind, speaks),
             Some((c, _)) if strength == Strength::Wide => !(closed && is_particle(c)),
-            Some((c, length)) if c.is_alphabetic() => {
+            Some((c, length)) if is_letter(c) => {
                 // The space was left out.
                 let between_words = !closed
                     && (strong
@@ -473,7 +477,7 @@ impl<'a> Scanner<'a> {
                         && self.char(behind + 1).is_some_and(|(c, _)| c == '.')
                         && self
                             .char(behind + 2)
-                            .is_none_or(|(c, _)| !c.is_alphanumeric())
+                            .is_none_or(|(c, _)| !is_letter_or_digit(c))
                     {
                         behind += 1;
                     }
@@ -580,7 +584,7 @@ impl<'a> Scanner<'a> {
         let mut letters = core::str::from_utf8(word).unwrap_or_default().chars();
         let letter = letters.next().filter(|c| {
             // Words of their own: English and Russian for the one who speaks.
-            letters.next().is_none() && c.is_alphabetic() && !matches!(c, 'I' | 'Я')
+            letters.next().is_none() && is_letter(*c) && !matches!(c, 'I' | 'Я')
         });
         if letter.is_some() && self.is_letter_with_stop(behind) {
             return false;
@@ -589,7 +593,7 @@ impl<'a> Scanner<'a> {
         let dotted = word.contains(&b'.')
             && word.split(|byte| *byte == b'.').all(|part| {
                 let part = core::str::from_utf8(part).unwrap_or("?");
-                part.chars().count() < 3 && part.chars().all(char::is_alphabetic)
+                part.chars().nth(2).is_none() && part.chars().all(is_letter)
             });
         let lettered = dotted
             || letter.is_some_and(|c| is_upper_case(c) || self.is_behind_letter_with_stop(token));
@@ -616,7 +620,7 @@ impl<'a> Scanner<'a> {
             .last()
             .map_or("", |chunk| chunk.valid())
             .chars();
-        let letter = letters.next_back().is_some_and(char::is_alphabetic);
+        let letter = letters.next_back().is_some_and(is_letter);
         letter && letters.next_back().is_none_or(char::is_whitespace)
     }
 
@@ -624,7 +628,7 @@ impl<'a> Scanner<'a> {
     fn is_letter_with_stop(&mut self, at: usize) -> bool {
         let at = self.skip(at, |c| matches!(c, ' ' | '\u{a0}' | '\u{202f}'));
         match self.char(at) {
-            Some((c, length)) if c.is_alphabetic() && c != 'I' => {
+            Some((c, length)) if is_letter(c) && c != 'I' => {
                 self.char(at + length).is_some_and(|(c, _)| c == '.')
             }
             _ => false,
@@ -654,7 +658,7 @@ impl<'a> Scanner<'a> {
         let at = self.word_start(at);
         let end = (0..=LONGEST_LISTED)
             .map(|length| at + length)
-            .find(|end| self.char(*end).is_none_or(|(c, _)| !c.is_alphanumeric()));
+            .find(|end| self.char(*end).is_none_or(|(c, _)| !is_letter_or_digit(c)));
         let word = end.and_then(|end| self.text.get(at..end));
         let mut starters = STARTERS.iter();
         word.is_some_and(|word| {
@@ -715,8 +719,18 @@ fn is_upper_case(c: char) -> bool {
 /// Armenian.
 fn is_lower_case(c: char) -> bool {
     matches!(c, 'a'..='z' | '\u{b5}'..='\u{588}' | '\u{1e00}'..='\u{1fff}')
-        && c.is_alphabetic()
+        && is_letter(c)
         && !is_upper_case(c)
+}
+
+/// A call: each copy of the lookup takes a hundred bytes.
+#[inline(never)]
+fn is_letter(c: char) -> bool {
+    c.is_alphabetic()
+}
+
+fn is_letter_or_digit(c: char) -> bool {
+    is_letter(c) || c.is_numeric()
 }
 
 fn is_line_end(c: char) -> bool {
@@ -726,35 +740,44 @@ fn is_line_end(c: char) -> bool {
     )
 }
 
+fn is_mark(c: char) -> bool {
+    ANY_LANGUAGE && script::is_mark(c)
+}
+
 fn is_stop(c: char) -> bool {
-    matches!(c, '.' | '!' | '?' | '…') || !c.is_ascii() && ends_sentences(c)
+    matches!(c, '.' | '!' | '?' | '…') || ANY_LANGUAGE && !c.is_ascii() && ends_sentences(c)
 }
 
 /// Stops after which a sentence starts without a space: those of scripts that have none between words.
 fn needs_no_space(c: char) -> bool {
-    matches!(
-        c,
-        '။' | '。' | '｡' | '．' | '！' | '？' | '︒' | '︕' | '︖' | '﹖' | '﹗'
-    )
+    ANY_LANGUAGE
+        && matches!(
+            c,
+            '။' | '。' | '｡' | '．' | '！' | '？' | '︒' | '︕' | '︖' | '﹖' | '﹗'
+        )
 }
 
 fn is_comma(c: char) -> bool {
-    matches!(c, '、' | '，' | '､' | '၊')
+    ANY_LANGUAGE && matches!(c, '、' | '，' | '､' | '၊')
 }
 
 /// The sentence around a Japanese quotation goes on with one of these.
 fn is_particle(c: char) -> bool {
-    matches!(
-        c,
-        'と' | 'っ' | 'な' | 'の' | 'を' | 'が' | 'は' | 'に' | 'も' | 'で'
-    )
+    ANY_LANGUAGE
+        && matches!(
+            c,
+            'と' | 'っ' | 'な' | 'の' | 'を' | 'が' | 'は' | 'に' | 'も' | 'で'
+        )
 }
 
 /// Whether a bracket opens or closes; `None` for what is no bracket.
 fn opens(c: char) -> Option<bool> {
     match c {
-        '(' | '[' | '{' | '（' | '［' | '｛' | '｟' | '｢' | '﴿' => Some(true),
-        ')' | ']' | '}' | '）' | '］' | '｝' | '｠' | '｣' | '﴾' => Some(false),
+        '(' | '[' | '{' => Some(true),
+        ')' | ']' | '}' => Some(false),
+        _ if !ANY_LANGUAGE => None,
+        '（' | '［' | '｛' | '｟' | '｢' | '﴿' => Some(true),
+        '）' | '］' | '｝' | '｠' | '｣' | '﴾' => Some(false),
         // Each pair from an even code point.
         '〈'..='】' | '〔'..='〛' | '༺'..='༽' => Some(u32::from(c) % 2 == 0),
         _ => None,
@@ -787,7 +810,7 @@ fn is_emoji(c: char) -> bool {
     matches!(
         c,
         '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{200d}'
-    ) && !c.is_alphanumeric()
+    ) && !is_letter_or_digit(c)
 }
 
 #[cfg(test)]

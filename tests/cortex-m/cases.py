@@ -14,6 +14,9 @@ FILES = [
     ("golden-scores.pack", "vectors-scores.txt"),
     ("golden-vote.pack", "vectors-vote.txt"),
     ("golden-recoded.pack", "vectors-recoded.txt"),
+    ("golden-scores.pack", "whole-text-scores.txt"),
+    ("golden-vote.pack", "whole-text-vote.txt"),
+    ("golden-features.pack", "vectors-features.txt"),
     ("golden.pack", "words.txt"),
     ("golden-vectors.pack", "private-vectors.txt"),
 ]
@@ -32,7 +35,8 @@ def main():
         print(f"static const uint8_t pack_{len(packs)}[] = {array(data)};")
         first_case = len(cases)
         add_cases(GOLDEN / vectors, inputs, cases)
-        packs.append(f"{{pack_{len(packs)}, {len(data)}, {first_case}, {len(cases)}}}")
+        needs = int(b"FEAT" in data[:1024])
+        packs.append(f"{{pack_{len(packs)}, {len(data)}, {first_case}, {len(cases)}, {needs}}}")
     print("static const struct golden packs[] = {" + ",\n".join(packs) + "};")
     print("static const struct input inputs[] = {" + ",\n".join(inputs) + "};")
     print("static const struct test_case cases[] = {" + ",\n".join(cases) + "};")
@@ -54,7 +58,8 @@ def add_cases(vectors, inputs, cases):
                 inputs.append(f"{{INPUT_{key.upper()}, input_{len(inputs)}, {len(data)}}}")
         release = bytes.fromhex(case["release"])
         print(f"static const uint8_t release_{len(cases)}[] = {array(release)};")
-        numbers = [case["epsilon_micro"], case.get("rule", 0), case.get("mechanism", 0),
+        rule = case.get("rule", "0").replace("whole-text", "WHOLE_TEXT")
+        numbers = [case["epsilon_micro"], rule, case.get("mechanism", 0),
                    case.get("size", 0), case.get("noise", 0), case.get("bound_exponent", 0),
                    int("bound_exponent" not in case)]
         cases.append(

@@ -28,6 +28,7 @@ enum {
 PACK(small);
 PACK(large);
 PACK(scores);
+PACK(features);
 PACK(projection);
 
 static uint8_t pack_memory[UNDERTONE_PACK_HANDLE_SIZE] ALIGNED;
@@ -123,6 +124,17 @@ static int32_t release_exponential(void)
 {
     return undertone_document_release(document, grant, UNDERTONE_RULE_EXPONENTIAL, not_entropy,
                                       NULL, release, sizeof release, &written);
+}
+
+static int32_t release_whole_text(void)
+{
+    return undertone_document_release_whole_text(document, grant, not_entropy, NULL, release, sizeof release, &written);
+}
+
+static int32_t push_encoded(void)
+{
+    return undertone_document_push_encoded(document, sentence, sizeof sentence - 1, embedding,
+                                           undertone_pack_dimension(pack));
 }
 
 static int32_t mechanism(void)
@@ -340,11 +352,19 @@ int main(void)
     measure("document_push_text, 3 sentences", push_text, MOST);
     measure("document_release, permute-and-flip", release_flips, MOST);
     measure("20 x document_push and document_release", mechanism, MOST);
+    measure("document_release_whole_text", release_whole_text, MOST);
     measure("vocabulary_init", init_vocabulary, MOST);
     measure("bag_init", init_bag, MOST);
     measure("bag_push_text, 9 words", push_words, MOST);
     measure("bag_release, a word by selection", select_word, MOST_OF_WORDS_AND_VECTORS);
     measure("bag_release, a word by noise", nearest_word, MOST_OF_WORDS_AND_VECTORS);
+
+    with_pack("features, d = 384, 20 candidates, 8000 features, lexicon of 2000 words\n", features_pack, features_pack_end);
+    measure("document_init", init_document, MOST);
+    measure("document_push_sentence, 9 words", push_sentence, MOST);
+    measure("document_push_encoded, 9 words", push_encoded, MOST);
+    measure("document_release, permute-and-flip", release_flips, MOST);
+    measure("document_release_whole_text", release_whole_text, MOST);
 
     with_pack("vectors, d = 384\n", projection_pack, projection_pack_end);
     measure("vector_init", init_laplace, MOST);

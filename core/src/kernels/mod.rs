@@ -33,6 +33,7 @@ use core::fmt;
 
 use zerocopy::little_endian::{I16, I32};
 
+use crate::features::Features;
 use crate::pack::format::BOUNDARIES;
 
 pub(crate) use limits::{BLOCK, GROUP, WIDTH};
@@ -175,6 +176,18 @@ impl Backend {
         let group = group.get(..sentences.len()).unwrap_or_default();
         let matrix = matrix.get(..rows * width).unwrap_or(matrix);
         run!(self, add_products(matrix, width, start, group, sums, rows));
+    }
+
+    /// Adds the weights of the first `most` features that a pack knows, given their hashes, to `[candidates]` i32 in bytes, and
+    /// returns how many there were.
+    pub(crate) fn add_features(
+        self,
+        features: &Features<'_>,
+        hashes: &[u32],
+        most: u32,
+        sums: &mut [[u8; 4]],
+    ) -> u32 {
+        run!(self, add_features(features, hashes, most, sums))
     }
 
     /// How many boundaries are `input` or less.

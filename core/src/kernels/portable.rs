@@ -5,8 +5,18 @@ use zerocopy::little_endian::{I16, I32};
 
 use super::limits::{GROUP, WIDTH};
 use crate::barrier::wipe;
+use crate::features::{Features, add_row, among_few};
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
 use crate::pack::format::BOUNDARIES;
+
+pub(super) fn add_features(
+    features: &Features<'_>,
+    hashes: &[u32],
+    most: u32,
+    sums: &mut [[u8; 4]],
+) -> u32 {
+    features.add_known(hashes, most, sums, among_few, add_row)
+}
 
 #[inline(always)]
 pub(super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {

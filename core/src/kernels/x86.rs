@@ -10,11 +10,20 @@ use zerocopy::transmute;
 use super::limits::GROUP;
 use super::portable::{self, smallest_product};
 use crate::barrier::wipe;
+use crate::features::{Features, add_row, word};
 use crate::fixed::bucket_input;
 use crate::pack::format::BOUNDARIES;
 
-cpufeatures::new!(cpu_avx2, "avx2");
-cpufeatures::new!(cpu_vbmi, "avx512f", "avx512bw", "avx512vbmi");
+cpufeatures::new!(cpu_avx2, "avx2", "bmi1", "bmi2", "popcnt");
+cpufeatures::new!(
+    cpu_vbmi,
+    "avx512f",
+    "avx512bw",
+    "avx512vbmi",
+    "bmi1",
+    "bmi2",
+    "popcnt"
+);
 
 pub(super) fn has_avx2() -> bool {
     cpu_avx2::get()
@@ -37,8 +46,39 @@ pub(super) fn has_avx512() -> bool {
     found == 1
 }
 
+/// The first bit that is set, if it is one of `count`.
+#[inline]
+fn first_bit(mask: u32, count: usize) -> Option<usize> {
+    let place = mask.trailing_zeros() as usize;
+    (place < count).then_some(place)
+}
+
 pub(super) mod avx2 {
     use super::*;
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    pub(in super::super) fn add_features(
+        features: &Features<'_>,
+        hashes: &[u32],
+        most: u32,
+        sums: &mut [[u8; 4]],
+    ) -> u32 {
+        features.add_known(
+            hashes,
+            most,
+            sums,
+            |keys, count, key| {
+                let [low, high]: [__m256i; 2] = transmute!(*keys);
+                let key = _mm256_set1_epi16(key.cast_signed());
+                let equal = (_mm256_cmpeq_epi16(low, key), _mm256_cmpeq_epi16(high, key));
+                // Packing works within halves of 128 bits.
+                let bytes =
+                    _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(equal.0, equal.1));
+                first_bit(_mm256_movemask_epi8(bytes).cast_unsigned(), count)
+            },
+            add_row,
+        )
+    }
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
@@ -256,6 +296,42 @@ pub(super) mod avx2 {
 
 pub(super) mod avx512 {
     use super::*;
+
+    #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
+    pub(in super::super) fn add_features(
+        features: &Features<'_>,
+        hashes: &[u32],
+        most: u32,
+        sums: &mut [[u8; 4]],
+    ) -> u32 {
+        features.add_known(
+            hashes,
+            most,
+            sums,
+            |keys, count, key| {
+                let (keys, key) = (transmute!(*keys), _mm512_set1_epi16(key.cast_signed()));
+                first_bit(_mm512_cmpeq_epi16_mask(keys, key), count)
+            },
+            |bitmap, count, weights, sums| {
+                // Near the end of all weights there are no sixteen.
+                if weights.len() < 8 * count + 16 {
+                    return add_row(bitmap, count, weights, sums);
+                }
+                let sixteens = sums.as_chunks_mut::<16>().0.iter_mut();
+                let mut left = weights;
+                for (start, sums) in (0..count).step_by(2).zip(sixteens) {
+                    let used = word(bitmap, start, count) as u16;
+                    let Some(row) = left.first_chunk::<16>() else {
+                        return;
+                    };
+                    let row = _mm512_cvtepi8_epi32(transmute!(*row));
+                    let row = _mm512_maskz_expand_epi32(used, row);
+                    *sums = transmute!(_mm512_add_epi32(transmute!(*sums), row));
+                    left = left.get(used.count_ones() as usize..).unwrap_or_default();
+                }
+            },
+        )
+    }
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn to_fixed(coordinates: &[f32], scale: f32, fixed: &mut [i16]) {
