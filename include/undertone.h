@@ -811,6 +811,23 @@ uint32_t undertone_pack_feature_count(const undertone_pack *pack);
 uint32_t undertone_pack_nothing_known(const undertone_pack *pack);
 
 /**
+ * The unit whose releases were right more often where whoever made the pack measured it on public texts, at the largest
+ * epsilon measured that is not above this one. It depends on public things only, and no promise depends on it: choose by
+ * it before there is a text. 0 if the pack does not say, `epsilon_micro` is no epsilon or `pack` is not a valid handle.
+ *
+ * `epsilon_micro`: that of a grant, in micro-units. `sentences`: how many the texts of the app have, as a rule; 0: as the
+ * public texts.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `pack` is NULL or what `undertone_pack_init` returned.
+ */
+int32_t undertone_pack_recommended_unit(const undertone_pack *pack,
+                                        uint32_t epsilon_micro,
+                                        uint32_t sentences);
+
+/**
  * The dimension of a released vector after the projection of the pack
  * (`undertone_vector_mechanism_init_projected`); 0 if it has no projection or `pack` is not a valid handle.
  *

@@ -752,6 +752,15 @@ public:
     /// without scores.
     std::uint32_t nothing_known() const noexcept { return undertone_pack_nothing_known(capi()); }
 
+    /// The unit whose releases were right more often where whoever made the pack measured it on public texts, for texts
+    /// of so many sentences, or 0 for texts as those; nothing if the pack does not say. It depends on public things only.
+    std::optional<Unit> recommended_unit(Epsilon epsilon, std::uint32_t sentences = 0) const noexcept
+    {
+        const std::int32_t unit = undertone_pack_recommended_unit(capi(), epsilon.micro(), sentences);
+        if (unit == 0) return std::nullopt;
+        return static_cast<Unit>(unit);
+    }
+
     /// The vector of one sentence by the lexicon of the pack. It is as private as the sentence.
     Result<std::vector<float>> embed_sentence(std::string_view text) const
     {

@@ -33,7 +33,8 @@ use crate::pack::{
     UNDERTONE_PACK_ID_BYTES, UndertonePack, undertone_pack_candidate_count,
     undertone_pack_dimension, undertone_pack_encoder_digest, undertone_pack_encoder_name,
     undertone_pack_feature_count, undertone_pack_handle_size, undertone_pack_id,
-    undertone_pack_init, undertone_pack_nothing_known, undertone_pack_word_count,
+    undertone_pack_init, undertone_pack_nothing_known, undertone_pack_recommended_unit,
+    undertone_pack_word_count,
 };
 use crate::release::{
     UNDERTONE_RELEASE_BYTES, undertone_release_read, undertone_release_read_unit,
@@ -316,6 +317,23 @@ extern "system" fn pack_features(env: *mut JNIEnv, _: jclass, pack: jobject) -> 
 extern "system" fn pack_nothing_known(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
     unsafe { undertone_pack_nothing_known(Vm(env).handle::<UndertonePack>(pack)) as jint }
+}
+
+/// `Native.packRecommendedUnit`
+#[unsafe(export_name = "Java_dev_undertone_Native_packRecommendedUnit")]
+extern "system" fn pack_recommended_unit(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    epsilon_micro: jlong,
+    sentences: jint,
+) -> jint {
+    let sentences = sentences.try_into().unwrap_or(0);
+    // SAFETY: a buffer that `packInit` made a pack in.
+    unsafe {
+        let pack = Vm(env).handle::<UndertonePack>(pack);
+        undertone_pack_recommended_unit(pack, micro(epsilon_micro), sentences)
+    }
 }
 
 /// Copies what `describe` writes of a pack into an array.

@@ -2,12 +2,15 @@
 
 use core::ffi::{c_char, c_void};
 
+use undertone_core::Epsilon;
 use undertone_core::lexicon::MAX_LEXICON_DIMENSION;
 use undertone_core::pack::{Pack, PackError};
+use undertone_core::quality::Unit;
 use undertone_core::release::Selector;
 use zeroize::Zeroize;
 
 use crate::memory::{self, Extent, Handle};
+use crate::release::{UNDERTONE_UNIT_SENTENCE, UNDERTONE_UNIT_WHOLE_TEXT};
 use crate::status::{
     Refusal, SENTENCES_STACK, UNDERTONE_STATUS_NO_LEXICON, UNDERTONE_STATUS_NOT_A_PACK,
     UNDERTONE_STATUS_PACK_DAMAGED, UNDERTONE_STATUS_PACK_MALFORMED,
@@ -257,6 +260,36 @@ pub unsafe extern "C" fn undertone_pack_nothing_known(pack: *const UndertonePack
         .ok()
         .and_then(|(pack, _)| pack.scores());
     scores.map_or(u32::MAX, |scores| scores.candidate_count())
+}
+
+/// The unit whose releases were right more often where whoever made the pack measured it on public texts, at the largest
+/// epsilon measured that is not above this one. It depends on public things only, and no promise depends on it: choose by
+/// it before there is a text. 0 if the pack does not say, `epsilon_micro` is no epsilon or `pack` is not a valid handle.
+///
+/// `epsilon_micro`: that of a grant, in micro-units. `sentences`: how many the texts of the app have, as a rule; 0: as the
+/// public texts.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `pack` is NULL or what `undertone_pack_init` returned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_pack_recommended_unit(
+    pack: *const UndertonePack,
+    epsilon_micro: u32,
+    sentences: u32,
+) -> i32 {
+    // SAFETY: the caller's promise is the one that `pack_at` asks for.
+    let quality = unsafe { pack_at(pack) }
+        .ok()
+        .and_then(|(pack, _)| pack.quality());
+    let Some((quality, epsilon)) = quality.zip(Epsilon::from_micro(epsilon_micro).ok()) else {
+        return 0;
+    };
+    match quality.recommended(epsilon, sentences) {
+        Unit::Sentence => UNDERTONE_UNIT_SENTENCE,
+        Unit::WholeText => UNDERTONE_UNIT_WHOLE_TEXT,
+    }
 }
 
 /// The dimension of a released vector after the projection of the pack

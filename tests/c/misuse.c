@@ -330,6 +330,7 @@ static void pack_handles_are_checked(const struct fixture *f)
                  ? undertone_pack_candidate_count(f->pack)
                  : UINT32_MAX));
     HOLD(undertone_pack_nothing_known(f->projection) == UINT32_MAX);
+    HOLD(undertone_pack_recommended_unit(f->pack, 1000000, 1) == 0);
     HOLD(undertone_pack_projected_dimension(f->pack) == 0);
     HOLD(undertone_pack_projected_dimension(f->projection) > 0);
     HOLD(undertone_pack_selector(f->projection) == 0);
@@ -362,6 +363,7 @@ static void pack_handles_are_checked(const struct fixture *f)
         HOLD(undertone_pack_level_count(wrong[i]) == 0);
         HOLD(undertone_pack_feature_count(wrong[i]) == 0);
         HOLD(undertone_pack_nothing_known(wrong[i]) == UINT32_MAX);
+        HOLD(undertone_pack_recommended_unit(wrong[i], 1000000, 1) == 0);
         HOLD(undertone_pack_projected_dimension(wrong[i]) == 0);
         EXPECT(statuses[i], undertone_vocabulary_init(f->document_memory, f->document_size,
                                                       wrong[i], &vocabulary));

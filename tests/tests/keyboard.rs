@@ -15,6 +15,7 @@ use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_libra
 use undertone::demo;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Release, Selector};
+use undertone_tests::packs::features_pack;
 
 const DAY: &str = "20000";
 
@@ -179,6 +180,30 @@ fn a_day_has_one_budget() {
 /// What a line is protected by.
 const PROMISE: &str =
     "each release protects a sentence by epsilon 3, a whole text by epsilon 3\n\n";
+
+/// A line is released as the pack recommends for one sentence at this epsilon.
+#[test]
+fn a_line_is_released_as_the_pack_recommends() {
+    let Some(setting) = setting() else { return };
+    let _others = no_locks();
+    let pack = setting.pack.with_file_name("recommends.pack");
+    let topics = features_pack(&[&["dentist", "doctor"], &["goal", "match"]], true);
+    fs::write(&pack, topics).expect("the target folder can be written");
+    for (epsilon, selector) in [(1, Selector::Scores), (3, Selector::WholeText)] {
+        let mut command = Command::new(&setting.program);
+        let shown = text(&run(command
+            .arg("--pack")
+            .arg(&pack)
+            .arg("--ledger")
+            .arg(setting.ledger(&format!("recommends-{epsilon}")))
+            .args(["--day", DAY, "--epsilon", &epsilon.to_string()])
+            .arg(example("typed.txt"))));
+        assert!(
+            releases_by(selector, &shown, &pack, epsilon * 1_000_000) >= 3,
+            "{shown}"
+        );
+    }
+}
 
 /// Every finished sentence counts, and every six make a release that protects each of them.
 #[test]

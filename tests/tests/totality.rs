@@ -27,7 +27,7 @@ use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{
     DepthParts, FeaturesParts, LayerParts, LexiconParts, PhrasesParts, ProjectionParts,
-    RecoderParts, ScoreParts, Scoring, Section, pack, repair_digest,
+    RecoderParts, ScoreParts, Scoring, Section, pack, quality, repair_digest,
 };
 use undertone_tests::{FixedEntropy, golden};
 
@@ -407,16 +407,14 @@ fn tiny_features(alone: bool) -> FeaturesParts {
 
 /// Two values of ε and three lengths.
 fn tiny_quality() -> Section {
-    let mut section = vec![2, 0, 0, 0, 3, 0, 0, 0];
-    let mut array = |bytes: Vec<u8>| {
-        section.resize(section.len().next_multiple_of(64), 0);
-        section.extend(bytes);
-    };
-    array([1_000_000u32, 3_000_000].map(u32::to_le_bytes).concat());
-    array([0u32, 1, 20].map(u32::to_le_bytes).concat());
-    array((0..12u16).flat_map(|i| (i * 5461).to_le_bytes()).collect());
-    array([65_534u16, 65_535, 7].map(u16::to_le_bytes).concat());
-    (QUALITY_TAG, section)
+    let accuracies: Vec<u16> = (0..12).map(|i| i * 5461).collect();
+    let noiseless = [65_534, 65_535, 7];
+    quality(
+        &[1_000_000, 3_000_000],
+        &[0, 1, 20],
+        &accuracies,
+        &noiseless,
+    )
 }
 
 /// Features alone, and beside a lexicon; fewer levels.

@@ -1,7 +1,8 @@
 // A keyboard's suggestion engine. What is typed stays on the device. Each line that is sent makes one private release,
 // which tells the server a topic, and with it which suggestions to send; a ledger file limits what all releases of a day
-// can tell. A line is short, so the release protects all of it. With --every the text is long, like a letter: each
-// finished sentence is added to sums and forgotten, and every N sentences a release leaves that protects each of them.
+// can tell. A line is short, so the release protects all of it, unless the pack says that it is better at sentences. With
+// --every the text is long, like a letter: each finished sentence is added to sums and forgotten, and every N sentences a
+// release leaves that protects each of them.
 //
 //     keyboard --pack FILE --ledger FILE [--candidates FILE] [--epsilon E] [--budget E]
 //              [--every N] [--day N] [TEXT]
@@ -54,7 +55,7 @@ int usage()
                  "  --epsilon E        spent on each release [3]\n"
                  "  --budget E         for each day; an existing ledger keeps its own [9]\n"
                  "  --every N          a release for every N sentences, 1 to %d, that protects each of them\n"
-                 "                     [one for each line, that protects the whole line]\n"
+                 "                     [one for each line, that protects what the pack recommends for lines]\n"
                  "  --day N            days since 1970 [today]\n"
                  "  TEXT               a file of typed text [standard input]\n",
                  UNDERTONE_MAX_SENTENCES);
@@ -173,13 +174,14 @@ public:
         : pack_(std::move(pack)), document_(std::move(document)), ledger_(std::move(ledger)),
           candidates_(std::move(candidates)), epsilon_(epsilon), every_(options.every), day_(options.day)
     {
+        // Chosen before the first letter is typed.
+        if (every_ == 0) unit_ = pack_.recommended_unit(epsilon_, 1).value_or(undertone::Unit::whole_text);
     }
 
     /// Says what a release promises, before anything is spent; a pack that cannot keep it is refused.
     bool promise() const
     {
-        const auto unit = every_ == 0 ? undertone::Unit::whole_text : undertone::Unit::sentence;
-        const auto promise = document_.promise(unit, epsilon_);
+        const auto promise = document_.promise(unit_, epsilon_);
         if (failed("the pack", promise.status())) return false;
         std::printf("each release protects a sentence by epsilon %s, a whole text by epsilon %s\n\n",
                     epsilon_text(promise->sentence_micro).c_str(), epsilon_text(promise->whole_text_micro).c_str());
@@ -229,9 +231,8 @@ private:
             return !failed("the document", document_.reset());
         }
         if (failed("the ledger", grant.status())) return false;
-        // Which of the two was chosen before the first letter was typed.
-        const auto release = every_ == 0 ? document_.release_whole_text(*std::move(grant))
-                                         : document_.release(*std::move(grant));
+        const auto release = unit_ == undertone::Unit::whole_text ? document_.release_whole_text(*std::move(grant))
+                                                                  : document_.release(*std::move(grant));
         if (failed("the release", release.status())) return false;
         std::printf("%s\n", what.c_str());
         show(*release);
@@ -262,6 +263,7 @@ private:
     std::vector<Candidate> candidates_;
     undertone::Epsilon epsilon_;
     unsigned every_;
+    undertone::Unit unit_ = undertone::Unit::sentence;
     std::uint64_t day_;
     std::string typed_;
     unsigned sentences_ = 0;

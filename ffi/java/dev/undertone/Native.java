@@ -63,6 +63,8 @@ final class Native {
 
     static native int packNothingKnown(ByteBuffer pack);
 
+    static native int packRecommendedUnit(ByteBuffer pack, long epsilonMicro, int sentences);
+
     static native int packId(ByteBuffer pack, byte[] out);
 
     static native int packEncoderDigest(ByteBuffer pack, byte[] out);

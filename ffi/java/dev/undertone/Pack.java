@@ -2,6 +2,8 @@ package dev.undertone;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Optional;
 
 /**
  * A pack: what the public side built and every device reads.
@@ -65,6 +67,18 @@ public final class Pack {
     /** The number of features of texts, which need the text of a sentence; 0 without them. */
     public int featureCount() {
         return Native.packFeatureCount(memory);
+    }
+
+    /**
+     * The unit whose releases were right more often where whoever made the pack measured it on public texts; nothing if the
+     * pack does not say. It depends on public things only: choose by it before there is a text.
+     *
+     * @param epsilonMicro that of a grant
+     * @param sentences how many the texts of the app have, as a rule; 0: as the public texts
+     */
+    public Optional<Unit> recommendedUnit(long epsilonMicro, int sentences) {
+        int number = Native.packRecommendedUnit(memory, epsilonMicro, sentences);
+        return Arrays.stream(Unit.values()).filter(unit -> unit.number == number).findFirst();
     }
 
     /** The identifier of the pack, eight bytes, which a release carries. */
