@@ -23,6 +23,9 @@ golden.pack vectors vectors.txt
 golden-scores.pack vectors vectors-scores.txt
 golden-vote.pack vectors vectors-vote.txt
 golden-recoded.pack vectors vectors-recoded.txt
+golden-scores.pack vectors whole-text-scores.txt
+golden-vote.pack vectors whole-text-vote.txt
+golden-features.pack vectors vectors-features.txt
 golden.pack vectors words.txt
 golden-vectors.pack vectors private-vectors.txt
 golden.pack sentences sentences.txt

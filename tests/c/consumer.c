@@ -291,7 +291,7 @@ struct test_case {
     char name[128];
     unsigned long epsilon, size;
     long rule, mechanism, noise, bound_exponent;
-    int projected;
+    int whole_text, projected;
     struct prescribed entropy;
     float *vector;
     size_t vector_len;
@@ -342,13 +342,22 @@ static void check_document(const struct handles *handles, struct test_case *test
 {
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 0;
-    check(undertone_document_release(handles->document, grant_of(test->epsilon, test->name),
-                                     (int32_t)test->rule, prescribed_entropy, &test->entropy,
-                                     release, sizeof release, &written),
+    undertone_grant *grant = grant_of(test->epsilon, test->name);
+    const int32_t unit = test->whole_text ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE;
+    check(test->whole_text
+              ? undertone_document_release_whole_text(handles->document, grant, prescribed_entropy,
+                                                      &test->entropy, release, sizeof release, &written)
+              : undertone_document_release(handles->document, grant, (int32_t)test->rule,
+                                           prescribed_entropy, &test->entropy, release, sizeof release,
+                                           &written),
           test->name);
     compare(test, release, written, expected, expected_len);
     uint32_t candidate, epsilon_read;
-    int32_t rule_read;
+    int32_t rule_read, unit_read;
+    check(undertone_release_read_unit(release, written, &unit_read), test->name);
+    if (unit_read != unit) {
+        fail("%s: the unit read back differs", test->name);
+    }
     uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
     check(undertone_release_read(release, written, &candidate, &epsilon_read, &rule_read, pack_id),
           test->name);
@@ -361,7 +370,7 @@ static void check_document(const struct handles *handles, struct test_case *test
 static void check_batch(const struct handles *handles, struct test_case *test,
                         const uint8_t *expected, size_t expected_len)
 {
-    if (test->texts) {
+    if (test->texts || undertone_pack_feature_count(handles->pack) > 0) {
         return;
     }
     size_t pushed = 0;
@@ -502,7 +511,8 @@ static unsigned long check_vectors(const struct handles *handles, const char *pa
         } else if ((value = field(line, "epsilon_micro")) != NULL) {
             test.epsilon = strtoul(value, NULL, 10);
         } else if ((value = field(line, "rule")) != NULL) {
-            test.rule = strtol(value, NULL, 10);
+            test.whole_text = strcmp(value, "whole-text") == 0;
+            test.rule = test.whole_text ? UNDERTONE_RULE_EXPONENTIAL : strtol(value, NULL, 10);
         } else if ((value = field(line, "mechanism")) != NULL) {
             test.mechanism = strtol(value, NULL, 10);
         } else if ((value = field(line, "size")) != NULL) {

@@ -13,6 +13,9 @@ const FILES = [
     ["golden-scores.pack", "vectors-scores.txt"],
     ["golden-vote.pack", "vectors-vote.txt"],
     ["golden-recoded.pack", "vectors-recoded.txt"],
+    ["golden-scores.pack", "whole-text-scores.txt"],
+    ["golden-vote.pack", "whole-text-vote.txt"],
+    ["golden-features.pack", "vectors-features.txt"],
     ["golden.pack", "words.txt"],
     ["golden-vectors.pack", "private-vectors.txt"],
 ];
@@ -122,6 +125,9 @@ function releaseOf(handles, lines, field) {
         check(wasm.undertone_bag_release(
             handles.bag, grant(epsilon), Number(field.size), Number(field.mechanism), entropy, 0, buffer, capacity,
             out), field.case);
+    } else if (field.rule === "whole-text") {
+        check(wasm.undertone_document_release_whole_text(
+            handles.document, grant(epsilon), entropy, 0, buffer, capacity, out), field.case);
     } else {
         check(wasm.undertone_document_release(
             handles.document, grant(epsilon), Number(field.rule), entropy, 0, buffer, capacity, out), field.case);
