@@ -23,33 +23,23 @@
 
 use heapless::Vec;
 use subtle::{Choice, ConstantTimeEq};
-use zerocopy::little_endian::{U16, U32};
+use zerocopy::little_endian::U16;
 use zeroize::Zeroize;
 
 use crate::integers::{at_least, at_most, square_root_64};
 use crate::kernels::Backend;
+use crate::kernels::lookup::{BATCH, Table};
+pub use crate::kernels::lookup::{ROWS_PER_START, place};
+use crate::language::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
 use crate::pack::format::{FEATURES_TAG, FeaturesHead, MAX_FEATURES};
 use crate::pack::wire::{Arrays, PackError, within, zero};
 use crate::script::is_mark;
-use crate::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
 
 /// The longest run of characters that can be a feature, with the marks of the ends of a word.
 pub const MAX_GRAM: usize = 8;
 
 /// Features of a sentence that count, so that no sum can overflow.
 const MAX_FEATURES_IN_SENTENCE: u32 = 1 << 20;
-
-/// Every so many rows one says where its weights start.
-pub const ROWS_PER_START: usize = 16;
-
-/// Keys that are looked at together.
-pub(crate) const FEW_KEYS: usize = 32;
-
-/// Features that are looked up together.
-const BATCH: usize = 64;
-
-/// Bits of a key below those of its bucket.
-const KEY_BITS: u32 = 16;
 
 /// What counts as a feature of a sentence. Part of the pack, so that host and device agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,19 +209,7 @@ pub struct Features<'a> {
     kinds: FeatureKinds,
     alone: bool,
     shift: u32,
-    candidates: usize,
-    /// 2^this many buckets.
-    bucket_bits: u32,
-    /// `[buckets + 1]`: where the keys of each bucket start.
-    buckets: &'a [U32],
-    /// `[features]`, ascending in each bucket.
-    keys: &'a [U16],
-    /// `[features][⌈candidates / 8⌉]`: which weights are not 0.
-    bitmaps: &'a [u8],
-    /// `[⌈features / 16⌉]`: where the weights of every sixteenth row start.
-    starts: &'a [U32],
-    /// The weights that are not 0, row by row.
-    weights: &'a [i8],
+    table: Table<'a>,
     /// `[candidates]`.
     scales: &'a [U16],
 }
@@ -247,10 +225,10 @@ impl<'a> Features<'a> {
             return Err(fail(NEEDS_ANY_LANGUAGE));
         }
         let features = Self::view(section, candidates)?;
-        if !features.buckets_are_sound() {
+        if !features.table.buckets_are_sound() {
             return Err(fail("has buckets that do not cover its keys in order"));
         }
-        if !features.rows_are_sound() {
+        if !features.table.rows_are_sound() {
             return Err(fail("has rows that do not cover its weights in order"));
         }
         Ok(())
@@ -306,62 +284,24 @@ impl<'a> Features<'a> {
             },
             alone: flag(4),
             shift,
-            candidates,
-            bucket_bits,
-            buckets: arrays.next((1 << bucket_bits) + 1, 1)?,
-            keys: arrays.next(features, 1)?,
-            bitmaps: arrays.next(features, candidates.div_ceil(8))?,
-            starts: arrays.next(features.div_ceil(ROWS_PER_START), 1)?,
-            weights: arrays.next(head.weight_count.get() as usize, 1)?,
+            table: Table {
+                candidates,
+                bucket_bits,
+                buckets: arrays.next((1 << bucket_bits) + 1, 1)?,
+                keys: arrays.next(features, 1)?,
+                bitmaps: arrays.next(features, candidates.div_ceil(8))?,
+                starts: arrays.next(features.div_ceil(ROWS_PER_START), 1)?,
+                weights: arrays.next(head.weight_count.get() as usize, 1)?,
+            },
             scales: arrays.next(candidates, 1)?,
         };
         arrays.finish()?;
         Ok(parsed)
     }
 
-    /// Whether every lookup finds what there is to find.
-    fn buckets_are_sound(&self) -> bool {
-        let mut start = 0;
-        let ascending = |keys: &[U16]| keys.is_sorted_by(|a, b| a.get() < b.get());
-        let covered = self.buckets.iter().all(|end| {
-            let end = end.get() as usize;
-            let sound = self.keys.get(start..end).is_some_and(ascending);
-            start = end;
-            sound
-        });
-        let first = self.buckets.first().is_some_and(|first| first.get() == 0);
-        covered && first && start == self.keys.len()
-    }
-
-    /// Whether the bits of the bitmaps are those of the candidates, and count the weights.
-    fn rows_are_sound(&self) -> bool {
-        let bytes = self.row_bytes();
-        // Bits after the last candidate.
-        let beyond = (!0u8 << ((self.candidates - 1) % 8)) << 1;
-        let mut weights = 0;
-        let mut rows = self.bitmaps.chunks_exact(bytes).enumerate();
-        let sound = rows.all(|(index, bitmap)| {
-            let starts_here = index % ROWS_PER_START != 0
-                || self
-                    .starts
-                    .get(index / ROWS_PER_START)
-                    .map(|start| start.get() as usize)
-                    == Some(weights);
-            weights += bits(bitmap, bytes);
-            starts_here && bitmap.last().is_some_and(|last| last & beyond == 0)
-        });
-        sound && weights == self.weights.len()
-    }
-
-    /// The bytes of a bitmap.
-    fn row_bytes(&self) -> usize {
-        // Parsing made sure of 1. The compiler does not know, and would keep a panic.
-        self.candidates.div_ceil(8).max(1)
-    }
-
     /// The number of features, `1..=1048576`.
     pub fn feature_count(&self) -> usize {
-        self.keys.len()
+        self.table.keys.len()
     }
 
     /// What counts as a feature.
@@ -374,36 +314,6 @@ impl<'a> Features<'a> {
         self.alone
     }
 
-    /// The row of the feature with this hash.
-    #[inline(always)]
-    fn find(
-        &self,
-        hash: u32,
-        position: impl Fn(&[U16; FEW_KEYS], usize, u16) -> Option<usize>,
-    ) -> Option<usize> {
-        let (bucket, key) = place(hash, self.bucket_bits);
-        let start = self.buckets.get(bucket)?.get() as usize;
-        let end = self.buckets.get(bucket + 1)?.get() as usize;
-        let length = end.checked_sub(start)?;
-        let rest = self.keys.get(start..)?;
-        let place = match rest.first_chunk() {
-            Some(keys) if length <= FEW_KEYS => position(keys, length, key),
-            _ => among(rest, length, key),
-        }?;
-        Some(start + place)
-    }
-
-    /// The bitmap of a row and its weights, each with all that follow.
-    #[inline(always)]
-    fn row(&self, index: usize) -> Option<(&'a [u8], &'a [i8])> {
-        let bytes = self.row_bytes();
-        let block = index / ROWS_PER_START;
-        let rows = self.bitmaps.get(block * ROWS_PER_START * bytes..)?;
-        let passed = index % ROWS_PER_START * bytes;
-        let start = self.starts.get(block)?.get() as usize + bits(rows, passed);
-        Some((rows.get(passed..)?, self.weights.get(start..)?))
-    }
-
     /// Adds the weights of the features of a sentence to `sums`, `[candidates]` i32 in bytes, and returns what they are
     /// divided by.
     pub(crate) fn add(&self, backend: Backend, sentence: &[u8], sums: &mut [[u8; 4]]) -> Divisor {
@@ -411,49 +321,22 @@ impl<'a> Features<'a> {
         let mut batch: Vec<u32, BATCH> = Vec::new();
         each_feature(sentence, self.kinds, |hash| {
             if let Err(hash) = batch.push(hash) {
-                found += backend.add_features(self, &batch, MAX_FEATURES_IN_SENTENCE - found, sums);
+                found += backend.add_features(
+                    &self.table,
+                    &batch,
+                    MAX_FEATURES_IN_SENTENCE - found,
+                    sums,
+                );
                 batch.clear();
                 // Has room.
                 let _ = batch.push(hash);
             }
         });
-        found += backend.add_features(self, &batch, MAX_FEATURES_IN_SENTENCE - found, sums);
+        found += backend.add_features(&self.table, &batch, MAX_FEATURES_IN_SENTENCE - found, sums);
         batch.zeroize();
         let divisor = Divisor::new(found);
         found.zeroize();
         divisor
-    }
-
-    /// Adds the weights of the first `most` features that the pack knows, and returns how many there were. A kernel:
-    /// compiled for the instructions of each backend. `position`: where a key is among the first of a few; `add`: as
-    /// [`add_row`].
-    #[inline(always)]
-    pub(crate) fn add_known(
-        &self,
-        hashes: &[u32],
-        most: u32,
-        sums: &mut [[u8; 4]],
-        position: impl Fn(&[U16; FEW_KEYS], usize, u16) -> Option<usize>,
-        add: impl Fn(&[u8], usize, &[i8], &mut [[u8; 4]]),
-    ) -> u32 {
-        // All are found before any is added: branches that cannot be foreseen would hold up what follows.
-        let mut rows = [0u32; BATCH];
-        let mut found = 0;
-        for hash in hashes {
-            let row = self.find(*hash, &position);
-            if let Some(place) = rows.get_mut(found) {
-                *place = row.unwrap_or_default() as u32;
-            }
-            found += usize::from(row.is_some());
-        }
-        found = found.min(most as usize);
-        for row in rows.iter().take(found) {
-            if let Some((bitmap, weights)) = self.row(*row as usize) {
-                add(bitmap, self.row_bytes(), weights, sums);
-            }
-        }
-        rows.zeroize();
-        found as u32
     }
 
     /// What the features say for a candidate, in the units of a bias, from its sum.
@@ -491,210 +374,5 @@ impl Divisor {
 
     pub(crate) fn wipe(&mut self) {
         self.root.zeroize();
-    }
-}
-
-/// Adds the weights of one row: one for each bit that is set in the first `count` bytes. A kernel.
-#[inline(always)]
-pub(crate) fn add_row(bitmap: &[u8], count: usize, weights: &[i8], sums: &mut [[u8; 4]]) {
-    let mut weights = weights.iter();
-    for (start, sums) in (0..count).step_by(8).zip(sums.chunks_mut(64)) {
-        let mut used = word(bitmap, start, count);
-        while used != 0
-            && let Some(weight) = weights.next()
-        {
-            // Parsing made sure that a bit has a candidate.
-            if let Some(sum) = sums.get_mut(used.trailing_zeros() as usize) {
-                add_weight(sum, *weight);
-            }
-            used &= used - 1;
-        }
-    }
-}
-
-fn add_weight(sum: &mut [u8; 4], weight: i8) {
-    *sum = i32::from_le_bytes(*sum)
-        .wrapping_add(i32::from(weight))
-        .to_le_bytes();
-}
-
-/// The bucket and the key of a feature: the highest bits of its hash, and the next sixteen.
-pub fn place(hash: u32, bucket_bits: u32) -> (usize, u16) {
-    let bucket = (u64::from(hash) << bucket_bits >> 32) as usize;
-    let key = (u64::from(hash) << bucket_bits >> (32 - KEY_BITS)) as u16;
-    (bucket, key)
-}
-
-/// [`among`] for those that a kernel looks at together.
-pub(crate) fn among_few(keys: &[U16; FEW_KEYS], count: usize, key: u16) -> Option<usize> {
-    among(keys, count, key)
-}
-
-/// Where a key is among the first `count`, which ascend.
-fn among(keys: &[U16], count: usize, key: u16) -> Option<usize> {
-    let keys = keys.get(..count)?;
-    keys.binary_search_by_key(&key, |other| other.get()).ok()
-}
-
-/// The bits that are set in the first `count` bytes.
-#[inline(always)]
-fn bits(bytes: &[u8], count: usize) -> usize {
-    let words = (0..count).step_by(8);
-    let bits = words.map(|start| word(bytes, start, count).count_ones());
-    bits.sum::<u32>() as usize
-}
-
-/// Eight bytes from `start`, or as many as there are before `end`.
-#[inline(always)]
-pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
-    let rest = bytes.get(start..).unwrap_or_default();
-    let count = end.saturating_sub(start).min(8);
-    match rest.first_chunk() {
-        // What is behind the end, too: a loop over the rest could not be foreseen.
-        Some(eight) => u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * count.max(1)),
-        None => {
-            let bytes = rest.iter().take(count).zip((0..).step_by(8));
-            bytes.fold(0, |word, (byte, place)| word | u64::from(*byte) << place)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rng::PublicRng;
-    use rand_core::Rng;
-    use std::vec;
-    use std::vec::Vec;
-
-    /// The arrays of a section.
-    struct Section {
-        buckets: Vec<U32>,
-        keys: Vec<U16>,
-        bitmaps: Vec<u8>,
-        starts: Vec<U32>,
-        weights: Vec<i8>,
-        /// `[features][candidates]`.
-        rows: Vec<Vec<i8>>,
-    }
-
-    impl Section {
-        /// `sizes`: the features of each bucket.
-        fn new(rng: &mut PublicRng, sizes: &[usize], candidates: usize) -> Self {
-            let mut section = Self {
-                buckets: vec![0.into()],
-                keys: Vec::new(),
-                bitmaps: Vec::new(),
-                starts: Vec::new(),
-                weights: Vec::new(),
-                rows: Vec::new(),
-            };
-            for size in sizes {
-                let step = 65536 / size.max(&1);
-                let first = rng.next_u32() as usize % step;
-                let keys = (0..*size).map(|i| U16::new((first + i * step) as u16));
-                section.keys.extend(keys);
-                section.buckets.push((section.keys.len() as u32).into());
-            }
-            for index in 0..section.keys.len() {
-                let seldom = 1 + rng.next_u32() % 9;
-                let mut weight = || {
-                    rng.next_u32()
-                        .is_multiple_of(seldom)
-                        .then_some(rng.next_u32() as i8)
-                };
-                let row = (0..candidates).map(|_| weight().unwrap_or(0)).collect();
-                section.push_row(index, row);
-            }
-            section
-        }
-
-        fn push_row(&mut self, index: usize, row: Vec<i8>) {
-            if index.is_multiple_of(ROWS_PER_START) {
-                self.starts.push((self.weights.len() as u32).into());
-            }
-            self.bitmaps.extend(row.chunks(8).map(|eight| {
-                let bits = eight.iter().enumerate();
-                bits.fold(0, |byte, (i, weight)| byte | u8::from(*weight != 0) << i)
-            }));
-            self.weights
-                .extend(row.iter().filter(|weight| **weight != 0));
-            self.rows.push(row);
-        }
-
-        fn features(&self, candidates: usize) -> Features<'_> {
-            Features {
-                kinds: FeatureKinds {
-                    words: true,
-                    pairs: true,
-                    least: 1,
-                    most: 4,
-                },
-                alone: true,
-                shift: 0,
-                candidates,
-                bucket_bits: (self.buckets.len() - 1).ilog2(),
-                buckets: &self.buckets,
-                keys: &self.keys,
-                bitmaps: &self.bitmaps,
-                starts: &self.starts,
-                weights: &self.weights,
-                scales: &[],
-            }
-        }
-    }
-
-    /// Every backend finds the rows that are there, those only, and adds them up to the limit.
-    #[test]
-    fn backends_add_the_same() {
-        let mut rng = PublicRng::new(29);
-        // About the number of keys that a kernel looks at, and those that start or end all.
-        let many = [
-            [3, 0, 33, 70, 16, 31, 32, 1],
-            [0, 0, 9, 2, 200, 1, 0, 0],
-            [0, 1, 0, 0, 0, 0, 0, 0],
-        ];
-        for sizes in many {
-            for candidates in [1, 7, 8, 16, 17, 20, 63, 64, 65, 150, 200] {
-                let section = Section::new(&mut rng, &sizes, candidates);
-                let features = section.features(candidates);
-                assert!(features.buckets_are_sound() && features.rows_are_sound());
-                let hash = |bucket: usize, key: u16| (bucket as u32) << 29 | u32::from(key) << 13;
-                let there = (0..8).flat_map(|bucket| {
-                    let [start, end] = [0, 1].map(|i| section.buckets[bucket + i].get() as usize);
-                    (start..end).map(move |row| (bucket, row))
-                });
-                let mut hashes: Vec<(u32, Option<usize>)> = there
-                    .map(|(bucket, row)| (hash(bucket, section.keys[row].get()), Some(row)))
-                    .collect();
-                let known: Vec<u32> = hashes.iter().map(|(hash, _)| *hash).collect();
-                let others = (0..100).map(|_| rng.next_u32() >> 13 << 13);
-                hashes.extend(
-                    others
-                        .filter(|hash| !known.contains(hash))
-                        .map(|hash| (hash, None)),
-                );
-                for most in [u32::MAX, 5] {
-                    let turn = rng.next_u32() as usize % hashes.len();
-                    hashes.rotate_left(turn);
-                    let batch = &hashes[..hashes.len().min(BATCH)];
-                    let found = batch.iter().filter_map(|(_, row)| *row).take(most as usize);
-                    let mut expected = vec![0i32; candidates];
-                    for row in found.clone() {
-                        for (sum, weight) in expected.iter_mut().zip(&section.rows[row]) {
-                            *sum += i32::from(*weight);
-                        }
-                    }
-                    expected.resize(candidates.next_multiple_of(64), 0);
-                    let batch: Vec<u32> = batch.iter().map(|(hash, _)| *hash).collect();
-                    for backend in Backend::available() {
-                        let mut sums = vec![[0; 4]; candidates.next_multiple_of(64)];
-                        let count = backend.add_features(&features, &batch, most, &mut sums);
-                        let sums: Vec<i32> = sums.into_iter().map(i32::from_le_bytes).collect();
-                        assert_eq!((count as usize, &sums), (found.clone().count(), &expected));
-                    }
-                }
-            }
-        }
     }
 }

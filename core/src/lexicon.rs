@@ -15,13 +15,13 @@ use zerocopy::little_endian::{U16, U32};
 use zeroize::Zeroize;
 
 use crate::fixed::Scale;
+use crate::language::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
 use crate::pack::format::{
     LEXICON_LONGEST, LEXICON_TAG, LEXICON_WORDS, LexiconHead, MAX_PHRASES, MAX_WORDS, PHRASES_TAG,
     PhrasesHead,
 };
 use crate::pack::wire::{Arrays, PackError, scale, within, zero};
 use crate::pieces::Places;
-use crate::{ANY_LANGUAGE, NEEDS_ANY_LANGUAGE};
 
 pub use crate::pieces::{CONTINUATION, MAX_WORD_BYTES, Word, piece};
 

@@ -72,6 +72,7 @@ mod fixed;
 pub mod hazmat;
 mod integers;
 pub mod kernels;
+mod language;
 pub mod laplace;
 pub mod ledger;
 pub mod lexicon;
@@ -105,10 +106,3 @@ extern crate std;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Page;
-
-/// Whether this build has sparse heads, lexicons of pieces and the tables of scripts. Without them a program for a
-/// microcontroller is 10 kB smaller.
-const ANY_LANGUAGE: bool = cfg!(feature = "any-language");
-
-/// Why a pack is refused that needs [`ANY_LANGUAGE`].
-const NEEDS_ANY_LANGUAGE: &str = "needs undertone built with its cargo feature \"any-language\"";

@@ -13,9 +13,9 @@ pub(crate) mod wire;
 use sha2::{Digest, Sha256};
 use zerocopy::FromBytes;
 
-use crate::ANY_LANGUAGE;
 use crate::depth::DepthSection;
 use crate::features::Features;
+use crate::language::ANY_LANGUAGE;
 use crate::lexicon::Lexicon;
 use crate::quality::Quality;
 use crate::recode::Recoder;

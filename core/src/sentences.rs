@@ -47,7 +47,7 @@
 
 use core::ops::Range;
 
-use crate::ANY_LANGUAGE;
+use crate::language::ANY_LANGUAGE;
 use crate::script::{self, ends_sentences};
 
 /// Sentences longer than this many bytes are cut, but not inside of a row of stops or emoji.

@@ -7,18 +7,18 @@ use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
 use super::limits::GROUP;
+use super::lookup::{Table, add_row, among_few};
 use super::portable::{self, smallest_product};
-use crate::features::{Features, add_row, among_few};
 use crate::pack::format::BOUNDARIES;
 
 #[target_feature(enable = "neon")]
 pub(super) fn add_features(
-    features: &Features<'_>,
+    table: &Table<'_>,
     hashes: &[u32],
     most: u32,
     sums: &mut [[u8; 4]],
 ) -> u32 {
-    features.add_known(hashes, most, sums, among_few, add_row)
+    table.add_known(hashes, most, sums, among_few, add_row)
 }
 
 #[target_feature(enable = "neon")]

@@ -20,6 +20,7 @@
 #![allow(unsafe_code)]
 
 mod limits;
+pub(crate) mod lookup;
 mod portable;
 #[cfg(test)]
 mod tests;
@@ -33,8 +34,9 @@ use core::fmt;
 
 use zerocopy::little_endian::{I16, I32};
 
-use crate::features::Features;
 use crate::pack::format::BOUNDARIES;
+
+use lookup::Table;
 
 pub(crate) use limits::{BLOCK, GROUP, WIDTH};
 
@@ -182,12 +184,12 @@ impl Backend {
     /// returns how many there were.
     pub(crate) fn add_features(
         self,
-        features: &Features<'_>,
+        table: &Table<'_>,
         hashes: &[u32],
         most: u32,
         sums: &mut [[u8; 4]],
     ) -> u32 {
-        run!(self, add_features(features, hashes, most, sums))
+        run!(self, add_features(table, hashes, most, sums))
     }
 
     /// How many boundaries are `input` or less.

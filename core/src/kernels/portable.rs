@@ -4,18 +4,18 @@
 use zerocopy::little_endian::{I16, I32};
 
 use super::limits::{GROUP, WIDTH};
+use super::lookup::{Table, add_row, among_few};
 use crate::barrier::wipe;
-use crate::features::{Features, add_row, among_few};
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
 use crate::pack::format::BOUNDARIES;
 
 pub(super) fn add_features(
-    features: &Features<'_>,
+    table: &Table<'_>,
     hashes: &[u32],
     most: u32,
     sums: &mut [[u8; 4]],
 ) -> u32 {
-    features.add_known(hashes, most, sums, among_few, add_row)
+    table.add_known(hashes, most, sums, among_few, add_row)
 }
 
 #[inline(always)]

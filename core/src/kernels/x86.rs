@@ -8,9 +8,9 @@ use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
 use super::limits::GROUP;
+use super::lookup::{Table, add_row, word};
 use super::portable::{self, smallest_product};
 use crate::barrier::wipe;
-use crate::features::{Features, add_row, word};
 use crate::fixed::bucket_input;
 use crate::pack::format::BOUNDARIES;
 
@@ -58,12 +58,12 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(in super::super) fn add_features(
-        features: &Features<'_>,
+        table: &Table<'_>,
         hashes: &[u32],
         most: u32,
         sums: &mut [[u8; 4]],
     ) -> u32 {
-        features.add_known(
+        table.add_known(
             hashes,
             most,
             sums,
@@ -299,12 +299,12 @@ pub(super) mod avx512 {
 
     #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
     pub(in super::super) fn add_features(
-        features: &Features<'_>,
+        table: &Table<'_>,
         hashes: &[u32],
         most: u32,
         sums: &mut [[u8; 4]],
     ) -> u32 {
-        features.add_known(
+        table.add_known(
             hashes,
             most,
             sums,
