@@ -7,7 +7,7 @@ use zerocopy::little_endian::{I16, I32};
 use zerocopy::transmute;
 
 use super::limits::GROUP;
-use super::lookup::{Table, add_row, among_few};
+use super::lookup::Table;
 use super::portable::{self, smallest_product};
 use crate::pack::format::BOUNDARIES;
 
@@ -18,7 +18,7 @@ pub(super) fn add_features(
     most: u32,
     sums: &mut [[u8; 4]],
 ) -> u32 {
-    table.add_known(hashes, most, sums, among_few, add_row)
+    portable::add_features(table, hashes, most, sums)
 }
 
 #[target_feature(enable = "neon")]

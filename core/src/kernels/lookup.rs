@@ -73,6 +73,7 @@ impl<'a> Table<'a> {
         // Parsing made sure of 1. The compiler does not know, and would keep a panic.
         self.candidates.div_ceil(8).max(1)
     }
+
     /// The row of the feature with this hash.
     #[inline(always)]
     fn find(
@@ -167,13 +168,8 @@ pub fn place(hash: u32, bucket_bits: u32) -> (usize, u16) {
     (bucket, key)
 }
 
-/// [`among`] for those that a kernel looks at together.
-pub(crate) fn among_few(keys: &[U16; FEW_KEYS], count: usize, key: u16) -> Option<usize> {
-    among(keys, count, key)
-}
-
 /// Where a key is among the first `count`, which ascend.
-fn among(keys: &[U16], count: usize, key: u16) -> Option<usize> {
+pub(crate) fn among(keys: &[U16], count: usize, key: u16) -> Option<usize> {
     let keys = keys.get(..count)?;
     keys.binary_search_by_key(&key, |other| other.get()).ok()
 }
@@ -192,7 +188,7 @@ pub(crate) fn word(bytes: &[u8], start: usize, end: usize) -> u64 {
     let rest = bytes.get(start..).unwrap_or_default();
     let count = end.saturating_sub(start).min(8);
     match rest.first_chunk() {
-        // What is behind the end, too: a loop over the rest could not be foreseen.
+        // All eight are read, and those behind the end masked: how often a loop runs could not be foreseen.
         Some(eight) => u64::from_le_bytes(*eight) & u64::MAX >> (64 - 8 * count.max(1)),
         None => {
             let bytes = rest.iter().take(count).zip((0..).step_by(8));

@@ -1,10 +1,10 @@
 //! The kernels in plain code: the reference for all others, and what compilers vectorise within the functions
 //! of other backends, for which each is inlined there.
 
-use zerocopy::little_endian::{I16, I32};
+use zerocopy::little_endian::{I16, I32, U16};
 
 use super::limits::{GROUP, WIDTH};
-use super::lookup::{Table, add_row, among_few};
+use super::lookup::{FEW_KEYS, Table, add_row, among};
 use crate::barrier::wipe;
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
 use crate::pack::format::BOUNDARIES;
@@ -15,7 +15,8 @@ pub(super) fn add_features(
     most: u32,
     sums: &mut [[u8; 4]],
 ) -> u32 {
-    table.add_known(hashes, most, sums, among_few, add_row)
+    let position = |keys: &[U16; FEW_KEYS], count, key| among(keys, count, key);
+    table.add_known(hashes, most, sums, position, add_row)
 }
 
 #[inline(always)]
