@@ -127,7 +127,10 @@ struct Reader<F> {
 
 impl<F: FnMut(u32)> Reader<F> {
     fn read(&mut self, c: char) {
-        if c.is_alphanumeric() || self.word.is_some() && is_mark(c) {
+        // Most characters of most texts; their case needs no table.
+        if c.is_ascii_alphanumeric() && !self.apostrophe {
+            self.push(c.to_ascii_lowercase());
+        } else if c.is_alphanumeric() || self.word.is_some() && is_mark(c) {
             if core::mem::take(&mut self.apostrophe) {
                 self.push('\'');
             }
@@ -157,10 +160,8 @@ impl<F: FnMut(u32)> Reader<F> {
     /// Adds a character to the window, and visits the runs that end with it.
     fn gram(&mut self, c: u32) {
         let most = usize::from(self.kinds.most);
-        self.window.copy_within(..MAX_GRAM - 1, 1);
-        if let Some(newest) = self.window.first_mut() {
-            *newest = c;
-        }
+        let [a, b, c1, d, e, f, g, _] = self.window;
+        self.window = [c, a, b, c1, d, e, f, g];
         self.length = (self.length + 1).min(MAX_GRAM);
         let mut hash = Kind::Gram as u32;
         for (length, c) in (1..=most.min(self.length)).zip(&self.window) {

@@ -9,6 +9,7 @@
 //! host and device agree to the bit and a sentence's vector depends on nothing but that sentence.
 
 use core::fmt;
+use core::hint::select_unpredictable;
 use core::iter;
 
 use zerocopy::little_endian::{U16, U32};
@@ -59,6 +60,11 @@ pub fn words(text: &str) -> impl Iterator<Item = Word> + '_ {
         .map(|run| run.trim_matches(APOSTROPHES))
         .filter(|run| !run.is_empty())
         .filter_map(|run| {
+            if run.is_ascii() {
+                let mut word = Word::try_from(run).ok()?;
+                word.make_ascii_lowercase();
+                return Some(word);
+            }
             let mut word = Word::new();
             for c in run.chars().flat_map(char::to_lowercase) {
                 word.push(if c == '’' { '\'' } else { c }).ok()?;
@@ -268,14 +274,23 @@ impl<'a> Lexicon<'a> {
 
     /// How many words are `text` or come before it in byte order.
     fn not_after(&self, text: &str) -> Option<usize> {
-        let (mut low, mut high) = (0, self.word_count());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.word(middle)? <= text {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+        let wanted = first_eight(text.as_bytes(), 0, text.len());
+        let (mut low, mut count) = (0, self.word_count());
+        while count > 0 {
+            let middle = low + count / 2;
+            let before = middle
+                .checked_sub(1)
+                .and_then(|before| self.ends.get(before));
+            let start = before.map_or(0, |end| end.get() as usize);
+            let end = self.ends.get(middle)?.get() as usize;
+            // Eight bytes decide nearly always, and no branch depends on which word is the lesser.
+            let eight = first_eight(self.text.as_bytes(), start, end);
+            let is_not_after = match eight == wanted {
+                true => self.text.as_bytes().get(start..end)? <= text.as_bytes(),
+                false => eight < wanted,
+            };
+            low = select_unpredictable(is_not_after, middle + 1, low);
+            count = select_unpredictable(is_not_after, count - count / 2 - 1, count / 2);
         }
         Some(low)
     }
@@ -443,12 +458,30 @@ impl<'a> Lexicon<'a> {
                 }
             }
         }
+        let mean = Quotient::new(total);
         for (out, sum) in out.iter_mut().zip(&sums).take(self.dimension) {
             // |sum| ≤ 128·total without phrases: then only a vector of −128 throughout reaches the clamp.
-            *out = convert(rounded_quotient(sum << FRACTION_BITS, total));
+            *out = convert(mean.rounded(sum << FRACTION_BITS));
         }
         sums.zeroize();
     }
+}
+
+/// The first eight of the bytes from `start` to `end`, as a number that orders them; zeroes where there are fewer.
+fn first_eight(bytes: &[u8], start: usize, end: usize) -> u64 {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let length = end.saturating_sub(start).min(8);
+    let eight = match rest.first_chunk() {
+        Some(eight) => u64::from_be_bytes(*eight),
+        None => {
+            let bytes = rest.iter().zip((0..64).step_by(8));
+            bytes.fold(0, |word, (byte, place)| {
+                word | u64::from(*byte) << (56 - place)
+            })
+        }
+    };
+    // What follows `end` is not of the word.
+    eight & !u64::MAX.checked_shr(8 * length as u32).unwrap_or(0)
 }
 
 /// The indices of the words of a phrase.
@@ -456,14 +489,46 @@ fn phrase_words(pair: &[U16; 2]) -> [usize; 2] {
     pair.map(|word| usize::from(word.get()))
 }
 
-/// `dividend / divisor` to the nearest integer, ties towards +∞, as 16 bits; 0 when the divisor
-/// is 0.
-fn rounded_quotient(dividend: i64, divisor: i64) -> i16 {
-    let doubled = divisor * 2;
-    let quotient = (dividend * 2 + divisor)
-        .checked_div_euclid(doubled)
-        .unwrap_or(0);
-    quotient.clamp((-i16::MAX).into(), i16::MAX.into()) as i16
+/// Quotients by one divisor, to the nearest integer, ties towards +∞, as 16 bits; 0 when the divisor is 0. One division for
+/// all: each takes as long as ten multiplications.
+struct Quotient {
+    /// Twice the divisor, below 2^41.
+    doubled: u64,
+    /// ⌊(2^64 − 1) / doubled⌋.
+    reciprocal: u64,
+}
+
+impl Quotient {
+    /// What is added to quotients so that none is negative.
+    const MIDDLE: i64 = 1 << 15;
+
+    /// `divisor`: at least 0, below 2^40.
+    fn new(divisor: i64) -> Self {
+        let doubled = 2 * divisor.unsigned_abs();
+        Self {
+            doubled,
+            reciprocal: u64::MAX.checked_div(doubled).unwrap_or(0),
+        }
+    }
+
+    /// |`dividend`| is below 2^61.
+    fn rounded(&self, dividend: i64) -> i16 {
+        let doubled = self.doubled.cast_signed();
+        // What lies beyond 16 bits is clamped here: nothing below overflows.
+        let most = Self::MIDDLE * doubled;
+        let dividend = (2 * dividend).clamp(-most, most) + doubled / 2 + most;
+        let dividend = dividend.unsigned_abs();
+        let estimate = (u128::from(dividend) * u128::from(self.reciprocal) >> 64) as u64;
+        // dividend ≤ 2^16·doubled + doubled / 2 < 2^64, so the estimate is too small by 1 at most.
+        let rest = dividend.wrapping_sub(estimate.wrapping_mul(self.doubled));
+        let quotient = estimate.cast_signed() + i64::from(rest >= self.doubled && rest > 0);
+        let quotient = if self.doubled == 0 {
+            Self::MIDDLE
+        } else {
+            quotient
+        };
+        (quotient - Self::MIDDLE).clamp((-i16::MAX).into(), i16::MAX.into()) as i16
+    }
 }
 
 /// A vector of the wrong length.
@@ -490,6 +555,8 @@ impl core::error::Error for DimensionError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::PublicRng;
+    use rand_core::Rng;
     use std::vec::Vec;
 
     #[test]
@@ -541,10 +608,29 @@ mod tests {
             (-(1 << 40), 1, -i16::MAX),
         ] {
             assert_eq!(
-                rounded_quotient(dividend, divisor),
+                Quotient::new(divisor).rounded(dividend),
                 quotient,
                 "{dividend}/{divisor}"
             );
+        }
+    }
+
+    #[test]
+    fn quotients_are_those_of_divisions() {
+        let mut rng = PublicRng::new(5);
+        for _ in 0..100_000 {
+            let divisor = 1 + (rng.next_u64() >> (24 + rng.next_u32() % 40)).cast_signed();
+            let wide = i128::from(rng.next_u64().cast_signed()) * i128::from(divisor);
+            // About as large as the largest quotient, or about half-way between two.
+            let near = (wide >> 47) * i128::from(1 + rng.next_u32() % 3) / 2;
+            let half = divisor * i64::from(rng.next_u32() as i16) / 2;
+            let step = i64::from(rng.next_u32() % 3) - 1;
+            for dividend in [(near as i64).clamp(-(1 << 60), 1 << 60), half + step] {
+                let quotient = (dividend * 2 + divisor).div_euclid(divisor * 2);
+                let expected = quotient.clamp((-i16::MAX).into(), i16::MAX.into());
+                let found = Quotient::new(divisor).rounded(dividend);
+                assert_eq!(i64::from(found), expected, "{dividend}/{divisor}");
+            }
         }
     }
 }

@@ -74,28 +74,36 @@ impl<'a> Table<'a> {
         self.candidates.div_ceil(8).max(1)
     }
 
-    /// The row of the feature with this hash.
+    /// The row of the feature with this hash, and whether there is one. A number, not a choice: branches that cannot be
+    /// foreseen would hold up what follows.
     #[inline(always)]
     fn find(
         &self,
         hash: u32,
-        position: impl Fn(&[U16; FEW_KEYS], usize, u16) -> Option<usize>,
-    ) -> Option<usize> {
+        position: impl Fn(&[U16; FEW_KEYS], u32, u16) -> u32 + Copy,
+    ) -> (u32, bool) {
         let (bucket, key) = place(hash, self.bucket_bits);
-        let start = self.buckets.get(bucket)?.get() as usize;
-        let end = self.buckets.get(bucket + 1)?.get() as usize;
-        let length = end.checked_sub(start)?;
-        let rest = self.keys.get(start..)?;
+        let [Some(start), Some(end)] = [bucket, bucket + 1].map(|place| self.buckets.get(place))
+        else {
+            return (0, false);
+        };
+        let (start, end) = (start.get(), end.get());
+        let length = end.wrapping_sub(start);
+        let rest = self.keys.get(start as usize..).unwrap_or_default();
         let place = match rest.first_chunk() {
-            Some(keys) if length <= FEW_KEYS => position(keys, length, key),
+            Some(keys) if length <= FEW_KEYS as u32 => position(keys, length, key),
             _ => among(rest, length, key),
-        }?;
-        Some(start + place)
+        };
+        (start.wrapping_add(place), place < length)
     }
 
     /// The bitmap of a row and its weights, each with all that follow.
     #[inline(always)]
-    fn row(&self, index: usize) -> Option<(&'a [u8], &'a [i8])> {
+    fn row(
+        &self,
+        index: usize,
+        bits: impl Fn(&[u8], usize) -> usize,
+    ) -> Option<(&'a [u8], &'a [i8])> {
         let bytes = self.row_bytes();
         let block = index / ROWS_PER_START;
         let rows = self.bitmaps.get(block * ROWS_PER_START * bytes..)?;
@@ -104,32 +112,33 @@ impl<'a> Table<'a> {
         Some((rows.get(passed..)?, self.weights.get(start..)?))
     }
 
-    /// Adds the weights of the first `most` features that the pack knows, and returns how many there were. A kernel:
-    /// compiled for the instructions of each backend. `position`: where a key is among the first of a few; `add`: as
-    /// [`add_row`].
+    /// Visits the first `most` features that the pack knows, and returns how many there were. A kernel: compiled for the
+    /// instructions of each backend. `position`: where a key is among the first of a
+    /// few, or any larger number; `bits`: as
+    /// [`bits`]; `visit`: takes the bitmap of a row and its weights, each with all that follow.
     #[inline(always)]
-    pub(crate) fn add_known(
+    pub(crate) fn each_known(
         &self,
         hashes: &[u32],
         most: u32,
-        sums: &mut [[u8; 4]],
-        position: impl Fn(&[U16; FEW_KEYS], usize, u16) -> Option<usize>,
-        add: impl Fn(&[u8], usize, &[i8], &mut [[u8; 4]]),
+        position: impl Fn(&[U16; FEW_KEYS], u32, u16) -> u32 + Copy,
+        bits: impl Fn(&[u8], usize) -> usize + Copy,
+        mut visit: impl FnMut(&'a [u8], &'a [i8]),
     ) -> u32 {
-        // All are found before any is added: branches that cannot be foreseen would hold up what follows.
+        // All are found before any is added.
         let mut rows = [0u32; BATCH];
         let mut found = 0;
         for hash in hashes {
-            let row = self.find(*hash, &position);
+            let (row, is_known) = self.find(*hash, position);
             if let Some(place) = rows.get_mut(found) {
-                *place = row.unwrap_or_default() as u32;
+                *place = row;
             }
-            found += usize::from(row.is_some());
+            found += usize::from(is_known);
         }
         found = found.min(most as usize);
         for row in rows.iter().take(found) {
-            if let Some((bitmap, weights)) = self.row(*row as usize) {
-                add(bitmap, self.row_bytes(), weights, sums);
+            if let Some((bitmap, weights)) = self.row(*row as usize, bits) {
+                visit(bitmap, weights);
             }
         }
         rows.zeroize();
@@ -168,15 +177,16 @@ pub fn place(hash: u32, bucket_bits: u32) -> (usize, u16) {
     (bucket, key)
 }
 
-/// Where a key is among the first `count`, which ascend.
-pub(crate) fn among(keys: &[U16], count: usize, key: u16) -> Option<usize> {
-    let keys = keys.get(..count)?;
-    keys.binary_search_by_key(&key, |other| other.get()).ok()
+/// Where a key is among the first `count`, which ascend; beyond them if it is not there.
+pub(crate) fn among(keys: &[U16], count: u32, key: u16) -> u32 {
+    let keys = keys.get(..count as usize).unwrap_or_default();
+    let place = keys.binary_search_by_key(&key, |other| other.get());
+    place.map_or(u32::MAX, |place| place as u32)
 }
 
-/// The bits that are set in the first `count` bytes.
+/// The bits that are set in the first `count` bytes. A kernel.
 #[inline(always)]
-fn bits(bytes: &[u8], count: usize) -> usize {
+pub(crate) fn bits(bytes: &[u8], count: usize) -> usize {
     let words = (0..count).step_by(8);
     let bits = words.map(|start| word(bytes, start, count).count_ones());
     bits.sum::<u32>() as usize

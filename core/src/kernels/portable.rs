@@ -4,7 +4,7 @@
 use zerocopy::little_endian::{I16, I32, U16};
 
 use super::limits::{GROUP, WIDTH};
-use super::lookup::{FEW_KEYS, Table, add_row, among};
+use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
 use crate::barrier::wipe;
 use crate::fixed::{bucket_input, to_fixed as one_to_fixed};
 use crate::pack::format::BOUNDARIES;
@@ -15,8 +15,11 @@ pub(super) fn add_features(
     most: u32,
     sums: &mut [[u8; 4]],
 ) -> u32 {
+    let bytes = table.row_bytes();
     let position = |keys: &[U16; FEW_KEYS], count, key| among(keys, count, key);
-    table.add_known(hashes, most, sums, position, add_row)
+    table.each_known(hashes, most, position, bits, |bitmap, weights| {
+        add_row(bitmap, bytes, weights, sums);
+    })
 }
 
 #[inline(always)]

@@ -4,11 +4,11 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use zerocopy::little_endian::{I16, I32};
+use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
 
 use super::limits::GROUP;
-use super::lookup::{Table, add_row, word};
+use super::lookup::{self, FEW_KEYS, Table, add_row, word};
 use super::portable::{self, smallest_product};
 use crate::barrier::wipe;
 use crate::fixed::bucket_input;
@@ -46,11 +46,20 @@ pub(super) fn has_avx512() -> bool {
     found == 1
 }
 
-/// The first bit that is set, if it is one of `count`.
+/// As [`lookup::bits`].
 #[inline]
-fn first_bit(mask: u32, count: usize) -> Option<usize> {
-    let place = mask.trailing_zeros() as usize;
-    (place < count).then_some(place)
+#[target_feature(enable = "bmi2,popcnt")]
+fn bits(bytes: &[u8], count: usize) -> usize {
+    let Some(eight) = bytes.first_chunk::<64>().filter(|_| count <= 64) else {
+        return lookup::bits(bytes, count);
+    };
+    // All eight words are counted: how often a loop runs could not be foreseen.
+    let words = eight.as_chunks().0.iter().zip((0..).step_by(8));
+    let bits = words.map(|(word, start)| {
+        let there = 8 * count.saturating_sub(start).min(8) as u32;
+        _bzhi_u64(u64::from_le_bytes(*word), there).count_ones()
+    });
+    bits.sum::<u32>() as usize
 }
 
 pub(super) mod avx2 {
@@ -63,20 +72,21 @@ pub(super) mod avx2 {
         most: u32,
         sums: &mut [[u8; 4]],
     ) -> u32 {
-        table.add_known(
+        let bytes = table.row_bytes();
+        table.each_known(
             hashes,
             most,
-            sums,
-            |keys, count, key| {
+            |keys, _, key| {
                 let [low, high]: [__m256i; 2] = transmute!(*keys);
                 let key = _mm256_set1_epi16(key.cast_signed());
                 let equal = (_mm256_cmpeq_epi16(low, key), _mm256_cmpeq_epi16(high, key));
                 // Packing works within halves of 128 bits.
-                let bytes =
+                let equal =
                     _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(equal.0, equal.1));
-                first_bit(_mm256_movemask_epi8(bytes).cast_unsigned(), count)
+                _mm256_movemask_epi8(equal).trailing_zeros()
             },
-            add_row,
+            |bytes, count| bits(bytes, count),
+            |bitmap, weights| add_row(bitmap, bytes, weights, sums),
         )
     }
 
@@ -304,33 +314,79 @@ pub(super) mod avx512 {
         most: u32,
         sums: &mut [[u8; 4]],
     ) -> u32 {
-        table.add_known(
-            hashes,
-            most,
-            sums,
-            |keys, count, key| {
-                let (keys, key) = (transmute!(*keys), _mm512_set1_epi16(key.cast_signed()));
-                first_bit(_mm512_cmpeq_epi16_mask(keys, key), count)
-            },
-            |bitmap, count, weights, sums| {
-                // Near the end of all weights there are no sixteen.
-                if weights.len() < 8 * count + 16 {
-                    return add_row(bitmap, count, weights, sums);
-                }
-                let sixteens = sums.as_chunks_mut::<16>().0.iter_mut();
-                let mut left = weights;
-                for (start, sums) in (0..count).step_by(2).zip(sixteens) {
-                    let used = word(bitmap, start, count) as u16;
-                    let Some(row) = left.first_chunk::<16>() else {
-                        return;
-                    };
-                    let row = _mm512_cvtepi8_epi32(transmute!(*row));
-                    let row = _mm512_maskz_expand_epi32(used, row);
-                    *sums = transmute!(_mm512_add_epi32(transmute!(*sums), row));
-                    left = left.get(used.count_ones() as usize..).unwrap_or_default();
-                }
-            },
-        )
+        let bytes = table.row_bytes();
+        // Of few candidates the sums stay in registers: a row would wait for the one before to be stored.
+        if bytes <= 4
+            && let Some(sums) = sums.first_chunk_mut::<32>()
+        {
+            let [mut low, mut high]: [__m512i; 2] = transmute!(*sums);
+            let beyond = 8 * (4 - bytes as u32);
+            let position = |keys: &[U16; FEW_KEYS], _, key| position(keys, key);
+            let bits = |bytes: &[u8], count: usize| bits(bytes, count);
+            let found = table.each_known(hashes, most, position, bits, |bitmap, weights| {
+                let used = word_32(bitmap) << beyond >> beyond;
+                let (used, rest) = (used as u16, (used >> 16) as u16);
+                low = _mm512_add_epi32(low, expand(used, weights));
+                let weights = weights.get(used.count_ones() as usize..);
+                high = _mm512_add_epi32(high, expand(rest, weights.unwrap_or_default()));
+            });
+            *sums = transmute!([low, high]);
+            return found;
+        }
+        add_long_features(table, hashes, most, sums)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn position(keys: &[U16; FEW_KEYS], key: u16) -> u32 {
+        let (keys, key) = (transmute!(*keys), _mm512_set1_epi16(key.cast_signed()));
+        _mm512_cmpeq_epi16_mask(keys, key).trailing_zeros()
+    }
+
+    /// [`add_features`] for any number of candidates.
+    #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
+    fn add_long_features(
+        table: &Table<'_>,
+        hashes: &[u32],
+        most: u32,
+        sums: &mut [[u8; 4]],
+    ) -> u32 {
+        let bytes = table.row_bytes();
+        let position = |keys: &[U16; FEW_KEYS], _, key| position(keys, key);
+        let bits = |bytes: &[u8], count: usize| bits(bytes, count);
+        table.each_known(hashes, most, position, bits, |bitmap, weights| {
+            let sixteens = sums.as_chunks_mut::<16>().0.iter_mut();
+            let mut left = weights;
+            for (start, sums) in (0..bytes).step_by(2).zip(sixteens) {
+                let used = word(bitmap, start, bytes) as u16;
+                *sums = transmute!(_mm512_add_epi32(transmute!(*sums), expand(used, left)));
+                left = left.get(used.count_ones() as usize..).unwrap_or_default();
+            }
+        })
+    }
+
+    /// Four bytes, or as many as there are.
+    #[inline]
+    fn word_32(bytes: &[u8]) -> u32 {
+        match bytes.first_chunk() {
+            Some(four) => u32::from_le_bytes(*four),
+            None => word(bytes, 0, bytes.len()) as u32,
+        }
+    }
+
+    /// The weights of sixteen candidates, of those that are set in `used`.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn expand(used: u16, weights: &[i8]) -> __m512i {
+        let sixteen = weights.first_chunk::<16>().copied().unwrap_or_else(|| {
+            // Near the end of all weights there are no sixteen.
+            let mut sixteen = [0; 16];
+            let there = weights.len().min(16);
+            let (to, from) = (sixteen.get_mut(..there), weights.get(..there));
+            to.unwrap_or_default()
+                .copy_from_slice(from.unwrap_or_default());
+            sixteen
+        });
+        _mm512_maskz_expand_epi32(used, _mm512_cvtepi8_epi32(transmute!(sixteen)))
     }
 
     #[target_feature(enable = "avx2")]
