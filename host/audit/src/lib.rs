@@ -19,7 +19,6 @@ use undertone_core::vector::Noise;
 use undertone_core::words::{Vocabulary, WordMechanism};
 
 use exact::inside::{self, CoreSentences, CoreWholeText, CoreWords, Engine, Sentences, WholeText};
-pub use exact::law::{Law, deep_candidate, levels};
 use exact::{encoders, sentences, whole_text, words};
 pub use report::Report;
 use sampled::device::Device;
@@ -29,6 +28,7 @@ use undertone::encoder::{Encoder, encode_all};
 use undertone::error::{Cause, Error, Result};
 use undertone::progress::Progress;
 use undertone::release::document::{check_encoder, epsilon_f64};
+pub use undertone::release::law::{Law, deep_candidate, levels};
 
 /// Public sentences that an encoder is checked with.
 const ENCODED: usize = 64;

@@ -1013,6 +1013,7 @@ fn nobody_listens() {
         excerpt: "An excerpt. ".repeat(3),
     };
     let many = Candidates {
+        calibration: None,
         pack_digest: [7; 32],
         encoder: EncoderIdentity {
             name: "none".to_owned(),

@@ -11,6 +11,7 @@ use undertone_core::release::{Release, Selector};
 use crate::encoder::EncoderIdentity;
 use crate::error::{Cause, Error, Result};
 use crate::files::atomic::{AtomicFile, DESCRIPTION, Tensor, settled_tensors};
+use crate::pack::calibration::Calibration;
 
 /// One public candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,9 +37,16 @@ pub struct Candidates {
     pub embeddings: Vec<f32>,
     /// `[m]`.
     pub entries: Vec<Candidate>,
+    /// What estimates need, where the maker of the pack could hold documents out.
+    pub calibration: Option<Calibration>,
 }
 
 const EMBEDDINGS: &str = "embeddings";
+
+/// Tensors of a calibration.
+const LABELS: &str = "calibration.labels";
+const BEST: &str = "calibration.best";
+const LEVELS: &str = "calibration.levels";
 
 #[derive(Serialize, Deserialize)]
 struct Description<'a> {
@@ -46,6 +54,16 @@ struct Description<'a> {
     encoder: String,
     encoder_digest: String,
     documents: Cow<'a, [Candidate]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    calibration: Option<CalibrationDescription<'a>>,
+}
+
+/// What a calibration has beside its tensors.
+#[derive(Serialize, Deserialize)]
+struct CalibrationDescription<'a> {
+    labels: Cow<'a, [String]>,
+    mechanism: u8,
+    steps: u8,
 }
 
 impl Candidates {
@@ -97,7 +115,9 @@ impl Candidates {
     }
 
     /// Writes the file: tensor `embeddings` f32 `[m, d]`, and the metadata entry `undertone`: a JSON
-    /// object with `pack`, `encoder`, `encoder_digest` and `documents`, a list of [`Candidate`].
+    /// object with `pack`, `encoder`, `encoder_digest` and `documents`, a list of [`Candidate`]. With a [`Calibration`] of t
+    /// texts also `calibration`: an object with `labels` (names), `mechanism` (1 or 2, as in releases) and `steps`; and
+    /// the tensors `calibration.labels` u32 `[t]`, `calibration.best` u32 `[t]`, `calibration.levels` u8 `[t, m]`.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument); nothing is left behind.
@@ -115,19 +135,44 @@ impl Candidates {
             encoder: self.encoder.name.clone(),
             encoder_digest: hex::encode(self.encoder.digest),
             documents: Cow::Borrowed(&self.entries),
+            calibration: self.calibration.as_ref().map(|own| CalibrationDescription {
+                labels: Cow::Borrowed(&own.labels),
+                mechanism: own.selector as u8,
+                steps: own.steps,
+            }),
         };
         let bytes: Vec<u8> = self
             .embeddings
             .iter()
             .flat_map(|x| x.to_le_bytes())
             .collect();
-        let tensor = Tensor {
+        let mut tensors = vec![Tensor {
             name: EMBEDDINGS,
             dtype: Dtype::F32,
             shape: vec![self.entries.len(), self.dimension],
             bytes: &bytes,
-        };
-        settled_tensors(AtomicFile::create(path)?, &[tensor], &description)
+        }];
+        let numbers =
+            |numbers: &[u32]| -> Vec<u8> { numbers.iter().flat_map(|x| x.to_le_bytes()).collect() };
+        let calibration = self.calibration.as_ref();
+        let [labels, best] = calibration.map_or_else(Default::default, |own| {
+            [&own.of_texts, &own.best].map(|own| numbers(own))
+        });
+        if let Some(own) = calibration {
+            let mut tensor = |name, dtype, shape, bytes| {
+                tensors.push(Tensor {
+                    name,
+                    dtype,
+                    shape,
+                    bytes,
+                });
+            };
+            tensor(LABELS, Dtype::U32, vec![own.len()], &labels);
+            tensor(BEST, Dtype::U32, vec![own.len()], &best);
+            let shape = vec![own.len(), own.candidates];
+            tensor(LEVELS, Dtype::U8, shape, &own.levels);
+        }
+        settled_tensors(AtomicFile::create(path)?, &tensors, &description)
     }
 
     /// Reads such a file.
@@ -189,6 +234,10 @@ impl Candidates {
                 entries.len()
             ));
         }
+        let calibration = match description.calibration {
+            Some(own) => Some(calibration(&tensors, own, m)?),
+            None => None,
+        };
         let embeddings = tensor
             .data()
             .chunks_exact(4)
@@ -203,6 +252,39 @@ impl Candidates {
             dimension,
             embeddings,
             entries,
+            calibration,
         })
     }
+}
+
+/// The calibration in a file of `m` candidates.
+fn calibration(
+    tensors: &SafeTensors<'_>,
+    description: CalibrationDescription<'_>,
+    m: usize,
+) -> Result<Calibration, String> {
+    let data = |name: &str, dtype: Dtype| {
+        let tensor = tensors.tensor(name).map_err(|error| error.to_string())?;
+        match tensor.dtype() == dtype {
+            true => Ok(tensor.data()),
+            false => Err(format!("tensor \"{name}\" is not {dtype:?}")),
+        }
+    };
+    let numbers = |name: &str| -> Result<Vec<u32>, String> {
+        let numbers = data(name, Dtype::U32)?.as_chunks().0.iter();
+        Ok(numbers.map(|x| u32::from_le_bytes(*x)).collect())
+    };
+    let selector = Selector::from_number(description.mechanism);
+    let selector = selector.filter(|own| matches!(own, Selector::Depth | Selector::Scores));
+    let calibration = Calibration {
+        labels: description.labels.into_owned(),
+        selector: selector.ok_or("its calibration is of an unknown mechanism")?,
+        steps: description.steps,
+        candidates: m,
+        of_texts: numbers(LABELS)?,
+        best: numbers(BEST)?,
+        levels: data(LEVELS, Dtype::U8)?.to_vec(),
+    };
+    calibration.check()?;
+    Ok(calibration)
 }

@@ -14,6 +14,7 @@ use super::{FeaturesData, Fit, LexiconData, QualityData, ScoresData, TargetChoic
 use crate::encoder::embeddings::{Encoded, Passed};
 use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::error::{Cause, Error, Result};
+use crate::pack::calibration::Calibration;
 use crate::pack::candidates::Candidate;
 use crate::pack::heads::{Clustered, Known, Targets, fit_streamed};
 use crate::release::document::MAX_SCORED;
@@ -30,6 +31,7 @@ pub(super) struct Made {
     pub(super) scores: ScoresData,
     pub(super) features: Option<FeaturesData>,
     pub(super) quality: Option<QualityData>,
+    pub(super) calibration: Option<Calibration>,
     /// Of a sentence's vector: 1 for a pack without an encoder.
     pub(super) dimension: usize,
     pub(super) entries: Vec<Candidate>,
@@ -90,19 +92,19 @@ pub(super) fn of(
     let classes = chosen(corpus, choice, seed)?;
     let dimension = classes.centre.len();
     let n = classes.centres.len();
-    let (won, quality) = match fit {
+    let (won, chosen) = match fit {
         Fit::HeldOut(contest) => {
             let public = public(corpus, &classes, lexicon, seed)?;
-            let (inputs, quality) = public.choose(&contest, seed)?;
-            let won = match inputs {
+            let chosen = public.choose(&contest, seed)?;
+            let won = match chosen.inputs {
                 Inputs::Vectors => None,
                 // Other heads than were asked for, or judged, would be worse than none.
-                _ => match public.fit(inputs, &|_| true, contest.size)? {
+                _ => match public.fit(chosen.inputs, &|_| true, contest.size)? {
                     None => return Err(Error::from(Cause::NoFeatures)),
                     won => won,
                 },
             };
-            (won, quality)
+            (won, Some(chosen))
         }
         _ => (None, None),
     };
@@ -175,12 +177,19 @@ pub(super) fn of(
             features: None,
         }
     });
+    let entries = entries(&classes, excerpts);
+    let (quality, mut calibration) =
+        chosen.map_or((None, None), |chosen| (chosen.quality, chosen.calibration));
+    if let Some(calibration) = &mut calibration {
+        calibration.labels = entries.iter().map(|entry| entry.id.clone()).collect();
+    }
     Ok(Made {
         scores: sections.scores,
         features: sections.features,
         quality,
+        calibration,
         dimension: sections.dimension,
-        entries: entries(&classes, excerpts),
+        entries,
         embeddings: classes.centres.concat(),
         are: match classes.names {
             Some(_) => "labels",

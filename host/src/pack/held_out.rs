@@ -3,11 +3,14 @@
 //! The documents are dealt into folds. Heads are fitted to all folds but one and judged on that one, by the same code that
 //! a device runs.
 
+use std::borrow::Cow;
+
 use undertone_core::pack::Pack;
 use undertone_core::pack::format::{ALIGNMENT, Entry};
 use undertone_core::rng::{self, PublicRng};
 use undertone_core::scores::LEVELS;
 
+use super::calibration::Calibration;
 use super::features::{self, Sample};
 use super::heads;
 use super::kmeans::normalised;
@@ -189,25 +192,22 @@ impl Public {
         .to_bytes()
     }
 
-    /// Judges heads by documents.
-    fn judge(&self, sections: &Sections, documents: &[usize], judge: &mut Judge) -> Result<()> {
+    /// Judges heads by documents that they were not fitted to.
+    fn judge(
+        &self,
+        sections: &Sections,
+        fold: &[usize],
+        judge: &mut Judge,
+        calibrating: &mut Calibrating,
+    ) -> Result<()> {
         let bytes = self.pack(sections)?;
         let pack = Pack::parse(&bytes).map_err(Error::from)?;
-        let alone = sections.dimension != self.vectors.dimension();
-        for document in documents {
-            let sentences: Vec<&str> = self.sentences[self.vectors.range(*document)]
-                .iter()
-                .map(String::as_str)
-                .collect();
-            let zeroes = vec![0.0; sentences.len()];
-            let rows = match alone {
-                true => &zeroes,
-                false => self.vectors.document(*document),
-            };
+        for document in fold {
+            let (sentences, rows) = self.document(sections, *document);
             let class = self.classes_of_documents[*document] as u32;
-            judge.add(&pack, class, &sentences, rows)?;
+            judge.add(&pack, class, &sentences, &rows)?;
         }
-        Ok(())
+        self.calibrate(sections, &bytes, fold, calibrating)
     }
 
     /// Documents dealt into folds, each class apart, so that no fold has all of a class. `None` if a class has fewer than
@@ -231,44 +231,157 @@ impl Public {
         sizes.iter().all(|size| *size >= 2).then_some(folds)
     }
 
-    /// The inputs, of those allowed, whose releases are right most often, and how good they are. The first of them
+    /// The inputs, of those allowed, whose releases are right most often, and what is known of them. The first of them
     /// stays unless another one is better by more than chance allows, and where a class has too few documents to judge.
-    pub(super) fn choose(
-        &self,
-        contest: &Contest<'_>,
-        seed: u64,
-    ) -> Result<(Inputs, Option<QualityData>)> {
+    pub(super) fn choose(&self, contest: &Contest<'_>, seed: u64) -> Result<Chosen> {
         let preferred = contest.inputs.first().copied().unwrap_or(Inputs::Vectors);
         let Some(folds) = self.folds(seed) else {
-            return Ok((preferred, None));
+            return Ok(Chosen::unjudged(preferred));
         };
         let size = folds.first().map_or(1, Vec::len).max(1);
         let judged = JUDGED.div_ceil(size).clamp(1, folds.len().max(1));
-        let progress = Progress::new("judging heads", (judged * contest.inputs.len()) as u64);
-        let mut best: Option<(Inputs, Judge)> = None;
+        // The folds of the winner that were not judged are still wanted for its calibration.
+        let steps = judged * contest.inputs.len() + folds.len() - judged;
+        let progress = Progress::new("judging heads", steps as u64);
+        let mut best: Option<(Inputs, Judge, Calibrating)> = None;
         for inputs in contest.inputs {
             let mut judge = Judge::quick(Column::OF_PACKS, judged * size, seed);
+            let mut calibrating = Calibrating::new(self);
             for fold in folds.iter().take(judged) {
-                let mut held = vec![false; self.vectors.len()];
-                fold.iter().for_each(|document| held[*document] = true);
-                match self.fit(*inputs, &|document| !held[document], contest.size) {
-                    Ok(Some(sections)) => self.judge(&sections, fold, &mut judge)?,
-                    Ok(None) => {}
-                    // What is left without a fold may be too little for heads that all documents are enough for.
-                    Err(error) if error.kind() == ErrorKind::Input => {}
-                    Err(error) => return Err(error),
+                if let Some(sections) = self.fit_without(*inputs, fold, contest.size)? {
+                    self.judge(&sections, fold, &mut judge, &mut calibrating)?;
                 }
                 progress.advance(1);
             }
-            let better = |(_, before): &(Inputs, Judge)| judge.value() > before.value() + MARGIN;
-            if best.as_ref().is_none_or(better) {
-                best = Some((*inputs, judge));
+            let better = |before: &Judge| judge.value() > before.value() + MARGIN;
+            if best.as_ref().is_none_or(|(_, before, _)| better(before)) {
+                best = Some((*inputs, judge, calibrating));
             }
         }
-        Ok(match best {
-            Some((inputs, judge)) => (inputs, Some(judge.quality())),
-            None => (preferred, None),
+        let Some((inputs, judge, mut calibrating)) = best else {
+            return Ok(Chosen::unjudged(preferred));
+        };
+        for fold in folds.iter().skip(judged) {
+            if !calibrating.is_full()
+                && let Some(sections) = self.fit_without(inputs, fold, contest.size)?
+            {
+                let bytes = self.pack(&sections)?;
+                self.calibrate(&sections, &bytes, fold, &mut calibrating)?;
+            }
+            progress.advance(1);
+        }
+        Ok(Chosen {
+            inputs,
+            quality: Some(judge.quality()),
+            calibration: calibrating.calibration,
         })
+    }
+
+    /// Heads of all documents but those of a fold, if they can be fitted.
+    fn fit_without(
+        &self,
+        inputs: Inputs,
+        fold: &[usize],
+        size: Option<usize>,
+    ) -> Result<Option<Sections>> {
+        let mut held = vec![false; self.vectors.len()];
+        fold.iter().for_each(|document| held[*document] = true);
+        match self.fit(inputs, &|document| !held[document], size) {
+            // What is left without a fold may be too little for heads that all documents are enough for.
+            Err(error) if error.kind() == ErrorKind::Input => Ok(None),
+            fitted => fitted,
+        }
+    }
+
+    /// Adds the documents of a fold, which the heads in `bytes` were not fitted to, as far as there is room.
+    fn calibrate(
+        &self,
+        sections: &Sections,
+        bytes: &[u8],
+        fold: &[usize],
+        calibrating: &mut Calibrating,
+    ) -> Result<()> {
+        let pack = Pack::parse(bytes).map_err(Error::from)?;
+        let calibration = match &mut calibrating.calibration {
+            Some(calibration) => calibration,
+            none => none.insert(Calibration::new(&pack, Vec::new())?),
+        };
+        for document in fold {
+            let class = self.classes_of_documents[*document];
+            if calibrating.room[class] == 0 {
+                continue;
+            }
+            calibrating.room[class] -= 1;
+            let (sentences, rows) = self.document(sections, *document);
+            calibration.add(&pack, class as u32, &sentences, &rows)?;
+        }
+        Ok(())
+    }
+
+    /// The sentences of a document, and their vectors, zeroes for heads that read none.
+    fn document(&self, sections: &Sections, document: usize) -> (Vec<&str>, Cow<'_, [f32]>) {
+        let sentences: Vec<&str> = self.sentences[self.vectors.range(document)]
+            .iter()
+            .map(String::as_str)
+            .collect();
+        let alone = sections.dimension != self.vectors.dimension();
+        let rows = match alone {
+            true => Cow::Owned(vec![0.0; sentences.len()]),
+            false => Cow::Borrowed(self.vectors.document(document)),
+        };
+        (sentences, rows)
+    }
+}
+
+/// The winner of a contest.
+pub(super) struct Chosen {
+    pub(super) inputs: Inputs,
+    /// How good its releases are, where that could be judged.
+    pub(super) quality: Option<QualityData>,
+    /// Without the names of its labels, which are the classes.
+    pub(super) calibration: Option<Calibration>,
+}
+
+impl Chosen {
+    fn unjudged(inputs: Inputs) -> Self {
+        Self {
+            inputs,
+            quality: None,
+            calibration: None,
+        }
+    }
+}
+
+/// A calibration, and how many documents of each class it still takes: as many of each as there are, thinned alike.
+struct Calibrating {
+    calibration: Option<Calibration>,
+    /// `[classes]`.
+    room: Vec<usize>,
+}
+
+impl Calibrating {
+    fn new(public: &Public) -> Self {
+        let mut room = vec![0; public.classes];
+        for class in &public.classes_of_documents {
+            room[*class] += 1;
+        }
+        let (all, most) = (
+            public.vectors.len(),
+            Calibration::most_texts(public.classes),
+        );
+        if all > most {
+            for room in &mut room {
+                *room = (*room * most / all).max(1);
+            }
+        }
+        Self {
+            calibration: None,
+            room,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.room.iter().all(|room| *room == 0)
     }
 }
 

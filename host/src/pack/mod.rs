@@ -6,6 +6,7 @@
 //! 2022), and the device gets their bucketed projections. Nothing here sees private text, and nothing
 //! chosen here can weaken the device's guarantee.
 
+pub mod calibration;
 pub mod candidates;
 mod classes;
 mod depth;
@@ -191,12 +192,14 @@ pub fn build(
         lexicon,
         projection: None,
     };
+    let mut calibration = None;
     let selected = match &options.selector {
         Selector::Scores { targets, fit } => {
             let lexicon = contents.lexicon.as_ref();
             let made = classes::of(corpus, *targets, *fit, lexicon, options.seed)?;
             contents.scores = Some(made.scores);
             contents.quality = made.quality;
+            calibration = made.calibration;
             if made
                 .features
                 .as_ref()
@@ -242,6 +245,7 @@ pub fn build(
             dimension,
             embeddings: selected.embeddings,
             entries: selected.entries,
+            calibration,
         },
         pack,
         documents_read: selected.documents,

@@ -1,6 +1,7 @@
 //! The device side, run from the host: documents, bags of words, the ledger, and what a server reads back.
 
 pub mod document;
+pub mod law;
 pub mod ledger;
 pub mod lines;
 pub mod words;

@@ -5,7 +5,6 @@ mod construct;
 pub mod encoders;
 pub(crate) mod engine;
 pub mod inside;
-pub(crate) mod law;
 pub(crate) mod neighbours;
 pub mod sentences;
 pub mod whole_text;

@@ -15,10 +15,10 @@ use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
 
 use crate::exact::inside::Sentences;
-use crate::exact::law::Law;
 use crate::sampled::statistics::shown;
 use undertone::progress::Progress;
 use undertone::release::document::{MAX_SENTENCES, epsilon_f64};
+use undertone::release::law::Law;
 
 /// Sentences that a round adds to its context.
 const SENTENCES: usize = 32;

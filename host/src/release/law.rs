@@ -1,4 +1,4 @@
-//! The law of a selection, computed, not sampled.
+//! The law of a selection by sentences, computed, not sampled.
 
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use gauss_quad::GaussLegendre;
 use undertone_core::hazmat;
 use undertone_core::select::{Ratio, Rule};
 
-use undertone::release::document::HostDocument;
+use super::document::HostDocument;
 
 /// The law of one selection: the probability of each candidate.
 ///
@@ -98,7 +98,7 @@ impl Law {
     }
 
     /// ln of the probability of a candidate at each level; -∞ where there is none.
-    pub(crate) fn logarithms(&self) -> Vec<f64> {
+    pub fn logarithms(&self) -> Vec<f64> {
         self.probability.iter().map(|p| p.ln()).collect()
     }
 
