@@ -1,0 +1,2 @@
+//! `undertone count`.
+mod common;
