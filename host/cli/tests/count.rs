@@ -32,10 +32,15 @@ fn records(count: u32) -> Vec<Record> {
         .map(|i| {
             let outcome = match i % 50 {
                 49 => i.wrapping_mul(2_654_435_761),
-                _ => i * i % 23,
+                _ => i % 97 * i % 23,
             };
             let mechanism = [1, 2, 7][(i / 7 % 3) as usize];
-            record(mechanism, [500_000, 1_000_001][(i / 5 % 2) as usize], outcome, (i / 3 % 2) as u8)
+            record(
+                mechanism,
+                [500_000, 1_000_001][(i / 5 % 2) as usize],
+                outcome,
+                (i / 3 % 2) as u8,
+            )
         })
         .collect()
 }
@@ -64,7 +69,10 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Counts these inputs, and returns the counts as CSV and what was said.
 fn count(folder: &Path, arguments: &[&str]) -> (String, String) {
-    let output = undertone(folder, &[&["count", "--out", "counts.csv", "--in"], arguments].concat());
+    let output = undertone(
+        folder,
+        &[&["count", "--out", "counts.csv", "--in"], arguments].concat(),
+    );
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{arguments:?}: {said}");
     let counts = fs::read_to_string(folder.join("counts.csv")).unwrap();
@@ -77,7 +85,13 @@ fn expected(records: &[Record], header: &str, slice: impl Fn(usize) -> String) -
     let mut counts = std::collections::BTreeMap::new();
     for (i, record) in records.iter().enumerate() {
         let number = |at: usize| u32::from_le_bytes(record[at..at + 4].try_into().unwrap());
-        let key = (hex::encode(&record[16..]), record[4], number(8), slice(i), number(12));
+        let key = (
+            hex::encode(&record[16..]),
+            record[4],
+            number(8),
+            slice(i),
+            number(12),
+        );
         *counts.entry(key).or_insert(0) += 1;
     }
     let mut text = format!("pack,mechanism,rule,epsilon,order,{header}outcome,count\n");
@@ -101,7 +115,7 @@ fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Releases in every form: Parquet comes from the counts' own writer only, so its releases are tested in the crate.
+/// Releases in every form but Parquet, which is tested in `host/estimate/tests`.
 fn prepared() -> (TempDir, Vec<Record>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
@@ -124,7 +138,10 @@ fn every_form_gives_the_same_counts() {
         let (counts, said) = count(folder, &[input]);
         assert!(counts == all, "{input}");
         assert!(said.contains("counted 5000 releases"), "{said}");
-        assert!(said.contains("depth, exponential, epsilon 1.000001"), "{said}");
+        assert!(
+            said.contains("depth, exponential, epsilon 1.000001"),
+            "{said}"
+        );
         assert!(said.contains("  and 4 other kinds"), "{said}");
         assert!(!said.contains("rejected"), "{said}");
     }
@@ -136,10 +153,21 @@ fn every_form_gives_the_same_counts() {
     ] {
         let stream = ["count", "--in", "-", "--format", format, "--out", "s.csv"];
         let output = fed(folder, &stream, &input);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        assert!(fs::read_to_string(folder.join("s.csv")).unwrap() == all, "{format}");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(
+            fs::read_to_string(folder.join("s.csv")).unwrap() == all,
+            "{format}"
+        );
     }
-    let output = fed(folder, &["count", "--in", "-", "--out", "s.csv"], lines(&records).as_bytes());
+    let output = fed(
+        folder,
+        &["count", "--in", "-", "--out", "s.csv"],
+        lines(&records).as_bytes(),
+    );
     assert!(output.status.success(), "JSON lines by default");
     // Counts of counts, in both forms and by each other.
     succeed(folder, &["count", "--in", "a.raw", "--out", "c.parquet"]);
@@ -147,7 +175,10 @@ fn every_form_gives_the_same_counts() {
     assert!(fs::read_to_string(folder.join("c.csv")).unwrap() == all);
     succeed(folder, &["count", "--in", "c.csv", "--out", "d.parquet"]);
     let read = |name: &str| fs::read(folder.join(name)).unwrap();
-    assert!(read("c.parquet") == read("d.parquet"), "the same counts are the same bytes");
+    assert!(
+        read("c.parquet") == read("d.parquet"),
+        "the same counts are the same bytes"
+    );
     // All at once.
     let twice = [&records[..], &records].concat();
     let all = expected(&twice, "", |_| String::new());
@@ -161,7 +192,9 @@ fn slices_are_fields_and_columns() {
     let folder = folder.path();
     let by_day = expected(&records, "day,", |i| format!("{},", day(i)));
     assert!(count(folder, &["a.jsonl", "--by", "day"]).0 == by_day);
-    let both = expected(&records, "of.version,day,", |i| format!("{},{},", i % 3, day(i)));
+    let both = expected(&records, "of.version,day,", |i| {
+        format!("{},{},", i % 3, day(i))
+    });
     let sliced = ["a.jsonl", "--by", "of.version", "--by", "day"];
     assert!(count(folder, &sliced).0 == both);
 
@@ -174,14 +207,30 @@ fn slices_are_fields_and_columns() {
     assert!(twice == count(folder, &["both.parquet", "both.parquet"]).0);
     assert!(twice != both);
     let refused = |arguments: &[&str], parts: &[&str]| {
-        refuse(folder, &[&["count", "--out", "x.csv", "--in"], arguments].concat(), parts);
+        refuse(
+            folder,
+            &[&["count", "--out", "x.csv", "--in"], arguments].concat(),
+            parts,
+        );
     };
-    refused(&["a.jsonl", "both.parquet"], &["both.parquet", "sliced by of.version, day", "--by"]);
-    refused(&["both.parquet", "--by", "country"], &["both.parquet", "`country`"]);
-    refused(&["a.raw", "--by", "day"], &["a.raw", "no fields", "by day", "leave --by out"]);
+    refused(
+        &["a.jsonl", "both.parquet"],
+        &["both.parquet", "sliced by of.version, day", "--by"],
+    );
+    refused(
+        &["both.parquet", "--by", "country"],
+        &["both.parquet", "`country`"],
+    );
+    refused(
+        &["a.raw", "--by", "day"],
+        &["a.raw", "no fields", "by day", "leave --by out"],
+    );
     refused(&["both.parquet", "a.raw"], &["a.raw", "no fields"]);
     refused(&["a.jsonl", "--by", "count"], &["`count`", "rename"]);
-    refused(&["a.jsonl", "--by", "day", "--by", "day"], &["`day`", "twice"]);
+    refused(
+        &["a.jsonl", "--by", "day", "--by", "day"],
+        &["`day`", "twice"],
+    );
 
     // What is no value is a reject.
     let release = hex::encode(records[0]);
@@ -191,11 +240,18 @@ fn slices_are_fields_and_columns() {
         .map(|value| format!("{{\"release\":\"{release}\",\"v\":{value}}}\n"))
         .collect();
     text += &format!("{{\"release\":\"{release}\",\"v\":1,\"v\":1}}\n");
-    text += &format!("{{\"release\":\"{release}\",\"v\":\"{}\"}}\n", "é".repeat(200));
+    text += &format!(
+        "{{\"release\":\"{release}\",\"v\":\"{}\"}}\n",
+        "é".repeat(200)
+    );
     text += &format!("{{\"release\":\"{release}\"}}\n");
     fs::write(folder.join("v.jsonl"), text).unwrap();
     let (counts, said) = count(folder, &["v.jsonl", "--by", "v"]);
-    let values: Vec<&str> = counts.lines().skip(1).map(|row| row.split(',').nth(5).unwrap()).collect();
+    let values: Vec<&str> = counts
+        .lines()
+        .skip(1)
+        .map(|row| row.split(',').nth(5).unwrap())
+        .collect();
     assert_eq!(values, ["7", "true", "x"]);
     for part in [
         "2: a field of --by is missing or null; the first is number 4",
@@ -247,21 +303,50 @@ fn rejects_are_set_aside_and_never_stop() {
     wanted += "junk\n{\"release\":\"zz\"}\n";
     assert_eq!(aside, wanted);
     // From a stream, too.
-    let stream = ["count", "--in", "-", "--format", "raw", "--out", "s.csv", "--rejected", "s.jsonl"];
+    let stream = [
+        "count",
+        "--in",
+        "-",
+        "--format",
+        "raw",
+        "--out",
+        "s.csv",
+        "--rejected",
+        "s.jsonl",
+    ];
     assert!(fed(folder, &stream, &bytes).status.success());
     let rejected = fs::read_to_string(folder.join("s.jsonl")).unwrap();
     assert!(wanted.starts_with(&rejected) && rejected.lines().count() == 7);
 
     // Nothing at all is an error, and nothing is written.
     fs::write(folder.join("none.raw"), raw(&bad)).unwrap();
-    let none = ["count", "--in", "none.raw", "--out", "x.csv", "--rejected", "y"];
-    refuse(folder, &none, &["nothing could be counted", "6: not the bytes of a release", "none.raw"]);
+    let none = [
+        "count",
+        "--in",
+        "none.raw",
+        "--out",
+        "x.csv",
+        "--rejected",
+        "y",
+    ];
+    refuse(
+        folder,
+        &none,
+        &[
+            "nothing could be counted",
+            "6: not the bytes of a release",
+            "none.raw",
+        ],
+    );
     // An empty input is none.
     for name in ["empty.raw", "empty.jsonl"] {
         fs::write(folder.join(name), "").unwrap();
         assert_eq!(count(folder, &[name]).0.lines().count(), 1);
     }
-    succeed(folder, &["count", "--in", "empty.raw", "--out", "empty.parquet"]);
+    succeed(
+        folder,
+        &["count", "--in", "empty.raw", "--out", "empty.parquet"],
+    );
     assert_eq!(count(folder, &["empty.parquet"]).0.lines().count(), 1);
 }
 
@@ -281,12 +366,20 @@ fn threads_keep_the_order_of_rejects() {
     fs::write(folder.join("a.raw"), raw(&all)).unwrap();
     let (counts, said) = count(folder, &["a.raw", "--rejected", "r.jsonl"]);
     let of = |rest: usize| move |i: &usize| i % 3 == rest;
-    let good: Vec<Record> = (0..all.len()).filter(|i| i % 3 != 1).map(|i| all[i]).collect();
+    let good: Vec<Record> = (0..all.len())
+        .filter(|i| i % 3 != 1)
+        .map(|i| all[i])
+        .collect();
     assert!(counts == expected(&good, "", |_| String::new()));
-    assert!(said.contains("66667 rejected") && said.contains("number 2 of"), "{said}");
+    assert!(
+        said.contains("66667 rejected") && said.contains("number 2 of"),
+        "{said}"
+    );
     let aside = fs::read_to_string(folder.join("r.jsonl")).unwrap();
     let bad = (0..all.len()).filter(of(1));
-    let wanted: String = bad.map(|i| format!("{{\"release\":\"{}\"}}\n", hex::encode(all[i]))).collect();
+    let wanted: String = bad
+        .map(|i| format!("{{\"release\":\"{}\"}}\n", hex::encode(all[i])))
+        .collect();
     assert!(aside == wanted);
 }
 
@@ -296,9 +389,13 @@ fn only_releases_of_named_packs_and_epsilons() {
     let folder = folder.path();
     let public = "Food\tThe soup needs salt. Boil the potatoes.\nSky\tA comet passed.\n".repeat(9);
     fs::write(folder.join("public.tsv"), public).unwrap();
-    succeed(folder, &["pack", "--corpus", "public.tsv", "--out", "a.pack"]);
+    succeed(
+        folder,
+        &["pack", "--corpus", "public.tsv", "--out", "a.pack"],
+    );
     let shown = succeed(folder, &["candidates", "a.candidates.safetensors"]);
-    let id = hex::decode(shown.split('\t').next().unwrap().split_whitespace().next().unwrap()).unwrap();
+    let id = shown.lines().next().unwrap().strip_prefix("# pack ");
+    let id = hex::decode(id.unwrap()).unwrap();
     let of_pack = |mechanism: u8, micro: u32, outcome: u32| {
         let mut record = record(mechanism, micro, outcome, 0);
         record[16..].copy_from_slice(&id);
@@ -321,7 +418,10 @@ fn only_releases_of_named_packs_and_epsilons() {
     ]
     .concat();
     fs::write(folder.join("a.raw"), raw(&all)).unwrap();
-    for named in [["--pack", "a.pack"], ["--candidates", "a.candidates.safetensors"]] {
+    for named in [
+        ["--pack", "a.pack"],
+        ["--candidates", "a.candidates.safetensors"],
+    ] {
         let (counts, said) = count(folder, &["a.raw", named[0], named[1], "--epsilon", "0.5"]);
         assert!(counts == expected(&good, "", |_| String::new()), "{counts}");
         for part in [
@@ -334,7 +434,10 @@ fn only_releases_of_named_packs_and_epsilons() {
         }
         // Counts that were made without naming packs.
         succeed(folder, &["count", "--in", "a.raw", "--out", "all.parquet"]);
-        let (counts, said) = count(folder, &["all.parquet", named[0], named[1], "--epsilon", "0.5"]);
+        let (counts, said) = count(
+            folder,
+            &["all.parquet", named[0], named[1], "--epsilon", "0.5"],
+        );
         assert!(counts == expected(&good, "", |_| String::new()), "{counts}");
         assert!(said.contains("5 rejected"), "{said}");
     }
@@ -348,34 +451,74 @@ fn files_are_not_mixed_up() {
         refuse(folder, &[&["count", "--in"], arguments].concat(), parts);
     };
     succeed(folder, &["count", "--in", "a.raw", "--out", "c.csv"]);
-    refused(&["a.raw", "c.csv", "--out", "c.csv"], &["--out", "--in", "c.csv", "destroy"]);
-    refused(&["a.raw", "--out", "x.csv", "--rejected", "a.raw"], &["--rejected", "--in"]);
-    refused(&["a.raw", "--out", "x.csv", "--rejected", "x.csv"], &["--rejected", "--out"]);
+    refused(
+        &["a.raw", "c.csv", "--out", "c.csv"],
+        &["--out", "--in", "c.csv", "destroy"],
+    );
+    refused(
+        &["a.raw", "--out", "x.csv", "--rejected", "a.raw"],
+        &["--rejected", "--in"],
+    );
+    refused(
+        &["a.raw", "--out", "x.csv", "--rejected", "x.csv"],
+        &["--rejected", "--out"],
+    );
     refused(&["a.raw", "--out", "x.txt"], &["x.txt", ".parquet or .csv"]);
     refused(&["a.raw", "--out", "-"], &["--out", "name one"]);
-    refused(&["a.txt", "--out", "x.csv"], &["a.txt", "unknown ending", "--format"]);
-    refused(&["missing.raw", "--out", "x.csv"], &["missing.raw", "cannot open"]);
-    refused(&["a.jsonl", "--format", "counts", "--out", "x.csv"], &["a.jsonl", ".parquet or .csv"]);
-    refused(&["-", "-", "--out", "x.csv"], &["standard input is named twice"]);
-    refused(&["-", "--format", "parquet", "--out", "x.csv"], &["--in", "save it in a file"]);
+    refused(
+        &["a.txt", "--out", "x.csv"],
+        &["a.txt", "unknown ending", "--format"],
+    );
+    refused(
+        &["missing.raw", "--out", "x.csv"],
+        &["missing.raw", "cannot open"],
+    );
+    refused(
+        &["a.jsonl", "--format", "counts", "--out", "x.csv"],
+        &["a.jsonl", ".parquet or .csv"],
+    );
+    refused(
+        &["-", "-", "--out", "x.csv"],
+        &["standard input is named twice"],
+    );
+    refused(
+        &["-", "--format", "parquet", "--out", "x.csv"],
+        &["--in", "save it in a file"],
+    );
     fs::write(folder.join("no.parquet"), "PAR1 but nothing else PAR1").unwrap();
     refused(&["no.parquet", "--out", "x.csv"], &["no.parquet"]);
     // The wrong counts stop: they come from no client.
     let good = fs::read_to_string(folder.join("c.csv")).unwrap();
     for (from, to, parts) in [
         ("pack,", "pakc,", &["no column `pack`"][..]),
-        ("617061636b000000", "61706163", &["line 2", "16 hexadecimal digits"]),
+        (
+            "617061636b000000",
+            "61706163",
+            &["line 2", "16 hexadecimal digits"],
+        ),
         (",2,0.5,", ",2,-1,", &["line 2", "epsilon is `-1`"]),
         (",1,2,", ",9,2,", &["line 2", "mechanism", "9"]),
-        (",0,0,", ",0,4294967296,", &["line 2", "outcome", "4294967295"]),
+        (
+            ",0,0,",
+            ",0,4294967296,",
+            &["line 2", "outcome", "4294967295"],
+        ),
     ] {
         fs::write(folder.join("w.csv"), good.replacen(from, to, 1)).unwrap();
         refused(&["w.csv", "--out", "x.csv"], &[&["w.csv"], parts].concat());
     }
-    let huge = good.lines().next().unwrap().to_owned() + "\n617061636b000000,1,2,0.5,0,3,9223372036854775807\n";
+    let huge = good.lines().next().unwrap().to_owned()
+        + "\n617061636b000000,1,2,0.5,0,3,9223372036854775807\n";
     fs::write(folder.join("h.csv"), huge).unwrap();
-    assert!(count(folder, &["h.csv"]).0.ends_with(",9223372036854775807\n"));
-    refused(&["h.csv", "h.csv", "--out", "x.csv"], &["more than 9223372036854775807 releases"]);
+    assert!(
+        count(folder, &["h.csv"])
+            .0
+            .ends_with(",9223372036854775807\n")
+    );
+    refused(
+        &["h.csv", "h.csv", "--out", "x.csv"],
+        &["more than 9223372036854775807 releases"],
+    );
     assert!(!names(folder).iter().any(|path| path.ends_with("x.csv")));
 }
 
@@ -386,15 +529,25 @@ fn made_up_kinds_and_slices_have_limits() {
     let kinds: Vec<Record> = (1..=10_001).map(|micro| record(7, micro, 0, 0)).collect();
     fs::write(folder.join("k.raw"), raw(&kinds)).unwrap();
     let count_of = |input: &'static str| ["count", "--out", "x.csv", "--in", input];
-    refuse(folder, &count_of("k.raw"), &["more than 10000 kinds of releases", "--epsilon", "--pack"]);
+    refuse(
+        folder,
+        &count_of("k.raw"),
+        &["more than 10000 kinds of releases", "--epsilon", "--pack"],
+    );
     let (counts, said) = count(folder, &["k.raw", "--epsilon", "0.000007"]);
     assert_eq!(counts.lines().count(), 2);
     assert!(said.contains("10000 rejected"), "{said}");
     let release = hex::encode(kinds[0]);
-    let text: String = (0..=100_000).map(|i| format!("{{\"t\":{i},\"release\":\"{release}\"}}\n")).collect();
+    let text: String = (0..=100_000)
+        .map(|i| format!("{{\"t\":{i},\"release\":\"{release}\"}}\n"))
+        .collect();
     fs::write(folder.join("s.jsonl"), text).unwrap();
     let sliced = [&count_of("s.jsonl")[..], &["--by", "t"]].concat();
-    refuse(folder, &sliced, &["more than 100000 slices", "fewer values"]);
+    refuse(
+        folder,
+        &sliced,
+        &["more than 100000 slices", "fewer values"],
+    );
 }
 
 proptest! {
@@ -445,15 +598,33 @@ fn what_is_released_is_counted() {
     let folder = folder.path();
     let public = "Food\tThe soup needs salt. Boil the potatoes.\nSky\tA comet passed.\n".repeat(9);
     fs::write(folder.join("public.tsv"), public).unwrap();
-    fs::write(folder.join("p.jsonl"), "{\"text\":\"The soup needs salt.\",\"lang\":\"en\"}\n".repeat(5)).unwrap();
-    succeed(folder, &["pack", "--corpus", "public.tsv", "--out", "a.pack"]);
+    fs::write(
+        folder.join("p.jsonl"),
+        "{\"text\":\"The soup needs salt.\",\"lang\":\"en\"}\n".repeat(5),
+    )
+    .unwrap();
+    succeed(
+        folder,
+        &["pack", "--corpus", "public.tsv", "--out", "a.pack"],
+    );
     let line = "privatize --pack a.pack --epsilon 0.5 --in p.jsonl --out r.jsonl --keep lang";
     succeed(folder, &line.split(' ').collect::<Vec<_>>());
     let (counts, said) = count(folder, &["r.jsonl", "--by", "lang", "--pack", "a.pack"]);
     assert!(said.contains("counted 5 releases"), "{said}");
-    let total: u64 = counts.lines().skip(1).map(|row| row.rsplit(',').next().unwrap().parse::<u64>().unwrap()).sum();
+    let total: u64 = counts
+        .lines()
+        .skip(1)
+        .map(|row| row.rsplit(',').next().unwrap().parse::<u64>().unwrap())
+        .sum();
     assert_eq!(total, 5);
-    let first: Value = serde_json::from_str(fs::read_to_string(folder.join("r.jsonl")).unwrap().lines().next().unwrap()).unwrap();
+    let first: Value = serde_json::from_str(
+        fs::read_to_string(folder.join("r.jsonl"))
+            .unwrap()
+            .lines()
+            .next()
+            .unwrap(),
+    )
+    .unwrap();
     let release = hex::decode(first["release"].as_str().unwrap()).unwrap();
     assert!(counts.contains(&hex::encode(&release[16..])));
 }

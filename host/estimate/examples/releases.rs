@@ -9,7 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::Compression;
-use parquet::data_type::{ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int32Type};
+use parquet::data_type::{
+    ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int32Type,
+};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -67,7 +69,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let count: u64 = count.parse()?;
     let mut numbers = Numbers(1);
     let mut file = BufWriter::with_capacity(1 << 20, File::create(&path)?);
-    match Path::new(&path).extension().and_then(|ending| ending.to_str()) {
+    match Path::new(&path)
+        .extension()
+        .and_then(|ending| ending.to_str())
+    {
         Some("raw") => {
             for _ in 0..count {
                 file.write_all(&numbers.release())?;
@@ -77,7 +82,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             for _ in 0..count {
                 let release = hex::encode(numbers.release());
                 let (day, country) = (numbers.day(), numbers.country());
-                writeln!(file, "{{\"release\":\"{release}\",\"day\":{day},\"from\":{{\"country\":\"{country}\"}}}}")?;
+                writeln!(
+                    file,
+                    "{{\"release\":\"{release}\",\"day\":{day},\"from\":{{\"country\":\"{country}\"}}}}"
+                )?;
             }
         }
         Some("parquet") => parquet(&mut file, &mut numbers, count)?,
@@ -92,7 +100,9 @@ fn parquet(
     numbers: &mut Numbers,
     count: u64,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let settings = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let settings = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .build();
     let schema = Arc::new(parse_message_type(SCHEMA)?);
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(settings))?;
     let mut left = count;
@@ -110,13 +120,17 @@ fn parquet(
         }
         let mut group = writer.next_row_group()?;
         let mut column = group.next_column()?.ok_or("the schema has three columns")?;
-        column.typed::<FixedLenByteArrayType>().write_batch(&releases, None, None)?;
+        column
+            .typed::<FixedLenByteArrayType>()
+            .write_batch(&releases, None, None)?;
         column.close()?;
         let mut column = group.next_column()?.ok_or("the schema has three columns")?;
         column.typed::<Int32Type>().write_batch(&days, None, None)?;
         column.close()?;
         let mut column = group.next_column()?.ok_or("the schema has three columns")?;
-        column.typed::<ByteArrayType>().write_batch(&countries, None, None)?;
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(&countries, None, None)?;
         column.close()?;
         group.close()?;
     }

@@ -327,6 +327,3 @@ pub(crate) fn too_many_slices() -> Error {
         "slice by fields with fewer values, such as the day instead of the time",
     )
 }
-
-#[cfg(test)]
-mod tests;
