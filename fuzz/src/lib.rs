@@ -77,6 +77,8 @@ pub const TARGETS: &[(&str, Body)] = &[
     #[cfg(feature = "host")]
     ("corpus_lines_match_json", corpus_lines_match_json),
     #[cfg(feature = "host")]
+    ("counted_inputs_are_total", counted_inputs_are_total),
+    #[cfg(feature = "host")]
     ("encoder_files_are_total", encoder_files_are_total),
     #[cfg(feature = "host")]
     (

@@ -186,6 +186,85 @@ pub enum Cause {
         reasons: String,
     },
 
+    /// Releases of which none can be counted.
+    #[error("nothing could be counted:{reasons}")]
+    NothingCounted {
+        /// How many were rejected for which reason, each on a line of its own.
+        reasons: String,
+    },
+
+    /// The form of releases is chosen by the end of the file name, and this end is not known.
+    #[error(
+        "`{}` has an unknown ending; known are .jsonl, .ndjson, .raw and .bin, all of them gzipped (.gz) or not, .parquet \
+         and .csv; rename it or say what it is with --format",
+        path.display()
+    )]
+    UnknownReleases {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A name of a slice that no file of counts can have.
+    #[error("cannot slice by `{name}`: {problem}")]
+    SliceName {
+        /// The name.
+        name: String,
+        /// Why not, and what to do.
+        problem: &'static str,
+    },
+
+    /// Slices of releases that have no fields.
+    #[error(
+        "`{}` has raw records, which have no fields, so it cannot be sliced by {by}; leave --by out, or give JSON lines or Parquet",
+        path.display()
+    )]
+    NoFields {
+        /// The file.
+        path: PathBuf,
+        /// The slices.
+        by: String,
+    },
+
+    /// Counts by other slices.
+    #[error(
+        "the counts are sliced by [{found}], not by [{wanted}]; give counts with the same slices"
+    )]
+    OtherSlices {
+        /// Their slices.
+        found: String,
+        /// Those that are wanted.
+        wanted: String,
+    },
+
+    /// A file that is not one of counts.
+    #[error("cannot take counts from `{}`: {problem}", path.display())]
+    CountsFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        problem: String,
+    },
+
+    /// Parquet without what is wanted.
+    #[error("cannot read the releases of `{}`: {problem}", path.display())]
+    ReleaseColumns {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
+
+    /// More than can be counted apart.
+    #[error("more than {most} {what}; {advice}")]
+    CountLimit {
+        /// What there is too much of.
+        what: &'static str,
+        /// The largest number.
+        most: u64,
+        /// What to do.
+        advice: &'static str,
+    },
+
     /// Candidates of one pack given twice.
     #[error("`{}` and `{}` have the candidates of the same pack; leave one of them out", first.display(), second.display())]
     SamePack {
@@ -801,6 +880,8 @@ impl Error {
             Cause::OptionOfOther { .. }
             | Cause::SameFile { .. }
             | Cause::NotAStream { .. }
+            | Cause::SliceName { .. }
+            | Cause::NoFields { .. }
             | Cause::NoTraining { .. }
             | Cause::Keep { .. }
             | Cause::OutputPath { .. }
@@ -842,6 +923,12 @@ impl Error {
             | Cause::UnknownCorpusFormat { .. }
             | Cause::CorpusLine { .. }
             | Cause::NothingDecoded { .. }
+            | Cause::NothingCounted { .. }
+            | Cause::UnknownReleases { .. }
+            | Cause::OtherSlices { .. }
+            | Cause::CountsFile { .. }
+            | Cause::ReleaseColumns { .. }
+            | Cause::CountLimit { .. }
             | Cause::SamePack { .. }
             | Cause::NoCandidates { .. }
             | Cause::Unlabelled { .. }

@@ -1,9 +1,10 @@
-//! What the command line reads: corpora, encoders, word vectors, candidates, and what an interrupted run left.
+//! What the command line reads: corpora, encoders, word vectors, candidates, releases to count, and what an interrupted run left.
 //!
 //! Behind the feature `host`, because the crate `undertone` brings a hundred others.
 
 mod candidates;
 mod corpus;
+mod counts;
 mod encoder;
 mod resume;
 mod text;
@@ -11,6 +12,7 @@ mod vectors;
 
 pub use candidates::candidates_file_is_total;
 pub use corpus::corpus_lines_match_json;
+pub use counts::counted_inputs_are_total;
 pub use encoder::encoder_files_are_total;
 pub use resume::{kept_vectors_are_those_of_the_encoder, resumed_lines_are_whole};
 pub use text::text_sentences_lose_nothing;

@@ -11,6 +11,7 @@ macro_rules! note {
 
 mod args;
 mod audit;
+mod count;
 mod decode;
 mod demo;
 mod distil;
@@ -76,6 +77,12 @@ enum Command {
     /// A line that is no release of these packs is counted and does not stop the others. Exit status: 0 if any line
     /// was decoded or there was none, 1 if none could be, 1 or 2 for any other error.
     Decode(decode::Arguments),
+    /// Count releases, any number of them, by kind, slice and outcome: what estimates start from.
+    ///
+    /// A line or record that is no release, or not one of these packs, is counted by its reason and does not stop the
+    /// others. Exit status: 0 if any release was counted or there was none, 1 if none could be, 1 or 2 for any other
+    /// error.
+    Count(count::Arguments),
     /// List what releases can name, for programs that read no safetensors: the pack's identifier, then number,
     /// name and excerpt of each candidate, with tabs between.
     Candidates {
@@ -120,6 +127,7 @@ impl Command {
     fn paths(&self) -> Paths {
         match self {
             Self::Audit(arguments) => arguments.paths(),
+            Self::Count(arguments) => arguments.paths(),
             Self::Decode(arguments) => arguments.paths(),
             Self::Demo(arguments) => arguments.paths(),
             Self::Distil(arguments) => arguments.paths(),
@@ -161,6 +169,7 @@ fn run(command: Command) -> Result<ExitCode> {
             let bytes = files::read_bytes(&candidates)?;
             files::print(&Candidates::from_bytes(&bytes, &candidates)?.list())
         }
+        Command::Count(arguments) => arguments.run(),
         Command::Decode(arguments) => arguments.run(),
         Command::Demo(arguments) => arguments.run(),
         Command::Distil(arguments) => arguments.run(),

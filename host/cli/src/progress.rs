@@ -126,6 +126,16 @@ impl Rate {
         note!("{}", self.line(done, self.start.elapsed()));
     }
 
+    /// What was done with `things` other than documents.
+    pub(crate) fn report_of(&self, done: &str, things: &str) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        let speed = self.documents as f64 / seconds;
+        note!(
+            "{done} {} {things} in {seconds:.1} s: {speed:.0} {things}/s",
+            self.documents
+        );
+    }
+
     fn line(&self, done: &str, taken: Duration) -> String {
         let Self {
             documents,

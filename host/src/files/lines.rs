@@ -13,9 +13,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 ///
 /// # Errors
 /// Errors of reading the first bytes.
-pub(crate) fn unzipped<R: Read + Send + 'static>(
-    mut source: R,
-) -> io::Result<Box<dyn BufRead + Send>> {
+pub fn unzipped<R: Read + Send + 'static>(mut source: R) -> io::Result<Box<dyn BufRead + Send>> {
     let mut start = Vec::new();
     // A pipe may give one byte at a time.
     (&mut source)

@@ -2,5 +2,7 @@
 
 pub mod atomic;
 pub mod folder;
-pub(crate) mod lines;
+// For the crates of this workspace: no promise covers it.
+#[doc(hidden)]
+pub mod lines;
 pub mod resume;

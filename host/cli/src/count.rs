@@ -1,0 +1,220 @@
+//! `undertone count`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::{Args, ValueEnum};
+use undertone::error::{Cause, Error, Result};
+use undertone::files::atomic::AtomicFile;
+use undertone::pack::candidates::Candidates;
+use undertone_core::epsilon::Epsilon;
+use undertone_estimate::counts::{Counted, Counter, Counts, Expected, Format, Kind, Rejected};
+
+use crate::files::read_pack;
+use crate::paths::{Paths, is_stream};
+use crate::progress::Rate;
+
+/// Kinds that are listed on standard error.
+const SHOWN: usize = 8;
+
+/// Its arguments.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// What to count, any number of files: .jsonl (a JSON object on each line, with the release in hexadecimal digits in its
+    /// field "release"), .raw or .bin (the 24 bytes of each release, one after the other), these gzipped or not; .parquet
+    /// with a column "release" (24 bytes, or 48 hexadecimal digits); counts, .parquet or .csv, which are added. `-` is
+    /// standard input, JSON lines if --format does not say that it is raw.
+    #[arg(long = "in", required = true, num_args = 1.., value_name = "FILE")]
+    inputs: Vec<PathBuf>,
+    /// What all inputs are, whatever their names end in.
+    #[arg(long, value_name = "FORM")]
+    format: Option<Form>,
+    /// The counts: .parquet or .csv. A row for each pack, mechanism, rule, epsilon, order, slice and outcome.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Slice by this field or column, such as the day; repeat it for more. A field inside another one is a path with
+    /// dots. It must be public. Without it, counts that are the first input keep their slices.
+    #[arg(long, value_name = "FIELD")]
+    by: Vec<String>,
+    /// Count releases of this pack, and of others that are named; reject all others, and candidates that it does not
+    /// have. Without --pack and --candidates, releases of any pack are counted.
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    pack: Vec<PathBuf>,
+    /// The same, from the candidates that `pack` wrote beside it.
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    candidates: Vec<PathBuf>,
+    /// Count releases with this epsilon, and with others that are named; reject all others.
+    #[arg(long, value_name = "E")]
+    epsilon: Vec<Epsilon>,
+    /// Where to write what is no such release, as JSON lines in the order of the inputs: lines as they are, records and
+    /// rows as objects with "release" and the slices. Rows of counts are not written. Without it they are only counted.
+    #[arg(long, value_name = "FILE")]
+    rejected: Option<PathBuf>,
+}
+
+/// The form of an input.
+#[derive(Clone, Copy, ValueEnum)]
+enum Form {
+    Jsonl,
+    Raw,
+    Parquet,
+    Counts,
+}
+
+impl From<Form> for Format {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Jsonl => Self::Lines,
+            Form::Raw => Self::Raw,
+            Form::Parquet => Self::Parquet,
+            Form::Counts => Self::Counts,
+        }
+    }
+}
+
+/// A file that the counter writes and this command names when all is done.
+#[derive(Clone)]
+struct Aside(Arc<Mutex<Option<AtomicFile>>>);
+
+impl Aside {
+    fn with<T>(&self, work: impl FnOnce(&mut AtomicFile) -> T) -> Option<T> {
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.as_mut().map(work)
+    }
+
+    fn take(&self) -> Option<AtomicFile> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl io::Write for Aside {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|file| file.write(bytes))
+            .unwrap_or(Ok(bytes.len()))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.with(io::Write::flush).unwrap_or(Ok(()))
+    }
+}
+
+impl Arguments {
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = self
+            .inputs
+            .iter()
+            .fold(Paths::default(), |all, path| all.stream_input("--in", path));
+        let paths = paths
+            .inputs("--pack", &self.pack)
+            .inputs("--candidates", &self.candidates)
+            .output("--out", &self.out);
+        match &self.rejected {
+            None => paths,
+            Some(path) => paths.output("--rejected", path),
+        }
+    }
+
+    fn expected(&self) -> Result<Expected> {
+        let mut expected = Expected::default();
+        for path in &self.pack {
+            let pack = read_pack(path)?;
+            expected.pack(pack.id(), pack.candidate_count());
+        }
+        for path in &self.candidates {
+            let candidates = Candidates::read(path)?;
+            let most = u32::try_from(candidates.entries.len()).unwrap_or(u32::MAX);
+            expected.pack(candidates.pack_id(), most);
+        }
+        for epsilon in &self.epsilon {
+            expected.epsilon(*epsilon);
+        }
+        Ok(expected)
+    }
+
+    /// The inputs and their forms. Standard input once, or what comes would depend on the system.
+    fn inputs(&self) -> Result<Vec<(&Path, Format)>> {
+        let mut streams = 0;
+        let mut inputs = Vec::new();
+        for path in &self.inputs {
+            let format = match self.format {
+                Some(form) => form.into(),
+                None if is_stream(path) => Format::Lines,
+                None => Format::of(path)?,
+            };
+            streams += usize::from(is_stream(path));
+            if streams > 1 {
+                return Err(Error::from(Cause::NotAStream {
+                    option: "--in",
+                    problem: "standard input is named twice; name it once",
+                }));
+            }
+            inputs.push((path.as_path(), format));
+        }
+        Ok(inputs)
+    }
+
+    pub(crate) fn run(&self) -> Result<()> {
+        let inputs = self.inputs()?;
+        // Before the work.
+        Counts::default().settled(&self.out)?;
+        let aside = self.rejected.as_ref().map(AtomicFile::create).transpose()?;
+        let aside = aside.map(|file| Aside(Arc::new(Mutex::new(Some(file)))));
+        let mut counter = Counter::new(self.by.clone(), self.expected()?)?;
+        if let (Some(path), Some(aside)) = (&self.rejected, &aside) {
+            counter.set_aside(path, Box::new(aside.clone()));
+        }
+        let mut rate = Rate::start();
+        for (path, format) in inputs {
+            match is_stream(path) {
+                true => counter.stream(Path::new("standard input"), io::stdin(), format)?,
+                false => counter.file(path, format)?,
+            }
+        }
+        let Counted { counts, rejected } = counter.finish()?;
+        if counts.is_empty() && rejected.total() > 0 {
+            let reasons = rejected.summary();
+            return Err(Error::from(Cause::NothingCounted { reasons }));
+        }
+        // All are on the disk before one of them gets its name.
+        let aside = aside.and_then(|aside| aside.take());
+        let mut aside = aside;
+        if let Some(file) = &mut aside {
+            file.settle()?;
+        }
+        let out = counts.settled(&self.out)?;
+        aside.map(AtomicFile::commit).transpose()?;
+        out.commit()?;
+        let total = counts.total();
+        rate.count(usize::try_from(total).unwrap_or(usize::MAX), 0);
+        self.report(&counts, &rejected, &rate);
+        Ok(())
+    }
+
+    fn report(&self, counts: &Counts, rejected: &Rejected, rate: &Rate) {
+        rate.report_of("counted", "releases");
+        let mut kinds: Vec<(Kind, u64)> = Vec::new();
+        for group in counts.groups() {
+            match kinds.last_mut() {
+                Some((kind, total)) if *kind == group.kind => *total += group.total(),
+                _ => kinds.push((group.kind, group.total())),
+            }
+        }
+        kinds.sort_by_key(|(_, total)| std::cmp::Reverse(*total));
+        for (kind, total) in kinds.iter().take(SHOWN) {
+            note!("  {total}: {kind}");
+        }
+        if kinds.len() > SHOWN {
+            note!("  and {} other kinds", kinds.len() - SHOWN);
+        }
+        let (count, summary) = (rejected.total(), rejected.summary());
+        if count == 0 {
+            return;
+        }
+        let place = match &self.rejected {
+            Some(path) => format!("they are in `{}`", path.display()),
+            None => "name a file with --rejected to keep them".to_owned(),
+        };
+        note!("{count} rejected; {place}{summary}");
+    }
+}

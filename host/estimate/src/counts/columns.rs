@@ -1,0 +1,504 @@
+//! Releases in Parquet.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+
+use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, FixedLenByteArrayType, Int32Type, Int64Type,
+};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+use undertone::error::{Cause, Error, Result};
+use undertone::progress::Progress;
+use undertone::release::lines::BadLine;
+use undertone_core::release::Release;
+
+use super::counter::Thread;
+use super::turns::{Aside, Part, in_turns};
+use super::{Expected, LONGEST_VALUE, Reason};
+
+/// The column of the releases.
+const RELEASE: &str = "release";
+
+/// Rows that are read at once.
+pub(crate) const ROWS: usize = 8192;
+
+/// Opens a Parquet file.
+pub(crate) fn open(path: &Path) -> Result<SerializedFileReader<File>> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    SerializedFileReader::new(file).map_err(problem(path))
+}
+
+fn problem(path: &Path) -> impl FnOnce(ParquetError) -> Error {
+    move |problem| match problem {
+        ParquetError::External(cause) if cause.is::<std::io::Error>() => {
+            let cause = cause.downcast().expect("it was asked for");
+            Error::io("read", path)(*cause)
+        }
+        other => unusable(path, &other.to_string()),
+    }
+}
+
+fn unusable(path: &Path, problem: &str) -> Error {
+    Error::from(Cause::ReleaseColumns {
+        path: path.to_owned(),
+        problem: problem.to_owned(),
+    })
+}
+
+/// The place of a column; fields inside others have paths with dots.
+pub(crate) fn place(schema: &SchemaDescriptor, name: &str) -> Option<usize> {
+    let mut columns = schema.columns().iter();
+    columns.position(|column| column.path().string() == name)
+}
+
+/// How the values of a column are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    Whole,
+    Unsigned,
+    /// Days since 1970.
+    Day,
+    /// Whole numbers with so many digits after the point.
+    Decimal(u32),
+}
+
+/// The values of a column, a batch of rows at a time.
+pub(crate) struct Column {
+    reader: Reader,
+    form: Form,
+    /// The definition level of a value that is there.
+    level: i16,
+    levels: Vec<i16>,
+    /// For each row the place of its value, if it has one.
+    places: Vec<Option<usize>>,
+}
+
+enum Reader {
+    Bytes(ColumnReaderImpl<ByteArrayType>, Vec<ByteArray>),
+    Fixed(
+        ColumnReaderImpl<FixedLenByteArrayType>,
+        Vec<parquet::data_type::FixedLenByteArray>,
+    ),
+    Short(ColumnReaderImpl<Int32Type>, Vec<i32>),
+    Long(ColumnReaderImpl<Int64Type>, Vec<i64>),
+    Bool(ColumnReaderImpl<BoolType>, Vec<bool>),
+}
+
+/// Why a column cannot be read.
+fn refuse(about: &ColumnDescriptor) -> String {
+    let kind = match about.logical_type_ref() {
+        Some(kind) => format!("{:?} ({kind:?})", about.physical_type()),
+        None => format!("{:?}", about.physical_type()),
+    };
+    format!(
+        "its column `{}` holds {kind}; wanted are strings, whole numbers, decimals, dates or truth values, and no lists",
+        about.path().string()
+    )
+}
+
+impl Column {
+    pub(crate) fn open(group: &dyn RowGroupReader, place: usize) -> Result<Self, String> {
+        let descriptor = group.metadata().schema_descr().column(place);
+        let about = descriptor.as_ref();
+        let form = match (about.physical_type(), about.logical_type_ref()) {
+            _ if about.max_rep_level() > 0 => return Err(refuse(about)),
+            (Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY | Type::BOOLEAN, None) => Form::Text,
+            (Type::BYTE_ARRAY, Some(LogicalType::String | LogicalType::Enum)) => Form::Text,
+            (Type::INT32, Some(LogicalType::Date)) => Form::Day,
+            (Type::INT32 | Type::INT64, Some(LogicalType::Decimal(about))) => {
+                Form::Decimal(u32::try_from(about.scale).unwrap_or(0))
+            }
+            (Type::INT32 | Type::INT64, Some(LogicalType::Integer(about))) if !about.is_signed => {
+                Form::Unsigned
+            }
+            (Type::INT32 | Type::INT64, Some(LogicalType::Integer(_))) => Form::Whole,
+            // What older programs write.
+            (Type::INT32 | Type::INT64, None) => match about.converted_type() {
+                ConvertedType::DATE => Form::Day,
+                ConvertedType::DECIMAL => {
+                    Form::Decimal(u32::try_from(about.type_scale()).unwrap_or(0))
+                }
+                ConvertedType::UINT_8
+                | ConvertedType::UINT_16
+                | ConvertedType::UINT_32
+                | ConvertedType::UINT_64 => Form::Unsigned,
+                ConvertedType::NONE
+                | ConvertedType::INT_8
+                | ConvertedType::INT_16
+                | ConvertedType::INT_32
+                | ConvertedType::INT_64 => Form::Whole,
+                _ => return Err(refuse(about)),
+            },
+            _ => return Err(refuse(about)),
+        };
+        let reader = group.get_column_reader(place);
+        let reader = match reader.map_err(|problem| problem.to_string())? {
+            ColumnReader::ByteArrayColumnReader(reader) => Reader::Bytes(reader, Vec::new()),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                Reader::Fixed(reader, Vec::new())
+            }
+            ColumnReader::Int32ColumnReader(reader) => Reader::Short(reader, Vec::new()),
+            ColumnReader::Int64ColumnReader(reader) => Reader::Long(reader, Vec::new()),
+            ColumnReader::BoolColumnReader(reader) => Reader::Bool(reader, Vec::new()),
+            _ => return Err(refuse(about)),
+        };
+        Ok(Self {
+            reader,
+            form,
+            level: about.max_def_level(),
+            levels: Vec::new(),
+            places: Vec::new(),
+        })
+    }
+
+    /// Reads the next rows and says how many there are.
+    pub(crate) fn next(&mut self) -> Result<usize, ParquetError> {
+        fn read<T: DataType>(
+            reader: &mut ColumnReaderImpl<T>,
+            values: &mut Vec<T::T>,
+            levels: &mut Vec<i16>,
+        ) -> Result<usize, ParquetError> {
+            values.clear();
+            let (rows, ..) = reader.read_records(ROWS, Some(levels), None, values)?;
+            Ok(rows)
+        }
+        let levels = &mut self.levels;
+        levels.clear();
+        let rows = match &mut self.reader {
+            Reader::Bytes(reader, values) => read(reader, values, levels),
+            Reader::Fixed(reader, values) => read(reader, values, levels),
+            Reader::Short(reader, values) => read(reader, values, levels),
+            Reader::Long(reader, values) => read(reader, values, levels),
+            Reader::Bool(reader, values) => read(reader, values, levels),
+        }?;
+        self.places.clear();
+        if self.level > 0 {
+            let mut there = 0;
+            self.places.extend(self.levels.iter().map(|level| {
+                let is_there = *level == self.level;
+                there += usize::from(is_there);
+                is_there.then(|| there - 1)
+            }));
+        }
+        Ok(rows)
+    }
+
+    /// The place of a row's value.
+    #[inline(always)]
+    fn place(&self, row: usize) -> Option<usize> {
+        match self.level {
+            0 => Some(row),
+            _ => self.places.get(row).copied().flatten(),
+        }
+    }
+
+    /// The bytes of a row's value, if it is a string or binary.
+    #[inline(always)]
+    fn bytes(&self, row: usize) -> Option<&[u8]> {
+        let place = self.place(row)?;
+        match &self.reader {
+            Reader::Bytes(_, values) => values.get(place).map(ByteArray::data),
+            Reader::Fixed(_, values) => values.get(place).map(|value| value.data()),
+            _ => None,
+        }
+    }
+
+    fn number(&self, row: usize) -> Option<i64> {
+        let place = self.place(row)?;
+        match &self.reader {
+            Reader::Short(_, values) => match self.form {
+                Form::Unsigned => values
+                    .get(place)
+                    .map(|value| i64::from(value.cast_unsigned())),
+                _ => values.get(place).copied().map(i64::from),
+            },
+            Reader::Long(_, values) => values.get(place).copied(),
+            Reader::Bool(_, values) => values.get(place).copied().map(i64::from),
+            _ => None,
+        }
+    }
+
+    /// Adds bytes that tell a row's value apart from others of the column.
+    fn key(&self, row: usize, key: &mut Vec<u8>) {
+        if let Some(bytes) = self.bytes(row) {
+            key.push(1);
+            key.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            key.extend_from_slice(bytes);
+        } else if let Some(number) = self.number(row) {
+            key.push(2);
+            key.extend_from_slice(&number.to_le_bytes());
+        } else {
+            key.push(0);
+        }
+    }
+
+    /// A row's value as text.
+    pub(crate) fn text(&self, row: usize) -> Result<String, Reason> {
+        if let Some(bytes) = self.bytes(row) {
+            if bytes.len() > LONGEST_VALUE {
+                return Err(Reason::LongValue);
+            }
+            let text = str::from_utf8(bytes).map_err(|_| Reason::NotAValue)?;
+            return Ok(text.to_owned());
+        }
+        let number = self.number(row).ok_or(Reason::NoValue)?;
+        Ok(match (&self.reader, self.form) {
+            (Reader::Bool(..), _) => (number != 0).to_string(),
+            (_, Form::Day) => day(number),
+            (_, Form::Unsigned) => number.cast_unsigned().to_string(),
+            (_, Form::Decimal(scale)) => decimal(number, scale),
+            _ => number.to_string(),
+        })
+    }
+}
+
+/// The date of a day since 1970, as `2026-11-22`. After "chrono-compatible low-level date algorithms", Howard Hinnant.
+fn day(days: i64) -> String {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// A whole number with a point before its last `scale` digits.
+fn decimal(number: i64, scale: u32) -> String {
+    if scale == 0 {
+        return number.to_string();
+    }
+    let width = scale as usize + 1;
+    let digits = format!("{:0width$}", number.unsigned_abs());
+    let (whole, fraction) = digits.split_at(digits.len() - scale as usize);
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{whole}.{fraction}")
+}
+
+/// What one thread has.
+struct State<'a> {
+    thread: Thread<'a>,
+    file: SerializedFileReader<File>,
+    /// The places of slices by the bytes of their values.
+    slices: HashMap<Vec<u8>, usize>,
+}
+
+/// Counts the column `release` of a Parquet file, by other columns.
+pub(crate) fn count<'a>(
+    path: &Path,
+    expected: &'a Expected,
+    by: &[String],
+    aside: Option<Aside<'_>>,
+    progress: &Progress,
+) -> Result<Vec<Thread<'a>>> {
+    let file = open(path)?;
+    let schema = file.metadata().file_metadata().schema_descr();
+    let wanted = |name: &str, advice: &str| {
+        place(schema, name).ok_or_else(|| {
+            let all = schema.columns().iter().map(|column| column.path().string());
+            let all = all.take(30).collect::<Vec<_>>().join(", ");
+            unusable(
+                path,
+                &format!("it has no column `{name}`, only {all}; {advice}"),
+            )
+        })
+    };
+    let release = wanted(RELEASE, "rename the column that has the releases")?;
+    let about = schema.column(release);
+    if !matches!(
+        about.physical_type(),
+        Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY
+    ) {
+        let kind = about.physical_type();
+        let problem = format!(
+            "its column `{RELEASE}` holds {kind}; wanted are 24 bytes, or strings of 48 hexadecimal digits"
+        );
+        return Err(unusable(path, &problem));
+    }
+    let by_places = by.iter().map(|name| wanted(name, "--by names columns"));
+    let by_places = by_places.collect::<Result<Vec<_>>>()?;
+    let mut firsts = Vec::new();
+    let mut rows = 0u64;
+    for group in file.metadata().row_groups() {
+        firsts.push(rows);
+        rows = rows.saturating_add(u64::try_from(group.num_rows()).unwrap_or(0));
+    }
+    let start = || {
+        Ok(State {
+            thread: Thread::new(expected),
+            file: open(path)?,
+            slices: HashMap::new(),
+        })
+    };
+    let work = |state: &mut State<'a>, part: u64, aside: &mut Part<'_, '_>| {
+        let index = usize::try_from(part).expect("row groups are counted in memory");
+        let State {
+            thread,
+            file,
+            slices,
+        } = state;
+        let group = file.get_row_group(index).map_err(problem(path))?;
+        let column =
+            |place: usize| Column::open(&*group, place).map_err(|problem| unusable(path, &problem));
+        let mut batch = Batch {
+            releases: column(release)?,
+            values: by_places
+                .iter()
+                .map(|place| column(*place))
+                .collect::<Result<_>>()?,
+            names: by,
+        };
+        let mut first = firsts[index];
+        loop {
+            let rows = batch.next().map_err(problem(path))?;
+            if rows == 0 {
+                return Ok(());
+            }
+            for row in 0..rows {
+                if !batch.count(row, first + row as u64 + 1, thread, slices)? && aside.is_wanted() {
+                    aside.push(batch.line(row).as_bytes())?;
+                }
+            }
+            first += rows as u64;
+            progress.advance(rows as u64);
+        }
+    };
+    let states = in_turns(firsts.len() as u64, aside, start, work)?;
+    Ok(states.into_iter().map(|state| state.thread).collect())
+}
+
+/// Some rows of a row group.
+struct Batch<'n> {
+    releases: Column,
+    values: Vec<Column>,
+    names: &'n [String],
+}
+
+impl Batch<'_> {
+    fn next(&mut self) -> Result<usize, ParquetError> {
+        let rows = self.releases.next()?;
+        for column in &mut self.values {
+            if column.next()? != rows {
+                let problem = "the columns of a row group have different lengths";
+                return Err(ParquetError::General(problem.to_owned()));
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Counts a row. False if it was rejected.
+    #[inline(always)]
+    fn count(
+        &self,
+        row: usize,
+        number: u64,
+        thread: &mut Thread<'_>,
+        slices: &mut HashMap<Vec<u8>, usize>,
+    ) -> Result<bool> {
+        let counted = self.record(row).and_then(|record| {
+            let slice = if self.values.is_empty() {
+                Ok(thread.tally.no_slice())
+            } else {
+                self.slice(row, &record, thread, slices)?
+            };
+            Ok(slice.and_then(|slice| thread.tally.count(slice, &record)))
+        });
+        match counted {
+            Ok(Ok(())) => Ok(true),
+            Ok(Err(refused)) => thread.reject(refused, number).map(|()| false),
+            Err(reason) => {
+                thread.rejected.add(reason, 1, number, None);
+                Ok(false)
+            }
+        }
+    }
+
+    /// The 24 bytes of a row.
+    #[inline(always)]
+    fn record(&self, row: usize) -> Result<[u8; Release::BYTES], Reason> {
+        let bytes = self.releases.bytes(row).ok_or(Reason::NoRelease)?;
+        if let Ok(record) = bytes.try_into() {
+            return Ok(record);
+        }
+        let mut record = [0; Release::BYTES];
+        match hex::decode_to_slice(bytes, &mut record) {
+            Ok(()) => Ok(record),
+            Err(hex::FromHexError::InvalidHexCharacter { .. }) => {
+                Err(Reason::Line(BadLine::NotHexadecimal))
+            }
+            Err(_) => Err(Reason::Line(BadLine::NotARelease)),
+        }
+    }
+
+    /// The place of a row's slice.
+    fn slice(
+        &self,
+        row: usize,
+        record: &[u8; Release::BYTES],
+        thread: &mut Thread<'_>,
+        slices: &mut HashMap<Vec<u8>, usize>,
+    ) -> Result<Result<usize, super::tally::Refused>, Reason> {
+        let mut key = std::mem::take(&mut thread.key);
+        key.clear();
+        for column in &self.values {
+            column.key(row, &mut key);
+        }
+        let found = match slices.get(&key) {
+            Some(place) => Ok(Ok(*place)),
+            None => {
+                let texts = self.values.iter().map(|column| column.text(row));
+                texts.collect::<Result<Vec<_>, _>>().map(|texts| {
+                    let place = thread.tally.slice(&texts, record)?;
+                    slices.insert(key.clone(), place);
+                    Ok(place)
+                })
+            }
+        };
+        thread.key = key;
+        found
+    }
+
+    /// A row as a line of JSON.
+    fn line(&self, row: usize) -> String {
+        let mut object = serde_json::Map::new();
+        let release = self
+            .releases
+            .bytes(row)
+            .map(|bytes| match str::from_utf8(bytes) {
+                Ok(text) if bytes.len() != Release::BYTES => text.to_owned(),
+                _ => hex::encode(bytes),
+            });
+        object.insert(RELEASE.to_owned(), release.into());
+        for (name, column) in self.names.iter().zip(&self.values) {
+            object.insert(name.clone(), column.text(row).ok().into());
+        }
+        let mut line = serde_json::Value::Object(object).to_string();
+        line.push('\n');
+        line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_people_do() {
+        assert_eq!(day(0), "1970-01-01");
+        assert_eq!(day(20_779), "2026-11-22");
+        assert_eq!(day(-1), "1969-12-31");
+        assert_eq!(day(11_016), "2000-02-29");
+        assert_eq!(decimal(500_000, 6), "0.500000");
+        assert_eq!(decimal(-12, 1), "-1.2");
+        assert_eq!(decimal(7, 0), "7");
+    }
+}

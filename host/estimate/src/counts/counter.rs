@@ -1,0 +1,300 @@
+//! Counting inputs of every form.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use undertone::error::{Cause, Error, Result};
+use undertone::files::lines::unzipped;
+use undertone::progress::Progress;
+use undertone::release::lines::Lines;
+use undertone_core::release::Release;
+
+use super::tally::{Refused, Tally};
+use super::turns::Aside;
+use super::{Counts, Expected, Reason, Rejected, columns, file, lines, raw};
+
+/// The form of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A JSON object on each line, the release in hexadecimal digits in its field `release`; gzipped or not.
+    Lines,
+    /// The 24 bytes of each release, one after the other; gzipped or not.
+    Raw,
+    /// Parquet with a column `release`, or a file of counts.
+    Parquet,
+    /// Counts, which are added: Parquet or CSV.
+    Counts,
+}
+
+impl Format {
+    /// The form of a file by the ending of its name; `.gz` after it is left out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for other endings.
+    pub fn of(path: &Path) -> Result<Self> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.to_lowercase();
+        let (name, gzipped) = match name.strip_suffix(".gz") {
+            Some(name) => (name, true),
+            None => (name.as_str(), false),
+        };
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        match ending {
+            "jsonl" | "ndjson" => Ok(Self::Lines),
+            "raw" | "bin" => Ok(Self::Raw),
+            "parquet" if !gzipped => Ok(Self::Parquet),
+            "csv" if !gzipped => Ok(Self::Counts),
+            _ => Err(Error::from(Cause::UnknownReleases {
+                path: path.to_owned(),
+            })),
+        }
+    }
+}
+
+/// What was counted, and what was not.
+#[derive(Debug)]
+pub struct Counted {
+    /// The counts.
+    pub counts: Counts,
+    /// What is no release, or none that was expected.
+    pub rejected: Rejected,
+}
+
+/// Counts releases of any number of inputs.
+///
+/// A line or record that is no release, or none that is expected, is counted by its reason and never stops the others.
+pub struct Counter {
+    by: Vec<String>,
+    expected: Expected,
+    counts: Counts,
+    rejected: Rejected,
+    aside: Option<(PathBuf, Box<dyn Write + Send>)>,
+    progress: Progress,
+    /// Whether an input was read.
+    started: bool,
+}
+
+/// What one thread counts.
+pub(crate) struct Thread<'a> {
+    pub(crate) tally: Tally<'a>,
+    /// Room for the bytes of a slice.
+    pub(crate) key: Vec<u8>,
+    pub(crate) rejected: Rejected,
+}
+
+impl<'a> Thread<'a> {
+    pub(crate) fn new(expected: &'a Expected) -> Self {
+        Self {
+            tally: Tally::new(expected),
+            key: Vec::new(),
+            rejected: Rejected::default(),
+        }
+    }
+
+    /// Counts a record of the slice with these values. False if it was rejected.
+    pub(crate) fn count(
+        &mut self,
+        values: &[String],
+        record: &[u8; Release::BYTES],
+        number: u64,
+    ) -> Result<bool> {
+        let slice = self.tally.slice(values, record);
+        let counted = slice.and_then(|slice| self.tally.count(slice, record));
+        match counted {
+            Ok(()) => Ok(true),
+            Err(refused) => self.reject(refused, number).map(|()| false),
+        }
+    }
+
+    pub(crate) fn reject(&mut self, refused: Refused, number: u64) -> Result<()> {
+        match refused {
+            Refused::Stop(error) => Err(error),
+            Refused::Reject(reason, pack) => {
+                self.rejected.add(reason, 1, number, pack);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Counter {
+    /// Counts by these fields or columns, which may be none.
+    ///
+    /// # Errors
+    /// Those of [`Counts::new`].
+    pub fn new(by: Vec<String>, expected: Expected) -> Result<Self> {
+        Ok(Self {
+            counts: Counts::new(by.clone())?,
+            by,
+            expected,
+            rejected: Rejected::default(),
+            aside: None,
+            progress: Progress::new("counting releases", 0),
+            started: false,
+        })
+    }
+
+    /// Sets rejects aside as lines of JSON, in their order: lines as they are, others as objects with the field
+    /// `release` and those of the slice. `path` is what errors call it.
+    pub fn set_aside(&mut self, path: &Path, writer: Box<dyn Write + Send>) {
+        self.aside = Some((path.to_owned(), writer));
+    }
+
+    /// Counts a file.
+    ///
+    /// Counts that are the first input bring their slice columns, unless some are named.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if a file has no form of its kind as a whole, lacks a
+    /// slice column, or makes the counts larger than their limits; [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for slices of raw records, which
+    /// have no fields.
+    pub fn file(&mut self, path: &Path, format: Format) -> Result<()> {
+        match format {
+            Format::Lines | Format::Raw => {
+                let mut file = File::open(path).map_err(Error::io("open", path))?;
+                let in_parts = raw::is_in_parts(&mut file).map_err(Error::io("read", path))?;
+                if format == Format::Raw && in_parts {
+                    self.no_slices(path)?;
+                    self.threads(path, |expected, _, aside, progress| {
+                        raw::count_parts(path, expected, aside, progress)
+                    })
+                } else {
+                    self.stream(path, file, format)
+                }
+            }
+            Format::Parquet if !file::is_counts(path)? => self
+                .threads(path, |expected, by, aside, progress| {
+                    columns::count(path, expected, by, aside, progress)
+                }),
+            Format::Parquet | Format::Counts => self.add(path, &Counts::read(path)?),
+        }
+    }
+
+    /// Counts a stream of lines or records, which errors call `name`.
+    ///
+    /// # Errors
+    /// Those of [`file`](Self::file), and [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for the other forms.
+    pub fn stream(
+        &mut self,
+        name: &Path,
+        source: impl Read + Send + 'static,
+        format: Format,
+    ) -> Result<()> {
+        match format {
+            Format::Lines => {
+                let source = Lines::new(name, source)?;
+                self.threads(name, |expected, by, aside, progress| {
+                    let mut thread = Thread::new(expected);
+                    lines::count(&mut thread, source, by, aside, progress)?;
+                    Ok(vec![thread])
+                })
+            }
+            Format::Raw => {
+                self.no_slices(name)?;
+                let source = unzipped(source).map_err(Error::io("read", name))?;
+                self.threads(name, |expected, _, aside, progress| {
+                    raw::count_stream(name, source, expected, aside, progress)
+                })
+            }
+            Format::Parquet | Format::Counts => Err(Error::from(Cause::NotAStream {
+                option: "--in",
+                problem: "Parquet and counts are read from files; save it in a file and name that",
+            })),
+        }
+    }
+
+    fn no_slices(&self, path: &Path) -> Result<()> {
+        match self.by.is_empty() {
+            true => Ok(()),
+            false => Err(Error::from(Cause::NoFields {
+                path: path.to_owned(),
+                by: self.by.join(", "),
+            })),
+        }
+    }
+
+    /// Counts an input in one or several threads.
+    fn threads(
+        &mut self,
+        path: &Path,
+        count: impl for<'e> FnOnce(
+            &'e Expected,
+            &[String],
+            Option<Aside<'_>>,
+            &Progress,
+        ) -> Result<Vec<Thread<'e>>>,
+    ) -> Result<()> {
+        self.started = true;
+        self.rejected.start(path);
+        let aside = self
+            .aside
+            .as_mut()
+            .map(|(path, writer)| Aside { writer, path });
+        let threads = count(&self.expected, &self.by, aside, &self.progress)?;
+        for thread in threads {
+            self.rejected.merge(&thread.rejected);
+            thread.tally.add_to(&mut self.counts)?;
+        }
+        Ok(())
+    }
+
+    /// Adds counts, which errors say are in `path`.
+    ///
+    /// # Errors
+    /// Those of [`Counts::by`] and [`Counts::merge`].
+    pub fn add(&mut self, path: &Path, counts: &Counts) -> Result<()> {
+        if !self.started && self.by.is_empty() {
+            self.by = counts.slices().to_vec();
+            self.counts = Counts::new(self.by.clone())?;
+        }
+        self.started = true;
+        self.rejected.start(path);
+        if self.by.is_empty() && !counts.slices().is_empty() {
+            return Err(Error::from(Cause::CountsFile {
+                path: path.to_owned(),
+                problem: format!(
+                    "it is sliced by {}, and earlier inputs are not; name the slices of all with --by",
+                    counts.slices().join(", ")
+                ),
+            }));
+        }
+        let missing = self.by.iter().find(|name| !counts.slices().contains(name));
+        if let Some(name) = missing {
+            return Err(Error::from(Cause::CountsFile {
+                path: path.to_owned(),
+                problem: format!(
+                    "it has no column `{name}`; count the releases anew with --by {name}"
+                ),
+            }));
+        }
+        for (number, row) in (1..).zip(counts.by(&self.by)?.rows()) {
+            let reason = match self.expected.outcomes(&row.kind) {
+                Ok(outcomes) if u64::from(row.outcome) < outcomes => {
+                    self.counts
+                        .add(row.kind, row.slice.to_vec(), row.outcome, row.count)?;
+                    continue;
+                }
+                Ok(_) => Reason::Line(undertone::release::lines::BadLine::NoSuchCandidate),
+                Err(reason) => reason,
+            };
+            let pack = row.kind.pack_id();
+            self.rejected.add(reason, row.count, number, Some(pack));
+        }
+        self.counts.check()
+    }
+
+    /// What was counted. Flushes what rejects are written to.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
+    pub fn finish(self) -> Result<Counted> {
+        if let Some((path, mut writer)) = self.aside {
+            writer.flush().map_err(Error::io("write", &path))?;
+        }
+        Ok(Counted {
+            counts: self.counts,
+            rejected: self.rejected,
+        })
+    }
+}

@@ -1,0 +1,368 @@
+//! Files of counts: Parquet and CSV.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::FileReader;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+use undertone::error::{Cause, Error, Result};
+use undertone::files::atomic::AtomicFile;
+
+use super::columns::{self, Column};
+use super::{COLUMNS, Counts, Kind, Row};
+
+/// Rows of a row group that we write.
+const GROUP: usize = 1 << 20;
+
+/// The place of slices among the columns: after the order.
+const BEFORE_SLICES: usize = 5;
+
+#[derive(PartialEq)]
+enum Form {
+    Parquet,
+    Csv,
+}
+
+fn form(path: &Path) -> Option<Form> {
+    let ending = path.extension()?.to_str()?.to_lowercase();
+    match ending.as_str() {
+        "parquet" => Some(Form::Parquet),
+        "csv" => Some(Form::Csv),
+        _ => None,
+    }
+}
+
+fn wrong(path: &Path, problem: impl Into<String>) -> Error {
+    Error::from(Cause::CountsFile {
+        path: path.to_owned(),
+        problem: problem.into(),
+    })
+}
+
+/// Whether a Parquet file has counts and no releases.
+pub(crate) fn is_counts(path: &Path) -> Result<bool> {
+    let file = columns::open(path)?;
+    let schema = file.metadata().file_metadata().schema_descr();
+    let has = |name: &str| columns::place(schema, name).is_some();
+    Ok(COLUMNS.iter().all(|name| has(name)) && !has("release"))
+}
+
+pub(crate) fn read(path: &Path) -> Result<Counts> {
+    match form(path) {
+        Some(Form::Parquet) => read_parquet(path),
+        Some(Form::Csv) => read_csv(path),
+        None => Err(wrong(
+            path,
+            "files of counts end in .parquet or .csv; rename it",
+        )),
+    }
+}
+
+/// The columns of a file: where ours are, and those of the slices.
+struct Layout {
+    own: [usize; COLUMNS.len()],
+    slices: Vec<usize>,
+}
+
+impl Layout {
+    fn of(path: &Path, names: &[String]) -> Result<(Self, Counts)> {
+        let mut own = [0; COLUMNS.len()];
+        for (place, name) in own.iter_mut().zip(COLUMNS) {
+            let found = names.iter().position(|own| own == name);
+            *place = found.ok_or_else(|| {
+                wrong(
+                    path,
+                    format!(
+                        "it has no column `{name}`; its columns are {}",
+                        names.join(", ")
+                    ),
+                )
+            })?;
+        }
+        let slices: Vec<usize> = (0..names.len())
+            .filter(|place| !own.contains(place))
+            .collect();
+        let counts = Counts::new(slices.iter().map(|place| names[*place].clone()).collect())?;
+        Ok((Self { own, slices }, counts))
+    }
+
+    /// Adds a row, whose values `text` gives by their column.
+    fn add(
+        &self,
+        counts: &mut Counts,
+        text: impl Fn(usize) -> std::result::Result<String, String>,
+    ) -> std::result::Result<Result<()>, String> {
+        let [pack, mechanism, rule, epsilon, order, outcome, count] = self.own.map(&text);
+        let pack = pack?;
+        let mut id = [0; 8];
+        hex::decode_to_slice(&pack, &mut id)
+            .map_err(|_| format!("the pack is `{pack}`; wanted are 16 hexadecimal digits"))?;
+        let epsilon = epsilon?;
+        let epsilon = epsilon
+            .parse()
+            .map_err(|problem| format!("epsilon is `{epsilon}`: {problem}"))?;
+        let kind = Kind::from_fields(
+            id,
+            number(mechanism, "mechanism")?,
+            number(rule, "rule")?,
+            epsilon,
+            number(order, "order")?,
+        );
+        let kind = kind.map_err(|problem| problem.to_string())?;
+        let outcome = number(outcome, "outcome")?;
+        let count = number(count, "count")?;
+        let slice = self.slices.iter().map(|place| text(*place));
+        let slice = slice.collect::<std::result::Result<Vec<String>, String>>()?;
+        Ok(counts.add(kind, slice, outcome, count))
+    }
+}
+
+fn number<T: std::str::FromStr>(
+    text: std::result::Result<String, String>,
+    name: &str,
+) -> std::result::Result<T, String> {
+    let text = text?;
+    let most = match name {
+        "mechanism" | "rule" => "255",
+        "order" => "65535",
+        "outcome" => "4294967295",
+        _ => "9223372036854775807",
+    };
+    let wanted = || format!("the {name} is `{text}`; wanted is a whole number from 0 to {most}");
+    text.parse().map_err(|_| wanted())
+}
+
+fn read_csv(path: &Path) -> Result<Counts> {
+    let problem = |problem: csv::Error| match problem.into_kind() {
+        csv::ErrorKind::Io(cause) => Error::io("read", path)(cause),
+        csv::ErrorKind::UnequalLengths {
+            pos,
+            expected_len,
+            len,
+        } => wrong(
+            path,
+            format!(
+                "line {} has {len} fields, the first line {expected_len}",
+                pos.map_or(0, |pos| pos.line())
+            ),
+        ),
+        csv::ErrorKind::Utf8 { pos, .. } => wrong(
+            path,
+            format!("line {} is not UTF-8", pos.map_or(0, |pos| pos.line())),
+        ),
+        other => wrong(path, format!("{other:?}")),
+    };
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let mut reader = csv::Reader::from_reader(file);
+    let names = reader.headers().map_err(problem)?;
+    let names: Vec<String> = names.iter().map(str::to_owned).collect();
+    let (layout, mut counts) = Layout::of(path, &names)?;
+    for record in reader.records() {
+        let record = record.map_err(problem)?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let text = |place: usize| Ok(record.get(place).unwrap_or_default().to_owned());
+        let added = layout.add(&mut counts, text);
+        added.map_err(|problem| wrong(path, format!("line {line}: {problem}")))??;
+    }
+    counts.check()?;
+    Ok(counts)
+}
+
+fn read_parquet(path: &Path) -> Result<Counts> {
+    let problem = |problem: ParquetError| wrong(path, problem.to_string());
+    let file = columns::open(path)?;
+    let schema = file.metadata().file_metadata().schema_descr();
+    let names = schema.columns().iter().map(|column| column.path().string());
+    let names: Vec<String> = names.collect();
+    let (layout, mut counts) = Layout::of(path, &names)?;
+    let mut number = 0u64;
+    for group in 0..file.num_row_groups() {
+        let group = file.get_row_group(group).map_err(problem)?;
+        let columns = (0..names.len()).map(|place| Column::open(&*group, place));
+        let columns = columns.collect::<std::result::Result<Vec<_>, _>>();
+        let mut columns = columns.map_err(|problem| wrong(path, problem))?;
+        loop {
+            let mut rows = None;
+            for column in &mut columns {
+                let own = column.next().map_err(problem)?;
+                if *rows.get_or_insert(own) != own {
+                    return Err(wrong(path, "its columns have different lengths"));
+                }
+            }
+            let rows = rows.unwrap_or(0);
+            if rows == 0 {
+                break;
+            }
+            for row in 0..rows {
+                number += 1;
+                let text = |place: usize| {
+                    let text = columns[place].text(row);
+                    text.map_err(|_| format!("the {} is missing or no text", names[place]))
+                };
+                let added = layout.add(&mut counts, text);
+                added.map_err(|problem| wrong(path, format!("row {number}: {problem}")))??;
+            }
+        }
+    }
+    counts.check()?;
+    Ok(counts)
+}
+
+pub(crate) fn settled(counts: &Counts, path: &Path) -> Result<AtomicFile> {
+    let form = form(path).ok_or_else(|| {
+        Error::from(Cause::OutputPath {
+            path: path.to_owned(),
+            problem: "counts are written as Parquet or CSV; name a file that ends in .parquet or .csv",
+        })
+    })?;
+    let mut file = AtomicFile::create(path)?;
+    match form {
+        Form::Csv => write_csv(counts, &mut file).map_err(Error::io("write", path))?,
+        Form::Parquet => write_parquet(counts, &mut file).map_err(|problem| match problem {
+            ParquetError::External(cause) if cause.is::<std::io::Error>() => {
+                Error::io("write", path)(*cause.downcast().expect("it was asked for"))
+            }
+            other => Error::io("write", path)(std::io::Error::other(other)),
+        })?,
+    }
+    file.settle()?;
+    Ok(file)
+}
+
+fn write_csv(counts: &Counts, file: &mut AtomicFile) -> std::io::Result<()> {
+    let mut writer = csv::Writer::from_writer(file);
+    let (before, after) = COLUMNS.split_at(BEFORE_SLICES);
+    let slices = counts.slices().iter().map(String::as_str);
+    writer.write_record(
+        before
+            .iter()
+            .copied()
+            .chain(slices)
+            .chain(after.iter().copied()),
+    )?;
+    for row in counts.rows() {
+        let kind = row.kind;
+        let before = [
+            hex::encode(kind.pack_id()),
+            (kind.selector() as u8).to_string(),
+            (kind.rule() as u8).to_string(),
+            kind.epsilon().to_string(),
+            kind.order().to_string(),
+        ];
+        let after = [row.outcome.to_string(), row.count.to_string()];
+        writer.write_record(before.iter().chain(row.slice).chain(&after))?;
+    }
+    writer.flush()
+}
+
+fn schema(counts: &Counts) -> std::result::Result<Type, ParquetError> {
+    let column = |name: &str, physical, logical: Option<LogicalType>| {
+        let decimal = matches!(logical, Some(LogicalType::Decimal(_)));
+        let column = Type::primitive_type_builder(name, physical)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(logical);
+        let column = match decimal {
+            true => column.with_precision(10).with_scale(6),
+            false => column,
+        };
+        column.build().map(Arc::new)
+    };
+    let text = || Some(LogicalType::String);
+    let mut columns = vec![
+        column("pack", Physical::BYTE_ARRAY, text())?,
+        column("mechanism", Physical::INT32, None)?,
+        column("rule", Physical::INT32, None)?,
+        // Micro-units: exact, and a decimal number for every program.
+        column(
+            "epsilon",
+            Physical::INT64,
+            Some(LogicalType::decimal(6, 10)),
+        )?,
+        column("order", Physical::INT32, None)?,
+    ];
+    for name in counts.slices() {
+        columns.push(column(name, Physical::BYTE_ARRAY, text())?);
+    }
+    columns.push(column("outcome", Physical::INT64, None)?);
+    columns.push(column("count", Physical::INT64, None)?);
+    Type::group_type_builder("counts")
+        .with_fields(columns)
+        .build()
+}
+
+fn write_parquet(counts: &Counts, file: &mut AtomicFile) -> std::result::Result<(), ParquetError> {
+    type Group<'a, 'f> = SerializedRowGroupWriter<'a, &'f mut AtomicFile>;
+    fn texts<'a>(
+        group: &mut Group<'_, '_>,
+        texts: impl Iterator<Item = &'a str>,
+    ) -> std::result::Result<(), ParquetError> {
+        let texts: Vec<ByteArray> = texts.map(ByteArray::from).collect();
+        let mut column = group.next_column()?.expect("the schema has it");
+        column
+            .typed::<ByteArrayType>()
+            .write_batch(&texts, None, None)?;
+        column.close()
+    }
+    fn short(
+        group: &mut Group<'_, '_>,
+        values: impl Iterator<Item = i32>,
+    ) -> std::result::Result<(), ParquetError> {
+        let values: Vec<i32> = values.collect();
+        let mut column = group.next_column()?.expect("the schema has it");
+        column
+            .typed::<Int32Type>()
+            .write_batch(&values, None, None)?;
+        column.close()
+    }
+    fn long(
+        group: &mut Group<'_, '_>,
+        values: impl Iterator<Item = i64>,
+    ) -> std::result::Result<(), ParquetError> {
+        let values: Vec<i64> = values.collect();
+        let mut column = group.next_column()?.expect("the schema has it");
+        column
+            .typed::<Int64Type>()
+            .write_batch(&values, None, None)?;
+        column.close()
+    }
+    let settings = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    let settings = Arc::new(settings.build());
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema(counts)?), settings)?;
+    let rows: Vec<Row<'_>> = counts.rows().collect();
+    for rows in rows.chunks(GROUP) {
+        let mut group = writer.next_row_group()?;
+        let packs: Vec<String> = rows
+            .iter()
+            .map(|row| hex::encode(row.kind.pack_id()))
+            .collect();
+        texts(&mut group, packs.iter().map(String::as_str))?;
+        short(
+            &mut group,
+            rows.iter().map(|row| row.kind.selector() as i32),
+        )?;
+        short(&mut group, rows.iter().map(|row| row.kind.rule() as i32))?;
+        long(
+            &mut group,
+            rows.iter().map(|row| i64::from(row.kind.epsilon().micro())),
+        )?;
+        short(
+            &mut group,
+            rows.iter().map(|row| i32::from(row.kind.order())),
+        )?;
+        for place in 0..counts.slices().len() {
+            texts(&mut group, rows.iter().map(|row| row.slice[place].as_str()))?;
+        }
+        long(&mut group, rows.iter().map(|row| i64::from(row.outcome)))?;
+        // Never more than `MOST`.
+        long(&mut group, rows.iter().map(|row| row.count.cast_signed()))?;
+        group.close()?;
+    }
+    writer.close()?;
+    Ok(())
+}

@@ -1,0 +1,277 @@
+//! What may be counted together.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use undertone_core::epsilon::Epsilon;
+use undertone_core::release::{Release, ReleaseFormatError, Selector};
+use undertone_core::select::Rule;
+
+/// What releases that are counted together have in common: everything of their bytes but the outcome.
+///
+/// Kinds are ordered by pack, mechanism, rule, order and ε.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    head: Head,
+    selector: Selector,
+    rule: Rule,
+    epsilon: Epsilon,
+}
+
+/// The bytes of a release without its outcome, which takes bytes 12 to 15.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Head {
+    /// Bytes 0 to 7: magic, version, mechanism, rule, order.
+    start: u64,
+    epsilon: u32,
+    /// Bytes 16 to 23.
+    pack: u64,
+}
+
+impl Head {
+    /// The head and the outcome of a record.
+    #[inline(always)]
+    pub(crate) fn split(record: &[u8; Release::BYTES]) -> (Self, u32) {
+        let long = |at: usize| {
+            u64::from_le_bytes(
+                record[at..at + 8]
+                    .try_into()
+                    .expect("eight bytes are eight"),
+            )
+        };
+        let short = |at: usize| {
+            u32::from_le_bytes(record[at..at + 4].try_into().expect("four bytes are four"))
+        };
+        let head = Self {
+            start: long(0),
+            epsilon: short(8),
+            pack: long(16),
+        };
+        (head, short(12))
+    }
+
+    /// The record with this outcome.
+    fn record(&self, outcome: u32) -> [u8; Release::BYTES] {
+        let mut record = [0; Release::BYTES];
+        record[..8].copy_from_slice(&self.start.to_le_bytes());
+        record[8..12].copy_from_slice(&self.epsilon.to_le_bytes());
+        record[12..16].copy_from_slice(&outcome.to_le_bytes());
+        record[16..].copy_from_slice(&self.pack.to_le_bytes());
+        record
+    }
+
+    /// A number that differs for most heads, below `slots`, which is a power of two.
+    #[inline(always)]
+    pub(crate) fn slot(&self, slots: usize) -> usize {
+        let mixed =
+            self.start.rotate_left(17) ^ u64::from(self.epsilon).rotate_left(32) ^ self.pack;
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (slots - 1)
+    }
+}
+
+impl Kind {
+    /// The kind and the outcome of a release in its byte form.
+    ///
+    /// # Errors
+    /// Those of [`Release::from_bytes`].
+    pub fn of_bytes(bytes: &[u8]) -> Result<(Self, u32), ReleaseFormatError> {
+        let release = Release::from_bytes(bytes)?;
+        let record = bytes
+            .try_into()
+            .map_err(|_| ReleaseFormatError::NotARelease)?;
+        let (head, outcome) = Head::split(record);
+        let kind = Self {
+            head,
+            selector: release.selector(),
+            rule: release.rule(),
+            epsilon: release.epsilon(),
+        };
+        Ok((kind, outcome))
+    }
+
+    /// The kind and the outcome of a release.
+    pub fn of(release: &Release) -> (Self, u32) {
+        let (head, outcome) = Head::split(&release.to_bytes());
+        let kind = Self {
+            head,
+            selector: release.selector(),
+            rule: release.rule(),
+            epsilon: release.epsilon(),
+        };
+        (kind, outcome)
+    }
+
+    /// The kind with these fields, by the numbers of the byte form.
+    ///
+    /// # Errors
+    /// Those of [`Release::from_bytes`].
+    pub fn from_fields(
+        pack_id: [u8; 8],
+        mechanism: u8,
+        rule: u8,
+        epsilon: Epsilon,
+        order: u16,
+    ) -> Result<Self, ReleaseFormatError> {
+        let [low, high] = order.to_le_bytes();
+        let head = Head {
+            start: u64::from_le_bytes([b'U', b'T', b'R', 1, mechanism, rule, low, high]),
+            epsilon: epsilon.micro(),
+            pack: u64::from_le_bytes(pack_id),
+        };
+        Ok(Self::of_bytes(&head.record(0))?.0)
+    }
+
+    /// A release of this kind, in its byte form.
+    pub fn to_bytes(&self, outcome: u32) -> [u8; Release::BYTES] {
+        self.head.record(outcome)
+    }
+
+    /// The identifier of the pack.
+    pub fn pack_id(&self) -> [u8; 8] {
+        self.head.pack.to_le_bytes()
+    }
+
+    /// What outcomes are selected by: the mechanism.
+    pub fn selector(&self) -> Selector {
+        self.selector
+    }
+
+    /// How they are drawn.
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    /// The ε that was spent.
+    pub fn epsilon(&self) -> Epsilon {
+        self.epsilon
+    }
+
+    /// Bytes 6 and 7 of the release: the order of the field of projective geometry response, 0 for other mechanisms.
+    pub fn order(&self) -> u16 {
+        let [.., low, high] = self.head.start.to_le_bytes();
+        u16::from_le_bytes([low, high])
+    }
+
+    /// How many outcomes there are under a pack of `candidates`: larger ones are forged or damaged.
+    pub fn outcomes(&self, candidates: u32) -> u64 {
+        let most = u64::from(candidates);
+        let order = u64::from(self.order());
+        match self.selector {
+            Selector::Depth | Selector::Scores => most,
+            // The number of candidates stands for "nothing known".
+            Selector::WholeText => most + 1,
+            // Points of the smallest projective space over the field of that order that has a point for each of these.
+            _ if order >= 2 => {
+                let mut points = 1 + order;
+                while points < most + 1 {
+                    points = points * order + 1;
+                }
+                points
+            }
+            _ => most + 1,
+        }
+    }
+
+    fn key(&self) -> ([u8; 8], u8, u8, u16, u32) {
+        let numbers = (self.selector as u8, self.rule as u8);
+        let epsilon = self.epsilon.micro();
+        (self.pack_id(), numbers.0, numbers.1, self.order(), epsilon)
+    }
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kind({self})")
+    }
+}
+
+/// In words, such as `pack 0123456789abcdef, scores, exponential, epsilon 0.5`.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pack = hex::encode(self.pack_id());
+        match self.selector {
+            Selector::Depth => write!(f, "pack {pack}, depth")?,
+            Selector::Scores => write!(f, "pack {pack}, scores")?,
+            Selector::WholeText => write!(f, "pack {pack}, whole text")?,
+            other => write!(f, "pack {pack}, mechanism {}", other as u8)?,
+        }
+        match (self.selector, self.rule) {
+            (Selector::Depth | Selector::Scores, Rule::PermuteAndFlip) => {
+                f.write_str(", permute-and-flip")?;
+            }
+            (Selector::Depth | Selector::Scores, Rule::Exponential) => {
+                f.write_str(", exponential")?
+            }
+            _ => {}
+        }
+        if self.order() != 0 {
+            write!(f, ", order {}", self.order())?;
+        }
+        write!(f, ", epsilon {}", self.epsilon)
+    }
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.head == other.head
+    }
+}
+
+impl Eq for Kind {}
+
+impl Hash for Kind {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.head.hash(state);
+    }
+}
+
+impl PartialOrd for Kind {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Kind {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORD: [u8; 24] = *b"UTR\x01\x07\x02\0\0\x20\xa1\x07\0\x2a\0\0\0packpack";
+
+    #[test]
+    fn a_kind_is_all_but_the_outcome() {
+        let (kind, outcome) = Kind::of_bytes(&RECORD).unwrap();
+        assert_eq!(outcome, 42);
+        assert_eq!(kind.to_bytes(42), RECORD);
+        assert_eq!(&kind.pack_id(), b"packpack");
+        assert_eq!(kind.order(), 0);
+        assert_eq!(
+            kind.to_string(),
+            "pack 7061636b7061636b, whole text, epsilon 0.5"
+        );
+        let release = Release::from_bytes(&RECORD).unwrap();
+        assert_eq!(Kind::of(&release), (kind, 42));
+        let epsilon = kind.epsilon();
+        assert_eq!(Kind::from_fields(*b"packpack", 7, 2, epsilon, 0), Ok(kind));
+        // Permute-and-flip is no rule of the whole text.
+        assert!(Kind::from_fields(*b"packpack", 7, 1, epsilon, 0).is_err());
+        for at in (0..24).filter(|at| !(12..16).contains(at)) {
+            let mut other = RECORD;
+            other[at] ^= 1;
+            if let Ok((other, _)) = Kind::of_bytes(&other) {
+                assert_ne!(other, kind, "byte {at}");
+                assert_ne!(other.cmp(&kind), Ordering::Equal);
+            }
+        }
+        assert_eq!(kind.outcomes(12), 13);
+        let sentence = Kind::from_fields(*b"packpack", 2, 1, epsilon, 0).unwrap();
+        assert_eq!(sentence.outcomes(12), 12);
+        assert!(sentence < kind, "by mechanism");
+    }
+}

@@ -1,0 +1,99 @@
+//! Files of releases as lines of JSON.
+
+use std::path::Path;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use undertone::error::Result;
+use undertone::progress::Progress;
+use undertone::release::lines::{Lines, ReleaseLine};
+
+use super::counter::Thread;
+use super::turns::Aside;
+use super::{LONGEST_VALUE, Reason};
+
+/// How many lines are counted between two reports of progress.
+const STEP: u64 = 1 << 12;
+
+pub(crate) fn count(
+    thread: &mut Thread<'_>,
+    mut lines: Lines,
+    by: &[String],
+    mut aside: Option<Aside<'_>>,
+    progress: &Progress,
+) -> Result<()> {
+    let mut values = Vec::new();
+    let mut steps = 0;
+    while let Some(line) = lines.next_line()? {
+        let number = line.number;
+        let parsed = line.text.and_then(ReleaseLine::parse);
+        let counted = match parsed {
+            Err(problem) => Err(Reason::Line(problem)),
+            Ok(line) => values_of(&line, by, &mut values).map(|()| line.release.to_bytes()),
+        };
+        let counted = match counted {
+            Err(reason) => {
+                thread.rejected.add(reason, 1, number, None);
+                false
+            }
+            Ok(record) => thread.count(&values, &record, number)?,
+        };
+        if !counted && let Some(aside) = &mut aside {
+            lines.copy(aside.writer, Path::new(aside.path))?;
+        }
+        steps += 1;
+        if steps % STEP == 0 {
+            progress.advance(STEP);
+        }
+    }
+    Ok(())
+}
+
+fn values_of(
+    line: &ReleaseLine<'_>,
+    by: &[String],
+    values: &mut Vec<String>,
+) -> Result<(), Reason> {
+    values.clear();
+    for name in by {
+        values.push(value_of(line, name)?);
+    }
+    Ok(())
+}
+
+/// The value of a field: one of that name, or else one inside other fields, by a path with dots.
+fn value_of(line: &ReleaseLine<'_>, name: &str) -> Result<String, Reason> {
+    if let Some(value) = field(line, name)? {
+        return text(&parsed(value)?);
+    }
+    let (outer, path) = name.split_once('.').ok_or(Reason::NoValue)?;
+    let outer = field(line, outer)?.ok_or(Reason::NoValue)?;
+    let outer = parsed(outer)?;
+    let inner = path
+        .split('.')
+        .try_fold(&outer, |value, name| value.get(name));
+    text(inner.ok_or(Reason::NoValue)?)
+}
+
+fn parsed(value: &RawValue) -> Result<Value, Reason> {
+    serde_json::from_str(value.get()).map_err(|_| Reason::NotAValue)
+}
+
+fn field<'a>(line: &ReleaseLine<'a>, name: &str) -> Result<Option<&'a RawValue>, Reason> {
+    let mut found = line.fields.iter().filter(|(own, _)| own == name);
+    match (found.next(), found.next()) {
+        (Some(_), Some(_)) => Err(Reason::NotAValue),
+        (found, _) => Ok(found.map(|(_, value)| *value)),
+    }
+}
+
+fn text(value: &Value) -> Result<String, Reason> {
+    match value {
+        Value::Null => Err(Reason::NoValue),
+        Value::Bool(value) => Ok(value.to_string()),
+        Value::Number(number) if !number.is_f64() => Ok(number.to_string()),
+        Value::String(text) if text.len() > LONGEST_VALUE => Err(Reason::LongValue),
+        Value::String(text) => Ok(text.clone()),
+        _ => Err(Reason::NotAValue),
+    }
+}

@@ -1,0 +1,329 @@
+//! How often each outcome was released.
+//!
+//! What is sufficient for every estimate is one integer for each [`Kind`] of release, each slice (such as a day or a
+//! country, public) and each outcome. [`Counter`] makes these [`Counts`] from files of releases as streams, in memory
+//! that depends on the counts and not on the number of releases. Counts merge by addition and are kept as Parquet or
+//! CSV.
+//!
+//! ```
+//! use undertone_estimate::counts::{Counter, Expected, Format};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("day.raw");
+//! std::fs::write(&path, b"UTR\x01\x07\x02\0\0\x20\xa1\x07\0\x05\0\0\0packpack")?;
+//!
+//! let mut counter = Counter::new(Vec::new(), Expected::default())?;
+//! counter.file(&path, Format::of(&path)?)?;
+//! let counts = counter.finish()?.counts;
+//! let group = counts.groups().next().expect("one kind was released");
+//! assert_eq!(group.kind.to_string(), "pack 7061636b7061636b, whole text, epsilon 0.5");
+//! assert_eq!(group.outcomes[&5], 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use undertone::error::{Cause, Error, Result};
+
+mod columns;
+mod counter;
+mod expected;
+mod file;
+mod kind;
+mod lines;
+mod raw;
+mod rejected;
+mod tally;
+mod turns;
+
+pub use counter::{Counted, Counter, Format};
+pub use expected::Expected;
+pub use kind::Kind;
+pub use rejected::{Reason, Rejected, Seen};
+
+/// The most slices: combinations of values of the slice columns.
+pub const MOST_SLICES: usize = 100_000;
+
+/// The most kinds of releases. A forger can make up packs and values of ε.
+pub const MOST_KINDS: usize = 10_000;
+
+/// The most rows. A forger can make up outcomes.
+pub const MOST_ROWS: usize = 1 << 25;
+
+/// The longest value of a slice, in bytes.
+pub const LONGEST_VALUE: usize = 256;
+
+/// The largest count: what Parquet's whole numbers hold.
+pub const MOST: u64 = i64::MAX as u64;
+
+/// The columns of a file of counts beside those of the slices.
+pub const COLUMNS: [&str; 7] = [
+    "pack",
+    "mechanism",
+    "rule",
+    "epsilon",
+    "order",
+    "outcome",
+    "count",
+];
+
+/// Counts of outcomes, by kind and slice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    slices: Vec<String>,
+    groups: BTreeMap<(Kind, Vec<String>), BTreeMap<u32, u64>>,
+    rows: usize,
+}
+
+/// The counts of one kind and slice.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'a> {
+    /// The kind.
+    pub kind: Kind,
+    /// A value for each of [`Counts::slices`].
+    pub slice: &'a [String],
+    /// How often each outcome was released; never 0.
+    pub outcomes: &'a BTreeMap<u32, u64>,
+}
+
+/// One count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// The kind.
+    pub kind: Kind,
+    /// A value for each of [`Counts::slices`].
+    pub slice: &'a [String],
+    /// The outcome.
+    pub outcome: u32,
+    /// How often it was released; never 0.
+    pub count: u64,
+}
+
+impl Group<'_> {
+    /// How many releases these are.
+    pub fn total(&self) -> u64 {
+        self.outcomes.values().copied().fold(0, u64::saturating_add)
+    }
+}
+
+impl Counts {
+    /// No counts, with these slice columns.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) if a name is empty, given twice, or one of [`COLUMNS`].
+    pub fn new(slices: Vec<String>) -> Result<Self> {
+        for (index, name) in slices.iter().enumerate() {
+            let problem = if name.is_empty() {
+                "it is empty; name a field"
+            } else if COLUMNS.contains(&name.as_str()) {
+                "a file of counts has a column of that name anyway; rename the field"
+            } else if slices[..index].contains(name) {
+                "it is given twice; name it once"
+            } else {
+                continue;
+            };
+            let name = name.clone();
+            return Err(Error::from(Cause::SliceName { name, problem }));
+        }
+        Ok(Self {
+            slices,
+            ..Self::default()
+        })
+    }
+
+    /// The names of the slice columns, in their order.
+    pub fn slices(&self) -> &[String] {
+        &self.slices
+    }
+
+    /// Counts `count` more releases with this outcome.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are more than [`MOST_KINDS`] kinds, [`MOST_SLICES`] slices of a kind or
+    /// [`MOST_ROWS`] rows, if a count is more than [`MOST`], or if there are not as many values as slice columns.
+    pub fn add(&mut self, kind: Kind, slice: Vec<String>, outcome: u32, count: u64) -> Result<()> {
+        self.add_all(kind, slice, [(outcome, count)])
+    }
+
+    pub(crate) fn add_all(
+        &mut self,
+        kind: Kind,
+        slice: Vec<String>,
+        outcomes: impl IntoIterator<Item = (u32, u64)>,
+    ) -> Result<()> {
+        if slice.len() != self.slices.len() {
+            return Err(Error::from(Cause::OtherSlices {
+                found: slice.join(", "),
+                wanted: self.slices.join(", "),
+            }));
+        }
+        let group = self.groups.entry((kind, slice)).or_default();
+        for (outcome, count) in outcomes {
+            if count == 0 {
+                continue;
+            }
+            let own = group.entry(outcome).or_insert_with(|| {
+                self.rows += 1;
+                0
+            });
+            *own = (own.checked_add(count))
+                .filter(|sum| *sum <= MOST)
+                .ok_or_else(|| limit("releases with one outcome", MOST, "count fewer files"))?;
+            if self.rows > MOST_ROWS {
+                return Err(too_many_rows());
+            }
+        }
+        if group.is_empty() {
+            self.groups.retain(|_, group| !group.is_empty());
+        }
+        Ok(())
+    }
+
+    /// Adds the counts of others.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if they have other slice columns (the order matters), and those of [`add`](Self::add).
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        if self.slices != other.slices {
+            return Err(Error::from(Cause::OtherSlices {
+                found: other.slices.join(", "),
+                wanted: self.slices.join(", "),
+            }));
+        }
+        for group in other.groups() {
+            let outcomes = group
+                .outcomes
+                .iter()
+                .map(|(outcome, count)| (*outcome, *count));
+            self.add_all(group.kind, group.slice.to_vec(), outcomes)?;
+        }
+        self.check()
+    }
+
+    /// The limits that cost a look at everything.
+    pub(crate) fn check(&self) -> Result<()> {
+        let mut kinds = 0;
+        let mut last = None;
+        for (kind, _) in self.groups.keys() {
+            kinds += usize::from(last != Some(kind));
+            last = Some(kind);
+        }
+        if kinds > MOST_KINDS {
+            return Err(too_many_kinds());
+        }
+        if self.groups.len() > MOST_SLICES {
+            return Err(too_many_slices());
+        }
+        Ok(())
+    }
+
+    /// These counts by fewer of their slice columns, or in another order: all else is added up.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if a column is missing; those of [`new`](Self::new) and [`add`](Self::add).
+    pub fn by(&self, slices: &[String]) -> Result<Self> {
+        let place = |name: &String| self.slices.iter().position(|own| own == name);
+        let Some(places) = slices.iter().map(place).collect::<Option<Vec<_>>>() else {
+            return Err(Error::from(Cause::OtherSlices {
+                found: self.slices.join(", "),
+                wanted: slices.join(", "),
+            }));
+        };
+        let mut counts = Self::new(slices.to_vec())?;
+        for group in self.groups() {
+            let slice = places.iter().map(|place| group.slice[*place].clone());
+            let outcomes = group
+                .outcomes
+                .iter()
+                .map(|(outcome, count)| (*outcome, *count));
+            counts.add_all(group.kind, slice.collect(), outcomes)?;
+        }
+        Ok(counts)
+    }
+
+    /// The counts of each kind and slice, in the order of kinds and then of the values.
+    pub fn groups(&self) -> impl Iterator<Item = Group<'_>> {
+        self.groups.iter().map(|((kind, slice), outcomes)| Group {
+            kind: *kind,
+            slice,
+            outcomes,
+        })
+    }
+
+    /// All counts, in the order of kinds, values and outcomes.
+    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.groups().flat_map(|group| {
+            group.outcomes.iter().map(move |(outcome, count)| Row {
+                kind: group.kind,
+                slice: group.slice,
+                outcome: *outcome,
+                count: *count,
+            })
+        })
+    }
+
+    /// How many releases were counted.
+    pub fn total(&self) -> u64 {
+        self.groups()
+            .map(|group| group.total())
+            .fold(0, u64::saturating_add)
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Reads a file that [`write`](Self::write) wrote, or another program in the same form: `.parquet` or `.csv`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it has another form, and names the row; [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
+    pub fn read(path: &Path) -> Result<Self> {
+        file::read(path)
+    }
+
+    /// Writes a file, which appears whole or not at all: Parquet or CSV, by the ending of its name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for another ending; [`ErrorKind::Io`](undertone::error::ErrorKind::Io).
+    pub fn write(&self, path: &Path) -> Result<()> {
+        self.settled(path)?.commit()
+    }
+
+    /// The file that [`write`](Self::write) writes, on the disk but without its name.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    pub fn settled(&self, path: &Path) -> Result<undertone::files::atomic::AtomicFile> {
+        file::settled(self, path)
+    }
+}
+
+pub(crate) fn limit(what: &'static str, most: u64, advice: &'static str) -> Error {
+    Error::from(Cause::CountLimit { what, most, advice })
+}
+
+pub(crate) fn too_many_rows() -> Error {
+    limit(
+        "kinds, slices and outcomes together",
+        MOST_ROWS as u64,
+        "name the packs with --pack or --candidates, so that forged outcomes are rejected, or slice by less",
+    )
+}
+
+pub(crate) fn too_many_kinds() -> Error {
+    limit(
+        "kinds of releases",
+        MOST_KINDS as u64,
+        "some are forged: name the packs with --pack or --candidates, and the values of epsilon with --epsilon",
+    )
+}
+
+pub(crate) fn too_many_slices() -> Error {
+    limit(
+        "slices",
+        MOST_SLICES as u64,
+        "slice by fields with fewer values, such as the day instead of the time",
+    )
+}

@@ -1,0 +1,225 @@
+//! Counting in one thread.
+
+use std::collections::{HashMap, HashSet};
+
+use undertone::error::Result;
+use undertone::release::lines::BadLine;
+use undertone_core::release::Release;
+
+use super::kind::Head;
+use super::{
+    Counts, Expected, Kind, MOST_KINDS, MOST_ROWS, MOST_SLICES, Reason, too_many_kinds,
+    too_many_rows, too_many_slices,
+};
+
+/// Outcomes below this are counted in an array: more than any pack has candidates.
+const DENSE: u32 = 1 << 17;
+
+/// How many numbers all arrays of a thread have at most. Anyone can send any outcome for any slice: what is beyond goes
+/// to a hash map, which has room for what was counted and no more.
+const ARRAYS: usize = 1 << 22;
+
+/// Heads that are found without a hash map.
+const RECENT: usize = 64;
+
+/// Counts of one thread.
+pub(crate) struct Tally<'a> {
+    expected: &'a Expected,
+    /// The slices: their values, and their places.
+    slices: Vec<Vec<String>>,
+    known: HashMap<Vec<String>, usize>,
+    /// The tables of each kind and slice.
+    tables: Vec<Table>,
+    places: HashMap<(Head, usize), usize>,
+    kinds: HashSet<Head>,
+    /// The place of a table for heads and slices that came lately; in a slot of its own for each hash.
+    recent: Vec<(Head, usize, usize)>,
+    /// Numbers in all arrays.
+    arrays: usize,
+    /// Outcomes in all hash maps.
+    sparse: usize,
+}
+
+struct Table {
+    kind: Kind,
+    slice: usize,
+    /// Outcomes from here on are rejected.
+    outcomes: u64,
+    dense: Vec<u64>,
+    sparse: HashMap<u32, u64>,
+}
+
+/// Why a record stops the counting, or is not counted.
+pub(crate) enum Refused {
+    Reject(Reason, Option<[u8; 8]>),
+    Stop(undertone::error::Error),
+}
+
+impl<'a> Tally<'a> {
+    pub(crate) fn new(expected: &'a Expected) -> Self {
+        Self {
+            expected,
+            slices: Vec::new(),
+            known: HashMap::new(),
+            tables: Vec::new(),
+            places: HashMap::new(),
+            kinds: HashSet::new(),
+            recent: vec![(Head::default(), usize::MAX, usize::MAX); RECENT],
+            arrays: 0,
+            sparse: 0,
+        }
+    }
+
+    /// The place of a slice, which a record names: one that is rejected makes none.
+    pub(crate) fn slice(
+        &mut self,
+        values: &[String],
+        record: &[u8; Release::BYTES],
+    ) -> Result<usize, Refused> {
+        if let Some(place) = self.known.get(values) {
+            return Ok(*place);
+        }
+        self.check(record)?;
+        let place = self.slices.len();
+        if place == MOST_SLICES {
+            return Err(Refused::Stop(too_many_slices()));
+        }
+        self.slices.push(values.to_vec());
+        self.known.insert(values.to_vec(), place);
+        Ok(place)
+    }
+
+    /// The place of the only slice of inputs that are not sliced.
+    pub(crate) fn no_slice(&mut self) -> usize {
+        if self.slices.is_empty() {
+            self.slices.push(Vec::new());
+            self.known.insert(Vec::new(), 0);
+        }
+        0
+    }
+
+    /// Counts a record.
+    #[inline(always)]
+    pub(crate) fn count(
+        &mut self,
+        slice: usize,
+        record: &[u8; Release::BYTES],
+    ) -> Result<(), Refused> {
+        let (head, outcome) = Head::split(record);
+        let (last, of, table) = self.recent[head.slot(RECENT)];
+        if last == head
+            && of == slice
+            && let Some(table) = self.tables.get_mut(table)
+            && let Some(count) = table.dense.get_mut(outcome as usize)
+        {
+            *count += 1;
+            return Ok(());
+        }
+        self.count_slowly(head, slice, record, outcome)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_slowly(
+        &mut self,
+        head: Head,
+        slice: usize,
+        record: &[u8; Release::BYTES],
+        outcome: u32,
+    ) -> Result<(), Refused> {
+        let place = match self.places.get(&(head, slice)) {
+            Some(place) => *place,
+            None => self.table(head, slice, record)?,
+        };
+        self.recent[head.slot(RECENT)] = (head, slice, place);
+        let table = &mut self.tables[place];
+        if u64::from(outcome) >= table.outcomes {
+            return Err(no_such_outcome());
+        }
+        let index = outcome as usize;
+        if index >= table.dense.len() && outcome < DENSE {
+            let wanted = (index + 1).next_power_of_two().max(16);
+            let most = usize::try_from(table.outcomes).unwrap_or(wanted);
+            let wanted = wanted.min(most.max(index + 1));
+            let more = wanted - table.dense.len();
+            if self.arrays + more <= ARRAYS {
+                self.arrays += more;
+                table.dense.reserve_exact(more);
+                table.dense.resize(wanted, 0);
+            }
+        }
+        match table.dense.get_mut(index) {
+            Some(count) => *count += 1,
+            None => {
+                let sparse = &mut self.sparse;
+                let count = table.sparse.entry(outcome).or_insert_with(|| {
+                    *sparse += 1;
+                    0
+                });
+                *count += 1;
+                if self.sparse > MOST_ROWS {
+                    return Err(Refused::Stop(too_many_rows()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A new table, if its kind is valid and expected. What is rejected takes no room.
+    fn table(
+        &mut self,
+        head: Head,
+        slice: usize,
+        record: &[u8; Release::BYTES],
+    ) -> Result<usize, Refused> {
+        let (kind, outcomes) = self.check(record)?;
+        if !self.kinds.contains(&head) {
+            if self.kinds.len() == MOST_KINDS {
+                return Err(Refused::Stop(too_many_kinds()));
+            }
+            self.kinds.insert(head);
+        }
+        let place = self.tables.len();
+        if place == MOST_SLICES {
+            return Err(Refused::Stop(too_many_slices()));
+        }
+        self.tables.push(Table {
+            kind,
+            slice,
+            outcomes,
+            dense: Vec::new(),
+            sparse: HashMap::new(),
+        });
+        self.places.insert((head, slice), place);
+        Ok(place)
+    }
+
+    /// The kind of a record and how many outcomes it has, if it is valid and expected.
+    fn check(&self, record: &[u8; Release::BYTES]) -> Result<(Kind, u64), Refused> {
+        let (kind, outcome) = Kind::of_bytes(record)
+            .map_err(|_| Refused::Reject(Reason::Line(BadLine::NotARelease), None))?;
+        match self.expected.outcomes(&kind) {
+            Ok(outcomes) if u64::from(outcome) < outcomes => Ok((kind, outcomes)),
+            Ok(_) => Err(no_such_outcome()),
+            Err(reason) => {
+                let other = reason == Reason::Line(BadLine::OtherPack);
+                Err(Refused::Reject(reason, other.then(|| kind.pack_id())))
+            }
+        }
+    }
+
+    /// Adds what was counted to counts with the same slice columns.
+    pub(crate) fn add_to(self, counts: &mut Counts) -> Result<()> {
+        for table in self.tables {
+            let dense = (0..).zip(table.dense);
+            let all = dense.chain(table.sparse);
+            let slice = self.slices.get(table.slice).cloned().unwrap_or_default();
+            counts.add_all(table.kind, slice, all)?;
+        }
+        counts.check()
+    }
+}
+
+fn no_such_outcome() -> Refused {
+    Refused::Reject(Reason::Line(BadLine::NoSuchCandidate), None)
+}

@@ -1,0 +1,152 @@
+//! Parts of an input that several threads count, and rejects that come out in the order of the input all the same.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use undertone::error::{Error, Result};
+
+/// Where rejects go as lines of JSON, and what messages call it.
+pub(crate) struct Aside<'w> {
+    pub(crate) writer: &'w mut (dyn Write + Send),
+    pub(crate) path: &'w Path,
+}
+
+impl Aside<'_> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer
+            .write_all(bytes)
+            .map_err(Error::io("write", self.path))
+    }
+}
+
+/// Rejects are held back until there are so many bytes of them.
+const HELD: usize = 1 << 20;
+
+/// Whose turn it is to write.
+pub(crate) struct Turns<'a> {
+    aside: Mutex<Option<Aside<'a>>>,
+    waits: bool,
+    now: Mutex<Now>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Now {
+    part: u64,
+    /// The part of the first error, and the error.
+    failed: Option<(u64, Error)>,
+}
+
+/// The rejects of one part.
+pub(crate) struct Part<'t, 'a> {
+    turns: &'t Turns<'a>,
+    number: u64,
+    held: Vec<u8>,
+}
+
+/// A program that panicked in another thread stops anyway.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'t, 'a> Part<'t, 'a> {
+    /// Whether rejects are written anywhere.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.turns.waits
+    }
+
+    /// Sets a line aside.
+    pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
+        self.held.extend_from_slice(line);
+        match self.held.len() > HELD {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for the turn of this part, and writes. After a failure elsewhere nothing matters any more.
+    fn flush(&mut self) -> Result<()> {
+        let mut now = lock(&self.turns.now);
+        while now.part != self.number && now.failed.is_none() {
+            now = (self.turns.changed.wait(now)).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(now);
+        if let Some(aside) = &mut *lock(&self.turns.aside) {
+            aside.write(&self.held)?;
+        }
+        self.held.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<()> {
+        if self.turns.waits {
+            self.flush()?;
+            lock(&self.turns.now).part += 1;
+            self.turns.changed.notify_all();
+        }
+        Ok(())
+    }
+}
+
+/// Works on `parts` parts with as many threads as there are processors. Each thread makes a state with `start`, counts into it
+/// part by part, in the order of parts, and the states are returned.
+pub(crate) fn in_turns<'a, S: Send>(
+    parts: u64,
+    aside: Option<Aside<'a>>,
+    start: impl Fn() -> Result<S> + Sync,
+    work: impl Fn(&mut S, u64, &mut Part<'_, 'a>) -> Result<()> + Sync,
+) -> Result<Vec<S>> {
+    let turns = Turns {
+        waits: aside.is_some(),
+        aside: Mutex::new(aside),
+        now: Mutex::default(),
+        changed: Condvar::new(),
+    };
+    let next = AtomicU64::new(0);
+    let run = || {
+        let mut state = start().map_err(|error| (0, error))?;
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= parts || lock(&turns.now).failed.is_some() {
+                return Ok(state);
+            }
+            let mut part = Part {
+                turns: &turns,
+                number,
+                held: Vec::new(),
+            };
+            work(&mut state, number, &mut part)
+                .and_then(|()| part.finish())
+                .map_err(|error| (number, error))?;
+        }
+    };
+    let thread = || {
+        run()
+            .map_err(|(number, error)| {
+                let mut now = lock(&turns.now);
+                if now.failed.as_ref().is_none_or(|(first, _)| number < *first) {
+                    now.failed = Some((number, error));
+                }
+                turns.changed.notify_all();
+            })
+            .ok()
+    };
+    let threads = rayon::current_num_threads().min(usize::try_from(parts).unwrap_or(usize::MAX));
+    let states = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(thread)).collect();
+        let own = thread();
+        let others = others.into_iter().map(|other| match other.join() {
+            Ok(state) => state,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        others.chain([own]).flatten().collect()
+    });
+    let now = turns.now.into_inner();
+    match now.unwrap_or_else(PoisonError::into_inner).failed {
+        Some((_, error)) => Err(error),
+        None => Ok(states),
+    }
+}

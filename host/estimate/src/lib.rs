@@ -1,0 +1,12 @@
+//! What a server makes of many releases: counts, whatever their number.
+//!
+//! One release says almost nothing, and must not. The answers are in the counts of many: how often each outcome was
+//! released, apart for all that may not be mixed. [`counts`] makes them from files of releases, keeps them in files
+//! that merge by addition, and never stops for what a client sent.
+//!
+//! This crate prints nothing and draws no progress bars.
+
+#![forbid(unsafe_code)]
+#![warn(clippy::too_many_lines)]
+
+pub mod counts;

@@ -1,0 +1,380 @@
+//! Releases in Parquet, in every form that other programs write, and counts as a library gives them.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use parquet::basic::Compression;
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, FixedLenByteArray, FixedLenByteArrayType,
+    Int32Type, Int64Type,
+};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use undertone::error::{ErrorKind, Result};
+use undertone::release::lines::BadLine;
+use undertone_core::epsilon::Epsilon;
+use undertone_estimate::counts::{Counted, Counter, Counts, Expected, Format, Kind, Reason};
+
+type Record = [u8; 24];
+
+fn record(outcome: u32) -> Record {
+    let mut record = *b"UTR\x01\x07\x02\0\0\x20\xa1\x07\0\0\0\0\0packpack";
+    record[12..16].copy_from_slice(&outcome.to_le_bytes());
+    record
+}
+
+/// Values of a column that may be null.
+enum Values {
+    Bytes(Vec<Option<Vec<u8>>>),
+    Fixed(Vec<Option<Vec<u8>>>),
+    Short(Vec<Option<i32>>),
+    Long(Vec<Option<i64>>),
+    Bool(Vec<Option<bool>>),
+}
+
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: impl Iterator<Item = Option<T::T>>,
+) {
+    let all: Vec<Option<T::T>> = values.collect();
+    let levels: Vec<i16> = all.iter().map(|value| i16::from(value.is_some())).collect();
+    let there: Vec<T::T> = all.into_iter().flatten().collect();
+    let mut column = group.next_column().unwrap().unwrap();
+    // Required columns take no notice of levels.
+    column
+        .typed::<T>()
+        .write_batch(&there, Some(&levels), None)
+        .unwrap();
+    column.close().unwrap();
+}
+
+/// A file of row groups of `rows` rows.
+fn write(path: &Path, schema: &str, columns: &[Values], rows: usize, compression: Compression) {
+    let schema = parse_message_type(&format!("message releases {{ {schema} }}")).unwrap();
+    let settings = WriterProperties::builder().set_compression(compression);
+    let file = File::create(path).unwrap();
+    let mut writer =
+        SerializedFileWriter::new(file, Arc::new(schema), Arc::new(settings.build())).unwrap();
+    let total = match &columns[0] {
+        Values::Bytes(values) | Values::Fixed(values) => values.len(),
+        _ => unreachable!("releases are bytes"),
+    };
+    for first in (0..total).step_by(rows) {
+        let range = first..total.min(first + rows);
+        let mut group = writer.next_row_group().unwrap();
+        for column in columns {
+            let range = range.clone();
+            let group = &mut group;
+            match column {
+                Values::Bytes(values) => write_column::<ByteArrayType>(
+                    group,
+                    values[range]
+                        .iter()
+                        .map(|value| value.clone().map(ByteArray::from)),
+                ),
+                Values::Fixed(values) => write_column::<FixedLenByteArrayType>(
+                    group,
+                    (values[range].iter()).map(|value| {
+                        value
+                            .clone()
+                            .map(|v| FixedLenByteArray::from(ByteArray::from(v)))
+                    }),
+                ),
+                Values::Short(values) => {
+                    write_column::<Int32Type>(group, values[range].iter().copied())
+                }
+                Values::Long(values) => {
+                    write_column::<Int64Type>(group, values[range].iter().copied())
+                }
+                Values::Bool(values) => {
+                    write_column::<BoolType>(group, values[range].iter().copied())
+                }
+            }
+        }
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+/// Lines that a counter set aside.
+#[derive(Clone, Default)]
+struct Aside(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Aside {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn count(path: &Path, by: &[&str]) -> Result<(Counted, String)> {
+    let by = by.iter().map(|name| (*name).to_owned()).collect();
+    let mut counter = Counter::new(by, Expected::default())?;
+    let aside = Aside::default();
+    counter.set_aside(Path::new("aside"), Box::new(aside.clone()));
+    counter.file(path, Format::of(path)?)?;
+    let counted = counter.finish()?;
+    let aside = String::from_utf8(aside.0.lock().unwrap().clone()).unwrap();
+    Ok((counted, aside))
+}
+
+/// Slices, outcomes and counts.
+fn rows(counts: &Counts) -> Vec<(String, u32, u64)> {
+    counts
+        .rows()
+        .map(|row| (row.slice.join("|"), row.outcome, row.count))
+        .collect()
+}
+
+fn path(folder: &tempfile::TempDir, name: &str) -> PathBuf {
+    folder.path().join(name)
+}
+
+#[test]
+fn releases_are_bytes_or_digits_in_any_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let records: Vec<Record> = (0..30_000u32).map(|i| record(i * 7 % 31)).collect();
+    let raw = path(&folder, "a.raw");
+    fs::write(&raw, records.concat()).unwrap();
+    let (expected, _) = count(&raw, &[]).unwrap();
+    assert_eq!(expected.counts.total(), 30_000);
+    let bytes = || {
+        records
+            .iter()
+            .map(|record| Some(record.to_vec()))
+            .collect::<Vec<_>>()
+    };
+    let digits = |upper: bool| {
+        let digits = move |record: &Record| match upper {
+            true => hex::encode_upper(record).into_bytes(),
+            false => hex::encode(record).into_bytes(),
+        };
+        records
+            .iter()
+            .map(|record| Some(digits(record)))
+            .collect::<Vec<_>>()
+    };
+    let forms = [
+        (
+            "required fixed_len_byte_array(24) release;",
+            Values::Fixed(bytes()),
+        ),
+        (
+            "optional fixed_len_byte_array(24) release;",
+            Values::Fixed(bytes()),
+        ),
+        ("required binary release;", Values::Bytes(bytes())),
+        ("optional binary release;", Values::Bytes(bytes())),
+        (
+            "optional binary release (STRING);",
+            Values::Bytes(digits(false)),
+        ),
+        (
+            "required binary release (UTF8);",
+            Values::Bytes(digits(true)),
+        ),
+    ];
+    let compressions = [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::ZSTD(Default::default()),
+        Compression::GZIP(Default::default()),
+    ];
+    for (i, (schema, values)) in forms.into_iter().enumerate() {
+        let columns = [values];
+        // More than a batch, a part of one, and everything.
+        for rows in [20_000, 700, 30_000] {
+            let file = path(&folder, "a.parquet");
+            write(&file, schema, &columns, rows, compressions[i % 4]);
+            let (found, aside) = count(&file, &[]).unwrap();
+            assert_eq!(found.counts, expected.counts, "{schema} {rows}");
+            assert_eq!((found.rejected.total(), aside.as_str()), (0, ""));
+        }
+    }
+}
+
+#[test]
+fn slices_are_columns_and_nulls_are_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = path(&folder, "a.parquet");
+    let schema = "optional binary release; optional int32 day (DATE); optional binary country (STRING);
+        required int64 version; required boolean new; required int32 old (UINT_32); required int64 cost (DECIMAL(9,2));
+        required group of { optional binary app (STRING); }";
+    let n = 9;
+    let text = |text: &str| Some(text.as_bytes().to_vec());
+    let mut releases: Vec<_> = (0..n).map(|i| Some(record(i).to_vec())).collect();
+    releases[2] = None;
+    releases[3] = text("short");
+    releases[4] = Some(vec![b'z'; 48]);
+    let mut days: Vec<_> = (0..n as i32).map(|i| Some(20_779 + i % 2)).collect();
+    days[5] = None;
+    let mut countries: Vec<_> = (0..n)
+        .map(|i| text(["AR", "Côte \"d'Ivoire\""][i as usize % 2]))
+        .collect();
+    countries[6] = Some(vec![0xff]);
+    countries[7] = Some(vec![b'x'; 300]);
+    let columns = [
+        Values::Bytes(releases),
+        Values::Short(days),
+        Values::Bytes(countries),
+        Values::Long((0..n).map(|i| Some(i64::from(i % 2) - 1)).collect()),
+        Values::Bool((0..n).map(|i| Some(i % 2 == 0)).collect()),
+        Values::Short(vec![Some(-1); n as usize]),
+        Values::Long(vec![Some(1_250); n as usize]),
+        Values::Bytes(vec![text("app"); n as usize]),
+    ];
+    write(&file, schema, &columns, 4, Compression::SNAPPY);
+    let by = ["day", "country", "version", "new", "old", "cost", "of.app"];
+    let (found, aside) = count(&file, &by).unwrap();
+    let ar = "2026-11-22|AR|-1|true|4294967295|12.50|app".to_owned();
+    let ivory = "2026-11-23|Côte \"d'Ivoire\"|0|false|4294967295|12.50|app".to_owned();
+    assert_eq!(
+        rows(&found.counts),
+        [(ar.clone(), 0, 1), (ar, 8, 1), (ivory, 1, 1)]
+    );
+    let reasons: Vec<_> = found
+        .rejected
+        .reasons()
+        .map(|(reason, seen)| (reason, seen.count, seen.first))
+        .collect();
+    assert_eq!(
+        reasons,
+        [
+            (Reason::Line(BadLine::NotHexadecimal), 1, 5),
+            (Reason::Line(BadLine::NotARelease), 1, 4),
+            (Reason::NoRelease, 1, 3),
+            (Reason::NoValue, 1, 6),
+            (Reason::NotAValue, 1, 7),
+            (Reason::LongValue, 1, 8),
+        ]
+    );
+    let lines: Vec<serde_json::Value> = aside
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 6);
+    assert_eq!(lines[0]["release"], serde_json::Value::Null);
+    assert_eq!(lines[0]["day"], "2026-11-22");
+    assert_eq!(lines[1]["release"], "short");
+    assert_eq!(lines[3]["release"], hex::encode(record(5)));
+    assert_eq!(lines[3]["day"], serde_json::Value::Null);
+
+    // Rejects can be counted again when they were put right.
+    let again = path(&folder, "again.jsonl");
+    fs::write(&again, aside.replace("null", "\"2026-11-22\"")).unwrap();
+    assert_eq!(count(&again, &["day"]).unwrap().0.counts.total(), 3);
+
+    for (by, parts) in [
+        ("dya", ["`dya`", "release, day, country"]),
+        ("of", ["`of`", "--by names columns"]),
+    ] {
+        let error = count(&file, &[by]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Input);
+        assert!(
+            parts.iter().all(|part| error.to_string().contains(part)),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn files_that_are_no_releases_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = path(&folder, "a.parquet");
+    let refused = |by: &[&str], parts: &[&str]| {
+        let error = count(&file, by).unwrap_err();
+        assert!(
+            parts.iter().all(|part| error.to_string().contains(part)),
+            "{error}"
+        );
+    };
+    let bytes = |value: &[u8]| Values::Bytes(vec![Some(value.to_vec())]);
+    write(
+        &file,
+        "required binary text;",
+        &[bytes(b"x")],
+        1,
+        Compression::SNAPPY,
+    );
+    refused(&[], &["a.parquet", "no column `release`", "text"]);
+    let columns = [bytes(&record(1)), Values::Long(vec![Some(1)])];
+    let stamped = "required binary release; required int64 at (TIMESTAMP(MICROS,true));";
+    write(&file, stamped, &columns, 1, Compression::SNAPPY);
+    refused(&["at"], &["`at`", "INT64", "dates"]);
+    assert_eq!(count(&file, &[]).unwrap().0.counts.total(), 1);
+    // Cut off, and damaged in the middle: an error and no panic.
+    let whole = fs::read(&file).unwrap();
+    for length in [0, 3, 8, whole.len() - 9, whole.len() - 1] {
+        fs::write(&file, &whole[..length]).unwrap();
+        refused(&[], &["a.parquet"]);
+    }
+    fs::write(&file, []).unwrap();
+    refused(&[], &["a.parquet"]);
+}
+
+#[test]
+fn counts_are_written_and_read_in_both_forms() {
+    let folder = tempfile::tempdir().unwrap();
+    let slices = vec!["a,\"b\"".to_owned(), "späte".to_owned()];
+    let mut counts = Counts::new(slices.clone()).unwrap();
+    for i in 0..3_000u32 {
+        let micro = [1, 500_000, 1_000_000_000][i as usize % 3];
+        let mechanism = [1, 2, 7][i as usize / 3 % 3];
+        let epsilon = Epsilon::from_micro(micro).unwrap();
+        let kind = Kind::from_fields(*b"\0pack\xffid", mechanism, 2, epsilon, 0).unwrap();
+        let slice = vec![
+            format!("\"{}\"\n,", i % 4),
+            ["", " "][i as usize % 2].to_owned(),
+        ];
+        counts
+            .add(kind, slice, i.wrapping_mul(1 << 20), u64::from(i) + 1)
+            .unwrap();
+    }
+    for name in ["c.csv", "c.parquet", "C.CSV"] {
+        let file = path(&folder, name);
+        counts.write(&file).unwrap();
+        assert_eq!(Counts::read(&file).unwrap(), counts, "{name}");
+    }
+    // Adding nothing, or nothing of something, changes nothing.
+    let mut same = counts.clone();
+    same.merge(&Counts::new(slices.clone()).unwrap()).unwrap();
+    let kind = counts.rows().next().unwrap().kind;
+    same.add(kind, vec!["new".to_owned(); 2], 1, 0).unwrap();
+    assert_eq!(same, counts);
+    same.merge(&counts).unwrap();
+    assert_eq!(same.total(), 2 * counts.total());
+    let error = same.merge(&Counts::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Input);
+    assert_eq!(counts.by(&slices).unwrap(), counts);
+    let swapped: Vec<String> = slices.iter().rev().cloned().collect();
+    assert_eq!(counts.by(&swapped).unwrap().by(&slices).unwrap(), counts);
+    let none = counts.by(&[]).unwrap();
+    assert_eq!(none.total(), counts.total());
+    assert!(none.groups().all(|group| group.slice.is_empty()));
+}
+
+#[test]
+fn made_up_outcomes_take_no_more_room_than_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    // Each slice names one outcome at the end of the array: arrays for all of them would take 10 GB.
+    let file = path(&folder, "a.jsonl");
+    let text: String = (0..10_000u32)
+        .map(|i| {
+            format!(
+                "{{\"s\":{i},\"release\":\"{}\"}}\n",
+                hex::encode(record((1 << 17) - 1))
+            )
+        })
+        .collect();
+    fs::write(&file, text).unwrap();
+    let (found, _) = count(&file, &["s"]).unwrap();
+    assert_eq!(found.counts.total(), 10_000);
+    assert_eq!(found.counts.groups().count(), 10_000);
+}

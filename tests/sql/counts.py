@@ -1,0 +1,183 @@
+"""Counts by `undertone count`, DuckDB and Spark of the same made-up releases: they must be equal.
+
+    counts.py FOLDER [--spark]      UNDERTONE names the command
+"""
+
+import csv
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(sys.argv[1])
+SLICES = ["day", "country"]
+ROWS = 20_000
+
+
+def release(random):
+    """A release, or something that a client could send instead."""
+    mechanism, rule = random.choice([(1, 1), (1, 2), (2, 1), (2, 2), (7, 2), (7, 2)])
+    # The largest, and one that no binary fraction is equal to.
+    micro = random.choice([500_000, 1_000_000, 1_000_001, 1_000_000_000])
+    outcome = random.choice([random.randrange(20), random.randrange(2**32)])
+    pack = random.choice([b"newpack\xff", b"oldpack\0"])
+    start = b"UTR\x01"
+    order = 0
+    forged = random.randrange(50)
+    if forged == 0:
+        start = b"UTR\x02"
+    elif forged == 1:
+        mechanism = random.choice([0, 9, 255])
+    elif forged == 2:
+        rule = random.choice([0, 3])
+    elif forged == 3:
+        order = 1
+    elif forged == 4:
+        micro = random.choice([0, 1_000_000_001, 2**32 - 1])
+    elif forged == 5:
+        mechanism, rule = 7, 1
+    head = start + bytes([mechanism, rule]) + struct.pack("<HII", order, micro, outcome)
+    return head + pack
+
+
+def undertone(*arguments):
+    command = [os.environ["UNDERTONE"], "count", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{command}: {done.stderr}")
+
+
+def own(path, slices):
+    """A row for each count of a file: kind, slices, outcome, count."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    counts = {}
+    for row in rows:
+        kind = (row["pack"], int(row["mechanism"]), int(row["rule"]), Decimal(row["epsilon"]), int(row["order"]))
+        key = kind + tuple(row[name] for name in slices) + (int(row["outcome"]),)
+        counts[key] = int(row["count"])
+    assert len(counts) == len(rows)
+    return counts
+
+
+def theirs(rows):
+    """The same of rows of a query."""
+    counts = {tuple(str(v) if isinstance(v, str) else v for v in row[:-1]): row[-1] for row in rows}
+    assert len(counts) == len(rows)
+    return counts
+
+
+def recipe(name, slices):
+    """A recipe with slices at its marks."""
+    text = (ROOT / "host/estimate/sql" / name).read_text(encoding="utf-8")
+    assert text.count("/* slices, */") == 3 and text.count("/* , slices */") == 1
+    columns = "".join(f"{name}, " for name in slices)
+    before = "".join(f", {name}" for name in slices)
+    return text.replace("/* slices, */", columns).replace("/* , slices */", before)
+
+
+def same(what, found, expected):
+    assert found == expected, f"{what}: {set(found.items()) ^ set(expected.items())}"
+    assert expected
+    print(f"{what}: the same {len(expected)} counts")
+
+
+def duck(expected):
+    database = duckdb.connect()
+
+    def counts(slices):
+        return theirs(database.execute(recipe("duckdb.sql", slices)).fetchall())
+
+    database.execute(f"CREATE VIEW releases AS FROM '{FOLDER}/releases.parquet'")
+    same("DuckDB, Parquet", counts([]), expected[False])
+    same("DuckDB, Parquet, slices", counts(SLICES), expected[True])
+    database.execute(
+        "CREATE OR REPLACE VIEW releases AS SELECT * REPLACE (from_hex(release) AS release) "
+        f"FROM '{FOLDER}/releases.jsonl'"
+    )
+    same("DuckDB, JSON lines", counts([]), expected[False])
+    database.execute(
+        "CREATE OR REPLACE VIEW releases AS SELECT content[24 * n + 1 : 24 * n + 24] AS release "
+        f"FROM read_blob('{FOLDER}/releases.raw'), range(0, size // 24) AS r(n)"
+    )
+    same("DuckDB, raw", counts([]), expected[False])
+    # What it writes is a file of counts, too.
+    for ending in ["parquet", "csv"]:
+        text = recipe("duckdb.sql", []).strip().rstrip(";")
+        database.execute(f"COPY ({text}) TO '{FOLDER}/theirs.{ending}'")
+        undertone("--in", f"{FOLDER}/theirs.{ending}", "--out", f"{FOLDER}/back.csv")
+        same(f"DuckDB's counts as {ending}", own(FOLDER / "back.csv", []), expected[False])
+    # And it reads ours.
+    rows = database.execute(
+        f"SELECT pack, mechanism, rule, epsilon, \"order\", outcome, count FROM '{FOLDER}/counts.parquet'"
+    )
+    same("our counts in DuckDB", theirs(rows.fetchall()), expected[False])
+
+
+def spark(expected):
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "4").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+
+    def counts(slices):
+        return theirs([tuple(row) for row in session.sql(recipe("spark.sql", slices)).collect()])
+
+    session.read.parquet(f"{FOLDER}/releases.parquet").createOrReplaceTempView("releases")
+    same("Spark, Parquet", counts([]), expected[False])
+    same("Spark, Parquet, slices", counts(SLICES), expected[True])
+    lines = session.read.json(f"{FOLDER}/releases.jsonl")
+    lines.selectExpr("* EXCEPT (release)", "unhex(release) AS release").createOrReplaceTempView("releases")
+    same("Spark, JSON lines", counts([]), expected[False])
+    records = session.sparkContext.binaryRecords(f"{FOLDER}/releases.raw", 24)
+    records.map(lambda record: (record,)).toDF("release BINARY").createOrReplaceTempView("releases")
+    same("Spark, raw", counts([]), expected[False])
+    executors = session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
+    assert executors == 2, f"{executors} executors"
+    session.sql(recipe("spark.sql", [])).write.parquet(f"{FOLDER}/theirs")
+    parts = [str(path) for path in sorted(Path(f"{FOLDER}/theirs").glob("*.parquet"))]
+    undertone("--in", *parts, "--out", f"{FOLDER}/back.csv")
+    same("Spark's counts", own(FOLDER / "back.csv", []), expected[False])
+    ours = session.read.parquet(f"{FOLDER}/counts.parquet")
+    rows = ours.select("pack", "mechanism", "rule", "epsilon", "order", "outcome", "count").collect()
+    same("our counts in Spark", theirs([tuple(row) for row in rows]), expected[False])
+    session.stop()
+
+
+def main():
+    numbers = random.Random(7)
+    releases = [release(numbers) for _ in range(ROWS)]
+    days = ["2026-11-0%d" % numbers.randrange(1, 10) for _ in releases]
+    countries = [numbers.choice(["AR", "DE", "Côte d'Ivoire", "a,b\"c"]) for _ in releases]
+    (FOLDER / "releases.raw").write_bytes(b"".join(releases))
+    with open(FOLDER / "releases.jsonl", "w", encoding="utf-8") as file:
+        for line in zip(releases, days, countries):
+            print(json.dumps({"release": line[0].hex(), "day": line[1], "country": line[2]}), file=file)
+    duckdb.execute(
+        "COPY (SELECT release, day::VARCHAR AS day, country FROM (SELECT * REPLACE (from_hex(release) AS release) "
+        f"FROM '{FOLDER}/releases.jsonl')) TO '{FOLDER}/releases.parquet'"
+    )
+    expected = {}
+    for sliced in [False, True]:
+        by = [part for name in SLICES for part in ("--by", name)] if sliced else []
+        slices = SLICES if sliced else []
+        files = ["releases.parquet", "releases.jsonl"] + ([] if sliced else ["releases.raw"])
+        for name in files:
+            undertone("--in", f"{FOLDER}/{name}", *by, "--out", f"{FOLDER}/counts.csv")
+            counts = own(FOLDER / "counts.csv", slices)
+            assert expected.setdefault(sliced, counts) == counts, name
+    undertone("--in", f"{FOLDER}/releases.raw", "--out", f"{FOLDER}/counts.parquet")
+    duck(expected)
+    if "--spark" in sys.argv:
+        spark(expected)
+
+
+main()
