@@ -55,6 +55,8 @@
 //! Feldman, Nelson, Nguyen and Talwar 2022, "Private frequency estimation via projective geometry". Ours: integer weights,
 //! drawing by one coin and one index, and the outcome for nothing known.
 
+use core::num::NonZero;
+
 use rand_core::Rng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 
@@ -84,7 +86,7 @@ type Vector = [u32; MAX_COORDINATES];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry {
     /// q.
-    order: u16,
+    order: NonZero<u16>,
     /// t.
     coordinates: u8,
     /// ⌊2³² / q⌋.
@@ -100,13 +102,12 @@ impl Geometry {
     /// # Shapes
     /// Any numbers.
     pub fn new(order: u16, outcomes: u32) -> Option<Self> {
-        is_prime(order)
-            .then(|| Self::of_prime(order, outcomes))
-            .flatten()
+        let prime = NonZero::new(order).filter(|_| is_prime(order))?;
+        Self::of_prime(prime, outcomes)
     }
 
-    fn of_prime(order: u16, outcomes: u32) -> Option<Self> {
-        let q = u64::from(order.max(1));
+    fn of_prime(order: NonZero<u16>, outcomes: u32) -> Option<Self> {
+        let q = u64::from(order.get());
         let (mut coordinates, mut power, mut points) = (2, q, q + 1);
         while points < u64::from(outcomes) && points < POINTS {
             // Below 2^24·2^16.
@@ -117,7 +118,8 @@ impl Geometry {
         (outcomes > 0 && points < POINTS).then_some(Self {
             order,
             coordinates,
-            reciprocal: ((1 << 32) / q) as u32,
+            // 2 and more: it fits.
+            reciprocal: ((1 << 32) / NonZero::<u64>::from(order)) as u32,
             points: points as u32,
         })
     }
@@ -138,7 +140,8 @@ impl Geometry {
         let mut least: Option<(f64, Self)> = None;
         let mut done = 0;
         for order in 2..=u16::MAX {
-            let Some(geometry) = Self::of_prime(order, outcomes) else {
+            let prime = NonZero::new(order);
+            let Some(geometry) = prime.and_then(|prime| Self::of_prime(prime, outcomes)) else {
                 continue;
             };
             if geometry.coordinates == done || !is_prime(order) {
@@ -161,7 +164,7 @@ impl Geometry {
 
     /// The order, q: a prime.
     pub fn order(&self) -> u16 {
-        self.order
+        self.order.get()
     }
 
     /// The coordinates of a point, t: 2 to [`MAX_COORDINATES`].
@@ -177,12 +180,12 @@ impl Geometry {
     /// How many points every outcome prefers, c.
     pub fn preferred(&self) -> u32 {
         // K = q·c + 1.
-        (self.points - 1) / u32::from(self.order)
+        (self.points - 1) / NonZero::<u32>::from(self.order)
     }
 
     /// How many points any two outcomes both prefer, c₂.
     pub fn shared(&self) -> u32 {
-        (self.preferred() - 1) / u32::from(self.order)
+        (self.preferred() - 1) / NonZero::<u32>::from(self.order)
     }
 
     /// The weights of a point that the best outcome prefers, 2⁴⁰, and of any other.
@@ -265,7 +268,7 @@ impl Geometry {
             sum += self.product(*v, *u) & !mask(at.ct_eq(&place));
         }
         let wanted = u32::from((!inside).unwrap_u8());
-        let own = self.remainder(wanted + u32::from(self.order) - self.remainder(sum));
+        let own = self.remainder(wanted + u32::from(self.order.get()) - self.remainder(sum));
         let mut w: Vector = [0; MAX_COORDINATES];
         let mut before = 0;
         for ((at, w), u) in (0u32..).zip(w.iter_mut().take(t)).zip(&u) {
@@ -283,7 +286,7 @@ impl Geometry {
     /// The canonical vector with this number, and the place of its leading one; if not `canonical`, the vector whose
     /// coordinates are the digits of the number. All of `coordinates`, at most t.
     fn vector(&self, number: u32, coordinates: usize, canonical: Choice) -> (Vector, u32) {
-        let q = u32::from(self.order);
+        let q = u32::from(self.order.get());
         let (mut first, mut power) = (0u32, 1u32);
         let (mut base, mut place) = (0u32, 0u32);
         for at in (0u32..).take(coordinates) {
@@ -311,7 +314,7 @@ impl Geometry {
             leading.conditional_assign(coordinate, !coordinate.ct_eq(&0));
         }
         let scale = self.inverse(leading);
-        let q = u32::from(self.order);
+        let q = u32::from(self.order.get());
         let (mut first, mut power) = (0u32, 1u32);
         let (mut digits, mut correction) = (0u32, 0u32);
         for coordinate in vector.iter_mut().take(self.coordinates.into()) {
@@ -328,7 +331,7 @@ impl Geometry {
     /// 1/x modulo q, by Fermat; 0 for 0, unless q is 2.
     fn inverse(&self, x: u32) -> u32 {
         let (mut result, mut square) = (1, x);
-        let mut exponent = self.order.saturating_sub(2);
+        let mut exponent = self.order.get().saturating_sub(2);
         while exponent > 0 {
             // Public.
             if exponent & 1 == 1 {
@@ -354,7 +357,7 @@ impl Geometry {
     /// The quotient of any number by q, and the remainder, without the machine's division (Barrett).
     #[inline(always)]
     fn divide(&self, x: u32) -> (u32, u32) {
-        let q = i32::from(self.order);
+        let q = i32::from(self.order.get());
         // The reciprocal is less than 1 too small, and x is below 2^32, so the quotient is right or one too small.
         let quotient = ((u64::from(x) * u64::from(self.reciprocal)) >> 32) as u32;
         // Below 2·q.
@@ -392,7 +395,7 @@ mod tests {
     #[test]
     fn quotients_are_exact() {
         for order in [2, 3, 5, 7, 251, 257, 4093, 65_519, 65_521] {
-            let geometry = Geometry::of_prime(order, 2).unwrap();
+            let geometry = Geometry::new(order, 2).unwrap();
             let q = u32::from(order);
             let multiples = [1u32, 2, 3, 1000, q - 1, q, u32::MAX / q].map(|k| k.wrapping_mul(q));
             let near = multiples
