@@ -502,7 +502,8 @@
 #define UNDERTONE_UNIT_SENTENCE 1
 
 /**
- * The whole text may be exchanged for any other (`undertone_document_release_whole_text`).
+ * The whole text may be exchanged for any other (`undertone_document_release_whole_text`,
+ * `undertone_document_release_projective`).
  */
 #define UNDERTONE_UNIT_WHOLE_TEXT 2
 
@@ -1317,7 +1318,7 @@ int32_t undertone_document_reset(undertone_document *document);
  * delta; a smaller number promises more. Ask before the budget is spent: it says, too, whether there is such a release.
  *
  * `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release`, by either rule, or `UNDERTONE_UNIT_WHOLE_TEXT` for
- * `undertone_document_release_whole_text`. `epsilon_micro`: that of the grant, in micro-units. `out_sentence_micro`: what
+ * `undertone_document_release_whole_text` and `undertone_document_release_projective`. `epsilon_micro`: that of the grant, in micro-units. `out_sentence_micro`: what
  * replacing one sentence can cost at most, in micro-units. `out_whole_text_micro`: what replacing the whole text by any
  * other can cost at most. By the whole text both are epsilon. By the sentence the second is that of the worst two texts
  * of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`.
@@ -1417,6 +1418,31 @@ int32_t undertone_document_release_whole_text(undertone_document *document,
                                               size_t *out_written);
 
 /**
+ * Draws a release that protects the whole text and is made for counting, and forgets all sentences. What it promises is
+ * what `undertone_document_release_whole_text` promises. It names a point that many candidates prefer instead of one
+ * candidate, so a single release says little; shares estimated from many err less where the candidates are many.
+ *
+ * Guarantee: for any pack, exchanging the whole text for any other, of any number of sentences, changes the probability
+ * of any release by at most a factor of e^epsilon. There is no delta. Several releases of the same text add up. Which
+ * release is drawn must be chosen without looking at the text, nor at its length.
+ *
+ * Leaks, `grant`, `entropy`, `context`, `out`, `out_capacity`, `out_written`, statuses and threads: as for
+ * `undertone_document_release_whole_text`. A server reads the order of its geometry with
+ * `undertone_release_read_order`. `undertone_document_promise` says the promise for `UNDERTONE_UNIT_WHOLE_TEXT`.
+ *
+ * What the caller ensures:
+ * As for `undertone_document_release`.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_document_release_projective(undertone_document *document,
+                                              undertone_grant *grant,
+                                              undertone_entropy_fn entropy,
+                                              void *context,
+                                              uint8_t *out,
+                                              size_t out_capacity,
+                                              size_t *out_written);
+
+/**
  * Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another.
  *
  * `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
@@ -1460,7 +1486,8 @@ int32_t undertone_sentence_next_finished(const char *text,
  *
  * `bytes`: `len` bytes, anything. `out_candidate`: the index of the candidate drawn; compare it
  * with `undertone_pack_candidate_count`, since a release can be forged. A release by the whole text
- * (`undertone_release_read_unit`) may have `undertone_pack_nothing_known`, too. `out_epsilon_micro`: the epsilon
+ * (`undertone_release_read_unit`) may have `undertone_pack_nothing_known`, too. Where `undertone_release_read_order` finds an
+ * order it is the number of a point, and no candidate. `out_epsilon_micro`: the epsilon
  * that the device spent, in micro-units. `out_rule`: one of the `UNDERTONE_RULE_` numbers.
  * `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose candidates the
  * index counts (`undertone_pack_id`).
@@ -1498,6 +1525,26 @@ UNDERTONE_MUST_USE
 int32_t undertone_release_read_unit(const uint8_t *bytes,
                                     size_t len,
                                     int32_t *out_unit);
+
+/**
+ * Reads whether a release names a point that many candidates prefer (`undertone_document_release_projective`) instead of a
+ * candidate, and the order of its geometry.
+ *
+ * `bytes`: `len` bytes, anything. `out_order`: the order, a prime, or 0 for all other releases. With an order,
+ * `out_candidate` of `undertone_release_read` is the number of the point. Count many such releases with the Rust crates or
+ * `undertone count`: one says little. `core/FORMAT.md` says which candidates prefer a point.
+ *
+ * Statuses: those of `undertone_release_read`.
+ *
+ * Threads: any.
+ *
+ * What the caller ensures:
+ * `bytes` is NULL or `len` readable bytes; `out_order` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_release_read_order(const uint8_t *bytes,
+                                     size_t len,
+                                     uint32_t *out_order);
 
 /**
  * The bytes that `undertone_vector_mechanism_init` needs, at most `UNDERTONE_VECTOR_MECHANISM_HANDLE_SIZE`.

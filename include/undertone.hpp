@@ -270,7 +270,7 @@ enum class Rule : std::int32_t {
 enum class Unit : std::int32_t {
     /// Any one sentence may be exchanged: Document::release.
     sentence = UNDERTONE_UNIT_SENTENCE,
-    /// The whole text may be exchanged for any other: Document::release_whole_text.
+    /// The whole text may be exchanged for any other: Document::release_whole_text, Document::release_projective.
     whole_text = UNDERTONE_UNIT_WHOLE_TEXT,
 };
 
@@ -827,17 +827,20 @@ using Release = std::array<std::uint8_t, UNDERTONE_RELEASE_BYTES>;
 
 /// What a release says.
 struct ReleaseContent {
-    /// Compare it with Pack::candidate_count: a release can be forged.
+    /// Compare it with Pack::candidate_count: a release can be forged. With an order it is a point.
     std::uint32_t candidate;
     Epsilon epsilon;
     Rule rule;
     Pack::Id pack_id;
     Unit unit;
+    /// Of a release by Document::release_projective the order of its geometry, a prime: then `candidate` is the number of a
+    /// point. 0 for all others.
+    std::uint32_t order;
 
     /// Whether a release by the whole text, under this pack, says that the pack knew nothing of the text.
     bool nothing_known(const Pack &pack) const noexcept
     {
-        return unit == Unit::whole_text && candidate == pack.nothing_known();
+        return unit == Unit::whole_text && order == 0 && candidate == pack.nothing_known();
     }
 };
 
@@ -853,7 +856,11 @@ inline Result<ReleaseContent> read_release(const std::uint8_t *bytes, std::size_
     std::int32_t unit = 0;
     const Status unit_status(undertone_release_read_unit(bytes, len, &unit));
     if (!unit_status) return unit_status;
-    return ReleaseContent{candidate, Epsilon::from_micro(micro), static_cast<Rule>(rule), id, static_cast<Unit>(unit)};
+    std::uint32_t order = 0;
+    const Status order_status(undertone_release_read_order(bytes, len, &order));
+    if (!order_status) return order_status;
+    return ReleaseContent{candidate, Epsilon::from_micro(micro), static_cast<Rule>(rule), id, static_cast<Unit>(unit),
+                          order};
 }
 inline Result<ReleaseContent> read_release(const Release &release) noexcept
 {
@@ -1000,12 +1007,25 @@ public:
         if (!status) return status;
         return out;
     }
+
+    /// Draws a release that promises what release_whole_text() promises, and is made for counting: it names a point that
+    /// many candidates prefer. It forgets all sentences. What is kept if it fails is as for release().
+    Result<Release> release_projective(Grant grant, Entropy entropy) noexcept
+    {
+        Release out{};
+        std::size_t written = 0;
+        const Status status(undertone_document_release_projective(
+            capi(), grant.capi(), entropy.function(), entropy.context(), out.data(), out.size(), &written));
+        if (!status) return status;
+        return out;
+    }
 #if UNDERTONE_OS_ENTROPY
     Result<Release> release(Grant grant, Rule rule = Rule::permute_and_flip) noexcept
     {
         return release(std::move(grant), rule, Entropy());
     }
     Result<Release> release_whole_text(Grant grant) noexcept { return release_whole_text(std::move(grant), Entropy()); }
+    Result<Release> release_projective(Grant grant) noexcept { return release_projective(std::move(grant), Entropy()); }
 #endif
 
     /// Forgets all sentences.

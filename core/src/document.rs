@@ -18,6 +18,7 @@ use crate::ledger::Grant;
 use crate::lexicon::Lexicon;
 use crate::pack::Pack;
 use crate::pack::format::MAX_WIDTH;
+use crate::projective::Geometry;
 use crate::recode::{Activations, Recoder};
 use crate::release::{Release, Selector};
 use crate::rng::{Entropy, ReleaseStream};
@@ -535,8 +536,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         Ok(section)
     }
 
-    /// Refuses what [`release_whole_text`](Document::release_whole_text) would refuse for its pack, so that nobody spends a
-    /// budget on it. Public: it depends on the pack.
+    /// Refuses what [`release_whole_text`](Document::release_whole_text) and
+    /// [`release_projective`](Document::release_projective) would refuse for its pack, so that nobody spends a budget on it. Public: it depends on the pack.
     ///
     /// # Errors
     /// [`DocumentError::NoScores`] and [`DocumentError::TooManyCandidates`].
@@ -604,8 +605,64 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         Ok(Release {
             selector: Selector::WholeText,
             rule: OneBest::RULE,
+            order: 0,
             epsilon,
             candidate,
+            pack_id: self.pack_id,
+        })
+    }
+
+    /// Draws a point by projective geometry response; the sentences stay.
+    pub(crate) fn draw_projective<R: Rng + ?Sized>(
+        &self,
+        epsilon: Epsilon,
+        rng: &mut R,
+    ) -> Result<(Geometry, u32), DocumentError> {
+        let best = self.best()?;
+        let found = best.outcomes;
+        let geometry = Geometry::best(found, epsilon)
+            .ok_or(DocumentError::Selection(SelectError::Candidates { found }))?;
+        Ok((geometry, geometry.draw(best.best, epsilon, rng)))
+    }
+
+    /// Draws a release by projective geometry response and forgets all sentences: what
+    /// [`release_whole_text`](Document::release_whole_text) promises, with less error where the candidates are many. One
+    /// release names no candidate, but a point that many candidates prefer, so this is for counting many releases.
+    ///
+    /// Which rule to use must not depend on the text, nor on its length.
+    ///
+    /// # Guarantee
+    /// ε-DP for the **whole text**: any two documents whatever, of any number of sentences, give every release with
+    /// probabilities within a factor e^ε of each other. There is no δ. See [`projective`](crate::projective) for the proof.
+    ///
+    /// # Leaks
+    /// Those of [`Document`]; the work is the same whatever the sentences, and whether anything is known.
+    ///
+    /// # Errors
+    /// Those of [`release_whole_text`](Document::release_whole_text), and the sentences are still there.
+    ///
+    /// # Cost
+    /// One pass over the candidates, that of [`Geometry::best`], and about 5·t products of coordinates; 32 bytes of entropy.
+    ///
+    /// # Source
+    /// Feldman, Nelson, Nguyen and Talwar 2022.
+    pub fn release_projective<E: Entropy + ?Sized>(
+        &mut self,
+        grant: Grant,
+        entropy: &mut E,
+    ) -> Result<Release, DocumentError> {
+        let epsilon = grant.epsilon();
+        let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
+        // A document without sentences has no rows yet.
+        self.fill();
+        let (geometry, point) = self.draw_projective(epsilon, &mut stream)?;
+        self.clear();
+        Ok(Release {
+            selector: Selector::Projective,
+            rule: OneBest::RULE,
+            order: geometry.order(),
+            epsilon,
+            candidate: point,
             pack_id: self.pack_id,
         })
     }
@@ -645,6 +702,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         Ok(Release {
             selector,
             rule,
+            order: 0,
             epsilon,
             candidate,
             pack_id: self.pack_id,

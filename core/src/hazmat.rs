@@ -10,6 +10,7 @@ use crate::document::{Document, DocumentError};
 use crate::epsilon::Epsilon;
 use crate::kernels::Backend;
 use crate::laplace::{Laplace, LaplaceError};
+use crate::projective::Geometry;
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::vector::{VectorError, VectorMechanism};
 use crate::words::{Bag, Vocabulary, WordMechanism, WordsError};
@@ -57,6 +58,57 @@ pub fn draw_whole_text<R: Rng + ?Sized, const K: usize, const P: usize>(
     rng: &mut R,
 ) -> Result<u32, DocumentError> {
     document.draw_whole_text(epsilon, rng)
+}
+
+/// Draws a point by projective geometry response: the engine of [`Document::release_projective`]. The sentences stay.
+///
+/// # Guarantee
+/// That of [`Document::release_projective`], if the words of `rng` are independent and uniform.
+///
+/// # Leaks
+/// Those of [`draw_point`].
+///
+/// # Errors
+/// Those of [`best`].
+///
+/// # Cost
+/// That of [`Document::release_projective`] without the entropy.
+///
+/// # Source
+/// That of [`Document::release_projective`].
+pub fn draw_projective<R: Rng + ?Sized, const K: usize, const P: usize>(
+    document: &Document<'_, K, P>,
+    epsilon: Epsilon,
+    rng: &mut R,
+) -> Result<(Geometry, u32), DocumentError> {
+    document.draw_projective(epsilon, rng)
+}
+
+/// Draws a point for a private outcome, by its number: what [`draw_projective`] does with the best outcome of a document.
+///
+/// # Guarantee
+/// For any two outcomes below [`Geometry::points`] every point has probabilities within a factor e^ε of each other, if the
+/// words of `rng` are independent and uniform. See [`projective`](crate::projective) for the proof.
+///
+/// # Leaks
+/// The geometry and ε. Instructions and addresses are the same for every outcome and every random word, of which four
+/// are consumed.
+///
+/// # Shapes
+/// `outcome`: below [`Geometry::points`]; a larger number gives some point, with no promise.
+///
+/// # Cost
+/// About 5·t products, and one inverse modulo the order.
+///
+/// # Source
+/// Feldman, Nelson, Nguyen and Talwar 2022.
+pub fn draw_point<R: Rng + ?Sized>(
+    geometry: &Geometry,
+    outcome: u32,
+    epsilon: Epsilon,
+    rng: &mut R,
+) -> u32 {
+    geometry.draw(outcome, epsilon, rng)
 }
 
 /// Makes the document use this backend. All backends give the same release; only the time differs.

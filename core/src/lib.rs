@@ -39,7 +39,7 @@
 //! - **The pack.** [`pack`] checks the file that the public side built.
 //! - **The steps.** [`scores`] and [`depth`] reduce a document to integer levels. [`recode`] is an optional network after the
 //!   encoder. [`lexicon`] turns a sentence into a vector without a neural runtime. [`vector`] releases one vector, with the
-//!   noise of [`laplace`]. [`sentences`](mod@sentences) splits typed text. [`select`](mod@select) draws from levels.
+//!   noise of [`laplace`]. [`projective`] is the rule for counting whole texts. [`sentences`](mod@sentences) splits typed text. [`select`](mod@select) draws from levels.
 //!   [`ledger`] is the privacy budget: each release takes a [`Grant`].
 //! - **The ground.** [`kernels`] has the loops for vector units, [`epsilon`] and [`rng`] the parameters and the randomness.
 //!
@@ -78,6 +78,7 @@ pub mod ledger;
 pub mod lexicon;
 pub mod pack;
 mod pieces;
+pub mod projective;
 pub mod quality;
 pub mod recode;
 pub mod release;

@@ -21,6 +21,7 @@
  *     release RULE EPSILON N I...                  ok CANDIDATE... N releases, the documents by turns
  *     whole-text EPSILON N I...                    ok OUTCOME...   the same by the whole-text rule; the number of
  *                                                                  candidates stands for "nothing known"
+ *     projective EPSILON N I...                    ok POINT...     the same by projective geometry response
  *     bag METHOD EPSILON COUNT N WORD...           ok WORD...      N bags of COUNT words
  *     vector NOISE EPSILON BOUND N VECTOR          ok LOG2-STEP DIMENSION VALUE...
  *                                                                  N vectors; values are the 64 bits of doubles;
@@ -50,6 +51,7 @@
 #define PROTOCOL 2
 /* In the place of a rule. */
 #define WHOLE_TEXT (-1)
+#define PROJECTIVE (-2)
 #define MAX_RELEASES 65536
 #define MAX_DOCUMENTS 4096
 #define MAX_LINE ((size_t)64 << 20)
@@ -363,19 +365,21 @@ static int release_one(const struct kept *kept, const float *rows, long rule, lo
 {
     uint8_t bytes[UNDERTONE_RELEASE_BYTES], id[UNDERTONE_PACK_ID_BYTES], expected_id[UNDERTONE_PACK_ID_BYTES];
     undertone_grant *grant;
-    const int whole = rule == WHOLE_TEXT;
-    const int32_t unit = whole ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE;
-    uint32_t found_epsilon;
+    const int whole = rule == WHOLE_TEXT, projective = rule == PROJECTIVE;
+    const int32_t unit = whole || projective ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE;
+    uint32_t found_epsilon, order;
     int32_t status, found_rule, found_unit;
     size_t len;
     uint64_t start, pushed;
-    if (whole) rule = UNDERTONE_RULE_EXPONENTIAL;
+    if (whole || projective) rule = UNDERTONE_RULE_EXPONENTIAL;
     if (!check(grant_of(epsilon, &grant))) return 0;
     start = nanoseconds();
     status = push(kept, rows);
     pushed = nanoseconds();
     if (status == UNDERTONE_STATUS_OK && whole)
         status = undertone_document_release_whole_text(document, grant, entropy, NULL, bytes, sizeof bytes, &len);
+    else if (status == UNDERTONE_STATUS_OK && projective)
+        status = undertone_document_release_projective(document, grant, entropy, NULL, bytes, sizeof bytes, &len);
     else if (status == UNDERTONE_STATUS_OK)
         status = undertone_document_release(document, grant, (int32_t)rule, entropy, NULL, bytes, sizeof bytes, &len);
     times[1] = nanoseconds() - pushed;
@@ -386,9 +390,10 @@ static int release_one(const struct kept *kept, const float *rows, long rule, lo
     }
     if (!check(undertone_release_read(bytes, len, candidate, &found_epsilon, &found_rule, id))) return 0;
     if (!check(undertone_release_read_unit(bytes, len, &found_unit))) return 0;
+    if (!check(undertone_release_read_order(bytes, len, &order))) return 0;
     if (!check(undertone_pack_id(pack, expected_id))) return 0;
     if (found_epsilon != (uint32_t)epsilon || found_rule != (int32_t)rule || found_unit != unit
-        || memcmp(id, expected_id, sizeof id) != 0) {
+        || (order != 0) != projective || memcmp(id, expected_id, sizeof id) != 0) {
         fail("a release states another epsilon, rule, unit or pack than it was made with");
         return 0;
     }
@@ -461,6 +466,12 @@ static void release_whole_text(char *rest)
 {
     long epsilon;
     if (have_document() && next_epsilon(&rest, &epsilon)) release_by(WHOLE_TEXT, epsilon, rest);
+}
+
+static void release_projective(char *rest)
+{
+    long epsilon;
+    if (have_document() && next_epsilon(&rest, &epsilon)) release_by(PROJECTIVE, epsilon, rest);
 }
 
 static void times_of(char *rest)
@@ -646,8 +657,8 @@ static void respond(char *line)
         void (*respond)(char *rest);
     } requests[] = {
         {"embeddings", keep_embeddings}, {"texts", keep_texts}, {"release", release},
-        {"whole-text", release_whole_text}, {"bag", bags},      {"vector", vectors},
-        {"times", times_of},
+        {"whole-text", release_whole_text}, {"projective", release_projective}, {"bag", bags},
+        {"vector", vectors},             {"times", times_of},
     };
     char *rest = line;
     const char *name = next_field(&rest);
@@ -659,7 +670,7 @@ static void respond(char *line)
             return;
         }
     }
-    fail("the request is none of embeddings, texts, release, whole-text, bag, vector and times");
+    fail("the request is none of embeddings, texts, release, whole-text, projective, bag, vector and times");
 }
 
 /* Answers the lines of standard input. */

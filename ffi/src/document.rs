@@ -402,7 +402,7 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 /// delta; a smaller number promises more. Ask before the budget is spent: it says, too, whether there is such a release.
 ///
 /// `unit`: `UNDERTONE_UNIT_SENTENCE` for `undertone_document_release`, by either rule, or `UNDERTONE_UNIT_WHOLE_TEXT` for
-/// `undertone_document_release_whole_text`. `epsilon_micro`: that of the grant, in micro-units. `out_sentence_micro`: what
+/// `undertone_document_release_whole_text` and `undertone_document_release_projective`. `epsilon_micro`: that of the grant, in micro-units. `out_sentence_micro`: what
 /// replacing one sentence can cost at most, in micro-units. `out_whole_text_micro`: what replacing the whole text by any
 /// other can cost at most. By the whole text both are epsilon. By the sentence the second is that of the worst two texts
 /// of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`.
@@ -558,6 +558,44 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
             (out, out_capacity, out_written),
             |value| value.check_whole_text().map_err(refusal),
             |value, grant, (), entropy| value.release_whole_text(grant, entropy),
+        )
+    }
+}
+
+/// Draws a release that protects the whole text and is made for counting, and forgets all sentences. What it promises is
+/// what `undertone_document_release_whole_text` promises. It names a point that many candidates prefer instead of one
+/// candidate, so a single release says little; shares estimated from many err less where the candidates are many.
+///
+/// Guarantee: for any pack, exchanging the whole text for any other, of any number of sentences, changes the probability
+/// of any release by at most a factor of e^epsilon. There is no delta. Several releases of the same text add up. Which
+/// release is drawn must be chosen without looking at the text, nor at its length.
+///
+/// Leaks, `grant`, `entropy`, `context`, `out`, `out_capacity`, `out_written`, statuses and threads: as for
+/// `undertone_document_release_whole_text`. A server reads the order of its geometry with
+/// `undertone_release_read_order`. `undertone_document_promise` says the promise for `UNDERTONE_UNIT_WHOLE_TEXT`.
+///
+/// # Safety
+/// As for `undertone_document_release`.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_document_release_projective(
+    document: *mut UndertoneDocument,
+    grant: *mut UndertoneGrant,
+    entropy: UndertoneEntropyFn,
+    context: *mut c_void,
+    out: *mut u8,
+    out_capacity: usize,
+    out_written: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        release(
+            document,
+            grant,
+            (entropy, context),
+            (out, out_capacity, out_written),
+            |value| value.check_whole_text().map_err(refusal),
+            |value, grant, (), entropy| value.release_projective(grant, entropy),
         )
     }
 }

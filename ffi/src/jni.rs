@@ -19,7 +19,8 @@ use crate::document::{
     UndertoneDocument, undertone_document_handle_size, undertone_document_init,
     undertone_document_promise, undertone_document_push, undertone_document_push_encoded,
     undertone_document_push_sentence, undertone_document_push_text, undertone_document_release,
-    undertone_document_release_whole_text, undertone_document_reset,
+    undertone_document_release_projective, undertone_document_release_whole_text,
+    undertone_document_reset,
 };
 use crate::epsilon::undertone_epsilon_parse;
 use crate::grant::{UndertoneGrant, undertone_grant_handle_size, undertone_grant_init_unrecorded};
@@ -37,7 +38,8 @@ use crate::pack::{
     undertone_pack_word_count,
 };
 use crate::release::{
-    UNDERTONE_RELEASE_BYTES, undertone_release_read, undertone_release_read_unit,
+    UNDERTONE_RELEASE_BYTES, undertone_release_read, undertone_release_read_order,
+    undertone_release_read_unit,
 };
 use crate::status::{UNDERTONE_STATUS_OK, undertone_status_message};
 use crate::version::{undertone_abi_version, undertone_version};
@@ -755,6 +757,30 @@ extern "system" fn document_release_whole_text(
     })
 }
 
+/// `Native.documentReleaseProjective`
+#[unsafe(export_name = "Java_dev_undertone_Native_documentReleaseProjective")]
+extern "system" fn document_release_projective(
+    env: *mut JNIEnv,
+    _: jclass,
+    document: jobject,
+    grant: jobject,
+    entropy: jbyteArray,
+    out: jbyteArray,
+) -> jint {
+    // SAFETY: `released` gives what the function asks for.
+    released(Vm(env), entropy, out, |vm, secret, out, written| unsafe {
+        undertone_document_release_projective(
+            vm.handle::<UndertoneDocument>(document),
+            vm.handle::<UndertoneGrant>(grant),
+            Some(give_secret),
+            secret,
+            out.as_mut_ptr(),
+            out.len(),
+            written,
+        )
+    })
+}
+
 /// What `release` writes, copied into an array. Its handles are buffers that a document and a grant were made in, and the
 /// monitors of both are held; `give_secret` keeps the promises of its type with the secret that it gets.
 fn released(
@@ -773,7 +799,7 @@ fn released(
     status
 }
 
-/// `Native.releaseRead`: the fields are the candidate, the epsilon in micro-units, the rule and the unit.
+/// `Native.releaseRead`: the fields are the candidate, the epsilon in micro-units, the rule, the unit and the order.
 #[unsafe(export_name = "Java_dev_undertone_Native_releaseRead")]
 extern "system" fn release_read(
     env: *mut JNIEnv,
@@ -783,7 +809,7 @@ extern "system" fn release_read(
     out_pack_id: jbyteArray,
 ) -> jint {
     let vm = Vm(env);
-    let (mut candidate, mut epsilon_micro, mut rule, mut unit) = (0, 0, 0, 0);
+    let (mut candidate, mut epsilon_micro, mut rule, mut unit, mut order) = (0, 0, 0, 0, 0);
     let mut id = [0; UNDERTONE_PACK_ID_BYTES];
     // SAFETY: `bytes` gives readable bytes; the outputs are variables here.
     let status = vm.bytes(bytes, |bytes, len| unsafe {
@@ -795,8 +821,12 @@ extern "system" fn release_read(
             &raw mut rule,
             id.as_mut_ptr(),
         );
-        match status {
+        let status = match status {
             UNDERTONE_STATUS_OK => undertone_release_read_unit(bytes, len, &raw mut unit),
+            _ => status,
+        };
+        match status {
+            UNDERTONE_STATUS_OK => undertone_release_read_order(bytes, len, &raw mut order),
             _ => status,
         }
     });
@@ -807,6 +837,7 @@ extern "system" fn release_read(
                 epsilon_micro.into(),
                 rule.into(),
                 unit.into(),
+                order.into(),
             ],
             out_fields,
         );

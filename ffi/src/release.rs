@@ -17,13 +17,14 @@ const _: () = assert!(UNDERTONE_RELEASE_BYTES == Release::BYTES);
 
 /// Any one sentence may be exchanged (`undertone_document_release`).
 pub const UNDERTONE_UNIT_SENTENCE: i32 = 1;
-/// The whole text may be exchanged for any other (`undertone_document_release_whole_text`).
+/// The whole text may be exchanged for any other (`undertone_document_release_whole_text`,
+/// `undertone_document_release_projective`).
 pub const UNDERTONE_UNIT_WHOLE_TEXT: i32 = 2;
 
 fn unit(selector: Selector) -> Result<i32, Refusal> {
     match selector {
         Selector::Depth | Selector::Scores => Ok(UNDERTONE_UNIT_SENTENCE),
-        Selector::WholeText => Ok(UNDERTONE_UNIT_WHOLE_TEXT),
+        Selector::WholeText | Selector::Projective => Ok(UNDERTONE_UNIT_WHOLE_TEXT),
         _ => Err(Refusal(UNDERTONE_STATUS_INTERNAL)),
     }
 }
@@ -41,7 +42,8 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
 ///
 /// `bytes`: `len` bytes, anything. `out_candidate`: the index of the candidate drawn; compare it
 /// with `undertone_pack_candidate_count`, since a release can be forged. A release by the whole text
-/// (`undertone_release_read_unit`) may have `undertone_pack_nothing_known`, too. `out_epsilon_micro`: the epsilon
+/// (`undertone_release_read_unit`) may have `undertone_pack_nothing_known`, too. Where `undertone_release_read_order` finds an
+/// order it is the number of a point, and no candidate. `out_epsilon_micro`: the epsilon
 /// that the device spent, in micro-units. `out_rule`: one of the `UNDERTONE_RULE_` numbers.
 /// `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose candidates the
 /// index counts (`undertone_pack_id`).
@@ -118,6 +120,40 @@ pub unsafe extern "C" fn undertone_release_read_unit(
         let unit = unit(release.selector())?;
         // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
         unsafe { out_unit.write(unit) };
+        Ok(())
+    })
+}
+
+/// Reads whether a release names a point that many candidates prefer (`undertone_document_release_projective`) instead of a
+/// candidate, and the order of its geometry.
+///
+/// `bytes`: `len` bytes, anything. `out_order`: the order, a prime, or 0 for all other releases. With an order,
+/// `out_candidate` of `undertone_release_read` is the number of the point. Count many such releases with the Rust crates or
+/// `undertone count`: one says little. `core/FORMAT.md` says which candidates prefer a point.
+///
+/// Statuses: those of `undertone_release_read`.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `bytes` is NULL or `len` readable bytes; `out_order` is NULL or writable.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn undertone_release_read_order(
+    bytes: *const u8,
+    len: usize,
+    out_order: *mut u32,
+) -> i32 {
+    report(|| {
+        memory::array(bytes, len)?;
+        memory::one(out_order)?;
+        // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
+        // the caller says that the bytes are readable. They are not used once the output is written.
+        let bytes = unsafe { memory::slice(bytes, len) };
+        let release = Release::from_bytes(bytes).map_err(refusal)?;
+        let order = release.order().map_or(0, |order| u32::from(order.get()));
+        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
+        unsafe { out_order.write(order) };
         Ok(())
     })
 }

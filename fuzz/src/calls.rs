@@ -547,13 +547,14 @@ fn push(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> 
     Ok(())
 }
 
-/// In the place of a rule: the other release.
+/// In the place of a rule: the other releases.
 const BY_WHOLE_TEXT: i32 = 3;
+const BY_GEOMETRY: i32 = 4;
 
 #[expect(unsafe_code, reason = "C calls are unsafe")]
 fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Result<()> {
     let paid = world.slot(u)?;
-    let rule = u.int_in_range(0..=8i32)? % 4;
+    let rule = u.int_in_range(0..=9i32)? % 5;
     let capacity = if u.ratio(1, 16)? { 23 } else { 24 };
     let mut context = context(u)?;
     if u.arbitrary()? {
@@ -570,6 +571,9 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
             BY_WHOLE_TEXT => undertone_document_release_whole_text(
                 document, grant, entropy, context, out, capacity, written,
             ),
+            BY_GEOMETRY => undertone_document_release_projective(
+                document, grant, entropy, context, out, capacity, written,
+            ),
             _ => undertone_document_release(
                 document, grant, rule, entropy, context, out, capacity, written,
             ),
@@ -577,9 +581,9 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
     };
     let ready = world.document(slot).and_then(|(pack, pushed)| {
         let grant = world.grant(paid)?;
-        let rule = match rule {
-            BY_WHOLE_TEXT if pack_of(pack).scores().is_some() => None,
-            BY_WHOLE_TEXT => return Err(UNDERTONE_STATUS_NO_SCORES),
+        let by_sentence = match rule {
+            BY_WHOLE_TEXT | BY_GEOMETRY if pack_of(pack).scores().is_some() => None,
+            BY_WHOLE_TEXT | BY_GEOMETRY => return Err(UNDERTONE_STATUS_NO_SCORES),
             _ => {
                 let rule = u8::try_from(rule).ok().and_then(Rule::from_number);
                 Some(rule.ok_or(UNDERTONE_STATUS_UNKNOWN_RULE)?)
@@ -589,9 +593,9 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
             return Err(UNDERTONE_STATUS_BUFFER_TOO_SMALL);
         }
         let micro = grant.ok_or(UNDERTONE_STATUS_GRANT_SPENT)?;
-        Ok((pack, pushed, rule, micro))
+        Ok((pack, pushed, by_sentence, micro))
     });
-    let expected = ready.and_then(|(pack, pushed, rule, micro)| {
+    let expected = ready.and_then(|(pack, pushed, by_sentence, micro)| {
         world.held[paid] = Some(Held {
             home: paid,
             value: Value::Grant(None),
@@ -602,8 +606,9 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
         let grant = Grant::unrecorded(Epsilon::from_micro(micro).expect("it was accepted"));
         let mut document = document_of(pack, &pushed);
         let mut entropy = Repeated(&context.bytes);
-        let release = match rule {
+        let release = match by_sentence {
             Some(rule) => document.release(grant, rule, &mut entropy),
+            None if rule == BY_GEOMETRY => document.release_projective(grant, &mut entropy),
             None => document.release_whole_text(grant, &mut entropy),
         };
         world.held[slot] = Some(Held {

@@ -204,7 +204,7 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
     // SAFETY: of all calls: handles are slots, which are there whatever is in them, and that nothing but the
     // library writes to; arrays are in the scratch memory or impossible; a pack's bytes stay for the world's life.
     let status = unsafe {
-        match u.int_in_range(0..=33u8)? {
+        match u.int_in_range(0..=35u8)? {
             0..=1 => {
                 let which = u.int_in_range(0..=2usize)?;
                 let (memory, len) = world.room(u)?;
@@ -408,6 +408,25 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
             32 => {
                 let (bytes, len) = world.array(u)?;
                 undertone_release_read_unit(bytes, len, world.one(u)?)
+            }
+            33 => {
+                let (bytes, len) = world.array(u)?;
+                undertone_release_read_order(bytes, len, world.one(u)?)
+            }
+            34 => {
+                let (function, context) = world.entropy(u)?;
+                let (out, capacity) = world.array(u)?;
+                written = world.one(u)?;
+                drawn = Some(());
+                undertone_document_release_projective(
+                    world.slot(u)?,
+                    world.slot(u)?,
+                    function,
+                    context,
+                    out,
+                    capacity,
+                    written,
+                )
             }
             _ => {
                 // What the caller writes.

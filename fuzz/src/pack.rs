@@ -6,6 +6,7 @@ use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
+use undertone_core::projective::Geometry;
 use undertone_core::quality::Unit;
 use undertone_core::release::{Release, Selector, VectorRelease};
 use undertone_core::select::Rule;
@@ -276,6 +277,26 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     }
 }
 
+/// A release by projective geometry of a document whose best outcome is known, of so many.
+fn use_projective<const K: usize, const P: usize>(
+    document: &mut Document<'_, K, P>,
+    outcomes: u32,
+    best: Result<u32, DocumentError>,
+    epsilon: Epsilon,
+) {
+    let geometry = Geometry::best(outcomes, epsilon).expect("few outcomes");
+    assert_eq!(hazmat::best(document), best);
+    let grant = Grant::unrecorded(epsilon);
+    let released = document.release_projective(grant, &mut Repeated(b"points"));
+    let release = released.expect("the whole-text rule has one");
+    assert_eq!(release.selector(), Selector::Projective);
+    assert_eq!(release.order().map(u16::from), Some(geometry.order()));
+    assert!(release.candidate() < geometry.points());
+    assert_eq!(Geometry::new(geometry.order(), outcomes), Some(geometry));
+    assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
+    assert_eq!(document.sentence_count(), 0);
+}
+
 /// A release by the whole text, where the pack has one; of a document that is empty otherwise.
 fn use_whole_text<const K: usize, const P: usize>(
     pack: &Pack<'_>,
@@ -298,6 +319,8 @@ fn use_whole_text<const K: usize, const P: usize>(
             assert_eq!(release.selector(), Selector::WholeText);
             assert_eq!(Release::from_bytes(&release.to_bytes()), Ok(release));
             assert_eq!(hazmat::best(document), Ok(candidates));
+            assert_eq!(document.push_encoded(input, &row), Ok(()));
+            use_projective(document, candidates + 1, best, epsilon);
         }
         Err(error) => {
             assert_eq!(best, Err(error));

@@ -17,11 +17,15 @@ pub fn release_from_bytes_is_total(data: &[u8]) {
     };
     let [mechanism, rule, numbers @ ..] = fields;
     // The mechanism that the input has, and one of each kind.
-    for mechanism in [mechanism % 8, 1, 4, 5] {
+    for mechanism in [mechanism % 9, 1, 4, 5, 8] {
         let mut bytes = *b"UTR\x01----................";
         bytes[4..8].copy_from_slice(&[mechanism, *rule, 0, 0]);
         bytes[8..].copy_from_slice(numbers);
         read(&bytes);
+        // An order, which is a prime now and then.
+        bytes[6..8].copy_from_slice(&numbers[12..14]);
+        read(&bytes);
+        bytes[6..8].copy_from_slice(&[0, 0]);
         let mut bytes = bytes.to_vec();
         bytes.extend(rest);
         read(&bytes);
@@ -74,13 +78,15 @@ fn read(bytes: &[u8]) {
     let release = told(Release::from_bytes(bytes), bytes);
     let expected = head.filter(|head| {
         // The whole-text rule draws in one way alone.
-        bytes.len() == 24 && matches!((head.mechanism, head.rule), (1..=2, 1..=2) | (7, 2))
+        let drawn = matches!((head.mechanism, head.rule), (1..=2, 1..=2) | (7 | 8, 2));
+        bytes.len() == 24 && drawn && (head.mechanism == 8) == is_prime(head.order)
     });
     let found = release.map(|release| {
         assert_eq!(release.to_bytes(), *bytes);
         Head {
             mechanism: release.selector() as u8,
             rule: release.rule() as u8,
+            order: release.order().map_or(0, u16::from),
             micro: release.epsilon().micro(),
             number: release.candidate(),
             pack_id: release.pack_id(),
@@ -111,6 +117,7 @@ fn read(bytes: &[u8]) {
         Head {
             mechanism,
             rule,
+            order: 0,
             micro: release.epsilon().micro(),
             number: release.words().len() as u32,
             pack_id: release.pack_id(),
@@ -142,6 +149,7 @@ fn read(bytes: &[u8]) {
         Head {
             mechanism: release.noise() as u8,
             rule: 0,
+            order: 0,
             micro: release.epsilon().micro(),
             number: release.coordinates().len() as u32,
             pack_id: release.pack_id(),
@@ -155,6 +163,7 @@ fn read(bytes: &[u8]) {
 struct Head {
     mechanism: u8,
     rule: u8,
+    order: u16,
     micro: u32,
     number: u32,
     pack_id: [u8; 8],
@@ -164,15 +173,20 @@ fn head(bytes: &[u8]) -> Option<Head> {
     let bytes = bytes.get(..24)?;
     let number =
         |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let whole = bytes.starts_with(b"UTR\x01") && bytes[6..8] == [0; 2];
+    let whole = bytes.starts_with(b"UTR\x01") && (bytes[6..8] == [0; 2] || bytes[4] == 8);
     let micro = number(8);
     (whole && (1..=1_000_000_000).contains(&micro)).then(|| Head {
         mechanism: bytes[4],
         rule: bytes[5],
+        order: u16::from_le_bytes([bytes[6], bytes[7]]),
         micro,
         number: number(12),
         pack_id: bytes[16..].try_into().expect("eight bytes"),
     })
+}
+
+fn is_prime(number: u16) -> bool {
+    number >= 2 && (2..=number.isqrt()).all(|divisor| !number.is_multiple_of(divisor))
 }
 
 fn told<T>(read: Result<T, ReleaseFormatError>, bytes: &[u8]) -> Option<T> {

@@ -630,6 +630,12 @@ pub enum Cause {
         candidates: usize,
     },
 
+    /// A release by projective geometry, which names no candidate.
+    #[error(
+        "the release names a point that many candidates prefer, and no candidate; count many such releases instead"
+    )]
+    NamesAPoint,
+
     /// Something that cannot be trained on, or a training that came to nothing.
     #[error("cannot train: {problem}")]
     Training {
@@ -906,7 +912,8 @@ impl Error {
             | Cause::Words(_)
             | Cause::Vector(_)
             | Cause::OtherPack { .. }
-            | Cause::NoSuchCandidate { .. } => ErrorKind::Release,
+            | Cause::NoSuchCandidate { .. }
+            | Cause::NamesAPoint => ErrorKind::Release,
             Cause::Ledger { .. } | Cause::LedgerBudget { .. } => ErrorKind::Ledger,
             Cause::Device { .. } => ErrorKind::Device,
             Cause::Audit { .. }

@@ -25,6 +25,8 @@ golden-vote.pack vectors vectors-vote.txt
 golden-recoded.pack vectors vectors-recoded.txt
 golden-scores.pack vectors whole-text-scores.txt
 golden-vote.pack vectors whole-text-vote.txt
+golden-scores.pack vectors projective-scores.txt
+golden-vote.pack vectors projective-vote.txt
 golden-features.pack vectors vectors-features.txt
 golden.pack vectors words.txt
 golden-vectors.pack vectors private-vectors.txt

@@ -291,7 +291,7 @@ struct test_case {
     char name[128];
     unsigned long epsilon, size;
     long rule, mechanism, noise, bound_exponent;
-    int whole_text, projected;
+    int whole_text, projective, projected;
     struct prescribed entropy;
     float *vector;
     size_t vector_len;
@@ -343,8 +343,12 @@ static void check_document(const struct handles *handles, struct test_case *test
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 0;
     undertone_grant *grant = grant_of(test->epsilon, test->name);
-    const int32_t unit = test->whole_text ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE;
-    check(test->whole_text
+    const int32_t unit =
+        test->whole_text || test->projective ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE;
+    check(test->projective
+              ? undertone_document_release_projective(handles->document, grant, prescribed_entropy,
+                                                      &test->entropy, release, sizeof release, &written)
+          : test->whole_text
               ? undertone_document_release_whole_text(handles->document, grant, prescribed_entropy,
                                                       &test->entropy, release, sizeof release, &written)
               : undertone_document_release(handles->document, grant, (int32_t)test->rule,
@@ -357,6 +361,11 @@ static void check_document(const struct handles *handles, struct test_case *test
     check(undertone_release_read_unit(release, written, &unit_read), test->name);
     if (unit_read != unit) {
         fail("%s: the unit read back differs", test->name);
+    }
+    uint32_t order;
+    check(undertone_release_read_order(release, written, &order), test->name);
+    if ((order != 0) != test->projective) {
+        fail("%s: the order read back differs", test->name);
     }
     uint8_t pack_id[UNDERTONE_PACK_ID_BYTES];
     check(undertone_release_read(release, written, &candidate, &epsilon_read, &rule_read, pack_id),
@@ -512,7 +521,8 @@ static unsigned long check_vectors(const struct handles *handles, const char *pa
             test.epsilon = strtoul(value, NULL, 10);
         } else if ((value = field(line, "rule")) != NULL) {
             test.whole_text = strcmp(value, "whole-text") == 0;
-            test.rule = test.whole_text ? UNDERTONE_RULE_EXPONENTIAL : strtol(value, NULL, 10);
+            test.projective = strcmp(value, "projective") == 0;
+            test.rule = test.whole_text || test.projective ? UNDERTONE_RULE_EXPONENTIAL : strtol(value, NULL, 10);
         } else if ((value = field(line, "mechanism")) != NULL) {
             test.mechanism = strtol(value, NULL, 10);
         } else if ((value = field(line, "size")) != NULL) {

@@ -171,6 +171,13 @@ static void released_whole_text(void)
                                                &own.written), "release");
 }
 
+static void released_point(void)
+{
+    new_grant();
+    must(undertone_document_release_projective(document, grant, entropy, NULL, own.release, sizeof own.release,
+                                               &own.written), "release");
+}
+
 static void reset(void)
 {
     must(undertone_document_reset(document), "reset");
@@ -192,6 +199,8 @@ static void text_reset(void) { pushed_text(), reset(); }
 static void embeddings_whole_text(void) { pushed(), released_whole_text(); }
 static void text_whole_text(void) { pushed_text(), released_whole_text(); }
 static void both_whole_text(void) { pushed_both(), released_whole_text(); }
+static void embeddings_point(void) { pushed(), released_point(); }
+static void text_point(void) { pushed_text(), released_point(); }
 static void both_reset(void) { pushed_both(), reset(); }
 
 static void sentence_vector(void)
@@ -307,9 +316,12 @@ static const struct {
     {"scores, text, reset", text_reset, 1, 0},
     {"scores, embeddings, whole text", embeddings_whole_text, 1, 0},
     {"scores, text, whole text", text_whole_text, 1, 0},
+    {"scores, embeddings, projective", embeddings_point, 1, 0},
+    {"scores, text, projective", text_point, 1, 0},
     {"features, text, permute-and-flip", text_flips, 3, 0},
     {"features, text, exponential", text_exponential, 3, 0},
     {"features, text, whole text", text_whole_text, 3, 0},
+    {"features, text, projective", text_point, 3, 0},
     {"features, text, reset", text_reset, 3, 0},
     {"features, text and embedding, whole text", both_whole_text, 3, 0},
     {"features, text and embedding, reset", both_reset, 3, 0},

@@ -137,6 +137,9 @@ static int32_t reentrant_entropy(void *context, uint8_t *out, size_t len)
     EXPECT(UNDERTONE_STATUS_BUSY,
            undertone_document_release_whole_text(document, grant, counting_entropy, NULL, release,
                                                  sizeof release, &written));
+    EXPECT(UNDERTONE_STATUS_BUSY,
+           undertone_document_release_projective(document, grant, counting_entropy, NULL, release,
+                                                 sizeof release, &written));
     uint64_t sentence = 99, whole_text = 99;
     EXPECT(UNDERTONE_STATUS_BUSY, undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 1,
                                                              &sentence, &whole_text));
@@ -437,6 +440,8 @@ static void document_pointers_are_checked(const struct fixture *f)
         HOLD(sentence == 99 && whole_text == 99);
         EXPECT(statuses[i], undertone_document_release_whole_text(wrong[i], grant, counting_entropy, NULL, release,
                                                                   sizeof release, &written));
+        EXPECT(statuses[i], undertone_document_release_projective(wrong[i], grant, counting_entropy, NULL, release,
+                                                                  sizeof release, &written));
         EXPECT(statuses[i], undertone_document_reset(wrong[i]));
         EXPECT(statuses[i], undertone_document_release(wrong[i], grant, 1, counting_entropy,
                                                        NULL, release, sizeof release, &written));
@@ -668,7 +673,11 @@ static void promises_are_checked(const struct fixture *f)
 #undef PROMISE
 }
 
-static void whole_texts_are_checked(const struct fixture *f)
+/* By the whole text, and by projective geometry. */
+typedef int32_t (*whole_release)(undertone_document *, undertone_grant *, undertone_entropy_fn, void *, uint8_t *, size_t,
+                                 size_t *);
+
+static void releases_of_whole_texts_are_checked(const struct fixture *f, whole_release by, int projective)
 {
     undertone_document *document = new_document(f);
     const int scores = undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES;
@@ -679,13 +688,13 @@ static void whole_texts_are_checked(const struct fixture *f)
     calls = 0;
     undertone_grant *grant = new_grant(f, 3000000);
 #define RELEASE(entropy, out, capacity, written)                                                   \
-    undertone_document_release_whole_text(document, grant, entropy, NULL, out, capacity, written)
+    by(document, grant, entropy, NULL, out, capacity, written)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(NULL, out, bytes, &written));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(counting_entropy, NULL, bytes, &written));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(counting_entropy, out, bytes, NULL));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER,
-           undertone_document_release_whole_text(document, NULL, counting_entropy, NULL, out, bytes, &written));
-    EXPECT(UNDERTONE_STATUS_BAD_HANDLE, undertone_document_release_whole_text(document, f->pack_memory, counting_entropy,
+           by(document, NULL, counting_entropy, NULL, out, bytes, &written));
+    EXPECT(UNDERTONE_STATUS_BAD_HANDLE, by(document, f->pack_memory, counting_entropy,
                                                                               NULL, out, bytes, &written));
     EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, RELEASE(counting_entropy, out, SIZE_MAX, &written));
     EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(counting_entropy, (void *)document, bytes, &written));
@@ -716,11 +725,19 @@ static void whole_texts_are_checked(const struct fixture *f)
         HOLD(undertone_document_sentence_count(document) == 1);
         grant = new_grant(f, 3000000);
         EXPECT(UNDERTONE_STATUS_OK,
-               undertone_document_release_whole_text(document, grant, reentrant_entropy, (void *)f, out, bytes,
+               by(document, grant, reentrant_entropy, (void *)f, out, bytes,
                                                      &written));
     }
 #undef RELEASE
     int32_t unit = 77;
+    uint32_t order = 77;
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read_order(NULL, bytes, &order));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read_order(out, bytes, NULL));
+    EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, undertone_release_read_order(out, SIZE_MAX, &order));
+    EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, undertone_release_read_order(out, bytes - 1, &order));
+    HOLD(order == 77);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read_order(out, bytes, &order));
+    HOLD((order != 0) == (scores && projective));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read_unit(NULL, bytes, &unit));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read_unit(out, bytes, NULL));
     EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, undertone_release_read_unit(out, SIZE_MAX, &unit));
@@ -735,7 +752,20 @@ static void whole_texts_are_checked(const struct fixture *f)
         /* There is one rule. */
         out[5] = UNDERTONE_RULE_PERMUTE_AND_FLIP;
         EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, undertone_release_read_unit(out, bytes, &unit));
+        /* 4 is no prime, and no other release has an order. */
+        out[5] = UNDERTONE_RULE_EXPONENTIAL;
+        out[6] = 4;
+        out[7] = 0;
+        EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, undertone_release_read_order(out, bytes, &order));
+        out[6] = projective ? 0 : 3;
+        EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, undertone_release_read_order(out, bytes, &order));
     }
+}
+
+static void whole_texts_are_checked(const struct fixture *f)
+{
+    releases_of_whole_texts_are_checked(f, undertone_document_release_whole_text, 0);
+    releases_of_whole_texts_are_checked(f, undertone_document_release_projective, 1);
 }
 
 static void grants_are_checked(const struct fixture *f)
@@ -861,6 +891,11 @@ static void wiped_documents_hold_no_trace(const struct fixture *f)
         EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
         EXPECT(UNDERTONE_STATUS_OK,
                undertone_document_release_whole_text(document, new_grant(f, 1), counting_entropy, NULL, release,
+                                                     sizeof release, &written));
+        HOLD(memcmp(before, document, f->document_size) == 0);
+        EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
+        EXPECT(UNDERTONE_STATUS_OK,
+               undertone_document_release_projective(document, new_grant(f, 1), counting_entropy, NULL, release,
                                                      sizeof release, &written));
         HOLD(memcmp(before, document, f->document_size) == 0);
     }

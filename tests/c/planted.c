@@ -20,6 +20,10 @@ int32_t planted_document_release_whole_text(undertone_document *document, undert
                                             undertone_entropy_fn entropy, void *context, uint8_t *out,
                                             size_t out_capacity, size_t *out_written);
 
+int32_t planted_document_release_projective(undertone_document *document, undertone_grant *grant,
+                                            undertone_entropy_fn entropy, void *context, uint8_t *out,
+                                            size_t out_capacity, size_t *out_written);
+
 /* Twice the epsilon that was asked for is spent, ... */
 int32_t planted_grant_init_unrecorded(void *memory, size_t memory_len, uint32_t epsilon_micro,
                                       undertone_grant **out_grant)
@@ -74,4 +78,12 @@ int32_t planted_document_release_whole_text(undertone_document *document, undert
 {
     if (undertone_document_sentence_count(document) == 0) return UNDERTONE_STATUS_NO_SCORES;
     return undertone_document_release_whole_text(document, grant, entropy, context, out, out_capacity, out_written);
+}
+
+int32_t planted_document_release_projective(undertone_document *document, undertone_grant *grant,
+                                            undertone_entropy_fn entropy, void *context, uint8_t *out,
+                                            size_t out_capacity, size_t *out_written)
+{
+    if (undertone_document_sentence_count(document) == 0) return UNDERTONE_STATUS_NO_SCORES;
+    return undertone_document_release_projective(document, grant, entropy, context, out, out_capacity, out_written);
 }

@@ -133,6 +133,14 @@ static int32_t release_whole_text(void)
     return released == (has_scores ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_NO_SCORES) ? UNDERTONE_STATUS_OK : released;
 }
 
+static int32_t release_projective(void)
+{
+    const int32_t released = undertone_document_release_projective(document, grant, not_entropy, NULL, release,
+                                                                   sizeof release, &written);
+    const int has_scores = undertone_pack_selector(pack) == UNDERTONE_SELECTOR_SCORES;
+    return released == (has_scores ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_NO_SCORES) ? UNDERTONE_STATUS_OK : released;
+}
+
 static int32_t push_encoded(void)
 {
     return undertone_document_push_encoded(document, "a few words", 11, embedding, undertone_pack_dimension(pack));
@@ -260,6 +268,7 @@ static const struct call {
     {"document_release, permute-and-flip", release_flips, MOST},
     {"document_release, exponential", release_exponential, MOST},
     {"document_release_whole_text", release_whole_text, MOST},
+    {"document_release_projective", release_projective, MOST},
     {"pack_sentence_vector", sentence_vector, MOST},
     {"vocabulary_init", init_vocabulary, MOST},
     {"bag_init", init_bag, MOST},

@@ -250,6 +250,17 @@ static int32_t release_whole_text(void)
                                                  &written);
 }
 
+static int32_t release_projective(void)
+{
+    return undertone_document_release_projective(document, grant, not_entropy, NULL, release, sizeof release,
+                                                 &written);
+}
+
+static uint32_t no_quarter(void)
+{
+    return 0;
+}
+
 static uint32_t part_of(uint32_t candidate, uint32_t candidates)
 {
     const uint32_t blocks = (candidates + PART - 1) / PART;
@@ -358,25 +369,27 @@ static const struct {
     {"200 sentences", "Quiet night. River? ", 100},
 };
 
-static void whole_text_paths(void)
+/* Releases by the whole text, or by projective geometry, which visit nothing by what they draw. */
+static void paths_of_texts(const char *what, const char *random_bytes, const char *few, const char *of_texts,
+                           int32_t (*by)(void), uint32_t (*quarter)(void))
 {
     static char text[4096];
     fill(4);
     new_document();
     must(push_several(1), "a sentence");
-    warm_up(release_whole_text);
+    warm_up(by);
     for (uint32_t i = 0; i < DOCUMENTS; i += stride) {
         filled(i, SENTENCES);
-        count("release, whole text", documents[i].name, release_whole_text, outcome_quarter);
+        count(what, documents[i].name, by, quarter);
     }
     for (key = 1; key <= 12; key = (uint8_t)(key + stride)) {
         filled(4, SENTENCES);
-        count("release, whole text, other random bytes", "random, to 1", release_whole_text, outcome_quarter);
+        count(random_bytes, "random, to 1", by, quarter);
     }
     key = 0;
     for (uint32_t sentences = 1; sentences <= SENTENCES; sentences++) {
         filled(4, sentences);
-        count("release, whole text, 1 to 6 sentences", "random, to 1", release_whole_text, outcome_quarter);
+        count(few, "random, to 1", by, quarter);
     }
     if (undertone_pack_word_count(pack) == 0) {
         return;
@@ -391,8 +404,18 @@ static void whole_text_paths(void)
         new_document();
         must(undertone_document_push_text(document, text, len, &written), "a text");
         new_grant();
-        count("release, whole text, of texts", texts[i].name, release_whole_text, outcome_quarter);
+        count(of_texts, texts[i].name, by, quarter);
     }
+}
+
+static void whole_text_paths(void)
+{
+    paths_of_texts("release, whole text", "release, whole text, other random bytes",
+                   "release, whole text, 1 to 6 sentences", "release, whole text, of texts", release_whole_text,
+                   outcome_quarter);
+    paths_of_texts("release, projective", "release, projective, other random bytes",
+                   "release, projective, 1 to 6 sentences", "release, projective, of texts", release_projective,
+                   no_quarter);
 }
 
 static void document_paths(void)

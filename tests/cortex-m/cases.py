@@ -16,6 +16,8 @@ FILES = [
     ("golden-recoded.pack", "vectors-recoded.txt"),
     ("golden-scores.pack", "whole-text-scores.txt"),
     ("golden-vote.pack", "whole-text-vote.txt"),
+    ("golden-scores.pack", "projective-scores.txt"),
+    ("golden-vote.pack", "projective-vote.txt"),
     ("golden-features.pack", "vectors-features.txt"),
     ("golden.pack", "words.txt"),
     ("golden-vectors.pack", "private-vectors.txt"),
@@ -58,7 +60,7 @@ def add_cases(vectors, inputs, cases):
                 inputs.append(f"{{INPUT_{key.upper()}, input_{len(inputs)}, {len(data)}}}")
         release = bytes.fromhex(case["release"])
         print(f"static const uint8_t release_{len(cases)}[] = {array(release)};")
-        rule = case.get("rule", "0").replace("whole-text", "WHOLE_TEXT")
+        rule = case.get("rule", "0").replace("whole-text", "WHOLE_TEXT").replace("projective", "PROJECTIVE")
         numbers = [case["epsilon_micro"], rule, case.get("mechanism", 0),
                    case.get("size", 0), case.get("noise", 0), case.get("bound_exponent", 0),
                    int("bound_exponent" not in case)]

@@ -9,7 +9,7 @@
 #define ALIGNED __attribute__((aligned(UNDERTONE_HANDLE_ALIGNMENT)))
 
 /* In the place of a rule for sentences. */
-enum { WHOLE_TEXT = -1 };
+enum { WHOLE_TEXT = -1, PROJECTIVE = -2 };
 
 enum kind { INPUT_SENTENCE, INPUT_EMBEDDING, INPUT_WORD, INPUT_TEXT, INPUT_VECTOR };
 
@@ -132,6 +132,8 @@ static int passes(const struct test_case *test)
                                        release, sizeof release, &written);
     } else if (test->rule == WHOLE_TEXT) {
         status = undertone_document_release_whole_text(document, grant, replay, key, release, sizeof release, &written);
+    } else if (test->rule == PROJECTIVE) {
+        status = undertone_document_release_projective(document, grant, replay, key, release, sizeof release, &written);
     } else {
         status = undertone_document_release(document, grant, test->rule, replay, key, release,
                                             sizeof release, &written);

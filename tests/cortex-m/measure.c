@@ -131,6 +131,11 @@ static int32_t release_whole_text(void)
     return undertone_document_release_whole_text(document, grant, not_entropy, NULL, release, sizeof release, &written);
 }
 
+static int32_t release_projective(void)
+{
+    return undertone_document_release_projective(document, grant, not_entropy, NULL, release, sizeof release, &written);
+}
+
 static int32_t push_encoded(void)
 {
     return undertone_document_push_encoded(document, sentence, sizeof sentence - 1, embedding,
@@ -353,6 +358,7 @@ int main(void)
     measure("document_release, permute-and-flip", release_flips, MOST);
     measure("20 x document_push and document_release", mechanism, MOST);
     measure("document_release_whole_text", release_whole_text, MOST);
+    measure("document_release_projective", release_projective, MOST);
     measure("vocabulary_init", init_vocabulary, MOST);
     measure("bag_init", init_bag, MOST);
     measure("bag_push_text, 9 words", push_words, MOST);
@@ -365,6 +371,7 @@ int main(void)
     measure("document_push_encoded, 9 words", push_encoded, MOST);
     measure("document_release, permute-and-flip", release_flips, MOST);
     measure("document_release_whole_text", release_whole_text, MOST);
+    measure("document_release_projective", release_projective, MOST);
 
     with_pack("vectors, d = 384\n", projection_pack, projection_pack_end);
     measure("vector_init", init_laplace, MOST);

@@ -278,6 +278,7 @@ static void whole_texts(const char *path, const char *features)
     EXPECT(take(none.promise(Unit::sentence, two)).sentence_micro == 2000000);
     EXPECT(why(none.promise(Unit::whole_text, two)) == UNDERTONE_STATUS_NO_SCORES);
     EXPECT(why(none.release_whole_text(grant())) == UNDERTONE_STATUS_NO_SCORES);
+    EXPECT(why(none.release_projective(grant())) == UNDERTONE_STATUS_NO_SCORES);
     const std::vector<float> quarter(depth.dimension(), 0.25F);
     EXPECT(none.push_encoded("Not looked at.", quarter));
     EXPECT(none.sentence_count() == 1);
@@ -320,7 +321,19 @@ static void whole_texts(const char *path, const char *features)
            take(document.release_whole_text(grant(), Entropy(two_bytes))));
     EXPECT(one.calls == 1);
 
+    const auto point = [&](const char *text) {
+        EXPECT(document.push_encoded(text, embedding));
+        return take(read_release(take(document.release_projective(grant(UNDERTONE_MAX_EPSILON_MICRO)))));
+    };
+    const ReleaseContent named = point("zzz");
+    EXPECT(named.unit == Unit::whole_text && named.rule == Rule::exponential && named.order >= 2);
+    EXPECT(!named.nothing_known(pack) && known.order == 0 && by_sentence.order == 0);
+    EXPECT(take(document.release_projective(grant(), Entropy(one))) ==
+           take(document.release_projective(grant(), Entropy(two_bytes))));
+    EXPECT(one.calls == 2);
+
     Document moved_from;
+    EXPECT(why(moved_from.release_projective(grant())) == UNDERTONE_STATUS_NULL_POINTER);
     EXPECT(moved_from.push_encoded("", embedding).code() == UNDERTONE_STATUS_NULL_POINTER);
     EXPECT(why(moved_from.promise(Unit::sentence, two)) == UNDERTONE_STATUS_NULL_POINTER);
     EXPECT(why(moved_from.release_whole_text(grant())) == UNDERTONE_STATUS_NULL_POINTER);

@@ -15,6 +15,8 @@ pack, the sentences and the 32 bytes of entropy.
     golden-features.pack vectors-features.txt  40 levels, features of texts and a lexicon
     golden-scores.pack   whole-text-scores.txt the whole-text rule
     golden-vote.pack     whole-text-vote.txt   the whole-text rule
+    golden-scores.pack   projective-scores.txt projective geometry response
+    golden-vote.pack     projective-vote.txt   projective geometry response
     golden.pack          words.txt             bags of private words
     golden-vectors.pack  private-vectors.txt   private vectors, as they are and projected
 
@@ -23,7 +25,8 @@ line, `#` lines at the top are comments:
 
     case NAME
     epsilon_micro N         epsilon in millionths
-    rule 1|2|whole-text     1 permute-and-flip, 2 exponential
+    rule 1|2|whole-text|projective
+                            1 permute-and-flip, 2 exponential
     entropy HEX             32 bytes: what the entropy source returns, the key of ChaCha12
     embedding HEX           a sentence by its embedding, d little-endian f32; any number of lines
     sentence HEX            a sentence by its text, UTF-8 (may be empty); any number of lines
@@ -69,7 +72,7 @@ import sys
 import unicodedata
 
 HERE = pathlib.Path(__file__).resolve().parent
-PERMUTE_AND_FLIP, EXPONENTIAL, WHOLE_TEXT = 1, 2, "whole-text"
+PERMUTE_AND_FLIP, EXPONENTIAL, WHOLE_TEXT, PROJECTIVE = 1, 2, "whole-text", "projective"
 MASK32, MASK64 = 2**32 - 1, 2**64 - 1
 
 
@@ -254,6 +257,85 @@ def best_outcome(scores, sentences, known):
             sums = [u + ((max(-limit, min(limit, value)) * (2**40 // norm)) >> 40)
                     for u, value in zip(sums, z)]
     return sums.index(max(sums)) if any(known) else len(sums)
+
+
+# --- Projective geometry response
+
+
+def points(order, coordinates):
+    """How many lines through the origin there are."""
+    return sum(order**i for i in range(coordinates))
+
+
+def projective_weights(epsilon_micro):
+    """Of a point that the outcome prefers, and of any other."""
+    constant = ratio_constant(min(2 * epsilon_micro, 1_000_000_000))
+    return 2**40, max(1, ceiling_quotient(2**40 * constant, 2**64))
+
+
+def geometry_variance(order, coordinates, epsilon_micro):
+    """Of an estimated share near 0, in floats whose operations IEEE 754 rounds correctly."""
+    first, other = projective_weights(epsilon_micro)
+    all_points, preferred, shared = (points(order, coordinates - i) for i in range(3))
+    inside = shared * first + (preferred - shared) * other
+    total = preferred * first + (all_points - preferred) * other
+    difference = float((preferred - shared) * (first - other))
+    return (float(inside) / difference) * (float(total - inside) / difference)
+
+
+def best_geometry(outcomes, epsilon_micro):
+    """(order, coordinates): the least variance, the smallest order if two have the same. For each number of
+    coordinates the primes from the first with room on, up to the first above e^epsilon + 1."""
+    first, other = projective_weights(epsilon_micro)
+    found, done = [], set()
+    for order in range(2, 65_522):
+        coordinates = next(t for t in range(2, 99) if points(order, t) >= outcomes)
+        prime = all(order % divisor for divisor in range(2, math.isqrt(order) + 1))
+        if not prime or coordinates in done or points(order, coordinates) >= 2**24:
+            continue
+        found.append((geometry_variance(order, coordinates, epsilon_micro), order, coordinates))
+        if (order - 1) * other > first:
+            done.add(coordinates)
+        if 2 in done:
+            break
+    return min(found)[1:]
+
+
+def digits(number, base, count):
+    return [number // base**i % base for i in reversed(range(count))]
+
+
+def vector_of_point(number, order, coordinates):
+    """The canonical vector: its first coordinate other than 0 is 1."""
+    free = max(m for m in range(coordinates) if points(order, m) <= number)
+    tail = digits(number - points(order, free), order, free)
+    return [0] * (coordinates - free - 1) + [1] + tail
+
+
+def point_of_vector(vector, order):
+    leading = next(x for x in vector if x)
+    canonical = [x * pow(leading, -1, order) % order for x in vector]
+    tail = canonical[canonical.index(1) + 1:]
+    return points(order, len(tail)) + functools.reduce(lambda n, x: n * order + x, tail, 0)
+
+
+def projective_point(outcome, outcomes, epsilon_micro, words):
+    """The order of the geometry, and the point drawn for an outcome."""
+    order, coordinates = best_geometry(outcomes, epsilon_micro)
+    first, other = projective_weights(epsilon_micro)
+    preferred = points(order, coordinates - 1)
+    rest = points(order, coordinates) - preferred
+    v = vector_of_point(outcome, order, coordinates)
+    place = v.index(1)
+    if below(words, preferred * first + rest * other) < preferred * first:
+        beside = vector_of_point(below(words, preferred), order, coordinates - 1)
+        wanted = 0
+    else:
+        beside = digits(below(words, rest), order, coordinates - 1)
+        wanted = 1
+    others = v[:place] + v[place + 1:]
+    own = (wanted - sum(a * b for a, b in zip(others, beside))) % order
+    return order, point_of_vector(beside[:place] + [own] + beside[place:], order)
 
 
 # --- Features of texts
@@ -1114,6 +1196,17 @@ def whole_text_cases(first_seed):
     return cases
 
 
+def projective_cases(first_seed):
+    """The same documents, at epsilons with geometries of two coordinates and of more."""
+    micro = 1_000_000
+    cases = []
+    for i, (name, _, _, document) in enumerate(more_cases(first_seed)):
+        epsilon = [3 * micro, micro, 500_000, 2 * micro, 28 * micro, 1, 500 * micro, 4_321_987, 10 * micro][i % 9]
+        cases.append((f"{name}_projective", epsilon, PROJECTIVE, document))
+    cases.append(("unknown_projective", 28 * micro, PROJECTIVE, UNKNOWN))
+    return cases
+
+
 def sentences_of(pack, sentences):
     """The coordinates of every sentence, what its features say, and whether anything in it is known."""
     selector = pack.get("scores") or pack["depth"]
@@ -1141,6 +1234,12 @@ def levels_of(pack, sentences):
 
 def release(pack, epsilon_micro, rule, entropy, sentences):
     sentences, known = sentences_of(pack, sentences)
+    if rule == PROJECTIVE:
+        best = best_outcome(pack["scores"], sentences, known)
+        outcomes = len(pack["scores"]["bias"]) + 1
+        order, point = projective_point(best, outcomes, epsilon_micro, words_of_key(entropy))
+        return struct.pack("<3sBBBHII8s", b"UTR", 1, 8, EXPONENTIAL, order, epsilon_micro, point,
+                           pack["file"][32:40])
     if rule == WHOLE_TEXT:
         mechanism, rule = 7, EXPONENTIAL
         best = best_outcome(pack["scores"], sentences, known)
@@ -1299,6 +1398,7 @@ def generate():
         files[f"vectors-{kind}.txt"] = generate_vectors(name, pack, more_cases(seed))
         if "scores" in pack:
             files[f"whole-text-{kind}.txt"] = generate_vectors(name, pack, whole_text_cases(seed))
+            files[f"projective-{kind}.txt"] = generate_vectors(name, pack, projective_cases(seed))
     featured = features_pack(lexicon)
     files["golden-features.pack"] = featured["file"]
     files["vectors-features.txt"] = generate_vectors(

@@ -67,6 +67,18 @@ pub const WHOLE_TEXTS: [Golden; 2] = [
     },
 ];
 
+/// More vectors, all by projective geometry response: of scores, and of votes.
+pub const PROJECTIVE: [Golden; 2] = [
+    Golden {
+        pack: SCORES_PACK,
+        vectors: include_str!("../golden/projective-scores.txt"),
+    },
+    Golden {
+        pack: VOTE_PACK,
+        vectors: include_str!("../golden/projective-vote.txt"),
+    },
+];
+
 /// A projection for private vectors.
 pub const VECTORS_PACK: &[u8] = include_bytes!("../golden/golden-vectors.pack");
 
@@ -85,6 +97,17 @@ pub enum Sentence {
     Text(String),
 }
 
+/// How a case is released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// By the sentence.
+    Sentence(Rule),
+    /// By the whole-text rule.
+    WholeText,
+    /// By projective geometry response.
+    Projective,
+}
+
 /// One case: a document, the parameters of its release, and the release.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -92,8 +115,8 @@ pub struct Case {
     pub name: &'static str,
     /// The ε of the release.
     pub epsilon: Epsilon,
-    /// The rule of the release; none for one by the whole text.
-    pub rule: Option<Rule>,
+    /// How it is released.
+    pub by: By,
     /// What the entropy source returns.
     pub entropy: Vec<u8>,
     /// The document.
@@ -304,10 +327,11 @@ fn case(fields: &[(&'static str, &'static str)]) -> Case {
     Case {
         name: one(fields, "case"),
         epsilon: epsilon(fields),
-        rule: match one(fields, "rule") {
-            "1" => Some(Rule::PermuteAndFlip),
-            "2" => Some(Rule::Exponential),
-            "whole-text" => None,
+        by: match one(fields, "rule") {
+            "1" => By::Sentence(Rule::PermuteAndFlip),
+            "2" => By::Sentence(Rule::Exponential),
+            "whole-text" => By::WholeText,
+            "projective" => By::Projective,
             other => panic!("rule {other}"),
         },
         entropy: from_hex(one(fields, "entropy")),

@@ -169,6 +169,25 @@ impl Law {
     }
 }
 
+/// Whether every two of these laws are within `factor` of each other: for each outcome the largest of its probabilities
+/// and the least.
+pub fn all_within(laws: &[Law], factor: &Bounds) -> bool {
+    (0..laws[0].numerators.len()).all(|outcome| {
+        let of = |law: &Law| law.numerators[outcome].clone();
+        let largest = laws.iter().map(of).max().expect("a text");
+        let least = laws.iter().map(of).min().expect("a text");
+        largest << PRECISION <= least * &factor.lower
+    })
+}
+
+/// The words of the first and of the last 128-bit draw below `n` that lands in `start..end`.
+pub fn ends(start: u128, end: u128, n: u128) -> [[u64; 2]; 2] {
+    [draws_below(start, n), draws_below(end, n) - 1u32].map(|draw| {
+        let draw = u128::try_from(draw).expect("128 bits");
+        [(draw >> 64) as u64, draw as u64]
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -62,13 +62,15 @@ fn compile<const N: usize>(
 }
 
 /// The golden packs and their vectors.
-const GOLDEN: [(&str, &str); 9] = [
+const GOLDEN: [(&str, &str); 11] = [
     ("golden.pack", "vectors.txt"),
     ("golden-scores.pack", "vectors-scores.txt"),
     ("golden-vote.pack", "vectors-vote.txt"),
     ("golden-recoded.pack", "vectors-recoded.txt"),
     ("golden-scores.pack", "whole-text-scores.txt"),
     ("golden-vote.pack", "whole-text-vote.txt"),
+    ("golden-scores.pack", "projective-scores.txt"),
+    ("golden-vote.pack", "projective-vote.txt"),
     ("golden-features.pack", "vectors-features.txt"),
     ("golden.pack", "words.txt"),
     ("golden-vectors.pack", "private-vectors.txt"),

@@ -11,7 +11,7 @@ use undertone_core::release::{BagRelease, Release, VectorRelease};
 use undertone_core::vector::VectorMechanism;
 use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::FixedEntropy;
-use undertone_tests::golden::{self, Case, Sentence, Words};
+use undertone_tests::golden::{self, By, Case, Golden, Sentence, Words};
 
 fn push(document: &mut Document<'_>, sentence: &Sentence) {
     match sentence {
@@ -40,22 +40,24 @@ fn push_together(document: &mut Document<'_>, sentences: &[Sentence]) {
     assert_eq!(document.push_all(&embeddings), Ok(several));
 }
 
-/// The release of a case, by its rule or by the whole text.
+/// The release of a case, by its rule.
 fn release(
     document: &mut Document<'_>,
     case: &Case,
     entropy: &mut FixedEntropy<'_>,
 ) -> Result<Release, DocumentError> {
     let grant = Grant::unrecorded(case.epsilon);
-    match case.rule {
-        Some(rule) => document.release(grant, rule, entropy),
-        None => document.release_whole_text(grant, entropy),
+    match case.by {
+        By::Sentence(rule) => document.release(grant, rule, entropy),
+        By::WholeText => document.release_whole_text(grant, entropy),
+        By::Projective => document.release_projective(grant, entropy),
     }
 }
 
 #[test]
 fn releases_match_the_reference() {
-    for golden in golden::ALL.iter().chain(&golden::WHOLE_TEXTS) {
+    let all = golden::ALL.iter().chain(&golden::WHOLE_TEXTS);
+    for golden in all.chain(&golden::PROJECTIVE) {
         let pack = Pack::parse(golden.pack).expect("a golden pack");
         assert_eq!(pack.encoder_name(), "golden");
         // One document for all cases: a release must leave nothing behind.
@@ -104,7 +106,9 @@ fn golden_packs_cover_what_there_is() {
     let facts = golden::ALL.map(|golden| {
         let pack = Pack::parse(golden.pack).expect("a golden pack");
         let cases = golden.cases();
-        let by_sentences = cases.iter().filter(|case| case.rule.is_some());
+        let by_sentences = cases
+            .iter()
+            .filter(|case| matches!(case.by, By::Sentence(_)));
         let mut drawn: Vec<[u8; Release::BYTES]> = by_sentences.map(|case| case.release).collect();
         drawn.sort_by_key(|release| release[12]);
         drawn.dedup_by_key(|release| release[12]);
@@ -134,11 +138,18 @@ fn golden_packs_cover_what_there_is() {
     for golden in golden::ALL[4..].iter().chain(&golden::WHOLE_TEXTS) {
         let pack = Pack::parse(golden.pack).expect("a golden pack");
         let cases = golden.cases();
-        let whole: Vec<&Case> = cases.iter().filter(|case| case.rule.is_none()).collect();
+        let whole: Vec<&Case> = cases
+            .iter()
+            .filter(|case| case.by == By::WholeText)
+            .collect();
         let nothing = |case: &&&Case| case.release[12..16] == pack.candidate_count().to_le_bytes();
         let times = whole.iter().filter(nothing).count();
         assert!(whole.len() >= 20 && times > 0, "{} {times}", whole.len());
     }
+    // Several geometries, with two coordinates and with more.
+    let points = golden::PROJECTIVE.iter().flat_map(Golden::cases);
+    let orders: std::collections::BTreeSet<u8> = points.map(|case| case.release[6]).collect();
+    assert!(orders.len() >= 4, "{orders:?}");
 }
 
 #[test]

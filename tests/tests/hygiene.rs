@@ -149,6 +149,10 @@ fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
         found.extend(both(
             document.release_whole_text(grant, &mut FixedEntropy::new(&[])),
         ));
+        let grant = Grant::unrecorded(Epsilon::from_micro(1_000_000).expect("an epsilon"));
+        found.extend(both(
+            document.release_projective(grant, &mut FixedEntropy::new(&[])),
+        ));
 
         let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
         let mut bag = Bag::new(&vocabulary);

@@ -6,15 +6,17 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder};
+use undertone::error::Result;
 use undertone_audit::exact::inside::{
-    CoreSentences, CoreWholeText, CoreWords, Engine, Sentences, WholeText, Words,
+    CoreProjective, CoreSentences, CoreWholeText, CoreWords, Engine, Sentences, WholeText, Words,
 };
 use undertone_audit::exact::{encoders, sentences, whole_text, words};
-use undertone_audit::sampled::device::Document;
+use undertone_audit::sampled::device::{Device, Document};
 use undertone_audit::{Check, Mechanism, Options};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
+use undertone_core::projective::Geometry;
 use undertone_core::rng::below;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::{Ratio, Rule, SliceLevels};
@@ -27,6 +29,7 @@ const LEVELS: [&str; 2] = [
     "levels of added and removed sentences",
 ];
 const EXCHANGED: &str = "loss of an exchanged text";
+const POINTS: &str = "draws by the weights";
 const LOSSES: [&str; 2] = [
     "loss of replaced sentences",
     "loss of added and removed sentences",
@@ -452,6 +455,18 @@ impl WholeText for PlantedWhole<'_> {
         Some(weights)
     }
 
+    fn is_nothing(&self, document: &Document, weights: &[u128]) -> bool {
+        self.rule.is_nothing(document, weights)
+    }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
+    fn releases(&self, _: &mut dyn Device, _: &[usize], _: Epsilon, _: usize) -> Result<Vec<u32>> {
+        unreachable!("no device is audited")
+    }
+
     fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32> {
         let weights = self.weights(document, epsilon)?;
         let most = weights.iter().max()?;
@@ -498,6 +513,131 @@ fn whole_text_rules_that_are_wrong_are_found() {
         for check in checks.iter().filter(|check| check.name == EXCHANGED) {
             assert!(check.measured > 0.9999 * check.claimed, "{check}");
         }
+    }
+}
+
+/// How projective geometry response may be wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum PointBug {
+    None,
+    /// What is drawn outside of the preferred set is drawn from all points.
+    AllPoints,
+    /// The text's outcome is one too large when the set is made, and right when what is in it is drawn.
+    OtherSet,
+    /// Every second outcome prefers a point less, so that the normaliser moves.
+    Moving,
+    /// The weights of 1.1·ε.
+    Spent,
+    /// Where nothing is known, nothing is released.
+    Silent,
+}
+
+struct PlantedPoints<'p>(CoreProjective<'p>, Pack<'p>, PointBug);
+
+impl PlantedPoints<'_> {
+    fn epsilon(&self, epsilon: Epsilon) -> Epsilon {
+        match self.2 {
+            PointBug::Spent => Epsilon::from_micro(epsilon.micro() / 10 * 11).unwrap(),
+            _ => epsilon,
+        }
+    }
+
+    fn best(&self, document: &Document) -> u32 {
+        hazmat::best(&document.inside(&self.1).unwrap()).unwrap()
+    }
+}
+
+impl WholeText for PlantedPoints<'_> {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>> {
+        let mut weights = match self.2 {
+            // In the geometry of the ε that was asked for.
+            PointBug::Spent => {
+                let (first, other) = Geometry::weights(self.epsilon(epsilon));
+                let weights = self.0.weights(document, epsilon)?;
+                let most = weights.iter().max().copied();
+                let weight = |w: u128| if Some(w) == most { first } else { other };
+                weights.into_iter().map(|w| weight(w).into()).collect()
+            }
+            _ => self.0.weights(document, epsilon)?,
+        };
+        let best = self.best(document);
+        match self.2 {
+            PointBug::Silent if best == self.1.candidate_count() => return None,
+            PointBug::Moving if best % 2 == 1 => {
+                let least = weights.iter().min().copied()?;
+                let first = weights.iter().position(|w| *w != least)?;
+                weights[first] = least;
+            }
+            _ => {}
+        }
+        Some(weights)
+    }
+
+    fn is_nothing(&self, document: &Document, weights: &[u128]) -> bool {
+        self.0.is_nothing(document, weights)
+    }
+
+    fn is_ordered(&self) -> bool {
+        self.0.is_ordered()
+    }
+
+    fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32> {
+        let geometry = self.0.geometry(epsilon)?;
+        let best = self.best(document);
+        let (first, other) = Geometry::weights(self.epsilon(epsilon));
+        let [k, c] = [geometry.points(), geometry.preferred()].map(u64::from);
+        let inside = below(rng, u128::from(c * first + (k - c) * other)) < c * first;
+        let all: Vec<u32> = match (self.2, inside) {
+            (PointBug::AllPoints, false) => (0..geometry.points()).collect(),
+            (PointBug::OtherSet, _) => {
+                let contains =
+                    |w: &u32| geometry.contains((best + 1) % geometry.points(), *w) == inside;
+                (0..geometry.points()).filter(contains).collect()
+            }
+            _ => {
+                let contains = |w: &u32| geometry.contains(best, *w) == inside;
+                (0..geometry.points()).filter(contains).collect()
+            }
+        };
+        Some(all[below(rng, all.len() as u128) as usize])
+    }
+
+    fn releases(&self, _: &mut dyn Device, _: &[usize], _: Epsilon, _: usize) -> Result<Vec<u32>> {
+        unreachable!("no device is audited")
+    }
+}
+
+#[test]
+fn points_that_are_drawn_wrongly_are_found() {
+    let bytes = score_parts().to_pack();
+    let pack = Pack::parse(&bytes).unwrap();
+    let sentences = CoreSentences::new(&pack).unwrap().unwrap();
+    let rows = (0..6).map(|kind| vec![score_parts().one_hot(kind)]);
+    let documents: Vec<Document> = [vec![], vec![vec![0.0; 6]]]
+        .into_iter()
+        .chain(rows)
+        .map(|rows| sentences.document(&rows))
+        .collect();
+    let core = CoreProjective::new(&pack).unwrap().unwrap();
+    let checks = whole_text::check(&core, &documents, &options());
+    assert_eq!(failed(&checks), BTreeSet::new());
+    for (bug, expected) in [
+        (PointBug::None, vec![]),
+        (PointBug::AllPoints, vec![POINTS]),
+        (PointBug::OtherSet, vec![POINTS]),
+        (PointBug::Moving, vec![POINTS, EXCHANGED]),
+        (PointBug::Spent, vec![EXCHANGED]),
+        (PointBug::Silent, vec!["texts refused"]),
+    ] {
+        let core = CoreProjective::new(&pack).unwrap().unwrap();
+        let mechanism = PlantedPoints(core, pack, bug);
+        let checks = whole_text::check(&mechanism, &documents, &options());
+        assert_eq!(checks.len(), 6);
+        assert_eq!(failed(&checks), BTreeSet::from_iter(expected), "{bug:?}");
     }
 }
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
 use undertone::demo;
 use undertone::error::{Cause, Error, Result};
-use undertone_audit::exact::inside::CoreWholeText;
+use undertone_audit::exact::inside::{CoreProjective, CoreWholeText};
 use undertone_audit::sampled::device::{Device, Document, Program, Timed, Vectors};
 use undertone_audit::sampled::selection::{self, Change, Neighbours};
 use undertone_audit::sampled::{reachability, timing, vectors};
@@ -30,6 +30,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::features::{FeatureKinds, each_feature};
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
+use undertone_core::projective::Geometry;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule};
@@ -158,6 +159,8 @@ enum Bug {
     TiesByText,
     /// Where nothing is known of a whole text, nothing is released.
     Silent,
+    /// Points are those of the outcome after the best one.
+    OtherSet,
 }
 
 struct Planted<'p> {
@@ -334,6 +337,34 @@ impl Device for Planted<'_> {
                 let levels: &Vec<u8> = &all[index % all.len()];
                 let mut rng = self.next_rng();
                 self.select(levels, ratio, rule, &mut rng)
+            })
+            .collect())
+    }
+
+    fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>> {
+        let candidates = self.pack.candidate_count();
+        let geometry = Geometry::best(candidates + 1, epsilon).expect("few candidates");
+        let mut all = Vec::new();
+        for number in documents {
+            let document = self.kept[*number].inside(&self.pack)?;
+            let best = hazmat::best(&document).expect("scores");
+            if best == candidates && self.bug == Bug::Silent {
+                return Err(Error::from(Cause::Device {
+                    path: PathBuf::new(),
+                    problem: "nothing known".to_owned(),
+                }));
+            }
+            all.push(best);
+        }
+        let epsilon = self.spent(epsilon);
+        Ok((0..count)
+            .map(|index| {
+                let best = all[index % all.len()];
+                let best = match self.bug {
+                    Bug::OtherSet => (best + 1) % geometry.points(),
+                    _ => best,
+                };
+                hazmat::draw_point(&geometry, best, epsilon, &mut self.next_rng())
             })
             .collect())
     }
@@ -584,6 +615,28 @@ fn audit_whole_texts(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
     selection::whole_texts(device, &rule, two(), &whole_pairs(), draws()).expect("a device")
 }
 
+fn audit_points(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
+    let pack = Pack::parse(bytes).expect("a pack");
+    let rule = CoreProjective::new(&pack).expect("small").expect("scores");
+    selection::whole_texts(device, &rule, two(), &whole_pairs(), draws()).expect("a device")
+}
+
+#[test]
+fn wrong_releases_of_points_are_noticed() {
+    let bytes = scores_pack();
+    for (bug, names) in [
+        (Bug::None, &[][..]),
+        (Bug::WholeEpsilon, &[EXCHANGED, FREQUENCIES]),
+        (Bug::OtherSet, &[FREQUENCIES]),
+        (Bug::Silent, &["texts refused"]),
+        (Bug::NoiseReused, &["independence of releases"]),
+    ] {
+        let mut device = Planted::new(bug, &bytes);
+        let checks = audit_points(&mut device, &bytes);
+        assert_eq!(failed(&checks), names, "{bug:?}");
+    }
+}
+
 const FREQUENCIES: &str = "frequencies of outcomes";
 const EXCHANGED: &str = "loss of an exchanged text";
 
@@ -651,23 +704,26 @@ fn packs_with_features_are_audited_by_texts() {
     for bytes in [features_pack(), golden.expect("a golden pack")] {
         let pack = Pack::parse(&bytes).expect("a pack");
         let options = Options {
-            mechanisms: vec![Mechanism::Sentences, Mechanism::WholeText],
+            mechanisms: vec![
+                Mechanism::Sentences,
+                Mechanism::WholeText,
+                Mechanism::Projective,
+            ],
             epsilons: vec![two()],
             rules: RULES.to_vec(),
             neighbours: 3000,
             releases: 2000,
             seed: 1,
         };
-        for (bug, expected) in [(Bug::None, &[][..]), (Bug::Silent, &["texts refused"])] {
+        for (bug, expected) in [(Bug::None, &[][..]), (Bug::Silent, &["texts refused"; 2])] {
             let mut device = Planted::new(bug, &bytes);
             let report =
                 undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
             let report = report.expect("a device");
             assert_eq!(report.left_out, [""; 0]);
             for check in &report.checks {
-                assert!(
-                    check.mechanism.contains("with features") || check.mechanism == "whole text"
-                );
+                let whole = ["whole text", "projective"].contains(&&*check.mechanism);
+                assert!(check.mechanism.contains("with features") || whole);
                 if check.name == "loss of replaced sentences" {
                     assert!(check.measured > 0.4 * check.claimed, "{check}");
                 }
@@ -979,6 +1035,7 @@ fn audit(device: &mut dyn Device, bytes: &[u8]) -> Vec<Check> {
         checks.extend(audit_words(device, bytes, WordMechanism::Selection(rule)));
     }
     checks.extend(audit_whole_texts(device, bytes));
+    checks.extend(audit_points(device, bytes));
     checks.extend(audit_words(device, bytes, WordMechanism::LaplaceNearest));
     for noise in [Noise::Laplace, Noise::DiscreteLaplace] {
         let draws = if soak() { 50_000 } else { 2_000 };
@@ -1159,6 +1216,9 @@ fn bugs_in_c_are_noticed() {
     let silent = planted_device("device-silent", &["document_release_whole_text"]);
     let checks = audit_whole_texts(&mut start(&silent, &bytes), &bytes);
     assert!(failed(&checks).contains(&"texts refused"));
+    let silent = planted_device("device-silent-points", &["document_release_projective"]);
+    let checks = audit_points(&mut start(&silent, &bytes), &bytes);
+    assert!(failed(&checks).contains(&"texts refused"));
 
     let lazy = planted_device("device-lazy", &["document_push_all"]);
     let bytes = fs::read(root().join("tests/golden/golden-scores.pack")).expect("a golden pack");
@@ -1319,6 +1379,7 @@ fn bad_requests_are_answered() {
         "texts 2 746865 - ff",
         "release 1 1000000 3 0 1 2",
         "whole-text 1000000 3 0 1 2",
+        "projective 1000000 3 0 1 2",
         "bag 1 1000000 3 2 773030303031 ff -",
         "bag 3 1000000 1 2 773030303031",
         "vector 3 1000000 0 2 3f80000000000000",
@@ -1348,6 +1409,10 @@ fn bad_requests_are_answered() {
         "whole-text 0 1 0",
         "whole-text 1000000 0 0",
         "whole-text 1000000 1 4096",
+        "projective",
+        "projective 1000000 1",
+        "projective 0 1 0",
+        "projective 1000000 1 4096",
         "embeddings 0",
         "embeddings 4096 -",
         "embeddings 0 3f8000000000000",

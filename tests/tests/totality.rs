@@ -210,6 +210,10 @@ fn release_whole_text(document: &mut Document<'_, 7>, candidates: u32, scored: b
             }
         }
         assert!(!empty || document.sentence_count() == 0 || allowed.is_err());
+        let grant = Grant::unrecorded(Epsilon::MAX);
+        let released = document.release_projective(grant, &mut FixedEntropy::new(&[1; 32]));
+        assert_eq!(released.as_ref().err(), allowed.as_ref().err());
+        assert!(released.is_ok_and(|release| release.order().is_some()) || allowed.is_err());
     }
     for rule in RULES {
         let bound = document.sentence_loss(Epsilon::MAX, rule);
@@ -1169,6 +1173,8 @@ fn documents_need_no_heap_whatever_the_candidates() {
             let _ = document.push_sentence("She isn’t in the GARDEN");
             let grant = Grant::unrecorded(Epsilon::MAX);
             let _ = document.release_whole_text(grant, &mut FixedEntropy::new(&[7; 32]));
+            let grant = Grant::unrecorded("3".parse().expect("an epsilon"));
+            let _ = document.release_projective(grant, &mut FixedEntropy::new(&[7; 32]));
             if let Ok(vocabulary) = Vocabulary::new(&pack) {
                 use_words(&vocabulary);
             }

@@ -17,8 +17,8 @@ use undertone_core::scores::LEVELS;
 use undertone_core::select::{Ratio, Rule};
 use undertone_core::sentences::sentences;
 use undertone_tests::documents::levels_of;
-use undertone_tests::exponential::{Bounds, exp};
-use undertone_tests::law::{Law, draws_below, draws_in, law};
+use undertone_tests::exponential::exp;
+use undertone_tests::law::{Law, all_within, draws_in, ends, law};
 use undertone_tests::packs::{
     DepthParts, FeaturesParts, LexiconParts, ScoreParts, Scoring, Section, first_best,
     levels_below, pack,
@@ -64,17 +64,6 @@ fn one_best(best: usize, outcomes: usize) -> Vec<u8> {
 fn laws(outcomes: usize, rule: Rule, ratio: Ratio) -> Vec<Law> {
     let of = |best| law(&one_best(best, outcomes), rule, ratio);
     (0..outcomes).map(of).collect()
-}
-
-/// Whether every two of these laws are within `factor` of each other: for each outcome the largest of its probabilities
-/// and the least.
-fn all_within(laws: &[Law], factor: &Bounds) -> bool {
-    (0..laws[0].numerators.len()).all(|outcome| {
-        let of = |law: &Law| law.numerators[outcome].clone();
-        let largest = laws.iter().map(of).max().expect("a text");
-        let least = laws.iter().map(of).min().expect("a text");
-        largest << undertone_tests::exponential::PRECISION <= least * &factor.lower
-    })
 }
 
 /// The theorem: whatever two texts are, what is released of them has probabilities within e^ε. A text counts by its best
@@ -325,14 +314,6 @@ fn packs(n: usize) -> Vec<Parts> {
         },
     )
     .into()
-}
-
-/// The words of the first and of the last 128-bit draw below `n` that lands in `start..end`.
-fn ends(start: u128, end: u128, n: u128) -> [[u64; 2]; 2] {
-    [draws_below(start, n), draws_below(end, n) - 1u32].map(|draw| {
-        let draw = u128::try_from(draw).expect("128 bits");
-        [(draw >> 64) as u64, draw as u64]
-    })
 }
 
 /// The law of the code for a document as it is, from its answers to the first and the last random words of every interval.

@@ -15,6 +15,8 @@ const FILES = [
     ["golden-recoded.pack", "vectors-recoded.txt"],
     ["golden-scores.pack", "whole-text-scores.txt"],
     ["golden-vote.pack", "whole-text-vote.txt"],
+    ["golden-scores.pack", "projective-scores.txt"],
+    ["golden-vote.pack", "projective-vote.txt"],
     ["golden-features.pack", "vectors-features.txt"],
     ["golden.pack", "words.txt"],
     ["golden-vectors.pack", "private-vectors.txt"],
@@ -125,6 +127,9 @@ function releaseOf(handles, lines, field) {
         check(wasm.undertone_bag_release(
             handles.bag, grant(epsilon), Number(field.size), Number(field.mechanism), entropy, 0, buffer, capacity,
             out), field.case);
+    } else if (field.rule === "projective") {
+        check(wasm.undertone_document_release_projective(
+            handles.document, grant(epsilon), entropy, 0, buffer, capacity, out), field.case);
     } else if (field.rule === "whole-text") {
         check(wasm.undertone_document_release_whole_text(
             handles.document, grant(epsilon), entropy, 0, buffer, capacity, out), field.case);

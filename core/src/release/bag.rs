@@ -100,6 +100,7 @@ impl<'a> BagRelease<'a> {
         let head = Head {
             mechanism,
             rule,
+            order: 0,
             epsilon,
             number: words.len() as u32,
             pack_id,

@@ -7,10 +7,15 @@ use crate::epsilon::Epsilon;
 const MAGIC: [u8; 3] = *b"UTR";
 const VERSION: u8 = 1;
 
+/// The mechanism whose releases say an order.
+pub(super) const PROJECTIVE: u8 = 8;
+
 /// What the byte forms of all releases start with.
 pub(super) struct Head {
     pub(super) mechanism: u8,
     pub(super) rule: u8,
+    /// Of the geometry of a point; zero for other mechanisms.
+    pub(super) order: u16,
     pub(super) epsilon: Epsilon,
     /// The index of a candidate, or how much follows.
     pub(super) number: u32,
@@ -22,9 +27,10 @@ impl Head {
 
     pub(super) fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
-        let fields: [&[u8]; 5] = [
+        let fields: [&[u8]; 6] = [
             &MAGIC,
-            &[VERSION, self.mechanism, self.rule, 0, 0],
+            &[VERSION, self.mechanism, self.rule],
+            &self.order.to_le_bytes(),
             &self.epsilon.micro().to_le_bytes(),
             &self.number.to_le_bytes(),
             &self.pack_id,
@@ -35,7 +41,7 @@ impl Head {
         bytes
     }
 
-    /// The head, its mechanism and rule not looked at, and what follows.
+    /// The head, its mechanism and rule not looked at, nor an order where there may be one, and what follows.
     pub(super) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), ReleaseFormatError> {
         let Some((head, rest)) = bytes.split_first_chunk::<{ Self::BYTES }>() else {
             return Err(ReleaseFormatError::Length {
@@ -50,8 +56,8 @@ impl Head {
             version,
             mechanism,
             rule,
-            zero0,
-            zero1,
+            order0,
+            order1,
             ref numbers @ ..,
         ] = head;
         let &[e0, e1, e2, e3, n0, n1, n2, n3, ref pack_id @ ..] = numbers;
@@ -61,11 +67,11 @@ impl Head {
         if version != VERSION {
             return Err(ReleaseFormatError::Version { found: version });
         }
-        let reserved = u16::from_le_bytes([zero0, zero1]);
-        if reserved != 0 {
+        let order = u16::from_le_bytes([order0, order1]);
+        if order != 0 && mechanism != PROJECTIVE {
             return Err(ReleaseFormatError::Field {
                 name: "reserved field",
-                found: reserved.into(),
+                found: order.into(),
             });
         }
         let micro = u32::from_le_bytes([e0, e1, e2, e3]);
@@ -76,6 +82,7 @@ impl Head {
         let head = Self {
             mechanism,
             rule,
+            order,
             epsilon,
             number: u32::from_le_bytes([n0, n1, n2, n3]),
             pack_id: *pack_id,

@@ -1,19 +1,22 @@
 //! What leaves the device.
 
+use core::num::NonZero;
+
 use crate::epsilon::Epsilon;
+use crate::projective::is_prime;
 use crate::select::Rule;
 
 mod bag;
 mod head;
 mod vector;
 
-use head::Head;
+use head::{Head, PROJECTIVE};
 
 pub use bag::{BagRelease, MAX_BAG_SIZE, WordMechanism};
 pub use head::ReleaseFormatError;
 pub use vector::VectorRelease;
 
-/// One private release: which candidate was drawn, and the public facts needed to read it.
+/// One private release: which candidate or point was drawn, and the public facts needed to read it.
 ///
 /// Only [`Document::release`](crate::document::Document::release) makes one from private data;
 /// [`Release::from_bytes`] reads one that was made elsewhere.
@@ -25,16 +28,18 @@ pub use vector::VectorRelease;
 /// | --- | --- | --- |
 /// | 0 | 3 | `UTR` |
 /// | 3 | 1 | version, 1 |
-/// | 4 | 1 | mechanism: 1 = sentence depth, 2 = sentence scores, 7 = whole text |
-/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential, always for 7 |
-/// | 6 | 2 | zero |
+/// | 4 | 1 | mechanism: 1 = sentence depth, 2 = sentence scores, 7 = whole text, 8 = projective geometry |
+/// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential, always for 7 and 8 |
+/// | 6 | 2 | the order of the geometry, a prime, for 8; else zero |
 /// | 8 | 4 | ε in micro-units |
-/// | 12 | 4 | index of the candidate |
+/// | 12 | 4 | index of the candidate; number of the point for 8 |
 /// | 16 | 8 | identifier of the pack |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Release {
     pub(crate) selector: Selector,
     pub(crate) rule: Rule,
+    /// 0 but for points.
+    pub(crate) order: u16,
     pub(crate) epsilon: Epsilon,
     pub(crate) candidate: u32,
     pub(crate) pack_id: [u8; 8],
@@ -50,6 +55,8 @@ pub enum Selector {
     Scores = 2,
     /// What the whole text says most, see [`whole_text`](crate::whole_text).
     WholeText = 7,
+    /// What the whole text says most, by the points that it prefers, see [`projective`](crate::projective).
+    Projective = PROJECTIVE as isize,
 }
 
 impl Selector {
@@ -59,6 +66,7 @@ impl Selector {
             1 => Some(Self::Depth),
             2 => Some(Self::Scores),
             7 => Some(Self::WholeText),
+            PROJECTIVE => Some(Self::Projective),
             _ => None,
         }
     }
@@ -69,9 +77,16 @@ impl Release {
     pub const BYTES: usize = Head::BYTES;
 
     /// The index of the candidate drawn. Its embedding is on the server. By the whole-text rule the number of candidates
-    /// stands for "nothing known". In a release that was read from bytes it may be any number.
+    /// stands for "nothing known". By projective geometry it is a **point**, which stands for many candidates at once: see
+    /// [`order`](Release::order). In a release that was read from bytes it may be any number.
     pub fn candidate(&self) -> u32 {
         self.candidate
+    }
+
+    /// Of a release by projective geometry the order of its [`Geometry`](crate::projective::Geometry), a prime: then
+    /// [`candidate`](Release::candidate) is a point. `None` for all others.
+    pub fn order(&self) -> Option<NonZero<u16>> {
+        NonZero::new(self.order)
     }
 
     /// The ε that was spent.
@@ -99,6 +114,7 @@ impl Release {
         let head = Head {
             mechanism: self.selector as u8,
             rule: self.rule as u8,
+            order: self.order,
             epsilon: self.epsilon,
             number: self.candidate,
             pack_id: self.pack_id,
@@ -121,9 +137,15 @@ impl Release {
         let selector = Selector::from_number(head.mechanism);
         let rule = Rule::from_number(head.rule);
         let rule = match (selector, rule) {
-            (Some(Selector::WholeText), Some(Rule::PermuteAndFlip)) => None,
+            (Some(Selector::WholeText | Selector::Projective), Some(Rule::PermuteAndFlip)) => None,
             (_, rule) => rule,
         };
+        if selector == Some(Selector::Projective) && !is_prime(head.order) {
+            return Err(ReleaseFormatError::Field {
+                name: "order of the geometry",
+                found: head.order.into(),
+            });
+        }
         Ok(Self {
             selector: selector.ok_or(ReleaseFormatError::Field {
                 name: "mechanism",
@@ -133,6 +155,7 @@ impl Release {
                 name: "rule",
                 found: head.rule.into(),
             })?,
+            order: head.order,
             epsilon: head.epsilon,
             candidate: head.number,
             pack_id: head.pack_id,

@@ -94,6 +94,7 @@ impl<'a> VectorRelease<'a> {
         let head = Head {
             mechanism: laplace.noise() as u8,
             rule: 0,
+            order: 0,
             epsilon: laplace.epsilon(),
             number: laplace.dimension(),
             pack_id,

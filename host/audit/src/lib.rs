@@ -18,7 +18,9 @@ use undertone_core::select::Rule;
 use undertone_core::vector::Noise;
 use undertone_core::words::{Vocabulary, WordMechanism};
 
-use exact::inside::{self, CoreSentences, CoreWholeText, CoreWords, Engine, Sentences, WholeText};
+use exact::inside::{
+    self, CoreProjective, CoreSentences, CoreWholeText, CoreWords, Engine, Sentences, WholeText,
+};
 use exact::{encoders, sentences, whole_text, words};
 pub use report::Report;
 use sampled::device::Device;
@@ -92,6 +94,8 @@ pub enum Mechanism {
     Sentences,
     /// What selects a candidate for a document, to protect the whole text.
     WholeText,
+    /// What draws a point for a document, to protect the whole text.
+    Projective,
     /// The exchange of words of the lexicon.
     Words,
     /// Noise on vectors, which the pack has no part in.
@@ -102,10 +106,11 @@ pub enum Mechanism {
 
 impl Mechanism {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Encoder,
         Self::Sentences,
         Self::WholeText,
+        Self::Projective,
         Self::Words,
         Self::Vectors,
     ];
@@ -230,6 +235,7 @@ pub fn run(
             Mechanism::Encoder => audit.encoder()?,
             Mechanism::Sentences => audit.sentences()?,
             Mechanism::WholeText => audit.whole_text()?,
+            Mechanism::Projective => audit.projective()?,
             Mechanism::Words => audit.words()?,
             Mechanism::Vectors => audit.vectors()?,
         }
@@ -340,23 +346,63 @@ impl<'a> Audit<'a> {
         let Some(sentences) = self.mechanism("the whole-text rule")? else {
             return Ok(());
         };
-        let (pack, options) = (self.pack, self.options);
-        let Some(mechanism) = CoreWholeText::new(pack)? else {
+        let Some(mechanism) = CoreWholeText::new(self.pack)? else {
             let candidates = "the pack selects by depth, or has too many candidates";
             self.leave_out(&format!("the whole-text rule: {candidates}"));
             return Ok(());
         };
-        let epsilons = options.epsilons.iter();
+        self.exchanged_texts(&mechanism, &sentences, self.options)
+    }
+
+    fn projective(&mut self) -> Result<()> {
+        let Some(sentences) = self.mechanism("projective geometry response")? else {
+            return Ok(());
+        };
+        let Some(mechanism) = CoreProjective::new(self.pack)? else {
+            let candidates = "the pack selects by depth, or has too many candidates";
+            self.leave_out(&format!("projective geometry response: {candidates}"));
+            return Ok(());
+        };
+        let few = |epsilon: &Epsilon| {
+            let geometry = mechanism.geometry(*epsilon);
+            geometry.is_some_and(|geometry| geometry.points() <= CoreProjective::MOST_POINTS)
+        };
+        let (few, many) = self.options.epsilons.iter().copied().partition(few);
+        for epsilon in &many {
+            let points = CoreProjective::MOST_POINTS;
+            self.leave_out(&format!(
+                "projective geometry response at epsilon {epsilon}: it has more than {points} points"
+            ));
+        }
+        let options = Options {
+            epsilons: few,
+            ..self.options.clone()
+        };
+        match options.epsilons.is_empty() {
+            true => Ok(()),
+            false => self.exchanged_texts(&mechanism, &sentences, &options),
+        }
+    }
+
+    /// Checks a mechanism for whole texts from inside, and by releases of the device.
+    fn exchanged_texts(
+        &mut self,
+        mechanism: &dyn WholeText,
+        sentences: &CoreSentences<'_>,
+        options: &Options,
+    ) -> Result<()> {
+        // The report has a column for every epsilon that was asked for.
+        let epsilons = self.options.epsilons.iter();
         let losses = epsilons.map(|epsilon| [epsilon_f64(*epsilon); 2]).collect();
         self.report.promise(mechanism.name(), losses);
-        let rows = self.rows(&sentences)?;
-        let documents = whole_text::documents(&sentences, &rows, options.seed);
-        self.add(whole_text::check(&mechanism, &documents, options));
+        let rows = self.rows(sentences)?;
+        let documents = whole_text::documents(sentences, &rows, options.seed);
+        self.add(whole_text::check(mechanism, &documents, options));
         let count = options.releases as usize;
         for epsilon in &options.epsilons {
-            let shown = whole_text::shown(&mechanism, &documents, *epsilon);
+            let shown = whole_text::shown(mechanism, &documents, *epsilon);
             self.release(|device| {
-                selection::whole_texts(device, &mechanism, *epsilon, &shown, count)
+                selection::whole_texts(device, mechanism, *epsilon, &shown, count)
             })?;
         }
         Ok(())

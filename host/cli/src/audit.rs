@@ -59,6 +59,8 @@ enum MechanismArg {
     Sentences,
     /// The release of the best candidate for the whole text.
     WholeText,
+    /// The release of a point that the best candidate for the whole text prefers.
+    Projective,
     /// The exchange of words.
     Words,
     /// Noise on vectors, released by the device.
@@ -72,6 +74,7 @@ impl From<MechanismArg> for Mechanism {
         match mechanism {
             MechanismArg::Sentences => Self::Sentences,
             MechanismArg::WholeText => Self::WholeText,
+            MechanismArg::Projective => Self::Projective,
             MechanismArg::Words => Self::Words,
             MechanismArg::Vectors => Self::Vectors,
             MechanismArg::Encoder => Self::Encoder,

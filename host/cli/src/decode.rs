@@ -35,8 +35,8 @@ pub(crate) struct Arguments {
     /// with one of these names gets "input_" before its name.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Where to write the lines that are no releases of these packs, as they are. Decode them again with the right
-    /// candidates. Without it they are only counted.
+    /// Where to write the lines that are no releases of these packs, as they are, and those by projective geometry, which
+    /// name no candidate. Decode them again with the right candidates. Without it they are only counted.
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
     /// Write the candidate's embedding, too, as the field "embedding". The output is then several times as large.
@@ -129,6 +129,9 @@ impl Packs {
             .0
             .get(&line.release.pack_id())
             .ok_or(BadLine::OtherPack)?;
+        if line.release.order().is_some() {
+            return Err(BadLine::Point);
+        }
         pack.decode(&line.release)
             .map_err(|_| BadLine::NoSuchCandidate)
     }

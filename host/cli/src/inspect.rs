@@ -88,7 +88,7 @@ fn promises(pack: &Pack<'_>) -> String {
         "promises    at epsilon 1, the sentence exchanged: 1; the whole text exchanged: {loss}\n"
     );
     if document.check_whole_text().is_ok() {
-        text += "            by the whole-text rule, the whole text exchanged: 1\n";
+        text += "            by the whole-text or projective rule, the whole text exchanged: 1\n";
     }
     text
 }

@@ -76,6 +76,9 @@ enum MethodArg {
     Exponential,
     /// For the whole text: its best candidate, or any other.
     WholeText,
+    /// For the whole text: a point that its best candidate prefers, or any other. One release names no candidate; many are
+    /// counted, with less error than by whole-text if the candidates are many.
+    Projective,
 }
 
 impl MethodArg {
@@ -87,6 +90,7 @@ impl MethodArg {
         match self {
             Self::Exponential => Method::Sentence(Rule::Exponential),
             Self::WholeText => Method::WholeText,
+            Self::Projective => Method::Projective,
             Self::Recommended if recommended == Some(Unit::WholeText) => Method::WholeText,
             Self::Recommended | Self::PermuteAndFlip => Method::Sentence(Rule::PermuteAndFlip),
         }
@@ -156,7 +160,7 @@ impl Arguments {
         document::check_encoder(&pack, opened.encoder.as_ref())?;
         let empty = document::empty(&pack)?;
         let method = self.rule.of(&pack, self.epsilon);
-        if method == Method::WholeText {
+        if matches!(method, Method::WholeText | Method::Projective) {
             // Before anything is spent.
             empty.check_whole_text().map_err(Error::from)?;
         }
@@ -232,6 +236,11 @@ fn said(document: &HostDocument<'_>, method: Method, epsilon: Epsilon) -> String
         Method::WholeText => {
             format!(
                 "rule: whole text. Promised: {epsilon} for the whole text exchanged for any other"
+            )
+        }
+        Method::Projective => {
+            format!(
+                "rule: projective. Promised: {epsilon} for the whole text exchanged for any other"
             )
         }
     }

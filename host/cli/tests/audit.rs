@@ -42,6 +42,7 @@ fn the_demo_pack_passes_and_the_report_stands_alone() {
         "--mechanism",
         "sentences",
         "whole-text",
+        "projective",
         "encoder",
         "--epsilon",
         "3",
@@ -79,8 +80,8 @@ fn the_demo_pack_passes_and_the_report_stands_alone() {
     let csv = fs::read_to_string(out.join("checks.csv")).unwrap();
     let header = "mechanism,check,epsilon,method,claimed,measured,tried,passed,detail";
     assert_eq!(csv.lines().next(), Some(header));
-    // 3 of the encoder; tables, draws and 3 losses at 2 ε by 2 rules; 2 of levels; 3 of whole texts at 2 ε.
-    assert_eq!(csv.lines().count(), 1 + 3 + 5 * 4 + 2 + 3 * 2);
+    // 3 of the encoder; tables, draws and 3 losses at 2 ε by 2 rules; 2 of levels; 3 of whole texts and of points at 2 ε.
+    assert_eq!(csv.lines().count(), 1 + 3 + 5 * 4 + 2 + 2 * 3 * 2);
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("replaced sentences, exact"));
     assert!(page.contains("the whole text is exchanged"));

@@ -338,7 +338,7 @@ impl Candidates {
     fn decode(&self, release: &[u8]) -> Result<Decoded> {
         let release = Release::from_bytes(release).map_err(Problem::Release)?;
         let unit = match release.selector() {
-            Selector::WholeText => Unit::WholeText,
+            Selector::WholeText | Selector::Projective => Unit::WholeText,
             _ => Unit::Sentence,
         };
         let epsilon = release.epsilon().to_string();

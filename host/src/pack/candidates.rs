@@ -78,13 +78,16 @@ impl Candidates {
     ///
     /// # Errors
     /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the release was made under another pack, [`ErrorKind::Release`](crate::error::ErrorKind::Release)
-    /// if its index is out of range.
+    /// if its index is out of range, or if it names a point, by projective geometry, and no candidate.
     pub fn decode(&self, release: &Release) -> Result<Option<(&Candidate, &[f32])>> {
         if release.pack_id() != self.pack_id() {
             return Err(Error::from(Cause::OtherPack {
                 release: hex::encode(release.pack_id()),
                 candidates: hex::encode(self.pack_id()),
             }));
+        }
+        if release.order().is_some() {
+            return Err(Error::from(Cause::NamesAPoint));
         }
         let index = release.candidate() as usize;
         if release.selector() == Selector::WholeText && index == self.entries.len() {

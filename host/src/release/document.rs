@@ -95,6 +95,8 @@ pub enum Method {
     Sentence(Rule),
     /// The whole text: [`Document::release_whole_text`].
     WholeText,
+    /// The whole text, by a point: [`Document::release_projective`].
+    Projective,
 }
 
 /// An empty document under `pack`.
@@ -135,7 +137,7 @@ pub fn fill(document: &mut HostDocument<'_>, sentences: &[&str], embeddings: &[f
 /// Releases one document given by its sentences and their embeddings.
 ///
 /// # Guarantee
-/// That of [`Document::release`] or [`Document::release_whole_text`], as are its leaks, what it assumes and its source.
+/// That of [`Document::release`], [`Document::release_whole_text`] or [`Document::release_projective`], as are its leaks, what it assumes and its source.
 ///
 /// # Leaks
 /// Those of [`fill`] and [`Document`].
@@ -162,6 +164,7 @@ pub fn release(
     match method {
         Method::Sentence(rule) => document.release(grant, rule, &mut OsEntropy),
         Method::WholeText => document.release_whole_text(grant, &mut OsEntropy),
+        Method::Projective => document.release_projective(grant, &mut OsEntropy),
     }
     .map_err(Error::from)
 }

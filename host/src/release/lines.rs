@@ -43,6 +43,12 @@ pub enum BadLine {
     /// The pack has no such candidate.
     #[error("names a candidate that its pack does not have; it is damaged or forged")]
     NoSuchCandidate,
+    /// It was made by projective geometry response.
+    #[error(
+        "names a point that many candidates prefer, and no candidate; count such releases with `undertone count` and \
+         `undertone estimate`"
+    )]
+    Point,
 }
 
 /// The lines of a file of releases, one in memory.

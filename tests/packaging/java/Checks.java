@@ -184,6 +184,11 @@ public final class Checks {
             check(nothing.unit() == Unit.WHOLE_TEXT && nothing.rule() == Rule.EXPONENTIAL, "the unit and the rule");
             check(nothing.isNothingKnown(pack) && nothing.candidate() == pack.candidateCount(), "nothing known");
             document.pushSentence("My doctor wants to repeat the blood test.");
+            check(nothing.order() == 0, "no order");
+            Release point = document.releaseProjective(Grant.unrecorded(100 * TEN));
+            check(point.unit() == Unit.WHOLE_TEXT && point.rule() == Rule.EXPONENTIAL, "the unit of a point");
+            check(point.order() >= 2 && !point.isNothingKnown(pack), "the order of a point");
+            check(new Release(point.toBytes()).equals(point), "a point that came from elsewhere");
             Release known = document.releaseWholeText(Grant.unrecorded(100 * TEN));
             check(!known.isNothingKnown(pack) && known.candidate() < pack.candidateCount(), "something known");
             document.pushSentence("My doctor wants to repeat the blood test.");
@@ -195,13 +200,16 @@ public final class Checks {
             refuses(NullPointerException.class, () -> document.pushEncoded("text", null));
             refuses(NullPointerException.class, () -> document.pushEncoded(null, new float[pack.dimension()]));
             refuses(NullPointerException.class, () -> document.releaseWholeText(null));
+            refuses(NullPointerException.class, () -> document.releaseProjective(null));
             Grant grant = Grant.unrecorded(TEN);
             document.releaseWholeText(grant);
             refuses("GRANT_SPENT", () -> document.releaseWholeText(grant));
+            refuses("GRANT_SPENT", () -> document.releaseProjective(grant));
             document.close();
             refuses(IllegalStateException.class, () -> document.pushEncoded("late", new float[pack.dimension()]));
             refuses(IllegalStateException.class, () -> document.promise(Unit.SENTENCE, 1));
             refuses(IllegalStateException.class, () -> document.releaseWholeText(Grant.unrecorded(TEN)));
+            refuses(IllegalStateException.class, () -> document.releaseProjective(Grant.unrecorded(TEN)));
         }
     }
 

@@ -159,6 +159,22 @@ public final class Document implements AutoCloseable {
                 Native.documentReleaseWholeText(open(), memory, entropy, out));
     }
 
+    /**
+     * Draws a release that protects the whole text and is made for counting, and forgets all sentences. It promises what
+     * {@link #releaseWholeText} promises, but names a point that many candidates prefer ({@link Release#order}): one says
+     * little, and shares estimated from many err less where the candidates are many.
+     *
+     * <p>For any pack, exchanging the whole text for any other changes the probability of any release by at most a factor
+     * of e^epsilon. Several releases add up. The pack, epsilon and that it is this release must be chosen without looking
+     * at the document.
+     *
+     * @throws UndertoneException as {@link #releaseWholeText}
+     */
+    public synchronized Release releaseProjective(Grant grant) {
+        return released(grant, (memory, entropy, out) ->
+                Native.documentReleaseProjective(open(), memory, entropy, out));
+    }
+
     /** A native function that draws a release. */
     private interface Draw {
         int draw(ByteBuffer grant, byte[] entropy, byte[] out);

@@ -110,5 +110,8 @@ final class Native {
     static native int documentReleaseWholeText(
             ByteBuffer document, ByteBuffer grant, byte[] entropy, byte[] out);
 
+    static native int documentReleaseProjective(
+            ByteBuffer document, ByteBuffer grant, byte[] entropy, byte[] out);
+
     static native int releaseRead(byte[] bytes, long[] outFields, byte[] outPackId);
 }

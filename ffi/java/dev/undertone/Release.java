@@ -2,7 +2,7 @@ package dev.undertone;
 
 import java.util.Arrays;
 
-/** What leaves the device: it names one candidate of a pack, with the epsilon that was spent. */
+/** What leaves the device: it names one candidate of a pack, or a point, with the epsilon that was spent. */
 public final class Release {
     /** The length of a release. */
     public static final int BYTES = 24;
@@ -10,7 +10,7 @@ public final class Release {
     static final int PACK_ID_BYTES = 8;
 
     private final byte[] bytes;
-    private final long[] fields = new long[4];
+    private final long[] fields = new long[5];
     private final byte[] packId = new byte[PACK_ID_BYTES];
 
     /**
@@ -29,7 +29,7 @@ public final class Release {
     }
 
     /**
-     * The index of the candidate drawn; see {@link #isNothingKnown}. Compare it with {@link Pack#candidateCount} if the release came from
+     * The index of the candidate drawn, or the number of a point if there is an {@link #order}; see {@link #isNothingKnown}. Compare it with {@link Pack#candidateCount} if the release came from
      * elsewhere: it can be forged.
      */
     public int candidate() {
@@ -56,7 +56,15 @@ public final class Release {
      * names no candidate then. Like every candidate it may have been drawn by chance.
      */
     public boolean isNothingKnown(Pack pack) {
-        return unit() == Unit.WHOLE_TEXT && candidate() == Native.packNothingKnown(pack.memory);
+        return unit() == Unit.WHOLE_TEXT && order() == 0 && candidate() == Native.packNothingKnown(pack.memory);
+    }
+
+    /**
+     * The order of the geometry, a prime, of a release by {@link Document#releaseProjective}: then {@link #candidate} is the
+     * number of a point. 0 for all others.
+     */
+    public int order() {
+        return (int) fields[4];
     }
 
     /** The identifier of the pack whose candidates the index counts, as of {@link Pack#id}. */

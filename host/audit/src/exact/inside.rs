@@ -8,11 +8,12 @@ use std::num::NonZero;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
+use undertone_core::projective::Geometry;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::{Levels, MAX_LEVELS, Ratio, Rule, SliceLevels};
 use undertone_core::words::{self, Bag, Vocabulary, WordMechanism};
 
-use crate::sampled::device::Document;
+use crate::sampled::device::{Device, Document};
 use undertone::demo;
 use undertone::error::Result;
 use undertone::release::document::{self, HostDocument};
@@ -66,12 +67,30 @@ pub trait WholeText: Sync {
     /// What it is called in reports.
     fn name(&self) -> String;
 
-    /// The weights of all outcomes for a document, the last of which is "nothing known": at most 2⁴⁸ each. `None` if the
-    /// document gets no release.
+    /// The weights of all outcomes for a document: at most 2⁴⁸ each, and at most 2⁶⁴ together. `None` if the document gets
+    /// no release.
     fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>>;
+
+    /// Whether nothing is known of a document that has these weights.
+    fn is_nothing(&self, document: &Document, weights: &[u128]) -> bool;
+
+    /// Whether outcomes of the same weight are drawn in the order of their numbers; otherwise in any order.
+    fn is_ordered(&self) -> bool;
 
     /// Draws an outcome for a document. `None` if it gets none.
     fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32>;
+
+    /// What `count` releases of a device by this mechanism name, of these documents by turns.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    fn releases(
+        &self,
+        device: &mut dyn Device,
+        documents: &[usize],
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<u32>>;
 }
 
 /// A mechanism that exchanges a word of a vocabulary.
@@ -300,9 +319,97 @@ impl WholeText for CoreWholeText<'_> {
         Some((0..=self.pack.candidate_count()).map(weight).collect())
     }
 
+    fn is_nothing(&self, _: &Document, weights: &[u128]) -> bool {
+        weights.last() == weights.iter().max()
+    }
+
+    fn is_ordered(&self) -> bool {
+        true
+    }
+
     fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32> {
         let document = document.inside(&self.pack).ok()?;
         hazmat::draw_whole_text(&document, epsilon, rng).ok()
+    }
+
+    fn releases(
+        &self,
+        device: &mut dyn Device,
+        documents: &[usize],
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<u32>> {
+        device.whole_texts(documents, epsilon, count)
+    }
+}
+
+/// Projective geometry response of a pack, as `core` has it: outcomes are points.
+#[derive(Debug)]
+pub struct CoreProjective<'p> {
+    pack: Pack<'p>,
+}
+
+impl<'p> CoreProjective<'p> {
+    /// The most points that an audit looks at: it keeps a weight of each, for many texts.
+    pub const MOST_POINTS: u32 = 1 << 14;
+
+    /// That of `pack`, if it has the whole-text rule.
+    ///
+    /// # Errors
+    /// Those of [`CoreWholeText::new`].
+    pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
+        let rule = CoreWholeText::new(pack)?;
+        Ok(rule.map(|rule| Self { pack: rule.pack }))
+    }
+
+    /// The geometry of releases.
+    pub fn geometry(&self, epsilon: Epsilon) -> Option<Geometry> {
+        Geometry::best(self.pack.candidate_count() + 1, epsilon)
+    }
+
+    fn best(&self, document: &Document) -> Option<u32> {
+        hazmat::best(&document.inside(&self.pack).ok()?).ok()
+    }
+}
+
+impl WholeText for CoreProjective<'_> {
+    fn name(&self) -> String {
+        "projective".to_owned()
+    }
+
+    fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>> {
+        let best = self.best(document)?;
+        let geometry = self.geometry(epsilon)?;
+        let (first, other) = Geometry::weights(epsilon);
+        let weight = |point| match geometry.contains(best, point) {
+            true => first.into(),
+            false => other.into(),
+        };
+        Some((0..geometry.points()).map(weight).collect())
+    }
+
+    fn is_nothing(&self, document: &Document, _: &[u128]) -> bool {
+        self.best(document) == Some(self.pack.candidate_count())
+    }
+
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
+    fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32> {
+        let document = document.inside(&self.pack).ok()?;
+        let drawn = hazmat::draw_projective(&document, epsilon, rng);
+        drawn.ok().map(|(_, point)| point)
+    }
+
+    fn releases(
+        &self,
+        device: &mut dyn Device,
+        documents: &[usize],
+        epsilon: Epsilon,
+        count: usize,
+    ) -> Result<Vec<u32>> {
+        device.points(documents, epsilon, count)
     }
 }
 

@@ -1,4 +1,6 @@
-//! The whole-text rule: any two texts are neighbours, so every document that is tried is compared with every other.
+//! The whole-text rule and projective geometry response: any two texts are neighbours, so every document that is tried is compared with every other.
+
+use std::collections::BTreeMap;
 
 use num_bigint::BigUint;
 use undertone_core::epsilon::Epsilon;
@@ -51,16 +53,13 @@ pub(crate) fn documents(mechanism: &dyn Sentences, public: &[f32], seed: u64) ->
 pub(crate) struct Tried {
     pub(crate) document: Document,
     weights: Vec<u128>,
+    /// Whether nothing is known of it.
+    nothing: bool,
 }
 
 impl Tried {
     fn total(&self) -> u128 {
         self.weights.iter().sum()
-    }
-
-    /// Whether "nothing known" is likeliest.
-    fn is_nothing(&self) -> bool {
-        self.weights.last() == self.weights.iter().max()
     }
 }
 
@@ -77,6 +76,7 @@ fn tried(
             None => refused += 1,
             Some(weights) if found.iter().all(|other| other.weights != weights) => {
                 found.push(Tried {
+                    nothing: mechanism.is_nothing(document, &weights),
                     document: document.clone(),
                     weights,
                 });
@@ -172,6 +172,7 @@ fn draws(mechanism: &dyn WholeText, found: &[Tried], epsilon: Epsilon) -> (usize
             let count = group.len() as u128;
             let end = start + count * text.weights[group[0]];
             let ranks = (0..group.len()).step_by(group.len().div_ceil(DRAWN));
+            let mut drawn_before = BTreeMap::new();
             for rank in ranks.chain([group.len() - 1]) {
                 let share = ends(start, end, total);
                 let within = ends(rank as u128, rank as u128 + 1, count);
@@ -179,7 +180,15 @@ fn draws(mechanism: &dyn WholeText, found: &[Tried], epsilon: Epsilon) -> (usize
                     let words = [share, rank_words].concat();
                     let drawn = mechanism.draw(&text.document, epsilon, &mut Script(&words));
                     tried += 1;
-                    wrong += usize::from(drawn != Some(group[rank] as u32));
+                    let right = match drawn {
+                        Some(drawn) if !mechanism.is_ordered() => {
+                            // One of this weight, and of no other rank.
+                            text.weights.get(drawn as usize) == Some(&text.weights[group[0]])
+                                && *drawn_before.entry(drawn).or_insert(rank) == rank
+                        }
+                        drawn => drawn == Some(group[rank] as u32),
+                    };
+                    wrong += usize::from(!right);
                 }
             }
             start = end;
@@ -206,12 +215,8 @@ pub(crate) fn shown(
 ) -> Vec<[Document; 2]> {
     let (found, _) = tried(mechanism, documents, epsilon);
     let document = |tried: &Tried| tried.document.clone();
-    let known: Vec<Document> = found
-        .iter()
-        .filter(|x| !x.is_nothing())
-        .map(document)
-        .collect();
-    let nothing = found.iter().find(|x| x.is_nothing()).map(document);
+    let known: Vec<Document> = found.iter().filter(|x| !x.nothing).map(document).collect();
+    let nothing = found.iter().find(|x| x.nothing).map(document);
     let mut pairs: Vec<[Document; 2]> = Vec::new();
     if let [first, .., last] = &known[..] {
         pairs.push([first.clone(), last.clone()]);

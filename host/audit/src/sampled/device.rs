@@ -117,6 +117,12 @@ pub trait Device {
         count: usize,
     ) -> Result<Vec<u32>>;
 
+    /// What `count` releases by projective geometry response name, of these documents by turns: points.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>>;
+
     /// `count` bags of `size` words each, drawn from these words.
     ///
     /// # Errors
@@ -508,6 +514,10 @@ impl Device for Program {
         count: usize,
     ) -> Result<Vec<u32>> {
         self.by_turns("whole-text", documents, epsilon, count)
+    }
+
+    fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>> {
+        self.by_turns("projective", documents, epsilon, count)
     }
 
     fn bags(

@@ -309,7 +309,7 @@ pub fn whole_texts(
         let mut laws = Vec::new();
         for (number, document) in pair.iter().enumerate() {
             device.keep(number, document)?;
-            if let Err(error) = device.whole_texts(&[number], epsilon, 1) {
+            if let Err(error) = mechanism.releases(device, &[number], epsilon, 1) {
                 refused.push(error);
             }
             laws.extend(whole_text::law(mechanism, document, epsilon));
@@ -320,7 +320,7 @@ pub fn whole_texts(
         if !refused.is_empty() {
             continue;
         }
-        let outcomes = device.whole_texts(&[0, 1], epsilon, 2 * draws)?;
+        let outcomes = mechanism.releases(device, &[0, 1], epsilon, 2 * draws)?;
         tried += outcomes.len() as u64;
         if let Some(check) = in_range(&name, "outcomes", epsilon, &outcomes, a.len()) {
             return Ok(vec![check]);

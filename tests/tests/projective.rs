@@ -1,0 +1,611 @@
+//! Projective geometry response: the geometry from its definition, and the law of the code over all outcomes, on its own
+//! integers and random words. No tolerance.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigUint;
+use undertone_core::document::{Document, DocumentError};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
+use undertone_core::ledger::Grant;
+use undertone_core::pack::Pack;
+use undertone_core::projective::Geometry;
+use undertone_core::release::{Release, ReleaseFormatError, Selector};
+use undertone_core::rng::{PublicRng, below};
+use undertone_core::select::Rule;
+use undertone_tests::exponential::exp;
+use undertone_tests::law::{Law, all_within, draws_in, ends};
+use undertone_tests::packs::{DepthParts, ScoreParts};
+use undertone_tests::{CountingRng, FixedEntropy, FixedWords};
+
+/// Millionths, as ε is held.
+const MICRO: u64 = 1_000_000;
+
+/// ε in millionths: 28 is more than the weights can tell apart, 1000 the most there is.
+const EPSILONS: [u32; 8] = [
+    1,
+    500_000,
+    1_000_000,
+    3_000_000,
+    10_000_000,
+    28_000_000,
+    100_000_000,
+    1_000_000_000,
+];
+
+fn epsilon(micro: u32) -> Epsilon {
+    Epsilon::from_micro(micro).expect("an epsilon")
+}
+
+fn is_prime(q: u32) -> bool {
+    q >= 2 && (2..q).all(|d| !q.is_multiple_of(d))
+}
+
+/// (q^t − 1)/(q − 1), by its sum.
+fn points_of(q: u32, t: u32) -> u64 {
+    (0..t).map(|i| u64::from(q).pow(i)).sum()
+}
+
+/// Order and coordinates of all geometries with at most `most` points.
+fn geometries(most: u64) -> Vec<(u32, u32)> {
+    let orders = (2..most as u32).filter(|q| is_prime(*q));
+    let of = |q| (2..=24).map(move |t| (q, t));
+    let power = |(q, t): &(u32, u32)| u64::from(*q).checked_pow(*t - 1);
+    let all = orders
+        .flat_map(of)
+        .filter(|it| power(it).is_some_and(|power| power < most));
+    all.filter(|(q, t)| points_of(*q, *t) <= most).collect()
+}
+
+/// The geometry that a server gets for a pack with that many candidates.
+fn geometry(q: u32, t: u32) -> Geometry {
+    let outcomes = points_of(q, t) as u32;
+    Geometry::new(q as u16, outcomes).expect("a prime")
+}
+
+/// Canonical vectors in the order of their numbers, from the definition: by how many coordinates follow the leading one,
+/// then as numbers.
+fn points(q: u32, t: u32) -> Vec<Vec<u32>> {
+    let mut all = Vec::new();
+    for free in 0..t {
+        for digits in 0..q.pow(free) {
+            let digit = |at: u32| digits / q.pow(free - 1 - at) % q;
+            let zeroes = (free + 1..t).map(|_| 0);
+            all.push(zeroes.chain([1]).chain((0..free).map(digit)).collect());
+        }
+    }
+    all
+}
+
+/// The points that each point is orthogonal to, from the definition.
+fn preferred_sets(q: u32, t: u32) -> Vec<BTreeSet<u32>> {
+    let points = points(q, t);
+    let orthogonal = |v: &[u32], w: &[u32]| {
+        let sum: u32 = v.iter().zip(w).map(|(v, w)| v * w).sum();
+        sum.is_multiple_of(q)
+    };
+    let set = |v: &Vec<u32>| {
+        let numbered = (0..).zip(&points);
+        let of = numbered.filter(|(_, w)| orthogonal(v, w));
+        of.map(|(number, _)| number).collect()
+    };
+    points.iter().map(set).collect()
+}
+
+#[test]
+fn geometries_are_those_of_the_definition() {
+    let all = geometries(600);
+    for (q, t) in &all {
+        let what = format!("q {q} t {t}");
+        let geometry = geometry(*q, *t);
+        let k = points_of(*q, *t) as u32;
+        assert_eq!(u32::from(geometry.order()), *q, "{what}");
+        assert_eq!(u32::from(geometry.coordinates()), *t, "{what}");
+        assert_eq!(geometry.points(), k, "{what}");
+        let (c, shared) = (points_of(*q, t - 1) as u32, points_of(*q, t - 2) as u32);
+        assert_eq!(geometry.preferred(), c, "{what}");
+        assert_eq!(geometry.shared(), shared, "{what}");
+        let sets = preferred_sets(*q, *t);
+        for (v, set) in (0..).zip(&sets) {
+            assert_eq!(set.len() as u32, c, "{what}");
+            let listed: Vec<u32> = geometry.preferred_points(v).collect();
+            assert_eq!(listed.len() as u32, c, "{what}");
+            assert_eq!(
+                &listed.into_iter().collect::<BTreeSet<u32>>(),
+                set,
+                "{what}"
+            );
+            for (u, other) in (0..).zip(&sets) {
+                assert_eq!(geometry.contains(v, u), set.contains(&u), "{what} {v} {u}");
+                assert_eq!(geometry.contains(u, v), set.contains(&u), "{what} {v} {u}");
+                let common = set.intersection(other).count() as u32;
+                assert_eq!(common, if u == v { c } else { shared }, "{what} {v} {u}");
+            }
+        }
+        assert_eq!(geometry.preferred_points(k).count(), 0);
+        for (v, u) in [(k, 0), (0, k), (u32::MAX, 0), (0, u32::MAX)] {
+            assert!(!geometry.contains(v, u), "{what}");
+        }
+        // The fewest coordinates that have room.
+        let before = points_of(*q, t - 1) as u32;
+        if *t > 2 {
+            let fewer = Geometry::new(*q as u16, before).expect("a prime");
+            assert_eq!(u32::from(fewer.coordinates()), t - 1, "{what}");
+            assert_eq!(Geometry::new(*q as u16, before + 1), Some(geometry));
+        }
+    }
+    assert!(all.len() > 120, "{}", all.len());
+    for q in (0..=u16::MAX).filter(|q| *q < 300 || *q > 65_400) {
+        for outcomes in [0, 1, 2, 300, 65_537] {
+            let fits = outcomes <= u32::from(q) + 1 || q < 4096;
+            let wanted = is_prime(q.into()) && outcomes > 0 && fits;
+            assert_eq!(Geometry::new(q, outcomes).is_some(), wanted, "{q}");
+        }
+    }
+    // 3^16 points are too many, 2^24 − 1 are not.
+    assert_eq!(Geometry::new(3, 8_000_000), None);
+    assert_eq!(Geometry::new(2, 1 << 24), None);
+    let largest = Geometry::new(2, (1 << 24) - 1).expect("24 coordinates");
+    assert_eq!(
+        (largest.coordinates(), largest.points()),
+        (24, (1 << 24) - 1)
+    );
+}
+
+// --- The law
+
+/// A side of the coin: its share, and which point each index is.
+struct Side {
+    start: u128,
+    end: u128,
+    points: Vec<u32>,
+}
+
+/// A mechanism as its law is taken apart here: an outcome has two sides, and their shares lie in 0..total.
+fn law_of(sides: &[Side], total: u128, points: u32) -> Law {
+    let mut numerators = vec![BigUint::ZERO; points as usize];
+    for side in sides {
+        let count = side.points.len() as u128;
+        let share = draws_in(side.start, side.end, total);
+        for (rank, point) in (0..).zip(&side.points) {
+            numerators[*point as usize] += &share * draws_in(rank, rank + 1, count);
+        }
+    }
+    Law {
+        numerators,
+        bits: 256,
+    }
+}
+
+/// What the code draws for an outcome, from its answers to the first and to the last random words of every interval.
+fn walked(geometry: &Geometry, outcome: u32, micro: u32) -> (Vec<Side>, u128) {
+    let (first, other) = Geometry::weights(epsilon(micro));
+    let [first, other] = [first, other].map(u128::from);
+    let [k, c] = [geometry.points(), geometry.preferred()].map(u128::from);
+    let (share, total) = (c * first, c * first + (k - c) * other);
+    let sides = [(0, share, c), (share, total, k - c)].map(|(start, end, count)| {
+        let drawn = |rank| {
+            let draws = [ends(start, end, total), ends(rank, rank + 1, count)];
+            let [low, high] = [0, 1].map(|end| {
+                let words = draws.map(|draw| draw[end]).concat();
+                let mut words = FixedWords(&words);
+                let point = hazmat::draw_point(geometry, outcome, epsilon(micro), &mut words);
+                assert!(words.0.is_empty(), "words were left over");
+                point
+            });
+            assert_eq!(low, high, "one index, two points");
+            low
+        };
+        let points = (0..count).map(drawn).collect();
+        Side { start, end, points }
+    });
+    (sides.into(), total)
+}
+
+/// The theorem, and that the code has its law: for every geometry of at most 150 points and every outcome, each point of
+/// its set is drawn by one index, each other point by one, and the laws of any two outcomes are within e^ε.
+#[test]
+fn no_two_texts_exceed_epsilon() {
+    let mut pairs = 0;
+    let most = if undertone_tests::soak() { 400 } else { 150 };
+    for (number, (q, t)) in geometries(most).into_iter().enumerate() {
+        let geometry = geometry(q, t);
+        let sets = preferred_sets(q, t);
+        // The points of sides are those of another ε; small geometries have all.
+        let some = if sets.len() <= 15 { EPSILONS.len() } else { 1 };
+        let from = number % EPSILONS.len();
+        for micro in EPSILONS.iter().cycle().skip(from).take(some) {
+            let what = format!("q {q} t {t} ε {micro}e-6");
+            let mut laws = Vec::new();
+            for (outcome, set) in (0..).zip(&sets) {
+                let (sides, total) = walked(&geometry, outcome, *micro);
+                let [inside, outside] = [0, 1].map(|side| {
+                    let points: BTreeSet<u32> = sides[side].points.iter().copied().collect();
+                    assert_eq!(points.len(), sides[side].points.len(), "{what}");
+                    points
+                });
+                assert_eq!(&inside, set, "{what} {outcome}");
+                assert!(outside.is_disjoint(set), "{what} {outcome}");
+                assert_eq!(inside.len() + outside.len(), sets.len(), "{what}");
+                let law = law_of(&sides, total, geometry.points());
+                let sum: BigUint = law.numerators.iter().sum();
+                assert_eq!(sum, BigUint::from(1u32) << law.bits, "{what}");
+                laws.push(law);
+            }
+            assert!(all_within(&laws, &exp(u64::from(*micro), MICRO)), "{what}");
+            // And nearly uses it up, as far as whole weights up to 2^40 can.
+            let most = (f64::from(*micro) * 1e-6).min(40.0 * std::f64::consts::LN_2);
+            let loss = laws[0].loss(&laws[1]);
+            assert!(
+                (0.999 * most..=most + 1e-12).contains(&loss),
+                "{what}: {loss}"
+            );
+            pairs += laws.len() * laws.len();
+        }
+    }
+    println!("{pairs} pairs of texts");
+}
+
+/// Weights never exceed their promise, and are those of the definition: ⌈2⁴⁰·e^(−ε)⌉, or a bit more.
+#[test]
+fn weights_keep_their_ratio() {
+    let mut rng = PublicRng::new(0x7e57_9001);
+    let random = (0..2000).map(|_| 1 + below(&mut rng, 40 * u128::from(MICRO)) as u32);
+    for micro in EPSILONS.into_iter().chain(random.collect::<Vec<_>>()) {
+        let (first, other) = Geometry::weights(epsilon(micro));
+        assert_eq!(first, 1 << 40);
+        assert!(other >= 1);
+        let exact = exp(micro.into(), MICRO);
+        let precision = undertone_tests::exponential::PRECISION;
+        assert!(
+            BigUint::from(first) << precision <= BigUint::from(other) * &exact.lower,
+            "{micro}"
+        );
+        let wanted = (first as f64 * (-f64::from(micro) * 1e-6).exp()).max(1.0);
+        assert!(other as f64 <= wanted + 2.0, "{micro}: {other} of {wanted}");
+    }
+}
+
+/// What is planted.
+#[derive(Clone, Copy, Debug)]
+enum Bug {
+    /// The complement is drawn from all points, so that the preferred ones have too much; that alone changes no ratio
+    /// between outcomes but beyond W₀/W₁.
+    AllPoints,
+    /// The set of the next outcome but one misses a point, so the normaliser moves.
+    Moving,
+    /// W₀/W₁ is e^1.1ε.
+    Weights,
+}
+
+/// The check can fail.
+#[test]
+fn wrong_laws_are_caught() {
+    for (q, t) in [(2, 2), (2, 3), (3, 3), (5, 2), (3, 4)] {
+        let geometry = geometry(q, t);
+        let sets = preferred_sets(q, t);
+        let k = geometry.points();
+        for micro in [500_000, 1_000_000, 3_000_000] {
+            for bug in [Bug::AllPoints, Bug::Moving, Bug::Weights] {
+                let spent = match bug {
+                    Bug::Weights => micro + micro / 10,
+                    _ => micro,
+                };
+                let (first, other) = Geometry::weights(epsilon(spent));
+                let laws: Vec<Law> = (0..)
+                    .zip(&sets)
+                    .map(|(v, set)| {
+                        let mut inside: Vec<u32> = set.iter().copied().collect();
+                        let all = 0..k;
+                        let mut outside: Vec<u32> = all.filter(|w| !set.contains(w)).collect();
+                        match bug {
+                            Bug::AllPoints => outside = (0..k).collect(),
+                            Bug::Moving if v % 2 == 1 && inside.len() > 1 => {
+                                outside.extend(inside.pop());
+                            }
+                            // The last outcome prefers a point more.
+                            Bug::Moving if v % 2 == 1 => inside.extend(outside.pop()),
+                            _ => {}
+                        }
+                        let [share, rest] = [(first, inside.len()), (other, outside.len())]
+                            .map(|(weight, count)| u128::from(weight) * count as u128);
+                        // Where all points are drawn from, the shares are those of the rule.
+                        let rest = match bug {
+                            Bug::AllPoints => {
+                                u128::from(other) * (k - geometry.preferred()) as u128
+                            }
+                            _ => rest,
+                        };
+                        let sides = [(0, share, inside), (share, share + rest, outside)];
+                        let sides = sides.map(|(start, end, points)| Side { start, end, points });
+                        law_of(&sides, share + rest, k)
+                    })
+                    .collect();
+                let within = all_within(&laws, &exp(u64::from(micro), MICRO));
+                assert!(!within, "{bug:?} q {q} t {t} {micro}");
+            }
+        }
+    }
+}
+
+/// A server's estimate is unbiased: an outcome's own set has the probability p, that of any other r, exactly.
+#[test]
+fn sets_have_the_probabilities_of_estimates() {
+    for (q, t) in geometries(60) {
+        let geometry = geometry(q, t);
+        let sets = preferred_sets(q, t);
+        let (first, other) = Geometry::weights(epsilon(MICRO as u32));
+        let [c, shared] = [geometry.preferred(), geometry.shared()].map(u64::from);
+        for (v, set) in sets.iter().enumerate() {
+            for (u, counted) in sets.iter().enumerate() {
+                let weight = |w: &u32| if set.contains(w) { first } else { other };
+                let found: u64 = counted.iter().map(weight).sum();
+                let own = c * first;
+                let alien = shared * first + (c - shared) * other;
+                assert_eq!(found, if u == v { own } else { alien }, "q {q} t {t}");
+            }
+        }
+    }
+}
+
+/// The variance by its definition, in floats.
+fn variance(q: u32, t: u32, micro: u32) -> f64 {
+    let (first, other) = Geometry::weights(epsilon(micro));
+    let e = first as f64 / other as f64;
+    let [k, c, shared] = [0, 1, 2].map(|less| points_of(q, t - less) as f64);
+    let z = c * e + k - c;
+    let (p, r) = (c * e / z, (shared * e + c - shared) / z);
+    r * (1.0 - r) / (p - r).powi(2)
+}
+
+/// No prime order has less error than the one chosen, with the fewest coordinates that have room.
+#[test]
+fn the_best_geometry_is_the_best_of_all() {
+    let orders: Vec<u32> = (2..=u32::from(u16::MAX))
+        .filter(|q| q % 2 == 1 || *q == 2)
+        .collect();
+    let sieve: Vec<u32> = orders
+        .into_iter()
+        .filter(|q| (2..=q.isqrt()).all(|d| !q.is_multiple_of(d)))
+        .collect();
+    assert_eq!(sieve.len(), 6542);
+    let mut found = BTreeMap::new();
+    for outcomes in [1, 2, 3, 13, 21, 151, 1000, 5001, 65_537] {
+        for micro in EPSILONS
+            .into_iter()
+            .chain([2_000_000, 5_000_000, 7_000_000])
+        {
+            let best = Geometry::best(outcomes, epsilon(micro)).expect("room");
+            assert_eq!(Geometry::new(best.order(), outcomes), Some(best));
+            let [q, t] = [best.order().into(), best.coordinates().into()];
+            let own = best.variance(epsilon(micro));
+            assert!((own / variance(q, t, micro) - 1.0).abs() < 1e-9, "{q} {t}");
+            for order in &sieve {
+                let Some(other) = Geometry::new(*order as u16, outcomes) else {
+                    continue;
+                };
+                let other = variance(*order, other.coordinates().into(), micro);
+                assert!(
+                    own <= other * (1.0 + 1e-9),
+                    "{outcomes} {micro}: q {q} t {t} has {own}, q {order} {other}"
+                );
+            }
+            found.insert((outcomes, micro), (q, t));
+        }
+    }
+    // A few, so that a change shows.
+    assert_eq!(found[&(151, 1_000_000)].0, 3);
+    assert_eq!(found[&(21, 10_000_000)].1, 2);
+}
+
+// --- Packs and texts
+
+/// As many kinds of sentences as candidates, each best for one.
+fn parts(n: usize) -> ScoreParts {
+    let row = |best| (0..n).map(|c| u8::from(c == best)).collect();
+    let table: Vec<Vec<u8>> = (0..n).map(row).collect();
+    ScoreParts::of_table(&table, 1)
+}
+
+/// Documents end to end: the point is that of the best outcome and of the random words, and "nothing known" is a release
+/// like any other.
+#[test]
+fn documents_release_the_points_of_their_best_outcome() {
+    let mut orders = BTreeSet::new();
+    for n in [1, 2, 3, 12, 60] {
+        let parts = parts(n);
+        let bytes = parts.to_pack();
+        let pack = Pack::parse(&bytes).expect("a pack");
+        let mut document = Document::new(&pack).expect("candidates");
+        for best in 0..=n {
+            for micro in EPSILONS {
+                // None for nothing known; a sentence of zeroes says nothing.
+                if best < n {
+                    document.push(&parts.one_hot(best)).expect("room");
+                } else {
+                    document.push(&vec![0.0; n]).expect("room");
+                }
+                assert_eq!(hazmat::best(&document), Ok(best as u32));
+                let outcomes = n as u32 + 1;
+                let geometry = Geometry::best(outcomes, epsilon(micro)).expect("room");
+                let words = [micro.into(), best as u64, u64::from(micro) << 32, 5]
+                    .map(|word: u64| word.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                let point = hazmat::draw_point(
+                    &geometry,
+                    best as u32,
+                    epsilon(micro),
+                    &mut FixedWords(&words),
+                );
+                let drawn =
+                    hazmat::draw_projective(&document, epsilon(micro), &mut FixedWords(&words));
+                assert_eq!(drawn, Ok((geometry, point)));
+                assert_eq!(document.sentence_count(), 1);
+
+                let key = [best as u8 + 1; 32];
+                let grant = || Grant::unrecorded(epsilon(micro));
+                let release = document
+                    .release_projective(grant(), &mut FixedEntropy::new(&key))
+                    .expect("entropy");
+                assert_eq!(release.selector(), Selector::Projective);
+                assert_eq!(release.rule(), Rule::Exponential);
+                assert_eq!(release.epsilon(), epsilon(micro));
+                assert_eq!(release.pack_id(), pack.id());
+                assert_eq!(release.order().map(u16::from), Some(geometry.order()));
+                assert!(release.candidate() < geometry.points());
+                // So much ε that chance hardly moves it.
+                if micro >= 28_000_000 {
+                    assert!(geometry.contains(best as u32, release.candidate()));
+                }
+                let bytes = release.to_bytes();
+                assert_eq!(bytes[4..6], [8, 2]);
+                assert_eq!(bytes[6..8], geometry.order().to_le_bytes());
+                assert_eq!(bytes[12..16], release.candidate().to_le_bytes());
+                assert_eq!(Release::from_bytes(&bytes), Ok(release));
+                assert_eq!(document.sentence_count(), 0);
+                assert_eq!(hazmat::best(&document), Ok(n as u32), "wiped");
+                orders.insert(geometry.order());
+            }
+        }
+        // The empty document, and a source that fails.
+        let grant = Grant::unrecorded(epsilon(MICRO as u32));
+        assert!(
+            document
+                .release_projective(grant, &mut FixedEntropy::new(&[1; 32]))
+                .is_ok()
+        );
+        document.push(&parts.one_hot(0)).expect("room");
+        let grant = Grant::unrecorded(epsilon(MICRO as u32));
+        let failed = document.release_projective(grant, &mut FixedEntropy::new(&[]));
+        assert_eq!(failed, Err(DocumentError::Entropy));
+        assert_eq!(document.sentence_count(), 1);
+    }
+    assert!(orders.len() >= 5, "{orders:?}");
+}
+
+/// Four words, whatever is drawn.
+#[test]
+fn every_draw_takes_four_words() {
+    let one = epsilon(MICRO as u32);
+    for outcomes in [2, 13, 151, 5001] {
+        let geometry = Geometry::best(outcomes, one).expect("room");
+        for outcome in [0, 1, outcomes - 1] {
+            let mut rng = CountingRng::new(PublicRng::new(outcome.into()));
+            let point = hazmat::draw_point(&geometry, outcome, one, &mut rng);
+            assert!(point < geometry.points());
+            assert_eq!(rng.take_count(), 4);
+        }
+    }
+}
+
+/// Packs that have no whole-text rule say so whatever the text, and the sentences stay.
+#[test]
+fn packs_without_the_rule_are_refused() {
+    let depth = DepthParts {
+        dimension: 1,
+        exponent: 0,
+        shift: 0,
+        directions: vec![vec![1]],
+        boundaries: vec![(1..=255).collect()],
+        codes: vec![vec![100, 200]],
+    };
+    let bytes = depth.to_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let mut document = Document::new(&pack).expect("candidates");
+    document.push(&[1.0]).expect("room");
+    let grant = || Grant::unrecorded(epsilon(MICRO as u32));
+    let refused = document.release_projective(grant(), &mut FixedEntropy::new(&[1; 32]));
+    assert_eq!(refused, Err(DocumentError::NoScores));
+    assert_eq!(document.sentence_count(), 1);
+
+    let bytes = ScoreParts::of_table(&[vec![1; 65]], 1).to_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let mut document = Document::<8, 2>::with_limits(&pack).expect("candidates");
+    document.push(&[1.0]).expect("room");
+    let refused = document.release_projective(grant(), &mut FixedEntropy::new(&[1; 32]));
+    let (found, limit) = (65, 64);
+    assert_eq!(
+        refused,
+        Err(DocumentError::TooManyCandidates { found, limit })
+    );
+    assert_eq!(document.sentence_count(), 1);
+}
+
+/// A server refuses what no device releases; which number a point has says nothing of its order.
+#[test]
+fn forged_releases_are_refused() {
+    let bytes = parts(3).to_pack();
+    let pack = Pack::parse(&bytes).expect("a pack");
+    let mut document = Document::<'_>::new(&pack).expect("candidates");
+    let grant = Grant::unrecorded(epsilon(MICRO as u32));
+    let release = document
+        .release_projective(grant, &mut FixedEntropy::new(&[1; 32]))
+        .expect("entropy")
+        .to_bytes();
+    for order in 0..=u16::MAX {
+        let mut forged = release;
+        forged[6..8].copy_from_slice(&order.to_le_bytes());
+        let read = Release::from_bytes(&forged);
+        if Geometry::new(order, 1).is_some() {
+            assert_eq!(read.map(|r| r.to_bytes()), Ok(forged));
+        } else {
+            let refused = ReleaseFormatError::Field {
+                name: "order of the geometry",
+                found: order.into(),
+            };
+            assert_eq!(read, Err(refused));
+        }
+        // No other mechanism has one.
+        for (mechanism, rule) in [(1, 1), (2, 2), (7, 2)] {
+            forged[4..6].copy_from_slice(&[mechanism, rule]);
+            assert_eq!(Release::from_bytes(&forged).is_ok(), order == 0);
+        }
+    }
+    let mut flipped = release;
+    flipped[5] = 1;
+    let refused = ReleaseFormatError::Field {
+        name: "rule",
+        found: 1,
+    };
+    assert_eq!(Release::from_bytes(&flipped), Err(refused));
+}
+
+/// Estimates from many releases come out at the shares that went in.
+#[test]
+fn many_releases_tell_the_shares() {
+    let one = epsilon(MICRO as u32);
+    let (n, devices) = (30u32, 60_000u32);
+    let geometry = Geometry::best(n + 1, one).expect("room");
+    let mut rng = PublicRng::new(0x7e57_9002);
+    let mut counts = vec![0u32; n as usize + 1];
+    let outcome_of = |device: u32| match device % 10 {
+        0..6 => 7,
+        6..9 => n,
+        _ => 0,
+    };
+    for device in 0..devices {
+        let point = hazmat::draw_point(&geometry, outcome_of(device), one, &mut rng);
+        for candidate in geometry.preferred_points(point).filter(|v| *v <= n) {
+            counts[candidate as usize] += 1;
+        }
+    }
+    let (first, other) = Geometry::weights(one);
+    let [k, c, shared] =
+        [geometry.points(), geometry.preferred(), geometry.shared()].map(|x| f64::from(x));
+    let e = first as f64 / other as f64;
+    let z = c * e + k - c;
+    let (p, r) = (c * e / z, (shared * e + c - shared) / z);
+    let error = (geometry.variance(one) / f64::from(devices)).sqrt();
+    for (outcome, count) in (0..).zip(counts) {
+        let wanted = match outcome {
+            7 => 0.6,
+            0 => 0.1,
+            _ if outcome == n => 0.3,
+            _ => 0.0,
+        };
+        let found = (f64::from(count) / f64::from(devices) - r) / (p - r);
+        assert!(
+            (found - wanted).abs() < 5.0 * error,
+            "{outcome}: {found} instead of {wanted} ± {error}"
+        );
+    }
+}
