@@ -225,6 +225,13 @@ pub enum Cause {
         by: String,
     },
 
+    /// Releases that do not answer the question.
+    #[error("no estimate: {problem}")]
+    NoAnswer {
+        /// Why not, and what to do.
+        problem: String,
+    },
+
     /// Counts by other slices.
     #[error(
         "the counts are sliced by [{found}], not by [{wanted}]; give counts with the same slices"
@@ -932,6 +939,7 @@ impl Error {
             | Cause::NothingDecoded { .. }
             | Cause::NothingCounted { .. }
             | Cause::UnknownReleases { .. }
+            | Cause::NoAnswer { .. }
             | Cause::OtherSlices { .. }
             | Cause::CountsFile { .. }
             | Cause::ReleaseColumns { .. }

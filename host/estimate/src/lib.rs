@@ -9,4 +9,8 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::too_many_lines)]
 
+pub mod channel;
 pub mod counts;
+pub mod labels;
+pub mod shares;
+mod simplex;

@@ -4,8 +4,8 @@ use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::release::Selector;
 
-use crate::error::Result;
-use crate::release::document::{self, HostDocument};
+use crate::error::{Error, Result};
+use crate::release::document::{self, HostDocument, MAX_SENTENCES};
 use crate::release::law::levels;
 
 /// Texts that a calibration has at most.
@@ -93,6 +93,22 @@ impl Calibration {
     ) -> Result<()> {
         let mut document = document::empty(pack)?;
         document::fill(&mut document, sentences, rows)?;
+        self.push(label, &document);
+        Ok(())
+    }
+
+    /// Adds a text by its sentences, for packs that read text themselves: with a lexicon, or features alone.
+    ///
+    /// # Shapes
+    /// `sentences`: `[k]`; those after the limit of a document are left out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack cannot be released from, or reads no text.
+    pub fn add_sentences(&mut self, pack: &Pack<'_>, label: u32, sentences: &[&str]) -> Result<()> {
+        let mut document = document::empty(pack)?;
+        for sentence in sentences.iter().take(MAX_SENTENCES) {
+            document.push_sentence(sentence).map_err(Error::from)?;
+        }
         self.push(label, &document);
         Ok(())
     }

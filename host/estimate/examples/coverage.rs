@@ -1,0 +1,334 @@
+//! How good estimates are, on real texts: draws populations of public test texts with known shares, releases each text by
+//! its exact law, estimates, and compares.
+//!
+//! `cargo run --release -p undertone-estimate --example coverage -- CANDIDATES PACK TEST.jsonl[.gz] [OPTIONS]`
+//!
+//! Options: `--releases N`, `--epsilon E`, `--rule scores|whole-text|projective`, `--populations N`, `--shares A,B,..` in the
+//! order of the labels (else drawn from Dirichlet(½)), `--sentences K` (texts are cut), `--messages` (headers and quotes are removed), `--shift` (only the longer half of the
+//! texts of each label), `--known` (the test texts are the calibration: what would be possible), `--statement a|b`.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use undertone::pack::calibration::Calibration;
+use undertone::pack::candidates::Candidates;
+use undertone::release::document::sentences;
+use undertone::release::law::Law;
+use undertone::text::message_body;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
+use undertone_core::projective::Geometry;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::rng::{PublicRng, below};
+use undertone_core::select::{Ratio, Rule};
+use undertone_estimate::channel::Channel;
+use undertone_estimate::counts::Kind;
+use undertone_estimate::labels::{Sample, labels};
+use undertone_estimate::shares::{Confidence, shares};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    let mut positional = Vec::new();
+    let mut options = BTreeMap::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.strip_prefix("--") {
+            Some(flag @ ("shift" | "known" | "messages")) => {
+                options.insert(flag.to_owned(), String::new());
+            }
+            Some(name) => {
+                let value = arguments.next().ok_or("an option without a value")?;
+                options.insert(name.to_owned(), value);
+            }
+            None => positional.push(argument),
+        }
+    }
+    let option = |name: &str, default: &str| -> String {
+        options
+            .get(name)
+            .cloned()
+            .unwrap_or_else(|| default.to_owned())
+    };
+    let [candidates, pack, corpus] = positional
+        .try_into()
+        .map_err(|_| "wanted: CANDIDATES PACK TEST.jsonl")?;
+    let candidates = Candidates::read(Path::new(&candidates))?;
+    let bytes = std::fs::read(&pack)?;
+    let pack = Pack::parse(&bytes)?;
+    let calibration = candidates.calibration.ok_or("no calibration")?;
+    let cut: usize = option("sentences", "128").parse()?;
+    let messages = options.contains_key("messages");
+    let mut test = read(&pack, &calibration, &corpus, cut, messages)?;
+    if options.contains_key("shift") {
+        test = longer(&test);
+    }
+    let calibration = match options.contains_key("known") {
+        true => test.clone(),
+        false => calibration,
+    };
+    let epsilon: Epsilon = option("epsilon", "1").parse()?;
+    let releases: usize = option("releases", "3000").parse()?;
+    let populations: usize = option("populations", "100").parse()?;
+    let rule = option("rule", "scores");
+    let given: Option<Vec<f64>> = options
+        .get("shares")
+        .map(|text| text.split(',').map(str::parse).collect())
+        .transpose()?;
+    let world = World::new(&pack, &test, &rule, epsilon)?;
+    let mut rng = PublicRng::new(option("seed", "1").parse()?);
+    let mut tally = Tally::default();
+    for _ in 0..populations {
+        let truth = match &given {
+            Some(given) => given.clone(),
+            None => dirichlet(&mut rng, test.labels.len()),
+        };
+        let (outcomes, best) = world.population(&test, &truth, releases, &mut rng);
+        match option("statement", "b").as_str() {
+            "a" => {
+                let own = shares(
+                    world.kind,
+                    &outcomes,
+                    pack.candidate_count(),
+                    Confidence::default(),
+                )?;
+                let own = own.ok_or("sentence releases have no statement (a)")?;
+                tally.add(own.shares.iter().map(|s| [s.share, s.low, s.high]), &best);
+            }
+            _ => {
+                let sample = Sample {
+                    kind: world.kind,
+                    outcomes: &outcomes,
+                    calibration: &calibration,
+                };
+                let own = labels(&[sample], Confidence::default())?;
+                tally.refuted += usize::from(own.fit.is_refuted());
+                tally.add(own.shares.iter().map(|s| [s.share, s.low, s.high]), &truth);
+            }
+        }
+    }
+    tally.print(&world.kind.to_string(), releases);
+    Ok(())
+}
+
+/// The texts of a corpus with labels of the calibration.
+fn read(
+    pack: &Pack<'_>,
+    like: &Calibration,
+    corpus: &str,
+    cut: usize,
+    messages: bool,
+) -> Outcome<Calibration> {
+    let mut test = Calibration::new(pack, like.labels.clone())?;
+    let file = std::fs::File::open(corpus)?;
+    let reader: Box<dyn Read> = match corpus.ends_with(".gz") {
+        true => Box::new(flate2::read::MultiGzDecoder::new(file)),
+        false => Box::new(file),
+    };
+    for line in BufReader::new(reader).lines() {
+        let line: serde_json::Value = serde_json::from_str(&line?)?;
+        let (Some(label), Some(text)) = (line["label"].as_str(), line["text"].as_str()) else {
+            continue;
+        };
+        let Some(label) = like.labels.iter().position(|own| own == label) else {
+            continue;
+        };
+        let text = match messages {
+            true => message_body(text),
+            false => text.to_owned(),
+        };
+        let mut sentences = sentences(&text);
+        sentences.truncate(cut);
+        if sentences.is_empty() {
+            continue;
+        }
+        test.add_sentences(pack, label as u32, &sentences)?;
+    }
+    Ok(test)
+}
+
+/// Of each label the half of the texts that say most: another population under the same labels.
+fn longer(test: &Calibration) -> Calibration {
+    let said = |text: usize| {
+        test.levels_of(text)
+            .iter()
+            .map(|level| usize::from(*level))
+            .max()
+    };
+    let mut half = Calibration {
+        of_texts: Vec::new(),
+        best: Vec::new(),
+        levels: Vec::new(),
+        ..test.clone()
+    };
+    for label in 0..test.labels.len() {
+        let mut own: Vec<usize> = (0..test.len())
+            .filter(|text| test.of_texts[*text] as usize == label)
+            .collect();
+        own.sort_by_key(|text| std::cmp::Reverse(said(*text)));
+        own.truncate(own.len().div_ceil(2));
+        for text in own {
+            half.of_texts.push(label as u32);
+            half.best.push(test.best[text]);
+            half.levels.extend_from_slice(test.levels_of(text));
+        }
+    }
+    half
+}
+
+/// How test texts are released.
+struct World {
+    kind: Kind,
+    /// Sums of the chances of outcomes, of each text; empty where a channel draws.
+    laws: Vec<Vec<f64>>,
+    channel: Option<Channel>,
+    geometry: Option<Geometry>,
+    /// The test texts of each label.
+    of_labels: Vec<Vec<usize>>,
+}
+
+impl World {
+    fn new(pack: &Pack<'_>, test: &Calibration, rule: &str, epsilon: Epsilon) -> Outcome<Self> {
+        let answers = pack.candidate_count() + 1;
+        let (mechanism, number, order, geometry) = match rule {
+            "whole-text" => (7, 2, 0, None),
+            "projective" => {
+                let geometry = Geometry::best(answers, epsilon).ok_or("too many candidates")?;
+                (8, 2, geometry.order(), Some(geometry))
+            }
+            _ => (test.selector as u8, 1, 0, None),
+        };
+        let kind = Kind::from_fields(pack.id(), mechanism, number, epsilon, order)?;
+        let channel = Channel::new(kind, pack.candidate_count())?;
+        let ratio = Ratio::per_step(epsilon, test.steps.try_into()?);
+        let laws = match channel {
+            Some(_) => Vec::new(),
+            None => (0..test.len())
+                .map(|text| {
+                    let law = Law::new(test.levels_of(text).to_vec(), ratio, Rule::PermuteAndFlip);
+                    let mut sum = 0.0;
+                    (0..test.candidates)
+                        .map(|candidate| {
+                            sum += law.probability(candidate);
+                            sum
+                        })
+                        .collect()
+                })
+                .collect(),
+        };
+        let mut of_labels = vec![Vec::new(); test.labels.len()];
+        for (text, label) in test.of_texts.iter().enumerate() {
+            of_labels[*label as usize].push(text);
+        }
+        Ok(Self {
+            kind,
+            laws,
+            channel,
+            geometry,
+            of_labels,
+        })
+    }
+
+    /// The releases of so many texts with these shares of labels, and the shares of best candidates.
+    fn population(
+        &self,
+        test: &Calibration,
+        shares: &[f64],
+        releases: usize,
+        rng: &mut PublicRng,
+    ) -> (BTreeMap<u32, u64>, Vec<f64>) {
+        let mut outcomes = BTreeMap::new();
+        let mut best = vec![0.0; test.candidates + 1];
+        for _ in 0..releases {
+            let at = uniform(rng);
+            let mut sum = 0.0;
+            let label = shares.iter().position(|share| {
+                sum += share;
+                at < sum
+            });
+            let texts = &self.of_labels[label.unwrap_or(shares.len() - 1)];
+            let text = texts[below(rng, texts.len() as u128) as usize];
+            best[test.best[text] as usize] += 1.0 / releases as f64;
+            *outcomes.entry(self.draw(test, text, rng)).or_insert(0) += 1;
+        }
+        (outcomes, best)
+    }
+
+    fn draw(&self, test: &Calibration, text: usize, rng: &mut PublicRng) -> u32 {
+        let at = uniform(rng);
+        let answer = test.best[text];
+        match (self.channel, self.geometry) {
+            (Some(channel), Some(geometry)) => {
+                // One of the points that the answer prefers, or any other.
+                let inside = at < channel.own();
+                loop {
+                    let point = below(rng, geometry.points().into()) as u32;
+                    if geometry.contains(answer, point) == inside {
+                        return point;
+                    }
+                }
+            }
+            (Some(channel), None) if at < channel.own() => answer,
+            (Some(channel), None) => {
+                let other = below(rng, channel.answers() as u128 - 1) as u32;
+                other + u32::from(other >= answer)
+            }
+            _ => {
+                let sums = &self.laws[text];
+                sums.partition_point(|sum| *sum <= at).min(sums.len() - 1) as u32
+            }
+        }
+    }
+}
+
+fn uniform(rng: &mut PublicRng) -> f64 {
+    (rng.next_u64() >> 11) as f64 * 2f64.powi(-53)
+}
+
+/// Shares from Dirichlet(½): squares of normal numbers, scaled.
+fn dirichlet(rng: &mut PublicRng, count: usize) -> Vec<f64> {
+    let squares: Vec<f64> = (0..count)
+        .map(|_| {
+            let radius = -2.0 * (1.0 - uniform(rng)).ln();
+            radius * (std::f64::consts::TAU * uniform(rng)).cos().powi(2)
+        })
+        .collect();
+    let sum: f64 = squares.iter().sum();
+    squares.iter().map(|square| square / sum).collect()
+}
+
+#[derive(Default)]
+struct Tally {
+    intervals: usize,
+    covered: usize,
+    width: f64,
+    distances: Vec<f64>,
+    refuted: usize,
+}
+
+impl Tally {
+    fn add(&mut self, found: impl Iterator<Item = [f64; 3]>, truth: &[f64]) {
+        let mut distance = 0.0;
+        for ([share, low, high], truth) in found.zip(truth) {
+            self.intervals += 1;
+            self.covered += usize::from(low <= truth + 1e-12 && truth - 1e-12 <= high);
+            self.width += high - low;
+            distance += (share - truth).abs() / 2.0;
+        }
+        self.distances.push(distance);
+    }
+
+    fn print(&self, kind: &str, releases: usize) {
+        let populations = self.distances.len() as f64;
+        println!(
+            "{kind}: {releases} releases, {populations} populations: covered {:.2} %, mean width {:.3}, mean total variation {:.4}, \
+             fit refuted {:.1} %",
+            100.0 * self.covered as f64 / self.intervals as f64,
+            self.width / self.intervals as f64,
+            self.distances.iter().sum::<f64>() / populations,
+            100.0 * self.refuted as f64 / populations,
+        );
+    }
+}

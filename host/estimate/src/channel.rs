@@ -1,0 +1,123 @@
+//! What a release with whole-text privacy says of the text's best candidate: the law of
+//! [`whole_text`](undertone_core::whole_text) and of [`projective`](undertone_core::projective), from the server's side.
+
+use std::collections::BTreeMap;
+
+use undertone::error::{Cause, Error, Result};
+use undertone_core::projective::Geometry;
+use undertone_core::release::Selector;
+use undertone_core::select::{Ratio, Rule};
+
+use crate::counts::Kind;
+
+/// The channel between the best candidate of a text, or "nothing known", and its release.
+///
+/// Each of the m + 1 answers *prefers* some outcomes. A text gives an outcome that its own answer prefers with the
+/// probability `own`, and one that another answer prefers with the probability `other`, whichever that is.
+#[derive(Clone, Copy, Debug)]
+pub struct Channel {
+    answers: u32,
+    own: f64,
+    other: f64,
+    geometry: Option<Geometry>,
+}
+
+impl Channel {
+    /// The channel of a kind of releases under a pack with so many candidates; `None` for releases whose promise is for a
+    /// sentence: there the law depends on the text.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a geometry that no pack with so many candidates has.
+    pub fn new(kind: Kind, candidates: u32) -> Result<Option<Self>> {
+        let answers = candidates + 1;
+        let (own, other, geometry) = match kind.selector() {
+            Selector::WholeText => {
+                // The weights that devices draw by.
+                let weights = Ratio::per_unit(kind.epsilon(), 1).weights(Rule::Exponential);
+                let weights: Vec<f64> = weights.take(2).map(|weight| weight as f64).collect();
+                let total = weights[0] + f64::from(candidates) * weights[1];
+                (weights[0] / total, weights[1] / total, None)
+            }
+            Selector::Projective => {
+                let geometry = Geometry::new(kind.order(), answers).ok_or_else(|| {
+                    Error::from(Cause::NoAnswer {
+                        problem: format!(
+                            "there are releases of order {}, which no device with {candidates} candidates makes; take \
+                             the candidates file of the pack that made them",
+                            kind.order()
+                        ),
+                    })
+                })?;
+                let (first, rest) = Geometry::weights(kind.epsilon());
+                let (first, rest) = (first as f64, rest as f64);
+                let [points, preferred, shared] =
+                    [geometry.points(), geometry.preferred(), geometry.shared()].map(f64::from);
+                let total = preferred * first + (points - preferred) * rest;
+                let other = (shared * first + (preferred - shared) * rest) / total;
+                (preferred * first / total, other, Some(geometry))
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Self {
+            answers,
+            own,
+            other,
+            geometry,
+        }))
+    }
+
+    /// The candidates, and one for "nothing known", the last.
+    pub fn answers(&self) -> usize {
+        self.answers as usize
+    }
+
+    /// The probability of an outcome that the text's own answer prefers.
+    pub fn own(&self) -> f64 {
+        self.own
+    }
+
+    /// The probability of an outcome that another answer prefers.
+    pub fn other(&self) -> f64 {
+        self.other
+    }
+
+    /// How much one release moves an estimate when it is added up: forging one moves a share by this over their number.
+    pub fn weight(&self) -> f64 {
+        1.0 / (self.own - self.other)
+    }
+
+    /// The share of an answer without bias, from the share of releases that it prefers.
+    pub fn unbiased(&self, preferred: f64) -> f64 {
+        (preferred - self.other) / (self.own - self.other)
+    }
+
+    /// The standard deviation of an estimated share that is `share`, from so many releases.
+    pub fn deviation(&self, share: f64, releases: f64) -> f64 {
+        let preferred = self.other + share * (self.own - self.other);
+        (preferred * (1.0 - preferred) / releases).sqrt() * self.weight()
+    }
+
+    /// For each answer, how many releases it prefers.
+    ///
+    /// # Cost
+    /// By projective geometry response c steps for each outcome that was released.
+    pub fn votes(&self, outcomes: &BTreeMap<u32, u64>) -> Vec<u64> {
+        let mut votes = vec![0u64; self.answers()];
+        for (outcome, count) in outcomes {
+            self.each_answer(*outcome, |answer| votes[answer] += count);
+        }
+        votes
+    }
+
+    /// Calls `visit` with each answer that prefers an outcome.
+    pub(crate) fn each_answer(&self, outcome: u32, mut visit: impl FnMut(usize)) {
+        match self.geometry {
+            None if outcome < self.answers => visit(outcome as usize),
+            None => {}
+            Some(geometry) => geometry
+                .preferred_points(outcome)
+                .filter(|answer| *answer < self.answers)
+                .for_each(|answer| visit(answer as usize)),
+        }
+    }
+}

@@ -1,0 +1,545 @@
+//! Statement (b): the shares of labels among the texts.
+//!
+//! # The assumption
+//! Texts of one label look alike in public and in private (label shift): only the shares differ. Then the shares of
+//! outcomes are h = Cᵀπ, with π the shares of labels and C\[y\]\[z\] the mean over public texts of label y of the exact
+//! probability of outcome z. [`Fit`] tests what can be tested of that.
+//!
+//! # The estimate
+//! Generalised least squares: π minimises (h − Cᵀπ)ᵀ·Σ⁻¹·(h − Cᵀπ), where Σ is the covariance of h, of finitely many
+//! releases, and of Cᵀπ, of finitely many public texts. That C is known with errors would pull all shares together; the
+//! part of C·Σ⁻¹·Cᵀ that comes from its errors is subtracted (Fuller 1987). The guess is what is likely of shares, which are not negative
+//! and add up to one, with half a count more for each label; the worse the fit, the fewer the releases count. The interval comes from the least without that bound, which is a linear function of h: it is nearly
+//! normal at any number of releases, also where a share is 0. Several kinds of releases count together, each with its own C.
+//!
+//! # Source
+//! Label shift: Saerens, Latinne and Decaestecker 2002; Vaz, Izbicki and Stern 2019. Ours: exact laws instead of sampled
+//! confusion, and intervals in closed form instead of a bootstrap, so that the same counts give the same answer.
+
+use std::collections::BTreeMap;
+
+use nalgebra::{DMatrix, DVector};
+use statrs::distribution::{ContinuousCDF, Normal};
+use undertone::error::{Cause, Error, Result};
+use undertone::pack::calibration::Calibration;
+use undertone::release::law::Law;
+use undertone_core::release::Selector;
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::select::Ratio;
+
+use crate::channel::Channel;
+use crate::counts::Kind;
+use crate::shares::{Confidence, Share};
+use crate::simplex::{least, likely, with_sum_one};
+
+/// Public texts of a label at least.
+pub const FEWEST_TEXTS: usize = 5;
+
+/// Outcomes at most: matrices have their square.
+pub const MOST_OUTCOMES: usize = 2000;
+
+/// Simulated populations for the test of fit.
+const SIMULATED: usize = 499;
+
+/// What is added to the count of each label, so that the guess is about the mean of what is likely and not its peak: with the
+/// prior of Jeffreys for shares, Dirichlet(½), the two differ by this.
+const JEFFREYS: f64 = 0.5;
+
+/// Rounds in which Σ, which depends on the shares, is computed.
+const ROUNDS: usize = 8;
+
+/// The shares of labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Labels {
+    /// Releases.
+    pub releases: u64,
+    /// `[labels]`.
+    pub shares: Vec<Share>,
+    /// `[labels]`: guesses that may be negative.
+    pub unbounded: Vec<f64>,
+    /// Whether the releases look as they must.
+    pub fit: Fit,
+    /// `[labels][labels]`: the covariance of the unbounded guesses.
+    covariance: DMatrix<f64>,
+    /// What differences need.
+    influence: Vec<Influence>,
+}
+
+/// How well the releases agree with what the public texts say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// How often releases of texts that are as assumed would agree less. Below 0.01: they are not as assumed.
+    pub probability: f64,
+    /// How far the releases are from what the shares say, as a multiple of what is to be expected; at least 1.
+    pub dispersion: f64,
+}
+
+impl Fit {
+    /// Whether the assumption is refuted.
+    pub fn is_refuted(self) -> bool {
+        self.probability < 0.01
+    }
+}
+
+/// How the errors of each public text of a calibration move the guesses: `[texts][labels]`.
+#[derive(Clone, Debug, PartialEq)]
+struct Influence {
+    calibration: usize,
+    of_texts: DMatrix<f64>,
+}
+
+/// Releases of one kind, and the public texts under the same pack.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample<'a> {
+    /// The kind.
+    pub kind: Kind,
+    /// How often each outcome was released.
+    pub outcomes: &'a BTreeMap<u32, u64>,
+    /// The public texts.
+    pub calibration: &'a Calibration,
+}
+
+/// The laws of public texts under a kind of releases, and their means.
+struct Laws {
+    /// `[texts][outcomes]`: what differs from the mean of the label.
+    residuals: DMatrix<f64>,
+    /// `[labels][outcomes]`: C.
+    means: DMatrix<f64>,
+    /// `[texts]`.
+    of_texts: Vec<usize>,
+    /// `[labels]`: how many texts.
+    texts: Vec<f64>,
+    channel: Option<Channel>,
+}
+
+impl Laws {
+    fn new(kind: Kind, calibration: &Calibration) -> Result<Self> {
+        let candidates = calibration.candidates as u32;
+        let channel = Channel::new(kind, candidates)?;
+        if channel.is_none() && kind.selector() != calibration.selector {
+            return Err(refused(format!(
+                "{kind} was not released by the pack of the calibration, which selects by {}",
+                match calibration.selector {
+                    Selector::Scores => "scores",
+                    _ => "depth",
+                }
+            )));
+        }
+        let outcomes = match channel {
+            Some(channel) => channel.answers(),
+            None => calibration.candidates,
+        };
+        if outcomes > MOST_OUTCOMES {
+            return Err(refused(format!(
+                "shares of labels are estimated from at most {MOST_OUTCOMES} outcomes, and {kind} has {outcomes}; \
+                 estimate the shares of candidates"
+            )));
+        }
+        let of_texts: Vec<usize> = calibration.of_texts.iter().map(|y| *y as usize).collect();
+        let labels = calibration.labels.len();
+        let mut texts = vec![0.0; labels];
+        let mut means = DMatrix::zeros(labels, outcomes);
+        let mut laws = DMatrix::zeros(of_texts.len(), outcomes);
+        let ratio = Ratio::per_step(
+            kind.epsilon(),
+            calibration
+                .steps
+                .try_into()
+                .unwrap_or(core::num::NonZero::<u8>::MIN),
+        );
+        for (text, label) in of_texts.iter().enumerate() {
+            match channel {
+                // What the debiased votes are about: the best candidate itself.
+                Some(channel) if kind.selector() == Selector::Projective => {
+                    debug_assert_eq!(channel.answers(), outcomes);
+                    laws[(text, calibration.best[text] as usize)] = 1.0;
+                }
+                Some(channel) => {
+                    laws.row_mut(text).fill(channel.other());
+                    laws[(text, calibration.best[text] as usize)] = channel.own();
+                }
+                None => {
+                    let levels = calibration.levels_of(text).to_vec();
+                    let law = Law::new(levels, ratio, kind.rule());
+                    for outcome in 0..outcomes {
+                        laws[(text, outcome)] = law.probability(outcome);
+                    }
+                }
+            }
+            texts[*label] += 1.0;
+            let mut mean = means.row_mut(*label);
+            mean += laws.row(text);
+        }
+        for (label, count) in texts.iter().enumerate() {
+            if (*count as usize) < FEWEST_TEXTS {
+                return Err(refused(format!(
+                    "label \"{}\" has {count} public texts, and an estimate needs at least {FEWEST_TEXTS}; give more labelled texts",
+                    calibration.labels[label]
+                )));
+            }
+            means.row_mut(label).scale_mut(1.0 / count);
+        }
+        for (text, label) in of_texts.iter().enumerate() {
+            let mut residual = laws.row_mut(text);
+            residual -= means.row(*label);
+        }
+        Ok(Self {
+            residuals: laws,
+            means,
+            of_texts,
+            texts,
+            channel: channel.filter(|_| kind.selector() == Selector::Projective),
+        })
+    }
+
+    /// The variance of a label's mean that one of its texts stands for.
+    fn share_of_variance(&self, label: usize) -> f64 {
+        1.0 / (self.texts[label] * (self.texts[label] - 1.0))
+    }
+
+    /// The covariance of Cᵀπ.
+    fn covariance(&self, shares: &[f64]) -> DMatrix<f64> {
+        let mut scaled = self.residuals.clone();
+        for (text, label) in self.of_texts.iter().enumerate() {
+            let factor = shares[*label] * self.share_of_variance(*label).sqrt();
+            scaled.row_mut(text).scale_mut(factor);
+        }
+        scaled.tr_mul(&scaled)
+    }
+}
+
+/// One sample's part of the estimate.
+struct Part {
+    calibration: usize,
+    laws: Laws,
+    releases: f64,
+    /// h.
+    observed: DVector<f64>,
+    /// The covariance of one release's part of h, where it is not that of shares.
+    of_release: Option<DMatrix<f64>>,
+    /// Σ⁻¹.
+    inverse: DMatrix<f64>,
+    /// A root of Σ.
+    root: DMatrix<f64>,
+}
+
+impl Part {
+    fn new(sample: &Sample<'_>, calibration: usize) -> Result<Self> {
+        let laws = Laws::new(sample.kind, sample.calibration)?;
+        let outcomes = laws.means.ncols();
+        let total: u64 = sample.outcomes.values().sum();
+        let n = total as f64;
+        let (observed, of_release) = match laws.channel {
+            None => {
+                let mut observed = DVector::zeros(outcomes);
+                for (outcome, count) in sample.outcomes {
+                    let place = observed.get_mut(*outcome as usize).ok_or_else(|| {
+                        refused(format!(
+                            "outcome {outcome} of {} does not exist: the pack has {outcomes} outcomes; count again with the \
+                             candidates file, which sets forged releases aside",
+                            sample.kind
+                        ))
+                    })?;
+                    *place += *count as f64 / n;
+                }
+                (observed, None)
+            }
+            Some(channel) => {
+                let (mut mean, mut square) =
+                    (DVector::zeros(outcomes), DMatrix::zeros(outcomes, outcomes));
+                let mut answers = Vec::new();
+                for (outcome, count) in sample.outcomes {
+                    answers.clear();
+                    channel.each_answer(*outcome, |answer| answers.push(answer));
+                    for a in &answers {
+                        mean[*a] += *count as f64 / n;
+                        for b in &answers {
+                            square[(*a, *b)] += *count as f64 / n;
+                        }
+                    }
+                }
+                let weight = channel.weight();
+                let covariance = (square - &mean * mean.transpose()) * (weight * weight);
+                (mean.map(|share| channel.unbiased(share)), Some(covariance))
+            }
+        };
+        Ok(Self {
+            calibration,
+            laws,
+            releases: n,
+            observed,
+            of_release,
+            inverse: DMatrix::zeros(0, 0),
+            root: DMatrix::zeros(0, 0),
+        })
+    }
+
+    /// The covariance of h if the shares are these.
+    fn of_releases(&self, shares: &DVector<f64>) -> DMatrix<f64> {
+        let covariance = match &self.of_release {
+            Some(own) => own.clone(),
+            None => {
+                let mixed = self.laws.means.tr_mul(shares);
+                DMatrix::from_diagonal(&mixed) - &mixed * mixed.transpose()
+            }
+        };
+        covariance / self.releases
+    }
+
+    /// Computes Σ for these shares.
+    fn weigh(&mut self, shares: &DVector<f64>) -> Result<()> {
+        let mut covariance = self.of_releases(shares) + self.laws.covariance(shares.as_slice());
+        let size = covariance.trace() / covariance.nrows() as f64;
+        if self.of_release.is_none() {
+            // Shares add up to one, so there is a direction without variance. What is fitted never lies in it.
+            covariance.add_scalar_mut(size);
+        }
+        for i in 0..covariance.nrows() {
+            covariance[(i, i)] += 1e-9 * size;
+        }
+        let factored = covariance.cholesky().ok_or_else(singular)?;
+        self.inverse = factored.inverse();
+        self.root = factored.unpack();
+        Ok(())
+    }
+
+    /// C·Σ⁻¹·Cᵀ without what comes from the errors of C, which is also returned.
+    fn information(&self) -> (DMatrix<f64>, DMatrix<f64>) {
+        let laws = &self.laws;
+        let full = &laws.means * &self.inverse * laws.means.transpose();
+        let weighted = &laws.residuals * &self.inverse;
+        let mut errors = DMatrix::zeros(full.nrows(), full.nrows());
+        for (text, label) in laws.of_texts.iter().enumerate() {
+            let own = weighted.row(text).dot(&laws.residuals.row(text));
+            errors[(*label, *label)] += own * laws.share_of_variance(*label);
+        }
+        (full - &errors, errors)
+    }
+}
+
+fn refused(problem: String) -> Error {
+    Error::from(Cause::NoAnswer { problem })
+}
+
+fn singular() -> Error {
+    refused(
+        "the public texts of two labels give the same releases, so their shares cannot be told apart; join these labels, or ask \
+         for the shares of candidates"
+            .to_owned(),
+    )
+}
+
+/// The shares of the labels that the calibrations of all samples have in common.
+///
+/// # Errors
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are no releases, if calibrations have other labels,
+/// too few texts of one, or labels that cannot be told apart.
+pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> {
+    let first = samples
+        .iter()
+        .find(|sample| sample.outcomes.values().any(|count| *count > 0));
+    let Some(first) = first else {
+        return Err(refused("there are no releases".to_owned()));
+    };
+    let names = &first.calibration.labels;
+    let mut calibrations: Vec<*const Calibration> = Vec::new();
+    let mut parts = Vec::new();
+    for sample in samples {
+        if sample.outcomes.values().all(|count| *count == 0) {
+            continue;
+        }
+        if sample.calibration.labels != *names {
+            return Err(refused(format!(
+                "the packs have other labels: [{}] and [{}]; estimate their releases apart",
+                names.join(", "),
+                sample.calibration.labels.join(", ")
+            )));
+        }
+        let own = std::ptr::from_ref(sample.calibration);
+        let place = calibrations.iter().position(|other| *other == own);
+        let place = place.unwrap_or_else(|| {
+            calibrations.push(own);
+            calibrations.len() - 1
+        });
+        parts.push(Part::new(sample, place)?);
+    }
+    solve(parts, names.len(), confidence)
+}
+
+/// C·Σ⁻¹·Cᵀ and C·Σ⁻¹·h of all parts. Where subtracting errors leaves nothing that can be inverted, nothing is subtracted.
+fn normal_equations(parts: &[Part], count: usize) -> (DMatrix<f64>, DVector<f64>) {
+    let mut matrix = DMatrix::zeros(count, count);
+    let mut errors = DMatrix::zeros(count, count);
+    let mut side = DVector::zeros(count);
+    for part in parts {
+        let (own, own_errors) = part.information();
+        matrix += own;
+        errors += own_errors;
+        side += &part.laws.means * (&part.inverse * &part.observed);
+    }
+    let symmetric = |m: &DMatrix<f64>| (m + m.transpose()) / 2.0;
+    let corrected = symmetric(&matrix);
+    // With errors as large as what is measured, there is nothing left to correct.
+    let enough = corrected
+        .clone()
+        .symmetric_eigenvalues()
+        .iter()
+        .all(|own| *own > 0.2 * errors.trace() / count as f64 && *own > 0.0);
+    match enough {
+        true => (corrected, side),
+        false => (symmetric(&(matrix + errors)), side),
+    }
+}
+
+fn solve(mut parts: Vec<Part>, count: usize, confidence: Confidence) -> Result<Labels> {
+    let mut shares = DVector::repeat(count, 1.0 / count as f64);
+    let mut equations = None;
+    for _ in 0..ROUNDS {
+        for part in &mut parts {
+            part.weigh(&shares)?;
+        }
+        let (matrix, side) = normal_equations(&parts, count);
+        let own = least(&matrix, &side, shares.as_slice()).ok_or_else(singular)?;
+        shares = DVector::from_vec(own);
+        equations = Some((matrix, side));
+    }
+    let (matrix, side) = equations.expect("there are rounds");
+    let (unbounded, _) = with_sum_one(&matrix, &side).ok_or_else(singular)?;
+    // How h moves the guess: the inverse of the matrix within sums of zero, times C·Σ⁻¹.
+    let inverse = matrix.clone().cholesky().ok_or_else(singular)?.inverse();
+    let ones = &inverse * DVector::repeat(count, 1.0);
+    let within = &inverse - &ones * ones.transpose() / ones.sum();
+    let mut covariance = DMatrix::zeros(count, count);
+    let mut influence: Vec<Influence> = Vec::new();
+    for part in &parts {
+        let moves = &within * &part.laws.means * &part.inverse;
+        covariance += &moves * part.of_releases(&shares) * moves.transpose();
+        let mut of_texts = &part.laws.residuals * moves.transpose();
+        for (text, label) in part.laws.of_texts.iter().enumerate() {
+            let factor = shares[*label] * part.laws.share_of_variance(*label).sqrt();
+            of_texts.row_mut(text).scale_mut(factor);
+        }
+        match influence
+            .iter_mut()
+            .find(|own| own.calibration == part.calibration)
+        {
+            Some(own) => own.of_texts += of_texts,
+            None => influence.push(Influence {
+                calibration: part.calibration,
+                of_texts,
+            }),
+        }
+    }
+    for own in &influence {
+        covariance += own.of_texts.tr_mul(&own.of_texts);
+    }
+    let reach = quantile(confidence, count);
+    let fit = fit(&parts, &matrix, &shares);
+    let guess = likely(
+        &(&matrix / fit.dispersion),
+        &(&side / fit.dispersion),
+        JEFFREYS,
+    );
+    let guess = guess.ok_or_else(singular)?;
+    let ends = |label: usize| {
+        let (middle, share) = (unbounded[label], guess[label]);
+        let half = reach * covariance[(label, label)].max(0.0).sqrt();
+        Share {
+            share,
+            low: (middle - half).clamp(0.0, share),
+            high: (middle + half).clamp(share, 1.0),
+        }
+    };
+    Ok(Labels {
+        releases: parts.iter().map(|part| part.releases as u64).sum(),
+        shares: (0..count).map(ends).collect(),
+        unbounded: unbounded.iter().copied().collect(),
+        fit,
+        covariance,
+        influence,
+    })
+}
+
+fn quantile(confidence: Confidence, count: usize) -> f64 {
+    Normal::standard().inverse_cdf(1.0 - confidence.side(count))
+}
+
+/// How far the releases are from what the shares say, compared with simulated ones that are as assumed.
+fn fit(parts: &[Part], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit {
+    let distance = |observed: &[DVector<f64>], shares: &DVector<f64>| -> f64 {
+        let parts = parts.iter().zip(observed);
+        let own = parts.map(|(part, observed)| {
+            let rest = observed - part.laws.means.tr_mul(shares);
+            (&part.inverse * &rest).dot(&rest)
+        });
+        own.sum()
+    };
+    let observed: Vec<DVector<f64>> = parts.iter().map(|part| part.observed.clone()).collect();
+    let found = distance(&observed, shares);
+    // Public, and the same for the same counts.
+    let mut rng = PublicRng::new(SIMULATED as u64);
+    let mut normal = move || -> f64 {
+        let uniform = |word: u64| ((word >> 11) as f64 + 0.5) * 2f64.powi(-53);
+        let [radius, angle] = [rng.next_u64(), rng.next_u64()].map(uniform);
+        (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    };
+    let (mut farther, mut sum) = (0, 0.0);
+    for _ in 0..SIMULATED {
+        let simulated: Vec<DVector<f64>> = parts
+            .iter()
+            .map(|part| {
+                let noise = DVector::from_fn(part.root.nrows(), |_, _| normal());
+                let mut own = &part.root * noise;
+                if part.of_release.is_none() {
+                    // Shares of outcomes add up to one.
+                    let mean = own.mean();
+                    own.add_scalar_mut(-mean);
+                }
+                part.laws.means.tr_mul(shares) + own
+            })
+            .collect();
+        let mut side = DVector::zeros(shares.len());
+        for (part, own) in parts.iter().zip(&simulated) {
+            side += &part.laws.means * (&part.inverse * own);
+        }
+        let Some(own) = least(matrix, &side, shares.as_slice()) else {
+            continue;
+        };
+        let own = distance(&simulated, &DVector::from_vec(own));
+        sum += own;
+        farther += usize::from(own >= found);
+    }
+    Fit {
+        probability: (farther + 1) as f64 / (SIMULATED + 1) as f64,
+        dispersion: (found * SIMULATED as f64 / sum).max(1.0),
+    }
+}
+
+/// How the shares of two sets of releases differ, the second less the first. Both were estimated with the same calibrations,
+/// in the same order: what these err by, both err by.
+pub fn difference(first: &Labels, second: &Labels, confidence: Confidence) -> Vec<Share> {
+    let count = first.shares.len();
+    let reach = quantile(confidence, count);
+    let mut covariance = &first.covariance + &second.covariance;
+    for own in &first.influence {
+        let other = second.influence.iter().find(|other| {
+            other.calibration == own.calibration && other.of_texts.shape() == own.of_texts.shape()
+        });
+        if let Some(other) = other {
+            let both = own.of_texts.tr_mul(&other.of_texts);
+            covariance -= &both + both.transpose();
+        }
+    }
+    let of = |label: usize| {
+        let share = second.shares[label].share - first.shares[label].share;
+        let middle = second.unbounded[label] - first.unbounded[label];
+        let half = reach * covariance[(label, label)].max(0.0).sqrt();
+        Share {
+            share,
+            low: (middle - half).clamp(-1.0, share),
+            high: (middle + half).clamp(share, 1.0),
+        }
+    };
+    (0..count).map(of).collect()
+}
