@@ -125,39 +125,57 @@ impl Geometry {
     }
 
     /// The geometry by which a release with this ε names a point: of those with a point for each of `outcomes`, the one
-    /// with the least [`variance`](Geometry::variance). `None` for no outcomes, or 2²⁴ and more.
+    /// with the least [`variance`](Geometry::variance), and the smaller order of two. `None` for no outcomes, or 2²⁴ and
+    /// more.
     ///
-    /// For each number of coordinates it tries the orders up to the first one above e^ε + 1, from where on the error grows.
+    /// With t fixed and a = e^ε − 1 the variance times a² is Σ (a + q)²/qⁱ over i from 1 to t − 2, plus (a + q)/q^(t−2). Every
+    /// term is convex in q, so the primes around the minimum are enough. With t = 2 it is a + q: the least prime. With more
+    /// coordinates it falls up to q = a at least, as every term with i > 1 does; and it is (a + q)²/(q − 1) less a falling
+    /// function, so it grows from q = a + 2 on.
     ///
     /// # Shapes
     /// Any numbers.
     ///
     /// # Cost
-    /// It tries the primes up to the larger of the outcomes and e^ε + 1, at most 6,542. Public: the number of candidates and
-    /// ε decide.
+    /// A search by halves and some hundred small numbers tried for being primes, for each number of coordinates. Public:
+    /// the number of candidates and ε decide.
     pub fn best(outcomes: u32, epsilon: Epsilon) -> Option<Self> {
         let (first, other) = Self::weights(epsilon);
+        // ⌊e^ε⌋; the least weight is 1.
+        let ratio = u16::try_from(first / other.max(1)).unwrap_or(u16::MAX);
+        let around = (ratio.saturating_sub(1), ratio.saturating_add(2));
         let mut least: Option<(f64, Self)> = None;
-        let mut done = 0;
-        for order in 2..=u16::MAX {
-            let prime = NonZero::new(order);
-            let Some(geometry) = prime.and_then(|prime| Self::of_prime(prime, outcomes)) else {
-                continue;
+        let mut look_at = |order| {
+            let Some(geometry) = Self::new(order, outcomes) else {
+                return;
             };
-            if geometry.coordinates == done || !is_prime(order) {
-                continue;
-            }
             let variance = geometry.variance(epsilon);
-            if least.is_none_or(|(least, _)| variance < least) {
+            let better = least.is_none_or(|(least, best)| {
+                variance < least || (variance <= least && order < best.order())
+            });
+            if better {
                 least = Some((variance, geometry));
             }
-            // q − 1 > e^ε.
-            if u64::from(order - 1) * other > first {
-                done = geometry.coordinates;
-                if done == 2 {
+        };
+        // Orders from here on have room with fewer coordinates.
+        let mut beyond = u16::MAX;
+        for coordinates in 2..=MAX_COORDINATES {
+            let start = first_order(coordinates, outcomes.into(), beyond);
+            let end = first_order(coordinates, POINTS, beyond).max(start);
+            let (before, after) = if coordinates == 2 { (0, 0) } else { around };
+            let near = before.clamp(start, end);
+            (start..near)
+                .rev()
+                .find(|order| is_prime(*order))
+                .into_iter()
+                .for_each(&mut look_at);
+            for order in (near..end).filter(|order| is_prime(*order)) {
+                look_at(order);
+                if order >= after {
                     break;
                 }
             }
+            beyond = start;
         }
         least.map(|(_, geometry)| geometry)
     }
@@ -368,6 +386,27 @@ impl Geometry {
     }
 }
 
+/// The first order below `beyond` with that many points or more; `beyond` if there is none. At least 2.
+fn first_order(coordinates: usize, points: u64, beyond: u16) -> u16 {
+    let (mut start, mut end) = (2, beyond);
+    while start < end {
+        let middle = start + (end - start) / 2;
+        let q = u64::from(middle);
+        // K by Horner, as far as it is needed: below 2^24·2^16.
+        let mut found = 0;
+        for _ in 0..coordinates {
+            if found < points {
+                found = found * q + 1;
+            }
+        }
+        match found >= points {
+            true => end = middle,
+            false => start = middle + 1,
+        }
+    }
+    start
+}
+
 /// All ones, or 0.
 #[inline(always)]
 fn mask(choice: Choice) -> u32 {
@@ -450,11 +489,11 @@ mod tests {
     fn the_best_geometry_has_the_least_error() {
         for (outcomes, epsilon, error) in [
             (21, "0.5", 3.88),
-            (21, "3", 0.32),
-            (151, "1", 1.92),
-            (151, "2", 0.86),
+            (21, "3", 0.34),
+            (151, "1", 1.93),
+            (151, "2", 0.85),
             (151, "5", 0.12),
-            (5001, "1", 1.92),
+            (5001, "1", 1.94),
             (5001, "3", 0.47),
             (5001, "5", 0.17),
         ] {

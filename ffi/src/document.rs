@@ -570,9 +570,17 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
 /// of any release by at most a factor of e^epsilon. There is no delta. Several releases of the same text add up. Which
 /// release is drawn must be chosen without looking at the text, nor at its length.
 ///
-/// Leaks, `grant`, `entropy`, `context`, `out`, `out_capacity`, `out_written`, statuses and threads: as for
-/// `undertone_document_release_whole_text`. A server reads the order of its geometry with
-/// `undertone_release_read_order`. `undertone_document_promise` says the promise for `UNDERTONE_UNIT_WHOLE_TEXT`.
+/// Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for all sentences.
+///
+/// `grant`, `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for `undertone_document_release`; so is what is
+/// spent and kept if the call fails. A pack that has no such release is refused before the grant is spent. A server reads
+/// the order of its geometry with `undertone_release_read_order`. `undertone_document_promise` says the promise for
+/// `UNDERTONE_UNIT_WHOLE_TEXT`.
+///
+/// Statuses: `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+/// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+///
+/// Threads: no other call may use the document or the grant at the same time.
 ///
 /// # Safety
 /// As for `undertone_document_release`.

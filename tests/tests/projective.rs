@@ -590,7 +590,7 @@ fn many_releases_tell_the_shares() {
     }
     let (first, other) = Geometry::weights(one);
     let [k, c, shared] =
-        [geometry.points(), geometry.preferred(), geometry.shared()].map(|x| f64::from(x));
+        [geometry.points(), geometry.preferred(), geometry.shared()].map(f64::from);
     let e = first as f64 / other as f64;
     let z = c * e + k - c;
     let (p, r) = (c * e / z, (shared * e + c - shared) / z);

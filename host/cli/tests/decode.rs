@@ -414,3 +414,40 @@ fn inputs_may_be_gzipped_and_come_and_go_as_streams() {
     );
     assert_eq!(String::from_utf8(keywords.stdout).unwrap(), "moon\nsoup\n");
 }
+
+/// A point stands for many candidates: such lines are set aside, with what to do instead.
+#[test]
+fn points_are_set_aside() {
+    let folder = prepared();
+    let folder = folder.path();
+    let privatize =
+        "privatize --pack new.pack --epsilon 1 --rule projective --in private.jsonl --out p.jsonl";
+    let output = undertone(folder, &privatize.split(' ').collect::<Vec<_>>());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("rule: projective. Promised: 1 for the whole text"),
+        "{said}"
+    );
+    let points = fs::read_to_string(folder.join("p.jsonl")).unwrap();
+    for line in lines(points.as_bytes()) {
+        assert_eq!(line["release"].as_str().unwrap()[8..12], *"0802");
+    }
+    let decode = ["decode", "--candidates", NEW, "--out", "d.jsonl", "--in"];
+    let reason = "names a point that many candidates prefer, and no candidate; count such releases with `undertone count`";
+    let alone = [&decode[..], &["p.jsonl"]].concat();
+    refuse(folder, &alone, &["no line of", "could be decoded", reason]);
+    let good = fs::read_to_string(folder.join("new.jsonl")).unwrap();
+    fs::write(folder.join("both.jsonl"), format!("{points}{good}")).unwrap();
+    let both = [&decode[..], &["both.jsonl", "--rejected", "r.jsonl"]].concat();
+    let output = undertone(folder, &both);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains(&format!("3: {reason}")), "{said}");
+    assert_eq!(lines(&fs::read(folder.join("d.jsonl")).unwrap()).len(), 3);
+    assert_eq!(
+        fs::read_to_string(folder.join("r.jsonl")).unwrap(),
+        points,
+        "as they were"
+    );
+}
