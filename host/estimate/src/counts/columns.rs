@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
@@ -41,6 +42,12 @@ fn problem(path: &Path) -> impl FnOnce(ParquetError) -> Error {
         }
         other => unusable(path, &other.to_string()),
     }
+}
+
+/// Works with the Parquet library, which panics on some damaged files.
+pub(crate) fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let damaged = "it is damaged, and the reader of Parquet gave up; write it anew";
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(unusable(path, damaged)))
 }
 
 fn unusable(path: &Path, problem: &str) -> Error {

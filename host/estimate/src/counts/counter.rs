@@ -163,10 +163,11 @@ impl Counter {
                     self.stream(path, file, format)
                 }
             }
-            Format::Parquet if !file::is_counts(path)? => self
-                .threads(path, |expected, by, aside, progress| {
-                    columns::count(path, expected, by, aside, progress)
-                }),
+            Format::Parquet if !file::is_counts(path)? => {
+                self.threads(path, |expected, by, aside, progress| {
+                    columns::guarded(path, || columns::count(path, expected, by, aside, progress))
+                })
+            }
             Format::Parquet | Format::Counts => self.add(path, &Counts::read(path)?),
         }
     }
