@@ -100,7 +100,7 @@ impl<'a> Thread<'a> {
         number: u64,
     ) -> Result<bool> {
         let slice = self.tally.slice(values, record);
-        let counted = slice.and_then(|slice| self.tally.count(slice, record));
+        let counted = slice.and_then(|slice| self.tally.count(slice, record, 1));
         match counted {
             Ok(()) => Ok(true),
             Err(refused) => self.reject(refused, number).map(|()| false),
