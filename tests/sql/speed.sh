@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# How long `undertone count` and DuckDB take for the same made-up releases: medians of three, from the page cache.
+# How long `undertone count` and DuckDB take for the same made-up releases: medians of five, alternating.
 #
-#     tests/sql/speed.sh             100 million, which takes 6 GB of disk for a while
+#     tests/sql/speed.sh             100 million, which takes 3 GB of disk for a while
 #     tests/sql/speed.sh NUMBER
 set -euo pipefail
 cd "$(dirname "$0")/../.."

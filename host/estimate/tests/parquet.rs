@@ -10,7 +10,7 @@ use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, FixedLenByteArray, FixedLenByteArrayType,
     Int32Type, Int64Type,
 };
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use undertone::error::{ErrorKind, Result};
@@ -53,11 +53,20 @@ fn write_column<T: DataType>(
 
 /// A file of row groups of `rows` rows.
 fn write(path: &Path, schema: &str, columns: &[Values], rows: usize, compression: Compression) {
-    let schema = parse_message_type(&format!("message releases {{ {schema} }}")).unwrap();
     let settings = WriterProperties::builder().set_compression(compression);
+    write_with(path, schema, columns, rows, settings.build());
+}
+
+fn write_with(
+    path: &Path,
+    schema: &str,
+    columns: &[Values],
+    rows: usize,
+    settings: WriterProperties,
+) {
+    let schema = parse_message_type(&format!("message releases {{ {schema} }}")).unwrap();
     let file = File::create(path).unwrap();
-    let mut writer =
-        SerializedFileWriter::new(file, Arc::new(schema), Arc::new(settings.build())).unwrap();
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(settings)).unwrap();
     let total = match &columns[0] {
         Values::Bytes(values) | Values::Fixed(values) => values.len(),
         _ => unreachable!("releases are bytes"),
@@ -281,6 +290,61 @@ fn slices_are_columns_and_nulls_are_rejected() {
             parts.iter().all(|part| error.to_string().contains(part)),
             "{error}"
         );
+    }
+}
+
+/// Dictionaries are another way to the same counts: with few combinations, with many, with one forged, with none.
+#[test]
+fn dictionaries_give_the_counts_of_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let n = 20_000u32;
+    for (spread, forged) in [(3, false), (9_000, false), (3, true), (9_000, true)] {
+        let mut records: Vec<Record> = (0..n).map(|i| record(i * i % 31)).collect();
+        if forged {
+            records[15_000][0] = b'X';
+        }
+        let slice = |i: u32| i.wrapping_mul(2_654_435_761) % spread;
+        let text: String = (0..)
+            .zip(&records)
+            .map(|(i, record)| {
+                format!(
+                    "{{\"release\":\"{}\",\"s\":{}}}\n",
+                    hex::encode(record),
+                    slice(i)
+                )
+            })
+            .collect();
+        let lines = path(&folder, "a.jsonl");
+        fs::write(&lines, text).unwrap();
+        let (expected, _) = count(&lines, &["s"]).unwrap();
+        let columns = [
+            Values::Bytes(records.iter().map(|record| Some(record.to_vec())).collect()),
+            Values::Long((0..n).map(|i| Some(i64::from(slice(i)))).collect()),
+        ];
+        let file = path(&folder, "a.parquet");
+        for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+            for dictionary in [true, false] {
+                let settings = WriterProperties::builder()
+                    .set_writer_version(version)
+                    .set_dictionary_enabled(dictionary)
+                    .set_compression(Compression::SNAPPY);
+                for schema in [
+                    "required binary release; required int64 s;",
+                    "optional binary release; optional int64 s;",
+                ] {
+                    write_with(&file, schema, &columns, 7_000, settings.clone().build());
+                    let (found, aside) = count(&file, &["s"]).unwrap();
+                    assert_eq!(
+                        found.counts, expected.counts,
+                        "{spread} {forged} {version:?} {dictionary} {schema}"
+                    );
+                    assert_eq!(found.rejected.total(), u64::from(forged));
+                    assert_eq!(aside.lines().count(), usize::from(forged));
+                    let first = found.rejected.reasons().next().map(|(_, seen)| seen.first);
+                    assert_eq!(first, forged.then_some(15_001));
+                }
+            }
+        }
     }
 }
 

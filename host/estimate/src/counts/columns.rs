@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
@@ -18,6 +19,7 @@ use undertone::release::lines::BadLine;
 use undertone_core::release::Release;
 
 use super::counter::Thread;
+use super::dictionary::{Entries, Rows};
 use super::turns::{Aside, Part, in_turns};
 use super::{Expected, LONGEST_VALUE, Reason};
 
@@ -41,6 +43,12 @@ fn problem(path: &Path) -> impl FnOnce(ParquetError) -> Error {
         }
         other => unusable(path, &other.to_string()),
     }
+}
+
+/// Works with the Parquet library, which panics on some damaged files.
+pub(crate) fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let damaged = "it is damaged, and the reader of Parquet gave up; write it anew";
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(unusable(path, damaged)))
 }
 
 fn unusable(path: &Path, problem: &str) -> Error {
@@ -187,6 +195,46 @@ impl Column {
             }));
         }
         Ok(rows)
+    }
+
+    /// Takes the entries of a dictionary for the values; rows then have places of their own. None if they are cut off.
+    fn take_entries(&mut self, entries: &Entries, length: i32) -> Option<()> {
+        let bytes = &entries.bytes;
+        let mut at = 0usize;
+        let mut take = |length: usize| {
+            let start = at;
+            at = at.checked_add(length).filter(|end| *end <= bytes.len())?;
+            Some(bytes.slice(start, length))
+        };
+        for _ in 0..entries.count {
+            match &mut self.reader {
+                Reader::Bytes(_, values) => {
+                    let length = u32::from_le_bytes(take(4)?.data().try_into().ok()?);
+                    values.push(take(usize::try_from(length).ok()?)?);
+                }
+                Reader::Fixed(_, values) => {
+                    values.push(take(usize::try_from(length).ok()?)?.into());
+                }
+                Reader::Short(_, values) => {
+                    values.push(i32::from_le_bytes(take(4)?.data().try_into().ok()?));
+                }
+                Reader::Long(_, values) => {
+                    values.push(i64::from_le_bytes(take(8)?.data().try_into().ok()?));
+                }
+                Reader::Bool(..) => return None,
+            }
+        }
+        // A row has a place, or no value.
+        self.level = self.level.max(1);
+        Some(())
+    }
+
+    /// Whether all entries that rows have are good; each is asked about once, by a row that has it.
+    fn entries_are(&self, good: impl Fn(usize) -> bool) -> bool {
+        let most = self.places.iter().flatten().max();
+        let mut asked = vec![false; most.map_or(0, |most| most + 1)];
+        let mut places = (0..).zip(self.places.iter().flatten());
+        places.all(|(row, place)| std::mem::replace(&mut asked[*place], true) || good(row))
     }
 
     /// The place of a row's value.
@@ -349,7 +397,16 @@ pub(crate) fn count<'a>(
         let group = file.get_row_group(index).map_err(problem(path))?;
         let column =
             |place: usize| Column::open(&*group, place).map_err(|problem| unusable(path, &problem));
+        let places = [&[release], &by_places[..]].concat();
+        if let Some(mut batch) = Batch::of_entries(&*group, &places, by)
+            && batch.count_entries(thread, slices)?
+        {
+            progress.advance(batch.rows);
+            return Ok(());
+        }
         let mut batch = Batch {
+            rows: 0,
+            times: Vec::new(),
             releases: column(release)?,
             values: by_places
                 .iter()
@@ -376,14 +433,75 @@ pub(crate) fn count<'a>(
     Ok(states.into_iter().map(|state| state.thread).collect())
 }
 
-/// Some rows of a row group.
+/// Some rows of a row group, or all of them as combinations of dictionary entries.
 struct Batch<'n> {
+    /// How many rows the combinations have, and each of them.
+    rows: u64,
+    times: Vec<u64>,
     releases: Column,
     values: Vec<Column>,
     names: &'n [String],
 }
 
-impl Batch<'_> {
+impl<'n> Batch<'n> {
+    /// The combinations of dictionary entries of a whole row group, a row for each. None if it is not written so.
+    fn of_entries(
+        group: &dyn RowGroupReader,
+        places: &[usize],
+        names: &'n [String],
+    ) -> Option<Self> {
+        let mut rows = Rows::new(group.metadata().num_rows())?;
+        let mut columns = Vec::new();
+        for place in places {
+            let about = group.metadata().schema_descr().column(*place);
+            let mut pages = group.get_column_page_reader(*place).ok()?;
+            let entries = rows.add(&mut *pages, about.max_def_level())?;
+            let mut column = Column::open(group, *place).ok()?;
+            column.take_entries(&entries, about.type_length())?;
+            columns.push(column);
+        }
+        let mut times = Vec::new();
+        for (entries, count) in rows.combinations() {
+            times.push(count);
+            for (column, entry) in columns.iter_mut().zip(entries) {
+                column.places.push(Some(entry));
+            }
+        }
+        let mut columns = columns.into_iter();
+        Some(Self {
+            rows: times.iter().sum(),
+            times,
+            releases: columns.next()?,
+            values: columns.collect(),
+            names,
+        })
+    }
+
+    /// Counts combinations. False, and nothing is counted, if one of them is rejected: then rows have to be looked at.
+    fn count_entries(
+        &mut self,
+        thread: &mut Thread<'_>,
+        slices: &mut HashMap<Vec<u8>, usize>,
+    ) -> Result<bool> {
+        // Each entry once, however many combinations have it.
+        let tally = &thread.tally;
+        let good = self.releases.entries_are(|row| {
+            let record = self.record(row);
+            record.is_ok_and(|record| tally.check(&record).is_ok())
+        });
+        let mut values = self.values.iter();
+        let good = good && values.all(|column| column.entries_are(|row| column.text(row).is_ok()));
+        if !good {
+            return Ok(false);
+        }
+        for (row, times) in self.times.iter().enumerate() {
+            // Nothing is rejected any more, but there may be too much.
+            let counted = self.count_times(row, 0, *times, thread, slices)?;
+            debug_assert!(counted, "it was checked");
+        }
+        Ok(true)
+    }
+
     fn next(&mut self) -> Result<usize, ParquetError> {
         let rows = self.releases.next()?;
         for column in &mut self.values {
@@ -404,13 +522,25 @@ impl Batch<'_> {
         thread: &mut Thread<'_>,
         slices: &mut HashMap<Vec<u8>, usize>,
     ) -> Result<bool> {
+        self.count_times(row, number, 1, thread, slices)
+    }
+
+    #[inline(always)]
+    fn count_times(
+        &self,
+        row: usize,
+        number: u64,
+        times: u64,
+        thread: &mut Thread<'_>,
+        slices: &mut HashMap<Vec<u8>, usize>,
+    ) -> Result<bool> {
         let counted = self.record(row).and_then(|record| {
             let slice = if self.values.is_empty() {
                 Ok(thread.tally.no_slice())
             } else {
                 self.slice(row, &record, thread, slices)?
             };
-            Ok(slice.and_then(|slice| thread.tally.count(slice, &record)))
+            Ok(slice.and_then(|slice| thread.tally.count(slice, &record, times)))
         });
         match counted {
             Ok(Ok(())) => Ok(true),

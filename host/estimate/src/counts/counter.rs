@@ -100,7 +100,7 @@ impl<'a> Thread<'a> {
         number: u64,
     ) -> Result<bool> {
         let slice = self.tally.slice(values, record);
-        let counted = slice.and_then(|slice| self.tally.count(slice, record));
+        let counted = slice.and_then(|slice| self.tally.count(slice, record, 1));
         match counted {
             Ok(()) => Ok(true),
             Err(refused) => self.reject(refused, number).map(|()| false),
@@ -163,10 +163,11 @@ impl Counter {
                     self.stream(path, file, format)
                 }
             }
-            Format::Parquet if !file::is_counts(path)? => self
-                .threads(path, |expected, by, aside, progress| {
-                    columns::count(path, expected, by, aside, progress)
-                }),
+            Format::Parquet if !file::is_counts(path)? => {
+                self.threads(path, |expected, by, aside, progress| {
+                    columns::guarded(path, || columns::count(path, expected, by, aside, progress))
+                })
+            }
             Format::Parquet | Format::Counts => self.add(path, &Counts::read(path)?),
         }
     }

@@ -47,7 +47,7 @@ fn wrong(path: &Path, problem: impl Into<String>) -> Error {
 
 /// Whether a Parquet file has counts and no releases.
 pub(crate) fn is_counts(path: &Path) -> Result<bool> {
-    let file = columns::open(path)?;
+    let file = columns::guarded(path, || columns::open(path))?;
     let schema = file.metadata().file_metadata().schema_descr();
     let has = |name: &str| columns::place(schema, name).is_some();
     Ok(COLUMNS.iter().all(|name| has(name)) && !has("release"))
@@ -55,7 +55,7 @@ pub(crate) fn is_counts(path: &Path) -> Result<bool> {
 
 pub(crate) fn read(path: &Path) -> Result<Counts> {
     match form(path) {
-        Some(Form::Parquet) => read_parquet(path),
+        Some(Form::Parquet) => columns::guarded(path, || read_parquet(path)),
         Some(Form::Csv) => read_csv(path),
         None => Err(wrong(
             path,

@@ -28,6 +28,7 @@ use undertone::error::{Cause, Error, Result};
 
 mod columns;
 mod counter;
+mod dictionary;
 mod expected;
 mod file;
 mod kind;

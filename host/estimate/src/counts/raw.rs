@@ -99,7 +99,7 @@ fn count(
     let slice = thread.tally.no_slice();
     let (records, rest) = bytes.as_chunks::<{ Release::BYTES }>();
     for (number, record) in (first + 1..).zip(records) {
-        if let Err(refused) = thread.tally.count(slice, record) {
+        if let Err(refused) = thread.tally.count(slice, record, 1) {
             thread.reject(refused, number)?;
             set_aside(record, aside)?;
         }

@@ -98,12 +98,13 @@ impl<'a> Tally<'a> {
         0
     }
 
-    /// Counts a record.
+    /// Counts a record, so many times.
     #[inline(always)]
     pub(crate) fn count(
         &mut self,
         slice: usize,
         record: &[u8; Release::BYTES],
+        times: u64,
     ) -> Result<(), Refused> {
         let (head, outcome) = Head::split(record);
         let (last, of, table) = self.recent[head.slot(RECENT)];
@@ -112,10 +113,10 @@ impl<'a> Tally<'a> {
             && let Some(table) = self.tables.get_mut(table)
             && let Some(count) = table.dense.get_mut(outcome as usize)
         {
-            *count += 1;
+            *count += times;
             return Ok(());
         }
-        self.count_slowly(head, slice, record, outcome)
+        self.count_slowly(head, slice, record, outcome, times)
     }
 
     #[cold]
@@ -126,6 +127,7 @@ impl<'a> Tally<'a> {
         slice: usize,
         record: &[u8; Release::BYTES],
         outcome: u32,
+        times: u64,
     ) -> Result<(), Refused> {
         let place = match self.places.get(&(head, slice)) {
             Some(place) => *place,
@@ -149,14 +151,14 @@ impl<'a> Tally<'a> {
             }
         }
         match table.dense.get_mut(index) {
-            Some(count) => *count += 1,
+            Some(count) => *count += times,
             None => {
                 let sparse = &mut self.sparse;
                 let count = table.sparse.entry(outcome).or_insert_with(|| {
                     *sparse += 1;
                     0
                 });
-                *count += 1;
+                *count += times;
                 if self.sparse > MOST_ROWS {
                     return Err(Refused::Stop(too_many_rows()));
                 }
@@ -195,7 +197,7 @@ impl<'a> Tally<'a> {
     }
 
     /// The kind of a record and how many outcomes it has, if it is valid and expected.
-    fn check(&self, record: &[u8; Release::BYTES]) -> Result<(Kind, u64), Refused> {
+    pub(crate) fn check(&self, record: &[u8; Release::BYTES]) -> Result<(Kind, u64), Refused> {
         let (kind, outcome) = Kind::of_bytes(record)
             .map_err(|_| Refused::Reject(Reason::Line(BadLine::NotARelease), None))?;
         match self.expected.outcomes(&kind) {

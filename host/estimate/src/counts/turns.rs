@@ -38,6 +38,20 @@ struct Now {
     part: u64,
     /// The part of the first error, and the error.
     failed: Option<(u64, Error)>,
+    /// Whether a thread panicked: nobody may wait for it.
+    panicked: bool,
+}
+
+/// Says so if its thread panics.
+struct Alarm<'t, 'a>(&'t Turns<'a>);
+
+impl Drop for Alarm<'_, '_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            lock(&self.0.now).panicked = true;
+            self.0.changed.notify_all();
+        }
+    }
 }
 
 /// The rejects of one part.
@@ -70,7 +84,7 @@ impl<'t, 'a> Part<'t, 'a> {
     /// Waits for the turn of this part, and writes. After a failure elsewhere nothing matters any more.
     fn flush(&mut self) -> Result<()> {
         let mut now = lock(&self.turns.now);
-        while now.part != self.number && now.failed.is_none() {
+        while now.part != self.number && now.failed.is_none() && !now.panicked {
             now = (self.turns.changed.wait(now)).unwrap_or_else(PoisonError::into_inner);
         }
         drop(now);
@@ -107,6 +121,7 @@ pub(crate) fn in_turns<'a, S: Send>(
     };
     let next = AtomicU64::new(0);
     let run = || {
+        let _alarm = Alarm(&turns);
         let mut state = start().map_err(|error| (0, error))?;
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);

@@ -1,0 +1,258 @@
+//! Row groups whose columns are written by dictionary, as most programs write columns with few values: numbers of
+//! dictionary entries are counted, and an entry is looked at once, not once a row.
+//!
+//! The Parquet library unpacks pages; the numbers in them are read here. Whatever is unusual is left to the way that
+//! looks at every row.
+
+use parquet::basic::Encoding;
+use parquet::column::page::{Page, PageReader};
+use parquet::data_type::ByteArray;
+
+/// The most rows of a row group, so that memory has a bound.
+const MOST_ROWS: usize = 1 << 22;
+
+/// Numbers up to twice the rows and this are counted in an array.
+const ARRAY: u64 = 1 << 16;
+
+/// A column by dictionary: the entries as they are in the file, and how many.
+pub(super) struct Entries {
+    pub(super) bytes: ByteArray,
+    pub(super) count: usize,
+}
+
+/// Rows as numbers of combinations of entries.
+pub(super) struct Rows {
+    keys: Vec<u64>,
+    stride: u64,
+    strides: Vec<(u64, u64)>,
+}
+
+impl Rows {
+    /// None for more rows than are held in memory.
+    pub(super) fn new(rows: i64) -> Option<Self> {
+        let rows = usize::try_from(rows)
+            .ok()
+            .filter(|rows| *rows <= MOST_ROWS)?;
+        Some(Self {
+            keys: vec![0; rows],
+            stride: 1,
+            strides: Vec::new(),
+        })
+    }
+
+    /// Adds a column, whose values have at most `level` definition levels. None if a page is not written by
+    /// dictionary, or a value is missing.
+    pub(super) fn add(&mut self, pages: &mut dyn PageReader, level: i16) -> Option<Entries> {
+        let Page::DictionaryPage {
+            buf,
+            num_values,
+            encoding,
+            ..
+        } = pages.get_next_page().ok()??
+        else {
+            return None;
+        };
+        let entries = Entries {
+            bytes: ByteArray::from(buf),
+            count: usize::try_from(num_values).ok()?,
+        };
+        if !matches!(encoding, Encoding::PLAIN | Encoding::PLAIN_DICTIONARY) {
+            return None;
+        }
+        let count = u64::from(num_values);
+        let all = self.stride.checked_mul(count.max(1))?;
+        let mut keys = self.keys.iter_mut();
+        let stride = self.stride;
+        while let Some(page) = pages.get_next_page().ok()? {
+            let (buf, values, encoding) = match &page {
+                Page::DataPage {
+                    buf,
+                    num_values,
+                    encoding,
+                    def_level_encoding,
+                    ..
+                } => {
+                    let buf = match level {
+                        0 => &buf[..],
+                        _ if *def_level_encoding == Encoding::RLE => {
+                            after_levels(buf, level, *num_values)?
+                        }
+                        _ => return None,
+                    };
+                    (buf, *num_values, *encoding)
+                }
+                Page::DataPageV2 {
+                    buf,
+                    num_values,
+                    encoding,
+                    num_nulls: 0,
+                    def_levels_byte_len,
+                    rep_levels_byte_len: 0,
+                    ..
+                } => {
+                    let levels = usize::try_from(*def_levels_byte_len).ok()?;
+                    (buf.get(levels..)?, *num_values, *encoding)
+                }
+                _ => return None,
+            };
+            if !matches!(
+                encoding,
+                Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY
+            ) {
+                return None;
+            }
+            let (width, packed) = buf.split_first()?;
+            let mut inside = true;
+            let full = unpack(packed, *width, values, |number, times| {
+                inside &= u64::from(number) < count;
+                let add = u64::from(number).wrapping_mul(stride);
+                for key in keys.by_ref().take(times) {
+                    *key = key.wrapping_add(add);
+                }
+            });
+            if !full || !inside {
+                return None;
+            }
+        }
+        if keys.next().is_some() {
+            return None;
+        }
+        self.strides.push((stride, count.max(1)));
+        self.stride = all;
+        Some(entries)
+    }
+
+    /// Each combination that rows have: the entry of each column, and how many rows have it.
+    pub(super) fn combinations(mut self) -> Vec<(Vec<usize>, u64)> {
+        let mut found = Vec::new();
+        let mut push = |key: u64, count: u64| {
+            let entries = self
+                .strides
+                .iter()
+                .map(|(stride, count)| (key / stride % count) as usize);
+            found.push((entries.collect(), count));
+        };
+        if self.stride <= 2 * self.keys.len() as u64 + ARRAY {
+            let mut counts = vec![0u32; self.stride as usize];
+            for key in &self.keys {
+                counts[*key as usize] += 1;
+            }
+            let counts = (0..).zip(counts).filter(|(_, count)| *count > 0);
+            counts.for_each(|(key, count)| push(key, count.into()));
+        } else {
+            self.keys.sort_unstable();
+            let equal = self.keys.chunk_by(|one, other| one == other);
+            equal.for_each(|keys| push(keys[0], keys.len() as u64));
+        }
+        found
+    }
+}
+
+/// What comes after definition levels, if all values are there.
+fn after_levels(buf: &[u8], level: i16, values: u32) -> Option<&[u8]> {
+    let (length, rest) = buf.split_first_chunk::<4>()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+    let (levels, rest) = rest.split_at_checked(length)?;
+    let wanted = u32::try_from(level).ok()?;
+    let width = 32 - wanted.leading_zeros();
+    let mut there = true;
+    let full = unpack(levels, width as u8, values, |found, _| {
+        there &= found == wanted
+    });
+    (full && there).then_some(rest)
+}
+
+/// Reads numbers of `width` bits in Parquet's hybrid of runs and packed groups of eight, and gives each with how often it
+/// comes. False if there are fewer than `wanted`.
+fn unpack(mut bytes: &[u8], width: u8, wanted: u32, mut each: impl FnMut(u32, usize)) -> bool {
+    let width = usize::from(width);
+    if width > 32 {
+        return false;
+    }
+    let mask = (1u64 << width) - 1;
+    let mut left = wanted as usize;
+    while left > 0 {
+        let Some(header) = varint(&mut bytes) else {
+            return false;
+        };
+        let length = (header >> 1) as usize;
+        if header & 1 == 0 {
+            let Some((value, rest)) = bytes.split_at_checked(width.div_ceil(8)) else {
+                return false;
+            };
+            bytes = rest;
+            let value = value
+                .iter()
+                .rev()
+                .fold(0, |all, byte| all << 8 | u32::from(*byte));
+            let times = length.min(left);
+            each(value, times);
+            left -= times;
+            if length == 0 {
+                return false;
+            }
+        } else {
+            let packed = length.saturating_mul(width);
+            // The last group of a page may be cut off.
+            let (group, rest) = bytes.split_at(packed.min(bytes.len()));
+            bytes = rest;
+            let count = left.min(length.saturating_mul(8));
+            if count.saturating_mul(width) > group.len() * 8 || count == 0 {
+                return false;
+            }
+            let (mut held, mut bits, mut next) = (0u64, 0, group.iter());
+            for _ in 0..count {
+                while bits < width {
+                    held |= u64::from(next.next().copied().unwrap_or(0)) << bits;
+                    bits += 8;
+                }
+                each((held & mask) as u32, 1);
+                held >>= width;
+                bits -= width;
+            }
+            left -= count;
+        }
+    }
+    true
+}
+
+fn varint(bytes: &mut &[u8]) -> Option<u32> {
+    let mut value = 0;
+    for shift in [0, 7, 14, 21, 28] {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u32::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unpack;
+
+    fn all(bytes: &[u8], width: u8, wanted: u32) -> Option<Vec<u32>> {
+        let mut found = Vec::new();
+        let full = unpack(bytes, width, wanted, |value, times| {
+            found.extend(std::iter::repeat_n(value, times));
+        });
+        full.then_some(found)
+    }
+
+    /// The example of the specification: 0 to 7 in three bits each.
+    #[test]
+    fn numbers_are_unpacked() {
+        let packed = [0b11, 0b1000_1000, 0b1100_0110, 0b1111_1010];
+        assert_eq!(all(&packed, 3, 8), Some((0..8).collect()));
+        assert_eq!(all(&packed, 3, 5), Some((0..5).collect()));
+        assert_eq!(all(&packed, 3, 9), None);
+        assert_eq!(all(&[20, 7, 1], 12, 10), Some(vec![263; 10]));
+        assert_eq!(all(&[20], 0, 10), Some(vec![0; 10]));
+        assert_eq!(all(&[0xff; 9], 1, 3), None);
+        assert_eq!(all(&[], 1, 0), Some(vec![]));
+        assert_eq!(all(&[0, 0], 8, 1), None, "a run of nothing");
+        assert_eq!(all(&[2], 33, 1), None);
+    }
+}
