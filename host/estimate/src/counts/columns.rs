@@ -461,12 +461,12 @@ impl<'n> Batch<'n> {
             columns.push(column);
         }
         let mut times = Vec::new();
-        for (entries, count) in rows.combinations() {
+        rows.combinations(|entries, count| {
             times.push(count);
             for (column, entry) in columns.iter_mut().zip(entries) {
-                column.places.push(Some(entry));
+                column.places.push(Some(*entry));
             }
-        }
+        });
         let mut columns = columns.into_iter();
         Some(Self {
             rows: times.iter().sum(),
@@ -494,10 +494,29 @@ impl<'n> Batch<'n> {
         if !good {
             return Ok(false);
         }
+        // Combinations come in an order in which neighbours mostly have one slice.
+        let mut last = None;
         for (row, times) in self.times.iter().enumerate() {
+            let same = |before: usize| {
+                let mut values = self.values.iter();
+                values.all(|column| column.place(before) == column.place(row))
+            };
+            let counted = match last {
+                Some((before, slice)) if same(before) => self
+                    .record(row)
+                    .map(|record| thread.tally.count(slice, &record, *times)),
+                _ => self.record(row).and_then(|record| {
+                    let slice = self.place_of_slice(row, &record, thread, slices)?;
+                    Ok(slice.and_then(|slice| {
+                        last = Some((row, slice));
+                        thread.tally.count(slice, &record, *times)
+                    }))
+                }),
+            };
             // Nothing is rejected any more, but there may be too much.
-            let counted = self.count_times(row, 0, *times, thread, slices)?;
-            debug_assert!(counted, "it was checked");
+            if let Ok(Err(refused)) = counted {
+                thread.reject(refused, 0)?;
+            }
         }
         Ok(true)
     }
@@ -522,25 +541,9 @@ impl<'n> Batch<'n> {
         thread: &mut Thread<'_>,
         slices: &mut HashMap<Vec<u8>, usize>,
     ) -> Result<bool> {
-        self.count_times(row, number, 1, thread, slices)
-    }
-
-    #[inline(always)]
-    fn count_times(
-        &self,
-        row: usize,
-        number: u64,
-        times: u64,
-        thread: &mut Thread<'_>,
-        slices: &mut HashMap<Vec<u8>, usize>,
-    ) -> Result<bool> {
         let counted = self.record(row).and_then(|record| {
-            let slice = if self.values.is_empty() {
-                Ok(thread.tally.no_slice())
-            } else {
-                self.slice(row, &record, thread, slices)?
-            };
-            Ok(slice.and_then(|slice| thread.tally.count(slice, &record, times)))
+            let slice = self.place_of_slice(row, &record, thread, slices)?;
+            Ok(slice.and_then(|slice| thread.tally.count(slice, &record, 1)))
         });
         match counted {
             Ok(Ok(())) => Ok(true),
@@ -570,6 +573,20 @@ impl<'n> Batch<'n> {
     }
 
     /// The place of a row's slice.
+    #[inline(always)]
+    fn place_of_slice(
+        &self,
+        row: usize,
+        record: &[u8; Release::BYTES],
+        thread: &mut Thread<'_>,
+        slices: &mut HashMap<Vec<u8>, usize>,
+    ) -> Result<Result<usize, super::tally::Refused>, Reason> {
+        match self.values.is_empty() {
+            true => Ok(Ok(thread.tally.no_slice())),
+            false => self.slice(row, record, thread, slices),
+        }
+    }
+
     fn slice(
         &self,
         row: usize,

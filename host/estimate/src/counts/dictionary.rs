@@ -122,29 +122,36 @@ impl Rows {
         Some(entries)
     }
 
-    /// Each combination that rows have: the entry of each column, and how many rows have it.
-    pub(super) fn combinations(mut self) -> Vec<(Vec<usize>, u64)> {
-        let mut found = Vec::new();
-        let mut push = |key: u64, count: u64| {
-            let entries = self
-                .strides
-                .iter()
-                .map(|(stride, count)| (key / stride % count) as usize);
-            found.push((entries.collect(), count));
-        };
+    /// Gives each combination that rows have: the entry of each column, and how many rows have it.
+    pub(super) fn combinations(mut self, mut each: impl FnMut(&[usize], u64)) {
+        let mut entries = vec![0; self.strides.len()];
         if self.stride <= 2 * self.keys.len() as u64 + ARRAY {
             let mut counts = vec![0u32; self.stride as usize];
             for key in &self.keys {
                 counts[*key as usize] += 1;
             }
-            let counts = (0..).zip(counts).filter(|(_, count)| *count > 0);
-            counts.for_each(|(key, count)| push(key, count.into()));
+            for count in counts {
+                if count > 0 {
+                    each(&entries, count.into());
+                }
+                // The next key, without a division.
+                for (entry, (_, most)) in entries.iter_mut().zip(&self.strides) {
+                    *entry += 1;
+                    if (*entry as u64) < *most {
+                        break;
+                    }
+                    *entry = 0;
+                }
+            }
         } else {
             self.keys.sort_unstable();
-            let equal = self.keys.chunk_by(|one, other| one == other);
-            equal.for_each(|keys| push(keys[0], keys.len() as u64));
+            for keys in self.keys.chunk_by(|one, other| one == other) {
+                for (entry, (stride, most)) in entries.iter_mut().zip(&self.strides) {
+                    *entry = (keys[0] / stride % most) as usize;
+                }
+                each(&entries, keys.len() as u64);
+            }
         }
-        found
     }
 }
 
