@@ -10,7 +10,7 @@ use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::lexicon::distil::WordCounts;
 use undertone::pack::LexiconData;
-use undertone::text::{WordFilter, message_body, read_word_list};
+use undertone::text::{WordFilter, end_of_sentences, message_body, read_word_list};
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
@@ -27,6 +27,9 @@ pub(crate) struct CorpusArgs {
     /// Read only the first N documents.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
+    /// Use only the first N sentences of each text: as many as the texts will have that are released.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) first_sentences: Option<u16>,
     #[command(flatten)]
     pub(crate) texts: TextArgs,
 }
@@ -62,7 +65,14 @@ impl CorpusArgs {
 
     fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>> + use<>> {
         let corpus = Corpus::open_watched(&self.corpus)?;
-        Ok(self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX))))
+        let documents = self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX)));
+        let first = self.first_sentences.map_or(usize::MAX, usize::from);
+        Ok(documents.map(move |document| {
+            let mut document = document?;
+            let end = end_of_sentences(&document.text, first);
+            document.text.truncate(end);
+            Ok(document)
+        }))
     }
 
     /// How many documents have no label, and the line of the first of them.

@@ -4,8 +4,9 @@
 //! `cargo run --release -p undertone-estimate --example coverage -- CANDIDATES PACK TEST.jsonl[.gz] [OPTIONS]`
 //!
 //! Options: `--releases N`, `--epsilon E`, `--rule scores|whole-text|projective`, `--populations N`, `--shares A,B,..` in the
-//! order of the labels (else drawn from Dirichlet(½)), `--sentences K` (texts are cut), `--messages` (headers and quotes are removed), `--shift` (only the longer half of the
-//! texts of each label), `--known` (the test texts are the calibration: what would be possible), `--statement a|b`.
+//! order of the labels (else drawn from Dirichlet(½)), `--sentences K` (texts are cut), `--pieces` (all pieces of K sentences, not the first alone), `--messages` (headers and quotes are removed), `--shift` (only the longer half of the
+//! texts of each label), `--calibration FILE` (labelled texts in place of the calibration of the candidates file), `--known` (the test texts are the calibration: what would be possible), `--resampled` (for each
+//! population the calibration is drawn from the test texts with replacement: label shift as it is assumed), `--halves` (one half of the test texts is the calibration, the other is drawn from), `--statement a|b`.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -36,7 +37,7 @@ fn main() -> Outcome<()> {
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.strip_prefix("--") {
-            Some(flag @ ("shift" | "known" | "messages")) => {
+            Some(flag @ ("shift" | "known" | "messages" | "pieces" | "halves" | "resampled")) => {
                 options.insert(flag.to_owned(), String::new());
             }
             Some(name) => {
@@ -59,15 +60,30 @@ fn main() -> Outcome<()> {
     let bytes = std::fs::read(&pack)?;
     let pack = Pack::parse(&bytes)?;
     let calibration = candidates.calibration.ok_or("no calibration")?;
-    let cut: usize = option("sentences", "128").parse()?;
-    let messages = options.contains_key("messages");
-    let mut test = read(&pack, &calibration, &corpus, cut, messages)?;
+    let cut = Cut {
+        messages: options.contains_key("messages"),
+        sentences: option("sentences", "128").parse()?,
+        pieces: options.contains_key("pieces"),
+    };
+    let mut test = read(&pack, &calibration, &corpus, &cut)?;
+    let calibration = match options.get("calibration") {
+        Some(file) => read(&pack, &calibration, file, &cut)?,
+        None => calibration,
+    };
     if options.contains_key("shift") {
         test = longer(&test);
     }
-    let calibration = match options.contains_key("known") {
-        true => test.clone(),
-        false => calibration,
+    let calibration = match (
+        options.contains_key("known"),
+        options.contains_key("halves"),
+    ) {
+        (true, _) => test.clone(),
+        (_, true) => {
+            let [even, odd] = [0, 1].map(|rest| part(&test, |text| text % 2 == rest));
+            test = odd;
+            even
+        }
+        _ => calibration,
     };
     let epsilon: Epsilon = option("epsilon", "1").parse()?;
     let releases: usize = option("releases", "3000").parse()?;
@@ -98,10 +114,13 @@ fn main() -> Outcome<()> {
                 tally.add(own.shares.iter().map(|s| [s.share, s.low, s.high]), &best);
             }
             _ => {
+                let own = options
+                    .contains_key("resampled")
+                    .then(|| world.resampled(&test, &mut rng));
                 let sample = Sample {
                     kind: world.kind,
                     outcomes: &outcomes,
-                    calibration: &calibration,
+                    calibration: own.as_ref().unwrap_or(&calibration),
                 };
                 let own = labels(&[sample], Confidence::default())?;
                 tally.refuted += usize::from(own.fit.is_refuted());
@@ -113,14 +132,15 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The texts of a corpus with labels of the calibration.
-fn read(
-    pack: &Pack<'_>,
-    like: &Calibration,
-    corpus: &str,
-    cut: usize,
+/// How texts are cut.
+struct Cut {
     messages: bool,
-) -> Outcome<Calibration> {
+    sentences: usize,
+    pieces: bool,
+}
+
+/// The texts of a corpus with labels of the calibration.
+fn read(pack: &Pack<'_>, like: &Calibration, corpus: &str, cut: &Cut) -> Outcome<Calibration> {
     let mut test = Calibration::new(pack, like.labels.clone())?;
     let file = std::fs::File::open(corpus)?;
     let reader: Box<dyn Read> = match corpus.ends_with(".gz") {
@@ -135,18 +155,37 @@ fn read(
         let Some(label) = like.labels.iter().position(|own| own == label) else {
             continue;
         };
-        let text = match messages {
+        let text = match cut.messages {
             true => message_body(text),
             false => text.to_owned(),
         };
-        let mut sentences = sentences(&text);
-        sentences.truncate(cut);
-        if sentences.is_empty() {
-            continue;
+        let sentences = sentences(&text);
+        let pieces = sentences.chunks(cut.sentences);
+        let most = if cut.pieces { usize::MAX } else { 1 };
+        for piece in pieces.take(most) {
+            // What is left at the end of a text is no piece of its own.
+            if !cut.pieces || piece.len() == cut.sentences {
+                test.add_sentences(pack, label as u32, piece)?;
+            }
         }
-        test.add_sentences(pack, label as u32, &sentences)?;
     }
     Ok(test)
+}
+
+/// Some of the texts.
+fn part(all: &Calibration, chosen: impl Fn(usize) -> bool) -> Calibration {
+    let mut part = Calibration {
+        of_texts: Vec::new(),
+        best: Vec::new(),
+        levels: Vec::new(),
+        ..all.clone()
+    };
+    for text in (0..all.len()).filter(|text| chosen(*text)) {
+        part.of_texts.push(all.of_texts[text]);
+        part.best.push(all.best[text]);
+        part.levels.extend_from_slice(all.levels_of(text));
+    }
+    part
 }
 
 /// Of each label the half of the texts that say most: another population under the same labels.
@@ -157,25 +196,17 @@ fn longer(test: &Calibration) -> Calibration {
             .map(|level| usize::from(*level))
             .max()
     };
-    let mut half = Calibration {
-        of_texts: Vec::new(),
-        best: Vec::new(),
-        levels: Vec::new(),
-        ..test.clone()
-    };
+    let mut longer = vec![false; test.len()];
     for label in 0..test.labels.len() {
         let mut own: Vec<usize> = (0..test.len())
             .filter(|text| test.of_texts[*text] as usize == label)
             .collect();
         own.sort_by_key(|text| std::cmp::Reverse(said(*text)));
-        own.truncate(own.len().div_ceil(2));
-        for text in own {
-            half.of_texts.push(label as u32);
-            half.best.push(test.best[text]);
-            half.levels.extend_from_slice(test.levels_of(text));
+        for text in own.iter().take(own.len().div_ceil(2)) {
+            longer[*text] = true;
         }
     }
-    half
+    part(test, |text| longer[text])
 }
 
 /// How test texts are released.
@@ -254,6 +285,20 @@ impl World {
             *outcomes.entry(self.draw(test, text, rng)).or_insert(0) += 1;
         }
         (outcomes, best)
+    }
+
+    /// As many texts of each label as there are, drawn with replacement.
+    fn resampled(&self, test: &Calibration, rng: &mut PublicRng) -> Calibration {
+        let mut own = part(test, |_| false);
+        for (label, texts) in self.of_labels.iter().enumerate() {
+            for _ in texts {
+                let text = texts[below(rng, texts.len() as u128) as usize];
+                own.of_texts.push(label as u32);
+                own.best.push(test.best[text]);
+                own.levels.extend_from_slice(test.levels_of(text));
+            }
+        }
+        own
     }
 
     fn draw(&self, test: &Calibration, text: usize, rng: &mut PublicRng) -> u32 {

@@ -45,6 +45,24 @@ pub fn sentences(text: &str) -> Vec<&str> {
     each_sentence(text).collect()
 }
 
+/// Where the first `count` sentences of a text end: its length if it has no more.
+///
+/// # Shapes
+/// `text`: any.
+///
+/// # Cost
+/// Linear in these sentences.
+pub fn end_of_sentences(text: &str, count: usize) -> usize {
+    let mut end = 0;
+    for _ in 0..count {
+        match sentences::next(text.as_bytes(), end) {
+            Some(range) => end = range.end,
+            None => return text.len(),
+        }
+    }
+    end
+}
+
 /// [`sentences`](sentences()), split only as far as they are read.
 pub(crate) fn each_sentence(text: &str) -> impl Iterator<Item = &str> {
     let mut start = 0;
@@ -241,6 +259,17 @@ pub fn misspelt(text: &str, share: f64, seed: u64) -> String {
 mod tests {
     use super::{english_stop_words, message_body, quotes, read_word_list, sentences};
     use proptest::prelude::*;
+
+    #[test]
+    fn sentences_end_where_they_end() {
+        let text = "One. Two here! Three?";
+        let cut = |count| &text[..end_of_sentences(text, count)];
+        assert_eq!(cut(0), "");
+        assert_eq!(cut(1).trim_end(), "One.");
+        assert_eq!(sentences(cut(2)), ["One.", "Two here!"]);
+        assert_eq!(cut(3), cut(usize::MAX));
+        assert_eq!(end_of_sentences("", 3), 0);
+    }
 
     #[test]
     fn abbreviations_and_decimals_do_not_end_a_sentence() {
