@@ -9,7 +9,6 @@
 //! host and device agree to the bit and a sentence's vector depends on nothing but that sentence.
 
 use core::fmt;
-use core::hint::select_unpredictable;
 use core::iter;
 
 use zerocopy::little_endian::{U16, U32};
@@ -60,14 +59,16 @@ pub fn words(text: &str) -> impl Iterator<Item = Word> + '_ {
         .map(|run| run.trim_matches(APOSTROPHES))
         .filter(|run| !run.is_empty())
         .filter_map(|run| {
-            if run.is_ascii() {
-                let mut word = Word::try_from(run).ok()?;
-                word.make_ascii_lowercase();
-                return Some(word);
-            }
             let mut word = Word::new();
-            for c in run.chars().flat_map(char::to_lowercase) {
-                word.push(if c == '’' { '\'' } else { c }).ok()?;
+            for c in run.chars() {
+                // The case of most letters of most texts needs no table.
+                if c.is_ascii() {
+                    word.push(c.to_ascii_lowercase()).ok()?;
+                    continue;
+                }
+                for c in c.to_lowercase() {
+                    word.push(if c == '’' { '\'' } else { c }).ok()?;
+                }
             }
             Some(word)
         })
@@ -274,23 +275,14 @@ impl<'a> Lexicon<'a> {
 
     /// How many words are `text` or come before it in byte order.
     fn not_after(&self, text: &str) -> Option<usize> {
-        let wanted = first_eight(text.as_bytes(), 0, text.len());
-        let (mut low, mut count) = (0, self.word_count());
-        while count > 0 {
-            let middle = low + count / 2;
-            let before = middle
-                .checked_sub(1)
-                .and_then(|before| self.ends.get(before));
-            let start = before.map_or(0, |end| end.get() as usize);
-            let end = self.ends.get(middle)?.get() as usize;
-            // Eight bytes decide nearly always, and no branch depends on which word is the lesser.
-            let eight = first_eight(self.text.as_bytes(), start, end);
-            let is_not_after = match eight == wanted {
-                true => self.text.as_bytes().get(start..end)? <= text.as_bytes(),
-                false => eight < wanted,
-            };
-            low = select_unpredictable(is_not_after, middle + 1, low);
-            count = select_unpredictable(is_not_after, count - count / 2 - 1, count / 2);
+        let (mut low, mut high) = (0, self.word_count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.word(middle)? <= text {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
         }
         Some(low)
     }
@@ -423,7 +415,8 @@ impl<'a> Lexicon<'a> {
         let mut sums = [0i64; MAX_LEXICON_DIMENSION as usize];
         let mut add = |(weight, vector): (u16, &[i8])| {
             for (sum, coordinate) in sums.iter_mut().zip(vector) {
-                *sum += i64::from(weight) * i64::from(*coordinate);
+                // The product has 24 bits.
+                *sum += i64::from(i32::from(weight) * i32::from(*coordinate));
             }
             i64::from(weight)
         };
@@ -467,23 +460,6 @@ impl<'a> Lexicon<'a> {
     }
 }
 
-/// The first eight of the bytes from `start` to `end`, as a number that orders them; zeroes where there are fewer.
-fn first_eight(bytes: &[u8], start: usize, end: usize) -> u64 {
-    let rest = bytes.get(start..).unwrap_or_default();
-    let length = end.saturating_sub(start).min(8);
-    let eight = match rest.first_chunk() {
-        Some(eight) => u64::from_be_bytes(*eight),
-        None => {
-            let bytes = rest.iter().zip((0..64).step_by(8));
-            bytes.fold(0, |word, (byte, place)| {
-                word | u64::from(*byte) << (56 - place)
-            })
-        }
-    };
-    // What follows `end` is not of the word.
-    eight & !u64::MAX.checked_shr(8 * length as u32).unwrap_or(0)
-}
-
 /// The indices of the words of a phrase.
 fn phrase_words(pair: &[U16; 2]) -> [usize; 2] {
     pair.map(|word| usize::from(word.get()))
@@ -516,7 +492,8 @@ impl Quotient {
         let doubled = self.doubled.cast_signed();
         // What lies beyond 16 bits is clamped here: nothing below overflows.
         let most = Self::MIDDLE * doubled;
-        let dividend = (2 * dividend).clamp(-most, most) + doubled / 2 + most;
+        // No `clamp`: it panics where the limits are in the wrong order, which the compiler cannot rule out.
+        let dividend = (2 * dividend).max(-most).min(most) + doubled / 2 + most;
         let dividend = dividend.unsigned_abs();
         let estimate = (u128::from(dividend) * u128::from(self.reciprocal) >> 64) as u64;
         // dividend ≤ 2^16·doubled + doubled / 2 < 2^64, so the estimate is too small by 1 at most.

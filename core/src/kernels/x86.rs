@@ -50,10 +50,11 @@ pub(super) fn has_avx512() -> bool {
 #[inline]
 #[target_feature(enable = "bmi2,popcnt")]
 fn bits(bytes: &[u8], count: usize) -> usize {
-    let Some(eight) = bytes.first_chunk::<64>().filter(|_| count <= 64) else {
+    let words = count.div_ceil(8);
+    let Some(eight) = bytes.first_chunk::<64>().filter(|_| words <= 8) else {
         return lookup::bits(bytes, count);
     };
-    // All eight words are counted: how often a loop runs could not be foreseen.
+    // As many words are counted for every row of a table: how often a loop runs could not be foreseen.
     let words = eight.as_chunks().0.iter().zip((0..).step_by(8));
     let bits = words.map(|(word, start)| {
         let there = 8 * count.saturating_sub(start).min(8) as u32;
