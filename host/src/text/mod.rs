@@ -257,7 +257,9 @@ pub fn misspelt(text: &str, share: f64, seed: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{english_stop_words, message_body, quotes, read_word_list, sentences};
+    use super::{
+        end_of_sentences, english_stop_words, message_body, quotes, read_word_list, sentences,
+    };
     use proptest::prelude::*;
 
     #[test]
