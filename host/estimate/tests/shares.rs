@@ -1,0 +1,130 @@
+//! Shares of candidates: of several kinds at once, of one device, and how they differ.
+
+use std::collections::BTreeMap;
+
+use undertone::error::Result;
+use undertone_estimate::channel::Channel;
+use undertone_estimate::counts::Kind;
+use undertone_estimate::shares::{Confidence, Share, Shares, difference, pooled, shares};
+
+fn kind(epsilon: &str) -> Kind {
+    Kind::from_fields(*b"packpack", 7, 2, epsilon.parse().unwrap(), 0).unwrap()
+}
+
+fn of(samples: &[(Kind, &BTreeMap<u32, u64>)], level: f64) -> Result<Shares> {
+    let confidence = Confidence {
+        level,
+        at_once: false,
+    };
+    pooled(samples, 3, confidence).map(|own| own.expect("they are of whole texts"))
+}
+
+/// Counts as the channel of the kind makes them of texts with these shares, without chance.
+fn expected(kind: Kind, shares: [f64; 4], releases: f64) -> BTreeMap<u32, u64> {
+    let channel = Channel::new(kind, 3).unwrap().unwrap();
+    let of = |share: f64| channel.other() + share * (channel.own() - channel.other());
+    (0..)
+        .zip(shares)
+        .map(|(outcome, share)| (outcome, (releases * of(share)).round() as u64))
+        .collect()
+}
+
+#[test]
+fn kinds_count_by_their_releases() {
+    let (one, three) = (kind("1"), kind("3"));
+    let (a, b) = (
+        expected(one, [0.8, 0.2, 0.0, 0.0], 30_000.0),
+        expected(three, [0.2, 0.2, 0.2, 0.4], 10_000.0),
+    );
+    let own = of(&[(one, &a), (three, &b)], 0.95).unwrap();
+    for (found, truth) in own.unbiased.iter().zip([0.65, 0.2, 0.05, 0.1]) {
+        assert!((found - truth).abs() < 1e-3, "{found} {truth}");
+    }
+    let alone = of(&[(one, &a)], 0.95).unwrap();
+    assert_eq!(
+        Some(alone),
+        shares(one, &a, 3, Confidence::default()).unwrap()
+    );
+    for share in own.shares {
+        assert!(share.low <= share.share && share.share <= share.high);
+        assert!(share.high - share.low < 0.05, "{share:?}");
+    }
+}
+
+/// With a tiny ε one release would move a share by millions.
+#[test]
+fn a_forged_kind_moves_its_part_and_no_more() {
+    let one = kind("1");
+    let honest = expected(one, [0.5, 0.3, 0.2, 0.0], 10_000.0);
+    let forged = BTreeMap::from([(3, 1)]);
+    let before = of(&[(one, &honest)], 0.95).unwrap();
+    let after = of(&[(one, &honest), (kind("0.000001"), &forged)], 0.95).unwrap();
+    assert_eq!(after.releases, before.releases + 1);
+    for (before, after) in before.shares.iter().zip(&after.shares) {
+        assert!((before.share - after.share).abs() < 1e-9);
+        assert!((before.high - after.high).abs() < 2e-3 && (before.low - after.low).abs() < 2e-3);
+    }
+    // What is said of one forged release is what it moves.
+    let mut more = honest.clone();
+    *more.get_mut(&3).unwrap() += 1;
+    let more = of(&[(one, &more)], 0.95).unwrap();
+    let moved = more.unbiased[3] - before.unbiased[3];
+    assert!(
+        moved > 0.0 && moved <= before.moved,
+        "{moved} {}",
+        before.moved
+    );
+}
+
+#[test]
+fn one_device_says_nothing_and_none_is_refused() {
+    let one = kind("1");
+    let own = of(&[(one, &BTreeMap::from([(2, 1)]))], 0.95).unwrap();
+    for share in own.shares {
+        assert_eq!((share.low, share.high), (0.0, 1.0));
+    }
+    for (outcomes, level, problem) in [
+        (BTreeMap::new(), 0.95, "there are no releases"),
+        (BTreeMap::from([(4, 1)]), 0.95, "outcome 4 of"),
+        (BTreeMap::from([(2, 1)]), 1.0, "the level 1 does not lie"),
+        (BTreeMap::from([(2, 1)]), f64::NAN, "the level NaN"),
+    ] {
+        let error = of(&[(one, &outcomes)], level).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+    let sentence = Kind::from_fields(*b"packpack", 2, 1, one.epsilon(), 0).unwrap();
+    let outcomes = BTreeMap::from([(0, 1)]);
+    assert_eq!(
+        pooled(&[(sentence, &outcomes)], 3, Confidence::default()).unwrap(),
+        None
+    );
+}
+
+#[test]
+fn differences_turn_with_their_order() {
+    let one = kind("1");
+    let [a, b] = [[0.7, 0.3, 0.0, 0.0], [0.4, 0.3, 0.3, 0.0]]
+        .map(|shares| of(&[(one, &expected(one, shares, 20_000.0))], 0.95).unwrap());
+    let (there, back) = (difference(&a, &b).unwrap(), difference(&b, &a).unwrap());
+    for (there, back) in there.iter().zip(&back) {
+        assert!((there.share + back.share).abs() < 1e-12);
+        assert!((there.low + back.high).abs() < 1e-12, "{there:?} {back:?}");
+    }
+    assert!(there[0].high < 0.0 && there[2].low > 0.0);
+    assert!(there[1].low < 0.0 && there[1].high > 0.0);
+    // Wider than either, and narrower than both together.
+    let width = |share: &Share| share.high - share.low;
+    assert!(width(&there[0]) > width(&a.shares[0]));
+    assert!(width(&there[0]) < width(&a.shares[0]) + width(&b.shares[0]));
+}
+
+#[test]
+fn tables_share_what_may_be_missed() {
+    let each = Confidence::default();
+    assert_eq!(each.among(5), each);
+    let all = Confidence {
+        at_once: true,
+        ..each
+    };
+    assert!((all.among(5).level - 0.99).abs() < 1e-12);
+}
