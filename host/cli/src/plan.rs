@@ -11,6 +11,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::release::Selector;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::plan::{Forecast, MOST_DEVICES, kinds};
+use undertone_estimate::shares::is_whole_text;
 use undertone_report::number::{count, number, percent};
 use undertone_report::{
     Axis, Column, DrawError, Line, Look, Page, Plot, Point, Range, Table, escape,
@@ -22,6 +23,9 @@ use crate::paths::Paths;
 
 /// Standard errors to one side of a 95 % interval.
 const REACH: f64 = 1.959_963_984_540_054;
+
+/// So many times the devices are about as many.
+const NEAR: f64 = 1.2;
 
 /// Devices that the plot goes through.
 const PLOTTED: [f64; 9] = [100.0, 300.0, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6];
@@ -70,6 +74,8 @@ struct Way {
     kind: Kind,
     /// Devices for the wanted precision; none if no number gives it.
     needed: Option<u64>,
+    /// The half-width that any number of devices leaves.
+    limit: f64,
     /// The half-width of intervals, for each number of devices that is asked for.
     precise: Vec<f64>,
     plotted: Vec<f64>,
@@ -120,7 +126,10 @@ impl Arguments {
         let labels: Vec<&str> = calibration
             .map(|own| own.labels.iter().map(String::as_str).collect())
             .unwrap_or_default();
-        self.known(&[&names[..], &labels].concat())?;
+        let mut all = [&names[..], &labels].concat();
+        all.sort_unstable();
+        all.dedup();
+        self.known(&all)?;
         let of_candidates = self.guessed(&names[..m as usize])?;
         let mut plan = Plan {
             ways: Vec::new(),
@@ -158,10 +167,11 @@ impl Arguments {
             |devices: f64| -> Result<f64> { Ok((REACH * forecast.largest(devices)?).min(1.0)) };
         let precise = self.devices.iter().map(|devices| half(*devices as f64));
         let precise = precise.collect::<Result<_>>()?;
-        let plotted = PLOTTED.into_iter().map(half).collect::<Result<_>>()?;
+        let plotted = PLOTTED.into_iter().map(&mut half).collect::<Result<_>>()?;
         Ok(Way {
             of,
             kind,
+            limit: half(MOST_DEVICES)?,
             needed: forecast.releases(self.within / REACH)?,
             precise,
             plotted,
@@ -219,7 +229,7 @@ impl Arguments {
         let others = known.iter().filter(|share| share.is_none()).count();
         if sum > 1.0 + 1e-9 {
             return Err(no_answer(format!(
-                "--shares adds up to {sum}, and at most to 1 it can"
+                "the shares of --shares add up to {sum}; they add up to 1 at most"
             )));
         }
         let rest = (1.0 - sum).max(0.0) / others.max(1) as f64;
@@ -235,8 +245,8 @@ impl Arguments {
                     .ways
                     .iter()
                     .filter(|way| way.kind.epsilon() == *epsilon && way.of == of);
-                let best = own.min_by_key(|way| way.needed.unwrap_or(u64::MAX));
-                let Some(best) = best else {
+                let own: Vec<&Way> = own.collect();
+                let Some(best) = best(&own) else {
                     continue;
                 };
                 let what = what(of);
@@ -248,9 +258,11 @@ impl Arguments {
                         unit(best.kind)
                     ),
                     None => format!(
-                        "At epsilon {epsilon}, no number of devices gives {what} within {} points: the public texts are too few, or too much \
-                         alike. Make the pack from more labelled documents, or ask for less.",
-                        points(self.within)
+                        "At epsilon {epsilon}, no number of devices gives {what} within {} points: from these public texts ± {} is the limit. \
+                         Make the pack from more labelled documents, or ask for less; {} come nearest.",
+                        points(self.within),
+                        points(best.limit),
+                        unit(best.kind)
                     ),
                 });
             }
@@ -386,6 +398,28 @@ impl Arguments {
         }
         Ok(page.finish())
     }
+}
+
+/// The way that takes the fewest devices. The stronger promise wins where it costs little.
+fn best<'a>(ways: &[&'a Way]) -> Option<&'a Way> {
+    let devices = |way: &Way| (way.needed.unwrap_or(u64::MAX), way.limit);
+    let order = |a: &&&Way, b: &&&Way| {
+        let (a, b) = (devices(a), devices(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
+    let fewest = ways.iter().min_by(order)?;
+    let whole = ways
+        .iter()
+        .filter(|way| is_whole_text(way.kind))
+        .min_by(order);
+    let Some(whole) = whole else {
+        return Some(fewest);
+    };
+    let near = match (fewest.needed, whole.needed) {
+        (Some(fewest), Some(whole)) => whole as f64 <= NEAR * fewest as f64,
+        _ => false,
+    };
+    Some(if near { whole } else { fewest })
 }
 
 fn points(half: f64) -> String {

@@ -91,6 +91,9 @@ pub struct Shares {
     pub unbiased: Vec<f64>,
     /// What forging one release moves a share by, at most.
     pub moved: f64,
+    /// Whether honest devices release like this: false if some answer is so rare, or so frequent, as no texts make it, which of honest devices is
+    /// seen less than once in a thousand estimates. Then releases are forged, or of another law, and the shares say nothing.
+    pub possible: bool,
     /// `[m + 1]`: the intervals before they are cut to 0..=1.
     ends: Vec<[f64; 2]>,
 }
@@ -179,6 +182,13 @@ pub fn pooled(
         unbiased.push(guess);
         ends.push([(1.0 - unknown) * own[0], (1.0 - unknown) * own[1] + unknown]);
     }
+    let possible = parts.iter().all(|(channel, own, votes)| {
+        votes.iter().all(|votes| {
+            let side = RARE / 2.0 / (answers * parts.len()) as f64;
+            let [low, high] = mean_of_coins(*votes, *own, side).map(|end| channel.unbiased(end));
+            low <= 1.0 && high >= 0.0
+        })
+    });
     let shares = nearest(&unbiased).into_iter().zip(&ends);
     let shares = shares.map(|(share, [low, high])| Share {
         share,
@@ -194,9 +204,13 @@ pub fn pooled(
         shares: shares.collect(),
         unbiased,
         moved: (weight.fold(1.0, f64::max) / total as f64).min(1.0),
+        possible,
         ends,
     }))
 }
+
+/// How often honest devices may be taken for forgers.
+const RARE: f64 = 0.001;
 
 /// A standard deviation above which a kind of releases says nothing.
 const HALF: f64 = 0.5;

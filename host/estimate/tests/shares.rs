@@ -128,3 +128,15 @@ fn tables_share_what_may_be_missed() {
     };
     assert!((all.among(5).level - 0.99).abs() < 1e-12);
 }
+
+/// Whatever the texts are, no answer is rarer than by chance alone.
+#[test]
+fn what_no_texts_make_is_said() {
+    let one = kind("1");
+    let honest = expected(one, [1.0, 0.0, 0.0, 0.0], 10_000.0);
+    assert!(of(&[(one, &honest)], 0.95).unwrap().possible);
+    let forged = BTreeMap::from([(0, 5_000), (1, 5_000), (2, 1_000)]);
+    assert!(!of(&[(one, &forged)], 0.95).unwrap().possible);
+    let forged = BTreeMap::from([(0, 10_000)]);
+    assert!(!of(&[(one, &forged)], 0.95).unwrap().possible);
+}

@@ -7,8 +7,11 @@ use crate::plot::Figure;
 /// Shares in per cent, or differences of them, each a point with a bar from one end of its interval to the other.
 #[derive(Clone, Debug, Default)]
 pub struct Intervals {
-    rows: Vec<(String, f64, Option<(f64, f64)>)>,
+    rows: Vec<(String, f64, Option<Ends>)>,
 }
+
+/// The ends of an interval.
+type Ends = (f64, f64);
 
 /// Pixels: of a panel, for names, beside the bars, and for a row.
 const WIDTH: f64 = 500.0;

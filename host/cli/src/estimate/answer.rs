@@ -111,6 +111,8 @@ pub(crate) struct OfCandidates {
     pub(crate) slice: Slice,
     pub(crate) releases: u64,
     pub(crate) one_forged_release_moves: f64,
+    /// Whether honest devices release like this.
+    pub(crate) possible: bool,
     /// By the order of the pack; the last is "nothing known".
     pub(crate) shares: Vec<Row>,
 }
@@ -304,9 +306,10 @@ impl Answer {
                     slice: view.slice.clone(),
                     releases: own.releases,
                     one_forged_release_moves: own.moved,
+                    possible: own.possible,
                     shares: rows
                         .map(|(answer, (share, unbiased))| {
-                            row(name(source, answer), *share, Some(*unbiased), true)
+                            row(name(source, answer), *share, Some(*unbiased), own.possible)
                         })
                         .collect(),
                 });
@@ -359,6 +362,7 @@ impl Answer {
                 let (Some(a), Some(b)) = (a?, b?) else {
                     continue;
                 };
+                let sound = a.possible && b.possible;
                 let shares = shares::difference(&a, &b)?.into_iter().enumerate();
                 self.differences.push(Difference {
                     of: "candidates",
@@ -366,7 +370,7 @@ impl Answer {
                     first: first.clone(),
                     second: second.clone(),
                     shares: shares
-                        .map(|(answer, share)| row(name(source, answer), share, None, true))
+                        .map(|(answer, share)| row(name(source, answer), share, None, sound))
                         .collect(),
                 });
             }

@@ -7,8 +7,8 @@ use undertone_report::{
 
 use super::answer::{Answer, Difference, Row, Slice};
 use super::text::{
-    OF_CANDIDATES, OF_LABELS, OF_QUESTION, REMEDY, compared, fit, forged, interval, most, slice,
-    sure, together,
+    OF_CANDIDATES, OF_LABELS, OF_QUESTION, REMEDY, compared, fit, forged, honest, interval, most,
+    slice, sure, together,
 };
 
 /// Lines over time, at most: more cannot be told apart.
@@ -37,7 +37,7 @@ pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
                 count(own.releases),
                 own.pack
             ),
-            said: forged(own.one_forged_release_moves),
+            said: honest(own),
             rows: &own.shares,
             group: own.pack.clone(),
         });

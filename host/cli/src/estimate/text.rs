@@ -2,7 +2,7 @@
 
 use undertone_report::number::{count, number, percent};
 
-use super::answer::{Answer, Difference, OfLabels, Row, Slice};
+use super::answer::{Answer, Difference, OfCandidates, OfLabels, Row, Slice};
 
 /// What statement (a) assumes.
 pub(crate) const OF_CANDIDATES: &str = "What the pack's own classifier would have said of the texts. This assumes nothing about the texts, only \
@@ -29,6 +29,19 @@ pub(crate) fn fit(own: &OfLabels) -> String {
             "Nothing in the releases speaks against what this assumes: in {} of 100 such estimates they would agree less.",
             (100.0 * own.fit.probability).round()
         ),
+    }
+}
+
+/// What to say where no texts make such releases.
+const IMPOSSIBLE: &str = "Honest devices do not release like this, whatever their texts: some of these releases are forged, or were made with \
+     another epsilon or pack than they say. The guesses below say nothing, and there are no intervals.";
+
+/// What shares of candidates rest on, in words.
+pub(crate) fn honest(own: &OfCandidates) -> String {
+    let forged = forged(own.one_forged_release_moves);
+    match own.possible {
+        true => forged,
+        false => format!("{IMPOSSIBLE} {forged}"),
     }
 }
 
@@ -124,7 +137,7 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
             slice(&answer.slices, &own.slice),
             count(own.releases),
             own.pack,
-            forged(own.one_forged_release_moves)
+            honest(own)
         );
         let (rows, others) = most(&own.shares, top, true);
         text += &table(&rows, others);
