@@ -159,6 +159,9 @@ impl Arguments {
             }
         }
         plan.unanswered.dedup();
+        // What is compared stands together.
+        plan.ways
+            .sort_by_key(|way| (way.of == Of::Labels, way.kind.epsilon()));
         Ok(plan)
     }
 
@@ -383,7 +386,7 @@ impl Arguments {
                 },
                 y: Axis {
                     label: "± percentage points",
-                    range: Range::FromZero,
+                    range: Range::Logarithmic,
                 },
                 lines: lines.collect(),
                 mark: None,
