@@ -70,9 +70,13 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::of(0, LABELS)
+    }
+
+    fn of(start: usize, labels: [&str; 3]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
-        fs::write(path.join("public.jsonl"), corpus(60, 0, LABELS)).unwrap();
+        fs::write(path.join("public.jsonl"), corpus(60, start, labels)).unwrap();
         let pack = [
             "pack",
             "--corpus",
@@ -118,7 +122,7 @@ impl World {
             let own = texts.of_texts.iter().filter(|own| *own == label).count();
             let label = LABELS
                 .iter()
-                .position(|own| *own == texts.labels[*label as usize]);
+                .position(|own| texts.labels[*label as usize].ends_with(own));
             let part = count * shares[label.unwrap()] / own as f64;
             let law: Vec<f64> = match channel {
                 None => {
@@ -193,7 +197,8 @@ impl World {
     }
 
     fn estimate<'a>(&self, input: &'a str, more: &[&'a str]) -> (String, Value) {
-        let arguments = [&arguments(input)[..], &["--json", "out.json"], more].concat();
+        // More names come first: of candidates.
+        let arguments = [&arguments(input)[..], more, &["--json", "out.json"]].concat();
         let text = succeed(self.path(), &arguments);
         let json = fs::read(self.path().join("out.json")).unwrap();
         (text, serde_json::from_slice(&json).unwrap())
@@ -628,4 +633,43 @@ fn plans_name_devices_and_costs() {
         "{never}"
     );
     assert!(undertone(path, &["help", "plan"]).status.success());
+}
+
+/// Packs with the same labels answer together, others apart.
+#[test]
+fn packs_are_not_mixed_up() {
+    let world = World::new();
+    let same = World::of(2, LABELS);
+    let other = World::of(4, ["my football", "my garden", "my medicine"]);
+    let path = world.path();
+    for (name, own) in [("same", &same), ("other", &other)] {
+        own.candidates.write(&path.join(name)).unwrap();
+    }
+    let shares = [0.5, 0.3, 0.2];
+    let groups = [&world, &same, &other].map(|own| {
+        let kind = own.kind(Selector::WholeText, "2");
+        ("1", kind, own.released(kind, shares, 10_000.0))
+    });
+    world.count("three.csv", &groups);
+    let (_, json) = world.estimate("three.csv", &["same", "other"]);
+    assert_eq!(json["unanswered"], json!([]));
+    let labels = json["labels"].as_array().unwrap();
+    // Of all, and of the one day.
+    assert_eq!(labels.len(), 4);
+    assert_eq!(labels[0]["packs"].as_array().unwrap().len(), 2);
+    assert_eq!(labels[2]["packs"].as_array().unwrap().len(), 1);
+    near(&share(&labels[0], "garden")["share"], 0.3, 0.02);
+    near(&share(&labels[2], "my garden")["share"], 0.3, 0.02);
+    let packs = json["candidates"].as_array().unwrap();
+    assert_eq!(packs.len(), 6, "candidates of each pack for themselves");
+    // A question is about one pack.
+    fs::write(path.join("q.jsonl"), corpus(40, 3, LABELS)).unwrap();
+    let question = ["same", "--question", "q.jsonl", "--pack", "t.pack"];
+    let (_, json) = world.estimate("three.csv", &question);
+    let why = json["unanswered"][0].as_str().unwrap();
+    assert!(
+        why.contains("the question is about another pack than"),
+        "{why}"
+    );
+    assert_eq!(json["rejected"][0]["count"].as_u64().unwrap() / 100, 100);
 }

@@ -6,8 +6,9 @@ use std::str::FromStr;
 use serde::Serialize;
 use undertone::error::Result;
 use undertone::pack::calibration::Calibration;
+use undertone_core::release::Selector;
 use undertone_estimate::channel::Channel;
-use undertone_estimate::counts::{Counted, Kind};
+use undertone_estimate::counts::{Counted, Kind, MOST};
 use undertone_estimate::labels::{self, Labels, Sample};
 use undertone_estimate::shares::{self, Confidence, Share, Shares, is_whole_text};
 
@@ -187,6 +188,11 @@ impl Answer {
         compare: Option<&Compare>,
         question: bool,
     ) -> Result<Self> {
+        if counted.counts.total() > MOST {
+            return Err(no_answer(format!(
+                "there are more than {MOST} releases, which nobody has; look for counts that are wrong"
+            )));
+        }
         let (views, left_out) = views(counted, sources)?;
         let all = &views[0];
         let rejected = counted.rejected.reasons();
@@ -537,6 +543,13 @@ fn views(counted: &Counted, sources: &[Source]) -> Result<(Vec<View>, Vec<LeftOu
 /// Why no device with the pack makes releases of this kind. Anybody can send them, so they stop nothing.
 fn unmade(kind: Kind, sources: &[Source]) -> Option<String> {
     let source = sources.iter().find(|own| own.id == kind.pack_id())?;
+    let by_scores = source
+        .calibration
+        .as_ref()
+        .is_none_or(|own| own.selector == Selector::Scores);
+    if is_whole_text(kind) && !by_scores {
+        return Some("the pack has no scores, so it knows no best candidate".to_owned());
+    }
     if is_whole_text(kind) {
         return Channel::new(kind, source.names.len() as u32)
             .err()

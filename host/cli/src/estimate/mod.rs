@@ -5,7 +5,7 @@ mod page;
 mod text;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use undertone::error::{Cause, Error, Result};
@@ -194,7 +194,7 @@ impl Arguments {
     }
 
     /// Puts the texts of a question in the place of those that the pack came with.
-    fn ask(&self, question: &PathBuf, path: &PathBuf, sources: &mut [Source]) -> Result<()> {
+    fn ask(&self, question: &Path, path: &Path, sources: &mut [Source]) -> Result<()> {
         let pack = read_pack(path)?;
         let Some(place) = sources.iter().position(|own| own.id == pack.id()) else {
             return Err(no_answer(format!(
@@ -206,7 +206,7 @@ impl Arguments {
         let opened = self.encoder.open_for(&pack)?;
         document::check_encoder(&pack, opened.encoder.as_ref())?;
         let corpus = CorpusArgs {
-            corpus: question.clone(),
+            corpus: question.to_owned(),
             limit: None,
             texts: TextArgs {
                 messages: self.texts.messages,
