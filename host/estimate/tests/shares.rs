@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use undertone::error::Result;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::rng::{PublicRng, below};
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::shares::{Confidence, Share, Shares, difference, pooled, shares};
@@ -139,4 +141,55 @@ fn what_no_texts_make_is_said() {
     assert!(!of(&[(one, &forged)], 0.95).unwrap().possible);
     let forged = BTreeMap::from([(0, 10_000)]);
     assert!(!of(&[(one, &forged)], 0.95).unwrap().possible);
+}
+
+/// Devices of both kinds have other texts, so no kind alone knows the shares of all.
+#[test]
+fn intervals_of_several_kinds_cover() {
+    let kinds = [
+        ("1", 900, [0.1, 0.2, 0.7, 0.0]),
+        ("3", 300, [0.6, 0.3, 0.05, 0.05]),
+    ];
+    let truth: Vec<f64> = (0..4)
+        .map(|answer| (900.0 * kinds[0].2[answer] + 300.0 * kinds[1].2[answer]) / 1200.0)
+        .collect();
+    let mut rng = PublicRng::new(17);
+    let mut uniform = move || (rng.next_u64() >> 11) as f64 * 2f64.powi(-53);
+    let mut other = PublicRng::new(18);
+    let (mut covered, mut of_difference, populations) = (0, 0, 400);
+    for _ in 0..populations {
+        let mut samples = Vec::new();
+        for (epsilon, releases, shares) in kinds {
+            let kind = kind(epsilon);
+            let channel = Channel::new(kind, 3).unwrap().unwrap();
+            let mut outcomes = BTreeMap::new();
+            // The texts are what they are: only releases are drawn.
+            for (answer, share) in (0..).zip(shares) {
+                for _ in 0..(share * f64::from(releases)).round() as u32 {
+                    let outcome = match uniform() < channel.own() {
+                        true => answer,
+                        false => (answer + 1 + below(&mut other, 3) as u32) % 4,
+                    };
+                    *outcomes.entry(outcome).or_insert(0) += 1;
+                }
+            }
+            samples.push((kind, outcomes));
+        }
+        let both: Vec<_> = samples.iter().map(|(kind, own)| (*kind, own)).collect();
+        let own = of(&both, 0.95).unwrap();
+        assert!(own.possible);
+        let holds = |share: &Share, truth: f64| {
+            usize::from(share.low <= truth + 1e-12 && truth - 1e-12 <= share.high)
+        };
+        for (share, truth) in own.shares.iter().zip(&truth) {
+            covered += holds(share, *truth);
+        }
+        let [a, b] = [&both[..1], &both[1..]].map(|own| of(own, 0.95).unwrap());
+        for (answer, share) in difference(&a, &b).unwrap().iter().enumerate() {
+            of_difference += holds(share, kinds[1].2[answer] - kinds[0].2[answer]);
+        }
+    }
+    let all = 4 * populations;
+    assert!(covered * 100 >= all * 95, "{covered} of {all}");
+    assert!(of_difference * 100 >= all * 95, "{of_difference} of {all}");
 }
