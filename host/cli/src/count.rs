@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
 
 /// The form of an input.
 #[derive(Clone, Copy, ValueEnum)]
-enum Form {
+pub(crate) enum Form {
     Jsonl,
     Raw,
     Parquet,
@@ -100,6 +100,39 @@ impl io::Write for Aside {
     }
 }
 
+/// The inputs and their forms. Standard input once, or what comes would depend on the system.
+pub(crate) fn inputs(paths: &[PathBuf], form: Option<Form>) -> Result<Vec<(&Path, Format)>> {
+    let mut streams = 0;
+    let mut inputs = Vec::new();
+    for path in paths {
+        let format = match form {
+            Some(form) => form.into(),
+            None if is_stream(path) => Format::Lines,
+            None => Format::of(path)?,
+        };
+        streams += usize::from(is_stream(path));
+        if streams > 1 {
+            return Err(Error::from(Cause::NotAStream {
+                option: "--in",
+                problem: "standard input is named twice; name it once",
+            }));
+        }
+        inputs.push((path.as_path(), format));
+    }
+    Ok(inputs)
+}
+
+/// Counts these inputs.
+pub(crate) fn count(counter: &mut Counter, inputs: Vec<(&Path, Format)>) -> Result<()> {
+    for (path, format) in inputs {
+        match is_stream(path) {
+            true => counter.stream(Path::new("standard input"), io::stdin(), format)?,
+            false => counter.file(path, format)?,
+        }
+    }
+    Ok(())
+}
+
 impl Arguments {
     pub(crate) fn paths(&self) -> Paths {
         let paths = self
@@ -133,30 +166,8 @@ impl Arguments {
         Ok(expected)
     }
 
-    /// The inputs and their forms. Standard input once, or what comes would depend on the system.
-    fn inputs(&self) -> Result<Vec<(&Path, Format)>> {
-        let mut streams = 0;
-        let mut inputs = Vec::new();
-        for path in &self.inputs {
-            let format = match self.format {
-                Some(form) => form.into(),
-                None if is_stream(path) => Format::Lines,
-                None => Format::of(path)?,
-            };
-            streams += usize::from(is_stream(path));
-            if streams > 1 {
-                return Err(Error::from(Cause::NotAStream {
-                    option: "--in",
-                    problem: "standard input is named twice; name it once",
-                }));
-            }
-            inputs.push((path.as_path(), format));
-        }
-        Ok(inputs)
-    }
-
     pub(crate) fn run(&self) -> Result<()> {
-        let inputs = self.inputs()?;
+        let inputs = inputs(&self.inputs, self.format)?;
         // Before the work.
         Counts::default().settled(&self.out)?;
         let aside = self.rejected.as_ref().map(AtomicFile::create).transpose()?;
@@ -167,12 +178,7 @@ impl Arguments {
         }
         no_panics_of_parquet();
         let mut rate = Rate::start();
-        for (path, format) in inputs {
-            match is_stream(path) {
-                true => counter.stream(Path::new("standard input"), io::stdin(), format)?,
-                false => counter.file(path, format)?,
-            }
-        }
+        count(&mut counter, inputs)?;
         let Counted { counts, rejected } = counter.finish()?;
         if counts.is_empty() && rejected.total() > 0 {
             let reasons = rejected.summary();

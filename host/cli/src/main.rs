@@ -16,6 +16,7 @@ mod decode;
 mod demo;
 mod distil;
 mod encode;
+mod estimate;
 #[cfg(feature = "train")]
 mod eval;
 mod files;
@@ -25,6 +26,7 @@ mod measure;
 mod obfuscate;
 mod pack;
 mod paths;
+mod plan;
 mod privatize;
 mod progress;
 mod project;
@@ -83,6 +85,12 @@ enum Command {
     /// others. Exit status: 0 if any release was counted or there was none, 1 if none could be, 1 or 2 for any other
     /// error.
     Count(count::Arguments),
+    /// Say what many texts are about, out of their releases: shares with intervals, by slice, and what they assume.
+    ///
+    /// Exit status: 0 if there is an answer, 1 if there is none, 1 or 2 for any other error.
+    Estimate(Box<estimate::Arguments>),
+    /// Before anything is collected: how precise so many devices will be, or how many a precision takes.
+    Plan(plan::Arguments),
     /// List what releases can name, for programs that read no safetensors: the pack's identifier, then number,
     /// name and excerpt of each candidate, with tabs between.
     Candidates {
@@ -132,6 +140,8 @@ impl Command {
             Self::Demo(arguments) => arguments.paths(),
             Self::Distil(arguments) => arguments.paths(),
             Self::Encode(arguments) => arguments.paths(),
+            Self::Estimate(arguments) => arguments.paths(),
+            Self::Plan(arguments) => arguments.paths(),
             #[cfg(feature = "train")]
             Self::Eval { experiment } => experiment.paths(),
             #[cfg(not(feature = "train"))]
@@ -174,6 +184,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Demo(arguments) => arguments.run(),
         Command::Distil(arguments) => arguments.run(),
         Command::Encode(arguments) => arguments.run(),
+        Command::Estimate(arguments) => arguments.run(),
+        Command::Plan(arguments) => arguments.run(),
         #[cfg(feature = "train")]
         Command::Eval { experiment } => eval::run(experiment),
         #[cfg(not(feature = "train"))]

@@ -86,6 +86,17 @@ impl Channel {
         1.0 / (self.own - self.other)
     }
 
+    /// How many outcomes an answer prefers, which is how many answers prefer an outcome at most.
+    pub fn preferred(&self) -> usize {
+        self.geometry
+            .map_or(1, |geometry| geometry.preferred() as usize)
+    }
+
+    /// The geometry, for releases that name a point.
+    pub fn geometry(&self) -> Option<Geometry> {
+        self.geometry
+    }
+
     /// The share of an answer without bias, from the share of releases that it prefers.
     pub fn unbiased(&self, preferred: f64) -> f64 {
         (preferred - self.other) / (self.own - self.other)

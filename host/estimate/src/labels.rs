@@ -39,6 +39,9 @@ pub const FEWEST_TEXTS: usize = 5;
 /// Outcomes at most: matrices have their square.
 pub const MOST_OUTCOMES: usize = 2000;
 
+/// Kinds of releases with public texts at most: each costs matrices of its own, and a forger can make up values of ε.
+pub const MOST_SAMPLES: usize = 32;
+
 /// Simulated populations for the test of fit.
 const SIMULATED: usize = 499;
 
@@ -60,6 +63,8 @@ pub struct Labels {
     pub unbounded: Vec<f64>,
     /// Whether the releases look as they must.
     pub fit: Fit,
+    /// What forging one release moves a share by, at most: before shares are kept within 0..=1.
+    pub moved: f64,
     /// `[labels][labels]`: the covariance of the unbounded guesses.
     covariance: DMatrix<f64>,
     /// What differences need.
@@ -101,20 +106,20 @@ pub struct Sample<'a> {
 }
 
 /// The laws of public texts under a kind of releases, and their means.
-struct Laws {
+pub(crate) struct Laws {
     /// `[texts][outcomes]`: what differs from the mean of the label.
     residuals: DMatrix<f64>,
     /// `[labels][outcomes]`: C.
-    means: DMatrix<f64>,
+    pub(crate) means: DMatrix<f64>,
     /// `[texts]`.
     of_texts: Vec<usize>,
     /// `[labels]`: how many texts.
     texts: Vec<f64>,
-    channel: Option<Channel>,
+    pub(crate) channel: Option<Channel>,
 }
 
 impl Laws {
-    fn new(kind: Kind, calibration: &Calibration) -> Result<Self> {
+    pub(crate) fn new(kind: Kind, calibration: &Calibration) -> Result<Self> {
         let candidates = calibration.candidates as u32;
         let channel = Channel::new(kind, candidates)?;
         if channel.is_none() && kind.selector() != calibration.selector {
@@ -210,7 +215,7 @@ impl Laws {
 }
 
 /// One sample's part of the estimate.
-struct Part {
+pub(crate) struct Part {
     calibration: usize,
     laws: Laws,
     releases: f64,
@@ -261,18 +266,63 @@ impl Part {
                 }
                 let weight = channel.weight();
                 let covariance = (square - &mean * mean.transpose()) * (weight * weight);
+                // Of few releases it says nothing. Sets that are preferred hardly overlap more than by chance, so that is
+                // what is assumed until there are more releases than answers.
+                let chance = outcomes as f64 / (n + outcomes as f64);
+                let of_chance = channel.deviation(1.0 / outcomes as f64, 1.0).powi(2);
+                let mut covariance: DMatrix<f64> = covariance * (1.0 - chance);
+                for i in 0..outcomes {
+                    covariance[(i, i)] += chance * of_chance;
+                }
                 (mean.map(|share| channel.unbiased(share)), Some(covariance))
             }
         };
-        Ok(Self {
+        Ok(Self::of(calibration, laws, n, observed, of_release))
+    }
+
+    /// A part with these shares of outcomes.
+    pub(crate) fn of(
+        calibration: usize,
+        laws: Laws,
+        releases: f64,
+        observed: DVector<f64>,
+        of_release: Option<DMatrix<f64>>,
+    ) -> Self {
+        Self {
             calibration,
             laws,
-            releases: n,
+            releases,
             observed,
             of_release,
             inverse: DMatrix::zeros(0, 0),
             root: DMatrix::zeros(0, 0),
-        })
+        }
+    }
+
+    /// The same with more or fewer releases.
+    pub(crate) fn set_releases(&mut self, releases: f64) {
+        self.releases = releases;
+    }
+
+    /// By how much one release can move guesses, if `moves` is how h moves them: `[labels][outcomes]`.
+    fn most_moved(&self, moves: &DMatrix<f64>) -> f64 {
+        let spread = |row: nalgebra::RowDVector<f64>| row.max() - row.min();
+        let most = (0..moves.nrows()).map(|label| {
+            let row = moves.row(label).into_owned();
+            match self.laws.channel {
+                None => spread(row),
+                Some(channel) => {
+                    // At most so many answers prefer one point.
+                    let mut sorted: Vec<f64> = row.iter().copied().collect();
+                    sorted.sort_by(f64::total_cmp);
+                    let preferred = channel.preferred().min(sorted.len());
+                    let low: f64 = sorted.iter().take(preferred).sum();
+                    let high: f64 = sorted.iter().rev().take(preferred).sum();
+                    channel.weight() * (high - low)
+                }
+            }
+        });
+        most.fold(0.0, f64::max) / self.releases
     }
 
     /// The covariance of h if the shares are these.
@@ -318,7 +368,7 @@ impl Part {
     }
 }
 
-fn refused(problem: String) -> Error {
+pub(crate) fn refused(problem: String) -> Error {
     Error::from(Cause::NoAnswer { problem })
 }
 
@@ -336,6 +386,7 @@ fn singular() -> Error {
 /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are no releases, if calibrations have other labels,
 /// too few texts of one, or labels that cannot be told apart.
 pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> {
+    confidence.check()?;
     let first = samples
         .iter()
         .find(|sample| sample.outcomes.values().any(|count| *count > 0));
@@ -346,9 +397,6 @@ pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> 
     let mut calibrations: Vec<*const Calibration> = Vec::new();
     let mut parts = Vec::new();
     for sample in samples {
-        if sample.outcomes.values().all(|count| *count == 0) {
-            continue;
-        }
         if sample.calibration.labels != *names {
             return Err(refused(format!(
                 "the packs have other labels: [{}] and [{}]; estimate their releases apart",
@@ -362,7 +410,17 @@ pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> 
             calibrations.push(own);
             calibrations.len() - 1
         });
-        parts.push(Part::new(sample, place)?);
+        // The calibration has its place, so that differences know it.
+        if sample.outcomes.values().any(|count| *count > 0) {
+            parts.push(Part::new(sample, place)?);
+        }
+    }
+    if parts.len() > MOST_SAMPLES {
+        return Err(refused(format!(
+            "there are releases of {} kinds, and shares of labels are estimated from at most {MOST_SAMPLES}; some may be \
+             forged: name the values of epsilon that your devices use with --epsilon",
+            parts.len()
+        )));
     }
     solve(parts, names.len(), confidence)
 }
@@ -406,15 +464,57 @@ fn solve(mut parts: Vec<Part>, count: usize, confidence: Confidence) -> Result<L
     }
     let (matrix, side) = equations.expect("there are rounds");
     let (unbounded, _) = with_sum_one(&matrix, &side).ok_or_else(singular)?;
+    let errors = errors(&parts, &matrix, &shares)?;
+    let reach = quantile(confidence, count);
+    let fit = fit(&parts, &matrix, &shares);
+    let guess = likely(
+        &(&matrix / fit.dispersion),
+        &(&side / fit.dispersion),
+        JEFFREYS,
+    );
+    let guess = guess.ok_or_else(singular)?;
+    let ends = |label: usize| {
+        let (middle, share) = (unbounded[label], guess[label]);
+        let half = reach * errors.covariance[(label, label)].max(0.0).sqrt();
+        Share {
+            share,
+            low: (middle - half).clamp(0.0, share),
+            high: (middle + half).clamp(share, 1.0),
+        }
+    };
+    Ok(Labels {
+        releases: parts.iter().map(|part| part.releases as u64).sum(),
+        shares: (0..count).map(ends).collect(),
+        unbounded: unbounded.iter().copied().collect(),
+        fit,
+        moved: errors.moved.min(1.0),
+        covariance: errors.covariance,
+        influence: errors.influence,
+    })
+}
+
+/// How far guesses are off.
+pub(crate) struct Errors {
+    /// `[labels][labels]`.
+    pub(crate) covariance: DMatrix<f64>,
+    influence: Vec<Influence>,
+    moved: f64,
+}
+
+/// The errors of guesses that follow from `matrix`, C·Σ⁻¹·Cᵀ, where the shares are these.
+fn errors(parts: &[Part], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Result<Errors> {
+    let count = shares.len();
     // How h moves the guess: the inverse of the matrix within sums of zero, times C·Σ⁻¹.
     let inverse = matrix.clone().cholesky().ok_or_else(singular)?.inverse();
     let ones = &inverse * DVector::repeat(count, 1.0);
     let within = &inverse - &ones * ones.transpose() / ones.sum();
     let mut covariance = DMatrix::zeros(count, count);
     let mut influence: Vec<Influence> = Vec::new();
-    for part in &parts {
+    let mut moved: f64 = 0.0;
+    for part in parts {
         let moves = &within * &part.laws.means * &part.inverse;
-        covariance += &moves * part.of_releases(&shares) * moves.transpose();
+        moved = moved.max(part.most_moved(&moves));
+        covariance += &moves * part.of_releases(shares) * moves.transpose();
         let mut of_texts = &part.laws.residuals * moves.transpose();
         for (text, label) in part.laws.of_texts.iter().enumerate() {
             let factor = shares[*label] * part.laws.share_of_variance(*label).sqrt();
@@ -434,31 +534,19 @@ fn solve(mut parts: Vec<Part>, count: usize, confidence: Confidence) -> Result<L
     for own in &influence {
         covariance += own.of_texts.tr_mul(&own.of_texts);
     }
-    let reach = quantile(confidence, count);
-    let fit = fit(&parts, &matrix, &shares);
-    let guess = likely(
-        &(&matrix / fit.dispersion),
-        &(&side / fit.dispersion),
-        JEFFREYS,
-    );
-    let guess = guess.ok_or_else(singular)?;
-    let ends = |label: usize| {
-        let (middle, share) = (unbounded[label], guess[label]);
-        let half = reach * covariance[(label, label)].max(0.0).sqrt();
-        Share {
-            share,
-            low: (middle - half).clamp(0.0, share),
-            high: (middle + half).clamp(share, 1.0),
-        }
-    };
-    Ok(Labels {
-        releases: parts.iter().map(|part| part.releases as u64).sum(),
-        shares: (0..count).map(ends).collect(),
-        unbounded: unbounded.iter().copied().collect(),
-        fit,
+    Ok(Errors {
         covariance,
         influence,
+        moved,
     })
+}
+
+/// The errors of guesses from releases of texts with these shares, before there are any.
+pub(crate) fn expected_errors(part: &mut Part, shares: &DVector<f64>) -> Result<Errors> {
+    part.weigh(shares)?;
+    let parts = std::slice::from_ref(part);
+    let (matrix, _) = normal_equations(parts, shares.len());
+    errors(parts, &matrix, shares)
 }
 
 fn quantile(confidence: Confidence, count: usize) -> f64 {
@@ -517,7 +605,7 @@ fn fit(parts: &[Part], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit {
 }
 
 /// How the shares of two sets of releases differ, the second less the first. Both were estimated with the same calibrations,
-/// in the same order: what these err by, both err by.
+/// in the same order, also those of samples without releases: what these err by, both err by.
 pub fn difference(first: &Labels, second: &Labels, confidence: Confidence) -> Vec<Share> {
     let count = first.shares.len();
     let reach = quantile(confidence, count);

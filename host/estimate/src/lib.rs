@@ -12,5 +12,6 @@
 pub mod channel;
 pub mod counts;
 pub mod labels;
+pub mod plan;
 pub mod shares;
 mod simplex;

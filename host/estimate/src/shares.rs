@@ -15,7 +15,8 @@
 use std::collections::BTreeMap;
 
 use statrs::distribution::{Beta, ContinuousCDF};
-use undertone::error::Result;
+use undertone::error::{Cause, Error, Result};
+use undertone_core::release::Selector;
 
 use crate::channel::Channel;
 use crate::counts::Kind;
@@ -45,6 +46,27 @@ impl Confidence {
         let count = if self.at_once { count.max(1) } else { 1 };
         (1.0 - self.level) / 2.0 / count as f64
     }
+
+    /// The confidence of each of so many tables: all of them hold at once, if all intervals of a table shall.
+    #[must_use]
+    pub fn among(self, tables: usize) -> Self {
+        let tables = if self.at_once { tables.max(1) } else { 1 };
+        Self {
+            level: 1.0 - (1.0 - self.level) / tables as f64,
+            ..self
+        }
+    }
+
+    /// Refuses a level that is none.
+    pub(crate) fn check(self) -> Result<()> {
+        match self.level > 0.0 && self.level < 1.0 {
+            true => Ok(()),
+            false => Err(refused(format!(
+                "the level {} does not lie between 0 and 1; take 0.95 for intervals of which 95 of 100 are right",
+                self.level
+            ))),
+        }
+    }
 }
 
 /// One share.
@@ -67,45 +89,168 @@ pub struct Shares {
     pub shares: Vec<Share>,
     /// `[m + 1]`: the guesses without bias. They may lie outside of 0..=1 and add up to other numbers.
     pub unbiased: Vec<f64>,
+    /// What forging one release moves a share by, at most.
+    pub moved: f64,
+    /// Whether honest devices release like this: false if some answer is so rare, or so frequent, as no texts make it, which of honest devices is
+    /// seen less than once in a thousand estimates. Then releases are forged, or of another law, and the shares say nothing.
+    pub possible: bool,
+    /// `[m + 1]`: the intervals before they are cut to 0..=1.
+    ends: Vec<[f64; 2]>,
 }
 
 /// The shares that releases of one kind say, under a pack of so many candidates; `None` for sentence releases, whose law
 /// depends on the text: see [`labels`](crate::labels).
 ///
 /// # Errors
-/// Those of [`Channel::new`].
+/// Those of [`pooled`].
 pub fn shares(
     kind: Kind,
     outcomes: &BTreeMap<u32, u64>,
     candidates: u32,
     confidence: Confidence,
 ) -> Result<Option<Shares>> {
-    let Some(channel) = Channel::new(kind, candidates)? else {
-        return Ok(None);
-    };
-    let votes = channel.votes(outcomes);
-    let releases: u64 = outcomes.values().sum();
-    let n = releases.max(1) as f64;
-    let unbiased: Vec<f64> = votes
-        .iter()
-        .map(|votes| channel.unbiased(*votes as f64 / n))
-        .collect();
-    let side = confidence.side(votes.len());
-    let shares = nearest(&unbiased).into_iter().zip(&votes);
-    let shares = shares.map(|(share, votes)| {
-        let [low, high] =
-            mean_of_coins(*votes, releases, side).map(|end| channel.unbiased(end).clamp(0.0, 1.0));
-        Share {
-            share,
-            low: low.min(share),
-            high: high.max(share),
+    pooled(&[(kind, outcomes)], candidates, confidence)
+}
+
+/// The shares that releases of several kinds under one pack say together; sentence releases are left out. `None` if
+/// there are no others.
+///
+/// Each kind counts as many times as it has releases, so the shares are those of all these texts, whatever texts have which
+/// kind. Intervals of several kinds are joined by the method of variance estimates recovery (Zou and Donner 2008). A kind with so few releases that its
+/// own guess could be off by half of everything counts as unknown: its texts may be all or none of a share. So one release with a tiny ε spoils nothing.
+///
+/// # Errors
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are no releases, for outcomes that do not exist, for a level outside of 0..1; those of
+/// [`Channel::new`].
+pub fn pooled(
+    samples: &[(Kind, &BTreeMap<u32, u64>)],
+    candidates: u32,
+    confidence: Confidence,
+) -> Result<Option<Shares>> {
+    confidence.check()?;
+    let answers = candidates as usize + 1;
+    let side = confidence.side(answers);
+    let mut parts = Vec::new();
+    for (kind, outcomes) in samples {
+        let Some(channel) = Channel::new(*kind, candidates)? else {
+            continue;
+        };
+        if let Some((outcome, _)) = outcomes
+            .last_key_value()
+            .filter(|(outcome, _)| u64::from(**outcome) >= kind.outcomes(candidates))
+        {
+            return Err(refused(format!(
+                "outcome {outcome} of {kind} does not exist: there are {} outcomes; count again with the candidates \
+                 file, which sets forged releases aside",
+                kind.outcomes(candidates)
+            )));
         }
+        let releases: u64 = outcomes.values().sum();
+        if releases > 0 {
+            parts.push((channel, releases, channel.votes(outcomes)));
+        }
+    }
+    let Some(most) = parts.iter().map(|(_, releases, _)| *releases).max() else {
+        return match samples.iter().any(|(kind, _)| is_whole_text(*kind)) {
+            true => Err(refused("there are no releases".to_owned())),
+            false => Ok(None),
+        };
+    };
+    let releases: u64 = parts.iter().map(|(_, releases, _)| releases).sum();
+    // One kind alone is never unknown: its interval says all there is to say.
+    let known = |(channel, own, _): &&(Channel, u64, Vec<u64>)| {
+        parts.len() == 1 || *own == most || channel.deviation(0.0, *own as f64) < HALF
+    };
+    let total: u64 = parts.iter().filter(known).map(|(_, own, _)| own).sum();
+    let unknown = 1.0 - total as f64 / releases as f64;
+    let (mut unbiased, mut ends) = (Vec::new(), Vec::new());
+    for answer in 0..answers {
+        let (mut guess, mut below, mut above) = (0.0, 0.0, 0.0);
+        let mut alone = [0.0; 2];
+        for (channel, own, votes) in parts.iter().filter(known) {
+            let part = *own as f64 / total as f64;
+            let share = channel.unbiased(votes[answer] as f64 / *own as f64);
+            alone = mean_of_coins(votes[answer], *own, side).map(|end| channel.unbiased(end));
+            guess += part * share;
+            below += (part * (share - alone[0])).powi(2);
+            above += (part * (alone[1] - share)).powi(2);
+        }
+        let own = match parts.len() {
+            1 => alone,
+            _ => [guess - below.sqrt(), guess + above.sqrt()],
+        };
+        unbiased.push(guess);
+        ends.push([(1.0 - unknown) * own[0], (1.0 - unknown) * own[1] + unknown]);
+    }
+    let possible = parts.iter().all(|(channel, own, votes)| {
+        votes.iter().all(|votes| {
+            let side = RARE / 2.0 / (answers * parts.len()) as f64;
+            let [low, high] = mean_of_coins(*votes, *own, side).map(|end| channel.unbiased(end));
+            low <= 1.0 && high >= 0.0
+        })
     });
+    let shares = nearest(&unbiased).into_iter().zip(&ends);
+    let shares = shares.map(|(share, [low, high])| Share {
+        share,
+        low: low.clamp(0.0, share),
+        high: high.clamp(share, 1.0),
+    });
+    let weight = parts
+        .iter()
+        .filter(known)
+        .map(|(channel, ..)| channel.weight());
     Ok(Some(Shares {
         releases,
         shares: shares.collect(),
         unbiased,
+        moved: (weight.fold(1.0, f64::max) / total as f64).min(1.0),
+        possible,
+        ends,
     }))
+}
+
+/// How often honest devices may be taken for forgers.
+const RARE: f64 = 0.001;
+
+/// A standard deviation above which a kind of releases says nothing.
+const HALF: f64 = 0.5;
+
+/// Whether the promise of these releases is for the whole text.
+pub fn is_whole_text(kind: Kind) -> bool {
+    matches!(kind.selector(), Selector::WholeText | Selector::Projective)
+}
+
+/// How the shares of two sets of releases differ, the second less the first: both with the confidence that the difference
+/// shall have. By the method of variance estimates recovery (Newcombe 1998, Zou and Donner 2008).
+///
+/// # Errors
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if they are of packs with other numbers of candidates.
+pub fn difference(first: &Shares, second: &Shares) -> Result<Vec<Share>> {
+    if first.shares.len() != second.shares.len() {
+        return Err(refused(format!(
+            "shares of {} and of {} answers have no difference; compare releases of one pack",
+            first.shares.len(),
+            second.shares.len()
+        )));
+    }
+    let of = |answer: usize| {
+        let share = second.shares[answer].share - first.shares[answer].share;
+        let [one, two] = [first, second].map(|own| own.unbiased[answer]);
+        let [one_ends, two_ends] = [first, second].map(|own| own.ends[answer]);
+        let half = |a: f64, b: f64| a.hypot(b);
+        let low = two - one - half(two - two_ends[0], one_ends[1] - one);
+        let high = two - one + half(two_ends[1] - two, one - one_ends[0]);
+        Share {
+            share,
+            low: low.clamp(-1.0, share),
+            high: high.clamp(share, 1.0),
+        }
+    };
+    Ok((0..first.shares.len()).map(of).collect())
+}
+
+fn refused(problem: String) -> Error {
+    Error::from(Cause::NoAnswer { problem })
 }
 
 /// The interval of Clopper and Pearson for the chance of a coin that showed `heads` of `tosses`; `side`: how often the chance

@@ -34,12 +34,14 @@
 #![warn(clippy::too_many_lines)]
 
 mod csv;
+mod intervals;
 pub mod number;
 mod page;
 mod plot;
 mod table;
 
 pub use csv::Csv;
+pub use intervals::Intervals;
 pub use page::{Page, escape};
 pub use plot::{Axis, COLOURED, DrawError, Figure, Line, Look, Plot, Point, Range};
 pub use table::{Cell, Column, Table};

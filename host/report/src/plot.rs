@@ -108,6 +108,14 @@ impl fmt::Display for DrawError {
 impl Error for DrawError {}
 
 impl Figure {
+    /// One panel.
+    pub(crate) fn of(svg: String) -> Self {
+        Self {
+            panels: vec![svg],
+            note: String::new(),
+        }
+    }
+
     /// The first panel, for a file of its own.
     pub fn into_svg(self) -> String {
         self.panels.into_iter().next().unwrap_or_default()

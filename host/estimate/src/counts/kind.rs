@@ -194,6 +194,7 @@ impl fmt::Display for Kind {
             Selector::Depth => write!(f, "pack {pack}, depth")?,
             Selector::Scores => write!(f, "pack {pack}, scores")?,
             Selector::WholeText => write!(f, "pack {pack}, whole text")?,
+            Selector::Projective => write!(f, "pack {pack}, projective")?,
             other => write!(f, "pack {pack}, mechanism {}", other as u8)?,
         }
         match (self.selector, self.rule) {

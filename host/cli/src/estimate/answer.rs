@@ -1,0 +1,603 @@
+//! What releases say: all numbers, as they are written as JSON.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+
+use serde::Serialize;
+use undertone::error::Result;
+use undertone::pack::calibration::Calibration;
+use undertone_core::release::Selector;
+use undertone_estimate::channel::Channel;
+use undertone_estimate::counts::{Counted, Kind, MOST};
+use undertone_estimate::labels::{self, Labels, Sample};
+use undertone_estimate::shares::{self, Confidence, Share, Shares, is_whole_text};
+
+use super::no_answer;
+
+/// More slices are a mistake, and would take hours.
+const MOST_SLICES: usize = 500;
+
+/// A pack of the fleet.
+pub(crate) struct Source {
+    pub(crate) id: [u8; 8],
+    pub(crate) names: Vec<String>,
+    pub(crate) calibration: Option<Calibration>,
+}
+
+/// Which slices to compare.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Compare {
+    /// Each with the first.
+    First,
+    /// The third with the second, values of the first.
+    Two(String, String, String),
+}
+
+impl FromStr for Compare {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self::First);
+        }
+        let two = text
+            .split_once('=')
+            .and_then(|(field, values)| Some((field, values.split_once(',')?)));
+        match two {
+            Some((field, (a, b))) if !b.contains(',') && a != b => {
+                Ok(Self::Two(field.to_owned(), a.to_owned(), b.to_owned()))
+            }
+            _ => {
+                Err("write FIELD=A,B with two values of a field, such as country=SE,NO".to_owned())
+            }
+        }
+    }
+}
+
+/// What releases say.
+#[derive(Serialize)]
+pub(crate) struct Answer {
+    /// Of this form.
+    version: u32,
+    pub(crate) level: f64,
+    pub(crate) at_once: bool,
+    /// Releases that were taken.
+    pub(crate) releases: u64,
+    pub(crate) rejected: Vec<Rejects>,
+    /// Kinds of releases that were not taken.
+    pub(crate) left_out: Vec<LeftOut>,
+    /// The names of the slice columns.
+    pub(crate) slices: Vec<String>,
+    pub(crate) kinds: Vec<KindOf>,
+    /// Whether labels are those of a question.
+    pub(crate) question: bool,
+    pub(crate) candidates: Vec<OfCandidates>,
+    pub(crate) labels: Vec<OfLabels>,
+    pub(crate) differences: Vec<Difference>,
+    /// What could not be said, and why.
+    pub(crate) unanswered: Vec<String>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Rejects {
+    pub(crate) reason: String,
+    pub(crate) count: u64,
+}
+
+#[derive(Serialize)]
+pub(crate) struct LeftOut {
+    pub(crate) kind: String,
+    pub(crate) releases: u64,
+    pub(crate) reason: String,
+}
+
+#[derive(Serialize)]
+pub(crate) struct KindOf {
+    #[serde(skip)]
+    pub(crate) name: String,
+    pack: String,
+    mechanism: u8,
+    rule: u8,
+    epsilon: f64,
+    order: u16,
+    pub(crate) releases: u64,
+}
+
+/// A value for each slice column; none for all releases.
+pub(crate) type Slice = Option<Vec<String>>;
+
+#[derive(Serialize)]
+pub(crate) struct OfCandidates {
+    pub(crate) pack: String,
+    pub(crate) slice: Slice,
+    pub(crate) releases: u64,
+    pub(crate) one_forged_release_moves: f64,
+    /// Whether honest devices release like this.
+    pub(crate) possible: bool,
+    /// By the order of the pack; the last is "nothing known".
+    pub(crate) shares: Vec<Row>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct OfLabels {
+    pub(crate) packs: Vec<String>,
+    pub(crate) slice: Slice,
+    pub(crate) releases: u64,
+    pub(crate) one_forged_release_moves: f64,
+    pub(crate) fit: FitOf,
+    pub(crate) shares: Vec<Row>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct FitOf {
+    pub(crate) probability: f64,
+    dispersion: f64,
+    pub(crate) refuted: bool,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) share: f64,
+    /// No interval where what it assumes is refuted.
+    pub(crate) low: Option<f64>,
+    pub(crate) high: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unbiased: Option<f64>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Difference {
+    /// "candidates" or "labels".
+    pub(crate) of: &'static str,
+    pub(crate) packs: Vec<String>,
+    pub(crate) first: Slice,
+    pub(crate) second: Slice,
+    /// The second less the first.
+    pub(crate) shares: Vec<Row>,
+}
+
+type Outcomes = BTreeMap<u32, u64>;
+
+/// The releases of a slice, by kind.
+#[derive(Default)]
+struct View {
+    slice: Slice,
+    kinds: BTreeMap<Kind, Outcomes>,
+}
+
+impl View {
+    fn total(&self, of: impl Fn(Kind) -> bool) -> u64 {
+        let own = self.kinds.iter().filter(|(kind, _)| of(**kind));
+        own.flat_map(|(_, outcomes)| outcomes.values()).sum()
+    }
+}
+
+/// Packs with the same labels, whose releases are estimated together.
+struct Group<'a> {
+    packs: Vec<String>,
+    /// Each kind with the public texts of its pack.
+    kinds: Vec<(Kind, &'a Calibration)>,
+}
+
+impl Answer {
+    pub(crate) fn new(
+        counted: &Counted,
+        sources: &[Source],
+        confidence: Confidence,
+        compare: Option<&Compare>,
+        question: bool,
+    ) -> Result<Self> {
+        if counted.counts.total() > MOST {
+            return Err(no_answer(format!(
+                "there are more than {MOST} releases, which nobody has; look for counts that are wrong"
+            )));
+        }
+        let (views, left_out) = views(counted, sources)?;
+        let all = &views[0];
+        let rejected = counted.rejected.reasons();
+        let mut answer = Self {
+            version: 1,
+            level: confidence.level,
+            at_once: confidence.at_once,
+            releases: all.total(|_| true),
+            rejected: rejected
+                .map(|(reason, seen)| Rejects {
+                    reason: reason.to_string(),
+                    count: seen.count,
+                })
+                .collect(),
+            left_out,
+            slices: counted.counts.slices().to_vec(),
+            kinds: all
+                .kinds
+                .iter()
+                .map(|(kind, own)| kind_of(*kind, own))
+                .collect(),
+            question,
+            candidates: Vec::new(),
+            labels: Vec::new(),
+            differences: Vec::new(),
+            unanswered: Vec::new(),
+        };
+        if all.kinds.is_empty() {
+            return Err(no_answer(format!(
+                "no release can be taken:{}",
+                listed(
+                    answer
+                        .left_out
+                        .iter()
+                        .map(|own| format!("{}: {}", own.kind, own.reason))
+                )
+            )));
+        }
+        let groups = answer.groups(sources, all);
+        let pairs = pairs(compare, &views, counted.counts.slices())?;
+        answer.of_candidates(sources, &views, confidence)?;
+        answer.of_labels(&groups, &views, confidence);
+        answer.differences(sources, &groups, &views, &pairs, confidence.level)?;
+        if answer.candidates.is_empty() && answer.labels.is_empty() {
+            return Err(no_answer(format!(
+                "nothing can be said of these releases:{}",
+                listed(answer.unanswered.iter().cloned())
+            )));
+        }
+        Ok(answer)
+    }
+
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("strings and numbers are JSON") + "\n"
+    }
+
+    /// The packs by their labels; says which have none.
+    fn groups<'a>(&mut self, sources: &'a [Source], all: &View) -> Vec<Group<'a>> {
+        let mut groups: Vec<(&[String], Group<'a>)> = Vec::new();
+        for source in sources {
+            let kinds: Vec<Kind> = all
+                .kinds
+                .keys()
+                .filter(|kind| kind.pack_id() == source.id)
+                .copied()
+                .collect();
+            if kinds.is_empty() {
+                continue;
+            }
+            let pack = hex::encode(source.id);
+            let Some(calibration) = &source.calibration else {
+                self.unanswered.push(match self.question {
+                    true => format!("the question is about another pack than {pack}; ask it of that pack in a run of its own"),
+                    false => format!(
+                        "shares of labels from releases of pack {pack}: its candidates file carries no public texts. Give labelled ones with \
+                         --question and --pack, or make the pack anew from labelled documents with this version"
+                    ),
+                });
+                continue;
+            };
+            let place = groups
+                .iter()
+                .position(|(labels, _)| **labels == calibration.labels);
+            let place = place.unwrap_or_else(|| {
+                let group = Group {
+                    packs: Vec::new(),
+                    kinds: Vec::new(),
+                };
+                groups.push((&calibration.labels, group));
+                groups.len() - 1
+            });
+            let group = &mut groups[place].1;
+            group.packs.push(pack);
+            group
+                .kinds
+                .extend(kinds.into_iter().map(|kind| (kind, calibration)));
+        }
+        groups.into_iter().map(|(_, group)| group).collect()
+    }
+
+    fn of_candidates(
+        &mut self,
+        sources: &[Source],
+        views: &[View],
+        confidence: Confidence,
+    ) -> Result<()> {
+        let tables = |source: &Source| views.iter().filter(|view| has_whole(view, source)).count();
+        let confidence = confidence.among(sources.iter().map(tables).sum());
+        for source in sources {
+            for view in views {
+                let Some(own) = pooled(source, view, confidence)? else {
+                    continue;
+                };
+                let rows = own.shares.iter().zip(&own.unbiased).enumerate();
+                self.candidates.push(OfCandidates {
+                    pack: hex::encode(source.id),
+                    slice: view.slice.clone(),
+                    releases: own.releases,
+                    one_forged_release_moves: own.moved,
+                    possible: own.possible,
+                    shares: rows
+                        .map(|(answer, (share, unbiased))| {
+                            row(name(source, answer), *share, Some(*unbiased), own.possible)
+                        })
+                        .collect(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn of_labels(&mut self, groups: &[Group<'_>], views: &[View], confidence: Confidence) {
+        let confidence = confidence.among(groups.len() * views.len());
+        for group in groups {
+            for view in views {
+                match estimated(group, view, confidence) {
+                    None => {}
+                    Some(Ok(own)) => self.labels.push(of_labels(group, view, &own)),
+                    // The same for all slices.
+                    Some(Err(problem)) => {
+                        let problem = problem.to_string();
+                        if !self.unanswered.contains(&problem) {
+                            self.unanswered.push(problem);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn differences(
+        &mut self,
+        sources: &[Source],
+        groups: &[Group<'_>],
+        views: &[View],
+        pairs: &[(usize, usize)],
+        level: f64,
+    ) -> Result<()> {
+        let whole = sources
+            .iter()
+            .filter(|own| has_whole(&views[0], own))
+            .count();
+        let confidence = Confidence {
+            level,
+            at_once: true,
+        };
+        let confidence = confidence.among(pairs.len() * (whole + groups.len()));
+        for &(first, second) in pairs {
+            let views = [&views[first], &views[second]];
+            let [first, second] = views.map(|view| view.slice.clone());
+            for source in sources {
+                let [a, b] = views.map(|view| pooled(source, view, confidence));
+                let (Some(a), Some(b)) = (a?, b?) else {
+                    continue;
+                };
+                let sound = a.possible && b.possible;
+                let shares = shares::difference(&a, &b)?.into_iter().enumerate();
+                self.differences.push(Difference {
+                    of: "candidates",
+                    packs: vec![hex::encode(source.id)],
+                    first: first.clone(),
+                    second: second.clone(),
+                    shares: shares
+                        .map(|(answer, share)| row(name(source, answer), share, None, sound))
+                        .collect(),
+                });
+            }
+            for group in groups {
+                let [a, b] = views.map(|view| estimated(group, view, confidence));
+                let (Some(Ok(a)), Some(Ok(b))) = (a, b) else {
+                    continue;
+                };
+                let sound = !a.fit.is_refuted() && !b.fit.is_refuted();
+                let shares = labels::difference(&a, &b, confidence).into_iter();
+                self.differences.push(Difference {
+                    of: "labels",
+                    packs: group.packs.clone(),
+                    first: first.clone(),
+                    second: second.clone(),
+                    shares: shares
+                        .zip(group.names())
+                        .map(|(share, name)| row(name.clone(), share, None, sound))
+                        .collect(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Group<'_> {
+    fn names(&self) -> &[String] {
+        self.kinds
+            .first()
+            .map_or(&[], |(_, calibration)| &calibration.labels)
+    }
+}
+
+fn listed(lines: impl Iterator<Item = String>) -> String {
+    lines.map(|line| format!("\n  {line}")).collect()
+}
+
+fn row(name: String, share: Share, unbiased: Option<f64>, sound: bool) -> Row {
+    Row {
+        name,
+        share: share.share,
+        low: sound.then_some(share.low),
+        high: sound.then_some(share.high),
+        unbiased,
+    }
+}
+
+fn name(source: &Source, answer: usize) -> String {
+    let name = source.names.get(answer);
+    name.map_or("nothing known", String::as_str).to_owned()
+}
+
+fn kind_of(kind: Kind, outcomes: &Outcomes) -> KindOf {
+    let [_, _, _, _, mechanism, rule, ..] = kind.to_bytes(0);
+    KindOf {
+        name: kind.to_string(),
+        pack: hex::encode(kind.pack_id()),
+        mechanism,
+        rule,
+        epsilon: undertone::release::document::epsilon_f64(kind.epsilon()),
+        order: kind.order(),
+        releases: outcomes.values().sum(),
+    }
+}
+
+fn has_whole(view: &View, source: &Source) -> bool {
+    view.total(|kind| kind.pack_id() == source.id && is_whole_text(kind)) > 0
+}
+
+fn pooled(source: &Source, view: &View, confidence: Confidence) -> Result<Option<Shares>> {
+    if !has_whole(view, source) {
+        return Ok(None);
+    }
+    let own = view
+        .kinds
+        .iter()
+        .filter(|(kind, _)| kind.pack_id() == source.id);
+    let own: Vec<(Kind, &Outcomes)> = own.map(|(kind, outcomes)| (*kind, outcomes)).collect();
+    shares::pooled(&own, source.names.len() as u32, confidence)
+}
+
+/// None if the slice has no such releases.
+fn estimated(group: &Group<'_>, view: &View, confidence: Confidence) -> Option<Result<Labels>> {
+    let nothing = Outcomes::new();
+    let samples: Vec<Sample<'_>> = group
+        .kinds
+        .iter()
+        .map(|(kind, calibration)| Sample {
+            kind: *kind,
+            outcomes: view.kinds.get(kind).unwrap_or(&nothing),
+            calibration,
+        })
+        .collect();
+    let some = samples.iter().any(|own| !own.outcomes.is_empty());
+    some.then(|| labels::labels(&samples, confidence))
+}
+
+fn of_labels(group: &Group<'_>, view: &View, own: &Labels) -> OfLabels {
+    let refuted = own.fit.is_refuted();
+    let rows = own.shares.iter().zip(&own.unbounded).zip(group.names());
+    OfLabels {
+        packs: group.packs.clone(),
+        slice: view.slice.clone(),
+        releases: own.releases,
+        one_forged_release_moves: own.moved,
+        fit: FitOf {
+            probability: own.fit.probability,
+            dispersion: own.fit.dispersion,
+            refuted,
+        },
+        shares: rows
+            .map(|((share, unbiased), name)| row(name.clone(), *share, Some(*unbiased), !refuted))
+            .collect(),
+    }
+}
+
+/// All releases, then those of each slice; and the kinds that no device makes.
+fn views(counted: &Counted, sources: &[Source]) -> Result<(Vec<View>, Vec<LeftOut>)> {
+    let mut views = vec![View::default()];
+    let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    let mut left_out: BTreeMap<Kind, (u64, String)> = BTreeMap::new();
+    let slices: BTreeSet<&[String]> = counted.counts.groups().map(|own| own.slice).collect();
+    if slices.len() > MOST_SLICES {
+        return Err(no_answer(format!(
+            "there are {} slices, and an estimate has at most {MOST_SLICES}; slice by fewer fields, or by ones with fewer \
+             values, such as the month instead of the day",
+            slices.len()
+        )));
+    }
+    if !counted.counts.slices().is_empty() {
+        for slice in slices {
+            places.insert(slice.to_vec(), views.len());
+            views.push(View {
+                slice: Some(slice.to_vec()),
+                ..View::default()
+            });
+        }
+    }
+    for group in counted.counts.groups() {
+        if let Some(reason) = unmade(group.kind, sources) {
+            left_out.entry(group.kind).or_insert((0, reason)).0 += group.total();
+            continue;
+        }
+        let own = places.get(group.slice).copied();
+        for place in [Some(0), own].into_iter().flatten() {
+            let outcomes = views[place].kinds.entry(group.kind).or_default();
+            for (outcome, count) in group.outcomes {
+                *outcomes.entry(*outcome).or_insert(0) += count;
+            }
+        }
+    }
+    views.retain(|view| view.slice.is_none() || !view.kinds.is_empty());
+    let left_out = left_out
+        .into_iter()
+        .map(|(kind, (releases, reason))| LeftOut {
+            kind: kind.to_string(),
+            releases,
+            reason,
+        });
+    Ok((views, left_out.collect()))
+}
+
+/// Why no device with the pack makes releases of this kind. Anybody can send them, so they stop nothing.
+fn unmade(kind: Kind, sources: &[Source]) -> Option<String> {
+    let source = sources.iter().find(|own| own.id == kind.pack_id())?;
+    let by_scores = source
+        .calibration
+        .as_ref()
+        .is_none_or(|own| own.selector == Selector::Scores);
+    if is_whole_text(kind) && !by_scores {
+        return Some("the pack has no scores, so it knows no best candidate".to_owned());
+    }
+    if is_whole_text(kind) {
+        return Channel::new(kind, source.names.len() as u32)
+            .err()
+            .map(|_| "no geometry of this order has so many candidates".to_owned());
+    }
+    let selector = source.calibration.as_ref()?.selector;
+    (selector != kind.selector()).then(|| "the pack selects by another mechanism".to_owned())
+}
+
+/// The places of slices to compare.
+fn pairs(
+    compare: Option<&Compare>,
+    views: &[View],
+    slices: &[String],
+) -> Result<Vec<(usize, usize)>> {
+    match compare {
+        None => Ok(Vec::new()),
+        Some(_) if slices.is_empty() => Err(no_answer(
+            "there are no slices to compare; name a field with --by",
+        )),
+        Some(Compare::First) if views.len() < 3 => Err(no_answer(
+            "there is one slice only, which differs from nothing; give releases of others",
+        )),
+        Some(Compare::First) => Ok((2..views.len()).map(|other| (1, other)).collect()),
+        Some(Compare::Two(field, first, second)) => {
+            if slices != [field.clone()] {
+                return Err(no_answer(format!(
+                    "--difference compares values of {field}, and the slices are by {}; slice by {field} alone, with --by {field}",
+                    slices.join(", ")
+                )));
+            }
+            let place = |value: &String| {
+                let own = views
+                    .iter()
+                    .position(|view| view.slice.as_ref().is_some_and(|own| own[0] == *value));
+                own.ok_or_else(|| {
+                    let known: Vec<&str> = views
+                        .iter()
+                        .filter_map(|view| Some(view.slice.as_ref()?[0].as_str()))
+                        .take(10)
+                        .collect();
+                    no_answer(format!(
+                        "no release has {field} = {value}; there are {}",
+                        known.join(", ")
+                    ))
+                })
+            };
+            Ok(vec![(place(first)?, place(second)?)])
+        }
+    }
+}

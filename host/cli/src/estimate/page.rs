@@ -1,0 +1,321 @@
+//! What releases say, as a page for people.
+
+use undertone_report::number::{count, percent};
+use undertone_report::{
+    Axis, Cell, Column, DrawError, Intervals, Line, Look, Page, Plot, Point, Range, Table, escape,
+};
+
+use super::answer::{Answer, Difference, Row, Slice};
+use super::text::{
+    OF_CANDIDATES, OF_LABELS, OF_QUESTION, REMEDY, compared, fit, forged, honest, interval, most,
+    slice, sure, together,
+};
+
+/// Lines over time, at most: more cannot be told apart.
+const LINES: usize = 8;
+
+/// Slices with a plot of their own.
+const PLOTTED: usize = 40;
+
+pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
+    let mut page = Page::new("What the texts are about");
+    page.paragraph(&format!(
+        "<strong>{} releases were counted.</strong> Each says almost nothing about one person, and that is what it is for. \
+         Together they say how frequent a subject is. A point is the best guess; the bar is where the share lies. {}",
+        count(answer.releases),
+        escape(&sure(answer))
+    ));
+    summary(&mut page, answer);
+    if !answer.candidates.is_empty() {
+        page.heading(2, "What the pack's classifier would have said");
+        page.paragraph(&escape(OF_CANDIDATES));
+        let tables = answer.candidates.iter().map(|own| Shown {
+            slice: &own.slice,
+            title: format!(
+                "{}: {} releases of pack {}",
+                slice(&answer.slices, &own.slice),
+                count(own.releases),
+                own.pack
+            ),
+            said: honest(own),
+            rows: &own.shares,
+            group: own.pack.clone(),
+        });
+        chapter(&mut page, answer, tables.collect(), top, true)?;
+    }
+    if !answer.labels.is_empty() {
+        page.heading(2, "Shares of labels");
+        page.paragraph(&escape(OF_LABELS));
+        if answer.question {
+            page.paragraph(&escape(OF_QUESTION));
+        }
+        let tables = answer.labels.iter().map(|own| Shown {
+            slice: &own.slice,
+            title: format!(
+                "{}: {} releases",
+                slice(&answer.slices, &own.slice),
+                count(own.releases)
+            ),
+            said: format!("{} {}", fit(own), forged(own.one_forged_release_moves)),
+            rows: &own.shares,
+            group: own.packs.join(", "),
+        });
+        chapter(&mut page, answer, tables.collect(), top, false)?;
+    }
+    if !answer.differences.is_empty() {
+        page.heading(2, "Differences between slices");
+        page.paragraph(&format!(
+            "In percentage points. {}",
+            escape(&together(answer))
+        ));
+        for own in &answer.differences {
+            difference(&mut page, answer, own, top);
+        }
+    }
+    breaks(&mut page, answer);
+    Ok(page.finish())
+}
+
+fn summary(page: &mut Page, answer: &Answer) {
+    let mut table = Table::new(
+        "Releases",
+        &[Column::Text("kind of release"), Column::Number("releases")],
+    );
+    for kind in &answer.kinds {
+        table.row(vec![kind.name.as_str().into(), count(kind.releases).into()]);
+    }
+    for own in &answer.left_out {
+        table.row(vec![
+            Cell::from(format!("left out: {}", own.kind)).note(&own.reason),
+            count(own.releases).into(),
+        ]);
+    }
+    for own in &answer.rejected {
+        table.row(vec![
+            Cell::from("rejected").note(&own.reason),
+            count(own.count).into(),
+        ]);
+    }
+    page.table(&table);
+}
+
+/// One table of shares.
+struct Shown<'a> {
+    slice: &'a Slice,
+    title: String,
+    said: String,
+    rows: &'a [Row],
+    /// What belongs together over time.
+    group: String,
+}
+
+fn chapter(
+    page: &mut Page,
+    answer: &Answer,
+    tables: Vec<Shown<'_>>,
+    top: usize,
+    last: bool,
+) -> Result<(), DrawError> {
+    let mut groups: Vec<&str> = tables.iter().map(|own| own.group.as_str()).collect();
+    groups.dedup();
+    for group in groups {
+        over_time(page, answer, &tables, group, last)?;
+    }
+    for (place, own) in tables.iter().enumerate() {
+        page.heading(3, &own.title);
+        page.paragraph(&escape(&own.said));
+        let (rows, others) = most(own.rows, top, last);
+        if place < PLOTTED {
+            figure(page, &rows, "The share of each, in per cent.");
+        }
+        page.table(&shares(&own.title, "share (%)", &rows, others));
+    }
+    Ok(())
+}
+
+fn figure(page: &mut Page, rows: &[&Row], caption: &str) {
+    let mut intervals = Intervals::default();
+    for row in rows {
+        intervals.row(&row.name, row.share, row.low.zip(row.high));
+    }
+    page.figure(caption, &intervals.draw());
+}
+
+fn shares(title: &str, of: &str, rows: &[&Row], others: usize) -> Table {
+    let mut table = Table::new(
+        title,
+        &[
+            Column::Text("name"),
+            Column::Number(of),
+            Column::Number("interval"),
+        ],
+    );
+    for row in rows {
+        table.row(vec![
+            row.name.as_str().into(),
+            percent(row.share).into(),
+            interval(row)
+                .unwrap_or_else(|| "none, see above".to_owned())
+                .into(),
+        ]);
+    }
+    if others > 0 {
+        let name = format!("and {} others", count(others as u64));
+        table.row(vec![name.into(), Cell::default(), Cell::default()]);
+    }
+    table
+}
+
+/// A line for each of the most frequent answers, if slices are days.
+fn over_time(
+    page: &mut Page,
+    answer: &Answer,
+    tables: &[Shown<'_>],
+    group: &str,
+    last: bool,
+) -> Result<(), DrawError> {
+    let own: Vec<&Shown<'_>> = tables.iter().filter(|own| own.group == group).collect();
+    let days: Option<Vec<(i64, &[Row])>> = own
+        .iter()
+        .filter_map(|own| Some((own.slice.as_ref()?, own.rows)))
+        .map(|(values, rows)| match values.as_slice() {
+            [value] => Some((day(value)?, rows)),
+            _ => None,
+        })
+        .collect();
+    let (Some(days), Some(all)) = (days, own.iter().find(|own| own.slice.is_none())) else {
+        return Ok(());
+    };
+    let (Some(start), true) = (days.iter().map(|(day, _)| *day).min(), days.len() > 1) else {
+        return Ok(());
+    };
+    let (rows, _) = most(all.rows, LINES, last);
+    let lines = rows.iter().take(LINES).map(|shown| Line {
+        name: shown.name.clone(),
+        look: Look::Plain,
+        points: days
+            .iter()
+            .filter_map(|(day, rows)| {
+                let row = rows.iter().find(|row| row.name == shown.name)?;
+                let ends = row.low.zip(row.high);
+                let spread =
+                    ends.map_or(0.0, |(low, high)| (high - row.share).max(row.share - low));
+                Some(Point {
+                    x: (day - start) as f64,
+                    y: 100.0 * row.share,
+                    spread: 100.0 * spread,
+                })
+            })
+            .collect(),
+    });
+    let first = own
+        .iter()
+        .filter_map(|own| own.slice.as_ref()?.first())
+        .min();
+    let label = format!("days since {}", first.map_or("", String::as_str));
+    let plot = Plot {
+        x: Axis {
+            label: &label,
+            range: Range::Whole,
+        },
+        y: Axis {
+            label: "share (%)",
+            range: Range::FromZero,
+        },
+        lines: lines.collect(),
+        mark: None,
+    };
+    page.figure(
+        &format!(
+            "Shares by {}. The band reaches as far as the longer side of the interval.",
+            answer.slices.join(", ")
+        ),
+        &plot.draw()?,
+    );
+    Ok(())
+}
+
+/// The number of a day that is written like 2026-11-30.
+fn day(text: &str) -> Option<i64> {
+    let parts: Vec<i64> = text
+        .split('-')
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    let &[year, month, day] = parts.as_slice() else {
+        return None;
+    };
+    let fits = text.len() == 10 && (1..=12).contains(&month) && (1..=31).contains(&day);
+    // Years that start in March end with the leap day.
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let before = 365 * year + year / 4 - year / 100 + year / 400;
+    fits.then_some(before + (153 * month + 2) / 5 + day)
+}
+
+fn difference(page: &mut Page, answer: &Answer, own: &Difference, top: usize) {
+    let title = compared(answer, own);
+    page.heading(3, &title);
+    let (rows, others) = most(&own.shares, top, own.of == "candidates");
+    if rows.iter().any(|row| row.low.is_none()) {
+        page.paragraph(
+            "There are no intervals: what they assume does not hold in one of the slices.",
+        );
+    }
+    figure(
+        page,
+        &rows,
+        "By how many percentage points the shares differ.",
+    );
+    page.table(&shares(&title, "difference", &rows, others));
+}
+
+fn breaks(page: &mut Page, answer: &Answer) {
+    page.heading(2, "What would make this wrong");
+    let mut facts = vec![(
+        "Forged releases",
+        "Whoever can send releases can make them up. One moves a share by what is said above; a thousand move it by a thousand times that. \
+         Devices that are known, and one release of each, are the remedy."
+            .to_owned(),
+    )];
+    if !answer.labels.is_empty() {
+        facts.push((
+            "Other texts",
+            format!(
+                "Shares of labels hold for texts like the public ones. A test looks for signs of others, but cannot find all. {REMEDY}"
+            ),
+        ));
+    }
+    facts.push((
+        "Several releases of one text",
+        "Intervals take each release for a text of its own. Who releases one text twice counts twice.".to_owned(),
+    ));
+    facts.push((
+        "Looking often",
+        "Of a hundred intervals that are each right 95 % of the time about five are wrong. --at-once makes all of them hold together."
+            .to_owned(),
+    ));
+    for problem in &answer.unanswered {
+        facts.push(("Not answered", problem.clone()));
+    }
+    page.facts(&facts);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::day;
+
+    #[test]
+    fn days_are_numbered() {
+        let number = |text: &str| day(text).unwrap();
+        assert_eq!(number("2026-03-01") - number("2026-02-28"), 1);
+        assert_eq!(number("2028-03-01") - number("2028-02-28"), 2);
+        assert_eq!(number("2027-01-01") - number("2026-01-01"), 365);
+        assert_eq!(number("2026-11-30") - number("2026-11-01"), 29);
+        for other in ["SE", "2026-13-01", "2026-1-1", "2026-11", "", "1.2.3"] {
+            assert_eq!(day(other), None, "{other}");
+        }
+    }
+}

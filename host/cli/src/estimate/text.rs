@@ -1,0 +1,191 @@
+//! What releases say, as it is printed.
+
+use undertone_report::number::{count, number, percent};
+
+use super::answer::{Answer, Difference, OfCandidates, OfLabels, Row, Slice};
+
+/// What statement (a) assumes.
+pub(crate) const OF_CANDIDATES: &str = "What the pack's own classifier would have said of the texts. This assumes nothing about the texts, only \
+     that devices are honest. It is not the truth about them: a classifier errs.";
+
+/// What statement (b) assumes.
+pub(crate) const OF_LABELS: &str = "What the texts are about. This assumes that texts with one label look alike in public and on the devices; \
+     only their shares may differ. A test below says whether the releases speak against it.";
+
+pub(crate) const OF_QUESTION: &str = "The labelled texts of the question must not be ones that the pack was made from: of texts that it knows, releases \
+     are right more often, and the shares would come out wrong.";
+
+const REFUTED: &str = "The texts on the devices are not like the public ones: releases of texts like those would hardly ever look like this. The \
+     guesses below are the best there are, but nobody can say how far off they are, so there are no intervals.";
+
+pub(crate) const REMEDY: &str =
+    "Public texts that are more like those on the devices would help: give them with --question.";
+
+/// Whether what shares of labels assume holds, in words.
+pub(crate) fn fit(own: &OfLabels) -> String {
+    match own.fit.refuted {
+        true => format!("{REFUTED} {REMEDY}"),
+        false => format!(
+            "Nothing in the releases speaks against what this assumes: in {} of 100 such estimates they would agree less.",
+            (100.0 * own.fit.probability).round()
+        ),
+    }
+}
+
+/// What to say where no texts make such releases.
+const IMPOSSIBLE: &str = "Honest devices do not release like this, whatever their texts: some of these releases are forged, or were made with \
+     another epsilon or pack than they say. The guesses below say nothing, and there are no intervals.";
+
+/// What shares of candidates rest on, in words.
+pub(crate) fn honest(own: &OfCandidates) -> String {
+    let forged = forged(own.one_forged_release_moves);
+    match own.possible {
+        true => forged,
+        false => format!("{IMPOSSIBLE} {forged}"),
+    }
+}
+
+/// What forgers can do, in words.
+pub(crate) fn forged(moved: f64) -> String {
+    format!(
+        "One forged release moves a share by at most {} percentage points.",
+        number(100.0 * moved)
+    )
+}
+
+/// How sure intervals are, in words.
+pub(crate) fn sure(answer: &Answer) -> String {
+    let level = percent(answer.level);
+    match answer.at_once {
+        true => format!("All intervals together are right {level} % of the time."),
+        false => {
+            format!("Each interval is right {level} % of the time; with --at-once all of them are.")
+        }
+    }
+}
+
+/// A slice in words.
+pub(crate) fn slice(names: &[String], slice: &Slice) -> String {
+    match slice {
+        None => "all".to_owned(),
+        Some(values) => {
+            let values = names
+                .iter()
+                .zip(values)
+                .map(|(name, value)| format!("{name} {value}"));
+            values.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// The rows with the largest shares, and how many others there are. What is not known is always shown last.
+pub(crate) fn most(rows: &[Row], top: usize, last: bool) -> (Vec<&Row>, usize) {
+    let (rows, rest) = match (last, rows) {
+        (true, [rows @ .., rest]) => (rows, Some(rest)),
+        _ => (rows, None),
+    };
+    let mut sorted: Vec<&Row> = rows.iter().collect();
+    // Equal ones stay in their order.
+    sorted.sort_by(|a, b| b.share.abs().total_cmp(&a.share.abs()));
+    let others = sorted.len().saturating_sub(top);
+    sorted.truncate(top);
+    sorted.extend(rest);
+    (sorted, others)
+}
+
+/// `[low, high]` of a row in per cent, if there is one.
+pub(crate) fn interval(row: &Row) -> Option<String> {
+    let (low, high) = (row.low?, row.high?);
+    Some(format!("{} to {}", percent(low), percent(high)))
+}
+
+fn table(rows: &[&Row], others: usize) -> String {
+    let widest = rows.iter().map(|row| row.name.chars().count()).max();
+    let widest = widest.unwrap_or(0).min(40);
+    let mut text = String::new();
+    for row in rows {
+        text += &format!(
+            "    {:widest$}  {:>6} %   {}\n",
+            row.name,
+            percent(row.share),
+            interval(row).unwrap_or_else(|| "no interval".to_owned())
+        );
+    }
+    if others > 0 {
+        text += &format!("    and {} others\n", count(others as u64));
+    }
+    text
+}
+
+pub(crate) fn text(answer: &Answer, top: usize) -> String {
+    let releases = count(answer.releases);
+    let mut text = format!("{releases} releases\n");
+    for kind in &answer.kinds {
+        text += &format!("  {}: {}\n", count(kind.releases), kind.name);
+    }
+    for own in &answer.left_out {
+        let releases = count(own.releases);
+        text += &format!("  left out {releases}: {}: {}\n", own.kind, own.reason);
+    }
+    text += &format!("{}\n", sure(answer));
+    if !answer.candidates.is_empty() {
+        text += &format!("\nSHARES OF CANDIDATES. {OF_CANDIDATES}\n");
+    }
+    for own in &answer.candidates {
+        text += &format!(
+            "\n  {}: {} releases of pack {}. {}\n",
+            slice(&answer.slices, &own.slice),
+            count(own.releases),
+            own.pack,
+            honest(own)
+        );
+        let (rows, others) = most(&own.shares, top, true);
+        text += &table(&rows, others);
+    }
+    if !answer.labels.is_empty() {
+        text += &format!("\nSHARES OF LABELS. {OF_LABELS}\n");
+        if answer.question {
+            text += &format!("{OF_QUESTION}\n");
+        }
+    }
+    for own in &answer.labels {
+        text += &format!(
+            "\n  {}: {} releases. {}\n  {}\n",
+            slice(&answer.slices, &own.slice),
+            count(own.releases),
+            forged(own.one_forged_release_moves),
+            fit(own)
+        );
+        let (rows, others) = most(&own.shares, top, false);
+        text += &table(&rows, others);
+    }
+    if !answer.differences.is_empty() {
+        text += &format!(
+            "\nDIFFERENCES, in percentage points. {}\n",
+            together(answer)
+        );
+    }
+    for own in &answer.differences {
+        text += &format!("\n  {}\n", compared(answer, own));
+        let (rows, others) = most(&own.shares, top, own.of == "candidates");
+        text += &table(&rows, others).replace(" %   ", "   ");
+    }
+    for problem in &answer.unanswered {
+        text += &format!("\nNot answered: {problem}\n");
+    }
+    text
+}
+
+/// How sure differences are, in words.
+pub(crate) fn together(answer: &Answer) -> String {
+    format!(
+        "All these intervals together are right {} % of the time. An interval on one side of 0 is a difference; one with 0 inside may be none.",
+        percent(answer.level)
+    )
+}
+
+/// What is compared, in words.
+pub(crate) fn compared(answer: &Answer, own: &Difference) -> String {
+    let [first, second] = [&own.first, &own.second].map(|own| slice(&answer.slices, own));
+    format!("shares of {}: {second}, less {first}", own.of)
+}

@@ -1,0 +1,675 @@
+//! `undertone estimate` and `undertone plan` as a user runs them. Counts are what devices release on average, so that nothing
+//! here depends on chance.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use common::{names, refuse, succeed, undertone};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use undertone::pack::candidates::Candidates;
+use undertone::release::law::Law;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::projective::Geometry;
+use undertone_core::release::Selector;
+use undertone_core::select::Ratio;
+use undertone_estimate::channel::Channel;
+use undertone_estimate::counts::Kind;
+
+const LABELS: [&str; 3] = ["football", "garden", "medicine"];
+
+const WORDS: [[&str; 10]; 3] = [
+    [
+        "penalty",
+        "goalkeeper",
+        "striker",
+        "fans",
+        "match",
+        "league",
+        "corner",
+        "referee",
+        "goal",
+        "kick",
+    ],
+    [
+        "tomatoes", "beans", "roses", "soil", "water", "frost", "seeds", "compost", "lawn", "weeds",
+    ],
+    [
+        "doctor", "clinic", "biopsy", "blood", "nurse", "surgery", "fever", "vaccine", "tablet",
+        "ward",
+    ],
+];
+
+const COMMON: [&str; 6] = ["monday", "letter", "friend", "house", "paper", "morning"];
+
+/// Labelled texts, public. `labels`: what they are called.
+fn corpus(count: usize, start: usize, labels: [&str; 3]) -> String {
+    let mut lines = String::new();
+    for i in 0..count {
+        for (own, label) in labels.iter().enumerate() {
+            let word = |class: usize, step: usize| WORDS[class % 3][(i * step + start + step) % 10];
+            let (a, b, c) = (word(own, 1), word(own, 3), word(own, 7));
+            let other = word(own + 1 + i % 2, 9);
+            let filler = COMMON[(i + start) % 6];
+            let text =
+                format!("The {a} and the {filler}. Our {b} came with {other}. About {c} {filler}.");
+            lines += &format!("{}\n", json!({"label": label, "text": text}));
+        }
+    }
+    lines
+}
+
+/// A pack of three labels with public texts, and another one that is not of the fleet.
+struct World {
+    folder: TempDir,
+    candidates: Candidates,
+}
+
+impl World {
+    fn new() -> Self {
+        Self::of(0, LABELS)
+    }
+
+    fn of(start: usize, labels: [&str; 3]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        fs::write(path.join("public.jsonl"), corpus(60, start, labels)).unwrap();
+        let pack = [
+            "pack",
+            "--corpus",
+            "public.jsonl",
+            "--heads",
+            "features",
+            "--out",
+            "t.pack",
+        ];
+        succeed(path, &pack);
+        let candidates = Candidates::read(&path.join("t.candidates.safetensors")).unwrap();
+        assert!(candidates.calibration.is_some());
+        Self { folder, candidates }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn kind(&self, mechanism: Selector, epsilon: &str) -> Kind {
+        let epsilon: Epsilon = epsilon.parse().unwrap();
+        let (rule, order) = match mechanism {
+            Selector::Projective => (2, Geometry::best(4, epsilon).unwrap().order()),
+            Selector::WholeText => (2, 0),
+            _ => (1, 0),
+        };
+        Kind::from_fields(
+            self.candidates.pack_id(),
+            mechanism as u8,
+            rule,
+            epsilon,
+            order,
+        )
+        .unwrap()
+    }
+
+    /// What so many texts with these shares of labels release, on average, if they are like the public ones.
+    fn released(&self, kind: Kind, shares: [f64; 3], count: f64) -> BTreeMap<u32, u64> {
+        let texts = self.candidates.calibration.as_ref().unwrap();
+        let channel = Channel::new(kind, 3).unwrap();
+        let mut outcomes: BTreeMap<u32, f64> = BTreeMap::new();
+        for (text, label) in texts.of_texts.iter().enumerate() {
+            let own = texts.of_texts.iter().filter(|own| *own == label).count();
+            let label = LABELS
+                .iter()
+                .position(|own| texts.labels[*label as usize].ends_with(own));
+            let part = count * shares[label.unwrap()] / own as f64;
+            let law: Vec<f64> = match channel {
+                None => {
+                    let ratio = Ratio::per_step(kind.epsilon(), texts.steps.try_into().unwrap());
+                    let law = Law::new(texts.levels_of(text).to_vec(), ratio, kind.rule());
+                    (0..3).map(|outcome| law.probability(outcome)).collect()
+                }
+                Some(channel) => {
+                    let best = texts.best[text];
+                    let points = channel.geometry().map_or(4, |geometry| geometry.points());
+                    let inside = |point: u32| match channel.geometry() {
+                        None => point == best,
+                        Some(geometry) => geometry.contains(best, point),
+                    };
+                    let preferred = channel.preferred() as f64;
+                    let rest = f64::from(points) - preferred;
+                    (0..points)
+                        .map(|point| match inside(point) {
+                            true => channel.own() / preferred,
+                            false => (1.0 - channel.own()) / rest,
+                        })
+                        .collect()
+                }
+            };
+            for (outcome, chance) in (0..).zip(law) {
+                *outcomes.entry(outcome).or_insert(0.0) += part * chance;
+            }
+        }
+        outcomes
+            .into_iter()
+            .map(|(outcome, count)| (outcome, count.round() as u64))
+            .collect()
+    }
+
+    /// Writes counts of these releases, each with its day.
+    fn count(&self, name: &str, groups: &[(&str, Kind, BTreeMap<u32, u64>)]) {
+        let mut text = "pack,mechanism,rule,epsilon,order,day,outcome,count\n".to_owned();
+        for (day, kind, outcomes) in groups {
+            for (outcome, count) in outcomes {
+                text += &format!(
+                    "{},{},{},{},{},{day},{outcome},{count}\n",
+                    hex::encode(kind.pack_id()),
+                    kind.selector() as u8,
+                    kind.to_bytes(0)[5],
+                    kind.epsilon(),
+                    kind.order()
+                );
+            }
+        }
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// Two days of all kinds of releases: on the first one football, on the second gardens.
+    fn all_kinds(&self) {
+        let days = [
+            ("2026-11-01", [0.6, 0.3, 0.1]),
+            ("2026-11-02", [0.2, 0.7, 0.1]),
+        ];
+        let mut groups = Vec::new();
+        for (day, shares) in days {
+            for (mechanism, epsilon) in [
+                (Selector::Scores, "1"),
+                (Selector::WholeText, "1"),
+                (Selector::WholeText, "3"),
+                (Selector::Projective, "0.5"),
+            ] {
+                let kind = self.kind(mechanism, epsilon);
+                groups.push((day, kind, self.released(kind, shares, 20_000.0)));
+            }
+        }
+        self.count("all.csv", &groups);
+    }
+
+    fn estimate<'a>(&self, input: &'a str, more: &[&'a str]) -> (String, Value) {
+        // More names come first: of candidates.
+        let arguments = [&arguments(input)[..], more, &["--json", "out.json"]].concat();
+        let text = succeed(self.path(), &arguments);
+        let json = fs::read(self.path().join("out.json")).unwrap();
+        (text, serde_json::from_slice(&json).unwrap())
+    }
+}
+
+fn arguments(input: &str) -> [&str; 5] {
+    [
+        "estimate",
+        "--in",
+        input,
+        "--candidates",
+        "t.candidates.safetensors",
+    ]
+}
+
+/// The name of SVG is no link.
+fn stands_alone(page: &str) {
+    let page = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+    for outside in [
+        "http", "href", "<script", "<link", "src=", "@import", "url(",
+    ] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+fn share<'v>(table: &'v Value, name: &str) -> &'v Value {
+    let mut rows = table["shares"].as_array().unwrap().iter();
+    rows.find(|row| row["name"] == name).unwrap()
+}
+
+fn near(value: &Value, wanted: f64, by: f64) {
+    let found = value.as_f64().unwrap();
+    assert!((found - wanted).abs() < by, "{found}, not {wanted}");
+}
+
+#[test]
+fn all_kinds_together_and_by_day() {
+    let world = World::new();
+    world.all_kinds();
+    let (text, json) = world.estimate("all.csv", &["--difference", "--html", "page.html"]);
+    assert_eq!(json["version"], 1);
+    assert_eq!(json["slices"], json!(["day"]));
+    assert_eq!(json["kinds"].as_array().unwrap().len(), 4);
+    assert_eq!(json["unanswered"], json!([]));
+    // All, and each day.
+    let labels = json["labels"].as_array().unwrap();
+    assert_eq!(labels.len(), 3);
+    assert_eq!(labels[0]["slice"], Value::Null);
+    assert_eq!(labels[2]["slice"], json!(["2026-11-02"]));
+    for (table, truth) in labels
+        .iter()
+        .zip([[0.4, 0.5, 0.1], [0.6, 0.3, 0.1], [0.2, 0.7, 0.1]])
+    {
+        assert_eq!(table["fit"]["refuted"], false);
+        for (label, truth) in LABELS.iter().zip(truth) {
+            let row = share(table, label);
+            near(&row["share"], truth, 0.01);
+            assert!(row["low"].as_f64() < Some(truth) && Some(truth) < row["high"].as_f64());
+        }
+    }
+    let candidates = json["candidates"].as_array().unwrap();
+    assert_eq!(candidates.len(), 3);
+    for table in candidates {
+        assert_eq!(table["possible"], true);
+        assert_eq!(
+            table["shares"].as_array().unwrap().last().unwrap()["name"],
+            "nothing known"
+        );
+        let sum: f64 = table["shares"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["share"].as_f64().unwrap())
+            .sum();
+        assert!((sum - 1.0).abs() < 1e-9);
+        assert!(table["one_forged_release_moves"].as_f64().unwrap() > 0.0);
+    }
+    // Sentence releases have no share in these.
+    assert_eq!(candidates[0]["releases"].as_u64().unwrap() / 1000, 120);
+    let differences = json["differences"].as_array().unwrap();
+    assert_eq!(differences.len(), 2);
+    for table in differences {
+        assert_eq!(
+            (&table["first"], &table["second"]),
+            (&json!(["2026-11-01"]), &json!(["2026-11-02"]))
+        );
+        assert!(share(table, "garden")["low"].as_f64() > Some(0.2));
+        assert!(share(table, "football")["high"].as_f64() < Some(-0.2));
+    }
+    for part in [
+        "SHARES OF CANDIDATES",
+        "SHARES OF LABELS",
+        "DIFFERENCES",
+        "day 2026-11-02, less day 2026-11-01",
+        "Nothing in the releases speaks against",
+        "One forged release moves a share",
+        "nothing known",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let page = fs::read_to_string(world.path().join("page.html")).unwrap();
+    stands_alone(&page);
+    for part in [
+        "What would make this wrong",
+        "days since 2026-11-01",
+        "<svg",
+        "nothing known",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let named = [
+        "--difference",
+        "day=2026-11-02,2026-11-01",
+        "--at-once",
+        "--level",
+        "0.99",
+    ];
+    let (_, other) = world.estimate("all.csv", &named);
+    near(
+        &share(&other["differences"][0], "garden")["share"],
+        -0.4,
+        0.03,
+    );
+    let width = |json: &Value| {
+        let row = share(&json["labels"][0], "garden");
+        row["high"].as_f64().unwrap() - row["low"].as_f64().unwrap()
+    };
+    assert!(width(&other) > 1.3 * width(&json));
+    let (_, whole) = world.estimate("all.csv", &["--epsilon", "3"]);
+    assert_eq!(whole["kinds"].as_array().unwrap().len(), 1);
+    assert!(whole["rejected"][0]["count"].as_u64().unwrap() > 100_000);
+}
+
+/// A question that nobody had when the releases were collected.
+#[test]
+fn questions_come_later() {
+    let world = World::new();
+    world.all_kinds();
+    let path = world.path();
+    fs::write(
+        path.join("q.jsonl"),
+        corpus(40, 3, ["outside", "outside", "inside"]),
+    )
+    .unwrap();
+    let question = ["--question", "q.jsonl", "--pack", "t.pack"];
+    let (text, json) = world.estimate("all.csv", &question);
+    assert_eq!(json["question"], true);
+    let inside = share(&json["labels"][0], "inside");
+    near(&inside["share"], 0.1, 0.12);
+    assert!(
+        text.contains("must not be ones that the pack was made from"),
+        "{text}"
+    );
+    fs::write(path.join("one.jsonl"), corpus(9, 3, ["outside"; 3])).unwrap();
+    fs::write(path.join("few.jsonl"), corpus(4, 3, LABELS)).unwrap();
+    let refused = |question: &str, parts: &[&str]| {
+        let more = ["--question", question, "--pack", "t.pack"];
+        refuse(path, &[&arguments("all.csv")[..], &more].concat(), parts);
+    };
+    refused("one.jsonl", &["texts of 1 labels"]);
+    // Shares of candidates need no texts.
+    let few = ["--question", "few.jsonl", "--pack", "t.pack"];
+    let (_, json) = world.estimate("all.csv", &few);
+    assert_eq!(json["labels"], json!([]));
+    let why = json["unanswered"][0].as_str().unwrap();
+    assert!(
+        why.contains("has 4 public texts, and an estimate needs at least 5"),
+        "{why}"
+    );
+    succeed(path, &["demo", "--save", "demo.pack"]);
+    let other = ["--question", "q.jsonl", "--pack", "demo.pack"];
+    refuse(
+        path,
+        &[&arguments("all.csv")[..], &other].concat(),
+        &["--candidates has none for it"],
+    );
+}
+
+#[test]
+fn what_cannot_be_answered_is_said() {
+    let world = World::new();
+    let path = world.path();
+    world.all_kinds();
+    let kind = world.kind(Selector::WholeText, "1");
+    fs::write(path.join("empty.jsonl"), "").unwrap();
+    fs::write(path.join("forged.jsonl"), "{}\nnothing\n").unwrap();
+    refuse(
+        path,
+        &arguments("empty.jsonl"),
+        &["the inputs have no releases"],
+    );
+    refuse(
+        path,
+        &arguments("forged.jsonl"),
+        &["nothing could be counted", "not a release in JSON"],
+    );
+    let other = Kind::from_fields(*b"otherone", 7, 2, kind.epsilon(), 0).unwrap();
+    world.count("other.csv", &[("1", other, BTreeMap::from([(1, 7)]))]);
+    refuse(
+        path,
+        &arguments("other.csv"),
+        &["nothing could be counted", "7: "],
+    );
+    // One release of a mechanism that the pack does not have, among others and alone.
+    let depth = Kind::from_fields(kind.pack_id(), 1, 1, kind.epsilon(), 0).unwrap();
+    let forged = ("2026-11-01", depth, BTreeMap::from([(1, 1)]));
+    world.count("depth.csv", std::slice::from_ref(&forged));
+    refuse(
+        path,
+        &arguments("depth.csv"),
+        &["no release can be taken", "selects by another mechanism"],
+    );
+    let honest = (
+        "2026-11-01",
+        kind,
+        world.released(kind, [0.5, 0.3, 0.2], 9000.0),
+    );
+    world.count("both.csv", &[honest, forged]);
+    let (text, json) = world.estimate("both.csv", &[]);
+    assert_eq!(json["left_out"][0]["releases"], 1);
+    assert!(text.contains("left out 1: "), "{text}");
+    // One device.
+    world.count("one.csv", &[("2026-11-01", kind, BTreeMap::from([(1, 1)]))]);
+    let (_, json) = world.estimate("one.csv", &[]);
+    for row in json["candidates"][0]["shares"].as_array().unwrap() {
+        assert_eq!(
+            (row["low"].as_f64(), row["high"].as_f64()),
+            (Some(0.0), Some(1.0))
+        );
+    }
+    for row in json["labels"][0]["shares"].as_array().unwrap() {
+        assert!(
+            row["low"].as_f64() < Some(0.05) && row["high"].as_f64() > Some(0.95),
+            "{row}"
+        );
+    }
+    // Slices.
+    let with = |more: &[&'static str]| [&arguments("all.csv")[..], more].concat();
+    refuse(
+        path,
+        &with(&["--difference", "day=2026-11-01,2026-12-24"]),
+        &["no release has day = 2026-12-24", "2026-11-02"],
+    );
+    refuse(
+        path,
+        &with(&["--difference", "country=SE,NO"]),
+        &["slice by country alone"],
+    );
+    refuse(path, &with(&["--difference", "day"]), &["write FIELD=A,B"]);
+    refuse(
+        path,
+        &[&arguments("one.csv")[..], &["--difference"]].concat(),
+        &["there is one slice only"],
+    );
+    refuse(path, &with(&["--level", "95"]), &["from 0.5 to below 1"]);
+    refuse(path, &with(&["--json", "all.csv"]), &["all.csv"]);
+    refuse(
+        path,
+        &with(&["--candidates", "t.candidates.safetensors"]),
+        &["name it once"],
+    );
+}
+
+/// Texts unlike the public ones, and releases that no texts make.
+#[test]
+fn no_intervals_where_they_would_be_wrong() {
+    let world = World::new();
+    let sentences = world.kind(Selector::Scores, "3");
+    let whole = world.kind(Selector::WholeText, "3");
+    // Nearly all are of "nothing known", which none of the public texts is.
+    world.count(
+        "strange.csv",
+        &[(
+            "1",
+            whole,
+            BTreeMap::from([(0, 500), (1, 500), (2, 500), (3, 9000)]),
+        )],
+    );
+    let (text, json) = world.estimate("strange.csv", &[]);
+    assert_eq!(json["labels"][0]["fit"]["refuted"], true);
+    let row = &json["labels"][0]["shares"][0];
+    assert!(row["share"].is_f64() && row["low"].is_null() && row["high"].is_null());
+    assert!(
+        text.contains("The texts on the devices are not like the public ones"),
+        "{text}"
+    );
+    assert!(text.contains("no interval"), "{text}");
+    // Statement (a) holds whatever they are.
+    let unknown = share(&json["candidates"][0], "nothing known");
+    assert!(unknown["low"].as_f64() > Some(0.8));
+    world.count(
+        "forged.csv",
+        &[("1", whole, BTreeMap::from([(0, 5000), (1, 5000)]))],
+    );
+    let (text, json) = world.estimate("forged.csv", &[]);
+    assert_eq!(json["candidates"][0]["possible"], false);
+    assert!(json["candidates"][0]["shares"][0]["low"].is_null());
+    assert!(
+        text.contains("Honest devices do not release like this"),
+        "{text}"
+    );
+    // Sentence releases alone have no shares of candidates.
+    world.count(
+        "s.csv",
+        &[(
+            "1",
+            sentences,
+            world.released(sentences, [0.5, 0.5, 0.0], 9000.0),
+        )],
+    );
+    let (text, json) = world.estimate("s.csv", &[]);
+    assert_eq!(json["candidates"], json!([]));
+    assert!(!text.contains("SHARES OF CANDIDATES"), "{text}");
+    // A label that nobody writes about.
+    let none = share(&json["labels"][0], "medicine");
+    assert_eq!(none["low"].as_f64(), Some(0.0));
+    near(&none["share"], 0.0, 0.03);
+}
+
+#[test]
+fn packs_without_public_texts_say_what_they_take() {
+    let world = World::new();
+    let path = world.path();
+    let mut candidates = world.candidates.clone();
+    candidates.calibration = None;
+    candidates.write(&path.join("bare.safetensors")).unwrap();
+    let sentences = world.kind(Selector::Scores, "1");
+    let whole = world.kind(Selector::WholeText, "1");
+    let [one, two] =
+        [sentences, whole].map(|kind| ("1", kind, world.released(kind, [0.4, 0.4, 0.2], 5000.0)));
+    world.count("sentences.csv", std::slice::from_ref(&one));
+    world.count("both.csv", &[one, two]);
+    let bare = |input| {
+        [
+            "estimate",
+            "--in",
+            input,
+            "--candidates",
+            "bare.safetensors",
+        ]
+    };
+    refuse(
+        path,
+        &bare("sentences.csv"),
+        &["nothing can be said", "--question and --pack"],
+    );
+    let text = succeed(path, &bare("both.csv"));
+    assert!(text.contains("Not answered: shares of labels"), "{text}");
+    let plan = ["plan", "--candidates", "bare.safetensors", "--epsilon", "1"];
+    let text = succeed(path, &plan);
+    assert!(text.contains("Not planned: shares of labels"), "{text}");
+}
+
+#[test]
+fn plans_name_devices_and_costs() {
+    let world = World::new();
+    let path = world.path();
+    let plan = [
+        "plan",
+        "--candidates",
+        "t.candidates.safetensors",
+        "--epsilon",
+        "1,3",
+    ];
+    let more = [
+        "--within",
+        "0.1",
+        "--devices",
+        "1000,100000",
+        "--html",
+        "plan.html",
+        "--shares",
+        "garden=0.5",
+    ];
+    let text = succeed(path, &[&plan[..], &more].concat());
+    for part in [
+        "± 10.0 points",
+        "100,000",
+        "30 × 3 = 90.0 of epsilon",
+        "At epsilon 1, shares of candidates within 10.0 points take",
+        "sentence",
+        "projective",
+        "garden=0.5",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let page = fs::read_to_string(path.join("plan.html")).unwrap();
+    stands_alone(&page);
+    assert!(page.contains("<svg") && page.contains("devices"));
+    let before = names(path).len();
+    for (more, part) in [
+        (&["--shares", "x=0.1"][..], "no candidate and no label"),
+        (&["--shares", "garden"], "write NAME=SHARE"),
+        (
+            &["--shares", "garden=0.9,football=0.2"],
+            "they add up to 1 at most",
+        ),
+        (&["--within", "3"], "3 percentage points"),
+        (&["--devices", "0"], "0"),
+    ] {
+        refuse(path, &[&plan[..], more].concat(), &[part]);
+    }
+    assert_eq!(names(path).len(), before);
+    // Texts that were not seen before are not all alike.
+    fs::write(path.join("few.jsonl"), corpus(20, 0, LABELS)).unwrap();
+    succeed(
+        path,
+        &[
+            "pack",
+            "--corpus",
+            "few.jsonl",
+            "--heads",
+            "features",
+            "--out",
+            "few.pack",
+        ],
+    );
+    let never = [
+        "plan",
+        "--candidates",
+        "few.candidates.safetensors",
+        "--epsilon",
+        "3",
+        "--within",
+        "0.001",
+    ];
+    let never = succeed(path, &never);
+    assert!(
+        never.contains("no number of devices gives shares of labels")
+            && never.contains("is the limit"),
+        "{never}"
+    );
+    assert!(undertone(path, &["help", "plan"]).status.success());
+}
+
+/// Packs with the same labels answer together, others apart.
+#[test]
+fn packs_are_not_mixed_up() {
+    let world = World::new();
+    let same = World::of(2, LABELS);
+    let other = World::of(4, ["my football", "my garden", "my medicine"]);
+    let path = world.path();
+    for (name, own) in [("same", &same), ("other", &other)] {
+        own.candidates.write(&path.join(name)).unwrap();
+    }
+    let shares = [0.5, 0.3, 0.2];
+    let groups = [&world, &same, &other].map(|own| {
+        let kind = own.kind(Selector::WholeText, "2");
+        ("1", kind, own.released(kind, shares, 10_000.0))
+    });
+    world.count("three.csv", &groups);
+    let (_, json) = world.estimate("three.csv", &["same", "other"]);
+    assert_eq!(json["unanswered"], json!([]));
+    let labels = json["labels"].as_array().unwrap();
+    // Of all, and of the one day.
+    assert_eq!(labels.len(), 4);
+    assert_eq!(labels[0]["packs"].as_array().unwrap().len(), 2);
+    assert_eq!(labels[2]["packs"].as_array().unwrap().len(), 1);
+    near(&share(&labels[0], "garden")["share"], 0.3, 0.02);
+    near(&share(&labels[2], "my garden")["share"], 0.3, 0.02);
+    let packs = json["candidates"].as_array().unwrap();
+    assert_eq!(packs.len(), 6, "candidates of each pack for themselves");
+    // A question is about one pack.
+    fs::write(path.join("q.jsonl"), corpus(40, 3, LABELS)).unwrap();
+    let question = ["same", "--question", "q.jsonl", "--pack", "t.pack"];
+    let (_, json) = world.estimate("three.csv", &question);
+    let why = json["unanswered"][0].as_str().unwrap();
+    assert!(
+        why.contains("the question is about another pack than"),
+        "{why}"
+    );
+    assert_eq!(json["rejected"][0]["count"].as_u64().unwrap() / 100, 100);
+}

@@ -1,0 +1,217 @@
+//! Before anything is collected: how precise so many devices will be, or how many a wanted precision takes.
+//!
+//! The errors are those that [`shares`](crate::shares) and [`labels`](crate::labels) report afterwards, computed from guessed shares
+//! instead of counted ones. They are of normal errors, so they hold from some hundred devices on.
+
+use nalgebra::{DMatrix, DVector};
+use undertone::error::Result;
+use undertone::pack::calibration::Calibration;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::projective::Geometry;
+use undertone_core::release::Selector;
+
+use crate::channel::Channel;
+use crate::counts::Kind;
+use crate::labels::{Laws, Part, expected_errors, refused};
+
+/// More devices than anybody has.
+pub const MOST_DEVICES: f64 = 1e10;
+
+/// The kinds of releases that devices with a pack can make, at an ε: sentence releases by the rule that is the default, whole-text
+/// and projective ones.
+///
+/// # Errors
+/// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if there are too many candidates for points.
+pub fn kinds(
+    pack: [u8; 8],
+    candidates: u32,
+    sentences_by: Selector,
+    epsilon: Epsilon,
+) -> Result<Vec<Kind>> {
+    let kind = |mechanism: Selector, rule, order| {
+        Kind::from_fields(pack, mechanism as u8, rule, epsilon, order)
+            .map_err(|problem| refused(problem.to_string()))
+    };
+    let mut kinds = vec![kind(sentences_by, 1, 0)?];
+    // A best candidate is one by scores.
+    if sentences_by == Selector::Scores {
+        kinds.push(kind(Selector::WholeText, 2, 0)?);
+        let geometry = Geometry::best(candidates + 1, epsilon).ok_or_else(|| {
+            refused(format!(
+                "{candidates} candidates are too many for releases of points"
+            ))
+        })?;
+        kinds.push(kind(Selector::Projective, 2, geometry.order())?);
+    }
+    Ok(kinds)
+}
+
+/// What the standard errors of shares will be, by the number of releases.
+pub struct Forecast {
+    form: Form,
+}
+
+enum Form {
+    Candidates {
+        channel: Channel,
+        shares: Vec<f64>,
+    },
+    Labels {
+        part: Box<Part>,
+        shares: DVector<f64>,
+    },
+}
+
+impl Forecast {
+    /// Of shares of candidates, which are about `shares`; `None` for sentence releases.
+    ///
+    /// # Errors
+    /// Those of [`Channel::new`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if the shares are none.
+    pub fn of_candidates(kind: Kind, candidates: u32, shares: &[f64]) -> Result<Option<Self>> {
+        check(shares)?;
+        let channel = Channel::new(kind, candidates)?;
+        Ok(channel.map(|channel| Self {
+            form: Form::Candidates {
+                channel,
+                shares: shares.to_vec(),
+            },
+        }))
+    }
+
+    /// Of shares of labels, which are about `shares`: `[labels]`.
+    ///
+    /// # Errors
+    /// Those of [`labels`](crate::labels::labels), and if the shares are none, or not as many as labels.
+    pub fn of_labels(kind: Kind, calibration: &Calibration, shares: &[f64]) -> Result<Self> {
+        check(shares)?;
+        if shares.len() != calibration.labels.len() {
+            return Err(refused(format!(
+                "{} shares are guessed for {} labels; guess one for each",
+                shares.len(),
+                calibration.labels.len()
+            )));
+        }
+        let laws = Laws::new(kind, calibration)?;
+        let shares = DVector::from_column_slice(shares);
+        let observed = laws.means.tr_mul(&shares);
+        let of_release = laws
+            .channel
+            .and_then(|channel| of_points(kind, &channel, &observed));
+        let part = Part::of(0, laws, 1.0, observed, of_release);
+        Ok(Self {
+            form: Form::Labels {
+                part: Box::new(part),
+                shares,
+            },
+        })
+    }
+
+    /// The standard error of each share, from so many releases.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for less than one release, and for labels that cannot be told apart.
+    pub fn errors(&mut self, releases: f64) -> Result<Vec<f64>> {
+        if releases.is_nan() || releases < 1.0 {
+            return Err(refused(format!(
+                "{releases} devices release nothing; plan for at least 1"
+            )));
+        }
+        match &mut self.form {
+            Form::Candidates { channel, shares } => Ok(shares
+                .iter()
+                .map(|share| channel.deviation(*share, releases))
+                .collect()),
+            Form::Labels { part, shares } => {
+                part.set_releases(releases);
+                let errors = expected_errors(part, shares)?;
+                Ok(errors
+                    .covariance
+                    .diagonal()
+                    .iter()
+                    .map(|own| own.max(0.0).sqrt())
+                    .collect())
+            }
+        }
+    }
+
+    /// The largest of them.
+    ///
+    /// # Errors
+    /// Those of [`errors`](Self::errors).
+    pub fn largest(&mut self, releases: f64) -> Result<f64> {
+        Ok(self.errors(releases)?.into_iter().fold(0.0, f64::max))
+    }
+
+    /// The fewest releases, rounded up to two digits, that bring all standard errors to `error`; `None` if no number does, because the public texts are too few.
+    ///
+    /// # Errors
+    /// Those of [`errors`](Self::errors); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if `error` is not above 0.
+    pub fn releases(&mut self, error: f64) -> Result<Option<u64>> {
+        if error.is_nan() || error <= 0.0 {
+            return Err(refused(format!(
+                "no number of devices gives an error of {error}; ask for more than 0"
+            )));
+        }
+        if self.largest(MOST_DEVICES)? > error {
+            return Ok(None);
+        }
+        let (mut low, mut high) = (0.0, MOST_DEVICES.ln());
+        while high - low > 1e-3 {
+            let middle = f64::midpoint(low, high);
+            match self.largest(middle.exp())? > error {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        Ok(Some(rounded_up(high.exp())))
+    }
+}
+
+/// The covariance of the debiased votes of one release, if the best candidates of texts have these shares. `None` if no two answers prefer the
+/// same point: then it is that of shares.
+fn of_points(kind: Kind, channel: &Channel, best: &DVector<f64>) -> Option<DMatrix<f64>> {
+    let geometry = channel.geometry()?;
+    let weights = Geometry::weights(kind.epsilon());
+    let [first, other] = [weights.0, weights.1].map(|weight| weight as f64);
+    let [points, preferred, shared] =
+        [geometry.points(), geometry.preferred(), geometry.shared()].map(f64::from);
+    let total = preferred * first + (points - preferred) * other;
+    // Points that three answers prefer: all of `shared` if the third is in line with the other two, else so many.
+    let order = f64::from(geometry.order());
+    let apart = ((shared - 1.0) / order).max(0.0);
+    let in_line = (order - 1.0) / (points - 2.0).max(1.0);
+    let three = in_line * shared + (1.0 - in_line) * apart;
+    let votes = best.map(|share| channel.other() + share * (channel.own() - channel.other()));
+    let count = best.len();
+    let weight = channel.weight().powi(2);
+    let covariance = DMatrix::from_fn(count, count, |a, b| {
+        let both = match a == b {
+            true => votes[a],
+            false => {
+                let two = (best[a] + best[b]).min(1.0);
+                let common = two * shared + (1.0 - two) * three;
+                (shared * other + (first - other) * common) / total
+            }
+        };
+        weight * (both - votes[a] * votes[b])
+    });
+    Some(covariance)
+}
+
+fn rounded_up(releases: f64) -> u64 {
+    let unit = 10f64.powf((releases.log10().floor() - 1.0).max(0.0));
+    ((releases / unit - 1e-9).ceil() * unit) as u64
+}
+
+fn check(shares: &[f64]) -> Result<()> {
+    let sum: f64 = shares.iter().sum();
+    match shares.iter().find(|share| !(0.0..=1.0).contains(*share)) {
+        Some(share) => Err(refused(format!(
+            "the guessed share {share} does not lie in 0 to 1"
+        ))),
+        None if sum > 1.0 + 1e-6 || shares.is_empty() => Err(refused(format!(
+            "the guessed shares add up to {sum}, and should to 1"
+        ))),
+        None => Ok(()),
+    }
+}

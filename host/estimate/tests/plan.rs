@@ -1,0 +1,328 @@
+//! What is planned is what happens: populations are drawn and released with fixed seeds, and errors compared with the forecast.
+
+use std::collections::BTreeMap;
+
+use undertone::pack::calibration::Calibration;
+use undertone::release::law::Law;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::release::Selector;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::rng::{PublicRng, below};
+use undertone_core::select::{Ratio, Rule};
+use undertone_estimate::channel::Channel;
+use undertone_estimate::counts::Kind;
+use undertone_estimate::labels::{Sample, labels};
+use undertone_estimate::plan::{Forecast, kinds};
+use undertone_estimate::shares::{Confidence, shares};
+
+const PACK: [u8; 8] = *b"planplan";
+
+/// Texts of three labels under a pack of `m` candidates: each says mostly what its label does.
+fn calibration(m: usize, texts: usize) -> Calibration {
+    let mut rng = PublicRng::new(7);
+    let mut own = Calibration {
+        labels: ["red", "green", "blue"].map(str::to_owned).to_vec(),
+        selector: Selector::Scores,
+        steps: 8,
+        candidates: m,
+        of_texts: Vec::new(),
+        best: Vec::new(),
+        levels: Vec::new(),
+    };
+    for text in 0..3 * texts {
+        let label = text % 3;
+        let said = match below(&mut rng, 10) {
+            0..=7 => label + 3 * (below(&mut rng, (m / 3) as u128) as usize),
+            _ => below(&mut rng, m as u128) as usize,
+        };
+        own.of_texts.push(label as u32);
+        own.best.push(said as u32);
+        own.levels.extend((0..m).map(|candidate| {
+            let near = u8::from(candidate % 3 == label) * 6;
+            near + u8::from(candidate == said) * 10 + below(&mut rng, 5) as u8
+        }));
+    }
+    own
+}
+
+fn uniform(rng: &mut PublicRng) -> f64 {
+    (rng.next_u64() >> 11) as f64 * 2f64.powi(-53)
+}
+
+/// The chances of outcomes of sentence releases, added up: of each text, for those that a kind of releases needs.
+fn laws(kind: Kind, texts: &Calibration) -> Vec<Vec<f64>> {
+    if kind.selector() != Selector::Scores {
+        return Vec::new();
+    }
+    let ratio = Ratio::per_step(kind.epsilon(), texts.steps.try_into().unwrap());
+    let of = |text: usize| {
+        let law = Law::new(texts.levels_of(text).to_vec(), ratio, Rule::PermuteAndFlip);
+        let mut sum = 0.0;
+        let sums = (0..texts.candidates).map(|candidate| {
+            sum += law.probability(candidate);
+            sum
+        });
+        sums.collect()
+    };
+    (0..texts.len()).map(of).collect()
+}
+
+/// Releases of `count` texts with these shares of labels.
+fn released(
+    kind: Kind,
+    texts: &Calibration,
+    laws: &[Vec<f64>],
+    truth: &[f64],
+    count: usize,
+    rng: &mut PublicRng,
+) -> BTreeMap<u32, u64> {
+    let m = texts.candidates as u32;
+    let channel = Channel::new(kind, m).unwrap();
+    let mut outcomes = BTreeMap::new();
+    for _ in 0..count {
+        let at = uniform(rng);
+        let label = match truth {
+            [red, ..] if at < *red => 0,
+            [red, green, ..] if at < red + green => 1,
+            _ => 2,
+        };
+        let text = label + 3 * below(rng, (texts.len() / 3) as u128) as usize;
+        let answer = texts.best[text];
+        let at = uniform(rng);
+        let outcome = match channel {
+            None => (laws[text].partition_point(|sum| *sum <= at) as u32).min(m - 1),
+            Some(channel) => match channel.geometry() {
+                None if at < channel.own() => answer,
+                None => {
+                    let other = below(rng, m.into()) as u32;
+                    other + u32::from(other >= answer)
+                }
+                Some(geometry) => {
+                    let inside = at < channel.own();
+                    loop {
+                        let point = below(rng, geometry.points().into()) as u32;
+                        if geometry.contains(answer, point) == inside {
+                            break point;
+                        }
+                    }
+                }
+            },
+        };
+        *outcomes.entry(outcome).or_insert(0) += 1;
+    }
+    outcomes
+}
+
+/// So many texts of each label, drawn anew.
+fn drawn(texts: &Calibration, each: usize, rng: &mut PublicRng) -> Calibration {
+    let mut own = Calibration {
+        of_texts: Vec::new(),
+        best: Vec::new(),
+        levels: Vec::new(),
+        ..texts.clone()
+    };
+    for place in 0..3 * each {
+        let text = place % 3 + 3 * below(rng, (texts.len() / 3) as u128) as usize;
+        own.of_texts.push(texts.of_texts[text]);
+        own.best.push(texts.best[text]);
+        own.levels.extend_from_slice(texts.levels_of(text));
+    }
+    own
+}
+
+fn epsilon(text: &str) -> Epsilon {
+    text.parse().unwrap()
+}
+
+/// The root of the mean square over labels and populations, beside what was forecast.
+fn compare(found: &[Vec<f64>], truth: &[f64], forecast: &[f64]) -> (f64, f64) {
+    let square = |own: &Vec<f64>| -> f64 {
+        let own = own.iter().zip(truth);
+        own.map(|(found, truth)| (found - truth).powi(2)).sum()
+    };
+    let squares: f64 = found.iter().map(square).sum::<f64>() / found.len() as f64;
+    let forecast: f64 = forecast.iter().map(|error| error.powi(2)).sum();
+    (squares.sqrt(), forecast.sqrt())
+}
+
+#[test]
+fn forecast_errors_of_labels_are_those_of_populations() {
+    let truth = [0.6, 0.3, 0.1];
+    let texts = calibration(12, 1000);
+    for epsilon in ["1", "3"].map(epsilon) {
+        for kind in kinds(PACK, 12, Selector::Scores, epsilon).unwrap() {
+            let mut rng = PublicRng::new(11);
+            let (count, populations) = (2000, 120);
+            let laws = laws(kind, &texts);
+            let mut forecast = Vec::new();
+            let found: Vec<Vec<f64>> = (0..populations)
+                .map(|_| {
+                    let outcomes = released(kind, &texts, &laws, &truth, count, &mut rng);
+                    // Public texts err, too.
+                    let public = drawn(&texts, 60, &mut rng);
+                    if forecast.is_empty() {
+                        let own = Forecast::of_labels(kind, &public, &truth);
+                        forecast = own.unwrap().errors(count as f64).unwrap();
+                    }
+                    let sample = Sample {
+                        kind,
+                        outcomes: &outcomes,
+                        calibration: &public,
+                    };
+                    labels(&[sample], Confidence::default()).unwrap().unbounded
+                })
+                .collect();
+            let (found, forecast) = compare(&found, &truth, &forecast);
+            println!("{kind}: {found:.4}, forecast {forecast:.4}");
+            assert!(
+                (found / forecast - 1.0).abs() < 0.15,
+                "{kind}: {found} {forecast}"
+            );
+        }
+    }
+}
+
+#[test]
+fn forecast_errors_of_candidates_are_those_of_populations() {
+    let truth = [0.6, 0.3, 0.1];
+    let texts = calibration(12, 100);
+    let mut best = [0.0; 12];
+    for (text, answer) in texts.best.iter().enumerate() {
+        best[*answer as usize] += truth[text % 3] / 100.0;
+    }
+    for kind in kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap() {
+        let forecast = Forecast::of_candidates(kind, 12, &best).unwrap();
+        let Some(mut forecast) = forecast else {
+            assert_eq!(kind.selector(), Selector::Scores);
+            continue;
+        };
+        let mut rng = PublicRng::new(5);
+        let found: Vec<Vec<f64>> = (0..100)
+            .map(|_| {
+                let outcomes = released(kind, &texts, &[], &truth, 3000, &mut rng);
+                let own = shares(kind, &outcomes, 12, Confidence::default()).unwrap();
+                own.unwrap().unbiased[..12].to_vec()
+            })
+            .collect();
+        let forecast = forecast.errors(3000.0).unwrap();
+        let (found, forecast) = compare(&found, &best, &forecast);
+        assert!(
+            (found / forecast - 1.0).abs() < 0.15,
+            "{kind}: {found} {forecast}"
+        );
+    }
+}
+
+#[test]
+fn devices_are_as_many_as_the_precision_takes() {
+    let texts = calibration(12, 400);
+    let third = [1.0 / 3.0; 3];
+    for kind in kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap() {
+        let mut forecast = Forecast::of_labels(kind, &texts, &third).unwrap();
+        let devices = forecast.releases(0.03).unwrap().expect("it can be reached");
+        let error = forecast.largest(devices as f64).unwrap();
+        assert!(error <= 0.03 && error > 0.028, "{kind}: {devices} {error}");
+        // The public texts are finitely many.
+        assert_eq!(forecast.releases(1e-4).unwrap(), None);
+    }
+    let whole = kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap()[1];
+    let mut forecast = Forecast::of_candidates(whole, 12, &[0.1]).unwrap().unwrap();
+    let channel = Channel::new(whole, 12).unwrap().unwrap();
+    let devices = forecast.releases(0.01).unwrap().unwrap() as f64;
+    let exact = (channel.deviation(0.1, 1.0) / 0.01).powi(2);
+    assert!(
+        devices >= exact && devices < 1.1 * exact,
+        "{devices} {exact}"
+    );
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused() {
+    let texts = calibration(12, 40);
+    let kind = kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap()[0];
+    let planned = |shares: &[f64]| Forecast::of_labels(kind, &texts, shares);
+    for (shares, problem) in [
+        (&[0.5, 0.5][..], "2 shares are guessed for 3 labels"),
+        (&[0.5, 0.7, 0.3], "add up to 1.5"),
+        (&[-0.5, 0.7, 0.3], "share -0.5 does not lie"),
+    ] {
+        let error = planned(shares).err().unwrap().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+    let mut forecast = planned(&[0.2, 0.3, 0.5]).unwrap();
+    for (error, problem) in [
+        (
+            forecast.errors(0.0).unwrap_err(),
+            "0 devices release nothing",
+        ),
+        (forecast.releases(0.0).unwrap_err(), "ask for more than 0"),
+        (forecast.releases(f64::NAN).unwrap_err(), "an error of NaN"),
+    ] {
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+    let few = calibration(12, 4);
+    let error = Forecast::of_labels(kind, &few, &[0.2, 0.3, 0.5]).err();
+    let error = error.unwrap().to_string();
+    assert!(
+        error.contains("has 4 public texts, and an estimate needs at least 5"),
+        "{error}"
+    );
+    // A pack without scores has no whole-text releases.
+    let depth = kinds(PACK, 12, Selector::Depth, epsilon("1")).unwrap();
+    assert_eq!(depth.len(), 1);
+}
+
+/// One device says nothing, by any rule; and a calibration keeps its place where a slice lacks releases of it.
+#[test]
+fn labels_of_one_device_are_anything() {
+    let texts = calibration(12, 40);
+    let outcomes = BTreeMap::from([(3, 1)]);
+    for kind in kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap() {
+        let sample = Sample {
+            kind,
+            outcomes: &outcomes,
+            calibration: &texts,
+        };
+        let own = labels(&[sample], Confidence::default()).unwrap();
+        for share in &own.shares {
+            assert!(share.low < 0.01 && share.high > 0.99, "{kind}: {share:?}");
+        }
+        assert!((own.shares.iter().map(|own| own.share).sum::<f64>() - 1.0).abs() < 1e-6);
+        assert!(own.moved > 0.0);
+    }
+}
+
+/// One more release moves no share by more than is said.
+#[test]
+fn a_forged_release_moves_what_is_said() {
+    let texts = calibration(12, 100);
+    for kind in kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap() {
+        let mut rng = PublicRng::new(3);
+        let laws = laws(kind, &texts);
+        let outcomes = released(kind, &texts, &laws, &[0.5, 0.3, 0.2], 4000, &mut rng);
+        let own = |outcomes: &BTreeMap<u32, u64>| {
+            let sample = Sample {
+                kind,
+                outcomes,
+                calibration: &texts,
+            };
+            labels(&[sample], Confidence::default()).unwrap()
+        };
+        let before = own(&outcomes);
+        let mut farthest: f64 = 0.0;
+        for forged in 0..12 {
+            let mut outcomes = outcomes.clone();
+            *outcomes.entry(forged).or_insert(0) += 1;
+            let after = own(&outcomes);
+            for (before, after) in before.unbounded.iter().zip(&after.unbounded) {
+                farthest = farthest.max((before - after).abs());
+            }
+        }
+        assert!(
+            farthest <= 1.1 * before.moved,
+            "{kind}: {farthest} {}",
+            before.moved
+        );
+        assert!(before.moved < 0.05, "{kind}: {}", before.moved);
+    }
+}

@@ -1,0 +1,195 @@
+//! Shares of candidates: of several kinds at once, of one device, and how they differ.
+
+use std::collections::BTreeMap;
+
+use undertone::error::Result;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::rng::{PublicRng, below};
+use undertone_estimate::channel::Channel;
+use undertone_estimate::counts::Kind;
+use undertone_estimate::shares::{Confidence, Share, Shares, difference, pooled, shares};
+
+fn kind(epsilon: &str) -> Kind {
+    Kind::from_fields(*b"packpack", 7, 2, epsilon.parse().unwrap(), 0).unwrap()
+}
+
+fn of(samples: &[(Kind, &BTreeMap<u32, u64>)], level: f64) -> Result<Shares> {
+    let confidence = Confidence {
+        level,
+        at_once: false,
+    };
+    pooled(samples, 3, confidence).map(|own| own.expect("they are of whole texts"))
+}
+
+/// Counts as the channel of the kind makes them of texts with these shares, without chance.
+fn expected(kind: Kind, shares: [f64; 4], releases: f64) -> BTreeMap<u32, u64> {
+    let channel = Channel::new(kind, 3).unwrap().unwrap();
+    let of = |share: f64| channel.other() + share * (channel.own() - channel.other());
+    (0..)
+        .zip(shares)
+        .map(|(outcome, share)| (outcome, (releases * of(share)).round() as u64))
+        .collect()
+}
+
+#[test]
+fn kinds_count_by_their_releases() {
+    let (one, three) = (kind("1"), kind("3"));
+    let (a, b) = (
+        expected(one, [0.8, 0.2, 0.0, 0.0], 30_000.0),
+        expected(three, [0.2, 0.2, 0.2, 0.4], 10_000.0),
+    );
+    let own = of(&[(one, &a), (three, &b)], 0.95).unwrap();
+    for (found, truth) in own.unbiased.iter().zip([0.65, 0.2, 0.05, 0.1]) {
+        assert!((found - truth).abs() < 1e-3, "{found} {truth}");
+    }
+    let alone = of(&[(one, &a)], 0.95).unwrap();
+    assert_eq!(
+        Some(alone),
+        shares(one, &a, 3, Confidence::default()).unwrap()
+    );
+    for share in own.shares {
+        assert!(share.low <= share.share && share.share <= share.high);
+        assert!(share.high - share.low < 0.05, "{share:?}");
+    }
+}
+
+/// With a tiny ε one release would move a share by millions.
+#[test]
+fn a_forged_kind_moves_its_part_and_no_more() {
+    let one = kind("1");
+    let honest = expected(one, [0.5, 0.3, 0.2, 0.0], 10_000.0);
+    let forged = BTreeMap::from([(3, 1)]);
+    let before = of(&[(one, &honest)], 0.95).unwrap();
+    let after = of(&[(one, &honest), (kind("0.000001"), &forged)], 0.95).unwrap();
+    assert_eq!(after.releases, before.releases + 1);
+    for (before, after) in before.shares.iter().zip(&after.shares) {
+        assert!((before.share - after.share).abs() < 1e-9);
+        assert!((before.high - after.high).abs() < 2e-3 && (before.low - after.low).abs() < 2e-3);
+    }
+    // What is said of one forged release is what it moves.
+    let mut more = honest.clone();
+    *more.get_mut(&3).unwrap() += 1;
+    let more = of(&[(one, &more)], 0.95).unwrap();
+    let moved = more.unbiased[3] - before.unbiased[3];
+    assert!(
+        moved > 0.0 && moved <= before.moved,
+        "{moved} {}",
+        before.moved
+    );
+}
+
+#[test]
+fn one_device_says_nothing_and_none_is_refused() {
+    let one = kind("1");
+    let own = of(&[(one, &BTreeMap::from([(2, 1)]))], 0.95).unwrap();
+    for share in own.shares {
+        assert_eq!((share.low, share.high), (0.0, 1.0));
+    }
+    for (outcomes, level, problem) in [
+        (BTreeMap::new(), 0.95, "there are no releases"),
+        (BTreeMap::from([(4, 1)]), 0.95, "outcome 4 of"),
+        (BTreeMap::from([(2, 1)]), 1.0, "the level 1 does not lie"),
+        (BTreeMap::from([(2, 1)]), f64::NAN, "the level NaN"),
+    ] {
+        let error = of(&[(one, &outcomes)], level).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+    let sentence = Kind::from_fields(*b"packpack", 2, 1, one.epsilon(), 0).unwrap();
+    let outcomes = BTreeMap::from([(0, 1)]);
+    assert_eq!(
+        pooled(&[(sentence, &outcomes)], 3, Confidence::default()).unwrap(),
+        None
+    );
+}
+
+#[test]
+fn differences_turn_with_their_order() {
+    let one = kind("1");
+    let [a, b] = [[0.7, 0.3, 0.0, 0.0], [0.4, 0.3, 0.3, 0.0]]
+        .map(|shares| of(&[(one, &expected(one, shares, 20_000.0))], 0.95).unwrap());
+    let (there, back) = (difference(&a, &b).unwrap(), difference(&b, &a).unwrap());
+    for (there, back) in there.iter().zip(&back) {
+        assert!((there.share + back.share).abs() < 1e-12);
+        assert!((there.low + back.high).abs() < 1e-12, "{there:?} {back:?}");
+    }
+    assert!(there[0].high < 0.0 && there[2].low > 0.0);
+    assert!(there[1].low < 0.0 && there[1].high > 0.0);
+    // Wider than either, and narrower than both together.
+    let width = |share: &Share| share.high - share.low;
+    assert!(width(&there[0]) > width(&a.shares[0]));
+    assert!(width(&there[0]) < width(&a.shares[0]) + width(&b.shares[0]));
+}
+
+#[test]
+fn tables_share_what_may_be_missed() {
+    let each = Confidence::default();
+    assert_eq!(each.among(5), each);
+    let all = Confidence {
+        at_once: true,
+        ..each
+    };
+    assert!((all.among(5).level - 0.99).abs() < 1e-12);
+}
+
+/// Whatever the texts are, no answer is rarer than by chance alone.
+#[test]
+fn what_no_texts_make_is_said() {
+    let one = kind("1");
+    let honest = expected(one, [1.0, 0.0, 0.0, 0.0], 10_000.0);
+    assert!(of(&[(one, &honest)], 0.95).unwrap().possible);
+    let forged = BTreeMap::from([(0, 5_000), (1, 5_000), (2, 1_000)]);
+    assert!(!of(&[(one, &forged)], 0.95).unwrap().possible);
+    let forged = BTreeMap::from([(0, 10_000)]);
+    assert!(!of(&[(one, &forged)], 0.95).unwrap().possible);
+}
+
+/// Devices of both kinds have other texts, so no kind alone knows the shares of all.
+#[test]
+fn intervals_of_several_kinds_cover() {
+    let kinds = [
+        ("1", 900, [0.1, 0.2, 0.7, 0.0]),
+        ("3", 300, [0.6, 0.3, 0.05, 0.05]),
+    ];
+    let truth: Vec<f64> = (0..4)
+        .map(|answer| (900.0 * kinds[0].2[answer] + 300.0 * kinds[1].2[answer]) / 1200.0)
+        .collect();
+    let mut rng = PublicRng::new(17);
+    let mut uniform = move || (rng.next_u64() >> 11) as f64 * 2f64.powi(-53);
+    let mut other = PublicRng::new(18);
+    let (mut covered, mut of_difference, populations) = (0, 0, 400);
+    for _ in 0..populations {
+        let mut samples = Vec::new();
+        for (epsilon, releases, shares) in kinds {
+            let kind = kind(epsilon);
+            let channel = Channel::new(kind, 3).unwrap().unwrap();
+            let mut outcomes = BTreeMap::new();
+            // The texts are what they are: only releases are drawn.
+            for (answer, share) in (0..).zip(shares) {
+                for _ in 0..(share * f64::from(releases)).round() as u32 {
+                    let outcome = match uniform() < channel.own() {
+                        true => answer,
+                        false => (answer + 1 + below(&mut other, 3) as u32) % 4,
+                    };
+                    *outcomes.entry(outcome).or_insert(0) += 1;
+                }
+            }
+            samples.push((kind, outcomes));
+        }
+        let both: Vec<_> = samples.iter().map(|(kind, own)| (*kind, own)).collect();
+        let own = of(&both, 0.95).unwrap();
+        assert!(own.possible);
+        let holds = |share: &Share, truth: f64| {
+            usize::from(share.low <= truth + 1e-12 && truth - 1e-12 <= share.high)
+        };
+        for (share, truth) in own.shares.iter().zip(&truth) {
+            covered += holds(share, *truth);
+        }
+        let [a, b] = [&both[..1], &both[1..]].map(|own| of(own, 0.95).unwrap());
+        for (answer, share) in difference(&a, &b).unwrap().iter().enumerate() {
+            of_difference += holds(share, kinds[1].2[answer] - kinds[0].2[answer]);
+        }
+    }
+    let all = 4 * populations;
+    assert!(covered * 100 >= all * 95, "{covered} of {all}");
+    assert!(of_difference * 100 >= all * 95, "{of_difference} of {all}");
+}
