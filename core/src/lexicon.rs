@@ -495,7 +495,7 @@ impl Quotient {
         // No `clamp`: it panics where the limits are in the wrong order, which the compiler cannot rule out.
         let dividend = (2 * dividend).max(-most).min(most) + doubled / 2 + most;
         let dividend = dividend.unsigned_abs();
-        let estimate = (u128::from(dividend) * u128::from(self.reciprocal) >> 64) as u64;
+        let estimate = ((u128::from(dividend) * u128::from(self.reciprocal)) >> 64) as u64;
         // dividend ≤ 2^16·doubled + doubled / 2 < 2^64, so the estimate is too small by 1 at most.
         let rest = dividend.wrapping_sub(estimate.wrapping_mul(self.doubled));
         let quotient = estimate.cast_signed() + i64::from(rest >= self.doubled && rest > 0);

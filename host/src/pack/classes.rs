@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use undertone_core::rng::{self, PublicRng};
 
-use super::held_out::{Inputs, Public, Sections};
+use super::held_out::{Chosen, Inputs, Public, Sections};
 use super::scores::{reach, scores_data};
 use super::{FeaturesData, Fit, LexiconData, QualityData, ScoresData, TargetChoice, cosine};
 use crate::encoder::embeddings::{Encoded, Passed};
@@ -92,22 +92,7 @@ pub(super) fn of(
     let classes = chosen(corpus, choice, seed)?;
     let dimension = classes.centre.len();
     let n = classes.centres.len();
-    let (won, chosen) = match fit {
-        Fit::HeldOut(contest) => {
-            let public = public(corpus, &classes, lexicon, seed)?;
-            let chosen = public.choose(&contest, seed)?;
-            let won = match chosen.inputs {
-                Inputs::Vectors => None,
-                // Other heads than were asked for, or judged, would be worse than none.
-                _ => match public.fit(chosen.inputs, &|_| true, contest.size)? {
-                    None => return Err(Error::from(Cause::NoFeatures)),
-                    won => won,
-                },
-            };
-            (won, Some(chosen))
-        }
-        _ => (None, None),
-    };
+    let (won, chosen) = contest(corpus, &classes, fit, lexicon, seed)?;
     let mut excerpts = vec![(f32::NEG_INFINITY, String::new()); n];
     let mut largest = 0f32;
     let mut passed = None;
@@ -197,6 +182,30 @@ pub(super) fn of(
         },
         passed: passed.expect("fitting goes through the corpus"),
     })
+}
+
+/// The winner of a contest, if there is one to be held, and its heads if they are not those that all packs without one have.
+fn contest(
+    corpus: &mut Encoded<'_>,
+    classes: &Classes,
+    fit: Fit<'_>,
+    lexicon: Option<&LexiconData>,
+    seed: u64,
+) -> Result<(Option<Sections>, Option<Chosen>)> {
+    let Fit::HeldOut(contest) = fit else {
+        return Ok((None, None));
+    };
+    let public = public(corpus, classes, lexicon, seed)?;
+    let chosen = public.choose(&contest, seed)?;
+    let won = match chosen.inputs {
+        Inputs::Vectors => None,
+        // Other heads than were asked for, or judged, would be worse than none.
+        _ => match public.fit(chosen.inputs, &|_| true, contest.size)? {
+            None => return Err(Error::from(Cause::NoFeatures)),
+            won => won,
+        },
+    };
+    Ok((won, Some(chosen)))
 }
 
 /// The classes that were asked for.

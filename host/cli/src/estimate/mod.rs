@@ -64,6 +64,9 @@ pub(crate) struct Arguments {
     /// The pack whose releases --question is about.
     #[arg(long, value_name = "FILE", requires = "question")]
     pack: Option<PathBuf>,
+    /// Use only the first N sentences of each text of --question: as many as the released texts have.
+    #[arg(long, value_name = "N", requires = "question", value_parser = clap::value_parser!(u16).range(1..))]
+    first_sentences: Option<u16>,
     #[command(flatten)]
     texts: TextArgs,
     #[command(flatten)]
@@ -208,6 +211,7 @@ impl Arguments {
         let corpus = CorpusArgs {
             corpus: question.to_owned(),
             limit: None,
+            first_sentences: self.first_sentences,
             texts: TextArgs {
                 messages: self.texts.messages,
             },
