@@ -4,15 +4,20 @@
 //! `cargo run --release -p undertone-estimate --example coverage -- CANDIDATES PACK TEST.jsonl[.gz] [OPTIONS]`
 //!
 //! Options: `--releases N`, `--epsilon E`, `--rule scores|whole-text|projective`, `--populations N`, `--shares A,B,..` in the
-//! order of the labels (else drawn from Dirichlet(½)), `--sentences K` (texts are cut), `--pieces` (all pieces of K sentences, not the first alone), `--messages` (headers and quotes are removed), `--shift` (only the longer half of the
-//! texts of each label), `--calibration FILE` (labelled texts in place of the calibration of the candidates file), `--known` (the test texts are the calibration: what would be possible), `--resampled` (for each
-//! population the calibration is drawn from the test texts with replacement: label shift as it is assumed), `--halves` (one half of the test texts is the calibration, the other is drawn from), `--statement a|b`.
+//! order of the labels (else drawn from Dirichlet(½)), `--sentences K` (texts are cut), `--pieces` (all pieces of K
+//! sentences, not the first alone), `--messages` (headers and quotes are removed), `--shift` (only the longer half of the
+//! texts of each label), `--calibration FILE` (labelled texts in place of the calibration of the candidates file), `--known`
+//! (the test texts are the calibration: what would be possible), `--resampled` (for each population the calibration is
+//! drawn from the test texts with replacement: label shift as it is assumed), `--halves` (one half of the test texts is
+//! the calibration, the other is drawn from), `--statement a|b`, `--json` (not the means, but what the public texts say of
+//! outcomes and each population, for `host/estimate/peers/labels.py`).
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use serde_json::json;
 use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
 use undertone::release::document::sentences;
@@ -37,7 +42,10 @@ fn main() -> Outcome<()> {
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.strip_prefix("--") {
-            Some(flag @ ("shift" | "known" | "messages" | "pieces" | "halves" | "resampled")) => {
+            Some(
+                flag
+                @ ("shift" | "known" | "messages" | "pieces" | "halves" | "resampled" | "json"),
+            ) => {
                 options.insert(flag.to_owned(), String::new());
             }
             Some(name) => {
@@ -96,6 +104,18 @@ fn main() -> Outcome<()> {
     let world = World::new(&pack, &test, &rule, epsilon)?;
     let mut rng = PublicRng::new(option("seed", "1").parse()?);
     let mut tally = Tally::default();
+    let json = options.contains_key("json");
+    if json {
+        let public = World::new(&pack, &calibration, &rule, epsilon)?;
+        println!(
+            "{}",
+            json!({
+                "labels": calibration.labels,
+                "texts": public.of_labels.iter().map(Vec::len).collect::<Vec<_>>(),
+                "chances": public.chances(&calibration),
+            })
+        );
+    }
     for _ in 0..populations {
         let truth = match &given {
             Some(given) => given.clone(),
@@ -125,10 +145,19 @@ fn main() -> Outcome<()> {
                 let own = labels(&[sample], Confidence::default())?;
                 tally.refuted += usize::from(own.fit.is_refuted());
                 tally.add(own.shares.iter().map(|s| [s.share, s.low, s.high]), &truth);
+                if json {
+                    let ours: Vec<f64> = own.shares.iter().map(|s| s.share).collect();
+                    println!(
+                        "{}",
+                        json!({"truth": truth, "outcomes": outcomes, "ours": ours})
+                    );
+                }
             }
         }
     }
-    tally.print(&world.kind.to_string(), releases);
+    if !json {
+        tally.print(&world.kind.to_string(), releases);
+    }
     Ok(())
 }
 
@@ -299,6 +328,52 @@ impl World {
             }
         }
         own
+    }
+
+    /// The mean probability of each outcome over the texts of each label: `[labels][outcomes]`.
+    fn chances(&self, texts: &Calibration) -> Vec<Vec<f64>> {
+        let of_text = |text: usize| -> Vec<f64> {
+            let answer = texts.best[text];
+            match (self.channel, self.geometry) {
+                (Some(channel), Some(geometry)) => {
+                    let preferred = f64::from(geometry.preferred());
+                    let inside = channel.own() / preferred;
+                    let outside =
+                        (1.0 - channel.own()) / (f64::from(geometry.points()) - preferred);
+                    (0..geometry.points())
+                        .map(|point| match geometry.contains(answer, point) {
+                            true => inside,
+                            false => outside,
+                        })
+                        .collect()
+                }
+                (Some(channel), None) => {
+                    let mut law = vec![channel.other(); channel.answers()];
+                    law[answer as usize] = channel.own();
+                    law
+                }
+                _ => {
+                    let sums = &self.laws[text];
+                    let before = std::iter::once(&0.0).chain(sums);
+                    sums.iter()
+                        .zip(before)
+                        .map(|(sum, before)| sum - before)
+                        .collect()
+                }
+            }
+        };
+        let means = self.of_labels.iter().map(|own| {
+            let mut mean = Vec::new();
+            for text in own {
+                let law = of_text(*text);
+                mean.resize(law.len(), 0.0);
+                for (mean, law) in mean.iter_mut().zip(law) {
+                    *mean += law / own.len() as f64;
+                }
+            }
+            mean
+        });
+        means.collect()
     }
 
     fn draw(&self, test: &Calibration, text: usize, rng: &mut PublicRng) -> u32 {

@@ -47,6 +47,9 @@ pub fn sentences(text: &str) -> Vec<&str> {
 
 /// Where the first `count` sentences of a text end: its length if it has no more.
 ///
+/// # Leaks
+/// Those of [`sentences`](sentences()).
+///
 /// # Shapes
 /// `text`: any.
 ///
