@@ -337,6 +337,26 @@ pub(super) mod avx512 {
         add_long_features(table, hashes, most, sums)
     }
 
+    /// As [`lookup::bits`], of less than 64 bytes in one stretch: the bits of each half of a byte by a table.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
+    fn bits(bytes: &[u8], count: usize) -> usize {
+        let Some(block) = bytes.first_chunk::<64>().filter(|_| count < 64) else {
+            return super::bits(bytes, count);
+        };
+        let there = _bzhi_u64(u64::MAX, count as u32);
+        let block = _mm512_maskz_mov_epi8(there, transmute!(*block));
+        let table = _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+        let table = _mm512_broadcast_i32x4(table);
+        let half = _mm512_set1_epi8(0x0f);
+        let low = _mm512_and_si512(block, half);
+        let high = _mm512_and_si512(_mm512_srli_epi16::<4>(block), half);
+        let low = _mm512_shuffle_epi8(table, low);
+        let high = _mm512_shuffle_epi8(table, high);
+        let sums = _mm512_sad_epu8(_mm512_add_epi8(low, high), _mm512_setzero_si512());
+        _mm512_reduce_add_epi64(sums).cast_unsigned() as usize
+    }
+
     #[target_feature(enable = "avx512f,avx512bw")]
     fn position(keys: &[U16; FEW_KEYS], key: u16) -> u32 {
         let (keys, key) = (transmute!(*keys), _mm512_set1_epi16(key.cast_signed()));
