@@ -8,8 +8,8 @@
 //! # The estimate
 //! Generalised least squares: π minimises (h − Cᵀπ)ᵀ·Σ⁻¹·(h − Cᵀπ), where Σ is the covariance of h, of finitely many
 //! releases, and of Cᵀπ, of finitely many public texts. That C is known with errors would pull all shares together; the
-//! part of C·Σ⁻¹·Cᵀ that comes from its errors is subtracted (Fuller 1987). The guess is the least over
-//! shares, which are not negative and add up to one. The interval comes from the least without that bound, which is a linear function of h: it is nearly
+//! part of C·Σ⁻¹·Cᵀ that comes from its errors is subtracted (Fuller 1987). The guess is what is likely of
+//! shares, which are not negative and add up to one, with a tenth of a count more for each label. The interval comes from the least without that bound, which is a linear function of h: it is nearly
 //! normal at any number of releases, also where a share is 0. Several kinds of releases count together, each with its own C.
 //!
 //! # Source
@@ -31,7 +31,7 @@ use undertone_core::select::Ratio;
 use crate::channel::Channel;
 use crate::counts::Kind;
 use crate::shares::{Confidence, Share};
-use crate::simplex::{least, with_sum_one};
+use crate::simplex::{least, likely, with_sum_one};
 
 /// Public texts of a label at least.
 pub const FEWEST_TEXTS: usize = 5;
@@ -44,6 +44,10 @@ pub const MOST_SAMPLES: usize = 32;
 
 /// Simulated populations for the test of fit.
 const SIMULATED: usize = 499;
+
+/// What is added to the count of each label, so that few releases do not make one label all there is. Chosen on 20 Newsgroups: a half,
+/// the prior of Jeffreys, errs by 4 % more where releases say much, and nothing by 40 % more where they say little.
+const PRIOR: f64 = 0.1;
 
 /// Rounds in which Σ, which depends on the shares, is computed.
 const ROUNDS: usize = 8;
@@ -463,8 +467,14 @@ fn solve(mut parts: Vec<Part>, count: usize, confidence: Confidence) -> Result<L
     let errors = errors(&parts, &matrix, &shares)?;
     let reach = quantile(confidence, count);
     let fit = fit(&parts, &matrix, &shares);
+    let guess = likely(
+        &(&matrix / fit.dispersion),
+        &(&side / fit.dispersion),
+        PRIOR,
+    );
+    let guess = guess.ok_or_else(singular)?;
     let ends = |label: usize| {
-        let (middle, share) = (unbounded[label], shares[label]);
+        let (middle, share) = (unbounded[label], guess[label]);
         let half = reach * errors.covariance[(label, label)].max(0.0).sqrt();
         Share {
             share,

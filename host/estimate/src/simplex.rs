@@ -71,6 +71,47 @@ pub(crate) fn least(m: &DMatrix<f64>, b: &DVector<f64>, start: &[f64]) -> Option
     Some(x)
 }
 
+/// Steps of Newton's method, at most.
+const STEPS: usize = 200;
+
+/// The shares x with the least xᵀ·`m`·x / 2 − `b`ᵀ·x − `counts`·Σ ln x: none is 0. `None` if `m` is not positive definite.
+pub(crate) fn likely(m: &DMatrix<f64>, b: &DVector<f64>, counts: f64) -> Option<Vec<f64>> {
+    let n = b.len();
+    let mut x = DVector::repeat(n, 1.0 / n as f64);
+    let value = |x: &DVector<f64>| {
+        (m * x).dot(x) / 2.0 - b.dot(x) - counts * x.iter().map(|x| x.ln()).sum::<f64>()
+    };
+    for _ in 0..STEPS {
+        let gradient = m * &x - b - x.map(|x| counts / x);
+        let mut curvature = m.clone();
+        for i in 0..n {
+            curvature[(i, i)] += counts / (x[i] * x[i]);
+        }
+        let curvature = curvature.cholesky()?;
+        // Within numbers whose sum stays.
+        let [free, ones] = [-&gradient, DVector::repeat(n, 1.0)].map(|side| curvature.solve(&side));
+        let step = &free - &ones * (free.sum() / ones.sum());
+        let fall = -gradient.dot(&step);
+        if fall < 1e-12 {
+            break;
+        }
+        let most = step
+            .iter()
+            .zip(&x)
+            .fold(1.0f64, |most, (step, x)| match *step < 0.0 {
+                true => most.min(-0.95 * x / step),
+                false => most,
+            });
+        let before = value(&x);
+        let mut scale = most;
+        while scale > 1e-12 && value(&(&x + &step * scale)) > before - 0.1 * scale * fall {
+            scale /= 2.0;
+        }
+        x += step * scale;
+    }
+    Some(x.iter().copied().collect())
+}
+
 /// The numbers x that add up to one with the least xᵀ·`m`·x / 2 − `b`ᵀ·x, and the multiplier of their sum.
 pub(crate) fn with_sum_one(m: &DMatrix<f64>, b: &DVector<f64>) -> Option<(DVector<f64>, f64)> {
     let m = m.clone().cholesky()?;
@@ -101,6 +142,18 @@ mod tests {
         let own = least(&DMatrix::identity(6, 6), &b, &[1.0; 6]).unwrap();
         for (own, nearest) in own.iter().zip(nearest(&values)) {
             assert!((own - nearest).abs() < 1e-12, "{own} {nearest}");
+        }
+    }
+
+    /// Without anything measured all are alike; with much they are what was measured.
+    #[test]
+    fn likely_shares_are_what_was_measured() {
+        let b = DVector::from_column_slice(&[0.7, 0.3, 0.0]);
+        let near = likely(&(DMatrix::identity(3, 3) * 1e-9), &(&b * 1e-9), 0.5).unwrap();
+        assert!(near.iter().all(|share| (share - 1.0 / 3.0).abs() < 1e-6));
+        let far = likely(&(DMatrix::identity(3, 3) * 1e9), &(&b * 1e9), 0.5).unwrap();
+        for (far, b) in far.iter().zip(b.iter()) {
+            assert!((far - b).abs() < 1e-4, "{far} {b}");
         }
     }
 
