@@ -189,6 +189,7 @@ public final class Checks {
             check(point.unit() == Unit.WHOLE_TEXT && point.rule() == Rule.EXPONENTIAL, "the unit of a point");
             check(point.order() >= 2 && !point.isNothingKnown(pack), "the order of a point");
             check(new Release(point.toBytes()).equals(point), "a point that came from elsewhere");
+            document.pushSentence("My doctor wants to repeat the blood test.");
             Release known = document.releaseWholeText(Grant.unrecorded(100 * TEN));
             check(!known.isNothingKnown(pack) && known.candidate() < pack.candidateCount(), "something known");
             document.pushSentence("My doctor wants to repeat the blood test.");
