@@ -833,7 +833,7 @@ struct ReleaseContent {
     Rule rule;
     Pack::Id pack_id;
     Unit unit;
-    /// Of a release by Document::release_projective the order of its geometry, a prime: then `candidate` is the number of a
+    /// Of a release by Document::release_projective the order of its geometry: then `candidate` is the number of a
     /// point. 0 for all others.
     std::uint32_t order;
 

@@ -596,19 +596,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         grant: Grant,
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
-        let epsilon = grant.epsilon();
-        let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
-        // A document without sentences has no rows yet.
-        self.fill();
-        let candidate = self.draw_whole_text(epsilon, &mut stream)?;
-        self.clear();
-        Ok(Release {
-            selector: Selector::WholeText,
-            rule: OneBest::RULE,
-            order: 0,
-            epsilon,
-            candidate,
-            pack_id: self.pack_id,
+        self.released(grant, entropy, |own, epsilon, stream| {
+            let candidate = own.draw_whole_text(epsilon, stream)?;
+            Ok((Selector::WholeText, OneBest::RULE, 0, candidate))
         })
     }
 
@@ -645,25 +635,15 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// One pass over the candidates, that of [`Geometry::best`], and about 5·t products of coordinates; 32 bytes of entropy.
     ///
     /// # Source
-    /// Feldman, Nelson, Nguyen and Talwar 2022.
+    /// Feldman, Nelson, Nguyen and Talwar 2022; Park, Nam and Lee 2023.
     pub fn release_projective<E: Entropy + ?Sized>(
         &mut self,
         grant: Grant,
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
-        let epsilon = grant.epsilon();
-        let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
-        // A document without sentences has no rows yet.
-        self.fill();
-        let (geometry, point) = self.draw_projective(epsilon, &mut stream)?;
-        self.clear();
-        Ok(Release {
-            selector: Selector::Projective,
-            rule: OneBest::RULE,
-            order: geometry.order(),
-            epsilon,
-            candidate: point,
-            pack_id: self.pack_id,
+        self.released(grant, entropy, |own, epsilon, stream| {
+            let (geometry, point) = own.draw_projective(epsilon, stream)?;
+            Ok((Selector::Projective, OneBest::RULE, geometry.order(), point))
         })
     }
 
@@ -686,23 +666,39 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         rule: Rule,
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
+        self.released(grant, entropy, |own, epsilon, stream| {
+            let selector = match own.candidates {
+                Candidates::Depth(_) => Selector::Depth,
+                Candidates::Scores(_) => Selector::Scores,
+            };
+            let ratio = own.ratio(epsilon);
+            let candidate = select_on::<LEVELS, _>(own.backend, &own.levels(), rule, ratio, stream)
+                .map_err(DocumentError::Selection)?;
+            Ok((selector, rule, 0, candidate))
+        })
+    }
+
+    /// What every release does: `draw` says mechanism, rule, order and number. If it fails, the sentences stay.
+    fn released<E: Entropy + ?Sized>(
+        &mut self,
+        grant: Grant,
+        entropy: &mut E,
+        draw: impl FnOnce(
+            &Self,
+            Epsilon,
+            &mut ReleaseStream,
+        ) -> Result<(Selector, Rule, u16, u32), DocumentError>,
+    ) -> Result<Release, DocumentError> {
         let epsilon = grant.epsilon();
         let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
         // A document without sentences has no rows yet.
         self.fill();
-        let selector = match self.candidates {
-            Candidates::Depth(_) => Selector::Depth,
-            Candidates::Scores(_) => Selector::Scores,
-        };
-        let ratio = self.ratio(epsilon);
-        let candidate =
-            select_on::<LEVELS, _>(self.backend, &self.levels(), rule, ratio, &mut stream)
-                .map_err(DocumentError::Selection)?;
+        let (selector, rule, order, candidate) = draw(self, epsilon, &mut stream)?;
         self.clear();
         Ok(Release {
             selector,
             rule,
-            order: 0,
+            order,
             epsilon,
             candidate,
             pack_id: self.pack_id,

@@ -87,7 +87,7 @@ pub fn draw_projective<R: Rng + ?Sized, const K: usize, const P: usize>(
 /// Draws a point for a private outcome, by its number: what [`draw_projective`] does with the best outcome of a document.
 ///
 /// # Guarantee
-/// For any two outcomes below [`Geometry::points`] every point has probabilities within a factor e^ε of each other, if the
+/// For any two outcomes below [`Geometry::outcomes`] every point has probabilities within a factor e^ε of each other, if the
 /// words of `rng` are independent and uniform. See [`projective`](crate::projective) for the proof.
 ///
 /// # Leaks
@@ -95,13 +95,13 @@ pub fn draw_projective<R: Rng + ?Sized, const K: usize, const P: usize>(
 /// are consumed.
 ///
 /// # Shapes
-/// `outcome`: below [`Geometry::points`]; a larger number gives some point, with no promise.
+/// `outcome`: below [`Geometry::outcomes`]; a larger number gives some point, with no promise.
 ///
 /// # Cost
-/// About 5·t products, and one inverse modulo the order.
+/// About 5·t products, and one inverse modulo the order; four quotients for progressions.
 ///
 /// # Source
-/// Feldman, Nelson, Nguyen and Talwar 2022.
+/// Feldman, Nelson, Nguyen and Talwar 2022; Park, Nam and Lee 2023.
 pub fn draw_point<R: Rng + ?Sized>(
     geometry: &Geometry,
     outcome: u32,

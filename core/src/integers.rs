@@ -1,6 +1,9 @@
 //! Integer arithmetic without branches and tables: the steps are the same for every number.
 
+use core::num::NonZero;
 use core::ops::{BitAnd, BitXor, Sub};
+
+use subtle::Choice;
 
 use crate::barrier::opaque;
 
@@ -87,9 +90,125 @@ macro_rules! square_root {
 square_root!(square_root_16(u16) -> u8);
 square_root!(square_root_64(u64) -> u32);
 
+/// All ones, or 0.
+#[inline(always)]
+pub(crate) fn mask(choice: Choice) -> u32 {
+    u32::from(choice.unwrap_u8()).wrapping_neg()
+}
+
+/// A public number from 2 to 2¹⁶ − 1, with its reciprocal: what is divided by it may be private.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Modulus {
+    modulus: NonZero<u16>,
+    /// ⌊2³² / modulus⌋.
+    reciprocal: u32,
+}
+
+impl Modulus {
+    /// `None` for 0 and 1.
+    pub(crate) fn new(modulus: u16) -> Option<Self> {
+        let modulus = NonZero::new(modulus).filter(|modulus| modulus.get() > 1)?;
+        // 2 and more: it fits.
+        let reciprocal = ((1 << 32) / NonZero::<u64>::from(modulus)) as u32;
+        Some(Self {
+            modulus,
+            reciprocal,
+        })
+    }
+
+    pub(crate) fn get(self) -> u16 {
+        self.modulus.get()
+    }
+
+    /// The quotient of any number, and the remainder, without the machine's division (Barrett).
+    #[inline(always)]
+    pub(crate) fn divide(self, x: u32) -> (u32, u32) {
+        let modulus = i32::from(self.get());
+        // The reciprocal is less than 1 too small, and x is below 2^32, so the quotient is right or one too small.
+        let quotient = ((u64::from(x) * u64::from(self.reciprocal)) >> 32) as u32;
+        // Below twice the modulus.
+        let rest = x.wrapping_sub(quotient.wrapping_mul(modulus as u32)) as i32;
+        let right = (rest - modulus).negative();
+        let (carry, remainder) = (1 + right, rest - (modulus & !right));
+        (quotient.wrapping_add(carry as u32), remainder as u32)
+    }
+
+    #[inline(always)]
+    pub(crate) fn remainder(self, x: u32) -> u32 {
+        self.divide(x).1
+    }
+
+    /// The product of two numbers below the modulus.
+    #[inline(always)]
+    pub(crate) fn product(self, a: u32, b: u32) -> u32 {
+        self.remainder(a.wrapping_mul(b))
+    }
+
+    /// 1/x for a prime modulus, by Fermat; 0 for 0, unless the modulus is 2.
+    pub(crate) fn inverse(self, x: u32) -> u32 {
+        let (mut result, mut square) = (1, x);
+        let mut exponent = self.get().saturating_sub(2);
+        while exponent > 0 {
+            // Public.
+            if exponent & 1 == 1 {
+                result = self.product(result, square);
+            }
+            square = self.product(square, square);
+            exponent >>= 1;
+        }
+        result
+    }
+}
+
+/// Whether a public number is a prime.
+pub(crate) fn is_prime(number: u16) -> bool {
+    let number = u32::from(number);
+    let mut divisor = 2;
+    while divisor * divisor <= number {
+        if number.is_multiple_of(divisor) {
+            return false;
+        }
+        divisor += 1;
+    }
+    number >= 2
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quotients_are_exact() {
+        for order in [
+            2, 3, 4, 5, 7, 251, 255, 256, 257, 2895, 4093, 65_519, 65_521, 65_535,
+        ] {
+            let modulus = Modulus::new(order).unwrap();
+            let q = u32::from(order);
+            let multiples = [1u32, 2, 3, 1000, q - 1, q, u32::MAX / q].map(|k| k.wrapping_mul(q));
+            let near = multiples
+                .iter()
+                .flat_map(|m| [-1, 0, 1].map(|d| m.wrapping_add_signed(d)));
+            for x in near.chain([0, 1, u32::MAX, u32::MAX - 1, 1 << 31, (q - 1) * (q - 1)]) {
+                assert_eq!(modulus.divide(x), (x / q, x % q), "{x} by {q}");
+            }
+            for x in (1..q).step_by(q as usize / 300 + 1) {
+                let one = modulus.product(x, modulus.inverse(x));
+                assert!(one == 1 || !is_prime(order), "1/{x} of {q}");
+            }
+        }
+    }
+
+    #[test]
+    fn primes_are_primes() {
+        let composite = |n: u16| (2..n).any(|d| n.is_multiple_of(d));
+        for number in (0..600).chain(65_500..=u16::MAX) {
+            assert_eq!(
+                is_prime(number),
+                number >= 2 && !composite(number),
+                "{number}"
+            );
+        }
+    }
 
     #[test]
     fn square_roots_of_16_bits_are_exact() {

@@ -78,6 +78,7 @@ pub mod ledger;
 pub mod lexicon;
 pub mod pack;
 mod pieces;
+pub mod progressions;
 pub mod projective;
 pub mod quality;
 pub mod recode;

@@ -127,7 +127,7 @@ pub unsafe extern "C" fn undertone_release_read_unit(
 /// Reads whether a release names a point that many candidates prefer (`undertone_document_release_projective`) instead of a
 /// candidate, and the order of its geometry.
 ///
-/// `bytes`: `len` bytes, anything. `out_order`: the order, a prime, or 0 for all other releases. With an order,
+/// `bytes`: `len` bytes, anything. `out_order`: the order, or 0 for all other releases. With an order,
 /// `out_candidate` of `undertone_release_read` is the number of the point. Count many such releases with the Rust crates or
 /// `undertone count`: one says little. `core/FORMAT.md` says which candidates prefer a point.
 ///

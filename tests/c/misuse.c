@@ -752,9 +752,9 @@ static void releases_of_whole_texts_are_checked(const struct fixture *f, whole_r
         /* There is one rule. */
         out[5] = UNDERTONE_RULE_PERMUTE_AND_FLIP;
         EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, undertone_release_read_unit(out, bytes, &unit));
-        /* 4 is no prime, and no other release has an order. */
+        /* 9 is no prime and not even, and no other release has an order. */
         out[5] = UNDERTONE_RULE_EXPONENTIAL;
-        out[6] = 4;
+        out[6] = 9;
         out[7] = 0;
         EXPECT(UNDERTONE_STATUS_RELEASE_MALFORMED, undertone_release_read_order(out, bytes, &order));
         out[6] = projective ? 0 : 3;

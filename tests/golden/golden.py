@@ -273,32 +273,45 @@ def projective_weights(epsilon_micro):
     return 2**40, max(1, ceiling_quotient(2**40 * constant, 2**64))
 
 
-def geometry_variance(order, coordinates, epsilon_micro):
-    """Of an estimated share near 0, in floats whose operations IEEE 754 rounds correctly."""
+def geometry_variance(counts, outcomes, epsilon_micro):
+    """Of an estimated share, the mean over the outcomes, in floats whose operations IEEE 754 rounds correctly.
+    Counts: of all points, of those that an outcome prefers, and of those that two outcomes share."""
     first, other = projective_weights(epsilon_micro)
-    all_points, preferred, shared = (points(order, coordinates - i) for i in range(3))
-    inside = shared * first + (preferred - shared) * other
-    total = preferred * first + (all_points - preferred) * other
+    all_points, preferred, shared = counts
+    own, rest = preferred * first, (all_points - preferred) * other
+    alien = shared * first + (preferred - shared) * other
     difference = float((preferred - shared) * (first - other))
-    return (float(inside) / difference) * (float(total - inside) / difference)
+    of_own = (float(own) / difference) * (float(rest) / difference)
+    of_alien = (float(alien) / difference) * (float(own + rest - alien) / difference)
+    return (of_own + (float(outcomes) - 1.0) * of_alien) / float(outcomes)
 
 
-def best_geometry(outcomes, epsilon_micro):
-    """(order, coordinates): the least variance, the smallest order if two have the same. For each number of
-    coordinates the primes from the first with room on, up to the first above e^epsilon + 1."""
-    first, other = projective_weights(epsilon_micro)
-    found, done = [], set()
-    for order in range(2, 65_522):
+@functools.cache
+def primes():
+    return [n for n in range(2, 65_536) if all(n % divisor for divisor in range(2, math.isqrt(n) + 1))]
+
+
+def best_hyperplanes(outcomes, epsilon_micro):
+    """(variance, order, coordinates): the least variance, the smallest order if two have the same."""
+    found = []
+    for order in primes():
         coordinates = next(t for t in range(2, 99) if points(order, t) >= outcomes)
-        prime = all(order % divisor for divisor in range(2, math.isqrt(order) + 1))
-        if not prime or coordinates in done or points(order, coordinates) >= 2**24:
-            continue
-        found.append((geometry_variance(order, coordinates, epsilon_micro), order, coordinates))
-        if (order - 1) * other > first:
-            done.add(coordinates)
-        if 2 in done:
-            break
-    return min(found)[1:]
+        if points(order, coordinates) < 2**24:
+            counts = [points(order, coordinates - i) for i in range(3)]
+            found.append((geometry_variance(counts, outcomes, epsilon_micro), order, coordinates))
+    return min(found)
+
+
+def progressions_modulus(outcomes):
+    return next(v for v in primes() if v >= max(outcomes, 5))
+
+
+def best_progressions(outcomes, epsilon_micro):
+    """(variance, terms): the least variance, the fewest terms if two have the same."""
+    v = progressions_modulus(outcomes)
+    h = v // 2
+    return min((geometry_variance((v * h, k * h, k * (k - 1) // 2), outcomes, epsilon_micro), k)
+               for k in range(2, h + 1))
 
 
 def digits(number, base, count):
@@ -319,23 +332,44 @@ def point_of_vector(vector, order):
     return points(order, len(tail)) + functools.reduce(lambda n, x: n * order + x, tail, 0)
 
 
-def projective_point(outcome, outcomes, epsilon_micro, words):
-    """The order of the geometry, and the point drawn for an outcome."""
-    order, coordinates = best_geometry(outcomes, epsilon_micro)
-    first, other = projective_weights(epsilon_micro)
-    preferred = points(order, coordinates - 1)
-    rest = points(order, coordinates) - preferred
+def hyperplane_point(outcome, order, coordinates, inside, index):
     v = vector_of_point(outcome, order, coordinates)
     place = v.index(1)
-    if below(words, preferred * first + rest * other) < preferred * first:
-        beside = vector_of_point(below(words, preferred), order, coordinates - 1)
-        wanted = 0
+    if inside:
+        beside = vector_of_point(index, order, coordinates - 1)
     else:
-        beside = digits(below(words, rest), order, coordinates - 1)
-        wanted = 1
+        beside = digits(index, order, coordinates - 1)
     others = v[:place] + v[place + 1:]
-    own = (wanted - sum(a * b for a, b in zip(others, beside))) % order
-    return order, point_of_vector(beside[:place] + [own] + beside[place:], order)
+    own = (int(not inside) - sum(a * b for a, b in zip(others, beside))) % order
+    return point_of_vector(beside[:place] + [own] + beside[place:], order)
+
+
+def progression_point(outcome, modulus, terms, inside, index):
+    h = modulus // 2
+    place, step = index // h, index % h + 1
+    if not inside:
+        place += terms
+    start = (outcome - step * place) % modulus
+    return start * h + step - 1
+
+
+def projective_point(outcome, outcomes, epsilon_micro, words):
+    """The order of the geometry, and the point drawn for an outcome."""
+    variance, order, coordinates = best_hyperplanes(outcomes, epsilon_micro)
+    least, terms = best_progressions(outcomes, epsilon_micro)
+    by_progressions = least * 33.0 < variance * 32.0
+    if by_progressions:
+        modulus = progressions_modulus(outcomes)
+        all_points, preferred = modulus * (modulus // 2), terms * (modulus // 2)
+    else:
+        all_points, preferred = points(order, coordinates), points(order, coordinates - 1)
+    first, other = projective_weights(epsilon_micro)
+    rest = all_points - preferred
+    inside = below(words, preferred * first + rest * other) < preferred * first
+    index = below(words, preferred if inside else rest)
+    if by_progressions:
+        return 2 * terms, progression_point(outcome, modulus, terms, inside, index)
+    return order, hyperplane_point(outcome, order, coordinates, inside, index)
 
 
 # --- Features of texts

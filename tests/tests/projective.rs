@@ -9,7 +9,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
-use undertone_core::projective::Geometry;
+use undertone_core::projective::{Geometry, Shape};
 use undertone_core::release::{Release, ReleaseFormatError, Selector};
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
@@ -57,10 +57,50 @@ fn geometries(most: u64) -> Vec<(u32, u32)> {
     all.filter(|(q, t)| points_of(*q, *t) <= most).collect()
 }
 
-/// The geometry that a server gets for a pack with that many candidates.
-fn geometry(q: u32, t: u32) -> Geometry {
+/// The hyperplanes that a server gets for a pack with that many candidates.
+fn hyperplanes(q: u32, t: u32) -> Geometry {
     let outcomes = points_of(q, t) as u32;
     Geometry::new(q as u16, outcomes).expect("a prime")
+}
+
+/// The coordinates of hyperplanes.
+fn coordinates(geometry: &Geometry) -> u32 {
+    match geometry.shape() {
+        Shape::Hyperplanes { coordinates, .. } => coordinates.into(),
+        shape => panic!("{shape:?}"),
+    }
+}
+
+/// Modulus and terms of all progressions with at most `most` points.
+fn progressions(most: u32) -> Vec<(u32, u32)> {
+    let moduli = (5..).take_while(|v| v * (v - 1) / 2 <= most);
+    let moduli = moduli.filter(|v| is_prime(*v));
+    moduli
+        .flat_map(|v| (2..=v / 2).map(move |k| (v, k)))
+        .collect()
+}
+
+/// The points that each outcome prefers, from the definition of progressions.
+fn progressions_with(v: u32, k: u32) -> Vec<BTreeSet<u32>> {
+    let h = (v - 1) / 2;
+    let mut sets = vec![BTreeSet::new(); v as usize];
+    for (s, a) in (0..v).flat_map(|s| (1..=h).map(move |a| (s, a))) {
+        for i in 0..k {
+            sets[((s + i * a) % v) as usize].insert(s * h + a - 1);
+        }
+    }
+    sets
+}
+
+/// Every geometry of at most so many points, and what each of its outcomes prefers by the definition.
+fn all_geometries(most: u32) -> Vec<(Geometry, Vec<BTreeSet<u32>>)> {
+    let first = geometries(most.into()).into_iter();
+    let first = first.map(|(q, t)| (hyperplanes(q, t), preferred_sets(q, t)));
+    let second = progressions(most).into_iter().map(|(v, k)| {
+        let own = Geometry::new(2 * k as u16, v).expect("terms");
+        (own, progressions_with(v, k))
+    });
+    first.chain(second).collect()
 }
 
 /// Canonical vectors in the order of their numbers, from the definition: by how many coordinates follow the leading one,
@@ -94,48 +134,60 @@ fn preferred_sets(q: u32, t: u32) -> Vec<BTreeSet<u32>> {
 
 #[test]
 fn geometries_are_those_of_the_definition() {
-    let all = geometries(600);
-    for (q, t) in &all {
-        let what = format!("q {q} t {t}");
-        let geometry = geometry(*q, *t);
-        let k = points_of(*q, *t) as u32;
-        assert_eq!(u32::from(geometry.order()), *q, "{what}");
-        assert_eq!(u32::from(geometry.coordinates()), *t, "{what}");
-        assert_eq!(geometry.points(), k, "{what}");
-        let (c, shared) = (points_of(*q, t - 1) as u32, points_of(*q, t - 2) as u32);
-        assert_eq!(geometry.preferred(), c, "{what}");
-        assert_eq!(geometry.shared(), shared, "{what}");
-        let sets = preferred_sets(*q, *t);
-        for (v, set) in (0..).zip(&sets) {
+    let all = all_geometries(600);
+    for (geometry, sets) in &all {
+        let what = format!("{geometry:?}");
+        let (k, outcomes) = (geometry.points(), sets.len() as u32);
+        let (c, shared) = (geometry.preferred(), geometry.shared());
+        let mut preferring = vec![BTreeSet::new(); k as usize];
+        for (v, set) in (0..).zip(sets) {
             assert_eq!(set.len() as u32, c, "{what}");
             let listed: Vec<u32> = geometry.preferred_points(v).collect();
             assert_eq!(listed.len() as u32, c, "{what}");
-            assert_eq!(
-                &listed.into_iter().collect::<BTreeSet<u32>>(),
-                set,
-                "{what}"
-            );
-            for (u, other) in (0..).zip(&sets) {
-                assert_eq!(geometry.contains(v, u), set.contains(&u), "{what} {v} {u}");
-                assert_eq!(geometry.contains(u, v), set.contains(&u), "{what} {v} {u}");
+            assert_eq!(&BTreeSet::from_iter(listed), set, "{what}");
+            for w in 0..k {
+                assert_eq!(geometry.contains(v, w), set.contains(&w), "{what} {v} {w}");
+            }
+            for w in set {
+                preferring[*w as usize].insert(v);
+            }
+            for (u, other) in (0..).zip(sets) {
                 let common = set.intersection(other).count() as u32;
                 assert_eq!(common, if u == v { c } else { shared }, "{what} {v} {u}");
             }
         }
-        assert_eq!(geometry.preferred_points(k).count(), 0);
-        for (v, u) in [(k, 0), (0, k), (u32::MAX, 0), (0, u32::MAX)] {
-            assert!(!geometry.contains(v, u), "{what}");
+        for (w, wanted) in (0..).zip(&preferring) {
+            assert_eq!(wanted.len() as u32, geometry.outcomes_of_a_point());
+            let listed: Vec<u32> = geometry.outcomes_preferring(w).collect();
+            assert_eq!(listed.len(), wanted.len(), "{what}");
+            assert_eq!(&BTreeSet::from_iter(listed), wanted, "{what} {w}");
         }
-        // The fewest coordinates that have room.
-        let before = points_of(*q, t - 1) as u32;
-        if *t > 2 {
-            let fewer = Geometry::new(*q as u16, before).expect("a prime");
-            assert_eq!(u32::from(fewer.coordinates()), t - 1, "{what}");
-            assert_eq!(Geometry::new(*q as u16, before + 1), Some(geometry));
+        assert_eq!(geometry.preferred_points(outcomes).count(), 0);
+        assert_eq!(geometry.outcomes_preferring(k).count(), 0);
+        for (v, w) in [(outcomes, 0), (0, k), (u32::MAX, 0), (0, u32::MAX)] {
+            assert!(!geometry.contains(v, w), "{what}");
+        }
+        assert_eq!(Geometry::new(geometry.order(), outcomes), Some(*geometry));
+    }
+    assert!(all.len() > 180, "{}", all.len());
+}
+
+#[test]
+fn hyperplanes_have_the_fewest_coordinates_with_room() {
+    for (q, t) in geometries(600) {
+        let geometry = hyperplanes(q, t);
+        assert_eq!(u32::from(geometry.order()), q);
+        assert_eq!(coordinates(&geometry), t);
+        assert_eq!(u64::from(geometry.points()), points_of(q, t));
+        let before = points_of(q, t - 1) as u32;
+        if t > 2 {
+            let fewer = Geometry::new(q as u16, before).expect("a prime");
+            assert_eq!(coordinates(&fewer), t - 1);
+            assert_eq!(Geometry::new(q as u16, before + 1), Some(geometry));
         }
     }
-    assert!(all.len() > 120, "{}", all.len());
-    for q in (0..=u16::MAX).filter(|q| *q < 300 || *q > 65_400) {
+    let odd = (0..=u16::MAX).filter(|q| q % 2 == 1 || *q <= 2);
+    for q in odd.filter(|q| *q < 300 || *q > 65_400) {
         for outcomes in [0, 1, 2, 300, 65_537] {
             let fits = outcomes <= u32::from(q) + 1 || q < 4096;
             let wanted = is_prime(q.into()) && outcomes > 0 && fits;
@@ -147,9 +199,39 @@ fn geometries_are_those_of_the_definition() {
     assert_eq!(Geometry::new(2, 1 << 24), None);
     let largest = Geometry::new(2, (1 << 24) - 1).expect("24 coordinates");
     assert_eq!(
-        (largest.coordinates(), largest.points()),
+        (coordinates(&largest), largest.points()),
         (24, (1 << 24) - 1)
     );
+}
+
+/// Two to half the modulus, which is the least prime from 5 on with a number for each outcome.
+#[test]
+fn progressions_have_the_least_modulus_with_room() {
+    for outcomes in (0..400).chain([5787, 5788, 5791, 5792, 70_000]) {
+        let least = (outcomes.max(5)..).find(|v| is_prime(*v));
+        let modulus = least.filter(|v| outcomes > 0 && *v <= 5791);
+        for terms in (0..220).chain([2895, 2896, 32_767]) {
+            let found = Geometry::new(2 * terms, outcomes);
+            let terms = u32::from(terms);
+            if terms < 2 {
+                // Order 2 is that of hyperplanes.
+                assert!(found.is_none() || terms == 1);
+                continue;
+            }
+            let wanted = modulus.filter(|v| terms <= v / 2);
+            let found = found.map(|own| match own.shape() {
+                Shape::Progressions {
+                    modulus,
+                    terms: own,
+                } => {
+                    assert_eq!(u32::from(own), terms);
+                    u32::from(modulus)
+                }
+                shape => panic!("{shape:?}"),
+            });
+            assert_eq!(found, wanted, "{terms} of {outcomes}");
+        }
+    }
 }
 
 // --- The law
@@ -208,14 +290,13 @@ fn walked(geometry: &Geometry, outcome: u32, micro: u32) -> (Vec<Side>, u128) {
 fn no_two_texts_exceed_epsilon() {
     let mut pairs = 0;
     let most = if undertone_tests::soak() { 400 } else { 150 };
-    for (number, (q, t)) in geometries(most).into_iter().enumerate() {
-        let geometry = geometry(q, t);
-        let sets = preferred_sets(q, t);
+    for (number, (geometry, sets)) in all_geometries(most).into_iter().enumerate() {
+        let points = geometry.points() as usize;
         // The points of sides are those of another ε; small geometries have all.
-        let some = if sets.len() <= 15 { EPSILONS.len() } else { 1 };
+        let some = if points <= 15 { EPSILONS.len() } else { 1 };
         let from = number % EPSILONS.len();
         for micro in EPSILONS.iter().cycle().skip(from).take(some) {
-            let what = format!("q {q} t {t} ε {micro}e-6");
+            let what = format!("{geometry:?} ε {micro}e-6");
             let mut laws = Vec::new();
             for (outcome, set) in (0..).zip(&sets) {
                 let (sides, total) = walked(&geometry, outcome, *micro);
@@ -226,7 +307,7 @@ fn no_two_texts_exceed_epsilon() {
                 });
                 assert_eq!(&inside, set, "{what} {outcome}");
                 assert!(outside.is_disjoint(set), "{what} {outcome}");
-                assert_eq!(inside.len() + outside.len(), sets.len(), "{what}");
+                assert_eq!(inside.len() + outside.len(), points, "{what}");
                 let law = law_of(&sides, total, geometry.points());
                 let sum: BigUint = law.numerators.iter().sum();
                 assert_eq!(sum, BigUint::from(1u32) << law.bits, "{what}");
@@ -281,9 +362,11 @@ enum Bug {
 /// The check can fail.
 #[test]
 fn wrong_laws_are_caught() {
-    for (q, t) in [(2, 2), (2, 3), (3, 3), (5, 2), (3, 4)] {
-        let geometry = geometry(q, t);
-        let sets = preferred_sets(q, t);
+    let all = all_geometries(40).into_iter();
+    let some = all.filter(|(own, _)| [4, 6, 7, 10, 13, 21, 31].contains(&own.points()));
+    let some: Vec<_> = some.collect();
+    assert!(some.len() >= 6);
+    for (geometry, sets) in some {
         let k = geometry.points();
         for micro in [500_000, 1_000_000, 3_000_000] {
             for bug in [Bug::AllPoints, Bug::Moving, Bug::Weights] {
@@ -322,7 +405,7 @@ fn wrong_laws_are_caught() {
                     })
                     .collect();
                 let within = all_within(&laws, &exp(u64::from(micro), MICRO));
-                assert!(!within, "{bug:?} q {q} t {t} {micro}");
+                assert!(!within, "{bug:?} {geometry:?} {micro}");
             }
         }
     }
@@ -331,9 +414,7 @@ fn wrong_laws_are_caught() {
 /// A server's estimate is unbiased: an outcome's own set has the probability p, that of any other r, exactly.
 #[test]
 fn sets_have_the_probabilities_of_estimates() {
-    for (q, t) in geometries(60) {
-        let geometry = geometry(q, t);
-        let sets = preferred_sets(q, t);
+    for (geometry, sets) in all_geometries(60) {
         let (first, other) = Geometry::weights(epsilon(MICRO as u32));
         let [c, shared] = [geometry.preferred(), geometry.shared()].map(u64::from);
         for (v, set) in sets.iter().enumerate() {
@@ -342,23 +423,24 @@ fn sets_have_the_probabilities_of_estimates() {
                 let found: u64 = counted.iter().map(weight).sum();
                 let own = c * first;
                 let alien = shared * first + (c - shared) * other;
-                assert_eq!(found, if u == v { own } else { alien }, "q {q} t {t}");
+                assert_eq!(found, if u == v { own } else { alien }, "{geometry:?}");
             }
         }
     }
 }
 
-/// The variance by its definition, in floats.
-fn variance(q: u32, t: u32, micro: u32) -> f64 {
+/// The variance by its definition, in floats: of all points, those preferred, those shared, for n outcomes.
+fn variance([k, c, shared]: [f64; 3], n: u32, micro: u32) -> f64 {
     let (first, other) = Geometry::weights(epsilon(micro));
     let e = first as f64 / other as f64;
-    let [k, c, shared] = [0, 1, 2].map(|less| points_of(q, t - less) as f64);
     let z = c * e + k - c;
     let (p, r) = (c * e / z, (shared * e + c - shared) / z);
-    r * (1.0 - r) / (p - r).powi(2)
+    let n = f64::from(n);
+    // Not 1 − p, which is too small for floats.
+    (p * (k - c) / z + (n - 1.0) * r * (1.0 - r)) / n / (p - r).powi(2)
 }
 
-/// No prime order has less error than the one chosen, with the fewest coordinates that have room.
+/// No order has less error than the one chosen, but for what few points are worth.
 #[test]
 fn the_best_geometry_is_the_best_of_all() {
     let orders: Vec<u32> = (2..=u32::from(u16::MAX))
@@ -370,32 +452,51 @@ fn the_best_geometry_is_the_best_of_all() {
         .collect();
     assert_eq!(sieve.len(), 6542);
     let mut found = BTreeMap::new();
-    for outcomes in [1, 2, 3, 13, 21, 151, 1000, 5001, 65_537] {
+    for outcomes in [1, 2, 3, 11, 13, 21, 78, 151, 1000, 5001, 65_537] {
         for micro in EPSILONS
             .into_iter()
             .chain([2_000_000, 5_000_000, 7_000_000])
         {
+            let of = |geometry: &Geometry| {
+                let counts = [geometry.points(), geometry.preferred(), geometry.shared()];
+                let own = variance(counts.map(f64::from), outcomes, micro);
+                let said = geometry.variance(outcomes, epsilon(micro));
+                assert!((said / own - 1.0).abs() < 1e-9, "{geometry:?}");
+                own
+            };
             let best = Geometry::best(outcomes, epsilon(micro)).expect("room");
             assert_eq!(Geometry::new(best.order(), outcomes), Some(best));
-            let [q, t] = [best.order().into(), best.coordinates().into()];
-            let own = best.variance(epsilon(micro));
-            assert!((own / variance(q, t, micro) - 1.0).abs() < 1e-9, "{q} {t}");
-            for order in &sieve {
-                let Some(other) = Geometry::new(*order as u16, outcomes) else {
-                    continue;
-                };
-                let other = variance(*order, other.coordinates().into(), micro);
-                assert!(
-                    own <= other * (1.0 + 1e-9),
-                    "{outcomes} {micro}: q {q} t {t} has {own}, q {order} {other}"
-                );
-            }
-            found.insert((outcomes, micro), (q, t));
+            let least_of = |orders: &mut dyn Iterator<Item = u16>| {
+                let all = orders.filter_map(|order| Geometry::new(order, outcomes));
+                all.map(|own| of(&own)).fold(f64::INFINITY, f64::min)
+            };
+            let hyperplanes = least_of(&mut sieve.iter().map(|q| *q as u16));
+            let progressions = least_of(&mut (2..3000).map(|terms| 2 * terms));
+            let by_progressions = progressions * 33.0 < hyperplanes * 32.0;
+            let shape = best.shape();
+            assert_eq!(matches!(shape, Shape::Progressions { .. }), by_progressions);
+            let least = if by_progressions {
+                progressions
+            } else {
+                hyperplanes
+            };
+            let own = of(&best);
+            assert!(
+                own <= least * (1.0 + 1e-9),
+                "{outcomes} {micro}: {shape:?} has {own}, not {least}"
+            );
+            found.insert((outcomes, micro), shape);
         }
     }
     // A few, so that a change shows.
-    assert_eq!(found[&(151, 1_000_000)].0, 3);
-    assert_eq!(found[&(21, 10_000_000)].1, 2);
+    let progressions = |modulus, terms| Shape::Progressions { modulus, terms };
+    let hyperplanes = |order, coordinates| Shape::Hyperplanes { order, coordinates };
+    assert_eq!(found[&(11, 1_000_000)], progressions(11, 3));
+    assert_eq!(found[&(78, 3_000_000)], progressions(79, 4));
+    assert_eq!(found[&(151, 1_000_000)], progressions(151, 41));
+    assert_eq!(found[&(151, 500_000)], hyperplanes(3, 6));
+    assert_eq!(found[&(5001, 1_000_000)], hyperplanes(3, 9));
+    assert_eq!(found[&(21, 10_000_000)], hyperplanes(23, 2));
 }
 
 // --- Packs and texts
@@ -545,7 +646,10 @@ fn forged_releases_are_refused() {
         let mut forged = release;
         forged[6..8].copy_from_slice(&order.to_le_bytes());
         let read = Release::from_bytes(&forged);
-        if Geometry::new(order, 1).is_some() {
+        if [1, 5791]
+            .iter()
+            .any(|outcomes| Geometry::new(order, *outcomes).is_some())
+        {
             assert_eq!(read.map(|r| r.to_bytes()), Ok(forged));
         } else {
             let refused = ReleaseFormatError::Field {
@@ -584,7 +688,7 @@ fn many_releases_tell_the_shares() {
     };
     for device in 0..devices {
         let point = hazmat::draw_point(&geometry, outcome_of(device), one, &mut rng);
-        for candidate in geometry.preferred_points(point).filter(|v| *v <= n) {
+        for candidate in geometry.outcomes_preferring(point).filter(|v| *v <= n) {
             counts[candidate as usize] += 1;
         }
     }
@@ -594,7 +698,7 @@ fn many_releases_tell_the_shares() {
     let e = first as f64 / other as f64;
     let z = c * e + k - c;
     let (p, r) = (c * e / z, (shared * e + c - shared) / z);
-    let error = (geometry.variance(one) / f64::from(devices)).sqrt();
+    let error = (geometry.variance(n + 1, one) / f64::from(devices)).sqrt();
     for (outcome, count) in (0..).zip(counts) {
         let wanted = match outcome {
             7 => 0.6,

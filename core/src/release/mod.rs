@@ -3,7 +3,7 @@
 use core::num::NonZero;
 
 use crate::epsilon::Epsilon;
-use crate::projective::is_prime;
+use crate::projective::Geometry;
 use crate::select::Rule;
 
 mod bag;
@@ -30,7 +30,7 @@ pub use vector::VectorRelease;
 /// | 3 | 1 | version, 1 |
 /// | 4 | 1 | mechanism: 1 = sentence depth, 2 = sentence scores, 7 = whole text, 8 = projective geometry |
 /// | 5 | 1 | rule: 1 = permute-and-flip, 2 = exponential, always for 7 and 8 |
-/// | 6 | 2 | the order of the geometry, a prime, for 8; else zero |
+/// | 6 | 2 | the order of the geometry for 8; else zero |
 /// | 8 | 4 | ε in micro-units |
 /// | 12 | 4 | index of the candidate; number of the point for 8 |
 /// | 16 | 8 | identifier of the pack |
@@ -83,7 +83,7 @@ impl Release {
         self.candidate
     }
 
-    /// Of a release by projective geometry the order of its [`Geometry`](crate::projective::Geometry), a prime: then
+    /// Of a release by projective geometry the order of its [`Geometry`]: then
     /// [`candidate`](Release::candidate) is a point. `None` for all others.
     pub fn order(&self) -> Option<NonZero<u16>> {
         NonZero::new(self.order)
@@ -140,7 +140,7 @@ impl Release {
             (Some(Selector::WholeText | Selector::Projective), Some(Rule::PermuteAndFlip)) => None,
             (_, rule) => rule,
         };
-        if selector == Some(Selector::Projective) && !is_prime(head.order) {
+        if selector == Some(Selector::Projective) && !Geometry::is_order(head.order) {
             return Err(ReleaseFormatError::Field {
                 name: "order of the geometry",
                 found: head.order.into(),

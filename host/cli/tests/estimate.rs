@@ -137,7 +137,7 @@ impl World {
                         None => point == best,
                         Some(geometry) => geometry.contains(best, point),
                     };
-                    let preferred = channel.preferred() as f64;
+                    let preferred = channel.answers_of_an_outcome() as f64;
                     let rest = f64::from(points) - preferred;
                     (0..points)
                         .map(|point| match inside(point) {

@@ -11,7 +11,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
-use undertone_core::projective::Geometry;
+use undertone_core::projective::{Geometry, Shape};
 use undertone_core::rng::PublicRng;
 use undertone_core::select::{Ratio, Rule, SliceLevels};
 use undertone_estimate::channel::Channel;
@@ -36,16 +36,25 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(Channel::new(kind, candidates)?.ok_or("no channel")?)
     };
     let [whole, projective] = [channel(kinds[0])?, channel(kinds[1])?];
-    let by_whole_text = whole.deviation(0.0, 1.0) <= projective.deviation(0.0, 1.0);
+    // The mean over the answers of the variance of their shares, whatever these are.
+    let variance = |channel: &Channel| {
+        let [own, other] = [channel.own(), channel.other()].map(|p| p * (1.0 - p));
+        (own + f64::from(candidates) * other) * channel.weight().powi(2)
+    };
+    let by_whole_text = variance(&whole) <= variance(&projective);
     let (kind, channel, rule) = match by_whole_text {
         true => (kinds[0], whole, "whole text".to_owned()),
         false => {
-            let [q, t] = [geometry.order(), geometry.coordinates().into()];
-            (
-                kinds[1],
-                projective,
-                format!("projective, q = {q}, t = {t}"),
-            )
+            let rule = match geometry.shape() {
+                Shape::Hyperplanes { order, coordinates } => {
+                    format!("projective, q = {order}, t = {coordinates}")
+                }
+                Shape::Progressions { modulus, terms } => {
+                    format!("projective, {terms} terms modulo {modulus}")
+                }
+                _ => "projective".to_owned(),
+            };
+            (kinds[1], projective, rule)
         }
     };
 

@@ -86,10 +86,10 @@ impl Channel {
         1.0 / (self.own - self.other)
     }
 
-    /// How many outcomes an answer prefers, which is how many answers prefer an outcome at most.
-    pub fn preferred(&self) -> usize {
+    /// How many answers prefer an outcome at most.
+    pub fn answers_of_an_outcome(&self) -> usize {
         self.geometry
-            .map_or(1, |geometry| geometry.preferred() as usize)
+            .map_or(1, |geometry| geometry.outcomes_of_a_point() as usize)
     }
 
     /// The geometry, for releases that name a point.
@@ -111,7 +111,7 @@ impl Channel {
     /// For each answer, how many releases it prefers.
     ///
     /// # Cost
-    /// By projective geometry response c steps for each outcome that was released.
+    /// For points as many steps for each that was released as [`Geometry::outcomes_preferring`] has.
     pub fn votes(&self, outcomes: &BTreeMap<u32, u64>) -> Vec<u64> {
         let mut votes = vec![0u64; self.answers()];
         for (outcome, count) in outcomes {
@@ -126,7 +126,7 @@ impl Channel {
             None if outcome < self.answers => visit(outcome as usize),
             None => {}
             Some(geometry) => geometry
-                .preferred_points(outcome)
+                .outcomes_preferring(outcome)
                 .filter(|answer| *answer < self.answers)
                 .for_each(|answer| visit(answer as usize)),
         }

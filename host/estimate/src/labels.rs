@@ -315,7 +315,7 @@ impl Part {
                     // At most so many answers prefer one point.
                     let mut sorted: Vec<f64> = row.iter().copied().collect();
                     sorted.sort_by(f64::total_cmp);
-                    let preferred = channel.preferred().min(sorted.len());
+                    let preferred = channel.answers_of_an_outcome().min(sorted.len());
                     let low: f64 = sorted.iter().take(preferred).sum();
                     let high: f64 = sorted.iter().rev().take(preferred).sum();
                     channel.weight() * (high - low)

@@ -176,11 +176,10 @@ fn of_points(kind: Kind, channel: &Channel, best: &DVector<f64>) -> Option<DMatr
     let [points, preferred, shared] =
         [geometry.points(), geometry.preferred(), geometry.shared()].map(f64::from);
     let total = preferred * first + (points - preferred) * other;
-    // Points that three answers prefer: all of `shared` if the third is in line with the other two, else so many.
-    let order = f64::from(geometry.order());
-    let apart = ((shared - 1.0) / order).max(0.0);
-    let in_line = (order - 1.0) / (points - 2.0).max(1.0);
-    let three = in_line * shared + (1.0 - in_line) * apart;
+    // Points that three answers prefer, the mean over the third.
+    let [of_a_point, outcomes] =
+        [geometry.outcomes_of_a_point(), geometry.outcomes()].map(f64::from);
+    let three = shared * (of_a_point - 2.0).max(0.0) / (outcomes - 2.0).max(1.0);
     let votes = best.map(|share| channel.other() + share * (channel.own() - channel.other()));
     let count = best.len();
     let weight = channel.weight().powi(2);

@@ -60,7 +60,7 @@ public final class Release {
     }
 
     /**
-     * The order of the geometry, a prime, of a release by {@link Document#releaseProjective}: then {@link #candidate} is the
+     * The order of the geometry of a release by {@link Document#releaseProjective}: then {@link #candidate} is the
      * number of a point. 0 for all others.
      */
     public int order() {

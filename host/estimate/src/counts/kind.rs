@@ -5,6 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use undertone_core::epsilon::Epsilon;
+use undertone_core::projective::Geometry;
 use undertone_core::release::{Release, ReleaseFormatError, Selector};
 use undertone_core::select::Rule;
 
@@ -147,7 +148,7 @@ impl Kind {
         self.epsilon
     }
 
-    /// Bytes 6 and 7 of the release: the order of the field of projective geometry response, 0 for other mechanisms.
+    /// Bytes 6 and 7 of the release: the order of the geometry of points, 0 for other mechanisms.
     pub fn order(&self) -> u16 {
         let [.., low, high] = self.head.start.to_le_bytes();
         u16::from_le_bytes([low, high])
@@ -156,20 +157,12 @@ impl Kind {
     /// How many outcomes there are under a pack of `candidates`: larger ones are forged or damaged.
     pub fn outcomes(&self, candidates: u32) -> u64 {
         let most = u64::from(candidates);
-        let order = u64::from(self.order());
         match self.selector {
             Selector::Depth | Selector::Scores => most,
             // The number of candidates stands for "nothing known".
             Selector::WholeText => most + 1,
-            // Points of the smallest projective space over the field of that order that has a point for each of these.
-            _ if order >= 2 => {
-                let mut points = 1 + order;
-                while points < most + 1 {
-                    points = points * order + 1;
-                }
-                points
-            }
-            _ => most + 1,
+            _ => Geometry::new(self.order(), candidates + 1)
+                .map_or(0, |geometry| geometry.points().into()),
         }
     }
 
