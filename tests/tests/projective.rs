@@ -436,8 +436,9 @@ fn variance([k, c, shared]: [f64; 3], n: u32, micro: u32) -> f64 {
     let z = c * e + k - c;
     let (p, r) = (c * e / z, (shared * e + c - shared) / z);
     let n = f64::from(n);
-    // Not 1 − p, which is too small for floats.
-    (p * (k - c) / z + (n - 1.0) * r * (1.0 - r)) / n / (p - r).powi(2)
+    // Not 1 − p and not p − r, which may be too small for floats.
+    let difference = (c - shared) * ((first - other) as f64 / other as f64) / z;
+    (p * (k - c) / z + (n - 1.0) * r * (1.0 - r)) / n / difference.powi(2)
 }
 
 /// No order has less error than the one chosen, but for what few points are worth.

@@ -9,8 +9,14 @@
 //! are no heavier than those of a binomial of the same mean (Hoeffding 1956), as far as these intervals reach, so the interval of
 //! Clopper and Pearson 1934 for the mean covers at least as often as it says. The share is an increasing line of that mean.
 //!
+//! # The guess
+//! Guesses without bias are off by about as much for a rare candidate as for a frequent one. Where there are many candidates, most of a table
+//! would be noise. So the guess is the share that is expected, given all guesses of the table: of a candidate that stands out it is nearly its own, and
+//! those that do not stand out are taken to be about as rare as the others. The intervals do not depend on it.
+//!
 //! # Source
-//! The estimate: Warner 1965; Feldman, Nelson, Nguyen and Talwar 2022. Shares that add up to one: Wang et al. 2020.
+//! The estimate: Warner 1965; Feldman, Nelson, Nguyen and Talwar 2022. The guess: Kiefer and Wolfowitz 1956; Jiang and Zhang 2009; shares that add up to
+//! one: Wang et al. 2020.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +26,7 @@ use undertone_core::release::Selector;
 
 use crate::channel::Channel;
 use crate::counts::Kind;
-use crate::simplex::nearest;
+use crate::simplex::{expected, nearest};
 
 /// How sure intervals are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -189,7 +195,18 @@ pub fn pooled(
             low <= 1.0 && high >= 0.0
         })
     });
-    let shares = nearest(&unbiased).into_iter().zip(&ends);
+    // How far off the guesses are where the shares are about these.
+    let about = nearest(&unbiased);
+    let deviation = |share: &f64| {
+        let parts = parts.iter().filter(known);
+        let squares = parts.map(|(channel, own, _)| {
+            let part = *own as f64 / total as f64;
+            (part * channel.deviation(*share, *own as f64)).powi(2)
+        });
+        squares.sum::<f64>().sqrt()
+    };
+    let deviations: Vec<f64> = about.iter().map(deviation).collect();
+    let shares = expected(&unbiased, &deviations).into_iter().zip(&ends);
     let shares = shares.map(|(share, [low, high])| Share {
         share,
         low: low.clamp(0.0, share),

@@ -23,6 +23,100 @@ pub(crate) fn nearest(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
+/// Shares that are resolved better than one in so many of the largest are taken as they are.
+const RESOLVED: f64 = 2000.0;
+
+/// More shares than this are taken as they are: the work grows with them.
+const MOST_SHARES: usize = 1 << 16;
+
+/// Rounds of expectation and maximisation, at most.
+const ROUNDS: usize = 500;
+
+/// The shares that are expected, of guesses without bias whose errors are normal with these standard deviations: empirical Bayes.
+///
+/// Which shares are frequent is read off the guesses themselves: of all distributions of shares, the one under which
+/// the guesses are the most likely (Kiefer and Wolfowitz 1956), found by expectation and maximisation on a grid. Each share is its mean,
+/// given the guess; then those are made to add up to one. Where guesses say little, their errors are pulled together; where they say much,
+/// nothing changes (Jiang and Zhang 2009, "General maximum likelihood empirical Bayes estimation of normal means").
+pub(crate) fn expected(guesses: &[f64], deviations: &[f64]) -> Vec<f64> {
+    let least = deviations.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = guesses.iter().copied().fold(0.0, f64::max).min(1.0);
+    if least <= highest / RESOLVED || guesses.len() > MOST_SHARES {
+        return nearest(guesses);
+    }
+    let grid = grid(least, (highest + 2.0 * least).min(1.0));
+    // Of each guess, how likely it is for each share of the grid that is not far: where they start, and these.
+    let likelihoods: Vec<(usize, Vec<f64>)> = guesses
+        .iter()
+        .zip(deviations)
+        .map(|(guess, deviation)| {
+            let off = |share: &f64| (guess - share) / deviation;
+            let closest = grid
+                .iter()
+                .map(|share| off(share).abs())
+                .fold(f64::INFINITY, f64::min);
+            let near = |share: &f64| off(share).abs() < closest + 6.0;
+            let start = grid.partition_point(|share| !near(share) && *share < *guess);
+            let likelihood = |share: &f64| ((closest.powi(2) - off(share).powi(2)) / 2.0).exp();
+            let near = grid[start..].iter().take_while(|share| near(share));
+            (start, near.map(likelihood).collect())
+        })
+        .collect();
+    let mut weights = vec![1.0 / grid.len() as f64; grid.len()];
+    let mut before = f64::NEG_INFINITY;
+    for _ in 0..ROUNDS {
+        let mut sums = vec![0.0; grid.len()];
+        let mut logarithm = 0.0;
+        for (start, likelihoods) in &likelihoods {
+            let own = || {
+                likelihoods
+                    .iter()
+                    .zip(&weights[*start..])
+                    .map(|(l, w)| l * w)
+            };
+            let total: f64 = own().sum();
+            logarithm += total.ln();
+            for (sum, part) in sums[*start..].iter_mut().zip(own()) {
+                *sum += part / total;
+            }
+        }
+        for (weight, sum) in weights.iter_mut().zip(&sums) {
+            // So small that it counts nothing, and no sum becomes 0.
+            *weight = (sum / guesses.len() as f64).max(1e-200);
+        }
+        if logarithm - before < 1e-6 {
+            break;
+        }
+        before = logarithm;
+    }
+    let mean = |(start, likelihoods): &(usize, Vec<f64>)| {
+        let (mut total, mut sum) = (0.0, 0.0);
+        for ((l, w), share) in likelihoods
+            .iter()
+            .zip(&weights[*start..])
+            .zip(&grid[*start..])
+        {
+            total += l * w;
+            sum += l * w * share;
+        }
+        sum / total
+    };
+    nearest(&likelihoods.iter().map(mean).collect::<Vec<_>>())
+}
+
+/// 0, then shares that grow by a factor up to the least deviation, then by a third of it, up to `highest`.
+fn grid(deviation: f64, highest: f64) -> Vec<f64> {
+    let first = (1..40)
+        .map(|i| deviation / 50.0 * 1.1f64.powi(i))
+        .take_while(|share| *share < deviation);
+    let steps = (highest / deviation * 3.0) as usize + 1;
+    let second = (3..=steps).map(|i| i as f64 * deviation / 3.0);
+    let all = std::iter::once(0.0).chain(first).chain(second);
+    all.take_while(|share| *share < highest)
+        .chain([highest])
+        .collect()
+}
+
 /// Changes of the set of shares that are not 0, at most, for each share.
 const CHANGES: usize = 8;
 
@@ -132,6 +226,47 @@ mod tests {
         assert!((shares[0] - 0.75).abs() < 1e-12 && (shares[1] - 0.25).abs() < 1e-12);
         assert_eq!(shares[2], 0.0);
         assert_eq!(nearest(&[-3.0]), [1.0]);
+    }
+
+    /// Exact guesses stay; guesses that say nothing are all alike; and of many guesses of which few are not 0, most come closer.
+    #[test]
+    fn expected_shares_are_closer() {
+        let exact = expected(&[0.5, 0.3, 0.2], &[1e-5; 3]);
+        assert_eq!(exact, nearest(&[0.5, 0.3, 0.2]));
+        let alike = expected(&[3.0, -1.0, -2.0, 1.0], &[100.0; 4]);
+        assert!(
+            alike.iter().all(|share| (share - 0.25).abs() < 0.01),
+            "{alike:?}"
+        );
+        let truth: Vec<f64> = (0..200)
+            .map(|i| if i < 2 { 0.4 } else { 0.2 / 198.0 })
+            .collect();
+        let normal = statrs::distribution::Normal::new(0.0, 0.02).unwrap();
+        let noise = |i: usize| {
+            use statrs::distribution::ContinuousCDF;
+            // Each quantile once, in an order that has nothing to do with the shares.
+            normal.inverse_cdf(((i * 77 % 200) as f64 + 0.5) / 200.0)
+        };
+        let guesses: Vec<f64> = truth
+            .iter()
+            .enumerate()
+            .map(|(i, share)| share + noise(i))
+            .collect();
+        let error = |own: &[f64]| -> f64 {
+            let squares = own.iter().zip(&truth).map(|(a, b)| (a - b).powi(2));
+            squares.sum::<f64>().sqrt()
+        };
+        let own = expected(&guesses, &[0.02; 200]);
+        assert!((own.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert!(
+            error(&own) < 0.5 * error(&nearest(&guesses)),
+            "{} {}",
+            error(&own),
+            error(&nearest(&guesses))
+        );
+        // What cannot be: far below 0, and above 1.
+        let wild = expected(&[-50.0, 2.0, 0.1], &[0.3; 3]);
+        assert!(wild.iter().all(|share| share.is_finite()), "{wild:?}");
     }
 
     /// The least sum of squares is at the nearest shares.
