@@ -108,6 +108,13 @@ impl Channel {
         (preferred * (1.0 - preferred) / releases).sqrt() * self.weight()
     }
 
+    /// The standard error of an estimated share of texts that is `share`, from so many releases. It is less than the
+    /// [`deviation`](Channel::deviation), because which texts there are is no matter of chance here.
+    pub(crate) fn error(&self, share: f64, releases: f64) -> f64 {
+        let [own, other] = [self.own, self.other].map(|p| p * (1.0 - p));
+        ((share * own + (1.0 - share) * other) / releases).sqrt() * self.weight()
+    }
+
     /// For each answer, how many releases it prefers.
     ///
     /// # Cost

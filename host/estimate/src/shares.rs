@@ -201,7 +201,7 @@ pub fn pooled(
         let parts = parts.iter().filter(known);
         let squares = parts.map(|(channel, own, _)| {
             let part = *own as f64 / total as f64;
-            (part * channel.deviation(*share, *own as f64)).powi(2)
+            (part * channel.error(*share, *own as f64)).powi(2)
         });
         squares.sum::<f64>().sqrt()
     };
