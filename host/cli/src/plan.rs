@@ -145,14 +145,14 @@ impl Arguments {
         for epsilon in &self.epsilon {
             for kind in kinds(candidates.pack_id(), m, selector, *epsilon)? {
                 if let Some(own) = Forecast::of_candidates(kind, m, &of_candidates)? {
-                    plan.ways.push(self.way(Of::Candidates, kind, own)?);
+                    plan.ways.push(self.way(Of::Candidates, kind, &own)?);
                 }
                 let Some(calibration) = calibration else {
                     continue;
                 };
                 let shares = self.guessed(&labels)?;
                 let own = Forecast::of_labels(kind, calibration, &shares);
-                match own.and_then(|own| self.way(Of::Labels, kind, own)) {
+                match own.and_then(|own| self.way(Of::Labels, kind, &own)) {
                     Ok(way) => plan.ways.push(way),
                     Err(problem) => plan.unanswered.push(problem.to_string()),
                 }
@@ -165,12 +165,12 @@ impl Arguments {
         Ok(plan)
     }
 
-    fn way(&self, of: Of, kind: Kind, mut forecast: Forecast) -> Result<Way> {
-        let mut half =
+    fn way(&self, of: Of, kind: Kind, forecast: &Forecast<'_>) -> Result<Way> {
+        let half =
             |devices: f64| -> Result<f64> { Ok((REACH * forecast.largest(devices)?).min(1.0)) };
         let precise = self.devices.iter().map(|devices| half(*devices as f64));
         let precise = precise.collect::<Result<_>>()?;
-        let plotted = PLOTTED.into_iter().map(&mut half).collect::<Result<_>>()?;
+        let plotted = PLOTTED.into_iter().map(half).collect::<Result<_>>()?;
         Ok(Way {
             of,
             kind,

@@ -421,6 +421,21 @@ fn what_cannot_be_answered_is_said() {
     let (text, json) = world.estimate("both.csv", &[]);
     assert_eq!(json["left_out"][0]["releases"], 1);
     assert!(text.contains("left out 1: "), "{text}");
+    // Values of ε that somebody made up.
+    let made_up: Vec<_> = (1..=33)
+        .map(|epsilon| {
+            let kind = world.kind(Selector::Scores, &format!("0.{epsilon:02}"));
+            ("2026-11-01", kind, BTreeMap::from([(1, 9)]))
+        })
+        .collect();
+    world.count("made-up.csv", &made_up);
+    refuse(
+        path,
+        &arguments("made-up.csv"),
+        &["33 kinds", "at most 32", "--epsilon"],
+    );
+    let (_, json) = world.estimate("made-up.csv", &["--epsilon", "0.07"]);
+    assert_eq!(json["labels"][0]["releases"], 9);
     // One device.
     world.count("one.csv", &[("2026-11-01", kind, BTreeMap::from([(1, 1)]))]);
     let (_, json) = world.estimate("one.csv", &[]);

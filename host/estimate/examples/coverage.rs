@@ -31,7 +31,7 @@ use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule};
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
-use undertone_estimate::labels::{Sample, labels};
+use undertone_estimate::labels::{Laws, Sample, labels};
 use undertone_estimate::shares::{Confidence, shares};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -102,6 +102,10 @@ fn main() -> Outcome<()> {
         .map(|text| text.split(',').map(str::parse).collect())
         .transpose()?;
     let world = World::new(&pack, &test, &rule, epsilon)?;
+    let laws = match option("statement", "b").as_str() {
+        "a" => None,
+        _ => Some(Laws::new(world.kind, &calibration)?),
+    };
     let mut rng = PublicRng::new(option("seed", "1").parse()?);
     let mut tally = Tally::default();
     let json = options.contains_key("json");
@@ -122,8 +126,8 @@ fn main() -> Outcome<()> {
             None => dirichlet(&mut rng, test.labels.len()),
         };
         let (outcomes, best) = world.population(&test, &truth, releases, &mut rng);
-        match option("statement", "b").as_str() {
-            "a" => {
+        match &laws {
+            None => {
                 let own = shares(
                     world.kind,
                     &outcomes,
@@ -133,14 +137,17 @@ fn main() -> Outcome<()> {
                 let own = own.ok_or("sentence releases have no statement (a)")?;
                 tally.add(own.shares.iter().map(|s| [s.share, s.low, s.high]), &best);
             }
-            _ => {
-                let own = options
+            Some(laws) => {
+                let resampled = options
                     .contains_key("resampled")
                     .then(|| world.resampled(&test, &mut rng));
+                let own = match &resampled {
+                    Some(own) => Some(Laws::new(world.kind, own)?),
+                    None => None,
+                };
                 let sample = Sample {
-                    kind: world.kind,
+                    laws: own.as_ref().unwrap_or(laws),
                     outcomes: &outcomes,
-                    calibration: own.as_ref().unwrap_or(&calibration),
                 };
                 let own = labels(&[sample], Confidence::default())?;
                 tally.refuted += usize::from(own.fit.is_refuted());

@@ -7,9 +7,8 @@ use serde::Serialize;
 use undertone::error::Result;
 use undertone::pack::calibration::Calibration;
 use undertone_core::release::Selector;
-use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::{Counted, Kind, MOST};
-use undertone_estimate::labels::{self, Labels, Sample};
+use undertone_estimate::labels::{self, Labels, Laws, Sample};
 use undertone_estimate::shares::{self, Confidence, Share, Shares, is_whole_text};
 
 use super::no_answer;
@@ -173,11 +172,14 @@ impl View {
     }
 }
 
+/// A kind of releases, and the public texts of its pack.
+type Public<'a> = (Kind, &'a Calibration);
+
 /// Packs with the same labels, whose releases are estimated together.
 struct Group<'a> {
     packs: Vec<String>,
-    /// Each kind with the public texts of its pack.
-    kinds: Vec<(Kind, &'a Calibration)>,
+    /// Of each kind, with the public texts of its pack.
+    laws: Vec<Laws<'a>>,
 }
 
 impl Answer {
@@ -251,7 +253,7 @@ impl Answer {
 
     /// The packs by their labels; says which have none.
     fn groups<'a>(&mut self, sources: &'a [Source], all: &View) -> Vec<Group<'a>> {
-        let mut groups: Vec<(&[String], Group<'a>)> = Vec::new();
+        let mut groups: Vec<(Vec<String>, Vec<Public<'a>>)> = Vec::new();
         for source in sources {
             let kinds: Vec<Kind> = all
                 .kinds
@@ -275,22 +277,23 @@ impl Answer {
             };
             let place = groups
                 .iter()
-                .position(|(labels, _)| **labels == calibration.labels);
+                .position(|(_, kinds)| kinds[0].1.labels == calibration.labels);
             let place = place.unwrap_or_else(|| {
-                let group = Group {
-                    packs: Vec::new(),
-                    kinds: Vec::new(),
-                };
-                groups.push((&calibration.labels, group));
+                groups.push((Vec::new(), Vec::new()));
                 groups.len() - 1
             });
-            let group = &mut groups[place].1;
-            group.packs.push(pack);
-            group
-                .kinds
-                .extend(kinds.into_iter().map(|kind| (kind, calibration)));
+            let (packs, of_group) = &mut groups[place];
+            packs.push(pack);
+            of_group.extend(kinds.into_iter().map(|kind| (kind, calibration)));
         }
-        groups.into_iter().map(|(_, group)| group).collect()
+        let mut all = Vec::new();
+        for (packs, kinds) in groups {
+            match Laws::of_kinds(kinds.into_iter()) {
+                Ok(laws) => all.push(Group { packs, laws }),
+                Err(problem) => self.unanswered.push(problem.to_string()),
+            }
+        }
+        all
     }
 
     fn of_candidates(
@@ -405,9 +408,7 @@ impl Answer {
 
 impl Group<'_> {
     fn names(&self) -> &[String] {
-        self.kinds
-            .first()
-            .map_or(&[], |(_, calibration)| &calibration.labels)
+        self.laws.first().map_or(&[], Laws::labels)
     }
 }
 
@@ -463,12 +464,11 @@ fn pooled(source: &Source, view: &View, confidence: Confidence) -> Result<Option
 fn estimated(group: &Group<'_>, view: &View, confidence: Confidence) -> Option<Result<Labels>> {
     let nothing = Outcomes::new();
     let samples: Vec<Sample<'_>> = group
-        .kinds
+        .laws
         .iter()
-        .map(|(kind, calibration)| Sample {
-            kind: *kind,
-            outcomes: view.kinds.get(kind).unwrap_or(&nothing),
-            calibration,
+        .map(|laws| Sample {
+            laws,
+            outcomes: view.kinds.get(&laws.kind()).unwrap_or(&nothing),
         })
         .collect();
     let some = samples.iter().any(|own| !own.outcomes.is_empty());
@@ -547,13 +547,9 @@ fn unmade(kind: Kind, sources: &[Source]) -> Option<String> {
         .calibration
         .as_ref()
         .is_none_or(|own| own.selector == Selector::Scores);
-    if is_whole_text(kind) && !by_scores {
-        return Some("the pack has no scores, so it knows no best candidate".to_owned());
-    }
     if is_whole_text(kind) {
-        return Channel::new(kind, source.names.len() as u32)
-            .err()
-            .map(|_| "no geometry of this order has so many candidates".to_owned());
+        let problem = "the pack has no scores, so it knows no best candidate";
+        return (!by_scores).then(|| problem.to_owned());
     }
     let selector = source.calibration.as_ref()?.selector;
     (selector != kind.selector()).then(|| "the pack selects by another mechanism".to_owned())
