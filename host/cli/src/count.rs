@@ -124,6 +124,7 @@ pub(crate) fn inputs(paths: &[PathBuf], form: Option<Form>) -> Result<Vec<(&Path
 
 /// Counts these inputs.
 pub(crate) fn count(counter: &mut Counter, inputs: Vec<(&Path, Format)>) -> Result<()> {
+    no_panics_of_parquet();
     for (path, format) in inputs {
         match is_stream(path) {
             true => counter.stream(Path::new("standard input"), io::stdin(), format)?,
@@ -176,7 +177,6 @@ impl Arguments {
         if let (Some(path), Some(aside)) = (&self.rejected, &aside) {
             counter.set_aside(path, Box::new(aside.clone()));
         }
-        no_panics_of_parquet();
         let mut rate = Rate::start();
         count(&mut counter, inputs)?;
         let Counted { counts, rejected } = counter.finish()?;
