@@ -11,13 +11,13 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::release::Selector;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::plan::{Forecast, MOST_DEVICES, kinds};
+use undertone_estimate::refused;
 use undertone_estimate::shares::is_whole_text;
 use undertone_report::number::{count, number, percent};
 use undertone_report::{
     Axis, Column, DrawError, Line, Look, Page, Plot, Point, Range, Table, escape,
 };
 
-use crate::estimate::no_answer;
 use crate::files::print;
 use crate::paths::Paths;
 
@@ -100,7 +100,7 @@ impl Arguments {
         let candidates = Candidates::read(&self.candidates)?;
         let plan = self.plan(&candidates)?;
         if plan.ways.is_empty() {
-            return Err(no_answer(plan.unanswered.join("; ")));
+            return Err(refused(plan.unanswered.join("; ")));
         }
         if let Some(mut file) = html {
             use std::io::Write;
@@ -185,7 +185,7 @@ impl Arguments {
     fn known(&self, names: &[&str]) -> Result<()> {
         for (name, _) in self.guesses()? {
             if !names.contains(&name) {
-                return Err(no_answer(format!(
+                return Err(refused(format!(
                     "--shares guesses the share of `{name}`, which is no candidate and no label of this pack; there are {}",
                     names
                         .iter()
@@ -212,7 +212,7 @@ impl Arguments {
         };
         let guesses = self.shares.iter().map(|text| {
             of(text).ok_or_else(|| {
-                no_answer(format!(
+                refused(format!(
                     "--shares has `{text}`; write NAME=SHARE with a share of 0 to 1, such as football=0.5"
                 ))
             })
@@ -231,7 +231,7 @@ impl Arguments {
         let sum: f64 = known.iter().flatten().sum();
         let others = known.iter().filter(|share| share.is_none()).count();
         if sum > 1.0 + 1e-9 {
-            return Err(no_answer(format!(
+            return Err(refused(format!(
                 "the shares of --shares add up to {sum}; they add up to 1 at most"
             )));
         }

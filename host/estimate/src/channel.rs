@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use undertone::error::{Cause, Error, Result};
+use undertone::error::Result;
 use undertone_core::projective::Geometry;
 use undertone_core::release::Selector;
 use undertone_core::select::{Ratio, Rule};
 
 use crate::counts::Kind;
+use crate::refused;
 
 /// The channel between the best candidate of a text, or "nothing known", and its release.
 ///
@@ -40,13 +41,11 @@ impl Channel {
             }
             Selector::Projective => {
                 let geometry = Geometry::new(kind.order(), answers).ok_or_else(|| {
-                    Error::from(Cause::NoAnswer {
-                        problem: format!(
-                            "there are releases of order {}, which no device with {candidates} candidates makes; take \
-                             the candidates file of the pack that made them",
-                            kind.order()
-                        ),
-                    })
+                    refused(format!(
+                        "there are releases of order {}, which no device with {candidates} candidates makes; take \
+                         the candidates file of the pack that made them",
+                        kind.order()
+                    ))
                 })?;
                 let (first, rest) = Geometry::weights(kind.epsilon());
                 let (first, rest) = (first as f64, rest as f64);

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use nalgebra::{DMatrix, DVector};
 use statrs::distribution::{ContinuousCDF, Normal};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::pack::calibration::Calibration;
 use undertone::release::law::Law;
 use undertone_core::release::Selector;
@@ -30,6 +30,7 @@ use undertone_core::select::Ratio;
 
 use crate::channel::Channel;
 use crate::counts::Kind;
+use crate::refused;
 use crate::shares::{Confidence, Share};
 use crate::simplex::{least, likely, with_sum_one};
 
@@ -402,10 +403,6 @@ impl<'a> Part<'a> {
         }
         (full - &errors, errors)
     }
-}
-
-pub(crate) fn refused(problem: String) -> Error {
-    Error::from(Cause::NoAnswer { problem })
 }
 
 fn singular() -> Error {

@@ -12,7 +12,8 @@ use undertone_core::release::Selector;
 
 use crate::channel::Channel;
 use crate::counts::Kind;
-use crate::labels::{Laws, Part, expected_errors, refused};
+use crate::labels::{Laws, Part, expected_errors};
+use crate::refused;
 
 /// More devices than anybody has.
 pub const MOST_DEVICES: f64 = 1e10;

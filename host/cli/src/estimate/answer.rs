@@ -9,9 +9,8 @@ use undertone::pack::calibration::Calibration;
 use undertone_core::release::Selector;
 use undertone_estimate::counts::{Counted, Kind, MOST};
 use undertone_estimate::labels::{self, Labels, Laws, Sample};
+use undertone_estimate::refused;
 use undertone_estimate::shares::{self, Confidence, Share, Shares, is_whole_text};
-
-use super::no_answer;
 
 /// More slices are a mistake, and would take hours.
 const MOST_SLICES: usize = 500;
@@ -191,7 +190,7 @@ impl Answer {
         question: bool,
     ) -> Result<Self> {
         if counted.counts.total() > MOST {
-            return Err(no_answer(format!(
+            return Err(refused(format!(
                 "there are more than {MOST} releases, which nobody has; look for counts that are wrong"
             )));
         }
@@ -223,7 +222,7 @@ impl Answer {
             unanswered: Vec::new(),
         };
         if all.kinds.is_empty() {
-            return Err(no_answer(format!(
+            return Err(refused(format!(
                 "no release can be taken:{}",
                 listed(
                     answer
@@ -239,7 +238,7 @@ impl Answer {
         answer.of_labels(&groups, &views, confidence);
         answer.differences(sources, &groups, &views, &pairs, confidence.level)?;
         if answer.candidates.is_empty() && answer.labels.is_empty() {
-            return Err(no_answer(format!(
+            return Err(refused(format!(
                 "nothing can be said of these releases:{}",
                 listed(answer.unanswered.iter().cloned())
             )));
@@ -501,7 +500,7 @@ fn views(counted: &Counted, sources: &[Source]) -> Result<(Vec<View>, Vec<LeftOu
     let mut left_out: BTreeMap<Kind, (u64, String)> = BTreeMap::new();
     let slices: BTreeSet<&[String]> = counted.counts.groups().map(|own| own.slice).collect();
     if slices.len() > MOST_SLICES {
-        return Err(no_answer(format!(
+        return Err(refused(format!(
             "there are {} slices, and an estimate has at most {MOST_SLICES}; slice by fewer fields, or by ones with fewer \
              values, such as the month instead of the day",
             slices.len()
@@ -563,16 +562,16 @@ fn pairs(
 ) -> Result<Vec<(usize, usize)>> {
     match compare {
         None => Ok(Vec::new()),
-        Some(_) if slices.is_empty() => Err(no_answer(
+        Some(_) if slices.is_empty() => Err(refused(
             "there are no slices to compare; name a field with --by",
         )),
-        Some(Compare::First) if views.len() < 3 => Err(no_answer(
+        Some(Compare::First) if views.len() < 3 => Err(refused(
             "there is one slice only, which differs from nothing; give releases of others",
         )),
         Some(Compare::First) => Ok((2..views.len()).map(|other| (1, other)).collect()),
         Some(Compare::Two(field, first, second)) => {
             if slices != [field.clone()] {
-                return Err(no_answer(format!(
+                return Err(refused(format!(
                     "--difference compares values of {field}, and the slices are by {}; slice by {field} alone, with --by {field}",
                     slices.join(", ")
                 )));
@@ -587,7 +586,7 @@ fn pairs(
                         .filter_map(|view| Some(view.slice.as_ref()?[0].as_str()))
                         .take(10)
                         .collect();
-                    no_answer(format!(
+                    refused(format!(
                         "no release has {field} = {value}; there are {}",
                         known.join(", ")
                     ))

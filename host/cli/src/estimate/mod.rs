@@ -16,6 +16,7 @@ use undertone::pack::candidates::Candidates;
 use undertone::release::document;
 use undertone_core::epsilon::Epsilon;
 use undertone_estimate::counts::{Counted, Counter, Expected};
+use undertone_estimate::refused;
 use undertone_estimate::shares::Confidence;
 
 use self::answer::{Answer, Compare, Source};
@@ -87,11 +88,6 @@ pub(crate) fn level(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-pub(crate) fn no_answer(problem: impl Into<String>) -> Error {
-    let problem = problem.into();
-    Error::from(Cause::NoAnswer { problem })
-}
-
 impl Arguments {
     pub(crate) fn paths(&self) -> Paths {
         let paths = self
@@ -135,7 +131,7 @@ impl Arguments {
         if counted.counts.is_empty() {
             let reasons = counted.rejected.summary();
             return Err(match counted.rejected.total() {
-                0 => no_answer("the inputs have no releases; give at least one"),
+                0 => refused("the inputs have no releases; give at least one"),
                 _ => Error::from(Cause::NothingCounted { reasons }),
             });
         }
@@ -182,7 +178,7 @@ impl Arguments {
             let candidates = Candidates::read(path)?;
             let id = candidates.pack_id();
             if sources.iter().any(|own| own.id == id) {
-                return Err(no_answer(format!(
+                return Err(refused(format!(
                     "`{}` has the candidates of a pack that another file of --candidates has, too; name it once",
                     path.display()
                 )));
@@ -200,7 +196,7 @@ impl Arguments {
     fn ask(&self, question: &Path, path: &Path, sources: &mut [Source]) -> Result<()> {
         let pack = read_pack(path)?;
         let Some(place) = sources.iter().position(|own| own.id == pack.id()) else {
-            return Err(no_answer(format!(
+            return Err(refused(format!(
                 "`{}` is pack {}, and --candidates has none for it; name the candidates of that pack",
                 path.display(),
                 hex::encode(pack.id())
@@ -225,7 +221,7 @@ impl Arguments {
             all += 1;
         }
         if names.len() < 2 {
-            return Err(no_answer(format!(
+            return Err(refused(format!(
                 "`{}` has texts of {} labels; a question takes texts of at least 2",
                 question.display(),
                 names.len()
