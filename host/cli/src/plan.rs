@@ -18,7 +18,7 @@ use undertone_report::{
     Axis, Column, DrawError, Line, Look, Page, Plot, Point, Range, Table, escape,
 };
 
-use crate::files::print;
+use crate::files::{print, write};
 use crate::paths::Paths;
 
 /// Standard errors to one side of a 95 % interval.
@@ -96,19 +96,15 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
-        let html = self.html.as_ref().map(AtomicFile::create).transpose()?;
+        self.html.as_ref().map(AtomicFile::check).transpose()?;
         let candidates = Candidates::read(&self.candidates)?;
         let plan = self.plan(&candidates)?;
         if plan.ways.is_empty() {
             return Err(refused(plan.unanswered.join("; ")));
         }
-        if let Some(mut file) = html {
-            use std::io::Write;
-            let path = self.html.clone().unwrap_or_default();
+        if let Some(path) = &self.html {
             let page = self.page(&plan).map_err(Error::plot)?;
-            file.write_all(page.as_bytes())
-                .map_err(Error::io("write", &path))?;
-            file.commit()?;
+            write(path, page.as_bytes())?;
         }
         print(&self.text(&plan))
     }

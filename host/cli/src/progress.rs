@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::{LazyLock, Once};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,18 @@ pub(crate) fn note(line: impl Display) {
     without_bars(|| {
         let _ = writeln!(io::stderr(), "{line}");
     });
+}
+
+/// Says how many lines or records were rejected, if any were, why, and where they are.
+pub(crate) fn note_rejects(count: u64, what: &str, kept: Option<&Path>, summary: &str) {
+    if count == 0 {
+        return;
+    }
+    let place = match kept {
+        Some(path) => format!("they are in `{}`", path.display()),
+        None => "name a file with --rejected to keep them".to_owned(),
+    };
+    note(format_args!("{count} {what}; {place}{summary}"));
 }
 
 /// Takes the bars away while something else is written.

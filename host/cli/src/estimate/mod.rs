@@ -8,43 +8,31 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::resume::Encoding;
 use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
 use undertone::release::document;
-use undertone_core::epsilon::Epsilon;
-use undertone_estimate::counts::{Counted, Counter, Expected};
+use undertone_estimate::counts::Expected;
 use undertone_estimate::refused;
 use undertone_estimate::shares::Confidence;
 
 use self::answer::{Answer, Compare, Source};
 use crate::args::{CorpusArgs, EncoderArgs, TextArgs};
-use crate::count::{Form, count, inputs};
+use crate::count::{ReleaseArgs, count};
 use crate::files::{print, read_pack};
 use crate::paths::Paths;
 
 /// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The releases, or counts of them, any number of files, in all forms that `count` reads. `-` is standard input.
-    #[arg(long = "in", required = true, num_args = 1.., value_name = "FILE")]
-    inputs: Vec<PathBuf>,
-    /// What all inputs are, whatever their names end in.
-    #[arg(long, value_name = "FORM")]
-    format: Option<Form>,
+    #[command(flatten)]
+    releases: ReleaseArgs,
     /// The candidates that `pack` wrote beside each pack of your fleet. Releases of other packs, and candidates that a
     /// pack does not have, are rejected and counted.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     candidates: Vec<PathBuf>,
-    /// Slice by this public field or column, such as the day; repeat it for more. Counts keep their slices without it.
-    #[arg(long, value_name = "FIELD")]
-    by: Vec<String>,
-    /// Take releases with this epsilon, and with others that are named; reject all others. Name what your devices use:
-    /// clients can send anything.
-    #[arg(long, value_name = "E")]
-    epsilon: Vec<Epsilon>,
     /// How often intervals are right: 0.95 means 95 of 100.
     #[arg(long, default_value_t = 0.95, value_name = "LEVEL", value_parser = level)]
     level: f64,
@@ -91,9 +79,8 @@ pub(crate) fn level(text: &str) -> std::result::Result<f64, String> {
 impl Arguments {
     pub(crate) fn paths(&self) -> Paths {
         let paths = self
-            .inputs
-            .iter()
-            .fold(Paths::default(), |all, path| all.stream_input("--in", path))
+            .releases
+            .paths()
             .inputs("--candidates", &self.candidates)
             .inputs("--pack", &self.pack);
         let paths = match &self.question {
@@ -111,29 +98,20 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
-        let inputs = inputs(&self.inputs, self.format)?;
+        let inputs = self.releases.inputs()?;
         // Before the work.
-        let [json, html] =
-            [&self.json, &self.html].map(|path| path.as_ref().map(AtomicFile::create).transpose());
-        let (json, html) = (json?, html?);
+        for path in [&self.json, &self.html].into_iter().flatten() {
+            AtomicFile::check(path)?;
+        }
         let mut sources = self.sources()?;
         let mut expected = Expected::default();
         for source in &sources {
             let candidates = u32::try_from(source.names.len()).unwrap_or(u32::MAX);
             expected.pack(source.id, candidates);
         }
-        for epsilon in &self.epsilon {
-            expected.epsilon(*epsilon);
-        }
-        let mut counter = Counter::new(self.by.clone(), expected)?;
-        count(&mut counter, inputs)?;
-        let counted: Counted = counter.finish()?;
+        let counted = count(self.releases.counter(expected)?, inputs)?;
         if counted.counts.is_empty() {
-            let reasons = counted.rejected.summary();
-            return Err(match counted.rejected.total() {
-                0 => refused("the inputs have no releases; give at least one"),
-                _ => Error::from(Cause::NothingCounted { reasons }),
-            });
+            return Err(refused("the inputs have no releases; give at least one"));
         }
         if let (Some(question), Some(pack)) = (&self.question, &self.pack) {
             self.ask(question, pack, &mut sources)?;
@@ -152,12 +130,12 @@ impl Arguments {
         )?;
         // All are on the disk before one of them gets its name.
         let mut settled = Vec::new();
-        if let Some(file) = json {
-            settled.push(filled(file, &self.json, &answer.json())?);
+        if let Some(path) = &self.json {
+            settled.push(AtomicFile::settled(path, answer.json().as_bytes())?);
         }
-        if let Some(file) = html {
+        if let Some(path) = &self.html {
             let page = page::page(&answer, self.top).map_err(Error::plot)?;
-            settled.push(filled(file, &self.html, &page)?);
+            settled.push(AtomicFile::settled(path, page.as_bytes())?);
         }
         for file in settled {
             file.commit()?;
@@ -261,13 +239,4 @@ impl Arguments {
         }
         Ok(())
     }
-}
-
-fn filled(mut file: AtomicFile, path: &Option<PathBuf>, content: &str) -> Result<AtomicFile> {
-    use std::io::Write;
-    let path = path.clone().unwrap_or_default();
-    file.write_all(content.as_bytes())
-        .map_err(Error::io("write", &path))?;
-    file.settle()?;
-    Ok(file)
 }
