@@ -15,7 +15,7 @@ use undertone_estimate::refused;
 use undertone_estimate::shares::is_whole_text;
 use undertone_report::number::{count, number, percent};
 use undertone_report::{
-    Axis, Column, DrawError, Line, Look, Page, Plot, Point, Range, Table, escape,
+    Axis, Column, DrawError, Line, Look, Page, Plot, Point, Range, Table, escape, visible,
 };
 
 use crate::files::{print, write};
@@ -322,7 +322,7 @@ impl Arguments {
             text += "\n";
         }
         for problem in &plan.unanswered {
-            text += &format!("\nNot planned: {problem}\n");
+            text += &format!("\nNot planned: {}\n", visible(problem));
         }
         text
     }

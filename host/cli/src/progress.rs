@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use undertone::files::resume::Encoding;
 use undertone::progress::{Steps, Watcher, watch};
+use undertone_report::visible;
 
 /// Work shorter than this shows no bar.
 const DELAY: Duration = Duration::from_secs(1);
@@ -18,10 +19,13 @@ static BARS: LazyLock<MultiProgress> =
     LazyLock::new(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
 
 /// Prints a line to standard error, above the bars. A closed standard error is no reason to stop: `eprintln` would
-/// panic, and a note is not worth the work that is under way.
+/// panic, and a note is not worth the work that is under way. Names and values in it come from files, so they must not steer
+/// the terminal.
 pub(crate) fn note(line: impl Display) {
+    let line = line.to_string();
+    let lines: Vec<String> = line.split('\n').map(visible).collect();
     without_bars(|| {
-        let _ = writeln!(io::stderr(), "{line}");
+        let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
     });
 }
 

@@ -650,6 +650,93 @@ fn plans_name_devices_and_costs() {
     assert!(undertone(path, &["help", "plan"]).status.success());
 }
 
+/// Anybody can send any value of a slice, and a label is what a file of texts says: neither steers a terminal or a page.
+#[test]
+fn names_and_values_are_only_text() {
+    let labels = [
+        "\u{1b}[31mfootball",
+        "<script>alert(1)</script>garden",
+        "a\nb\u{202e} medicine",
+    ];
+    let world = World::of(0, labels);
+    let path = world.path();
+    let kind = world.kind(Selector::WholeText, "1");
+    let values = [
+        "\u{1b}[2Jdown",
+        "SE\nall: 9 releases",
+        "\0\r\t",
+        "\u{202e}",
+        "\"'&",
+        "<script>alert(1)</script>",
+    ];
+    let (mut lines, mut days) = (String::new(), String::new());
+    for outcome in 0..3 {
+        let release = hex::encode(kind.to_bytes(outcome));
+        for i in 0..600 {
+            let value = values[i % values.len()];
+            lines += &format!("{}\n", json!({"release": release, "of": value}));
+            let day = format!("2026-11-0{}", i % 2 + 1);
+            days += &format!("{}\n", json!({"release": release, "of": day}));
+        }
+    }
+    fs::write(path.join("r.jsonl"), lines).unwrap();
+    fs::write(path.join("days.jsonl"), days).unwrap();
+    let harmless = |said: &str| {
+        let seen = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+        assert!(said.chars().all(seen), "{said:?}");
+    };
+    let by = ["--by", "of", "--difference", "--html", "page.html"];
+    for input in ["r.jsonl", "days.jsonl"] {
+        let (text, json) = world.estimate(input, &by);
+        harmless(&text);
+        assert!(!text.contains("\nall: 9") && text.contains("\\u{1b}[31mfootball"));
+        let page = fs::read_to_string(path.join("page.html")).unwrap();
+        stands_alone(&page);
+        harmless(&page);
+        // A program gets them as they are.
+        let slice = json["candidates"][2]["slice"][0].as_str().unwrap();
+        assert!(
+            input == "days.jsonl" || values.contains(&slice),
+            "{slice:?}"
+        );
+        assert!(share(&json["labels"][0], labels[2])["share"].is_number());
+    }
+    let missing = [
+        &arguments("r.jsonl")[..],
+        &["--by", "of", "--difference", "of=1,2"],
+    ]
+    .concat();
+    let plan = [
+        "plan",
+        "--candidates",
+        "t.candidates.safetensors",
+        "--epsilon",
+        "1",
+    ];
+    let guess = [&plan[..], &["--shares", "x=0.1"]].concat();
+    for refused in [&missing, &guess] {
+        let output = undertone(path, refused);
+        assert!(!output.status.success());
+        harmless(str::from_utf8(&output.stderr).unwrap());
+    }
+    harmless(&succeed(path, &plan));
+    // Counts give every value back.
+    succeed(
+        path,
+        &["count", "--in", "r.jsonl", "--by", "of", "--out", "c.csv"],
+    );
+    succeed(path, &["count", "--in", "c.csv", "--out", "c.parquet"]);
+    let (_, json) = world.estimate("c.parquet", &[]);
+    let slices = json["candidates"].as_array().unwrap().iter().skip(1);
+    let mut found: Vec<&str> = slices
+        .map(|own| own["slice"][0].as_str().unwrap())
+        .collect();
+    let mut values = values.to_vec();
+    found.sort_unstable();
+    values.sort_unstable();
+    assert_eq!(found, values);
+}
+
 /// Packs with the same labels answer together, others apart.
 #[test]
 fn packs_are_not_mixed_up() {

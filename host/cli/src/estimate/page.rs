@@ -3,6 +3,7 @@
 use undertone_report::number::{count, percent};
 use undertone_report::{
     Axis, Cell, Column, DrawError, Intervals, Line, Look, Page, Plot, Point, Range, Table, escape,
+    visible,
 };
 
 use super::answer::{Answer, Difference, Row, Slice};
@@ -191,7 +192,7 @@ fn over_time(
     };
     let (rows, _) = most(all.rows, LINES, last);
     let lines = rows.iter().take(LINES).map(|shown| Line {
-        name: shown.name.clone(),
+        name: visible(&shown.name),
         look: Look::Plain,
         points: days
             .iter()

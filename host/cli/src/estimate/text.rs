@@ -1,6 +1,7 @@
 //! What releases say, as it is printed.
 
 use undertone_report::number::{count, number, percent};
+use undertone_report::visible;
 
 use super::answer::{Answer, Difference, OfCandidates, OfLabels, Row, Slice};
 
@@ -72,7 +73,7 @@ pub(crate) fn slice(names: &[String], slice: &Slice) -> String {
             let values = names
                 .iter()
                 .zip(values)
-                .map(|(name, value)| format!("{name} {value}"));
+                .map(|(name, value)| visible(&format!("{name} {value}")));
             values.collect::<Vec<_>>().join(", ")
         }
     }
@@ -100,13 +101,13 @@ pub(crate) fn interval(row: &Row) -> Option<String> {
 }
 
 fn table(rows: &[&Row], others: usize) -> String {
-    let widest = rows.iter().map(|row| row.name.chars().count()).max();
+    let names: Vec<String> = rows.iter().map(|row| visible(&row.name)).collect();
+    let widest = names.iter().map(|name| name.chars().count()).max();
     let widest = widest.unwrap_or(0).min(40);
     let mut text = String::new();
-    for row in rows {
+    for (row, name) in rows.iter().zip(names) {
         text += &format!(
-            "    {:widest$}  {:>6} %   {}\n",
-            row.name,
+            "    {name:widest$}  {:>6} %   {}\n",
             percent(row.share),
             interval(row).unwrap_or_else(|| "no interval".to_owned())
         );
@@ -171,7 +172,7 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
         text += &table(&rows, others).replace(" %   ", "   ");
     }
     for problem in &answer.unanswered {
-        text += &format!("\nNot answered: {problem}\n");
+        text += &format!("\nNot answered: {}\n", visible(problem));
     }
     text
 }
