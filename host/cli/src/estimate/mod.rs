@@ -4,25 +4,21 @@ mod answer;
 mod page;
 mod text;
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::files::resume::Encoding;
-use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
-use undertone::release::document;
 use undertone_estimate::counts::Expected;
 use undertone_estimate::refused;
 use undertone_estimate::shares::Confidence;
 
 use self::answer::{Answer, Compare, Source};
-use crate::args::{CorpusArgs, EncoderArgs, TextArgs};
 use crate::count::{ReleaseArgs, count};
-use crate::files::{print, read_pack};
+use crate::files::print;
 use crate::paths::Paths;
+use crate::question::QuestionArgs;
 
 /// Its arguments.
 #[derive(Args)]
@@ -46,20 +42,11 @@ pub(crate) struct Arguments {
     /// Print this many candidates, the most frequent ones. --json has all.
     #[arg(long, default_value_t = 10, value_name = "N")]
     top: usize,
-    /// Labelled public texts: estimate the shares of these labels, also of ones that the pack was not made for. The pack
-    /// must not have been made from these texts. .jsonl, .jsonl.gz, .tsv or .tsv.gz.
-    #[arg(long, value_name = "FILE", requires = "pack")]
-    question: Option<PathBuf>,
-    /// The pack whose releases --question is about.
-    #[arg(long, value_name = "FILE", requires = "question")]
-    pack: Option<PathBuf>,
+    #[command(flatten)]
+    question: QuestionArgs,
     /// Use only the first N sentences of each text of --question: as many as the released texts have.
     #[arg(long, value_name = "N", requires = "question", value_parser = clap::value_parser!(u16).range(1..))]
     first_sentences: Option<u16>,
-    #[command(flatten)]
-    texts: TextArgs,
-    #[command(flatten)]
-    encoder: EncoderArgs,
     /// Where to write all numbers, as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -81,14 +68,9 @@ impl Arguments {
         let paths = self
             .releases
             .paths()
-            .inputs("--candidates", &self.candidates)
-            .inputs("--pack", &self.pack);
-        let paths = match &self.question {
-            None => paths,
-            Some(path) => paths.reread("--question", path),
-        };
+            .inputs("--candidates", &self.candidates);
         let outputs = [("--json", &self.json), ("--html", &self.html)];
-        let paths = self.encoder.paths(paths);
+        let paths = self.question.paths(paths);
         outputs
             .into_iter()
             .fold(paths, |all, (option, path)| match path {
@@ -113,8 +95,13 @@ impl Arguments {
         if counted.counts.is_empty() {
             return Err(refused("the inputs have no releases; give at least one"));
         }
-        if let (Some(question), Some(pack)) = (&self.question, &self.pack) {
-            self.ask(question, pack, &mut sources)?;
+        let packs: Vec<[u8; 8]> = sources.iter().map(|own| own.id).collect();
+        if let Some(question) = self.question.open(&packs)? {
+            // Its texts come in the place of those that the pack came with.
+            let calibration = question.calibration(self.first_sentences)?;
+            for source in &mut sources {
+                source.calibration = (source.id == question.pack_id()).then(|| calibration.clone());
+            }
         }
         let confidence = Confidence {
             level: self.level,
@@ -126,7 +113,7 @@ impl Arguments {
             &sources,
             confidence,
             compare,
-            self.question.is_some(),
+            self.question.is_asked(),
         )?;
         // All are on the disk before one of them gets its name.
         let mut settled = Vec::new();
@@ -168,75 +155,5 @@ impl Arguments {
             });
         }
         Ok(sources)
-    }
-
-    /// Puts the texts of a question in the place of those that the pack came with.
-    fn ask(&self, question: &Path, path: &Path, sources: &mut [Source]) -> Result<()> {
-        let pack = read_pack(path)?;
-        let Some(place) = sources.iter().position(|own| own.id == pack.id()) else {
-            return Err(refused(format!(
-                "`{}` is pack {}, and --candidates has none for it; name the candidates of that pack",
-                path.display(),
-                hex::encode(pack.id())
-            )));
-        };
-        let opened = self.encoder.open_for(&pack)?;
-        document::check_encoder(&pack, opened.encoder.as_ref())?;
-        let corpus = CorpusArgs {
-            corpus: question.to_owned(),
-            limit: None,
-            first_sentences: self.first_sentences,
-            texts: TextArgs {
-                messages: self.texts.messages,
-            },
-        };
-        let encoding = Encoding::new(opened.encoder.as_ref());
-        let mut encoded = corpus.encoded(encoding, |document| document.label.is_some());
-        let mut names = BTreeSet::new();
-        let mut all = 0;
-        for document in encoded.documents()? {
-            names.extend(document?.label);
-            all += 1;
-        }
-        if names.len() < 2 {
-            return Err(refused(format!(
-                "`{}` has texts of {} labels; a question takes texts of at least 2",
-                question.display(),
-                names.len()
-            )));
-        }
-        let names: Vec<String> = names.into_iter().collect();
-        let mut calibration = Calibration::new(&pack, names.clone())?;
-        let most = Calibration::most_texts(calibration.candidates);
-        let mut seen = vec![0; names.len()];
-        encoded.pass(|document, sentences, vectors| {
-            let label = document.label.as_deref().unwrap_or_default();
-            let Ok(label) = names.binary_search_by(|own| own.as_str().cmp(label)) else {
-                return Ok(());
-            };
-            // Of too many texts equal parts of all labels.
-            let place: usize = seen[label];
-            seen[label] += 1;
-            if all > most && (place + 1) * most / all == place * most / all {
-                return Ok(());
-            }
-            calibration.add(&pack, label as u32, sentences, vectors)
-        })?;
-        if all > most {
-            note!(
-                "the question takes {} of its {all} texts: more do not make it more precise",
-                calibration.len()
-            );
-        }
-        let (unlabelled, line) = corpus.unlabelled()?;
-        if unlabelled > 0 {
-            note!(
-                "{unlabelled} texts of the question have no label, the first in line {line}: they do not count"
-            );
-        }
-        for (own, source) in sources.iter_mut().enumerate() {
-            source.calibration = (own == place).then(|| calibration.clone());
-        }
-        Ok(())
     }
 }
