@@ -650,6 +650,119 @@ fn plans_name_devices_and_costs() {
     assert!(undertone(path, &["help", "plan"]).status.success());
 }
 
+/// Shorter texts say less, so they take more devices.
+#[test]
+fn plans_compare_lengths_of_texts() {
+    let world = World::new();
+    let path = world.path();
+    fs::write(path.join("q.jsonl"), corpus(40, 3, LABELS)).unwrap();
+    let plan =
+        "plan --candidates t.candidates.safetensors --epsilon 1,3 --within 0.1 --devices 5000";
+    let plan: Vec<&str> = plan.split(' ').collect();
+    let question = ["--question", "q.jsonl", "--pack", "t.pack"];
+    let lengths = [
+        "--first-sentences",
+        "3,1",
+        "--json",
+        "p.json",
+        "--html",
+        "p.html",
+    ];
+    let text = succeed(path, &[&plan[..], &question, &lengths].concat());
+    let page = fs::read_to_string(path.join("p.html")).unwrap();
+    stands_alone(&page);
+    for said in [&text, &page] {
+        for part in [
+            "sentences",
+            "texts of 1 sentence",
+            "texts of 3 sentences",
+            "made from",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    assert!(page.contains("by the length of texts"), "{page}");
+    let json: Value = serde_json::from_slice(&fs::read(path.join("p.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&json["version"], &json["unanswered"]),
+        (&json!(1), &json!([]))
+    );
+    assert_eq!(
+        json["months"][1],
+        json!({"epsilon": 3.0, "daily_for_a_month": 90.0})
+    );
+    let ways = json["ways"].as_array().unwrap();
+    let of = |shares: &str, sentences: Value| -> Vec<&Value> {
+        let own = ways.iter().filter(|way| way["shares_of"] == shares);
+        own.filter(|way| way["sentences"] == sentences).collect()
+    };
+    assert_eq!(of("candidates", Value::Null).len(), 4);
+    let [one, three] = [1, 3].map(|length| of("labels", json!(length)));
+    assert_eq!((one.len(), three.len(), ways.len()), (6, 6, 16));
+    let half = |way: &Value| way["precision"][0]["within"].as_f64().unwrap();
+    for (one, three) in one.iter().zip(three) {
+        assert_eq!(
+            (&one["mechanism"], &one["epsilon"]),
+            (&three["mechanism"], &three["epsilon"])
+        );
+        assert_eq!(one["precision"][0]["devices"], 5000);
+        // What the first sentence says is enough for the best candidate, but not for scores.
+        let less = match one["mechanism"] == 2 {
+            true => half(three) < 0.8 * half(one),
+            false => half(three) <= half(one),
+        };
+        assert!(less, "{one} {three}");
+    }
+    // Without lengths the texts are as they are: three sentences.
+    let as_they_are = ["--json", "a.json"];
+    succeed(path, &[&plan[..], &question, &as_they_are].concat());
+    let json: Value = serde_json::from_slice(&fs::read(path.join("a.json")).unwrap()).unwrap();
+    let own = json["ways"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|way| way["shares_of"] == "labels");
+    for (own, three) in own.zip(of("labels", json!(3))) {
+        assert_eq!(
+            (&own["devices"], &own["limit"]),
+            (&three["devices"], &three["limit"])
+        );
+    }
+    succeed(path, &["demo", "--save", "demo.pack"]);
+    for (more, part) in [
+        (&["--first-sentences", "1"][..], "--question"),
+        (&["--question", "q.jsonl"], "--pack"),
+        (
+            &["--question", "q.jsonl", "--pack", "demo.pack"],
+            "has none for it",
+        ),
+        (
+            &[
+                "--question",
+                "q.jsonl",
+                "--pack",
+                "t.pack",
+                "--first-sentences",
+                "0",
+            ],
+            "0",
+        ),
+        (
+            &[
+                "--question",
+                "q.jsonl",
+                "--pack",
+                "t.pack",
+                "--json",
+                "q.jsonl",
+            ],
+            "destroy",
+        ),
+    ] {
+        refuse(path, &[&plan[..], more].concat(), &[part]);
+    }
+}
+
 /// Anybody can send any value of a slice, and a label is what a file of texts says: neither steers a terminal or a page.
 #[test]
 fn names_and_values_are_only_text() {

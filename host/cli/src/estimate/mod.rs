@@ -4,6 +4,8 @@ mod answer;
 mod page;
 mod text;
 
+pub(crate) use text::OF_QUESTION;
+
 use std::path::PathBuf;
 
 use clap::Args;
