@@ -244,6 +244,18 @@ fn all_kinds_together_and_by_day() {
     assert_eq!(json["slices"], json!(["day"]));
     assert_eq!(json["kinds"].as_array().unwrap().len(), 4);
     assert_eq!(json["unanswered"], json!([]));
+    // Counts by day hide a text among those of a day; sentence releases promise nothing of a text.
+    for kind in json["kinds"].as_array().unwrap() {
+        let published = &kind["published"];
+        if kind["mechanism"] == 2 {
+            assert_eq!(published, &Value::Null);
+            continue;
+        }
+        near(&published["releases"], 20_000.0, 10.0);
+        assert_eq!(published["delta"], 1e-9);
+        let [own, all] = [kind, published].map(|own| own["epsilon"].as_f64().unwrap());
+        assert!(all > 0.0 && all < own / 10.0, "{kind}");
+    }
     // All, and each day.
     let labels = json["labels"].as_array().unwrap();
     assert_eq!(labels.len(), 3);
@@ -295,6 +307,8 @@ fn all_kinds_together_and_by_day() {
         "DIFFERENCES",
         "day 2026-11-02, less day 2026-11-01",
         "Nothing in the releases speaks against",
+        "PUBLISHED COUNTS",
+        "releases in the smallest slice: epsilon 0.0",
         "One forged release moves a share",
         "nothing known",
     ] {
@@ -439,6 +453,11 @@ fn what_cannot_be_answered_is_said() {
     // One device.
     world.count("one.csv", &[("2026-11-01", kind, BTreeMap::from([(1, 1)]))]);
     let (_, json) = world.estimate("one.csv", &[]);
+    assert_eq!(
+        json["kinds"][0]["published"],
+        json!({"releases": 1, "epsilon": 1.0, "delta": 0.0}),
+        "nothing hides it"
+    );
     for row in json["candidates"][0]["shares"].as_array().unwrap() {
         assert_eq!(
             (row["low"].as_f64(), row["high"].as_f64()),
@@ -697,7 +716,16 @@ fn plans_compare_lengths_of_texts() {
         own.filter(|way| way["sentences"] == sentences).collect()
     };
     assert_eq!(of("candidates", Value::Null).len(), 4);
+    for way in of("candidates", Value::Null) {
+        let published = &way["published"][0];
+        assert_eq!(
+            (&published["devices"], &published["delta"]),
+            (&json!(5000), &json!(1e-9))
+        );
+        assert!(published["epsilon"].as_f64() < way["epsilon"].as_f64().map(|own| own / 5.0));
+    }
     let [one, three] = [1, 3].map(|length| of("labels", json!(length)));
+    assert!(one.iter().all(|way| way["published"] == json!([])));
     assert_eq!((one.len(), three.len(), ways.len()), (6, 6, 16));
     let half = |way: &Value| way["precision"][0]["within"].as_f64().unwrap();
     for (one, three) in one.iter().zip(three) {

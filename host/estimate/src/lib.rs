@@ -13,6 +13,7 @@ pub mod channel;
 pub mod counts;
 pub mod labels;
 pub mod plan;
+pub mod published;
 pub mod shares;
 mod simplex;
 

@@ -7,8 +7,10 @@ use serde::Serialize;
 use undertone::error::Result;
 use undertone::pack::calibration::Calibration;
 use undertone_core::release::Selector;
+use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::{Counted, Kind, MOST};
 use undertone_estimate::labels::{self, Labels, Laws, Sample};
+use undertone_estimate::published::{self, DELTA};
 use undertone_estimate::refused;
 use undertone_estimate::shares::{self, Confidence, Share, Shares, is_whole_text};
 
@@ -96,9 +98,21 @@ pub(crate) struct KindOf {
     pack: String,
     mechanism: u8,
     rule: u8,
-    epsilon: f64,
+    pub(crate) epsilon: f64,
     order: u16,
     pub(crate) releases: u64,
+    /// What published counts reveal; none for sentence releases.
+    pub(crate) published: Option<Published>,
+}
+
+/// What the counts of releases reveal of one text to somebody who cannot tell which device sent which release.
+#[derive(Serialize)]
+pub(crate) struct Published {
+    /// Of all releases, or of the smallest slice.
+    pub(crate) releases: u64,
+    /// At most that of one release.
+    pub(crate) epsilon: f64,
+    pub(crate) delta: f64,
 }
 
 /// A value for each slice column; none for all releases.
@@ -213,8 +227,8 @@ impl Answer {
             kinds: all
                 .kinds
                 .iter()
-                .map(|(kind, own)| kind_of(*kind, own))
-                .collect(),
+                .map(|(kind, own)| kind_of(*kind, own, published(*kind, sources, &views)?))
+                .collect::<Result<_>>()?,
             question,
             candidates: Vec::new(),
             labels: Vec::new(),
@@ -430,9 +444,27 @@ fn name(source: &Source, answer: usize) -> String {
     name.map_or("nothing known", String::as_str).to_owned()
 }
 
-fn kind_of(kind: Kind, outcomes: &Outcomes) -> KindOf {
+/// Counts of all follow from those of slices, so the smallest slice decides.
+fn published(kind: Kind, sources: &[Source], views: &[View]) -> Result<Option<Published>> {
+    let source = sources.iter().find(|own| own.id == kind.pack_id());
+    let candidates = source.map_or(0, |own| own.names.len()) as u32;
+    let Some(channel) = Channel::new(kind, candidates)? else {
+        return Ok(None);
+    };
+    let totals = views.iter().map(|view| view.total(|own| own == kind));
+    let releases = totals.filter(|total| *total > 0).min().unwrap_or(0);
+    let one = undertone::release::document::epsilon_f64(kind.epsilon());
+    let epsilon = published::epsilon(&channel, releases, DELTA)?;
+    Ok(Some(Published {
+        releases,
+        epsilon: epsilon.map_or(one, |own| own.min(one)),
+        delta: epsilon.map_or(0.0, |_| DELTA),
+    }))
+}
+
+fn kind_of(kind: Kind, outcomes: &Outcomes, published: Option<Published>) -> Result<KindOf> {
     let [_, _, _, _, mechanism, rule, ..] = kind.to_bytes(0);
-    KindOf {
+    Ok(KindOf {
         name: kind.to_string(),
         pack: hex::encode(kind.pack_id()),
         mechanism,
@@ -440,7 +472,8 @@ fn kind_of(kind: Kind, outcomes: &Outcomes) -> KindOf {
         epsilon: undertone::release::document::epsilon_f64(kind.epsilon()),
         order: kind.order(),
         releases: outcomes.values().sum(),
-    }
+        published,
+    })
 }
 
 fn has_whole(view: &View, source: &Source) -> bool {

@@ -4,7 +4,7 @@ mod answer;
 mod page;
 mod text;
 
-pub(crate) use text::OF_QUESTION;
+pub(crate) use text::{OF_PUBLISHED, OF_QUESTION};
 
 use std::path::PathBuf;
 

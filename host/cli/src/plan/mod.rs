@@ -14,8 +14,10 @@ use undertone::pack::candidates::Candidates;
 use undertone::release::document::epsilon_f64;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::release::Selector;
+use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::plan::{Forecast, MOST_DEVICES, kinds};
+use undertone_estimate::published::{self, DELTA};
 use undertone_estimate::refused;
 
 use crate::files::print;
@@ -95,6 +97,17 @@ struct Way {
     /// The half-width of intervals, for each number of devices that is asked for.
     precise: Vec<f64>,
     plotted: Vec<f64>,
+    /// What the counts reveal of one text, by devices; empty but for shares of candidates.
+    published: Vec<Published>,
+}
+
+/// What published counts of so many devices reveal of one text.
+#[derive(Clone, Copy, Serialize)]
+struct Published {
+    devices: u64,
+    /// None if it is that of one release.
+    epsilon: Option<f64>,
+    delta: f64,
 }
 
 impl Way {
@@ -139,6 +152,7 @@ struct WrittenWay {
     devices: Option<u64>,
     limit: f64,
     precision: Vec<Precision>,
+    published: Vec<Published>,
 }
 
 #[derive(Serialize)]
@@ -240,7 +254,9 @@ impl Arguments {
         for epsilon in &self.epsilon {
             for kind in kinds(candidates.pack_id(), m, selector, *epsilon)? {
                 if let Some(own) = Forecast::of_candidates(kind, m, &of_candidates)? {
-                    plan.ways.push(self.way(Of::Candidates, kind, None, &own)?);
+                    let mut way = self.way(Of::Candidates, kind, None, &own)?;
+                    way.published = self.published(&way, m)?;
+                    plan.ways.push(way);
                 }
                 for (length, texts) in &texts {
                     let shares = self.guessed(&labels)?;
@@ -281,7 +297,27 @@ impl Arguments {
             needed: forecast.releases(self.within / REACH)?,
             precise,
             plotted,
+            published: Vec::new(),
         })
+    }
+
+    /// What published counts reveal: of so many devices as are asked for, else as it takes.
+    fn published(&self, way: &Way, candidates: u32) -> Result<Vec<Published>> {
+        let Some(channel) = Channel::new(way.kind, candidates)? else {
+            return Ok(Vec::new());
+        };
+        let devices = match self.devices.is_empty() {
+            true => way.needed.into_iter().collect(),
+            false => self.devices.clone(),
+        };
+        let of = |devices| {
+            Ok(Published {
+                devices,
+                epsilon: published::epsilon(&channel, devices, DELTA)?,
+                delta: DELTA,
+            })
+        };
+        devices.into_iter().map(of).collect()
     }
 
     /// Refuses guesses about what is not there.
@@ -361,6 +397,7 @@ impl Arguments {
                         within: *within,
                     })
                     .collect(),
+                published: way.published.clone(),
             }
         };
         let month = |epsilon: &Epsilon| {

@@ -5,8 +5,9 @@ use undertone_report::{
     Axis, Column, DrawError, Line, Look, Page, Plot, Point, Range, Table, escape,
 };
 
-use super::text::{advice, assumed, length, points, sentences, short, unit_short, what};
+use super::text::{advice, assumed, length, points, published, sentences, short, unit_short, what};
 use super::{Arguments, Of, PLOTTED, Plan, Way};
+use crate::estimate::OF_PUBLISHED;
 
 pub(super) fn page(asked: &Arguments, plan: &Plan) -> Result<String, DrawError> {
     let mut page = Page::new("How many devices it takes");
@@ -50,6 +51,14 @@ pub(super) fn page(asked: &Arguments, plan: &Plan) -> Result<String, DrawError> 
                 &plot("devices", Range::Logarithmic, lines.collect()).draw()?,
             );
         }
+    }
+    let published = published(plan);
+    if !published.is_empty() {
+        page.heading(2, "What published counts reveal");
+        page.paragraph(&escape(OF_PUBLISHED));
+    }
+    for line in published {
+        page.paragraph(&escape(&line));
     }
     for problem in &plan.unanswered {
         page.facts(&[("Not planned", problem.clone())]);

@@ -8,7 +8,7 @@ use undertone_report::number::{count, number, percent};
 use undertone_report::visible;
 
 use super::{Arguments, Of, Plan, Way};
-use crate::estimate::OF_QUESTION;
+use crate::estimate::{OF_PUBLISHED, OF_QUESTION};
 
 /// So many times the devices are about as many.
 const NEAR: f64 = 1.2;
@@ -116,10 +116,39 @@ pub(super) fn text(asked: &Arguments, plan: &Plan) -> String {
         }
         text += "\n";
     }
+    let published = published(plan);
+    if !published.is_empty() {
+        text += &format!("\n{OF_PUBLISHED}\n");
+    }
+    for line in published {
+        text += &format!("  {line}\n");
+    }
     for problem in &plan.unanswered {
         text += &format!("\nNot planned: {}\n", visible(problem));
     }
     text
+}
+
+/// What published counts reveal, in words, for each kind of whole-text releases.
+pub(super) fn published(plan: &Plan) -> Vec<String> {
+    let of = |way: &Way| -> Vec<String> {
+        let own = way.published.iter().map(|own| {
+            let limit = match own.epsilon {
+                Some(epsilon) => {
+                    format!("epsilon {}, delta {}", number(epsilon), number(own.delta))
+                }
+                None => "too few to hide one, so its own epsilon".to_owned(),
+            };
+            format!(
+                "{} devices, epsilon {}, {}: {limit}",
+                count(own.devices),
+                way.kind.epsilon(),
+                unit_short(way.kind)
+            )
+        });
+        own.collect()
+    };
+    plan.ways.iter().flat_map(of).collect()
 }
 
 /// The way that takes the fewest devices. The stronger promise wins where it costs little.
