@@ -23,7 +23,7 @@ use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::rng::{PublicRng, below};
 use undertone_estimate::counts::{Counter, Expected, Format, Kind};
-use undertone_estimate::labels::{Sample, labels};
+use undertone_estimate::labels::{Laws, Sample, labels};
 use undertone_estimate::shares::{Confidence, pooled};
 
 /// Devices of each kind.
@@ -235,10 +235,10 @@ fn the_truth_lies_in_the_intervals() {
         .calibration
         .as_ref()
         .expect("held-out texts");
+    let laws = Laws::new(group.kind, calibration).expect("laws of public texts");
     let sample = Sample {
-        kind: group.kind,
+        laws: &laws,
         outcomes: group.outcomes,
-        calibration,
     };
     let own = labels(&[sample], Confidence::default()).expect("an estimate");
     let names: Vec<&String> = topics.iter().map(|(topic, _)| topic).collect();

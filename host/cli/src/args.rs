@@ -63,7 +63,7 @@ impl CorpusArgs {
         })
     }
 
-    fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>> + use<>> {
+    pub(crate) fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>> + use<>> {
         let corpus = Corpus::open_watched(&self.corpus)?;
         let documents = self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX)));
         let first = self.first_sentences.map_or(usize::MAX, usize::from);

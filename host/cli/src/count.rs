@@ -14,15 +14,15 @@ use undertone_estimate::counts::{Counted, Counter, Counts, Expected, Format, Kin
 
 use crate::files::read_pack;
 use crate::paths::{Paths, is_stream};
-use crate::progress::Rate;
+use crate::progress::{Rate, note_rejects};
 
 /// Kinds that are listed on standard error.
 const SHOWN: usize = 8;
 
-/// Its arguments.
+/// Which releases to count, and by what: for all commands that count.
 #[derive(Args)]
-pub(crate) struct Arguments {
-    /// What to count, any number of files: .jsonl (a JSON object on each line, with the release in hexadecimal digits in its
+pub(crate) struct ReleaseArgs {
+    /// The releases, any number of files: .jsonl (a JSON object on each line, with the release in hexadecimal digits in its
     /// field "release"), .raw or .bin (the 24 bytes of each release, one after the other), these gzipped or not; .parquet
     /// with a column "release" (24 bytes, or 48 hexadecimal digits); counts, .parquet or .csv, which are added. `-` is
     /// standard input, JSON lines if --format does not say that it is raw.
@@ -31,13 +31,78 @@ pub(crate) struct Arguments {
     /// What all inputs are, whatever their names end in.
     #[arg(long, value_name = "FORM")]
     format: Option<Form>,
-    /// The counts: .parquet or .csv. A row for each pack, mechanism, rule, epsilon, order, slice and outcome.
-    #[arg(long, value_name = "FILE")]
-    out: PathBuf,
     /// Slice by this field or column, such as the day; repeat it for more. A field inside another one is a path with
     /// dots. It must be public. Without it, counts that are the first input keep their slices.
     #[arg(long, value_name = "FIELD")]
     by: Vec<String>,
+    /// Take releases with this epsilon, and with others that are named; reject all others. Name what your devices use:
+    /// clients can send anything.
+    #[arg(long, value_name = "E")]
+    epsilon: Vec<Epsilon>,
+}
+
+impl ReleaseArgs {
+    pub(crate) fn paths(&self) -> Paths {
+        let inputs = self.inputs.iter();
+        inputs.fold(Paths::default(), |all, path| all.stream_input("--in", path))
+    }
+
+    /// The inputs and their forms. Standard input once, or what comes would depend on the system.
+    pub(crate) fn inputs(&self) -> Result<Vec<(&Path, Format)>> {
+        let mut streams = 0;
+        let mut inputs = Vec::new();
+        for path in &self.inputs {
+            let format = match self.format {
+                Some(form) => form.into(),
+                None if is_stream(path) => Format::Lines,
+                None => Format::of(path)?,
+            };
+            streams += usize::from(is_stream(path));
+            if streams > 1 {
+                return Err(Error::from(Cause::NotAStream {
+                    option: "--in",
+                    problem: "standard input is named twice; name it once",
+                }));
+            }
+            inputs.push((path.as_path(), format));
+        }
+        Ok(inputs)
+    }
+
+    /// Starts counting releases of these packs.
+    pub(crate) fn counter(&self, mut expected: Expected) -> Result<Counter> {
+        for epsilon in &self.epsilon {
+            expected.epsilon(*epsilon);
+        }
+        Counter::new(self.by.clone(), expected)
+    }
+}
+
+/// Counts these inputs.
+pub(crate) fn count(mut counter: Counter, inputs: Vec<(&Path, Format)>) -> Result<Counted> {
+    no_panics_of_parquet();
+    for (path, format) in inputs {
+        match is_stream(path) {
+            true => counter.stream(Path::new("standard input"), io::stdin(), format)?,
+            false => counter.file(path, format)?,
+        }
+    }
+    let counted = counter.finish()?;
+    if counted.counts.is_empty() && counted.rejected.total() > 0 {
+        let reasons = counted.rejected.summary();
+        return Err(Error::from(Cause::NothingCounted { reasons }));
+    }
+    Ok(counted)
+}
+
+/// Its arguments.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    releases: ReleaseArgs,
+    /// The counts: .parquet or .csv. A row for each pack, mechanism, rule, epsilon, order, slice and outcome.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
     /// Count releases of this pack, and of others that are named; reject all others, and candidates that it does not
     /// have. Without --pack and --candidates, releases of any pack are counted.
     #[arg(long, num_args = 1.., value_name = "FILE")]
@@ -45,9 +110,6 @@ pub(crate) struct Arguments {
     /// The same, from the candidates that `pack` wrote beside it.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     candidates: Vec<PathBuf>,
-    /// Count releases with this epsilon, and with others that are named; reject all others.
-    #[arg(long, value_name = "E")]
-    epsilon: Vec<Epsilon>,
     /// Where to write what is no such release, as JSON lines in the order of the inputs: lines as they are, records and
     /// rows as objects with "release" and the slices. Rows of counts are not written. Without it they are only counted.
     #[arg(long, value_name = "FILE")]
@@ -56,7 +118,7 @@ pub(crate) struct Arguments {
 
 /// The form of an input.
 #[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Form {
+enum Form {
     Jsonl,
     Raw,
     Parquet,
@@ -100,46 +162,11 @@ impl io::Write for Aside {
     }
 }
 
-/// The inputs and their forms. Standard input once, or what comes would depend on the system.
-pub(crate) fn inputs(paths: &[PathBuf], form: Option<Form>) -> Result<Vec<(&Path, Format)>> {
-    let mut streams = 0;
-    let mut inputs = Vec::new();
-    for path in paths {
-        let format = match form {
-            Some(form) => form.into(),
-            None if is_stream(path) => Format::Lines,
-            None => Format::of(path)?,
-        };
-        streams += usize::from(is_stream(path));
-        if streams > 1 {
-            return Err(Error::from(Cause::NotAStream {
-                option: "--in",
-                problem: "standard input is named twice; name it once",
-            }));
-        }
-        inputs.push((path.as_path(), format));
-    }
-    Ok(inputs)
-}
-
-/// Counts these inputs.
-pub(crate) fn count(counter: &mut Counter, inputs: Vec<(&Path, Format)>) -> Result<()> {
-    for (path, format) in inputs {
-        match is_stream(path) {
-            true => counter.stream(Path::new("standard input"), io::stdin(), format)?,
-            false => counter.file(path, format)?,
-        }
-    }
-    Ok(())
-}
-
 impl Arguments {
     pub(crate) fn paths(&self) -> Paths {
         let paths = self
-            .inputs
-            .iter()
-            .fold(Paths::default(), |all, path| all.stream_input("--in", path));
-        let paths = paths
+            .releases
+            .paths()
             .inputs("--pack", &self.pack)
             .inputs("--candidates", &self.candidates)
             .output("--out", &self.out);
@@ -160,33 +187,23 @@ impl Arguments {
             let most = u32::try_from(candidates.entries.len()).unwrap_or(u32::MAX);
             expected.pack(candidates.pack_id(), most);
         }
-        for epsilon in &self.epsilon {
-            expected.epsilon(*epsilon);
-        }
         Ok(expected)
     }
 
     pub(crate) fn run(&self) -> Result<()> {
-        let inputs = inputs(&self.inputs, self.format)?;
+        let inputs = self.releases.inputs()?;
         // Before the work.
         Counts::default().settled(&self.out)?;
         let aside = self.rejected.as_ref().map(AtomicFile::create).transpose()?;
         let aside = aside.map(|file| Aside(Arc::new(Mutex::new(Some(file)))));
-        let mut counter = Counter::new(self.by.clone(), self.expected()?)?;
+        let mut counter = self.releases.counter(self.expected()?)?;
         if let (Some(path), Some(aside)) = (&self.rejected, &aside) {
             counter.set_aside(path, Box::new(aside.clone()));
         }
-        no_panics_of_parquet();
         let mut rate = Rate::start();
-        count(&mut counter, inputs)?;
-        let Counted { counts, rejected } = counter.finish()?;
-        if counts.is_empty() && rejected.total() > 0 {
-            let reasons = rejected.summary();
-            return Err(Error::from(Cause::NothingCounted { reasons }));
-        }
+        let Counted { counts, rejected } = count(counter, inputs)?;
         // All are on the disk before one of them gets its name.
-        let aside = aside.and_then(|aside| aside.take());
-        let mut aside = aside;
+        let mut aside = aside.and_then(|aside| aside.take());
         if let Some(file) = &mut aside {
             file.settle()?;
         }
@@ -215,15 +232,12 @@ impl Arguments {
         if kinds.len() > SHOWN {
             note!("  and {} other kinds", kinds.len() - SHOWN);
         }
-        let (count, summary) = (rejected.total(), rejected.summary());
-        if count == 0 {
-            return;
-        }
-        let place = match &self.rejected {
-            Some(path) => format!("they are in `{}`", path.display()),
-            None => "name a file with --rejected to keep them".to_owned(),
-        };
-        note!("{count} rejected; {place}{summary}");
+        note_rejects(
+            rejected.total(),
+            "rejected",
+            self.rejected.as_deref(),
+            &rejected.summary(),
+        );
     }
 }
 

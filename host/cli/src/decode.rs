@@ -16,7 +16,7 @@ use undertone_core::release::Selector;
 
 use crate::files::json;
 use crate::paths::{Paths, is_stream};
-use crate::progress::Rate;
+use crate::progress::{Rate, note_rejects};
 
 /// Its arguments.
 #[derive(Args)]
@@ -277,24 +277,17 @@ impl Arguments {
         aside.map(AtomicFile::commit).transpose()?;
         out.commit()?;
         rate.report("decoded");
-        self.report(&rejected);
+        note_rejects(
+            rejected.lines(),
+            "lines rejected",
+            self.rejected.as_deref(),
+            &rejected.summary(),
+        );
         Ok(())
     }
 
     /// Whether an error only says that nobody reads standard output any more.
     fn stopped(&self, error: &io::Error) -> bool {
         is_stream(&self.out) && error.kind() == io::ErrorKind::BrokenPipe
-    }
-
-    fn report(&self, rejected: &Rejected) {
-        let (count, summary) = (rejected.lines(), rejected.summary());
-        if count == 0 {
-            return;
-        }
-        let place = match &self.rejected {
-            Some(path) => format!("they are in `{}`", path.display()),
-            None => "name a file with --rejected to keep them".to_owned(),
-        };
-        note!("{count} lines rejected; {place}{summary}");
     }
 }

@@ -31,6 +31,7 @@ mod privatize;
 mod progress;
 mod project;
 mod quality;
+mod question;
 mod releases;
 mod vocabulary;
 

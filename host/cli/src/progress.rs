@@ -2,12 +2,14 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::{LazyLock, Once};
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use undertone::files::resume::Encoding;
 use undertone::progress::{Steps, Watcher, watch};
+use undertone_report::visible;
 
 /// Work shorter than this shows no bar.
 const DELAY: Duration = Duration::from_secs(1);
@@ -17,11 +19,26 @@ static BARS: LazyLock<MultiProgress> =
     LazyLock::new(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
 
 /// Prints a line to standard error, above the bars. A closed standard error is no reason to stop: `eprintln` would
-/// panic, and a note is not worth the work that is under way.
+/// panic, and a note is not worth the work that is under way. Names and values in it come from files, so they must not steer
+/// the terminal.
 pub(crate) fn note(line: impl Display) {
+    let line = line.to_string();
+    let lines: Vec<String> = line.split('\n').map(visible).collect();
     without_bars(|| {
-        let _ = writeln!(io::stderr(), "{line}");
+        let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
     });
+}
+
+/// Says how many lines or records were rejected, if any were, why, and where they are.
+pub(crate) fn note_rejects(count: u64, what: &str, kept: Option<&Path>, summary: &str) {
+    if count == 0 {
+        return;
+    }
+    let place = match kept {
+        Some(path) => format!("they are in `{}`", path.display()),
+        None => "name a file with --rejected to keep them".to_owned(),
+    };
+    note(format_args!("{count} {what}; {place}{summary}"));
 }
 
 /// Takes the bars away while something else is written.

@@ -5,9 +5,8 @@ mod common;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
-use common::{names, refuse, succeed, undertone};
+use common::{fed, names, refuse, succeed, undertone};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
@@ -100,19 +99,6 @@ fn expected(records: &[Record], header: &str, slice: impl Fn(usize) -> String) -
         text += &format!("{pack},{mechanism},2,{epsilon},0,{slice}{outcome},{count}\n");
     }
     text
-}
-
-fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
-        .current_dir(folder)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    child.wait_with_output().unwrap()
 }
 
 /// Releases in every form but Parquet, which is tested in `host/estimate/tests`.

@@ -4,10 +4,8 @@ mod common;
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
-use common::{names, refuse, refused, succeed, undertone};
+use common::{fed, names, refuse, refused, succeed, undertone};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
@@ -38,27 +36,6 @@ fn prepared() -> TempDir {
 
 const NEW: &str = "new.candidates.safetensors";
 const OLD: &str = "old.candidates.safetensors";
-
-/// A command with something on its standard input.
-fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
-        .current_dir(folder)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    // One byte first: a pipe may be slow.
-    let (first, rest) = input.split_at(1);
-    pipe.write_all(first).unwrap();
-    pipe.flush().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(30));
-    pipe.write_all(rest).unwrap();
-    drop(pipe);
-    child.wait_with_output().unwrap()
-}
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());

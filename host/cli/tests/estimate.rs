@@ -244,6 +244,18 @@ fn all_kinds_together_and_by_day() {
     assert_eq!(json["slices"], json!(["day"]));
     assert_eq!(json["kinds"].as_array().unwrap().len(), 4);
     assert_eq!(json["unanswered"], json!([]));
+    // Counts by day hide a text among those of a day; sentence releases promise nothing of a text.
+    for kind in json["kinds"].as_array().unwrap() {
+        let published = &kind["published"];
+        if kind["mechanism"] == 2 {
+            assert_eq!(published, &Value::Null);
+            continue;
+        }
+        near(&published["releases"], 20_000.0, 10.0);
+        assert_eq!(published["delta"], 1e-9);
+        let [own, all] = [kind, published].map(|own| own["epsilon"].as_f64().unwrap());
+        assert!(all > 0.0 && all < own / 10.0, "{kind}");
+    }
     // All, and each day.
     let labels = json["labels"].as_array().unwrap();
     assert_eq!(labels.len(), 3);
@@ -295,6 +307,8 @@ fn all_kinds_together_and_by_day() {
         "DIFFERENCES",
         "day 2026-11-02, less day 2026-11-01",
         "Nothing in the releases speaks against",
+        "PUBLISHED COUNTS",
+        "releases in the smallest slice: epsilon 0.0",
         "One forged release moves a share",
         "nothing known",
     ] {
@@ -421,9 +435,29 @@ fn what_cannot_be_answered_is_said() {
     let (text, json) = world.estimate("both.csv", &[]);
     assert_eq!(json["left_out"][0]["releases"], 1);
     assert!(text.contains("left out 1: "), "{text}");
+    // Values of ε that somebody made up.
+    let made_up: Vec<_> = (1..=33)
+        .map(|epsilon| {
+            let kind = world.kind(Selector::Scores, &format!("0.{epsilon:02}"));
+            ("2026-11-01", kind, BTreeMap::from([(1, 9)]))
+        })
+        .collect();
+    world.count("made-up.csv", &made_up);
+    refuse(
+        path,
+        &arguments("made-up.csv"),
+        &["33 kinds", "at most 32", "--epsilon"],
+    );
+    let (_, json) = world.estimate("made-up.csv", &["--epsilon", "0.07"]);
+    assert_eq!(json["labels"][0]["releases"], 9);
     // One device.
     world.count("one.csv", &[("2026-11-01", kind, BTreeMap::from([(1, 1)]))]);
     let (_, json) = world.estimate("one.csv", &[]);
+    assert_eq!(
+        json["kinds"][0]["published"],
+        json!({"releases": 1, "epsilon": 1.0, "delta": 0.0}),
+        "nothing hides it"
+    );
     for row in json["candidates"][0]["shares"].as_array().unwrap() {
         assert_eq!(
             (row["low"].as_f64(), row["high"].as_f64()),
@@ -633,6 +667,215 @@ fn plans_name_devices_and_costs() {
         "{never}"
     );
     assert!(undertone(path, &["help", "plan"]).status.success());
+}
+
+/// Shorter texts say less, so they take more devices.
+#[test]
+fn plans_compare_lengths_of_texts() {
+    let world = World::new();
+    let path = world.path();
+    fs::write(path.join("q.jsonl"), corpus(40, 3, LABELS)).unwrap();
+    let plan =
+        "plan --candidates t.candidates.safetensors --epsilon 1,3 --within 0.1 --devices 5000";
+    let plan: Vec<&str> = plan.split(' ').collect();
+    let question = ["--question", "q.jsonl", "--pack", "t.pack"];
+    let lengths = [
+        "--first-sentences",
+        "3,1",
+        "--json",
+        "p.json",
+        "--html",
+        "p.html",
+    ];
+    let text = succeed(path, &[&plan[..], &question, &lengths].concat());
+    let page = fs::read_to_string(path.join("p.html")).unwrap();
+    stands_alone(&page);
+    for said in [&text, &page] {
+        for part in [
+            "sentences",
+            "texts of 1 sentence",
+            "texts of 3 sentences",
+            "made from",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    assert!(page.contains("by the length of texts"), "{page}");
+    let json: Value = serde_json::from_slice(&fs::read(path.join("p.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&json["version"], &json["unanswered"]),
+        (&json!(1), &json!([]))
+    );
+    assert_eq!(
+        json["months"][1],
+        json!({"epsilon": 3.0, "daily_for_a_month": 90.0})
+    );
+    let ways = json["ways"].as_array().unwrap();
+    let of = |shares: &str, sentences: Value| -> Vec<&Value> {
+        let own = ways.iter().filter(|way| way["shares_of"] == shares);
+        own.filter(|way| way["sentences"] == sentences).collect()
+    };
+    assert_eq!(of("candidates", Value::Null).len(), 4);
+    for way in of("candidates", Value::Null) {
+        let published = &way["published"][0];
+        assert_eq!(
+            (&published["devices"], &published["delta"]),
+            (&json!(5000), &json!(1e-9))
+        );
+        assert!(published["epsilon"].as_f64() < way["epsilon"].as_f64().map(|own| own / 5.0));
+    }
+    let [one, three] = [1, 3].map(|length| of("labels", json!(length)));
+    assert!(one.iter().all(|way| way["published"] == json!([])));
+    assert_eq!((one.len(), three.len(), ways.len()), (6, 6, 16));
+    let half = |way: &Value| way["precision"][0]["within"].as_f64().unwrap();
+    for (one, three) in one.iter().zip(three) {
+        assert_eq!(
+            (&one["mechanism"], &one["epsilon"]),
+            (&three["mechanism"], &three["epsilon"])
+        );
+        assert_eq!(one["precision"][0]["devices"], 5000);
+        // What the first sentence says is enough for the best candidate, but not for scores.
+        let less = match one["mechanism"] == 2 {
+            true => half(three) < 0.8 * half(one),
+            false => half(three) <= half(one),
+        };
+        assert!(less, "{one} {three}");
+    }
+    // Without lengths the texts are as they are: three sentences.
+    let as_they_are = ["--json", "a.json"];
+    succeed(path, &[&plan[..], &question, &as_they_are].concat());
+    let json: Value = serde_json::from_slice(&fs::read(path.join("a.json")).unwrap()).unwrap();
+    let own = json["ways"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|way| way["shares_of"] == "labels");
+    for (own, three) in own.zip(of("labels", json!(3))) {
+        assert_eq!(
+            (&own["devices"], &own["limit"]),
+            (&three["devices"], &three["limit"])
+        );
+    }
+    succeed(path, &["demo", "--save", "demo.pack"]);
+    for (more, part) in [
+        (&["--first-sentences", "1"][..], "--question"),
+        (&["--question", "q.jsonl"], "--pack"),
+        (
+            &["--question", "q.jsonl", "--pack", "demo.pack"],
+            "has none for it",
+        ),
+        (
+            &[
+                "--question",
+                "q.jsonl",
+                "--pack",
+                "t.pack",
+                "--first-sentences",
+                "0",
+            ],
+            "0",
+        ),
+        (
+            &[
+                "--question",
+                "q.jsonl",
+                "--pack",
+                "t.pack",
+                "--json",
+                "q.jsonl",
+            ],
+            "destroy",
+        ),
+    ] {
+        refuse(path, &[&plan[..], more].concat(), &[part]);
+    }
+}
+
+/// Anybody can send any value of a slice, and a label is what a file of texts says: neither steers a terminal or a page.
+#[test]
+fn names_and_values_are_only_text() {
+    let labels = [
+        "\u{1b}[31mfootball",
+        "<script>alert(1)</script>garden",
+        "a\nb\u{202e} medicine",
+    ];
+    let world = World::of(0, labels);
+    let path = world.path();
+    let kind = world.kind(Selector::WholeText, "1");
+    let values = [
+        "\u{1b}[2Jdown",
+        "SE\nall: 9 releases",
+        "\0\r\t",
+        "\u{202e}",
+        "\"'&",
+        "<script>alert(1)</script>",
+    ];
+    let (mut lines, mut days) = (String::new(), String::new());
+    for outcome in 0..3 {
+        let release = hex::encode(kind.to_bytes(outcome));
+        for i in 0..600 {
+            let value = values[i % values.len()];
+            lines += &format!("{}\n", json!({"release": release, "of": value}));
+            let day = format!("2026-11-0{}", i % 2 + 1);
+            days += &format!("{}\n", json!({"release": release, "of": day}));
+        }
+    }
+    fs::write(path.join("r.jsonl"), lines).unwrap();
+    fs::write(path.join("days.jsonl"), days).unwrap();
+    let harmless = |said: &str| {
+        let seen = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+        assert!(said.chars().all(seen), "{said:?}");
+    };
+    let by = ["--by", "of", "--difference", "--html", "page.html"];
+    for input in ["r.jsonl", "days.jsonl"] {
+        let (text, json) = world.estimate(input, &by);
+        harmless(&text);
+        assert!(!text.contains("\nall: 9") && text.contains("\\u{1b}[31mfootball"));
+        let page = fs::read_to_string(path.join("page.html")).unwrap();
+        stands_alone(&page);
+        harmless(&page);
+        // A program gets them as they are.
+        let slice = json["candidates"][2]["slice"][0].as_str().unwrap();
+        assert!(
+            input == "days.jsonl" || values.contains(&slice),
+            "{slice:?}"
+        );
+        assert!(share(&json["labels"][0], labels[2])["share"].is_number());
+    }
+    let missing = [
+        &arguments("r.jsonl")[..],
+        &["--by", "of", "--difference", "of=1,2"],
+    ]
+    .concat();
+    let plan = [
+        "plan",
+        "--candidates",
+        "t.candidates.safetensors",
+        "--epsilon",
+        "1",
+    ];
+    let guess = [&plan[..], &["--shares", "x=0.1"]].concat();
+    for refused in [&missing, &guess] {
+        let output = undertone(path, refused);
+        assert!(!output.status.success());
+        harmless(str::from_utf8(&output.stderr).unwrap());
+    }
+    harmless(&succeed(path, &plan));
+    // Counts give every value back.
+    succeed(
+        path,
+        &["count", "--in", "r.jsonl", "--by", "of", "--out", "c.csv"],
+    );
+    succeed(path, &["count", "--in", "c.csv", "--out", "c.parquet"]);
+    let (_, json) = world.estimate("c.parquet", &[]);
+    let slices = json["candidates"].as_array().unwrap().iter().skip(1);
+    let mut found: Vec<&str> = slices
+        .map(|own| own["slice"][0].as_str().unwrap())
+        .collect();
+    let mut values = values.to_vec();
+    found.sort_unstable();
+    values.sort_unstable();
+    assert_eq!(found, values);
 }
 
 /// Packs with the same labels answer together, others apart.

@@ -24,14 +24,15 @@ use undertone::release::document::sentences;
 use undertone::release::law::Law;
 use undertone::text::message_body;
 use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
-use undertone_core::select::{Ratio, Rule};
+use undertone_core::select::{Ratio, Rule, SliceLevels};
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
-use undertone_estimate::labels::{Sample, labels};
+use undertone_estimate::labels::{Laws, Sample, labels};
 use undertone_estimate::shares::{Confidence, shares};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -102,6 +103,10 @@ fn main() -> Outcome<()> {
         .map(|text| text.split(',').map(str::parse).collect())
         .transpose()?;
     let world = World::new(&pack, &test, &rule, epsilon)?;
+    let laws = match option("statement", "b").as_str() {
+        "a" => None,
+        _ => Some(Laws::new(world.kind, &calibration)?),
+    };
     let mut rng = PublicRng::new(option("seed", "1").parse()?);
     let mut tally = Tally::default();
     let json = options.contains_key("json");
@@ -121,9 +126,9 @@ fn main() -> Outcome<()> {
             Some(given) => given.clone(),
             None => dirichlet(&mut rng, test.labels.len()),
         };
-        let (outcomes, best) = world.population(&test, &truth, releases, &mut rng);
-        match option("statement", "b").as_str() {
-            "a" => {
+        let (outcomes, best) = world.population(&test, &truth, releases, &mut rng)?;
+        match &laws {
+            None => {
                 let own = shares(
                     world.kind,
                     &outcomes,
@@ -133,14 +138,17 @@ fn main() -> Outcome<()> {
                 let own = own.ok_or("sentence releases have no statement (a)")?;
                 tally.add(own.shares.iter().map(|s| [s.share, s.low, s.high]), &best);
             }
-            _ => {
-                let own = options
+            Some(laws) => {
+                let resampled = options
                     .contains_key("resampled")
                     .then(|| world.resampled(&test, &mut rng));
+                let own = match &resampled {
+                    Some(own) => Some(Laws::new(world.kind, own)?),
+                    None => None,
+                };
                 let sample = Sample {
-                    kind: world.kind,
+                    laws: own.as_ref().unwrap_or(laws),
                     outcomes: &outcomes,
-                    calibration: own.as_ref().unwrap_or(&calibration),
                 };
                 let own = labels(&[sample], Confidence::default())?;
                 tally.refuted += usize::from(own.fit.is_refuted());
@@ -298,7 +306,7 @@ impl World {
         shares: &[f64],
         releases: usize,
         rng: &mut PublicRng,
-    ) -> (BTreeMap<u32, u64>, Vec<f64>) {
+    ) -> Outcome<(BTreeMap<u32, u64>, Vec<f64>)> {
         let mut outcomes = BTreeMap::new();
         let mut best = vec![0.0; test.candidates + 1];
         for _ in 0..releases {
@@ -311,9 +319,9 @@ impl World {
             let texts = &self.of_labels[label.unwrap_or(shares.len() - 1)];
             let text = texts[below(rng, texts.len() as u128) as usize];
             best[test.best[text] as usize] += 1.0 / releases as f64;
-            *outcomes.entry(self.draw(test, text, rng)).or_insert(0) += 1;
+            *outcomes.entry(self.draw(test, text, rng)?).or_insert(0) += 1;
         }
-        (outcomes, best)
+        Ok((outcomes, best))
     }
 
     /// As many texts of each label as there are, drawn with replacement.
@@ -376,30 +384,28 @@ impl World {
         means.collect()
     }
 
-    fn draw(&self, test: &Calibration, text: usize, rng: &mut PublicRng) -> u32 {
-        let at = uniform(rng);
+    fn draw(&self, test: &Calibration, text: usize, rng: &mut PublicRng) -> Outcome<u32> {
         let answer = test.best[text];
-        match (self.channel, self.geometry) {
-            (Some(channel), Some(geometry)) => {
-                // One of the points that the answer prefers, or any other.
-                let inside = at < channel.own();
-                loop {
-                    let point = below(rng, geometry.points().into()) as u32;
-                    if geometry.contains(answer, point) == inside {
-                        return point;
-                    }
-                }
-            }
-            (Some(channel), None) if at < channel.own() => answer,
+        let epsilon = self.kind.epsilon();
+        Ok(match (self.channel, self.geometry) {
+            (Some(_), Some(geometry)) => hazmat::draw_point(&geometry, answer, epsilon, rng),
             (Some(channel), None) => {
-                let other = below(rng, channel.answers() as u128 - 1) as u32;
-                other + u32::from(other >= answer)
+                // One candidate is best: level 0, and all others have level 1.
+                let mut levels = vec![1; channel.answers()];
+                levels[answer as usize] = 0;
+                let own = SliceLevels {
+                    levels: &levels,
+                    bound: 2,
+                };
+                let ratio = Ratio::per_unit(epsilon, 1);
+                hazmat::select::<2, _>(&own, Rule::Exponential, ratio, rng)?
             }
             _ => {
                 let sums = &self.laws[text];
+                let at = uniform(rng);
                 sums.partition_point(|sum| *sum <= at).min(sums.len() - 1) as u32
             }
-        }
+        })
     }
 }
 

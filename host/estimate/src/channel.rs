@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use undertone::error::{Cause, Error, Result};
+use undertone::error::Result;
 use undertone_core::projective::Geometry;
 use undertone_core::release::Selector;
 use undertone_core::select::{Ratio, Rule};
 
 use crate::counts::Kind;
+use crate::refused;
 
 /// The channel between the best candidate of a text, or "nothing known", and its release.
 ///
@@ -19,6 +20,9 @@ pub struct Channel {
     answers: u32,
     own: f64,
     other: f64,
+    likely: f64,
+    unlikely: f64,
+    sizes: [u32; 3],
     geometry: Option<Geometry>,
 }
 
@@ -30,38 +34,36 @@ impl Channel {
     /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for a geometry that no pack with so many candidates has.
     pub fn new(kind: Kind, candidates: u32) -> Result<Option<Self>> {
         let answers = candidates + 1;
-        let (own, other, geometry) = match kind.selector() {
+        // The weights that devices draw by, and how many outcomes there are, are preferred, and are shared.
+        let (first, rest, sizes, geometry) = match kind.selector() {
             Selector::WholeText => {
-                // The weights that devices draw by.
                 let weights = Ratio::per_unit(kind.epsilon(), 1).weights(Rule::Exponential);
                 let weights: Vec<f64> = weights.take(2).map(|weight| weight as f64).collect();
-                let total = weights[0] + f64::from(candidates) * weights[1];
-                (weights[0] / total, weights[1] / total, None)
+                (weights[0], weights[1], [answers, 1, 0], None)
             }
             Selector::Projective => {
                 let geometry = Geometry::new(kind.order(), answers).ok_or_else(|| {
-                    Error::from(Cause::NoAnswer {
-                        problem: format!(
-                            "there are releases of order {}, which no device with {candidates} candidates makes; take \
-                             the candidates file of the pack that made them",
-                            kind.order()
-                        ),
-                    })
+                    refused(format!(
+                        "there are releases of order {}, which no device with {candidates} candidates makes; take \
+                         the candidates file of the pack that made them",
+                        kind.order()
+                    ))
                 })?;
                 let (first, rest) = Geometry::weights(kind.epsilon());
-                let (first, rest) = (first as f64, rest as f64);
-                let [points, preferred, shared] =
-                    [geometry.points(), geometry.preferred(), geometry.shared()].map(f64::from);
-                let total = preferred * first + (points - preferred) * rest;
-                let other = (shared * first + (preferred - shared) * rest) / total;
-                (preferred * first / total, other, Some(geometry))
+                let sizes = [geometry.points(), geometry.preferred(), geometry.shared()];
+                (first as f64, rest as f64, sizes, Some(geometry))
             }
             _ => return Ok(None),
         };
+        let [points, preferred, shared] = sizes.map(f64::from);
+        let total = preferred * first + (points - preferred) * rest;
         Ok(Some(Self {
             answers,
-            own,
-            other,
+            own: preferred * first / total,
+            other: (shared * first + (preferred - shared) * rest) / total,
+            unlikely: rest / total,
+            likely: first / total,
+            sizes,
             geometry,
         }))
     }
@@ -90,6 +92,16 @@ impl Channel {
     pub fn answers_of_an_outcome(&self) -> usize {
         self.geometry
             .map_or(1, |geometry| geometry.outcomes_of_a_point() as usize)
+    }
+
+    /// How many outcomes there are, how many of them an answer prefers, and how many any two answers both prefer.
+    pub fn sizes(&self) -> [u32; 3] {
+        self.sizes
+    }
+
+    /// The probabilities of one outcome: of one that the text's own answer prefers, and of any other.
+    pub fn of_outcome(&self) -> (f64, f64) {
+        (self.likely, self.unlikely)
     }
 
     /// The geometry, for releases that name a point.

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use nalgebra::{DMatrix, DVector};
 use statrs::distribution::{ContinuousCDF, Normal};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::pack::calibration::Calibration;
 use undertone::release::law::Law;
 use undertone_core::release::Selector;
@@ -30,6 +30,7 @@ use undertone_core::select::Ratio;
 
 use crate::channel::Channel;
 use crate::counts::Kind;
+use crate::refused;
 use crate::shares::{Confidence, Share};
 use crate::simplex::{least, likely, with_sum_one};
 
@@ -39,8 +40,8 @@ pub const FEWEST_TEXTS: usize = 5;
 /// Outcomes at most: matrices have their square.
 pub const MOST_OUTCOMES: usize = 2000;
 
-/// Kinds of releases with public texts at most: each costs matrices of its own, and a forger can make up values of ε.
-pub const MOST_SAMPLES: usize = 32;
+/// Kinds of releases at most: each costs matrices of its own, and a forger can make up values of ε.
+pub const MOST_KINDS: usize = 32;
 
 /// Simulated populations for the test of fit.
 const SIMULATED: usize = 499;
@@ -94,19 +95,21 @@ struct Influence {
     of_texts: DMatrix<f64>,
 }
 
-/// Releases of one kind, and the public texts under the same pack.
+/// Releases of one kind, and the laws of public texts under it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// The kind.
-    pub kind: Kind,
+    /// The laws of public texts, which all samples of the kind share.
+    pub laws: &'a Laws<'a>,
     /// How often each outcome was released.
     pub outcomes: &'a BTreeMap<u32, u64>,
-    /// The public texts.
-    pub calibration: &'a Calibration,
 }
 
-/// The laws of public texts under a kind of releases, and their means.
-pub(crate) struct Laws {
+/// The laws of public texts under a kind of releases, and their means: computed once for all estimates from releases of
+/// that kind.
+#[derive(Debug)]
+pub struct Laws<'a> {
+    kind: Kind,
+    calibration: &'a Calibration,
     /// `[texts][outcomes]`: what differs from the mean of the label.
     residuals: DMatrix<f64>,
     /// `[labels][outcomes]`: C.
@@ -118,8 +121,16 @@ pub(crate) struct Laws {
     pub(crate) channel: Option<Channel>,
 }
 
-impl Laws {
-    pub(crate) fn new(kind: Kind, calibration: &Calibration) -> Result<Self> {
+impl<'a> Laws<'a> {
+    /// The laws of these public texts.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for releases that the pack of the calibration does not make, more than [`MOST_OUTCOMES`]
+    /// outcomes, and fewer than [`FEWEST_TEXTS`] texts of a label.
+    ///
+    /// # Cost
+    /// The exact law of each text, and a number for each text and outcome.
+    pub fn new(kind: Kind, calibration: &'a Calibration) -> Result<Self> {
         let candidates = calibration.candidates as u32;
         let channel = Channel::new(kind, candidates)?;
         if channel.is_none() && kind.selector() != calibration.selector {
@@ -190,12 +201,43 @@ impl Laws {
             residual -= means.row(*label);
         }
         Ok(Self {
+            kind,
+            calibration,
             residuals: laws,
             means,
             of_texts,
             texts,
             channel: channel.filter(|_| kind.selector() == Selector::Projective),
         })
+    }
+
+    /// The laws under several kinds of releases, to be estimated together.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new), and [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for more than [`MOST_KINDS`] kinds.
+    pub fn of_kinds(
+        kinds: impl ExactSizeIterator<Item = (Kind, &'a Calibration)>,
+    ) -> Result<Vec<Self>> {
+        if kinds.len() > MOST_KINDS {
+            return Err(refused(format!(
+                "there are releases of {} kinds, and shares of labels are estimated from at most {MOST_KINDS}; some may be \
+                 forged: name the values of epsilon that your devices use with --epsilon",
+                kinds.len()
+            )));
+        }
+        kinds
+            .map(|(kind, calibration)| Self::new(kind, calibration))
+            .collect()
+    }
+
+    /// The labels of the public texts.
+    pub fn labels(&self) -> &'a [String] {
+        &self.calibration.labels
+    }
+
+    /// The kind of releases.
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// The variance of a label's mean that one of its texts stands for.
@@ -215,9 +257,9 @@ impl Laws {
 }
 
 /// One sample's part of the estimate.
-pub(crate) struct Part {
+pub(crate) struct Part<'a> {
     calibration: usize,
-    laws: Laws,
+    laws: &'a Laws<'a>,
     releases: f64,
     /// h.
     observed: DVector<f64>,
@@ -229,9 +271,9 @@ pub(crate) struct Part {
     root: DMatrix<f64>,
 }
 
-impl Part {
-    fn new(sample: &Sample<'_>, calibration: usize) -> Result<Self> {
-        let laws = Laws::new(sample.kind, sample.calibration)?;
+impl<'a> Part<'a> {
+    fn new(sample: &Sample<'a>, calibration: usize) -> Result<Self> {
+        let laws = sample.laws;
         let outcomes = laws.means.ncols();
         let total: u64 = sample.outcomes.values().sum();
         let n = total as f64;
@@ -243,7 +285,7 @@ impl Part {
                         refused(format!(
                             "outcome {outcome} of {} does not exist: the pack has {outcomes} outcomes; count again with the \
                              candidates file, which sets forged releases aside",
-                            sample.kind
+                            laws.kind
                         ))
                     })?;
                     *place += *count as f64 / n;
@@ -283,7 +325,7 @@ impl Part {
     /// A part with these shares of outcomes.
     pub(crate) fn of(
         calibration: usize,
-        laws: Laws,
+        laws: &'a Laws<'a>,
         releases: f64,
         observed: DVector<f64>,
         of_release: Option<DMatrix<f64>>,
@@ -297,11 +339,6 @@ impl Part {
             inverse: DMatrix::zeros(0, 0),
             root: DMatrix::zeros(0, 0),
         }
-    }
-
-    /// The same with more or fewer releases.
-    pub(crate) fn set_releases(&mut self, releases: f64) {
-        self.releases = releases;
     }
 
     /// By how much one release can move guesses, if `moves` is how h moves them: `[labels][outcomes]`.
@@ -356,7 +393,7 @@ impl Part {
 
     /// C·Σ⁻¹·Cᵀ without what comes from the errors of C, which is also returned.
     fn information(&self) -> (DMatrix<f64>, DMatrix<f64>) {
-        let laws = &self.laws;
+        let laws = self.laws;
         let full = &laws.means * &self.inverse * laws.means.transpose();
         let weighted = &laws.residuals * &self.inverse;
         let mut errors = DMatrix::zeros(full.nrows(), full.nrows());
@@ -366,10 +403,6 @@ impl Part {
         }
         (full - &errors, errors)
     }
-}
-
-pub(crate) fn refused(problem: String) -> Error {
-    Error::from(Cause::NoAnswer { problem })
 }
 
 fn singular() -> Error {
@@ -393,21 +426,23 @@ pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> 
     let Some(first) = first else {
         return Err(refused("there are no releases".to_owned()));
     };
-    let names = &first.calibration.labels;
-    let mut calibrations: Vec<*const Calibration> = Vec::new();
+    let names = &first.laws.calibration.labels;
+    let mut calibrations: Vec<&Calibration> = Vec::new();
     let mut parts = Vec::new();
     for sample in samples {
-        if sample.calibration.labels != *names {
+        let calibration = sample.laws.calibration;
+        if calibration.labels != *names {
             return Err(refused(format!(
                 "the packs have other labels: [{}] and [{}]; estimate their releases apart",
                 names.join(", "),
-                sample.calibration.labels.join(", ")
+                calibration.labels.join(", ")
             )));
         }
-        let own = std::ptr::from_ref(sample.calibration);
-        let place = calibrations.iter().position(|other| *other == own);
+        let place = calibrations
+            .iter()
+            .position(|own| std::ptr::eq(*own, calibration));
         let place = place.unwrap_or_else(|| {
-            calibrations.push(own);
+            calibrations.push(calibration);
             calibrations.len() - 1
         });
         // The calibration has its place, so that differences know it.
@@ -415,18 +450,11 @@ pub fn labels(samples: &[Sample<'_>], confidence: Confidence) -> Result<Labels> 
             parts.push(Part::new(sample, place)?);
         }
     }
-    if parts.len() > MOST_SAMPLES {
-        return Err(refused(format!(
-            "there are releases of {} kinds, and shares of labels are estimated from at most {MOST_SAMPLES}; some may be \
-             forged: name the values of epsilon that your devices use with --epsilon",
-            parts.len()
-        )));
-    }
     solve(parts, names.len(), confidence)
 }
 
 /// C·Σ⁻¹·Cᵀ and C·Σ⁻¹·h of all parts. Where subtracting errors leaves nothing that can be inverted, nothing is subtracted.
-fn normal_equations(parts: &[Part], count: usize) -> (DMatrix<f64>, DVector<f64>) {
+fn normal_equations(parts: &[Part<'_>], count: usize) -> (DMatrix<f64>, DVector<f64>) {
     let mut matrix = DMatrix::zeros(count, count);
     let mut errors = DMatrix::zeros(count, count);
     let mut side = DVector::zeros(count);
@@ -450,7 +478,7 @@ fn normal_equations(parts: &[Part], count: usize) -> (DMatrix<f64>, DVector<f64>
     }
 }
 
-fn solve(mut parts: Vec<Part>, count: usize, confidence: Confidence) -> Result<Labels> {
+fn solve(mut parts: Vec<Part<'_>>, count: usize, confidence: Confidence) -> Result<Labels> {
     let mut shares = DVector::repeat(count, 1.0 / count as f64);
     let mut equations = None;
     for _ in 0..ROUNDS {
@@ -502,7 +530,7 @@ pub(crate) struct Errors {
 }
 
 /// The errors of guesses that follow from `matrix`, C·Σ⁻¹·Cᵀ, where the shares are these.
-fn errors(parts: &[Part], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Result<Errors> {
+fn errors(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Result<Errors> {
     let count = shares.len();
     // How h moves the guess: the inverse of the matrix within sums of zero, times C·Σ⁻¹.
     let inverse = matrix.clone().cholesky().ok_or_else(singular)?.inverse();
@@ -542,11 +570,11 @@ fn errors(parts: &[Part], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Resul
 }
 
 /// The errors of guesses from releases of texts with these shares, before there are any.
-pub(crate) fn expected_errors(part: &mut Part, shares: &DVector<f64>) -> Result<Errors> {
+pub(crate) fn expected_errors(mut part: Part<'_>, shares: &DVector<f64>) -> Result<Errors> {
     part.weigh(shares)?;
-    let parts = std::slice::from_ref(part);
-    let (matrix, _) = normal_equations(parts, shares.len());
-    errors(parts, &matrix, shares)
+    let parts = [part];
+    let (matrix, _) = normal_equations(&parts, shares.len());
+    errors(&parts, &matrix, shares)
 }
 
 fn quantile(confidence: Confidence, count: usize) -> f64 {
@@ -554,7 +582,7 @@ fn quantile(confidence: Confidence, count: usize) -> f64 {
 }
 
 /// How far the releases are from what the shares say, compared with simulated ones that are as assumed.
-fn fit(parts: &[Part], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit {
+fn fit(parts: &[Part<'_>], matrix: &DMatrix<f64>, shares: &DVector<f64>) -> Fit {
     let distance = |observed: &[DVector<f64>], shares: &DVector<f64>| -> f64 {
         let parts = parts.iter().zip(observed);
         let own = parts.map(|(part, observed)| {

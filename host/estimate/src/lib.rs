@@ -13,5 +13,14 @@ pub mod channel;
 pub mod counts;
 pub mod labels;
 pub mod plan;
+pub mod published;
 pub mod shares;
 mod simplex;
+
+use undertone::error::{Cause, Error};
+
+/// The error that says why there is no answer.
+pub fn refused(problem: impl Into<String>) -> Error {
+    let problem = problem.into();
+    Error::from(Cause::NoAnswer { problem })
+}

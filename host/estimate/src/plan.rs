@@ -12,7 +12,8 @@ use undertone_core::release::Selector;
 
 use crate::channel::Channel;
 use crate::counts::Kind;
-use crate::labels::{Laws, Part, expected_errors, refused};
+use crate::labels::{Laws, Part, expected_errors};
+use crate::refused;
 
 /// More devices than anybody has.
 pub const MOST_DEVICES: f64 = 1e10;
@@ -47,22 +48,24 @@ pub fn kinds(
 }
 
 /// What the standard errors of shares will be, by the number of releases.
-pub struct Forecast {
-    form: Form,
+pub struct Forecast<'a> {
+    form: Form<'a>,
 }
 
-enum Form {
+enum Form<'a> {
     Candidates {
         channel: Channel,
         shares: Vec<f64>,
     },
     Labels {
-        part: Box<Part>,
+        laws: Box<Laws<'a>>,
         shares: DVector<f64>,
+        observed: DVector<f64>,
+        of_release: Option<DMatrix<f64>>,
     },
 }
 
-impl Forecast {
+impl<'a> Forecast<'a> {
     /// Of shares of candidates, which are about `shares`; `None` for sentence releases.
     ///
     /// # Errors
@@ -82,7 +85,7 @@ impl Forecast {
     ///
     /// # Errors
     /// Those of [`labels`](crate::labels::labels), and if the shares are none, or not as many as labels.
-    pub fn of_labels(kind: Kind, calibration: &Calibration, shares: &[f64]) -> Result<Self> {
+    pub fn of_labels(kind: Kind, calibration: &'a Calibration, shares: &[f64]) -> Result<Self> {
         check(shares)?;
         if shares.len() != calibration.labels.len() {
             return Err(refused(format!(
@@ -97,11 +100,12 @@ impl Forecast {
         let of_release = laws
             .channel
             .and_then(|channel| of_points(kind, &channel, &observed));
-        let part = Part::of(0, laws, 1.0, observed, of_release);
         Ok(Self {
             form: Form::Labels {
-                part: Box::new(part),
+                laws: Box::new(laws),
                 shares,
+                observed,
+                of_release,
             },
         })
     }
@@ -110,19 +114,24 @@ impl Forecast {
     ///
     /// # Errors
     /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for less than one release, and for labels that cannot be told apart.
-    pub fn errors(&mut self, releases: f64) -> Result<Vec<f64>> {
+    pub fn errors(&self, releases: f64) -> Result<Vec<f64>> {
         if releases.is_nan() || releases < 1.0 {
             return Err(refused(format!(
                 "{releases} devices release nothing; plan for at least 1"
             )));
         }
-        match &mut self.form {
+        match &self.form {
             Form::Candidates { channel, shares } => Ok(shares
                 .iter()
                 .map(|share| channel.deviation(*share, releases))
                 .collect()),
-            Form::Labels { part, shares } => {
-                part.set_releases(releases);
+            Form::Labels {
+                laws,
+                shares,
+                observed,
+                of_release,
+            } => {
+                let part = Part::of(0, laws, releases, observed.clone(), of_release.clone());
                 let errors = expected_errors(part, shares)?;
                 Ok(errors
                     .covariance
@@ -138,7 +147,7 @@ impl Forecast {
     ///
     /// # Errors
     /// Those of [`errors`](Self::errors).
-    pub fn largest(&mut self, releases: f64) -> Result<f64> {
+    pub fn largest(&self, releases: f64) -> Result<f64> {
         Ok(self.errors(releases)?.into_iter().fold(0.0, f64::max))
     }
 
@@ -146,7 +155,7 @@ impl Forecast {
     ///
     /// # Errors
     /// Those of [`errors`](Self::errors); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if `error` is not above 0.
-    pub fn releases(&mut self, error: f64) -> Result<Option<u64>> {
+    pub fn releases(&self, error: f64) -> Result<Option<u64>> {
         if error.is_nan() || error <= 0.0 {
             return Err(refused(format!(
                 "no number of devices gives an error of {error}; ask for more than 0"

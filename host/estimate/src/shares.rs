@@ -21,11 +21,12 @@
 use std::collections::BTreeMap;
 
 use statrs::distribution::{Beta, ContinuousCDF};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::Result;
 use undertone_core::release::Selector;
 
 use crate::channel::Channel;
 use crate::counts::Kind;
+use crate::refused;
 use crate::simplex::{expected, nearest};
 
 /// How sure intervals are.
@@ -264,10 +265,6 @@ pub fn difference(first: &Shares, second: &Shares) -> Result<Vec<Share>> {
         }
     };
     Ok((0..first.shares.len()).map(of).collect())
-}
-
-fn refused(problem: String) -> Error {
-    Error::from(Cause::NoAnswer { problem })
 }
 
 /// The interval of Clopper and Pearson for the chance of a coin that showed `heads` of `tosses`; `side`: how often the chance

@@ -11,7 +11,7 @@ use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule};
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
-use undertone_estimate::labels::{Sample, labels};
+use undertone_estimate::labels::{Laws, Sample, labels};
 use undertone_estimate::plan::{Forecast, kinds};
 use undertone_estimate::shares::{Confidence, shares};
 
@@ -164,10 +164,10 @@ fn forecast_errors_of_labels_are_those_of_populations() {
                         let own = Forecast::of_labels(kind, &public, &truth);
                         forecast = own.unwrap().errors(count as f64).unwrap();
                     }
+                    let laws = Laws::new(kind, &public).unwrap();
                     let sample = Sample {
-                        kind,
+                        laws: &laws,
                         outcomes: &outcomes,
-                        calibration: &public,
                     };
                     labels(&[sample], Confidence::default()).unwrap().unbounded
                 })
@@ -192,7 +192,7 @@ fn forecast_errors_of_candidates_are_those_of_populations() {
     }
     for kind in kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap() {
         let forecast = Forecast::of_candidates(kind, 12, &best).unwrap();
-        let Some(mut forecast) = forecast else {
+        let Some(forecast) = forecast else {
             assert_eq!(kind.selector(), Selector::Scores);
             continue;
         };
@@ -218,7 +218,7 @@ fn devices_are_as_many_as_the_precision_takes() {
     let texts = calibration(12, 400);
     let third = [1.0 / 3.0; 3];
     for kind in kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap() {
-        let mut forecast = Forecast::of_labels(kind, &texts, &third).unwrap();
+        let forecast = Forecast::of_labels(kind, &texts, &third).unwrap();
         let devices = forecast.releases(0.03).unwrap().expect("it can be reached");
         let error = forecast.largest(devices as f64).unwrap();
         assert!(error <= 0.03 && error > 0.028, "{kind}: {devices} {error}");
@@ -226,7 +226,7 @@ fn devices_are_as_many_as_the_precision_takes() {
         assert_eq!(forecast.releases(1e-4).unwrap(), None);
     }
     let whole = kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap()[1];
-    let mut forecast = Forecast::of_candidates(whole, 12, &[0.1]).unwrap().unwrap();
+    let forecast = Forecast::of_candidates(whole, 12, &[0.1]).unwrap().unwrap();
     let channel = Channel::new(whole, 12).unwrap().unwrap();
     let devices = forecast.releases(0.01).unwrap().unwrap() as f64;
     let exact = (channel.deviation(0.1, 1.0) / 0.01).powi(2);
@@ -249,7 +249,7 @@ fn what_cannot_be_planned_is_refused() {
         let error = planned(shares).err().unwrap().to_string();
         assert!(error.contains(problem), "{error}");
     }
-    let mut forecast = planned(&[0.2, 0.3, 0.5]).unwrap();
+    let forecast = planned(&[0.2, 0.3, 0.5]).unwrap();
     for (error, problem) in [
         (
             forecast.errors(0.0).unwrap_err(),
@@ -278,10 +278,10 @@ fn labels_of_one_device_are_anything() {
     let texts = calibration(12, 40);
     let outcomes = BTreeMap::from([(3, 1)]);
     for kind in kinds(PACK, 12, Selector::Scores, epsilon("1")).unwrap() {
+        let laws = Laws::new(kind, &texts).unwrap();
         let sample = Sample {
-            kind,
+            laws: &laws,
             outcomes: &outcomes,
-            calibration: &texts,
         };
         let own = labels(&[sample], Confidence::default()).unwrap();
         for share in &own.shares {
@@ -300,11 +300,11 @@ fn a_forged_release_moves_what_is_said() {
         let mut rng = PublicRng::new(3);
         let laws = laws(kind, &texts);
         let outcomes = released(kind, &texts, &laws, &[0.5, 0.3, 0.2], 4000, &mut rng);
+        let public = Laws::new(kind, &texts).unwrap();
         let own = |outcomes: &BTreeMap<u32, u64>| {
             let sample = Sample {
-                kind,
+                laws: &public,
                 outcomes,
-                calibration: &texts,
             };
             labels(&[sample], Confidence::default()).unwrap()
         };

@@ -42,6 +42,6 @@ mod table;
 
 pub use csv::Csv;
 pub use intervals::Intervals;
-pub use page::{Page, escape};
+pub use page::{Page, escape, visible};
 pub use plot::{Axis, COLOURED, DrawError, Figure, Line, Look, Plot, Point, Range};
 pub use table::{Cell, Column, Table};

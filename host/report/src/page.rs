@@ -81,9 +81,27 @@ impl Page {
     }
 }
 
-/// Plain text as HTML.
+/// Text that comes from elsewhere, such as a name, for people to read on one line: characters that are not seen, but move, hide or
+/// colour others, are written as escapes, such as `\n` and `\u{1b}`.
+pub fn visible(text: &str) -> String {
+    let mut visible = String::new();
+    for c in text.chars() {
+        // Line ends of Unicode, and all that changes the direction of writing.
+        let moves = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        match moves || c.is_control() {
+            true => visible.extend(c.escape_default()),
+            false => visible.push(c),
+        }
+    }
+    visible
+}
+
+/// Plain text as HTML, which is [`visible`] but for line ends: they are spaces there.
 pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
+    let lines: Vec<String> = text.split('\n').map(visible).collect();
+    lines
+        .join("\n")
+        .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
@@ -143,6 +161,12 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part} in {html}");
         }
+        assert_eq!(escape("\u{1b}[2Jx\ny\u{202e}"), "\\u{1b}[2Jx\ny\\u{202e}");
+        assert_eq!(visible("x\ny\t\0"), "x\\ny\\t\\u{0}");
+        assert_eq!(
+            visible("naïve, हिन्दी, می‌خواهم 👩‍🔬 \\"),
+            "naïve, हिन्दी, می‌خواهم 👩‍🔬 \\"
+        );
         for outside in ["<script", "<link", "src=", "@import", "url("] {
             assert!(!html.contains(outside), "{outside}");
         }

@@ -9,10 +9,10 @@ use undertone::pack::calibration::Calibration;
 use undertone_core::release::Selector;
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::{Counted, Kind, MOST};
-use undertone_estimate::labels::{self, Labels, Sample};
+use undertone_estimate::labels::{self, Labels, Laws, Sample};
+use undertone_estimate::published::{self, DELTA};
+use undertone_estimate::refused;
 use undertone_estimate::shares::{self, Confidence, Share, Shares, is_whole_text};
-
-use super::no_answer;
 
 /// More slices are a mistake, and would take hours.
 const MOST_SLICES: usize = 500;
@@ -98,9 +98,21 @@ pub(crate) struct KindOf {
     pack: String,
     mechanism: u8,
     rule: u8,
-    epsilon: f64,
+    pub(crate) epsilon: f64,
     order: u16,
     pub(crate) releases: u64,
+    /// What published counts reveal; none for sentence releases.
+    pub(crate) published: Option<Published>,
+}
+
+/// What the counts of releases reveal of one text to somebody who cannot tell which device sent which release.
+#[derive(Serialize)]
+pub(crate) struct Published {
+    /// Of all releases, or of the smallest slice.
+    pub(crate) releases: u64,
+    /// At most that of one release.
+    pub(crate) epsilon: f64,
+    pub(crate) delta: f64,
 }
 
 /// A value for each slice column; none for all releases.
@@ -173,11 +185,14 @@ impl View {
     }
 }
 
+/// A kind of releases, and the public texts of its pack.
+type Public<'a> = (Kind, &'a Calibration);
+
 /// Packs with the same labels, whose releases are estimated together.
 struct Group<'a> {
     packs: Vec<String>,
-    /// Each kind with the public texts of its pack.
-    kinds: Vec<(Kind, &'a Calibration)>,
+    /// Of each kind, with the public texts of its pack.
+    laws: Vec<Laws<'a>>,
 }
 
 impl Answer {
@@ -189,7 +204,7 @@ impl Answer {
         question: bool,
     ) -> Result<Self> {
         if counted.counts.total() > MOST {
-            return Err(no_answer(format!(
+            return Err(refused(format!(
                 "there are more than {MOST} releases, which nobody has; look for counts that are wrong"
             )));
         }
@@ -212,8 +227,8 @@ impl Answer {
             kinds: all
                 .kinds
                 .iter()
-                .map(|(kind, own)| kind_of(*kind, own))
-                .collect(),
+                .map(|(kind, own)| kind_of(*kind, own, published(*kind, sources, &views)?))
+                .collect::<Result<_>>()?,
             question,
             candidates: Vec::new(),
             labels: Vec::new(),
@@ -221,7 +236,7 @@ impl Answer {
             unanswered: Vec::new(),
         };
         if all.kinds.is_empty() {
-            return Err(no_answer(format!(
+            return Err(refused(format!(
                 "no release can be taken:{}",
                 listed(
                     answer
@@ -237,7 +252,7 @@ impl Answer {
         answer.of_labels(&groups, &views, confidence);
         answer.differences(sources, &groups, &views, &pairs, confidence.level)?;
         if answer.candidates.is_empty() && answer.labels.is_empty() {
-            return Err(no_answer(format!(
+            return Err(refused(format!(
                 "nothing can be said of these releases:{}",
                 listed(answer.unanswered.iter().cloned())
             )));
@@ -251,7 +266,7 @@ impl Answer {
 
     /// The packs by their labels; says which have none.
     fn groups<'a>(&mut self, sources: &'a [Source], all: &View) -> Vec<Group<'a>> {
-        let mut groups: Vec<(&[String], Group<'a>)> = Vec::new();
+        let mut groups: Vec<(Vec<String>, Vec<Public<'a>>)> = Vec::new();
         for source in sources {
             let kinds: Vec<Kind> = all
                 .kinds
@@ -275,22 +290,23 @@ impl Answer {
             };
             let place = groups
                 .iter()
-                .position(|(labels, _)| **labels == calibration.labels);
+                .position(|(_, kinds)| kinds[0].1.labels == calibration.labels);
             let place = place.unwrap_or_else(|| {
-                let group = Group {
-                    packs: Vec::new(),
-                    kinds: Vec::new(),
-                };
-                groups.push((&calibration.labels, group));
+                groups.push((Vec::new(), Vec::new()));
                 groups.len() - 1
             });
-            let group = &mut groups[place].1;
-            group.packs.push(pack);
-            group
-                .kinds
-                .extend(kinds.into_iter().map(|kind| (kind, calibration)));
+            let (packs, of_group) = &mut groups[place];
+            packs.push(pack);
+            of_group.extend(kinds.into_iter().map(|kind| (kind, calibration)));
         }
-        groups.into_iter().map(|(_, group)| group).collect()
+        let mut all = Vec::new();
+        for (packs, kinds) in groups {
+            match Laws::of_kinds(kinds.into_iter()) {
+                Ok(laws) => all.push(Group { packs, laws }),
+                Err(problem) => self.unanswered.push(problem.to_string()),
+            }
+        }
+        all
     }
 
     fn of_candidates(
@@ -405,9 +421,7 @@ impl Answer {
 
 impl Group<'_> {
     fn names(&self) -> &[String] {
-        self.kinds
-            .first()
-            .map_or(&[], |(_, calibration)| &calibration.labels)
+        self.laws.first().map_or(&[], Laws::labels)
     }
 }
 
@@ -430,9 +444,27 @@ fn name(source: &Source, answer: usize) -> String {
     name.map_or("nothing known", String::as_str).to_owned()
 }
 
-fn kind_of(kind: Kind, outcomes: &Outcomes) -> KindOf {
+/// Counts of all follow from those of slices, so the smallest slice decides.
+fn published(kind: Kind, sources: &[Source], views: &[View]) -> Result<Option<Published>> {
+    let source = sources.iter().find(|own| own.id == kind.pack_id());
+    let candidates = source.map_or(0, |own| own.names.len()) as u32;
+    let Some(channel) = Channel::new(kind, candidates)? else {
+        return Ok(None);
+    };
+    let totals = views.iter().map(|view| view.total(|own| own == kind));
+    let releases = totals.filter(|total| *total > 0).min().unwrap_or(0);
+    let one = undertone::release::document::epsilon_f64(kind.epsilon());
+    let epsilon = published::epsilon(&channel, releases, DELTA)?;
+    Ok(Some(Published {
+        releases,
+        epsilon: epsilon.map_or(one, |own| own.min(one)),
+        delta: epsilon.map_or(0.0, |_| DELTA),
+    }))
+}
+
+fn kind_of(kind: Kind, outcomes: &Outcomes, published: Option<Published>) -> Result<KindOf> {
     let [_, _, _, _, mechanism, rule, ..] = kind.to_bytes(0);
-    KindOf {
+    Ok(KindOf {
         name: kind.to_string(),
         pack: hex::encode(kind.pack_id()),
         mechanism,
@@ -440,7 +472,8 @@ fn kind_of(kind: Kind, outcomes: &Outcomes) -> KindOf {
         epsilon: undertone::release::document::epsilon_f64(kind.epsilon()),
         order: kind.order(),
         releases: outcomes.values().sum(),
-    }
+        published,
+    })
 }
 
 fn has_whole(view: &View, source: &Source) -> bool {
@@ -463,12 +496,11 @@ fn pooled(source: &Source, view: &View, confidence: Confidence) -> Result<Option
 fn estimated(group: &Group<'_>, view: &View, confidence: Confidence) -> Option<Result<Labels>> {
     let nothing = Outcomes::new();
     let samples: Vec<Sample<'_>> = group
-        .kinds
+        .laws
         .iter()
-        .map(|(kind, calibration)| Sample {
-            kind: *kind,
-            outcomes: view.kinds.get(kind).unwrap_or(&nothing),
-            calibration,
+        .map(|laws| Sample {
+            laws,
+            outcomes: view.kinds.get(&laws.kind()).unwrap_or(&nothing),
         })
         .collect();
     let some = samples.iter().any(|own| !own.outcomes.is_empty());
@@ -501,7 +533,7 @@ fn views(counted: &Counted, sources: &[Source]) -> Result<(Vec<View>, Vec<LeftOu
     let mut left_out: BTreeMap<Kind, (u64, String)> = BTreeMap::new();
     let slices: BTreeSet<&[String]> = counted.counts.groups().map(|own| own.slice).collect();
     if slices.len() > MOST_SLICES {
-        return Err(no_answer(format!(
+        return Err(refused(format!(
             "there are {} slices, and an estimate has at most {MOST_SLICES}; slice by fewer fields, or by ones with fewer \
              values, such as the month instead of the day",
             slices.len()
@@ -547,13 +579,9 @@ fn unmade(kind: Kind, sources: &[Source]) -> Option<String> {
         .calibration
         .as_ref()
         .is_none_or(|own| own.selector == Selector::Scores);
-    if is_whole_text(kind) && !by_scores {
-        return Some("the pack has no scores, so it knows no best candidate".to_owned());
-    }
     if is_whole_text(kind) {
-        return Channel::new(kind, source.names.len() as u32)
-            .err()
-            .map(|_| "no geometry of this order has so many candidates".to_owned());
+        let problem = "the pack has no scores, so it knows no best candidate";
+        return (!by_scores).then(|| problem.to_owned());
     }
     let selector = source.calibration.as_ref()?.selector;
     (selector != kind.selector()).then(|| "the pack selects by another mechanism".to_owned())
@@ -567,16 +595,16 @@ fn pairs(
 ) -> Result<Vec<(usize, usize)>> {
     match compare {
         None => Ok(Vec::new()),
-        Some(_) if slices.is_empty() => Err(no_answer(
+        Some(_) if slices.is_empty() => Err(refused(
             "there are no slices to compare; name a field with --by",
         )),
-        Some(Compare::First) if views.len() < 3 => Err(no_answer(
+        Some(Compare::First) if views.len() < 3 => Err(refused(
             "there is one slice only, which differs from nothing; give releases of others",
         )),
         Some(Compare::First) => Ok((2..views.len()).map(|other| (1, other)).collect()),
         Some(Compare::Two(field, first, second)) => {
             if slices != [field.clone()] {
-                return Err(no_answer(format!(
+                return Err(refused(format!(
                     "--difference compares values of {field}, and the slices are by {}; slice by {field} alone, with --by {field}",
                     slices.join(", ")
                 )));
@@ -591,7 +619,7 @@ fn pairs(
                         .filter_map(|view| Some(view.slice.as_ref()?[0].as_str()))
                         .take(10)
                         .collect();
-                    no_answer(format!(
+                    refused(format!(
                         "no release has {field} = {value}; there are {}",
                         known.join(", ")
                     ))

@@ -4,46 +4,33 @@ mod answer;
 mod page;
 mod text;
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+pub(crate) use text::{OF_PUBLISHED, OF_QUESTION};
+
+use std::path::PathBuf;
 
 use clap::Args;
-use undertone::error::{Cause, Error, Result};
+use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::files::resume::Encoding;
-use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
-use undertone::release::document;
-use undertone_core::epsilon::Epsilon;
-use undertone_estimate::counts::{Counted, Counter, Expected};
+use undertone_estimate::counts::Expected;
+use undertone_estimate::refused;
 use undertone_estimate::shares::Confidence;
 
 use self::answer::{Answer, Compare, Source};
-use crate::args::{CorpusArgs, EncoderArgs, TextArgs};
-use crate::count::{Form, count, inputs};
-use crate::files::{print, read_pack};
+use crate::count::{ReleaseArgs, count};
+use crate::files::print;
 use crate::paths::Paths;
+use crate::question::QuestionArgs;
 
 /// Its arguments.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The releases, or counts of them, any number of files, in all forms that `count` reads. `-` is standard input.
-    #[arg(long = "in", required = true, num_args = 1.., value_name = "FILE")]
-    inputs: Vec<PathBuf>,
-    /// What all inputs are, whatever their names end in.
-    #[arg(long, value_name = "FORM")]
-    format: Option<Form>,
+    #[command(flatten)]
+    releases: ReleaseArgs,
     /// The candidates that `pack` wrote beside each pack of your fleet. Releases of other packs, and candidates that a
     /// pack does not have, are rejected and counted.
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     candidates: Vec<PathBuf>,
-    /// Slice by this public field or column, such as the day; repeat it for more. Counts keep their slices without it.
-    #[arg(long, value_name = "FIELD")]
-    by: Vec<String>,
-    /// Take releases with this epsilon, and with others that are named; reject all others. Name what your devices use:
-    /// clients can send anything.
-    #[arg(long, value_name = "E")]
-    epsilon: Vec<Epsilon>,
     /// How often intervals are right: 0.95 means 95 of 100.
     #[arg(long, default_value_t = 0.95, value_name = "LEVEL", value_parser = level)]
     level: f64,
@@ -57,20 +44,11 @@ pub(crate) struct Arguments {
     /// Print this many candidates, the most frequent ones. --json has all.
     #[arg(long, default_value_t = 10, value_name = "N")]
     top: usize,
-    /// Labelled public texts: estimate the shares of these labels, also of ones that the pack was not made for. The pack
-    /// must not have been made from these texts. .jsonl, .jsonl.gz, .tsv or .tsv.gz.
-    #[arg(long, value_name = "FILE", requires = "pack")]
-    question: Option<PathBuf>,
-    /// The pack whose releases --question is about.
-    #[arg(long, value_name = "FILE", requires = "question")]
-    pack: Option<PathBuf>,
+    #[command(flatten)]
+    question: QuestionArgs,
     /// Use only the first N sentences of each text of --question: as many as the released texts have.
     #[arg(long, value_name = "N", requires = "question", value_parser = clap::value_parser!(u16).range(1..))]
     first_sentences: Option<u16>,
-    #[command(flatten)]
-    texts: TextArgs,
-    #[command(flatten)]
-    encoder: EncoderArgs,
     /// Where to write all numbers, as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -87,25 +65,14 @@ pub(crate) fn level(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-pub(crate) fn no_answer(problem: impl Into<String>) -> Error {
-    let problem = problem.into();
-    Error::from(Cause::NoAnswer { problem })
-}
-
 impl Arguments {
     pub(crate) fn paths(&self) -> Paths {
         let paths = self
-            .inputs
-            .iter()
-            .fold(Paths::default(), |all, path| all.stream_input("--in", path))
-            .inputs("--candidates", &self.candidates)
-            .inputs("--pack", &self.pack);
-        let paths = match &self.question {
-            None => paths,
-            Some(path) => paths.reread("--question", path),
-        };
+            .releases
+            .paths()
+            .inputs("--candidates", &self.candidates);
         let outputs = [("--json", &self.json), ("--html", &self.html)];
-        let paths = self.encoder.paths(paths);
+        let paths = self.question.paths(paths);
         outputs
             .into_iter()
             .fold(paths, |all, (option, path)| match path {
@@ -115,32 +82,28 @@ impl Arguments {
     }
 
     pub(crate) fn run(&self) -> Result<()> {
-        let inputs = inputs(&self.inputs, self.format)?;
+        let inputs = self.releases.inputs()?;
         // Before the work.
-        let [json, html] =
-            [&self.json, &self.html].map(|path| path.as_ref().map(AtomicFile::create).transpose());
-        let (json, html) = (json?, html?);
+        for path in [&self.json, &self.html].into_iter().flatten() {
+            AtomicFile::check(path)?;
+        }
         let mut sources = self.sources()?;
         let mut expected = Expected::default();
         for source in &sources {
             let candidates = u32::try_from(source.names.len()).unwrap_or(u32::MAX);
             expected.pack(source.id, candidates);
         }
-        for epsilon in &self.epsilon {
-            expected.epsilon(*epsilon);
-        }
-        let mut counter = Counter::new(self.by.clone(), expected)?;
-        count(&mut counter, inputs)?;
-        let counted: Counted = counter.finish()?;
+        let counted = count(self.releases.counter(expected)?, inputs)?;
         if counted.counts.is_empty() {
-            let reasons = counted.rejected.summary();
-            return Err(match counted.rejected.total() {
-                0 => no_answer("the inputs have no releases; give at least one"),
-                _ => Error::from(Cause::NothingCounted { reasons }),
-            });
+            return Err(refused("the inputs have no releases; give at least one"));
         }
-        if let (Some(question), Some(pack)) = (&self.question, &self.pack) {
-            self.ask(question, pack, &mut sources)?;
+        let packs: Vec<[u8; 8]> = sources.iter().map(|own| own.id).collect();
+        if let Some(question) = self.question.open(&packs)? {
+            // Its texts come in the place of those that the pack came with.
+            let calibration = question.calibration(self.first_sentences)?;
+            for source in &mut sources {
+                source.calibration = (source.id == question.pack_id()).then(|| calibration.clone());
+            }
         }
         let confidence = Confidence {
             level: self.level,
@@ -152,16 +115,16 @@ impl Arguments {
             &sources,
             confidence,
             compare,
-            self.question.is_some(),
+            self.question.is_asked(),
         )?;
         // All are on the disk before one of them gets its name.
         let mut settled = Vec::new();
-        if let Some(file) = json {
-            settled.push(filled(file, &self.json, &answer.json())?);
+        if let Some(path) = &self.json {
+            settled.push(AtomicFile::settled(path, answer.json().as_bytes())?);
         }
-        if let Some(file) = html {
+        if let Some(path) = &self.html {
             let page = page::page(&answer, self.top).map_err(Error::plot)?;
-            settled.push(filled(file, &self.html, &page)?);
+            settled.push(AtomicFile::settled(path, page.as_bytes())?);
         }
         for file in settled {
             file.commit()?;
@@ -182,7 +145,7 @@ impl Arguments {
             let candidates = Candidates::read(path)?;
             let id = candidates.pack_id();
             if sources.iter().any(|own| own.id == id) {
-                return Err(no_answer(format!(
+                return Err(refused(format!(
                     "`{}` has the candidates of a pack that another file of --candidates has, too; name it once",
                     path.display()
                 )));
@@ -195,83 +158,4 @@ impl Arguments {
         }
         Ok(sources)
     }
-
-    /// Puts the texts of a question in the place of those that the pack came with.
-    fn ask(&self, question: &Path, path: &Path, sources: &mut [Source]) -> Result<()> {
-        let pack = read_pack(path)?;
-        let Some(place) = sources.iter().position(|own| own.id == pack.id()) else {
-            return Err(no_answer(format!(
-                "`{}` is pack {}, and --candidates has none for it; name the candidates of that pack",
-                path.display(),
-                hex::encode(pack.id())
-            )));
-        };
-        let opened = self.encoder.open_for(&pack)?;
-        document::check_encoder(&pack, opened.encoder.as_ref())?;
-        let corpus = CorpusArgs {
-            corpus: question.to_owned(),
-            limit: None,
-            first_sentences: self.first_sentences,
-            texts: TextArgs {
-                messages: self.texts.messages,
-            },
-        };
-        let encoding = Encoding::new(opened.encoder.as_ref());
-        let mut encoded = corpus.encoded(encoding, |document| document.label.is_some());
-        let mut names = BTreeSet::new();
-        let mut all = 0;
-        for document in encoded.documents()? {
-            names.extend(document?.label);
-            all += 1;
-        }
-        if names.len() < 2 {
-            return Err(no_answer(format!(
-                "`{}` has texts of {} labels; a question takes texts of at least 2",
-                question.display(),
-                names.len()
-            )));
-        }
-        let names: Vec<String> = names.into_iter().collect();
-        let mut calibration = Calibration::new(&pack, names.clone())?;
-        let most = Calibration::most_texts(calibration.candidates);
-        let mut seen = vec![0; names.len()];
-        encoded.pass(|document, sentences, vectors| {
-            let label = document.label.as_deref().unwrap_or_default();
-            let Ok(label) = names.binary_search_by(|own| own.as_str().cmp(label)) else {
-                return Ok(());
-            };
-            // Of too many texts equal parts of all labels.
-            let place: usize = seen[label];
-            seen[label] += 1;
-            if all > most && (place + 1) * most / all == place * most / all {
-                return Ok(());
-            }
-            calibration.add(&pack, label as u32, sentences, vectors)
-        })?;
-        if all > most {
-            note!(
-                "the question takes {} of its {all} texts: more do not make it more precise",
-                calibration.len()
-            );
-        }
-        let (unlabelled, line) = corpus.unlabelled()?;
-        if unlabelled > 0 {
-            note!(
-                "{unlabelled} texts of the question have no label, the first in line {line}: they do not count"
-            );
-        }
-        for (own, source) in sources.iter_mut().enumerate() {
-            source.calibration = (own == place).then(|| calibration.clone());
-        }
-        Ok(())
-    }
-}
-
-fn filled(mut file: AtomicFile, path: &Option<PathBuf>, content: &str) -> Result<AtomicFile> {
-    use std::io::Write;
-    let path = path.clone().unwrap_or_default();
-    file.write_all(content.as_bytes())
-        .map_err(Error::io("write", &path))?;
-    file.settle()?;
-    Ok(file)
 }

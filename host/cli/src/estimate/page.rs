@@ -3,12 +3,13 @@
 use undertone_report::number::{count, percent};
 use undertone_report::{
     Axis, Cell, Column, DrawError, Intervals, Line, Look, Page, Plot, Point, Range, Table, escape,
+    visible,
 };
 
 use super::answer::{Answer, Difference, Row, Slice};
 use super::text::{
-    OF_CANDIDATES, OF_LABELS, OF_QUESTION, REMEDY, compared, fit, forged, honest, interval, most,
-    slice, sure, together,
+    OF_CANDIDATES, OF_LABELS, OF_PUBLISHED, OF_QUESTION, REMEDY, compared, fit, forged, honest,
+    interval, most, published, slice, sure, together,
 };
 
 /// Lines over time, at most: more cannot be told apart.
@@ -71,6 +72,14 @@ pub(crate) fn page(answer: &Answer, top: usize) -> Result<String, DrawError> {
         for own in &answer.differences {
             difference(&mut page, answer, own, top);
         }
+    }
+    let published = published(answer);
+    if !published.is_empty() {
+        page.heading(2, "What published counts reveal");
+        page.paragraph(&escape(OF_PUBLISHED));
+    }
+    for own in published {
+        page.paragraph(&escape(&own));
     }
     breaks(&mut page, answer);
     Ok(page.finish())
@@ -191,7 +200,7 @@ fn over_time(
     };
     let (rows, _) = most(all.rows, LINES, last);
     let lines = rows.iter().take(LINES).map(|shown| Line {
-        name: shown.name.clone(),
+        name: visible(&shown.name),
         look: Look::Plain,
         points: days
             .iter()

@@ -1,6 +1,7 @@
 //! What releases say, as it is printed.
 
 use undertone_report::number::{count, number, percent};
+use undertone_report::visible;
 
 use super::answer::{Answer, Difference, OfCandidates, OfLabels, Row, Slice};
 
@@ -72,7 +73,7 @@ pub(crate) fn slice(names: &[String], slice: &Slice) -> String {
             let values = names
                 .iter()
                 .zip(values)
-                .map(|(name, value)| format!("{name} {value}"));
+                .map(|(name, value)| visible(&format!("{name} {value}")));
             values.collect::<Vec<_>>().join(", ")
         }
     }
@@ -100,13 +101,13 @@ pub(crate) fn interval(row: &Row) -> Option<String> {
 }
 
 fn table(rows: &[&Row], others: usize) -> String {
-    let widest = rows.iter().map(|row| row.name.chars().count()).max();
+    let names: Vec<String> = rows.iter().map(|row| visible(&row.name)).collect();
+    let widest = names.iter().map(|name| name.chars().count()).max();
     let widest = widest.unwrap_or(0).min(40);
     let mut text = String::new();
-    for row in rows {
+    for (row, name) in rows.iter().zip(names) {
         text += &format!(
-            "    {:widest$}  {:>6} %   {}\n",
-            row.name,
+            "    {name:widest$}  {:>6} %   {}\n",
             percent(row.share),
             interval(row).unwrap_or_else(|| "no interval".to_owned())
         );
@@ -170,8 +171,15 @@ pub(crate) fn text(answer: &Answer, top: usize) -> String {
         let (rows, others) = most(&own.shares, top, own.of == "candidates");
         text += &table(&rows, others).replace(" %   ", "   ");
     }
+    let published = published(answer);
+    if !published.is_empty() {
+        text += &format!("\nPUBLISHED COUNTS. {OF_PUBLISHED}\n\n");
+    }
+    for own in published {
+        text += &format!("  {own}\n");
+    }
     for problem in &answer.unanswered {
-        text += &format!("\nNot answered: {problem}\n");
+        text += &format!("\nNot answered: {}\n", visible(problem));
     }
     text
 }
@@ -182,6 +190,35 @@ pub(crate) fn together(answer: &Answer) -> String {
         "All these intervals together are right {} % of the time. An interval on one side of 0 is a difference; one with 0 inside may be none.",
         percent(answer.level)
     )
+}
+
+/// What published counts mean, in words.
+pub(crate) const OF_PUBLISHED: &str = "What the counts of whole-text releases reveal of one text to somebody who sees the counts alone, and not which device \
+     sent what. Replacing the text by any other changes the probability of the counts by at most a factor e^epsilon, but for delta. The other \
+     devices must be honest: forged releases hide nobody. Several releases of one text add up. Whoever receives the releases themselves learns of each what its own epsilon \
+     allows. For sentence releases nothing of the kind holds.";
+
+/// What published counts reveal, in words, for each kind of whole-text releases.
+pub(crate) fn published(answer: &Answer) -> Vec<String> {
+    let smallest = match answer.slices.is_empty() {
+        true => "",
+        false => " in the smallest slice",
+    };
+    let kinds = answer.kinds.iter();
+    let own = kinds.filter_map(|kind| Some((kind, kind.published.as_ref()?)));
+    own.map(|(kind, own)| {
+        let releases = count(own.releases);
+        let limit = match own.delta > 0.0 {
+            true => format!(
+                "epsilon {}, delta {}",
+                number(own.epsilon),
+                number(own.delta)
+            ),
+            false => "too few to hide one, so its own epsilon".to_owned(),
+        };
+        format!("{}: {releases} releases{smallest}: {limit}.", kind.name)
+    })
+    .collect()
 }
 
 /// What is compared, in words.

@@ -7,10 +7,13 @@
 
 use std::env;
 use std::fs;
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use undertone::release::ledger::utc_day;
 
@@ -28,6 +31,27 @@ pub(crate) fn succeed(folder: &Path, arguments: &[&str]) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {errors}");
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// A command with something on its standard input.
+pub(crate) fn fed(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .current_dir(folder)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    // One byte first: a pipe may be slow.
+    let (first, rest) = input.split_at(1);
+    pipe.write_all(first).unwrap();
+    pipe.flush().unwrap();
+    thread::sleep(Duration::from_millis(30));
+    pipe.write_all(rest).unwrap();
+    drop(pipe);
+    child.wait_with_output().unwrap()
 }
 
 /// Runs a command that must fail, with a message that has all of `parts`, and must leave the folder

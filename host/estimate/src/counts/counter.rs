@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use undertone::error::{Cause, Error, Result};
 use undertone::files::lines::unzipped;
 use undertone::progress::Progress;
-use undertone::release::lines::Lines;
+use undertone::release::lines::{BadLine, Lines};
 use undertone_core::release::Release;
 
 use super::tally::{Refused, Tally};
@@ -269,18 +269,23 @@ impl Counter {
                 ),
             }));
         }
-        for (number, row) in (1..).zip(counts.by(&self.by)?.rows()) {
-            let reason = match self.expected.outcomes(&row.kind) {
-                Ok(outcomes) if u64::from(row.outcome) < outcomes => {
-                    self.counts
-                        .add(row.kind, row.slice.to_vec(), row.outcome, row.count)?;
-                    continue;
-                }
-                Ok(_) => Reason::Line(undertone::release::lines::BadLine::NoSuchCandidate),
-                Err(reason) => reason,
-            };
-            let pack = row.kind.pack_id();
-            self.rejected.add(reason, row.count, number, Some(pack));
+        let mut number = 0;
+        for group in counts.by(&self.by)?.groups() {
+            let outcomes = self.expected.outcomes(&group.kind);
+            let pack = Some(group.kind.pack_id());
+            for (&outcome, &count) in group.outcomes {
+                number += 1;
+                let reason = match outcomes {
+                    Ok(outcomes) if u64::from(outcome) < outcomes => {
+                        let slice = group.slice.to_vec();
+                        self.counts.add(group.kind, slice, outcome, count)?;
+                        continue;
+                    }
+                    Ok(_) => Reason::Line(BadLine::NoSuchCandidate),
+                    Err(reason) => reason,
+                };
+                self.rejected.add(reason, count, number, pack);
+            }
         }
         self.counts.check()
     }

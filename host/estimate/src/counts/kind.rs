@@ -148,21 +148,24 @@ impl Kind {
         self.epsilon
     }
 
-    /// Bytes 6 and 7 of the release: the order of the geometry of points, 0 for other mechanisms.
+    /// Bytes 6 and 7 of the release: the order of the field of projective geometry response, 0 for other mechanisms.
     pub fn order(&self) -> u16 {
         let [.., low, high] = self.head.start.to_le_bytes();
         u16::from_le_bytes([low, high])
     }
 
-    /// How many outcomes there are under a pack of `candidates`: larger ones are forged or damaged.
+    /// How many outcomes releases of this kind have under a pack of so many candidates, from 0 up; larger ones are forged or
+    /// damaged. None, if no geometry of this order has so many points.
     pub fn outcomes(&self, candidates: u32) -> u64 {
-        let most = u64::from(candidates);
+        // One more than the candidates stands for "nothing known".
+        let answers = u64::from(candidates) + 1;
         match self.selector {
-            Selector::Depth | Selector::Scores => most,
-            // The number of candidates stands for "nothing known".
-            Selector::WholeText => most + 1,
-            _ => Geometry::new(self.order(), candidates + 1)
-                .map_or(0, |geometry| geometry.points().into()),
+            Selector::Projective => {
+                let answers = u32::try_from(answers).unwrap_or(u32::MAX);
+                Geometry::new(self.order(), answers).map_or(0, |own| own.points().into())
+            }
+            Selector::WholeText => answers,
+            _ => candidates.into(),
         }
     }
 
@@ -266,6 +269,11 @@ mod tests {
         assert_eq!(kind.outcomes(12), 13);
         let sentence = Kind::from_fields(*b"packpack", 2, 1, epsilon, 0).unwrap();
         assert_eq!(sentence.outcomes(12), 12);
+        for (order, points) in [(2, 15), (3, 13), (13, 14), (65_521, 65_522)] {
+            let points_of = Kind::from_fields(*b"packpack", 8, 2, epsilon, order).unwrap();
+            assert_eq!(points_of.outcomes(12), points, "order {order}");
+            assert_eq!(points_of.outcomes(u32::MAX), 0);
+        }
         assert!(sentence < kind, "by mechanism");
     }
 }

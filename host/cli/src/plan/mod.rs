@@ -1,0 +1,420 @@
+//! `undertone plan`.
+
+mod page;
+mod text;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use undertone::error::{Error, Result};
+use undertone::files::atomic::AtomicFile;
+use undertone::pack::calibration::Calibration;
+use undertone::pack::candidates::Candidates;
+use undertone::release::document::epsilon_f64;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::release::Selector;
+use undertone_estimate::channel::Channel;
+use undertone_estimate::counts::Kind;
+use undertone_estimate::plan::{Forecast, MOST_DEVICES, kinds};
+use undertone_estimate::published::{self, DELTA};
+use undertone_estimate::refused;
+
+use crate::files::print;
+use crate::paths::Paths;
+use crate::question::QuestionArgs;
+
+/// How often the truth lies within the precision.
+const LEVEL: f64 = 0.95;
+
+/// Days of a month.
+const DAYS: f64 = 30.0;
+
+/// Standard errors to one side of an interval of that level.
+const REACH: f64 = 1.959_963_984_540_054;
+
+/// Devices that the plot goes through.
+const PLOTTED: [f64; 9] = [100.0, 300.0, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6];
+
+/// Its arguments.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The candidates that `pack` wrote.
+    #[arg(long, value_name = "FILE")]
+    candidates: PathBuf,
+    /// The values of epsilon to compare.
+    #[arg(long, required = true, num_args = 1.., value_delimiter = ',', value_name = "E")]
+    epsilon: Vec<Epsilon>,
+    /// How far 95 of 100 estimated shares may lie from the truth: 0.03 is 3 percentage points.
+    #[arg(long, default_value_t = 0.03, value_name = "SHARE", value_parser = within)]
+    within: f64,
+    /// Say how precise these numbers of devices will be.
+    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_DEVICES as u64))]
+    devices: Vec<u64>,
+    /// Guessed shares, such as football=0.5,garden=0.2. All others share the rest equally.
+    #[arg(long, value_delimiter = ',', value_name = "NAME=SHARE")]
+    shares: Vec<String>,
+    #[command(flatten)]
+    question: QuestionArgs,
+    /// Plan for texts of different lengths: of each text of --question only the first N sentences are released, for every
+    /// N that is named.
+    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "N", requires = "question", value_parser = clap::value_parser!(u16).range(1..))]
+    first_sentences: Vec<u16>,
+    /// Where to write all numbers, as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Where to write a page for people: one HTML file that needs no other.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+fn within(text: &str) -> std::result::Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    match (1e-6..=0.5).contains(&share) {
+        true => Ok(share),
+        false => Err("it lies in 0.000001 to 0.5; 0.03 is 3 percentage points".to_owned()),
+    }
+}
+
+/// What is estimated.
+#[derive(Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Of {
+    Candidates,
+    Labels,
+}
+
+/// A way to release and to estimate, at one ε.
+struct Way {
+    of: Of,
+    kind: Kind,
+    /// Of the public texts only so many sentences are released; none where that is not asked for, or makes no difference.
+    sentences: Option<u16>,
+    /// Devices for the wanted precision; none if no number gives it.
+    needed: Option<u64>,
+    /// The half-width that any number of devices leaves.
+    limit: f64,
+    /// The half-width of intervals, for each number of devices that is asked for.
+    precise: Vec<f64>,
+    plotted: Vec<f64>,
+    /// What the counts reveal of one text, by devices; empty but for shares of candidates.
+    published: Vec<Published>,
+}
+
+/// What published counts of so many devices reveal of one text.
+#[derive(Clone, Copy, Serialize)]
+struct Published {
+    devices: u64,
+    /// None if it is that of one release.
+    epsilon: Option<f64>,
+    delta: f64,
+}
+
+impl Way {
+    /// What ways have in common that can be chosen from. Ways are sorted by it.
+    fn group(&self) -> (bool, Epsilon, Option<u16>) {
+        (self.of == Of::Labels, self.kind.epsilon(), self.sentences)
+    }
+}
+
+struct Plan {
+    ways: Vec<Way>,
+    unanswered: Vec<String>,
+}
+
+impl Plan {
+    /// Whether the length of texts is looked at.
+    fn by_length(&self) -> bool {
+        self.ways.iter().any(|way| way.sentences.is_some())
+    }
+}
+
+/// A plan as it is written as JSON.
+#[derive(Serialize)]
+struct Written<'a> {
+    /// Of this form.
+    version: u32,
+    within: f64,
+    level: f64,
+    ways: Vec<WrittenWay>,
+    months: Vec<Month>,
+    unanswered: &'a [String],
+}
+
+#[derive(Serialize)]
+struct WrittenWay {
+    epsilon: f64,
+    shares_of: Of,
+    sentences: Option<u16>,
+    mechanism: u8,
+    rule: u8,
+    order: u16,
+    devices: Option<u64>,
+    limit: f64,
+    precision: Vec<Precision>,
+    published: Vec<Published>,
+}
+
+#[derive(Serialize)]
+struct Precision {
+    devices: u64,
+    within: f64,
+}
+
+#[derive(Serialize)]
+struct Month {
+    epsilon: f64,
+    daily_for_a_month: f64,
+}
+
+impl Arguments {
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = Paths::default().input("--candidates", &self.candidates);
+        let outputs = [("--json", &self.json), ("--html", &self.html)];
+        let named = outputs
+            .into_iter()
+            .filter_map(|(option, path)| Some((option, path.as_ref()?)));
+        named.fold(self.question.paths(paths), |all, (option, path)| {
+            all.output(option, path)
+        })
+    }
+
+    pub(crate) fn run(&self) -> Result<()> {
+        // Before the work.
+        for path in [&self.json, &self.html].into_iter().flatten() {
+            AtomicFile::check(path)?;
+        }
+        let candidates = Candidates::read(&self.candidates)?;
+        let plan = self.plan(&candidates)?;
+        if plan.ways.is_empty() {
+            return Err(refused(plan.unanswered.join("; ")));
+        }
+        // All are on the disk before one of them gets its name.
+        let mut settled = Vec::new();
+        if let Some(path) = &self.json {
+            settled.push(AtomicFile::settled(path, self.written(&plan).as_bytes())?);
+        }
+        if let Some(path) = &self.html {
+            let page = page::page(self, &plan).map_err(Error::plot)?;
+            settled.push(AtomicFile::settled(path, page.as_bytes())?);
+        }
+        for file in settled {
+            file.commit()?;
+        }
+        print(&text::text(self, &plan))
+    }
+
+    /// The public texts, by the number of sentences that are released of each.
+    fn texts(&self, candidates: &Candidates) -> Result<Vec<(Option<u16>, Calibration)>> {
+        let Some(question) = self.question.open(&[candidates.pack_id()])? else {
+            let own = candidates.calibration.clone();
+            return Ok(own.map(|own| (None, own)).into_iter().collect());
+        };
+        let mut lengths: Vec<Option<u16>> =
+            self.first_sentences.iter().copied().map(Some).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        if lengths.is_empty() {
+            lengths.push(None);
+        }
+        let of = |length| Ok((length, question.calibration(length)?));
+        lengths.into_iter().map(of).collect()
+    }
+
+    fn plan(&self, candidates: &Candidates) -> Result<Plan> {
+        let m = candidates.entries.len() as u32;
+        let texts = self.texts(candidates)?;
+        let calibration = texts.first().map(|(_, own)| own);
+        let selector = calibration.map_or(Selector::Scores, |own| own.selector);
+        let mut names: Vec<&str> = candidates
+            .entries
+            .iter()
+            .map(|own| own.id.as_str())
+            .collect();
+        names.push("nothing known");
+        let labels: Vec<&str> = calibration
+            .map(|own| own.labels.iter().map(String::as_str).collect())
+            .unwrap_or_default();
+        let mut all = [&names[..], &labels].concat();
+        all.sort_unstable();
+        all.dedup();
+        self.known(&all)?;
+        let of_candidates = self.guessed(&names[..m as usize])?;
+        let mut plan = Plan {
+            ways: Vec::new(),
+            unanswered: Vec::new(),
+        };
+        if calibration.is_none() {
+            plan.unanswered.push(
+                "shares of labels, and sentence releases at all: the candidates file carries no public texts. Give labelled ones with \
+                 --question and --pack, or make the pack anew from labelled documents with this version"
+                    .to_owned(),
+            );
+        }
+        for epsilon in &self.epsilon {
+            for kind in kinds(candidates.pack_id(), m, selector, *epsilon)? {
+                if let Some(own) = Forecast::of_candidates(kind, m, &of_candidates)? {
+                    let mut way = self.way(Of::Candidates, kind, None, &own)?;
+                    way.published = self.published(&way, m)?;
+                    plan.ways.push(way);
+                }
+                for (length, texts) in &texts {
+                    let shares = self.guessed(&labels)?;
+                    let own = Forecast::of_labels(kind, texts, &shares);
+                    match own.and_then(|own| self.way(Of::Labels, kind, *length, &own)) {
+                        Ok(way) => plan.ways.push(way),
+                        Err(problem) => plan.unanswered.push(match length {
+                            None => problem.to_string(),
+                            Some(length) => format!("{}: {problem}", text::length(*length)),
+                        }),
+                    }
+                }
+            }
+        }
+        plan.unanswered.dedup();
+        // What is compared stands together.
+        plan.ways.sort_by_key(Way::group);
+        Ok(plan)
+    }
+
+    fn way(
+        &self,
+        of: Of,
+        kind: Kind,
+        sentences: Option<u16>,
+        forecast: &Forecast<'_>,
+    ) -> Result<Way> {
+        let half =
+            |devices: f64| -> Result<f64> { Ok((REACH * forecast.largest(devices)?).min(1.0)) };
+        let precise = self.devices.iter().map(|devices| half(*devices as f64));
+        let precise = precise.collect::<Result<_>>()?;
+        let plotted = PLOTTED.into_iter().map(half).collect::<Result<_>>()?;
+        Ok(Way {
+            of,
+            kind,
+            sentences,
+            limit: half(MOST_DEVICES)?,
+            needed: forecast.releases(self.within / REACH)?,
+            precise,
+            plotted,
+            published: Vec::new(),
+        })
+    }
+
+    /// What published counts reveal: of so many devices as are asked for, else as it takes.
+    fn published(&self, way: &Way, candidates: u32) -> Result<Vec<Published>> {
+        let Some(channel) = Channel::new(way.kind, candidates)? else {
+            return Ok(Vec::new());
+        };
+        let devices = match self.devices.is_empty() {
+            true => way.needed.into_iter().collect(),
+            false => self.devices.clone(),
+        };
+        let of = |devices| {
+            Ok(Published {
+                devices,
+                epsilon: published::epsilon(&channel, devices, DELTA)?,
+                delta: DELTA,
+            })
+        };
+        devices.into_iter().map(of).collect()
+    }
+
+    /// Refuses guesses about what is not there.
+    fn known(&self, names: &[&str]) -> Result<()> {
+        for (name, _) in self.guesses()? {
+            if !names.contains(&name) {
+                return Err(refused(format!(
+                    "--shares guesses the share of `{name}`, which is no candidate and no label of this pack; there are {}",
+                    names
+                        .iter()
+                        .take(10)
+                        .copied()
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn guesses(&self) -> Result<Vec<(&str, f64)>> {
+        let of = |text: &String| match text.rsplit_once('=') {
+            None => None,
+            Some((name, share)) => {
+                let share: f64 = share.parse().ok()?;
+                let place = self.shares.iter().position(|own| own == text)?;
+                (0.0..=1.0)
+                    .contains(&share)
+                    .then(|| (&self.shares[place][..name.len()], share))
+            }
+        };
+        let guesses = self.shares.iter().map(|text| {
+            of(text).ok_or_else(|| {
+                refused(format!(
+                    "--shares has `{text}`; write NAME=SHARE with a share of 0 to 1, such as football=0.5"
+                ))
+            })
+        });
+        guesses.collect()
+    }
+
+    /// A share for each name.
+    fn guessed(&self, names: &[&str]) -> Result<Vec<f64>> {
+        let guesses = self.guesses()?;
+        let find = |name: &&str| guesses.iter().find(|(own, _)| own == name);
+        let known: Vec<Option<f64>> = names
+            .iter()
+            .map(|name| find(name).map(|(_, share)| *share))
+            .collect();
+        let sum: f64 = known.iter().flatten().sum();
+        let others = known.iter().filter(|share| share.is_none()).count();
+        if sum > 1.0 + 1e-9 {
+            return Err(refused(format!(
+                "the shares of --shares add up to {sum}; they add up to 1 at most"
+            )));
+        }
+        let rest = (1.0 - sum).max(0.0) / others.max(1) as f64;
+        Ok(known.iter().map(|share| share.unwrap_or(rest)).collect())
+    }
+
+    fn written(&self, plan: &Plan) -> String {
+        let way = |way: &Way| {
+            let [_, _, _, _, mechanism, rule, ..] = way.kind.to_bytes(0);
+            let precise = self.devices.iter().zip(&way.precise);
+            WrittenWay {
+                epsilon: epsilon_f64(way.kind.epsilon()),
+                shares_of: way.of,
+                sentences: way.sentences,
+                mechanism,
+                rule,
+                order: way.kind.order(),
+                devices: way.needed,
+                limit: way.limit,
+                precision: precise
+                    .map(|(devices, within)| Precision {
+                        devices: *devices,
+                        within: *within,
+                    })
+                    .collect(),
+                published: way.published.clone(),
+            }
+        };
+        let month = |epsilon: &Epsilon| {
+            let epsilon = epsilon_f64(*epsilon);
+            Month {
+                epsilon,
+                daily_for_a_month: DAYS * epsilon,
+            }
+        };
+        let written = Written {
+            version: 1,
+            within: self.within,
+            level: LEVEL,
+            ways: plan.ways.iter().map(way).collect(),
+            months: self.epsilon.iter().map(month).collect(),
+            unanswered: &plan.unanswered,
+        };
+        serde_json::to_string_pretty(&written).expect("strings and numbers are JSON") + "\n"
+    }
+}

@@ -1,0 +1,229 @@
+//! A plan, as it is printed.
+
+use undertone::release::document::epsilon_f64;
+use undertone_core::release::Selector;
+use undertone_estimate::counts::Kind;
+use undertone_estimate::shares::is_whole_text;
+use undertone_report::number::{count, number, percent};
+use undertone_report::visible;
+
+use super::{Arguments, Of, Plan, Way};
+use crate::estimate::{OF_PUBLISHED, OF_QUESTION};
+
+/// So many times the devices are about as many.
+const NEAR: f64 = 1.2;
+
+/// What is better, in words, for each ε, length of texts and statement.
+pub(super) fn advice(asked: &Arguments, plan: &Plan) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut ways = &plan.ways[..];
+    while let Some(first) = ways.first() {
+        // They are sorted by these.
+        let same = |way: &&Way| way.group() == first.group();
+        let (own, rest) = ways.split_at(ways.iter().take_while(same).count());
+        ways = rest;
+        let best = best(own);
+        let epsilon = first.kind.epsilon();
+        let texts = match first.sentences {
+            None => String::new(),
+            Some(sentences) => format!(" and {}", length(sentences)),
+        };
+        let what = what(first.of);
+        lines.push(match best.needed {
+            Some(needed) => format!(
+                "At epsilon {epsilon}{texts}, {what} within {} points take {} devices, with {}.",
+                points(asked.within),
+                count(needed),
+                unit(best.kind)
+            ),
+            None => format!(
+                "At epsilon {epsilon}{texts}, no number of devices gives {what} within {} points: from these public texts ± {} is the \
+                 limit. Take more labelled texts, or ask for less; {} come nearest.",
+                points(asked.within),
+                points(best.limit),
+                unit(best.kind)
+            ),
+        });
+    }
+    lines.push(
+        "Whole-text releases protect the whole text; sentence releases protect one sentence of it. Where both take about as many \
+         devices, take the whole text."
+            .to_owned(),
+    );
+    for epsilon in &asked.epsilon {
+        lines.push(format!(
+            "A release each day for a month costs a user 30 × {epsilon} = {} of epsilon.",
+            number(30.0 * epsilon_f64(*epsilon))
+        ));
+    }
+    lines
+}
+
+/// What the plan rests on.
+pub(super) fn assumed(asked: &Arguments) -> String {
+    let shares = match asked.shares.is_empty() {
+        true => "all shares are equal".to_owned(),
+        false => format!(
+            "the shares are {}, and all others equal",
+            asked.shares.join(", ")
+        ),
+    };
+    let question = match asked.question.is_asked() {
+        true => format!(" {OF_QUESTION}"),
+        false => String::new(),
+    };
+    format!(
+        "Guessed: {shares}. Points are percentage points to either side of the least precise share, 95 % of the time. Shares of candidates \
+         are what the pack's classifier would have said, and assume nothing about texts. Shares of labels assume texts like the public \
+         ones.{question}"
+    )
+}
+
+pub(super) fn text(asked: &Arguments, plan: &Plan) -> String {
+    let mut text = format!("{}\n\n", assumed(asked));
+    for line in advice(asked, plan) {
+        text += &format!("{line}\n");
+    }
+    let head = format!("± {} points", points(asked.within));
+    // Where texts have one length, that is no column.
+    let by_length = plan.by_length();
+    let lengths = |cell: &str| match by_length {
+        true => format!("{cell:>9}  "),
+        false => String::new(),
+    };
+    text += &format!(
+        "\n{:8}  {:10}  {}{:14}  {head:>16}",
+        "epsilon",
+        "shares of",
+        lengths("sentences"),
+        "releases of"
+    );
+    for devices in &asked.devices {
+        text += &format!("  {:>12}", count(*devices));
+    }
+    text += "\n";
+    for way in &plan.ways {
+        let needed = way.needed.map_or("never".to_owned(), count);
+        text += &format!(
+            "{:8}  {:10}  {}{:14}  {needed:>16}",
+            way.kind.epsilon().to_string(),
+            short(way.of),
+            lengths(&sentences(way)),
+            unit_short(way.kind)
+        );
+        for half in &way.precise {
+            text += &format!("  {:>12}", format!("± {}", points(*half)));
+        }
+        text += "\n";
+    }
+    let published = published(plan);
+    if !published.is_empty() {
+        text += &format!("\n{OF_PUBLISHED}\n");
+    }
+    for line in published {
+        text += &format!("  {line}\n");
+    }
+    for problem in &plan.unanswered {
+        text += &format!("\nNot planned: {}\n", visible(problem));
+    }
+    text
+}
+
+/// What published counts reveal, in words, for each kind of whole-text releases.
+pub(super) fn published(plan: &Plan) -> Vec<String> {
+    let of = |way: &Way| -> Vec<String> {
+        let own = way.published.iter().map(|own| {
+            let limit = match own.epsilon {
+                Some(epsilon) => {
+                    format!("epsilon {}, delta {}", number(epsilon), number(own.delta))
+                }
+                None => "too few to hide one, so its own epsilon".to_owned(),
+            };
+            format!(
+                "{} devices, epsilon {}, {}: {limit}",
+                count(own.devices),
+                way.kind.epsilon(),
+                unit_short(way.kind)
+            )
+        });
+        own.collect()
+    };
+    plan.ways.iter().flat_map(of).collect()
+}
+
+/// The way that takes the fewest devices. The stronger promise wins where it costs little.
+fn best(ways: &[Way]) -> &Way {
+    let devices = |way: &Way| (way.needed.unwrap_or(u64::MAX), way.limit);
+    let order = |a: &&Way, b: &&Way| {
+        let (a, b) = (devices(a), devices(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
+    let fewest = ways.iter().min_by(order).expect("a group has a way");
+    let whole = ways
+        .iter()
+        .filter(|way| is_whole_text(way.kind))
+        .min_by(order);
+    let Some(whole) = whole else {
+        return fewest;
+    };
+    let near = match (fewest.needed, whole.needed) {
+        (Some(fewest), Some(whole)) => whole as f64 <= NEAR * fewest as f64,
+        _ => false,
+    };
+    if near { whole } else { fewest }
+}
+
+/// How long texts are, in words.
+pub(super) fn length(sentences: u16) -> String {
+    match sentences {
+        1 => "texts of 1 sentence".to_owned(),
+        more => format!("texts of {more} sentences"),
+    }
+}
+
+/// How long the texts of a way are, in a table.
+pub(super) fn sentences(way: &Way) -> String {
+    match way.sentences {
+        None => "any".to_owned(),
+        Some(sentences) => sentences.to_string(),
+    }
+}
+
+pub(super) fn points(half: f64) -> String {
+    match half < 0.001 {
+        true => number(100.0 * half),
+        false => percent(half),
+    }
+}
+
+pub(super) fn what(of: Of) -> &'static str {
+    match of {
+        Of::Candidates => "shares of candidates",
+        Of::Labels => "shares of labels",
+    }
+}
+
+pub(super) fn short(of: Of) -> &'static str {
+    match of {
+        Of::Candidates => "candidates",
+        Of::Labels => "labels",
+    }
+}
+
+fn unit(kind: Kind) -> &'static str {
+    match kind.selector() {
+        Selector::WholeText => "whole-text releases (privatize --rule whole-text)",
+        Selector::Projective => {
+            "projective releases of the whole text (privatize --rule projective)"
+        }
+        _ => "sentence releases",
+    }
+}
+
+pub(super) fn unit_short(kind: Kind) -> &'static str {
+    match kind.selector() {
+        Selector::WholeText => "whole text",
+        Selector::Projective => "projective",
+        _ => "sentence",
+    }
+}

@@ -1,0 +1,163 @@
+//! Labelled public texts, for shares of labels that a pack was not made for.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use undertone::error::Result;
+use undertone::files::resume::Encoding;
+use undertone::pack::calibration::Calibration;
+use undertone::release::document;
+use undertone_core::pack::Pack;
+use undertone_estimate::refused;
+
+use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, TextArgs};
+use crate::files::read_pack;
+use crate::paths::Paths;
+
+/// Which texts.
+#[derive(Args)]
+pub(crate) struct QuestionArgs {
+    /// Labelled public texts: take the shares of these labels, also of ones that the pack was not made for. The pack must
+    /// not have been made from these texts. .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+    #[arg(long, value_name = "FILE", requires = "pack")]
+    question: Option<PathBuf>,
+    /// The pack whose releases --question is about.
+    #[arg(long, value_name = "FILE", requires = "question")]
+    pack: Option<PathBuf>,
+    #[command(flatten)]
+    texts: TextArgs,
+    #[command(flatten)]
+    encoder: EncoderArgs,
+}
+
+/// Texts, and the pack under which they are released.
+pub(crate) struct Question {
+    path: PathBuf,
+    messages: bool,
+    pack: Pack<'static>,
+    encoder: OpenEncoder,
+    /// How many texts each label has.
+    labels: BTreeMap<String, usize>,
+}
+
+impl QuestionArgs {
+    pub(crate) fn paths(&self, paths: Paths) -> Paths {
+        let paths = paths.inputs("--pack", &self.pack);
+        let paths = match &self.question {
+            None => paths,
+            Some(path) => paths.reread("--question", path),
+        };
+        self.encoder.paths(paths)
+    }
+
+    /// Whether there is a question.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.question.is_some()
+    }
+
+    /// The question, if there is one. `packs`: those that candidates were named of.
+    pub(crate) fn open(&self, packs: &[[u8; 8]]) -> Result<Option<Question>> {
+        let (Some(path), Some(of)) = (&self.question, &self.pack) else {
+            return Ok(None);
+        };
+        let pack = read_pack(of)?;
+        if !packs.contains(&pack.id()) {
+            return Err(refused(format!(
+                "`{}` is pack {}, and --candidates has none for it; name the candidates of that pack",
+                of.display(),
+                hex::encode(pack.id())
+            )));
+        }
+        let encoder = self.encoder.open_for(&pack)?;
+        document::check_encoder(&pack, encoder.encoder.as_ref())?;
+        let mut question = Question {
+            path: path.clone(),
+            messages: self.texts.messages,
+            pack,
+            encoder,
+            labels: BTreeMap::new(),
+        };
+        question.read()?;
+        Ok(Some(question))
+    }
+}
+
+impl Question {
+    pub(crate) fn pack_id(&self) -> [u8; 8] {
+        self.pack.id()
+    }
+
+    fn corpus(&self, first_sentences: Option<u16>) -> CorpusArgs {
+        CorpusArgs {
+            corpus: self.path.clone(),
+            limit: None,
+            first_sentences,
+            texts: TextArgs {
+                messages: self.messages,
+            },
+        }
+    }
+
+    /// Counts the texts of each label.
+    fn read(&mut self) -> Result<()> {
+        let corpus = self.corpus(None);
+        for document in corpus.documents()? {
+            if let Some(label) = document?.label {
+                *self.labels.entry(label).or_insert(0) += 1;
+            }
+        }
+        if self.labels.len() < 2 {
+            return Err(refused(format!(
+                "`{}` has texts of {} labels; a question takes texts of at least 2",
+                self.path.display(),
+                self.labels.len()
+            )));
+        }
+        let (unlabelled, line) = corpus.unlabelled()?;
+        if unlabelled > 0 {
+            note!(
+                "{unlabelled} texts of the question have no label, the first in line {line}: they do not count"
+            );
+        }
+        let (all, most) = self.sizes();
+        if all > most {
+            let taken: usize = self.labels.values().map(|own| own * most / all).sum();
+            note!(
+                "the question takes {taken} of its {all} texts: more do not make it more precise"
+            );
+        }
+        Ok(())
+    }
+
+    /// How many texts there are, and how many are taken at most.
+    fn sizes(&self) -> (usize, usize) {
+        let most = Calibration::most_texts(self.pack.candidate_count() as usize);
+        (self.labels.values().sum(), most)
+    }
+
+    /// What devices would say of these texts, or of the first sentences of each.
+    pub(crate) fn calibration(&self, first_sentences: Option<u16>) -> Result<Calibration> {
+        let names: Vec<String> = self.labels.keys().cloned().collect();
+        let mut calibration = Calibration::new(&self.pack, names.clone())?;
+        let (all, most) = self.sizes();
+        let mut seen = vec![0; names.len()];
+        let corpus = self.corpus(first_sentences);
+        let encoding = Encoding::new(self.encoder.encoder.as_ref());
+        let mut encoded = corpus.encoded(encoding, |document| document.label.is_some());
+        encoded.pass(|document, sentences, vectors| {
+            let label = document.label.as_deref().unwrap_or_default();
+            let Ok(label) = names.binary_search_by(|own| own.as_str().cmp(label)) else {
+                return Ok(());
+            };
+            // Of too many texts equal parts of all labels.
+            let place: usize = seen[label];
+            seen[label] += 1;
+            if all > most && (place + 1) * most / all == place * most / all {
+                return Ok(());
+            }
+            calibration.add(&self.pack, label as u32, sentences, vectors)
+        })?;
+        Ok(calibration)
+    }
+}
