@@ -201,7 +201,10 @@ struct DailyRow {
 
 #[derive(Serialize)]
 struct Row {
-    unit: &'static str,
+    #[serde(rename = "unit")]
+    identifier: &'static str,
+    #[serde(skip)]
+    unit: Unit,
     days: u16,
     /// The sum.
     epsilon: f64,
@@ -249,7 +252,8 @@ impl Arguments {
                     continue;
                 };
                 totals.push(Row {
-                    unit: name(unit),
+                    identifier: identifier(unit),
+                    unit,
                     days: *days,
                     epsilon: number(total.epsilon()),
                     own_delta: total.delta(),
@@ -395,7 +399,8 @@ impl Arguments {
             let with = with.map_or("never".to_owned(), rounded);
             text += &format!(
                 "{:17}  {:>5}  {sum:>15}  {own:>9}  {with:>16}\n",
-                row.unit, row.days
+                name(row.unit),
+                row.days
             );
         }
         for note in &answer.notes {
@@ -423,6 +428,16 @@ fn is_about(daily: &Daily, unit: Unit) -> bool {
         Mechanism::Document(_) => matches!(unit, Unit::Sentence | Unit::WholeText),
         Mechanism::Words { .. } => unit == Unit::Words,
         Mechanism::Vector(_) => unit == Unit::Vector,
+    }
+}
+
+/// For programs.
+fn identifier(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Sentence => "sentence",
+        Unit::WholeText => "whole-text",
+        Unit::Words => "words",
+        Unit::Vector => "vector",
     }
 }
 

@@ -46,7 +46,7 @@ fn a_year_of_daily_releases() {
         ("exponential", 8.135_29, 36.512_678),
     ] {
         let answer = json(&[&format!("{rule}:0.5")]);
-        let of = |days| total(&answer, "a sentence", days).expect("a row");
+        let of = |days| total(&answer, "sentence", days).expect("a row");
         assert_eq!(of(1), [Some(0.5), Some(0.0), Some(0.5)]);
         assert_eq!(of(30)[..2], exact(30.0));
         assert!(
@@ -57,7 +57,7 @@ fn a_year_of_daily_releases() {
         assert_eq!(of(365)[..2], exact(365.0));
         assert_eq!(of(365)[2], Some(year));
         // Without the pack nobody knows.
-        assert_eq!(total(&answer, "a whole text", 365), None);
+        assert_eq!(total(&answer, "whole-text", 365), None);
     }
     let page = succeed(
         folder.path(),
@@ -78,10 +78,10 @@ fn units_stand_apart_and_packs_say_more() {
     ];
     let answer = json(&daily);
     let of = |answer: &Value, unit| total(answer, unit, 10);
-    assert_eq!(of(&answer, "a sentence").unwrap()[0], Some(25.0));
-    assert_eq!(of(&answer, "a whole text"), None);
-    assert_eq!(of(&answer, "a bag, distance 1").unwrap()[0], Some(50.0));
-    let [epsilon, own, with] = of(&answer, "a vector, distance 1").unwrap();
+    assert_eq!(of(&answer, "sentence").unwrap()[0], Some(25.0));
+    assert_eq!(of(&answer, "whole-text"), None);
+    assert_eq!(of(&answer, "words").unwrap()[0], Some(50.0));
+    let [epsilon, own, with] = of(&answer, "vector").unwrap();
     assert_eq!((epsilon, with), (Some(300.000_01), None));
     assert!((9.2e-5..9.3e-5).contains(&own.unwrap()), "{own:?}");
 
@@ -91,7 +91,7 @@ fn units_stand_apart_and_packs_say_more() {
         "/../../tests/golden/golden-scores.pack"
     );
     let known = json(&[&daily[..], &["--pack", pack, "--delta", "1e-3"]].concat());
-    let text = of(&known, "a whole text").expect("the pack says it")[0].unwrap();
+    let text = of(&known, "whole-text").expect("the pack says it")[0].unwrap();
     let page = succeed(folder.path(), &["inspect", pack]);
     // At ε = 1 and by the other rule, which loses a little more: each sentence release costs less than that.
     let loss = page
@@ -111,10 +111,7 @@ fn units_stand_apart_and_packs_say_more() {
     );
     assert!(page.contains("name the pack with --pack"), "{page}");
     let written: Value = serde_json::from_slice(&fs::read(out).unwrap()).unwrap();
-    assert_eq!(
-        total(&written, "a whole text", 365).unwrap()[0],
-        Some(365.0)
-    );
+    assert_eq!(total(&written, "whole-text", 365).unwrap()[0], Some(365.0));
 }
 
 #[test]

@@ -35,20 +35,22 @@
 //!
 //! - **Any mechanism.** L lies in −ε..ε, so η = 2ε and ρ = ε²/2. Permute-and-flip has no better bound: for two
 //!   candidates and small ε its laws come as near to it as one likes.
-//! - **The exponential mechanism**: ρ = ε²/8. *Proof*, in the names of [`select`](undertone_core::select). Let one neighbour step move
-//!   levels by at most Q, and let D be how far it moves the best one. Levels relative to the best one move by −Q − D to Q − D,
-//!   and 0 lies in between because |D| ≤ Q. Capping at the bound keeps them there. W_i ≤ ρ·W_{i+1} for the weights as they are, rounded, so the
-//!   logarithms of weights move within an interval of length 2·Q·ln ρ ≤ ε − 2⁻⁶¹. The normaliser moves all of them alike. Finite
-//!   randomness moves L by at most 2⁻⁶² to each side. So η ≤ ε. ∎ Below one micro-unit a step, all laws are within e^(2⁻⁶⁰).
-//!   The same holds for words, with the steps that a distance allows, and ε·(dist + q) for ε.
+//! - **The exponential mechanism**: ρ = ε²/8. *Proof*, with the weights of [`select`](undertone_core::select). Let one neighbour step
+//!   move levels by at most Q, and let D be how far it moves the best one. Levels relative to the best one move by −Q − D to
+//!   Q − D, and 0 lies in between because |D| ≤ Q. Capping at the bound keeps them there. A weight is at most r times the next
+//!   one, rounding included, with ln r ≤ ε/(2·Q) − 2⁻⁶². So the logarithms of weights move within an interval of length
+//!   2·Q·ln r ≤ ε − 2⁻⁶¹. The normaliser moves all of them alike, and finite randomness moves L by at most 2⁻⁶² to each side.
+//!   So η ≤ ε. ∎ (Where ε/Q is below one micro-unit, all laws are within e^(2⁻⁶⁰).) The same holds for a selected word, with the
+//!   steps that a distance allows, and ε·(dist + q) for ε.
 //! - **The whole text**, by the rule or by projective geometry. L is ε, −ε or 0, so η = 2ε and ρ = ε²/2. If the number of candidates is
-//!   known, ρ is less, because L is 0 most of the time. Outcomes v and v' each have d points of their own with weight
-//!   e^ε, and all other points weigh `rest` for both (d = 1 and rest = n − 1 for the rule and n candidates; d = c − c₂ and
-//!   rest = c₂·e^ε + K − 2c + c₂ for a geometry). With s = α − 1/2 and c = rest / (2·d·e^(ε/2)),
-//!   (α − 1)·D_α = ln\[(cosh(ε·s) + c) / (cosh(ε/2) + c)\], which must not exceed ρ·(s² − 1/4). It is 0 at s = 1/2, so the largest of its
-//!   derivatives by s² will do: ρ = (ε²/2)·max over x ≥ ε/2 of sinh x / (x·(cosh x + c)). The engine's laws have the ε of its own weights
-//!   instead, which is never larger: they follow from these by mixing with the uniform law, which only lessens D_α. Finite randomness
-//!   moves ln P, ln P' and L by at most 2⁻⁶²: D_α by less than 2⁻⁴⁰ for α ≥ 1 + 2⁻²⁰, and D_α grows with α. So ρ·(1 + 2⁻²⁰) + 2⁻⁴⁰ covers it.
+//!   known, ρ is less, because L is 0 most of the time. Two outcomes have d points each of their own, with weight e^ε against
+//!   1, and all other points together weigh `rest` for both: d = 1 and rest = n − 1 by the rule with n candidates, d = c − c₂ and
+//!   rest = c₂·e^ε + K − 2c + c₂ by a geometry. With s = α − 1/2 and h = rest / (2·d·e^(ε/2)),
+//!   (α − 1)·D_α = ln\[(cosh(ε·s) + h) / (cosh(ε/2) + h)\], which must not exceed ρ·α·(α − 1) = ρ·(s² − 1/4). Both are 0 at
+//!   s = 1/2, so the largest derivative of the left by s² will do: ρ = (ε²/2)·max over x ≥ ε/2 of sinh x / (x·(cosh x + h)).
+//!   The engine's weights have an ε that is never larger. Their laws follow from these by mixing with the uniform law, which
+//!   only lessens D_α. Finite randomness moves ln P, ln P' and L by at most 2⁻⁶², so D_α by less than 2⁻⁴⁰ for α ≥ 1 + 2⁻²⁰, and D_α grows
+//!   with α. So ρ·(1 + 2⁻²⁰) + 2⁻⁴⁰ covers it.
 //!
 //! # Which rule
 //! For one release permute-and-flip, the default, errs the least. For a release each day and a promise with δ, it is the wrong one:
@@ -323,13 +325,13 @@ impl Total {
         self.delta.min(1.0)
     }
 
-    /// The ρ of zero-concentrated DP: with probability [`delta`](Total::delta) it may fail.
+    /// The ρ of zero-concentrated DP, which holds but for a probability of [`delta`](Total::delta).
     pub fn rho(&self) -> f64 {
         self.rho
     }
 
-    /// The ε that holds together with this δ: what ρ implies, or the sum if that is less. `None` if δ is not above the mechanisms' own,
-    /// and not a number between 0 and 1.
+    /// The ε that holds together with this δ: what ρ implies, or the sum if that is less. `None` if δ is not above
+    /// [`delta`](Total::delta), or not a number between 0 and 1.
     pub fn with_delta(&self, delta: f64) -> Option<Micro> {
         if !(delta > 0.0 && delta < 1.0) {
             return None;
@@ -374,16 +376,16 @@ fn whole_text_rho(method: Method, candidates: u32, epsilon: Epsilon) -> f64 {
     e * e / 2.0 * peak * (1.0 + 1e-6) + 1e-12
 }
 
-/// At least the largest sinh x / (x·(cosh x + c)) of all x from `start` on.
-fn highest(c: f64, start: f64) -> f64 {
+/// At least the largest sinh x / (x·(cosh x + h)) of all x from `start` on.
+fn highest(h: f64, start: f64) -> f64 {
     const STEP: f64 = 1e-3;
     let mut x = start;
     let mut best = 0.0f64;
-    // sinh x < cosh x + c: it is below 1/x.
+    // sinh x < cosh x + h, so it is below 1/x.
     while 1.0 / x > best {
         let end = x + STEP;
         // sinh x / x and cosh x both grow.
-        best = best.max(end.sinh() / end / (x.cosh() + c) * UP);
+        best = best.max(end.sinh() / end / (x.cosh() + h) * UP);
         x = end;
     }
     best
