@@ -352,7 +352,7 @@ impl Arguments {
             notes.push(match by_exponential.0 < by_flip.0 {
                 true => format!(
                     "With delta {:e}, {days} cost an epsilon of {} by permute-and-flip, the default rule, and of {} by the \
-                     exponential mechanism ({} exchanged). {} Without delta both cost {sum}, and permute-and-flip errs less.",
+                     exponential mechanism (exchanged: {}). {} Without delta both cost {sum}, and permute-and-flip errs less.",
                     self.delta,
                     rounded(by_flip),
                     rounded(by_exponential),
