@@ -11,6 +11,7 @@ macro_rules! note {
 
 mod args;
 mod audit;
+mod budget;
 mod count;
 mod decode;
 mod demo;
@@ -92,6 +93,8 @@ enum Command {
     Estimate(Box<estimate::Arguments>),
     /// Before anything is collected: how precise so many devices will be, or how many a precision takes.
     Plan(plan::Arguments),
+    /// What releases cost a user together, by the day, month and year: the sum of epsilon, and what holds with a delta.
+    Budget(budget::Arguments),
     /// List what releases can name, for programs that read no safetensors: the pack's identifier, then number,
     /// name and excerpt of each candidate, with tabs between.
     Candidates {
@@ -136,6 +139,7 @@ impl Command {
     fn paths(&self) -> Paths {
         match self {
             Self::Audit(arguments) => arguments.paths(),
+            Self::Budget(arguments) => arguments.paths(),
             Self::Count(arguments) => arguments.paths(),
             Self::Decode(arguments) => arguments.paths(),
             Self::Demo(arguments) => arguments.paths(),
@@ -180,6 +184,7 @@ fn run(command: Command) -> Result<ExitCode> {
             let bytes = files::read_bytes(&candidates)?;
             files::print(&Candidates::from_bytes(&bytes, &candidates)?.list())
         }
+        Command::Budget(arguments) => arguments.run(),
         Command::Count(arguments) => arguments.run(),
         Command::Decode(arguments) => arguments.run(),
         Command::Demo(arguments) => arguments.run(),

@@ -72,7 +72,8 @@ enum MethodArg {
     Recommended,
     /// For a sentence: one of the candidates whose coins show heads, the better the likelier.
     PermuteAndFlip,
-    /// For a sentence: a candidate with the chance of its weight.
+    /// For a sentence: a candidate with the chance of its weight. The right rule for daily use if a delta is allowed: see
+    /// `budget`.
     Exponential,
     /// For the whole text: its best candidate, or any other.
     WholeText,

@@ -1,5 +1,6 @@
 //! The device side, run from the host: documents, bags of words, the ledger, and what a server reads back.
 
+pub mod budget;
 pub mod document;
 pub mod law;
 pub mod ledger;

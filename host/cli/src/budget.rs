@@ -1,0 +1,471 @@
+//! `undertone budget`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use serde::Serialize;
+use undertone::error::Result;
+use undertone::release::budget::{Budget, Mechanism, Total, Unit};
+use undertone::release::document::{Method, epsilon_f64};
+use undertone_core::epsilon::{Epsilon, MICRO, Micro};
+use undertone_core::laplace::Noise;
+use undertone_core::pack::Pack;
+use undertone_core::release::{MAX_BAG_SIZE, WordMechanism};
+use undertone_core::select::Rule;
+
+use crate::files::{json, print, read_pack, write};
+use crate::paths::{Paths, is_stream};
+
+/// Its arguments.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// What is released of the same user each day, several times if it is several things: KIND:EPSILON or
+    /// KIND:EPSILON:RELEASES. Kinds of documents are those of `privatize --rule`: permute-and-flip, exponential,
+    /// whole-text and projective. Bags of 50 words: words-permute-and-flip=50, words-exponential=50 and
+    /// words-laplace=50. Vectors: vector-laplace and vector-discrete-laplace.
+    #[arg(long, required = true, num_args = 1.., value_delimiter = ',', value_name = "KIND:EPSILON[:RELEASES]")]
+    daily: Vec<Daily>,
+    /// For how many days.
+    #[arg(long, num_args = 1.., value_delimiter = ',', default_values_t = [1, 30, 365], value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    days: Vec<u16>,
+    /// The probability with which the promise with delta may fail: well below one in the number of users.
+    #[arg(long, default_value = "1e-6", value_name = "DELTA", value_parser = delta, allow_hyphen_values = true)]
+    delta: f64,
+    /// The pack of the documents: by how many candidates it has, whole texts cost less, and it says what releases by
+    /// the sentence cost a whole text.
+    #[arg(long, value_name = "FILE")]
+    pack: Option<PathBuf>,
+    /// Write the numbers as JSON; `-` is standard output, without the text.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+fn delta(text: &str) -> std::result::Result<f64, String> {
+    let delta: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    match delta > 0.0 && delta < 1.0 {
+        true => Ok(delta),
+        false => Err("it lies between 0 and 1; 1e-6 is one in a million".to_owned()),
+    }
+}
+
+/// What is released each day by one mechanism.
+#[derive(Clone, Copy)]
+struct Daily {
+    mechanism: Mechanism,
+    epsilon: Epsilon,
+    releases: u16,
+}
+
+impl FromStr for Daily {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let (kind, epsilon, releases) = match *parts {
+            [kind, epsilon] => (kind, epsilon, "1"),
+            [kind, epsilon, releases] => (kind, epsilon, releases),
+            _ => {
+                return Err(
+                    "write KIND:EPSILON or KIND:EPSILON:RELEASES, such as exponential:0.5 or \
+                     words-exponential=50:1:2"
+                        .to_owned(),
+                );
+            }
+        };
+        let releases: u16 = releases.parse().unwrap_or(0);
+        if releases == 0 {
+            return Err("releases a day are a whole number from 1 to 65535".to_owned());
+        }
+        Ok(Self {
+            mechanism: mechanism(kind)?,
+            epsilon: epsilon.parse().map_err(|own| format!("{own}"))?,
+            releases,
+        })
+    }
+}
+
+fn mechanism(kind: &str) -> std::result::Result<Mechanism, String> {
+    let document = |method| Ok(Mechanism::Document(method));
+    let Some((bag, words)) = kind.split_once('=') else {
+        return match kind {
+            "permute-and-flip" => document(Method::Sentence(Rule::PermuteAndFlip)),
+            "exponential" => document(Method::Sentence(Rule::Exponential)),
+            "whole-text" => document(Method::WholeText),
+            "projective" => document(Method::Projective),
+            "vector-laplace" => Ok(Mechanism::Vector(Noise::Laplace)),
+            "vector-discrete-laplace" => Ok(Mechanism::Vector(Noise::DiscreteLaplace)),
+            "words-permute-and-flip" | "words-exponential" | "words-laplace" => {
+                Err(format!("say how many words a bag has, such as {kind}=50"))
+            }
+            _ => Err(unknown(kind)),
+        };
+    };
+    let mechanism = match bag {
+        "words-permute-and-flip" => WordMechanism::Selection(Rule::PermuteAndFlip),
+        "words-exponential" => WordMechanism::Selection(Rule::Exponential),
+        "words-laplace" => WordMechanism::LaplaceNearest,
+        _ => return Err(unknown(bag)),
+    };
+    match words.parse() {
+        Ok(words) if (1..=MAX_BAG_SIZE).contains(&words) => {
+            Ok(Mechanism::Words { mechanism, words })
+        }
+        _ => Err(format!(
+            "a bag has 1 to {MAX_BAG_SIZE} words, not `{words}`"
+        )),
+    }
+}
+
+fn unknown(kind: &str) -> String {
+    format!(
+        "no kind is called `{kind}`; there are permute-and-flip, exponential, whole-text, projective, \
+         words-permute-and-flip=N, words-exponential=N, words-laplace=N, vector-laplace and vector-discrete-laplace"
+    )
+}
+
+impl Daily {
+    /// The rule that draws, if one of two does.
+    fn rule(&self) -> Option<Rule> {
+        match self.mechanism {
+            Mechanism::Document(Method::Sentence(rule))
+            | Mechanism::Words {
+                mechanism: WordMechanism::Selection(rule),
+                ..
+            } => Some(rule),
+            _ => None,
+        }
+    }
+
+    /// The same by another rule, if a rule draws.
+    fn by(mut self, other: Rule) -> Self {
+        match &mut self.mechanism {
+            Mechanism::Document(Method::Sentence(rule))
+            | Mechanism::Words {
+                mechanism: WordMechanism::Selection(rule),
+                ..
+            } => *rule = other,
+            _ => {}
+        }
+        self
+    }
+
+    /// Whether all of it is about a document.
+    fn of_document(&self) -> Option<Method> {
+        match self.mechanism {
+            Mechanism::Document(method) => Some(method),
+            _ => None,
+        }
+    }
+}
+
+/// As it is written.
+impl fmt::Display for Daily {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of_rule = |rule| match rule {
+            Rule::PermuteAndFlip => "permute-and-flip",
+            Rule::Exponential => "exponential",
+        };
+        match self.mechanism {
+            Mechanism::Document(Method::Sentence(rule)) => f.write_str(of_rule(rule)),
+            Mechanism::Document(Method::WholeText) => f.write_str("whole-text"),
+            Mechanism::Document(Method::Projective) => f.write_str("projective"),
+            Mechanism::Vector(Noise::Laplace) => f.write_str("vector-laplace"),
+            Mechanism::Vector(Noise::DiscreteLaplace) => f.write_str("vector-discrete-laplace"),
+            Mechanism::Words {
+                mechanism: WordMechanism::Selection(rule),
+                words,
+            } => write!(f, "words-{}={words}", of_rule(rule)),
+            Mechanism::Words { words, .. } => write!(f, "words-laplace={words}"),
+        }
+    }
+}
+
+/// What is printed, and written as JSON.
+#[derive(Serialize)]
+struct Answer {
+    delta: f64,
+    daily: Vec<DailyRow>,
+    totals: Vec<Row>,
+    /// In words.
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct DailyRow {
+    kind: String,
+    epsilon: f64,
+    releases: u16,
+}
+
+#[derive(Serialize)]
+struct Row {
+    #[serde(rename = "unit")]
+    identifier: &'static str,
+    #[serde(skip)]
+    unit: Unit,
+    days: u16,
+    /// The sum.
+    epsilon: f64,
+    /// The δ that the mechanisms have themselves.
+    own_delta: f64,
+    rho: f64,
+    /// The ε that holds together with `delta`; `null` if that is not above `own_delta`.
+    epsilon_with_delta: Option<f64>,
+    #[serde(skip)]
+    total: Total,
+}
+
+impl Arguments {
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = Paths::default();
+        let paths = match &self.pack {
+            None => paths,
+            Some(pack) => paths.stream_input("--pack", pack),
+        };
+        match &self.json {
+            None => paths,
+            Some(json) => paths.stream_output("--json", json),
+        }
+    }
+
+    pub(crate) fn run(&self) -> Result<()> {
+        let pack = self.pack.as_deref().map(read_pack).transpose()?;
+        let answer = self.answer(pack.as_ref())?;
+        match &self.json {
+            Some(path) if is_stream(path) => print(&(json(&answer) + "\n")),
+            Some(path) => {
+                write(path, (json(&answer) + "\n").as_bytes())?;
+                print(&self.text(&answer))
+            }
+            None => print(&self.text(&answer)),
+        }
+    }
+
+    fn answer(&self, pack: Option<&Pack<'_>>) -> Result<Answer> {
+        let budget = budget(&self.daily, pack)?;
+        let mut totals = Vec::new();
+        for unit in Unit::ALL {
+            for days in &self.days {
+                let Some(total) = budget.total(unit, *days) else {
+                    continue;
+                };
+                totals.push(Row {
+                    identifier: identifier(unit),
+                    unit,
+                    days: *days,
+                    epsilon: number(total.epsilon()),
+                    own_delta: total.delta(),
+                    rho: total.rho(),
+                    epsilon_with_delta: total.with_delta(self.delta).map(number),
+                    total,
+                });
+            }
+        }
+        let daily = self.daily.iter().map(|own| DailyRow {
+            kind: own.to_string(),
+            epsilon: epsilon_f64(own.epsilon),
+            releases: own.releases,
+        });
+        Ok(Answer {
+            delta: self.delta,
+            daily: daily.collect(),
+            notes: self.notes(pack, &totals)?,
+            totals,
+        })
+    }
+
+    fn notes(&self, pack: Option<&Pack<'_>>, totals: &[Row]) -> Result<Vec<String>> {
+        let mut notes = self.rules(pack)?;
+        let is = |method: &dyn Fn(Method) -> bool| {
+            let mut methods = self.daily.iter().filter_map(Daily::of_document);
+            methods.any(method)
+        };
+        let by_sentence = is(&|method| matches!(method, Method::Sentence(_)));
+        let by_text = is(&|method| !matches!(method, Method::Sentence(_)));
+        if by_sentence && pack.is_none() {
+            notes.push(
+                "What releases by the sentence cost a whole text depends on the pack: name it with --pack. It is much more than what \
+                 they cost a sentence."
+                    .to_owned(),
+            );
+        }
+        if by_text && pack.is_none() {
+            notes.push(format!(
+                "With delta {:e} whole texts cost less if the number of candidates is known: name the pack with --pack.",
+                self.delta
+            ));
+        }
+        if self.daily.iter().any(|daily| daily.of_document().is_none()) {
+            notes.push(
+                "For words and vectors the numbers are for a distance of 1 (of bags, word mover's distance), with q or tau included. At \
+                 distance W the sum is W times as much, and the epsilon with delta up to W^2 times."
+                    .to_owned(),
+            );
+        }
+        if totals.iter().any(|row| row.epsilon_with_delta.is_none()) {
+            notes.push(format!(
+                "never: what is released with noise has a delta of its own, and that is not below {:e}. Use more delta, less epsilon, or \
+                 vector-discrete-laplace, which has none.",
+                self.delta
+            ));
+        }
+        if totals.iter().any(|row| row.unit != totals[0].unit) {
+            notes.push(
+                "Never add up lines about different things that are exchanged: their sum promises nothing."
+                    .to_owned(),
+            );
+        }
+        notes.push(
+            "A total is about what is in the texts of all these days, or about one sentence of each. What is in one day's texts alone \
+             is protected by that day's cost. Releases under another pack add up, too."
+                .to_owned(),
+        );
+        Ok(notes)
+    }
+
+    /// What the other rule would cost.
+    fn rules(&self, pack: Option<&Pack<'_>>) -> Result<Vec<String>> {
+        let days = self.days.iter().copied().max().unwrap_or(1);
+        let all_by = |rule| {
+            let daily: Vec<Daily> = self.daily.iter().map(|own| own.by(rule)).collect();
+            budget(&daily, pack)
+        };
+        let flip = all_by(Rule::PermuteAndFlip)?;
+        let exponential = all_by(Rule::Exponential)?;
+        let has = |rule| self.daily.iter().any(|own| own.rule() == Some(rule));
+        let mut notes = Vec::new();
+        for unit in [Unit::Sentence, Unit::Words] {
+            let drawn = self
+                .daily
+                .iter()
+                .any(|own| own.rule().is_some() && is_about(own, unit));
+            let with = |budget: &Budget| budget.total(unit, days)?.with_delta(self.delta);
+            let (Some(by_flip), Some(by_exponential), true) =
+                (with(&flip), with(&exponential), drawn)
+            else {
+                continue;
+            };
+            let sum = flip.total(unit, days).map_or(Micro(0), |own| own.epsilon());
+            let days = plural(days);
+            notes.push(match by_exponential.0 < by_flip.0 {
+                true => format!(
+                    "With delta {:e}, {days} cost an epsilon of {} by permute-and-flip, the default rule, and of {} by the \
+                     exponential mechanism (exchanged: {}). {} Without delta both cost {sum}, and permute-and-flip errs less.",
+                    self.delta,
+                    rounded(by_flip),
+                    rounded(by_exponential),
+                    name(unit),
+                    match has(Rule::PermuteAndFlip) {
+                        true => "For daily use with delta the default is the wrong rule: take `--rule exponential`.",
+                        false => "For daily use with delta, exponential is the right rule.",
+                    },
+                ),
+                false => format!(
+                    "For {days} and {} the sum, {sum}, is the least, so delta buys nothing, and permute-and-flip, the default rule, errs \
+                     less.",
+                    name(unit)
+                ),
+            });
+        }
+        Ok(notes)
+    }
+
+    fn text(&self, answer: &Answer) -> String {
+        let daily = self.daily.iter().map(|own| {
+            let times = match own.releases {
+                1 => String::new(),
+                n => format!("{n} times "),
+            };
+            format!("{times}{own} at epsilon {}", own.epsilon)
+        });
+        let mut text = format!("Each day: {}.\n\n", daily.collect::<Vec<_>>().join(", "));
+        text += &format!(
+            "{:17}  {:>5}  {:>14}  {:>9}  {:>16}\n",
+            "exchanged",
+            "days",
+            "epsilon, summed",
+            "its delta",
+            format!("with delta {:e}", self.delta)
+        );
+        for row in &answer.totals {
+            let sum = row.total.epsilon().to_string();
+            let own = match row.own_delta {
+                0.0 => "0".to_owned(),
+                delta => format!("{delta:.1e}"),
+            };
+            let with = row.total.with_delta(self.delta);
+            let with = with.map_or("never".to_owned(), rounded);
+            text += &format!(
+                "{:17}  {:>5}  {sum:>15}  {own:>9}  {with:>16}\n",
+                name(row.unit),
+                row.days
+            );
+        }
+        for note in &answer.notes {
+            text += &format!("\n{note}\n");
+        }
+        text
+    }
+}
+
+fn budget(daily: &[Daily], pack: Option<&Pack<'_>>) -> Result<Budget> {
+    let mut budget = Budget::default();
+    for own in daily {
+        let (epsilon, releases) = (own.epsilon, own.releases);
+        match (pack, own.of_document()) {
+            (Some(pack), Some(method)) => budget.add_of_pack(pack, method, epsilon, releases),
+            _ => budget.add(own.mechanism, epsilon, releases),
+        }?;
+    }
+    Ok(budget)
+}
+
+/// Whether a release promises something for this unit, or may be taken to.
+fn is_about(daily: &Daily, unit: Unit) -> bool {
+    match daily.mechanism {
+        Mechanism::Document(_) => matches!(unit, Unit::Sentence | Unit::WholeText),
+        Mechanism::Words { .. } => unit == Unit::Words,
+        Mechanism::Vector(_) => unit == Unit::Vector,
+    }
+}
+
+/// For programs.
+fn identifier(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Sentence => "sentence",
+        Unit::WholeText => "whole-text",
+        Unit::Words => "words",
+        Unit::Vector => "vector",
+    }
+}
+
+fn name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Sentence => "a sentence",
+        Unit::WholeText => "a whole text",
+        Unit::Words => "a bag, distance 1",
+        Unit::Vector => "a vector, distance 1",
+    }
+}
+
+fn plural(days: u16) -> String {
+    match days {
+        1 => "1 day".to_owned(),
+        n => format!("{n} days"),
+    }
+}
+
+fn number(micro: Micro) -> f64 {
+    micro.0 as f64 / f64::from(MICRO)
+}
+
+/// Rounded up to hundredths, if it is not small.
+fn rounded(micro: Micro) -> String {
+    let step = match micro.0 >= MICRO.into() {
+        true => 10_000,
+        false => 1,
+    };
+    Micro(micro.0.div_ceil(step).saturating_mul(step)).to_string()
+}

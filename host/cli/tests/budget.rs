@@ -1,0 +1,162 @@
+//! `undertone budget` as a user runs it.
+
+mod common;
+
+use std::fs;
+
+use common::{refuse, succeed};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn json(arguments: &[&str]) -> Value {
+    let folder = TempDir::new().unwrap();
+    let all = [&["budget", "--json", "-", "--daily"], arguments].concat();
+    serde_json::from_str(&succeed(folder.path(), &all)).expect("JSON and nothing else")
+}
+
+/// Of one unit and number of days: ε, δ of its own, and ε with the stated δ.
+fn total(answer: &Value, unit: &str, days: u64) -> Option<[Option<f64>; 3]> {
+    let rows = answer["totals"].as_array().expect("totals");
+    let row = rows
+        .iter()
+        .find(|row| row["unit"] == unit && row["days"] == days)?;
+    Some(["epsilon", "own_delta", "epsilon_with_delta"].map(|field| row[field].as_f64()))
+}
+
+#[test]
+fn a_year_of_daily_releases() {
+    let folder = TempDir::new().unwrap();
+    let page = succeed(
+        folder.path(),
+        &["budget", "--daily", "permute-and-flip:0.5"],
+    );
+    // The sum, what holds with delta, and what the other rule would cost.
+    for part in [
+        "182.5",
+        "95.84",
+        "36.52",
+        "the default is the wrong rule",
+        "--rule exponential",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let exact = |days| [Some(0.5 * days), Some(0.0)];
+    for (rule, month, year) in [
+        ("permute-and-flip", 15.0, 95.837_855),
+        ("exponential", 8.135_29, 36.512_678),
+    ] {
+        let answer = json(&[&format!("{rule}:0.5")]);
+        let of = |days| total(&answer, "sentence", days).expect("a row");
+        assert_eq!(of(1), [Some(0.5), Some(0.0), Some(0.5)]);
+        assert_eq!(of(30)[..2], exact(30.0));
+        assert!(
+            (of(30)[2].unwrap() - month).abs() < 1e-4,
+            "{rule}: {:?}",
+            of(30)
+        );
+        assert_eq!(of(365)[..2], exact(365.0));
+        assert_eq!(of(365)[2], Some(year));
+        // Without the pack nobody knows.
+        assert_eq!(total(&answer, "whole-text", 365), None);
+    }
+    let page = succeed(
+        folder.path(),
+        &["budget", "--daily", "exponential:0.5", "--days", "1"],
+    );
+    assert!(page.contains("delta buys nothing"), "{page}");
+    assert!(!page.contains("wrong rule"), "{page}");
+}
+
+#[test]
+fn units_stand_apart_and_packs_say_more() {
+    let daily = [
+        "whole-text:1:2,exponential:0.5",
+        "words-exponential=50:0.1",
+        "vector-laplace:30",
+        "--days",
+        "10",
+    ];
+    let answer = json(&daily);
+    let of = |answer: &Value, unit| total(answer, unit, 10);
+    assert_eq!(of(&answer, "sentence").unwrap()[0], Some(25.0));
+    assert_eq!(of(&answer, "whole-text"), None);
+    assert_eq!(of(&answer, "words").unwrap()[0], Some(50.0));
+    let [epsilon, own, with] = of(&answer, "vector").unwrap();
+    assert_eq!((epsilon, with), (Some(300.000_01), None));
+    assert!((9.2e-5..9.3e-5).contains(&own.unwrap()), "{own:?}");
+
+    let folder = TempDir::new().unwrap();
+    let pack = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/golden/golden-scores.pack"
+    );
+    let known = json(&[&daily[..], &["--pack", pack, "--delta", "1e-3"]].concat());
+    let text = of(&known, "whole-text").expect("the pack says it")[0].unwrap();
+    let page = succeed(folder.path(), &["inspect", pack]);
+    // At ε = 1 and by the other rule, which loses a little more: each sentence release costs less than that.
+    let loss = page
+        .split("the whole text exchanged: ")
+        .nth(1)
+        .expect("a promise");
+    let loss: f64 = loss.lines().next().unwrap().parse().unwrap();
+    assert!(text > 20.0 && text < 20.0 + 10.0 * loss, "{text} {loss}");
+
+    let (out, arguments) = (
+        folder.path().join("b.json"),
+        ["budget", "--daily", "projective:1"],
+    );
+    let page = succeed(
+        folder.path(),
+        &[&arguments[..], &["--json", "b.json"]].concat(),
+    );
+    assert!(page.contains("name the pack with --pack"), "{page}");
+    let written: Value = serde_json::from_slice(&fs::read(out).unwrap()).unwrap();
+    assert_eq!(total(&written, "whole-text", 365).unwrap()[0], Some(365.0));
+}
+
+#[test]
+fn what_is_no_budget_is_refused() {
+    let folder = TempDir::new().unwrap();
+    for (daily, parts) in [
+        (
+            "flip:1",
+            &["`flip`", "permute-and-flip", "vector-laplace"][..],
+        ),
+        ("flip=5:1", &["`flip`", "words-exponential=N"]),
+        ("exponential", &["KIND:EPSILON", "exponential:0.5"]),
+        ("exponential:1:2:3", &["KIND:EPSILON"]),
+        ("exponential:0", &["0.000001..=1000"]),
+        ("exponential:x", &["decimal number"]),
+        ("exponential:1:0", &["1 to 65535"]),
+        ("exponential:1:65536", &["1 to 65535"]),
+        ("words-exponential:1", &["words-exponential=50"]),
+        ("words-laplace=257:1", &["1 to 256", "`257`"]),
+        (
+            "words-laplace=256:1000:65535",
+            &["16776960016", "281474976"],
+        ),
+    ] {
+        refuse(folder.path(), &["budget", "--daily", daily], parts);
+    }
+    let one = ["budget", "--daily", "exponential:1"];
+    for (more, parts) in [
+        (["--delta", "0"], ["between 0 and 1"]),
+        (["--delta", "-1"], ["between 0 and 1"]),
+        (["--delta", "NaN"], ["between 0 and 1"]),
+        (["--delta", "one"], ["not a number"]),
+        (["--days", "0"], ["1..=65535"]),
+        (["--pack", "no.pack"], ["no.pack"]),
+    ] {
+        refuse(folder.path(), &[&one[..], &more].concat(), &parts);
+    }
+    refuse(folder.path(), &["budget"], &["--daily"]);
+    let depth = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/golden/golden.pack"
+    );
+    refuse(
+        folder.path(),
+        &["budget", "--pack", depth, "--daily", "whole-text:1"],
+        &["needs a pack with scores"],
+    );
+}
