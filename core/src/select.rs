@@ -36,6 +36,8 @@
 //! draws: n is at most 2⁶⁴ (weights) or 2¹⁶ (heads), then 2¹⁶ (ranks). So the laws before and after a step are
 //! together within (1 + 2⁻⁶⁴)(1 + 2⁻¹¹²) / ((1 − 2⁻⁶⁴)(1 − 2⁻¹¹²)) < e^(2⁻⁶²) of the ideal ones, which is what the
 //! "+4" in `C` leaves, once for a list of steps. The result is pure ε: no δ, the random bits included.
+//!
+//! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the repository.
 
 use core::fmt;
 use core::num::NonZero;
