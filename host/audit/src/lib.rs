@@ -46,7 +46,7 @@ const EPSILONS: usize = 8;
 pub const LEAST_RELEASES: u64 = 1000;
 
 /// Long documents take longer: fewer of them, by this factor.
-const LONG: usize = 4;
+const LONG: usize = 16;
 
 /// The same for words, of which there are fewer.
 const LEAST_OF_WORDS: u64 = 100;
