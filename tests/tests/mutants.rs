@@ -496,6 +496,12 @@ const MUTANTS: &[Mutant] = &[
         "{}",
     ),
     mutant(
+        "progressions that are not preferred start a place too early",
+        "progressions.rs",
+        "u32::from(self.terms) & mask(!inside)",
+        "u32::from(self.terms - 1) & mask(!inside)",
+    ),
+    mutant(
         "a layer has the outputs of the one before",
         "recode.rs",
         "sentence.copy_from_slice(&next);",
@@ -658,18 +664,23 @@ fn copy(to: &Path) {
 
 /// Builds the tests of the copy and returns their programs.
 fn build(source: &Path) -> Vec<(&'static str, PathBuf)> {
-    // Of all packages together, or other features would build their dependencies again; but one library's own tests.
     let tests = TESTS[1..].iter().map(|test| format!("--test={test}"));
-    let workspace = ["--workspace", "--all-features"].map(str::to_owned);
-    let of_core = ["--package=undertone-core", "--all-features", "--lib"].map(str::to_owned);
+    let of_tests = ["--package=undertone-tests".to_owned()];
+    let of_core = ["--package=undertone-core", "--lib"].map(str::to_owned);
     let mut programs = Vec::new();
     for arguments in [
-        workspace.into_iter().chain(tests).collect(),
+        of_tests.into_iter().chain(tests).collect(),
         of_core.to_vec(),
     ] {
         let arguments: Vec<String> = arguments;
         let output = Command::new(env!("CARGO"))
-            .args(["test", "--no-run", "--message-format=json", "--target-dir"])
+            .args([
+                "test",
+                "--all-features",
+                "--no-run",
+                "--message-format=json",
+            ])
+            .arg("--target-dir")
             // Not the common one: cargo takes a copy for what it is a copy of.
             .arg(source.join("target"))
             .args(arguments)
@@ -681,11 +692,7 @@ fn build(source: &Path) -> Vec<(&'static str, PathBuf)> {
         assert!(output.status.success(), "the mutants do not compile");
         for line in String::from_utf8(output.stdout).expect("JSON").lines() {
             let message: serde_json::Value = serde_json::from_str(line).expect("JSON");
-            // Other packages have tests of the same names.
-            let package = message["manifest_path"].as_str().map(Path::new);
-            let here = ["core", "tests"].map(|folder| source.join(folder).join("Cargo.toml"));
             let name = match message["target"]["name"].as_str() {
-                _ if !here.iter().any(|path| package == Some(path)) => continue,
                 Some("undertone_core") => "lib",
                 Some(name) => name,
                 None => continue,

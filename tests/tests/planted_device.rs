@@ -1379,8 +1379,9 @@ fn late_bugs_in_c_are_noticed() {
         let mut device = start(&program, &bytes);
         let (rule, draws) = (Rule::Exponential, draws() / 4);
         let check = selection::long(&mut device, &pack, "", rule, epsilon("3"), draws);
-        // p is below 10⁻¹⁰⁰ on average, and fails below 10⁻¹².
-        assert!(!check.expect("a device").passed, "{bug}");
+        let checks = [check.expect("a device")];
+        // p is 0 to a double.
+        assert!(!failed(&checks).is_empty(), "{bug}");
     }
 }
 
