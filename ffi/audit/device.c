@@ -15,22 +15,25 @@
  * `-` is no bytes. An answer starts with `ok`, or is `error` and why; a request that was refused changed
  * nothing.
  *
- *     (started)                                    ok undertone-device 2 VERSION BACKEND PACK-ID
- *     embeddings I VECTOR                          ok              keep document I: one embedding after the other
+ *     (started)                                    ok undertone-device 3 VERSION BACKEND PACK-ID
+ *     embeddings I VECTOR                          ok              keep document I: one embedding after the other,
+ *                                                                  pushed together
+ *     singly I VECTOR                              ok              the same, pushed one by one
  *     texts I TEXT...                              ok              keep document I: one sentence each
- *     release RULE EPSILON N I...                  ok CANDIDATE... N releases, the documents by turns
- *     whole-text EPSILON N I...                    ok OUTCOME...   the same by the whole-text rule; the number of
- *                                                                  candidates stands for "nothing known"
- *     projective EPSILON N I...                    ok POINT...     the same by projective geometry response
- *     bag METHOD EPSILON COUNT N WORD...           ok WORD...      N bags of COUNT words
- *     vector NOISE EPSILON BOUND N VECTOR          ok LOG2-STEP DIMENSION VALUE...
- *                                                                  N vectors; values are the 64 bits of doubles;
- *                                                                  BOUND is `pack` for the projection of the pack
+ *     whole I TEXT                                 ok              keep document I: a text, which the library splits
+ *     release RULE EPSILON N I...                  ok BYTES...     N releases, the documents by turns
+ *     whole-text EPSILON N I...                    ok BYTES...     the same by the whole-text rule
+ *     projective EPSILON N I...                    ok BYTES...     the same by projective geometry response
+ *     bag METHOD EPSILON COUNT N WORD...           ok BYTES...     N bags of COUNT words
+ *     vector NOISE EPSILON BOUND N VECTOR          ok BYTES...     N vectors; BOUND is `pack` for the projection of the
+ *                                                                  pack
  *     times RULE EPSILON N FIXED FIRST COUNT       ok CLASS PUSH RELEASE...
  *                                                                  N releases, each by chance of document FIXED
  *                                                                  (class 0) or of one of the COUNT documents from
  *                                                                  FIRST on (class 1), and the nanoseconds that
  *                                                                  pushing and releasing took
+ *
+ * BYTES are a release as it would leave the device: core/FORMAT.md says what they mean. Nothing here reads them.
  *
  * N is at most 65536, I below 4096, a line at most 64 MiB.
  */
@@ -48,7 +51,7 @@
 
 #include "undertone.h"
 
-#define PROTOCOL 2
+#define PROTOCOL 3
 /* In the place of a rule. */
 #define WHOLE_TEXT (-1)
 #define PROJECTIVE (-2)
@@ -58,9 +61,11 @@
 /* Floats of the documents that are laid out ahead of being timed: 4 MiB. */
 #define MAX_STAGED ((size_t)1 << 20)
 
-/* What is kept of a document: embeddings, or texts one after another. */
+/* What is kept of a document: embeddings, or texts one after another. Usually embeddings are pushed together and texts
+ * one by one; `otherwise` it is the other way round. */
 struct kept {
     int is_text;
+    int otherwise;
     size_t sentences;
     float *rows;
     char *texts;
@@ -117,7 +122,7 @@ static int reserve(size_t more)
     return 1;
 }
 
-/* Adds a field; no field is longer than a double or a number. */
+/* Adds a field; it is no longer than a number. */
 static int add(const char *format, ...)
 {
     va_list arguments;
@@ -131,6 +136,20 @@ static int add(const char *format, ...)
         return 0;
     }
     answer_len += (size_t)len;
+    return 1;
+}
+
+/* Adds a field of bytes. */
+static int add_bytes(const uint8_t *bytes, size_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t i;
+    if (!reserve(2 * len + 1)) return 0;
+    answer[answer_len++] = ' ';
+    for (i = 0; i < len; i++) {
+        answer[answer_len++] = digits[bytes[i] >> 4];
+        answer[answer_len++] = digits[bytes[i] & 15];
+    }
     return 1;
 }
 
@@ -252,7 +271,7 @@ static void forget(struct kept *kept)
     memset(kept, 0, sizeof *kept);
 }
 
-static void keep_embeddings(char *rest)
+static void keep_embeddings_as(char *rest, int otherwise)
 {
     const size_t dimension = undertone_pack_dimension(pack);
     struct kept kept = {0};
@@ -271,6 +290,7 @@ static void keep_embeddings(char *rest)
         return;
     }
     kept.sentences = count / dimension;
+    kept.otherwise = otherwise;
     if (kept.sentences > UNDERTONE_MAX_SENTENCES) {
         fail("%zu sentences, but a document has at most %d", kept.sentences, UNDERTONE_MAX_SENTENCES);
         forget(&kept);
@@ -281,14 +301,26 @@ static void keep_embeddings(char *rest)
     send_answer();
 }
 
-static void keep_texts(char *rest)
+static void keep_embeddings(char *rest)
 {
+    keep_embeddings_as(rest, 0);
+}
+
+static void keep_singly(char *rest)
+{
+    keep_embeddings_as(rest, 1);
+}
+
+static void keep_texts_as(char *rest, int otherwise)
+{
+    const size_t most = otherwise ? 1 : UNDERTONE_MAX_SENTENCES;
     struct kept kept = {0};
     long index;
     char *field;
     size_t len, end = 0;
     if (!next_number(&rest, "number of the document", 0, MAX_DOCUMENTS - 1, &index)) return;
     kept.is_text = 1;
+    kept.otherwise = otherwise;
     kept.texts = malloc(rest == NULL ? 1 : strlen(rest) + 1);
     kept.ends = malloc(UNDERTONE_MAX_SENTENCES * sizeof *kept.ends);
     if (kept.texts == NULL || kept.ends == NULL) {
@@ -297,8 +329,8 @@ static void keep_texts(char *rest)
         return;
     }
     while ((field = next_field(&rest)) != NULL) {
-        if (kept.sentences == UNDERTONE_MAX_SENTENCES) {
-            fail("a document has at most %d sentences", UNDERTONE_MAX_SENTENCES);
+        if (kept.sentences == most) {
+            fail("at most %zu texts", most);
             forget(&kept);
             return;
         }
@@ -315,17 +347,32 @@ static void keep_texts(char *rest)
     send_answer();
 }
 
+static void keep_texts(char *rest)
+{
+    keep_texts_as(rest, 0);
+}
+
+static void keep_whole(char *rest)
+{
+    keep_texts_as(rest, 1);
+}
+
 /* Pushes a document whose embeddings, if it has any, lie at `rows`. */
 static int32_t push(const struct kept *kept, const float *rows)
 {
+    const size_t dimension = undertone_pack_dimension(pack);
     int32_t status = UNDERTONE_STATUS_OK;
     size_t i, start = 0, pushed;
-    if (!kept->is_text) {
-        const size_t floats = kept->sentences * undertone_pack_dimension(pack);
-        return undertone_document_push_all(document, rows, floats, &pushed);
-    }
+    if (!kept->is_text && !kept->otherwise)
+        return undertone_document_push_all(document, rows, kept->sentences * dimension, &pushed);
     for (i = 0; i < kept->sentences && status == UNDERTONE_STATUS_OK; i++) {
-        status = undertone_document_push_sentence(document, kept->texts + start, kept->ends[i] - start);
+        if (!kept->is_text) {
+            status = undertone_document_push(document, rows + i * dimension, dimension);
+            continue;
+        }
+        status = kept->otherwise
+            ? undertone_document_push_text(document, kept->texts, kept->ends[i], &pushed)
+            : undertone_document_push_sentence(document, kept->texts + start, kept->ends[i] - start);
         start = kept->ends[i];
     }
     return status;
@@ -360,42 +407,28 @@ static uint64_t nanoseconds(void)
 }
 
 /* Pushes and releases a document; `times` are the nanoseconds of both. 0, after an answer, if it was refused. */
-static int release_one(const struct kept *kept, const float *rows, long rule, long epsilon, uint32_t *candidate,
-                       uint64_t times[2])
+static int release_one(const struct kept *kept, const float *rows, long rule, long epsilon,
+                       uint8_t bytes[UNDERTONE_RELEASE_BYTES], size_t *len, uint64_t times[2])
 {
-    uint8_t bytes[UNDERTONE_RELEASE_BYTES], id[UNDERTONE_PACK_ID_BYTES], expected_id[UNDERTONE_PACK_ID_BYTES];
+    const size_t capacity = UNDERTONE_RELEASE_BYTES;
     undertone_grant *grant;
-    const int whole = rule == WHOLE_TEXT, projective = rule == PROJECTIVE;
-    const int32_t unit = whole || projective ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE;
-    uint32_t found_epsilon, order;
-    int32_t status, found_rule, found_unit;
-    size_t len;
+    int32_t status;
     uint64_t start, pushed;
-    if (whole || projective) rule = UNDERTONE_RULE_EXPONENTIAL;
     if (!check(grant_of(epsilon, &grant))) return 0;
     start = nanoseconds();
     status = push(kept, rows);
     pushed = nanoseconds();
-    if (status == UNDERTONE_STATUS_OK && whole)
-        status = undertone_document_release_whole_text(document, grant, entropy, NULL, bytes, sizeof bytes, &len);
-    else if (status == UNDERTONE_STATUS_OK && projective)
-        status = undertone_document_release_projective(document, grant, entropy, NULL, bytes, sizeof bytes, &len);
+    if (status == UNDERTONE_STATUS_OK && rule == WHOLE_TEXT)
+        status = undertone_document_release_whole_text(document, grant, entropy, NULL, bytes, capacity, len);
+    else if (status == UNDERTONE_STATUS_OK && rule == PROJECTIVE)
+        status = undertone_document_release_projective(document, grant, entropy, NULL, bytes, capacity, len);
     else if (status == UNDERTONE_STATUS_OK)
-        status = undertone_document_release(document, grant, (int32_t)rule, entropy, NULL, bytes, sizeof bytes, &len);
+        status = undertone_document_release(document, grant, (int32_t)rule, entropy, NULL, bytes, capacity, len);
     times[1] = nanoseconds() - pushed;
     times[0] = pushed - start;
     if (status != UNDERTONE_STATUS_OK) {
         const int32_t reset = undertone_document_reset(document);
         return check(status) && check(reset);
-    }
-    if (!check(undertone_release_read(bytes, len, candidate, &found_epsilon, &found_rule, id))) return 0;
-    if (!check(undertone_release_read_unit(bytes, len, &found_unit))) return 0;
-    if (!check(undertone_release_read_order(bytes, len, &order))) return 0;
-    if (!check(undertone_pack_id(pack, expected_id))) return 0;
-    if (found_epsilon != (uint32_t)epsilon || found_rule != (int32_t)rule || found_unit != unit
-        || (order != 0) != projective || memcmp(id, expected_id, sizeof id) != 0) {
-        fail("a release states another epsilon, rule, unit or pack than it was made with");
-        return 0;
     }
     return 1;
 }
@@ -446,10 +479,10 @@ static void release_by(long rule, long epsilon, char *rest)
     } while (rest != NULL);
     for (i = 0; i < count; i++) {
         const struct kept *kept = &documents[turns[(size_t)i % n_turns]];
-        uint32_t candidate;
+        uint8_t bytes[UNDERTONE_RELEASE_BYTES];
+        size_t len;
         uint64_t times[2];
-        if (!release_one(kept, kept->rows, rule, epsilon, &candidate, times)) goto done;
-        if (!add(" %" PRIu32, candidate)) goto done;
+        if (!release_one(kept, kept->rows, rule, epsilon, bytes, &len, times) || !add_bytes(bytes, len)) goto done;
     }
     send_answer();
 done:
@@ -517,9 +550,10 @@ static void times_of(char *rest)
         for (slot = 0; slot < now; slot++) {
             const int class = chosen[2 * slot] % 2;
             const long index = class == 0 ? fixed : first + chosen[2 * slot + 1] % others;
-            uint32_t candidate;
+            uint8_t bytes[UNDERTONE_RELEASE_BYTES];
+            size_t len;
             uint64_t times[2];
-            if (!release_one(&documents[index], staged + slot * floats, rule, epsilon, &candidate, times)) goto done;
+            if (!release_one(&documents[index], staged + slot * floats, rule, epsilon, bytes, &len, times)) goto done;
             if (!add(" %d", class) || !add(" %" PRIu64, times[0]) || !add(" %" PRIu64, times[1])) goto done;
         }
     }
@@ -532,11 +566,10 @@ done:
 static void bags(char *rest)
 {
     static uint8_t bytes[UNDERTONE_MAX_BAG_RELEASE_BYTES];
-    static uint32_t words[UNDERTONE_MAX_RELEASED_WORDS];
     long method, epsilon, n_words, count, i;
     char **fields = NULL;
     size_t *lens = NULL;
-    size_t n = 0, capacity, j, len, written;
+    size_t n = 0, capacity, j, len;
     char *field;
     if (bag == NULL) {
         fail("the pack has no lexicon, so no vocabulary");
@@ -562,8 +595,7 @@ static void bags(char *rest)
     }
     for (i = 0; i < count; i++) {
         undertone_grant *grant;
-        uint32_t found_words, found_epsilon;
-        int32_t found_method, status;
+        int32_t status;
         if (!check(grant_of(epsilon, &grant))) goto done;
         for (j = 0; j < n; j++) {
             if (!check(undertone_bag_push(bag, fields[j], lens[j]))) goto done;
@@ -575,18 +607,7 @@ static void bags(char *rest)
             if (check(status)) check(reset);
             goto done;
         }
-        if (!check(undertone_bag_release_read(bytes, len, &found_words, &found_method, &found_epsilon,
-                                              (uint8_t[UNDERTONE_PACK_ID_BYTES]){0}))
-            || !check(undertone_bag_release_read_words(bytes, len, words, UNDERTONE_MAX_RELEASED_WORDS, &written)))
-            goto done;
-        if (found_words != (uint32_t)n_words || found_epsilon != (uint32_t)epsilon
-            || found_method != (int32_t)method) {
-            fail("a release states another number of words, epsilon or method than it was made with");
-            goto done;
-        }
-        for (j = 0; j < written; j++) {
-            if (!add(" %" PRIu32, words[j])) goto done;
-        }
+        if (!add_bytes(bytes, len)) goto done;
     }
     send_answer();
 done:
@@ -597,13 +618,10 @@ done:
 static void vectors(char *rest)
 {
     static uint8_t bytes[UNDERTONE_MAX_VECTOR_RELEASE_BYTES];
-    static double values[UNDERTONE_MAX_VECTOR_DIMENSION];
     long noise, epsilon, bound = 0, count, i;
     int projected;
     undertone_vector_mechanism *vector;
-    uint32_t dimension, found_epsilon;
-    int32_t found_noise, grid = 0;
-    size_t floats, len, written, j;
+    size_t floats, len;
     float *embedding;
     if (!next_parameters(&rest, "noise", &noise, &epsilon)) return;
     projected = rest != NULL && strncmp(rest, "pack ", 5) == 0;
@@ -628,20 +646,8 @@ static void vectors(char *rest)
         if (!check(grant_of(epsilon, &grant)) ||
             !check(undertone_vector_mechanism_release(vector, grant, embedding, floats, entropy, NULL, bytes,
                                                       sizeof bytes, &len)) ||
-            !check(undertone_vector_release_read(bytes, len, &dimension, &found_noise, &found_epsilon, &grid,
-                                                 (uint8_t[UNDERTONE_PACK_ID_BYTES]){0})) ||
-            !check(undertone_vector_release_read_values(bytes, len, values, UNDERTONE_MAX_VECTOR_DIMENSION, &written)))
+            !add_bytes(bytes, len))
             goto done;
-        if (found_noise != (int32_t)noise || found_epsilon != (uint32_t)epsilon) {
-            fail("a release states another noise or epsilon than it was made with");
-            goto done;
-        }
-        if (i == 0 && (!add(" %" PRId32, grid) || !add(" %" PRIu32, dimension))) goto done;
-        for (j = 0; j < written; j++) {
-            uint64_t bits;
-            memcpy(&bits, &values[j], sizeof bits);
-            if (!add(" %016" PRIx64, bits)) goto done;
-        }
     }
     send_answer();
 done:
@@ -656,9 +662,9 @@ static void respond(char *line)
         const char *name;
         void (*respond)(char *rest);
     } requests[] = {
-        {"embeddings", keep_embeddings}, {"texts", keep_texts}, {"release", release},
-        {"whole-text", release_whole_text}, {"projective", release_projective}, {"bag", bags},
-        {"vector", vectors},             {"times", times_of},
+        {"embeddings", keep_embeddings}, {"singly", keep_singly}, {"texts", keep_texts}, {"whole", keep_whole},
+        {"release", release}, {"whole-text", release_whole_text}, {"projective", release_projective},
+        {"bag", bags}, {"vector", vectors}, {"times", times_of},
     };
     char *rest = line;
     const char *name = next_field(&rest);
@@ -670,7 +676,7 @@ static void respond(char *line)
             return;
         }
     }
-    fail("the request is none of embeddings, texts, release, whole-text, projective, bag, vector and times");
+    fail("the request is none of embeddings, singly, texts, whole, release, whole-text, projective, bag, vector, times");
 }
 
 /* Answers the lines of standard input. */

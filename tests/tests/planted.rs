@@ -1,7 +1,7 @@
 //! The auditor audited: mechanisms with planted bugs, which the exact half of an audit must find, each by the check
 //! that is there for it. The same mechanisms without the bug pass.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,10 +20,14 @@ use undertone_core::projective::Geometry;
 use undertone_core::rng::below;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::{Ratio, Rule, SliceLevels};
-use undertone_tests::packs::{DepthParts, LexiconParts, ScoreParts};
+use undertone_tests::packs::{
+    DepthParts, LexiconParts, PhrasesParts, ScoreParts, Scoring, naive_fixed,
+};
 
 const TABLE: &str = "table of weights";
 const DRAWS: &str = "draws by the table";
+const DEFINITION: &str = "draws by the definition";
+const WAYS: &str = "levels by every way to push";
 const LEVELS: [&str; 2] = [
     "levels of replaced sentences",
     "levels of added and removed sentences",
@@ -96,7 +100,7 @@ fn words_pack() -> Vec<u8> {
     undertone_tests::packs::pack(2, &[lexicon.to_section()])
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Bug {
     None,
     /// The weights of 2ε.
@@ -111,6 +115,25 @@ enum Bug {
     RatioRoundedDown,
     /// Weights by the level, not by how far it is from the best.
     RelativeToZero,
+    /// The ratio for a largest score of one less.
+    RatioOfOneLess,
+    /// The rank of a candidate is drawn among the heads of its level.
+    RankAmongHeads,
+    /// The coins of the last batch, if it is not a whole one, are those of the batch before; with more candidates than
+    /// this.
+    CoinsReused(usize),
+    /// Sentences after the hundredth count twice.
+    LateTwice,
+    /// The same, but only if they are pushed one by one.
+    LatePush,
+    /// A sentence is compared with the norm of the one before it.
+    NormBefore,
+    /// How far a candidate is from the best has eight bits.
+    Wrapped,
+    /// What a clear should wipe counts for the next document.
+    NotCleared,
+    /// A phrase may begin in one sentence and end in the next.
+    PhraseAcross,
 }
 
 /// A sentence mechanism of `core` with a bug.
@@ -126,11 +149,98 @@ impl<'p> Planted<'p> {
         sentences::check(self, &[], &options())
     }
 
+    /// With as many neighbours as it takes to try the longest documents.
+    fn audit_long(&self) -> Vec<Check> {
+        let neighbours = options().neighbours.max(30_000);
+        let options = Options {
+            neighbours,
+            ..options()
+        };
+        sentences::check(self, &[], &options)
+    }
+
     fn epsilon(&self, epsilon: Epsilon) -> Epsilon {
         match self.1 {
             Bug::DoubledEpsilon => Epsilon::from_micro(2 * epsilon.micro()).unwrap(),
             _ => epsilon,
         }
+    }
+
+    /// Permute-and-flip by the definition, but for the bug.
+    fn flip(&self, levels: &[u8], epsilon: Epsilon, rng: &mut dyn Rng) -> u32 {
+        const BATCH: usize = 32;
+        let table = self.table(epsilon, Rule::PermuteAndFlip);
+        let best = levels.iter().min().copied().unwrap();
+        let mut order: Vec<usize> = (0..levels.len()).collect();
+        order.sort_by_key(|candidate| levels[*candidate]);
+        let mut words = [0; BATCH];
+        let mut heads = Vec::new();
+        for batch in order.chunks(BATCH) {
+            let fresh: Vec<u64> = batch.iter().map(|_| rng.next_u64()).collect();
+            let reused = match self.1 {
+                Bug::CoinsReused(more) => order.len() > more && batch.len() < BATCH,
+                _ => false,
+            };
+            if !reused {
+                words[..batch.len()].copy_from_slice(&fresh);
+            }
+            let tossed = batch.iter().zip(words);
+            let weight = |candidate: usize| table[usize::from(levels[candidate] - best)];
+            let tossed = tossed.filter(|(candidate, word)| u128::from(*word) < weight(**candidate));
+            heads.extend(tossed.map(|(candidate, _)| *candidate));
+        }
+        let head = heads[below(rng, heads.len() as u128) as usize];
+        let same = |candidate: &&usize| levels[**candidate] == levels[head];
+        let among = match self.1 {
+            Bug::RankAmongHeads => &heads,
+            _ => &order,
+        };
+        let among: Vec<&usize> = among.iter().filter(same).collect();
+        *among[below(rng, among.len() as u128) as usize] as u32
+    }
+
+    /// The levels of scores by the definition, but for the bug.
+    fn scored(&self, sentences: &[f32]) -> Vec<u8> {
+        let parts = score_parts();
+        let rows: Vec<&[f32]> = sentences.chunks(self.dimension()).collect();
+        let norm = |row: &[f32]| {
+            let fixed = row.iter().map(|x| naive_fixed(x.to_bits(), parts.exponent));
+            fixed.map(|x| x * x).sum::<i64>().isqrt().max(1)
+        };
+        let Scoring::Graded(thresholds) = &parts.scoring else {
+            unreachable!("scores are graded")
+        };
+        let mut sums = vec![0i64; self.candidates()];
+        for (index, row) in rows.iter().enumerate() {
+            let times = match self.1 {
+                Bug::LateTwice if index >= 100 => 2,
+                _ => 1,
+            };
+            let other = match self.1 {
+                Bug::NormBefore if index > 0 => norm(rows[index - 1]),
+                _ => norm(row),
+            };
+            for (sum, value) in sums.iter_mut().zip(parts.naive_values(row, &[])) {
+                let z = value * norm(row);
+                let reached = thresholds.iter().filter(|t| i64::from(**t) * other <= z);
+                *sum += times * reached.count() as i64;
+            }
+        }
+        let best = sums.iter().max().copied().unwrap_or(0);
+        let most = self.bound() as i64 - 1;
+        let level = |sum: &i64| match self.1 {
+            Bug::Wrapped => (best - sum) % 256,
+            _ => best - sum,
+        };
+        sums.iter().map(|sum| level(sum).min(most) as u8).collect()
+    }
+}
+
+/// A sentence before another one, if the two make a phrase.
+fn across(before: &str, sentence: &str) -> String {
+    match [before, sentence] {
+        ["w00000", "w00001"] => format!("{before} {sentence}"),
+        _ => sentence.to_owned(),
     }
 }
 
@@ -163,6 +273,11 @@ impl Engine for Planted<'_> {
             weights.take(self.bound()).collect()
         };
         match self.1 {
+            Bug::RatioOfOneLess => {
+                let less = NonZero::new(self.steps().get() - 1).unwrap();
+                let weights = Ratio::per_step(epsilon, less).weights(rule);
+                weights.take(self.bound()).collect()
+            }
             Bug::RoundedDown => table(&|weight| (weight * u128::from(constant)) >> 64),
             // By 5: the table has 4 more than the value that was rounded up.
             Bug::RatioRoundedDown => table(&|weight| {
@@ -174,8 +289,12 @@ impl Engine for Planted<'_> {
     }
 
     fn draw(&self, levels: &[u8], epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
-        if self.1 != Bug::RelativeToZero {
-            return self.0.draw(levels, self.epsilon(epsilon), rule, rng);
+        match (self.1, rule) {
+            (Bug::RankAmongHeads | Bug::CoinsReused(_), Rule::PermuteAndFlip) => {
+                return self.flip(levels, epsilon, rng);
+            }
+            (Bug::RelativeToZero, _) => {}
+            _ => return self.0.draw(levels, self.epsilon(epsilon), rule, rng),
         }
         let table = self.table(epsilon, rule);
         let weights = levels.iter().map(|level| table[usize::from(*level)]);
@@ -217,9 +336,44 @@ impl Sentences for Planted<'_> {
                     *level = level.saturating_mul(2).min(most);
                 }
             }
+            Bug::LateTwice | Bug::NormBefore | Bug::Wrapped => return self.scored(sentences),
             _ => {}
         }
         levels
+    }
+
+    fn ways(&self, document: &Document) -> Vec<(&'static str, Vec<u8>)> {
+        let mut ways = self.0.ways(document);
+        let mut change = |changed: &str, levels: Vec<u8>| {
+            let way = ways.iter_mut().find(|(way, _)| *way == changed);
+            way.expect("there is this way").1 = levels;
+        };
+        match (self.1, document) {
+            (Bug::LatePush, Document::Embeddings(rows)) => {
+                let bytes = score_pack();
+                let late = Planted::new(&bytes, Bug::LateTwice);
+                change("push", late.scored(&rows[..rows.len().min(128)].concat()));
+            }
+            (Bug::NotCleared, Document::Embeddings(rows)) => {
+                let twice = [&rows[..], rows].concat();
+                change("push after a clear", self.0.levels(&twice.concat()));
+            }
+            (Bug::PhraseAcross, Document::Texts(texts)) if !texts.is_empty() => {
+                let before = std::iter::once("").chain(texts.iter().map(String::as_str));
+                let texts = before.zip(texts).map(|(before, text)| across(before, text));
+                let (_, levels) = self
+                    .0
+                    .ways(&Document::Texts(texts.collect()))
+                    .swap_remove(0);
+                change("push_text", levels);
+            }
+            _ => {}
+        }
+        ways
+    }
+
+    fn typed(&self) -> Vec<String> {
+        self.0.typed()
     }
 
     fn directions(&self) -> Vec<Vec<f32>> {
@@ -234,15 +388,20 @@ impl Sentences for Planted<'_> {
 /// Audits the mechanism with the bug, on both packs: these checks must be among those that fail.
 fn must_fail(bug: Bug, by: &[&str]) {
     for bytes in [depth_pack(), score_pack()] {
-        let checks = Planted::new(&bytes, bug).audit();
-        let found = failed(&checks);
-        for name in by {
-            assert!(
-                found.contains(name),
-                "{}: {name} passed; {found:?} failed",
-                checks[0].mechanism
-            );
-        }
+        must_fail_on(&bytes, bug, by);
+    }
+}
+
+/// The same on one pack.
+fn must_fail_on(bytes: &[u8], bug: Bug, by: &[&str]) {
+    let checks = Planted::new(bytes, bug).audit();
+    let found = failed(&checks);
+    for name in by {
+        assert!(
+            found.contains(name),
+            "{}: {name} passed; {found:?} failed",
+            checks[0].mechanism
+        );
     }
 }
 
@@ -252,7 +411,8 @@ fn without_a_bug_all_checks_pass_and_losses_come_near() {
         let checks = Planted::new(&bytes, Bug::None).audit();
         assert_eq!(failed(&checks), BTreeSet::new());
         let names: BTreeSet<&str> = checks.iter().map(|check| check.name.as_str()).collect();
-        let expected = [TABLE, DRAWS, EXCHANGED].into_iter().chain(LEVELS);
+        let expected = [TABLE, DRAWS, DEFINITION, WAYS, EXCHANGED];
+        let expected = expected.into_iter().chain(LEVELS);
         let expected = expected.chain(LOSSES);
         assert_eq!(names, expected.collect());
         for check in checks {
@@ -313,7 +473,83 @@ fn weights_relative_to_level_0_are_found() {
     must_fail(Bug::RelativeToZero, &[DRAWS]);
     let bytes = score_pack();
     let checks = Planted::new(&bytes, Bug::RelativeToZero).audit();
-    assert_eq!(failed(&checks), BTreeSet::from([DRAWS]));
+    assert_eq!(failed(&checks), BTreeSet::from([DRAWS, DEFINITION]));
+}
+
+#[test]
+fn the_ratio_of_a_largest_score_that_is_off_by_one_is_found() {
+    must_fail_on(
+        &score_pack(),
+        Bug::RatioOfOneLess,
+        &[TABLE, LOSSES[0], LOSSES[1]],
+    );
+}
+
+/// No two candidates show these: only the definition tells.
+#[test]
+fn coins_that_are_reused_and_ranks_among_heads_are_found() {
+    for bug in [
+        Bug::RankAmongHeads,
+        Bug::CoinsReused(32),
+        Bug::CoinsReused(64),
+    ] {
+        for bytes in [depth_pack(), score_pack()] {
+            let checks = Planted::new(&bytes, bug).audit();
+            assert_eq!(failed(&checks), BTreeSet::from([DEFINITION]));
+        }
+    }
+    // The planted code without its bug.
+    let bytes = score_pack();
+    let checks = Planted::new(&bytes, Bug::CoinsReused(usize::MAX)).audit();
+    assert_eq!(failed(&checks), BTreeSet::new());
+}
+
+#[test]
+fn sentences_that_count_for_more_than_themselves_are_found() {
+    let bytes = score_pack();
+    for bug in [Bug::LateTwice, Bug::NormBefore, Bug::Wrapped] {
+        let checks = Planted::new(&bytes, bug).audit_long();
+        let found = failed(&checks);
+        assert!(found.contains(LEVELS[1]), "{bug:?}: {found:?}");
+    }
+    // The planted code without its bug.
+    let planted = Planted::new(&bytes, Bug::None);
+    for rows in 0..20 {
+        let rows: Vec<f32> = (0..rows * 6).map(|i| (i * i % 7 - 3) as f32).collect();
+        assert_eq!(planted.scored(&rows), planted.levels(&rows));
+    }
+}
+
+/// Where some of the ways to push sentences is wrong alone.
+#[test]
+fn ways_to_push_that_differ_are_found() {
+    let lexicon = LexiconParts::of_vectors((0..40).map(|i| vec![i, 40 - i]).collect(), -4);
+    let phrases = PhrasesParts {
+        pairs: vec![[0, 1]],
+        weights: vec![u16::MAX],
+        vectors: vec![vec![127, -127]],
+    };
+    let scores = ScoreParts {
+        weights: vec![vec![64, 0], vec![0, 64]],
+        scoring: Scoring::Graded((1..5).map(|i| 256 * 12 * i).collect()),
+        ..ScoreParts::of_table(&[vec![4, 0], vec![0, 4]], 4)
+    };
+    let sections = [
+        lexicon.to_section(),
+        phrases.to_section(),
+        scores.to_section(),
+    ];
+    let typed = undertone_tests::packs::pack(2, &sections);
+    for (bytes, bug) in [
+        (&score_pack(), Bug::LatePush),
+        (&score_pack(), Bug::NotCleared),
+        (&typed, Bug::PhraseAcross),
+    ] {
+        let checks = Planted::new(bytes, bug).audit();
+        assert_eq!(failed(&checks), BTreeSet::from([WAYS]), "{bug:?}");
+    }
+    let checks = Planted::new(&typed, Bug::None).audit();
+    assert_eq!(failed(&checks), BTreeSet::new());
 }
 
 /// Levels of a pack that has one more than the promise for the whole text reckons with.
@@ -384,6 +620,14 @@ impl Sentences for OtherPromise<'_> {
 
     fn levels(&self, sentences: &[f32]) -> Vec<u8> {
         self.levels.levels(sentences)
+    }
+
+    fn ways(&self, document: &Document) -> Vec<(&'static str, Vec<u8>)> {
+        self.levels.ways(document)
+    }
+
+    fn typed(&self) -> Vec<String> {
+        self.levels.typed()
     }
 
     fn directions(&self) -> Vec<Vec<f32>> {
@@ -484,17 +728,22 @@ impl WholeText for PlantedWhole<'_> {
     }
 }
 
+/// Documents of no sentence, of one that says nothing, and of one of each kind.
+fn kinds() -> Vec<Document> {
+    let rows = (0..6).map(|kind| vec![score_parts().one_hot(kind)]);
+    let silent = [vec![], vec![vec![0.0; 6]]];
+    silent
+        .into_iter()
+        .chain(rows)
+        .map(Document::Embeddings)
+        .collect()
+}
+
 #[test]
 fn whole_text_rules_that_are_wrong_are_found() {
     let bytes = score_parts().to_pack();
     let pack = Pack::parse(&bytes).unwrap();
-    let sentences = CoreSentences::new(&pack).unwrap().unwrap();
-    let rows = (0..6).map(|kind| vec![score_parts().one_hot(kind)]);
-    let documents: Vec<Document> = [vec![], vec![vec![0.0; 6]]]
-        .into_iter()
-        .chain(rows)
-        .map(|rows| sentences.document(&rows))
-        .collect();
+    let documents = kinds();
     for (bug, expected) in [
         (WholeBug::None, vec![]),
         (WholeBug::Flipped, vec!["draws by the weights"]),
@@ -615,13 +864,7 @@ impl WholeText for PlantedPoints<'_> {
 fn points_that_are_drawn_wrongly_are_found() {
     let bytes = score_parts().to_pack();
     let pack = Pack::parse(&bytes).unwrap();
-    let sentences = CoreSentences::new(&pack).unwrap().unwrap();
-    let rows = (0..6).map(|kind| vec![score_parts().one_hot(kind)]);
-    let documents: Vec<Document> = [vec![], vec![vec![0.0; 6]]]
-        .into_iter()
-        .chain(rows)
-        .map(|rows| sentences.document(&rows))
-        .collect();
+    let documents = kinds();
     let core = CoreProjective::new(&pack).unwrap().unwrap();
     let checks = whole_text::check(&core, &documents, &options());
     assert_eq!(failed(&checks), BTreeSet::new());
@@ -642,11 +885,19 @@ fn points_that_are_drawn_wrongly_are_found() {
 }
 
 #[test]
-fn words_outside_the_vocabulary_that_are_passed_through_are_found() {
-    /// Takes an unknown word for the one that comes behind it in the alphabet.
-    struct PassedThrough<'p>(CoreWords<'p>, bool);
+fn words_that_are_passed_through_or_not_drawn_anew_are_found() {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum WordBug {
+        None,
+        /// Takes an unknown word for the one that comes behind it in the alphabet.
+        PassedThrough,
+        /// What was drawn for a word is released for it wherever it comes again.
+        NotAnew,
+    }
 
-    impl Engine for PassedThrough<'_> {
+    struct PlantedWords<'p>(CoreWords<'p>, WordBug);
+
+    impl Engine for PlantedWords<'_> {
         fn name(&self) -> String {
             self.0.name()
         }
@@ -676,7 +927,7 @@ fn words_outside_the_vocabulary_that_are_passed_through_are_found() {
         }
     }
 
-    impl Words for PassedThrough<'_> {
+    impl Words for PlantedWords<'_> {
         fn fallback(&self) -> u32 {
             self.0.fallback()
         }
@@ -697,22 +948,53 @@ fn words_outside_the_vocabulary_that_are_passed_through_are_found() {
             self.0.levels(word)
         }
 
-        fn exchange(&self, text: &str, epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
-            let words = (0..self.candidates() as u32).map(|word| self.word(word));
-            let behind = words.take_while(|word| word.as_str() < text).count();
-            let near = self.word(behind.min(self.candidates() - 1) as u32);
-            let text = if self.1 { &near } else { text };
-            self.0.exchange(text, epsilon, rule, rng)
+        fn bag(
+            &self,
+            texts: &[&str],
+            size: usize,
+            epsilon: Epsilon,
+            rule: Rule,
+            rng: &mut dyn Rng,
+        ) -> Vec<u32> {
+            match self.1 {
+                WordBug::None => self.0.bag(texts, size, epsilon, rule, rng),
+                WordBug::PassedThrough => {
+                    let near = texts.iter().map(|text| {
+                        let words = (0..self.candidates() as u32).map(|word| self.word(word));
+                        let behind = words.take_while(|word| word.as_str() < *text).count();
+                        self.word(behind.min(self.candidates() - 1) as u32)
+                    });
+                    let near: Vec<String> = near.collect();
+                    let near: Vec<&str> = near.iter().map(String::as_str).collect();
+                    self.0.bag(&near, size, epsilon, rule, rng)
+                }
+                WordBug::NotAnew => {
+                    let mut drawn: BTreeMap<&str, u32> = BTreeMap::new();
+                    let mut words: Vec<u32> = (0..size)
+                        .map(|_| {
+                            let text = texts[below(rng, texts.len() as u128) as usize];
+                            let words = 0..self.candidates() as u32;
+                            let word = words.clone().find(|word| self.word(*word) == text);
+                            let levels = self.levels(word.unwrap_or(self.fallback()));
+                            let word = self.0.draw(&levels, epsilon, rule, rng);
+                            *drawn.entry(text).or_insert(word)
+                        })
+                        .collect();
+                    words.sort_unstable();
+                    words
+                }
+            }
         }
     }
 
     let bytes = words_pack();
     let pack = Pack::parse(&bytes).unwrap();
     for (planted, expected) in [
-        (false, vec![]),
-        (true, vec!["words outside the vocabulary"]),
+        (WordBug::None, vec![]),
+        (WordBug::PassedThrough, vec!["words outside the vocabulary"]),
+        (WordBug::NotAnew, vec!["words drawn by their levels"]),
     ] {
-        let mechanism = PassedThrough(CoreWords::new(&pack).unwrap(), planted);
+        let mechanism = PlantedWords(CoreWords::new(&pack).unwrap(), planted);
         let checks = words::check(&mechanism, &options());
         assert_eq!(failed(&checks), BTreeSet::from_iter(expected));
         let worst = checks

@@ -21,9 +21,11 @@ use std::time::Duration;
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
 use undertone::demo;
 use undertone::error::{Cause, Error, Result};
+use undertone::release::document;
 use undertone_audit::exact::inside::{CoreProjective, CoreWholeText};
 use undertone_audit::sampled::device::{Device, Document, Program, Timed, Vectors};
 use undertone_audit::sampled::selection::{self, Change, Neighbours};
+use undertone_audit::sampled::stated::Stated;
 use undertone_audit::sampled::{reachability, timing, vectors};
 use undertone_audit::{Check, Mechanism, Options, levels};
 use undertone_core::epsilon::Epsilon;
@@ -36,7 +38,7 @@ use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Ratio, Rule};
 use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_core::words::{Vocabulary, WordMechanism};
-use undertone_tests::noise::textbook;
+use undertone_tests::noise::{normal, textbook};
 use undertone_tests::packs::{DepthParts, FeaturesParts, LexiconParts, ScoreParts, Scoring, pack};
 use undertone_tests::soak;
 
@@ -161,6 +163,16 @@ enum Bug {
     Silent,
     /// Points are those of the outcome after the best one.
     OtherSet,
+    /// Pushed one by one, embeddings after the hundredth count as the zero vector.
+    LateLost,
+    /// A release leaves its sentences for the next one.
+    NotCleared,
+    /// Every release has a key of its own, of 32 bits.
+    WeakKey,
+    /// Noise on vectors of which χ² has a degree less, or not.
+    DegreeLess(bool),
+    /// Vectors are rounded to the nearest point of the grid, not at random.
+    Nearest,
 }
 
 struct Planted<'p> {
@@ -171,6 +183,7 @@ struct Planted<'p> {
     runs: u64,
     releases: u64,
     before: PublicRng,
+    stated: Stated,
 }
 
 impl<'p> Planted<'p> {
@@ -183,6 +196,7 @@ impl<'p> Planted<'p> {
             runs: 0,
             releases: 0,
             before: PublicRng::new(0),
+            stated: Stated::default(),
         };
         planted.restart().expect("nothing can fail");
         planted
@@ -190,7 +204,11 @@ impl<'p> Planted<'p> {
 
     /// The generator of the next release.
     fn next_rng(&mut self) -> PublicRng {
-        let fresh = PublicRng::new(self.rng.next_u64());
+        let key = self.rng.next_u64();
+        let fresh = PublicRng::new(match self.bug {
+            Bug::WeakKey => key >> 32,
+            _ => key,
+        });
         let reuse = self.bug == Bug::NoiseReused && !self.releases.is_multiple_of(2);
         self.releases += 1;
         if !reuse {
@@ -268,6 +286,18 @@ impl Device for Planted<'_> {
         Ok(())
     }
 
+    fn keep_otherwise(&mut self, number: usize, document: &Document) -> Result<()> {
+        self.keep(number, document)?;
+        if let (Bug::LateLost, Document::Embeddings(rows)) = (self.bug, &mut self.kept[number]) {
+            rows.iter_mut().skip(100).for_each(|row| row.fill(0.0));
+        }
+        Ok(())
+    }
+
+    fn stated(&self) -> &Stated {
+        &self.stated
+    }
+
     fn releases(
         &mut self,
         documents: &[usize],
@@ -281,6 +311,16 @@ impl Device for Planted<'_> {
             if let (Bug::CountedTwice, Document::Embeddings(rows)) = (self.bug, &mut kept) {
                 let twice: Vec<_> = rows.iter().filter(|x| x[1] > x[0]).cloned().collect();
                 rows.extend(twice);
+                rows.truncate(document::MAX_SENTENCES);
+            }
+            // By turns, the one before is the other one.
+            let before = documents.iter().find(|other| *other != number);
+            if let (Bug::NotCleared, Some(before), Document::Embeddings(rows)) =
+                (self.bug, before, &mut kept)
+                && let Document::Embeddings(left) = &self.kept[*before]
+            {
+                rows.extend(left.clone());
+                rows.truncate(document::MAX_SENTENCES);
             }
             let document = kept.inside(&self.pack)?;
             all.push((levels(&document), document.ratio(self.spent(epsilon))));
@@ -459,9 +499,25 @@ impl Device for Planted<'_> {
                     textbook(single, &wide, rate, &mut rng)
                 }
                 Bug::NoNoise => wide.iter().map(|x| (x / step).round() * step).collect(),
+                Bug::DegreeLess(less) => {
+                    // ‖g'‖·g/ε: g' has a coordinate more than g, ...
+                    let degrees = vector.len() + usize::from(!less);
+                    let mut square = || normal(&mut rng).powi(2);
+                    let norm = (0..degrees).map(|_| square()).sum::<f64>().sqrt();
+                    let scale = 1e6 * norm / f64::from(epsilon.micro());
+                    // ... and the grid is far finer than both.
+                    let mut noisy =
+                        |x: &f64| ((x + scale * normal(&mut rng)) / step).round() * step;
+                    wide.iter().map(&mut noisy).collect()
+                }
                 _ => {
                     let mut out = vec![0; vector.len()];
-                    hazmat::draw_vector(&mechanism, vector, &mut rng, &mut out).expect("lengths");
+                    let nearest = |x: &f32| ((f64::from(*x) / step).round() * step) as f32;
+                    let vector: Vec<f32> = match self.bug {
+                        Bug::Nearest => vector.iter().map(nearest).collect(),
+                        _ => vector.to_vec(),
+                    };
+                    hazmat::draw_vector(&mechanism, &vector, &mut rng, &mut out).expect("lengths");
                     out.iter().map(|y| f64::from(*y) * step).collect()
                 }
             }
@@ -960,6 +1016,53 @@ fn floating_point_noise_is_noticed() {
     }
 }
 
+/// Of the radius of noise, of the rounding before it, and of the key that it is drawn by.
+#[test]
+fn wrong_noise_is_noticed() {
+    let bytes = scores_pack();
+    let (law, loss) = ("law of the noise", "loss between two vectors");
+    for (bug, noise, expected) in [
+        (Bug::DegreeLess(false), Noise::Laplace, None),
+        (Bug::DegreeLess(true), Noise::Laplace, Some(law)),
+        (Bug::None, Noise::DiscreteLaplace, None),
+        (Bug::Nearest, Noise::DiscreteLaplace, Some(loss)),
+    ] {
+        let mut device = Planted::new(bug, &bytes);
+        let checks = vectors::check(&mut device, noise, epsilon("1"), 20_000).expect("a device");
+        let failed = failed(&checks);
+        assert_eq!(failed.is_empty(), expected.is_none(), "{bug:?}: {failed:?}");
+        let found = |name| failed.contains(&name);
+        assert!(expected.is_none_or(found), "{bug:?}: {failed:?}");
+    }
+    for (bug, passes) in [(Bug::None, true), (Bug::WeakKey, false)] {
+        let mut device = Planted::new(bug, &bytes);
+        // Of what an audit asks for unless it is told otherwise.
+        let check = vectors::keys(&mut device, epsilon("10"), 20_000).expect("a device");
+        let check = check.expect("noise at this epsilon");
+        assert_eq!(check.passed, passes, "{bug:?}: {check:?}");
+        assert!(check.detail.contains("keys of up to 32 bits"), "{check:?}");
+    }
+}
+
+/// What a release leaves behind, and what comes late in a long document.
+#[test]
+fn sentences_that_stay_or_are_lost_are_noticed() {
+    let bytes = scores_pack();
+    for rule in RULES {
+        let mut device = Planted::new(Bug::NotCleared, &bytes);
+        let checks = audit_sentences(&mut device, &bytes, rule, &worst_neighbours());
+        assert!(failed(&checks).contains(&"frequencies of candidates"));
+    }
+    let pack = Pack::parse(&bytes).expect("a pack");
+    for (bug, passes) in [(Bug::None, true), (Bug::LateLost, false)] {
+        let mut device = Planted::new(bug, &bytes);
+        let (rule, draws) = (Rule::PermuteAndFlip, draws() / 4);
+        let check = selection::long(&mut device, &pack, "", rule, epsilon("3"), draws);
+        let check = check.expect("a device");
+        assert_eq!(check.passed, passes, "{bug:?}: {check:?}");
+    }
+}
+
 #[test]
 fn a_data_dependent_early_exit_is_noticed() {
     let bytes = scores_pack();
@@ -1071,8 +1174,8 @@ fn build_device(name: &str, arguments: &[&str]) -> PathBuf {
     program
 }
 
-/// The device with the calls of these names going to `tests/c/planted.c`.
-fn planted_device(name: &str, calls: &[&str]) -> PathBuf {
+/// The device with these calls going to bugs of `tests/c/planted.c`.
+fn planted_device(name: &str, calls: &[(&str, &str)]) -> PathBuf {
     // The file calls the library by its own names.
     let object = output_dir().join("planted.o");
     static COMPILED: OnceLock<()> = OnceLock::new();
@@ -1088,7 +1191,7 @@ fn planted_device(name: &str, calls: &[&str]) -> PathBuf {
     });
     let renamed: Vec<String> = calls
         .iter()
-        .map(|call| format!("-Dundertone_{call}=planted_{call}"))
+        .map(|(call, bug)| format!("-Dundertone_{call}=planted_{bug}"))
         .collect();
     let mut arguments: Vec<&str> = renamed.iter().map(String::as_str).collect();
     arguments.extend(["-O2", object.to_str().expect("a path that is text")]);
@@ -1115,11 +1218,11 @@ fn failed_thrice(mut audit: impl FnMut() -> Vec<Check>) -> Vec<String> {
     names
 }
 
-fn start(program: &Path, pack: &[u8]) -> Program {
+fn start<'p>(program: &Path, pack: &'p [u8]) -> Program<'p> {
     let file = program.with_extension("pack");
     fs::write(&file, pack).expect("the target folder can be written");
-    let id = Pack::parse(pack).expect("a pack").id();
-    Program::start(program, &file, id, |_| ()).expect("a device")
+    let pack = Pack::parse(pack).expect("a pack");
+    Program::start(program, &file, &pack, |_| ()).expect("a device")
 }
 
 #[test]
@@ -1199,7 +1302,13 @@ fn bugs_in_c_are_noticed() {
     let pack = Pack::parse(&bytes).expect("a pack");
     let rule = Rule::PermuteAndFlip;
     // The loss is 3.90, between 0.417 and 0.0085 of 8,000 releases. Shares that show 2 or less come up with e^-219.
-    let doubled = planted_device("device-doubled", &["grant_init_unrecorded", "release_read"]);
+    let doubled = planted_device(
+        "device-doubled",
+        &[
+            ("grant_init_unrecorded", "doubled_grant"),
+            ("document_release", "quiet_release"),
+        ],
+    );
     let checks = audit_sentences(
         &mut start(&doubled, &bytes),
         &bytes,
@@ -1208,19 +1317,25 @@ fn bugs_in_c_are_noticed() {
     );
     assert!(failed(&checks).contains(&"loss of a replaced sentence"));
 
-    let seeded = planted_device("device-seeded", &["document_release"]);
+    let seeded = planted_device("device-seeded", &[("document_release", "seeded_release")]);
     let mut device = start(&seeded, &bytes);
     let check = selection::runs(&mut device, &pack, "", rule, epsilon("1")).expect("a device");
     assert!(!check.expect("more than one candidate").passed);
 
-    let silent = planted_device("device-silent", &["document_release_whole_text"]);
+    let silent = planted_device(
+        "device-silent",
+        &[("document_release_whole_text", "silent_whole_text")],
+    );
     let checks = audit_whole_texts(&mut start(&silent, &bytes), &bytes);
     assert!(failed(&checks).contains(&"texts refused"));
-    let silent = planted_device("device-silent-points", &["document_release_projective"]);
+    let silent = planted_device(
+        "device-silent-points",
+        &[("document_release_projective", "silent_projective")],
+    );
     let checks = audit_points(&mut start(&silent, &bytes), &bytes);
     assert!(failed(&checks).contains(&"texts refused"));
 
-    let lazy = planted_device("device-lazy", &["document_push_all"]);
+    let lazy = planted_device("device-lazy", &[("document_push_all", "lazy_push_all")]);
     let bytes = fs::read(root().join("tests/golden/golden-scores.pack")).expect("a golden pack");
     let pack = Pack::parse(&bytes).expect("a pack");
     let mut device = start(&lazy, &bytes);
@@ -1234,27 +1349,96 @@ fn bugs_in_c_are_noticed() {
     assert!(noticed);
 }
 
-/// A release that states another ε than was asked for is no release of the mechanism.
+/// Sentences that are lost after the hundredth, one by one and as texts.
 #[test]
-fn a_device_that_lies_about_epsilon_is_an_error() {
+fn late_bugs_in_c_are_noticed() {
+    if !have("cc", "gcc") {
+        return;
+    }
+    // Every other word is like the one sentence of `scores_pack`, the rest like the other one.
+    let words = (0..40).map(|i| {
+        if i % 2 == 0 {
+            vec![100, 0]
+        } else {
+            vec![0, 100]
+        }
+    });
+    let lexicon = LexiconParts::of_vectors(words.collect(), -8);
+    let table: Vec<Vec<u8>> = [0, 1]
+        .iter()
+        .map(|kind| (0..CANDIDATES as u8).map(|c| (c + kind) % 2).collect())
+        .collect();
+    let scores = ScoreParts::of_table(&table, 1);
+    let bytes = pack(2, &[lexicon.to_section(), scores.to_section()]);
+    let pack = Pack::parse(&bytes).expect("a pack");
+    for (call, bug) in [
+        ("document_push", "late_push"),
+        ("document_push_sentence", "late_push_sentence"),
+    ] {
+        let program = planted_device(&format!("device-{bug}"), &[(call, bug)]);
+        let mut device = start(&program, &bytes);
+        let (rule, draws) = (Rule::Exponential, draws() / 4);
+        let check = selection::long(&mut device, &pack, "", rule, epsilon("3"), draws);
+        let checks = [check.expect("a device")];
+        // p is 0 to a double.
+        assert!(!failed(&checks).is_empty(), "{bug}");
+    }
+}
+
+/// A release that states another ε, rule or pack than was asked for is no release of the mechanism.
+#[test]
+fn releases_that_lie_are_noticed() {
     if !have("cc", "gcc") {
         return;
     }
     let bytes = scores_pack();
-    let mut device = start(
-        &planted_device("device-honest", &["grant_init_unrecorded"]),
-        &bytes,
-    );
-    device
-        .keep(0, &worst_neighbours()[0].documents[0])
-        .expect("a document");
-    let error = device
-        .releases(&[0], Rule::Exponential, epsilon("1"), 1)
-        .expect_err("a lie");
-    assert!(
-        error.to_string().contains("states another epsilon"),
-        "{error}"
-    );
+    let pack = Pack::parse(&bytes).expect("a pack");
+    for (planted, field) in [
+        (None, None),
+        (
+            Some(("grant_init_unrecorded", "doubled_grant")),
+            Some("epsilon"),
+        ),
+        (
+            Some(("document_release", "rounded_release")),
+            Some("epsilon"),
+        ),
+        (
+            Some(("document_release", "other_rule_release")),
+            Some("rule"),
+        ),
+        (
+            Some(("document_release", "other_pack_release")),
+            Some("pack"),
+        ),
+    ] {
+        let program = match planted {
+            Some((call, bug)) => planted_device(&format!("device-lies-{bug}"), &[(call, bug)]),
+            None => build_device("device-honest", &["-O2"]),
+        };
+        let mut device = start(&program, &bytes);
+        let options = Options {
+            mechanisms: vec![Mechanism::Sentences],
+            epsilons: vec![epsilon("1.25")],
+            rules: RULES.to_vec(),
+            neighbours: 600,
+            releases: undertone_audit::LEAST_RELEASES,
+            seed: 1,
+        };
+        let report =
+            undertone_audit::run(&pack, None, Some(&mut device), &[], &options, &mut |_| ());
+        let report = report.expect("a device");
+        let check = report
+            .checks
+            .iter()
+            .find(|check| check.mechanism == "all releases");
+        let check = check.expect("releases were read");
+        assert!(
+            check.tried > 1000 && check.passed == field.is_none(),
+            "{check}"
+        );
+        assert!(check.detail.ends_with(field.unwrap_or("pack")), "{check}");
+    }
 }
 
 /// A device that is a shell script. Another process writes it: while this one had it open to write, a child that
@@ -1271,7 +1455,11 @@ fn script(name: &str, text: &str) -> PathBuf {
 #[test]
 fn devices_that_die_hang_or_talk_nonsense_are_errors() {
     let pack = root().join("tests/golden/golden.pack");
-    let hello = "echo ok undertone-device 2 0.1.0 portable 0000000000000000";
+    let bytes = fs::read(&pack).expect("a golden pack");
+    let parsed = Pack::parse(&bytes).expect("a pack");
+    let id = parsed.id().map(|byte| format!("{byte:02x}")).concat();
+    let hello = format!("echo ok undertone-device 3 0.1.0 portable {id}");
+    let release = "00".repeat(24);
     for (name, text, expected) in [
         (
             "dies",
@@ -1316,7 +1504,7 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
         ),
         (
             "wrong-pack",
-            "echo ok undertone-device 2 0.1.0 portable 0123456789abcdef",
+            "echo ok undertone-device 3 0.1.0 portable 0123456789abcdef",
             "read pack 0123456789abcdef",
         ),
         (
@@ -1327,22 +1515,22 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
         (
             "words",
             &format!("{hello}; read line; echo ok 1 two"),
-            "\"two\" is no number",
+            "\"1\" is no release",
         ),
         (
             "few",
-            &format!("{hello}; read line; echo ok 1 2"),
-            "2 numbers for 3 releases",
+            &format!("{hello}; read line; echo ok {release} {release}"),
+            "2 fields where 3 were asked for",
         ),
         (
-            "negative",
-            &format!("{hello}; read line; echo ok -1 2 3"),
-            "\"-1\" is no number",
+            "short",
+            &format!("{hello}; read line; echo ok {release}00"),
+            "00\" is no release",
         ),
     ] {
         let path = script(name, text);
         let patience = Duration::from_millis(if text.contains("sleep") { 200 } else { 20_000 });
-        let device = Program::start_within(&path, &pack, [0; 8], |_| (), patience);
+        let device = Program::start_within(&path, &pack, &parsed, |_| (), patience);
         let outcome =
             device.and_then(|mut device| device.releases(&[0], Rule::Exponential, epsilon("1"), 3));
         let error = outcome.expect_err(name).to_string();
@@ -1351,7 +1539,7 @@ fn devices_that_die_hang_or_talk_nonsense_are_errors() {
             "{name}: {error}"
         );
     }
-    let missing = Program::start(Path::new("/nonexistent/device"), &pack, [0; 8], |_| ());
+    let missing = Program::start(Path::new("/nonexistent/device"), &pack, &parsed, |_| ());
     assert!(
         missing
             .expect_err("nothing there")
@@ -1376,8 +1564,10 @@ fn bad_requests_are_answered() {
     let good = [
         "embeddings 0 3f80000000000000",
         "embeddings 1 -",
+        "singly 3 3f800000000000003f80000000000000",
         "texts 2 746865 - ff",
-        "release 1 1000000 3 0 1 2",
+        "whole 4 7468650a746865ff",
+        "release 1 1000000 3 0 1 2 3 4",
         "whole-text 1000000 3 0 1 2",
         "projective 1000000 3 0 1 2",
         "bag 1 1000000 3 2 773030303031 ff -",
@@ -1423,6 +1613,10 @@ fn bad_requests_are_answered() {
         "texts",
         "texts 0 7",
         "texts 0  74",
+        "singly 0",
+        "singly 0 3f800000",
+        "whole 0 74 74",
+        "whole 0 7",
         "bag 1 1000000 0 1 74",
         "bag 1 1000000 257 1 74",
         "bag 9 1000000 1 1 74",

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use num_bigint::BigUint;
+use undertone_audit::exact::definition::List;
 use undertone_audit::sampled::statistics::g_test;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
@@ -102,63 +102,19 @@ fn a_wrong_law_does_not_fit() {
     }
 }
 
-/// The candidate that the documentation of [`undertone_core::select`] names for these words, written from it alone.
-fn by_definition(slice: &SliceLevels<'_>, rule: Rule, c: u64, words: &[u64]) -> u32 {
-    let mut words = words.iter().copied();
-    let worst = slice.bound - 1;
-    let levels: Vec<usize> = slice
-        .levels
-        .iter()
-        .map(|level| usize::from(*level).min(worst))
-        .collect();
-    let best = *levels.iter().min().expect("a candidate");
-    // Coins are tossed by level, the best one first: a level's candidates, and its share in the draw of a level.
-    let mut weight = rule.first_weight();
-    let mut drawn_from = Vec::new();
-    for level in best..=worst {
-        let of_level: Vec<usize> = (0..levels.len())
-            .filter(|candidate| levels[*candidate] == level)
-            .collect();
-        let share = match rule {
-            Rule::PermuteAndFlip => {
-                let coins = words.by_ref().take(of_level.len());
-                coins.filter(|word| u128::from(*word) < weight).count() as u128
-            }
-            Rule::Exponential => of_level.len() as u128 * weight,
-        };
-        drawn_from.push((share, of_level));
-        weight = (weight * u128::from(c)).div_ceil(1 << 64).max(1);
-    }
-    // Two words are U, and ⌊U·n / 2^128⌋ is drawn.
-    let mut below = |n: u128| {
-        let mut word = || BigUint::from(words.next().expect("a word left"));
-        let u = (word() << 64u32) + word();
-        u128::try_from((u * n) >> 128u32).expect("it is below n")
-    };
-    let mut left = below(drawn_from.iter().map(|(share, _)| share).sum());
-    for (share, of_level) in drawn_from {
-        if left < share {
-            let rank = below(of_level.len() as u128);
-            return of_level[rank as usize] as u32;
-        }
-        left -= share;
-    }
-    unreachable!("what is drawn is below the sum of all shares")
-}
-
 /// Word by word, of lists of all lengths: laws of lists that are short enough to be counted out do not show what happens
-/// to the coins of a second batch. Many words are at the weight of their coin, or one below.
+/// to the coins of a second batch. Every third list has a few candidates more than whole batches have.
 #[test]
 fn every_word_does_what_the_definition_says() {
+    const BATCH: usize = 32;
     let mut rng = PublicRng::new(0x7e57_000a);
-    let mut below = |n: u128| u128::from(below(&mut rng, n));
     for case in 0..if soak() { 1_000_000usize } else { 20_000 } {
-        let most = if case % 100 == 0 {
-            5000
-        } else {
-            [40, 100, 300][case % 7 % 3]
+        let mut below = |n: u128| u128::from(below(&mut rng, n));
+        let candidates = match (case % 100, case % 3) {
+            (0, _) => 1 + below(5000) as usize,
+            (_, 0) => BATCH * (1 + below(6) as usize) + below(4) as usize,
+            _ => 1 + below([40, 100, 300][case % 7 % 3]) as usize,
         };
-        let candidates = 1 + below(most) as usize;
         let bound = 1 + below([4, 20, 256][case % 3]) as usize;
         // Up to 3 above the bound.
         let kinds = (1 + below(9)).min(bound as u128 + 3);
@@ -166,41 +122,33 @@ fn every_word_does_what_the_definition_says() {
         let levels: Vec<u8> = (0..candidates)
             .map(|_| (first + below(kinds)) as u8)
             .collect();
+        let ratio = ratio((1 + below(1 << [10, 20, 23, 26][case % 4])) as u32);
+        let rule = RULES[case % 5 / 4];
+        let c = u128::from(ratio.constant());
+        let weights = std::iter::successors(Some(rule.first_weight()), |weight| {
+            Some((weight * c).div_ceil(1 << 64).max(1))
+        });
+        let weights: Vec<u128> = weights.take(bound).collect();
+        let list = List {
+            levels: &levels,
+            bound,
+            weights: &weights,
+            rule,
+        };
+        let words = list.words(&mut rng);
         let slice = SliceLevels {
             levels: &levels,
             bound,
         };
-        let ratio = ratio((1 + below(1 << [10, 20, 23, 26][case % 4])) as u32);
-        let rule = RULES[case % 5 / 4];
-        let mut words = Vec::new();
-        if rule == Rule::PermuteAndFlip {
-            let mut coins: Vec<usize> = levels
-                .iter()
-                .map(|l| usize::from(*l).min(bound - 1))
-                .collect();
-            coins.sort_unstable();
-            let weights: Vec<u128> = ratio.weights(rule).take(bound).collect();
-            for coin in &coins {
-                let weight = weights[coin - coins[0]];
-                words.push(match below(4) {
-                    0 => (weight - 1) as u64,
-                    1 => weight.min(u64::MAX.into()) as u64,
-                    _ => below(1 << 64) as u64,
-                });
-            }
-        }
-        let few = [0, 1, u64::MAX];
-        words.extend((0..4).map(|_| match below(4) {
-            0 => few[below(3) as usize],
-            _ => below(1 << 64) as u64,
-        }));
         let mut replayed = FixedWords(&words);
+        let (expected, used) = list.draw(&words);
         assert_eq!(
             hazmat::select::<256, _>(&slice, rule, ratio, &mut replayed),
-            Ok(by_definition(&slice, rule, ratio.constant(), &words)),
+            Ok(expected),
             "case {case}: {candidates} candidates, {rule:?}, bound {bound}"
         );
-        assert!(replayed.0.is_empty(), "words are left");
+        assert_eq!(words.len() - replayed.0.len(), used, "words consumed");
+        assert_eq!(used, words.len(), "words made");
     }
 }
 

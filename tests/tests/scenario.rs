@@ -152,7 +152,7 @@ fn the_truth_lies_in_the_intervals() {
         .arg(static_library())
         .arg("-o")
         .arg(&program));
-    let mut device = Program::start(&program, &path, pack.id(), |_| ()).expect("it starts");
+    let mut device = Program::start(&program, &path, &pack, |_| ()).expect("it starts");
     for (number, (_, text)) in private.iter().enumerate() {
         device
             .keep(number, &Texts::Texts((*text).clone()))

@@ -38,12 +38,15 @@ const ENCODED: usize = 64;
 /// Public sentences that a search starts from, those included.
 const SEARCHED: usize = 240;
 
-/// Values of ε in an audit, at most: with both rules and every mechanism each takes some 25 bounds and 95 tests of
+/// Values of ε in an audit, at most: with both rules and every mechanism each takes some 31 bounds and 111 tests of
 /// fit, so that there are fewer than [`sampled::statistics::MOST`].
 const EPSILONS: usize = 8;
 
 /// Releases of each document in an audit, at least: with fewer there are not enough for a test of fit.
 pub const LEAST_RELEASES: u64 = 1000;
+
+/// Long documents take longer: fewer of them, by this factor.
+const LONG: usize = 16;
 
 /// The same for words, of which there are fewer.
 const LEAST_OF_WORDS: u64 = 100;
@@ -240,6 +243,11 @@ pub fn run(
             Mechanism::Vectors => audit.vectors()?,
         }
     }
+    let stated = audit
+        .device
+        .as_ref()
+        .and_then(|device| device.stated().check());
+    audit.add(Vec::from_iter(stated));
     if audit.device.is_none() {
         audit.leave_out(
             "releases of a device, and vectors: no undertone-device was found; ffi/install.sh builds one, --device \
@@ -443,6 +451,9 @@ impl<'a> Audit<'a> {
                         count,
                     )?;
                     checks.extend(selection::runs(device, pack, &label, rule, epsilon)?);
+                    let few = (count / LONG).max(LEAST_RELEASES as usize);
+                    let long = selection::long(device, pack, &label, rule, epsilon, few)?;
+                    checks.push(long);
                     Ok(checks)
                 })?;
             }
@@ -499,6 +510,11 @@ impl<'a> Audit<'a> {
                 self.release(|device| vectors::check(device, noise, *epsilon, count))?;
                 self.release(|device| reachability::check(device, noise, *epsilon, count))?;
             }
+        }
+        // Keys have nothing to do with ε.
+        if let Some(epsilon) = self.options.epsilons.iter().max() {
+            let epsilon = *epsilon;
+            self.release(|device| Ok(Vec::from_iter(vectors::keys(device, epsilon, count)?)))?;
         }
         if self.pack.projection().is_some() {
             self.leave_out(

@@ -121,7 +121,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut device = program
         .map(|program| {
             let notice = |line: &str| note!("{line}");
-            Program::start(&program, &arguments.pack, pack.id(), notice)
+            Program::start(&program, &arguments.pack, &pack, notice)
         })
         .transpose()?;
     let mut printed = Ok(());
@@ -145,7 +145,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode> {
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
     report.write(&arguments.out, &command.join(" "))?;
-    print(&format!("{}\n", report.summary()))?;
+    print(&format!(
+        "{}\n{}\n",
+        report.summary(),
+        Report::not_covered()
+    ))?;
     Ok(match report.passed() {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(FAILED),

@@ -5,8 +5,10 @@ use std::convert::Infallible;
 use num_bigint::BigUint;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::rand_core::TryRng;
+use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
 
+use crate::exact::definition::List;
 use crate::exact::inside::Engine;
 use crate::exact::neighbours::Setting;
 use crate::{Check, Method, Options, label};
@@ -172,6 +174,56 @@ pub(crate) fn draws(engine: &dyn Engine, epsilon: Epsilon, rule: Rule) -> Check 
     }
 }
 
+/// Lists of candidates that are drawn from by the definition.
+const LISTS: usize = 300;
+
+/// Checks that the engine draws what the definition says, word by word, from lists of up to 200 candidates: coins of all
+/// batches, ranks among all candidates of a level, no word used twice and none left.
+pub(crate) fn definition(engine: &dyn Engine, epsilon: Epsilon, rule: Rule, seed: u64) -> Check {
+    let table = engine.table(epsilon, rule);
+    let bound = engine.bound();
+    let mut rng = PublicRng::new(seed ^ u64::from(epsilon.micro()));
+    let mut wrong = Vec::new();
+    for _ in 0..LISTS {
+        let candidates = 1 + below(&mut rng, 200) as usize;
+        let kinds = 1 + below(&mut rng, bound.min(9) as u128);
+        let first = below(&mut rng, bound as u128 - u128::from(kinds) + 1);
+        let levels: Vec<u8> = (0..candidates)
+            .map(|_| (first + below(&mut rng, kinds.into())) as u8)
+            .collect();
+        let list = List {
+            levels: &levels,
+            bound,
+            weights: &table,
+            rule,
+        };
+        let words = list.words(&mut rng);
+        // Some to spare: taking more of them is wrong, too.
+        let spare = [&words[..], &[0; 8]].concat();
+        let mut script = Script(&spare);
+        let drawn = engine.draw(&levels, epsilon, rule, &mut script);
+        if (drawn, spare.len() - script.0.len()) != list.draw(&words) {
+            wrong.push(candidates);
+        }
+    }
+    Check {
+        mechanism: label(engine, rule),
+        name: "draws by the definition".to_owned(),
+        epsilon: Some(epsilon),
+        method: Method::Exact,
+        claimed: 0.0,
+        measured: wrong.len() as f64,
+        tried: LISTS as u64,
+        passed: wrong.is_empty(),
+        detail: match wrong.iter().min() {
+            None => "lists of which another candidate is drawn, or with other words".to_owned(),
+            Some(candidates) => format!(
+                "lists of which another candidate is drawn, or with other words, the shortest of {candidates} candidates"
+            ),
+        },
+    }
+}
+
 /// These words, then ones.
 pub(crate) struct Script<'a>(pub(crate) &'a [u64]);
 
@@ -207,6 +259,7 @@ pub(crate) fn settings(
     let of = |epsilon: &Epsilon| {
         checks.push(table(engine, *epsilon, rule));
         checks.push(draws(engine, *epsilon, rule));
+        checks.push(definition(engine, *epsilon, rule, options.seed));
         Setting {
             epsilon: *epsilon,
             rule,

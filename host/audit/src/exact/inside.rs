@@ -5,12 +5,14 @@
 
 use std::num::NonZero;
 
+use undertone_core::document::DocumentError;
 use undertone_core::epsilon::Epsilon;
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::{Levels, MAX_LEVELS, Ratio, Rule, SliceLevels};
+use undertone_core::sentences::sentences;
 use undertone_core::words::{self, Bag, Vocabulary, WordMechanism};
 
 use crate::sampled::device::{Device, Document};
@@ -52,6 +54,12 @@ pub trait Sentences: Engine {
 
     /// Sentences that move levels far: multiples of the directions that the pack looks at.
     fn directions(&self) -> Vec<Vec<f32>>;
+
+    /// The levels of all candidates for a document by every way to push its sentences, each with its name.
+    fn ways(&self, document: &Document) -> Vec<(&'static str, Vec<u8>)>;
+
+    /// Sentences to type, where the mechanism takes texts: a phrase of the pack is split between some and the next.
+    fn typed(&self) -> Vec<String>;
 
     /// What a release promises for the whole text: e^(this), where it is exchanged for any other.
     fn whole_text_loss(&self, epsilon: Epsilon, rule: Rule) -> f64;
@@ -110,8 +118,15 @@ pub trait Words: Engine {
     /// The levels of all words for a private word.
     fn levels(&self, word: u32) -> Vec<u8>;
 
-    /// The word that comes out of a bag with this text as its word.
-    fn exchange(&self, text: &str, epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32;
+    /// `size` words of a bag with these texts as its words, up to 8 of both.
+    fn bag(
+        &self,
+        texts: &[&str],
+        size: usize,
+        epsilon: Epsilon,
+        rule: Rule,
+        rng: &mut dyn Rng,
+    ) -> Vec<u32>;
 }
 
 /// The sentence mechanism of a pack, as `core` has it.
@@ -162,7 +177,137 @@ impl<'p> CoreSentences<'p> {
     fn empty(&self) -> HostDocument<'p> {
         document::empty(&self.pack).expect("one was made before")
     }
+
+    /// The levels after what `push` does. That a document is full is no error here: the rest is left out.
+    fn levels_after(&self, push: impl FnOnce(&mut HostDocument<'p>)) -> Vec<u8> {
+        let mut document = self.empty();
+        push(&mut document);
+        levels(&document)
+    }
+
+    fn ways_of_embeddings(&self, rows: &[Vec<f32>]) -> Vec<(&'static str, Vec<u8>)> {
+        let all = rows.concat();
+        let together = |document: &mut HostDocument<'p>, rows: &[f32]| {
+            document
+                .push_all(rows)
+                .expect("the rows have the pack's dimension");
+        };
+        let each = |document: &mut HostDocument<'p>| {
+            for row in rows {
+                refused_if_full(document.push(row), document);
+            }
+        };
+        let mut ways = vec![
+            ("push_all", self.levels_after(|d| together(d, &all))),
+            ("push", self.levels_after(each)),
+            (
+                "push_all, three at a time",
+                self.levels_after(|d| {
+                    for rows in all.chunks(3 * self.pack.dimension()) {
+                        together(d, rows);
+                    }
+                }),
+            ),
+            (
+                "push_encoded",
+                self.levels_after(|d| {
+                    for row in rows {
+                        refused_if_full(d.push_encoded(b"", row), d);
+                    }
+                }),
+            ),
+            (
+                "push after a clear",
+                self.levels_after(|d| {
+                    together(d, &all);
+                    d.clear();
+                    each(d);
+                }),
+            ),
+        ];
+        if rows.len() <= document::MAX_SENTENCES {
+            let backwards: Vec<f32> = rows.iter().rev().flatten().copied().collect();
+            let backwards = self.levels_after(|d| together(d, &backwards));
+            ways.push(("push_all, backwards", backwards));
+        }
+        ways
+    }
+
+    fn ways_of_texts(&self, texts: &[String]) -> Vec<(&'static str, Vec<u8>)> {
+        let each = |document: &mut HostDocument<'p>| {
+            for text in texts {
+                refused_if_full(document.push_sentence(text), document);
+            }
+        };
+        let mut ways = vec![
+            ("push_sentence", self.levels_after(each)),
+            (
+                "push_sentence after a clear",
+                self.levels_after(|d| {
+                    each(d);
+                    d.clear();
+                    each(d);
+                }),
+            ),
+        ];
+        if texts.len() <= document::MAX_SENTENCES {
+            let backwards = |document: &mut HostDocument<'p>| {
+                for text in texts.iter().rev() {
+                    refused_if_full(document.push_sentence(text), document);
+                }
+            };
+            ways.push(("push_sentence, backwards", self.levels_after(backwards)));
+        }
+        if let Some(whole) = whole(texts) {
+            let whole = self.levels_after(|document| {
+                document
+                    .push_text(whole.as_bytes())
+                    .expect("a pack for texts");
+            });
+            ways.push(("push_text", whole));
+        }
+        if let (Some(lexicon), None) = (self.pack.lexicon(), self.pack.features()) {
+            let vectors = self.levels_after(|document| {
+                for text in texts {
+                    let mut vector = vec![0.0; lexicon.dimension()];
+                    let written = lexicon.sentence_vector(text, &mut vector);
+                    written.expect("the lexicon's dimension");
+                    refused_if_full(document.push(&vector), document);
+                }
+            });
+            ways.push(("push of their vectors", vectors));
+        }
+        ways
+    }
 }
+
+/// Nothing but a full document may refuse a sentence.
+fn refused_if_full(pushed: Result<(), DocumentError>, document: &HostDocument<'_>) {
+    let full = document.sentence_count() == document::MAX_SENTENCES;
+    match pushed {
+        Ok(()) => {}
+        Err(DocumentError::Full { .. }) if full => {}
+        Err(error) => panic!("a sentence that the pack takes: {error}"),
+    }
+}
+
+/// A text that has these sentences, if there is one.
+pub(crate) fn whole(texts: &[String]) -> Option<String> {
+    let text = texts.join("\n");
+    let found = sentences(text.as_bytes());
+    found
+        .eq(texts.iter().map(|text| text.as_bytes()))
+        .then_some(text)
+}
+
+fn levels(document: &HostDocument<'_>) -> Vec<u8> {
+    let mut levels = Vec::new();
+    hazmat::levels(document, |block| levels.extend_from_slice(block));
+    levels
+}
+
+/// Words, phrases and public sentences that are typed, at most, of each.
+const TYPED: usize = 32;
 
 /// Whether sentences of this pack are embeddings together with texts.
 pub(crate) fn wants_both(pack: &Pack<'_>) -> bool {
@@ -248,9 +393,26 @@ impl Sentences for CoreSentences<'_> {
                 document.push_sentence(text).expect("a pack for texts");
             }
         }
-        let mut levels = Vec::with_capacity(self.candidates());
-        hazmat::levels(&document, |block| levels.extend_from_slice(block));
-        levels
+        levels(&document)
+    }
+
+    fn ways(&self, document: &Document) -> Vec<(&'static str, Vec<u8>)> {
+        match document {
+            Document::Embeddings(rows) => self.ways_of_embeddings(rows),
+            Document::Texts(texts) => self.ways_of_texts(texts),
+        }
+    }
+
+    fn typed(&self) -> Vec<String> {
+        let Some(lexicon) = self.pack.lexicon() else {
+            return self.texts.clone();
+        };
+        let word = |index| lexicon.word(index).unwrap_or_default().to_owned();
+        let some = |count: usize| (0..count).step_by(count.div_ceil(TYPED).max(1));
+        let phrases = some(lexicon.phrase_count()).filter_map(|index| lexicon.phrase(index));
+        let words = phrases.flatten().chain(some(lexicon.word_count()));
+        let public = demo::public_sentences().into_iter().take(TYPED);
+        words.map(word).chain(public.map(str::to_owned)).collect()
     }
 
     fn directions(&self) -> Vec<Vec<f32>> {
@@ -304,6 +466,16 @@ impl<'p> CoreWholeText<'p> {
         let served = document::empty(pack)?.check_whole_text();
         Ok(served.is_ok().then_some(Self { pack: *pack }))
     }
+
+    /// The outcomes: candidates, and nothing known.
+    fn outcomes(&self) -> u32 {
+        self.pack.candidate_count() + 1
+    }
+
+    /// The best outcome for a document.
+    fn best(&self, document: &Document) -> Option<u32> {
+        hazmat::best(&document.inside(&self.pack).ok()?).ok()
+    }
 }
 
 impl WholeText for CoreWholeText<'_> {
@@ -312,11 +484,11 @@ impl WholeText for CoreWholeText<'_> {
     }
 
     fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>> {
-        let best = hazmat::best(&document.inside(&self.pack).ok()?).ok()?;
+        let best = self.best(document)?;
         let mut weights = Ratio::per_unit(epsilon, 1).weights(Rule::Exponential);
         let (first, second) = (weights.next()?, weights.next()?);
         let weight = |outcome| if outcome == best { first } else { second };
-        Some((0..=self.pack.candidate_count()).map(weight).collect())
+        Some((0..self.outcomes()).map(weight).collect())
     }
 
     fn is_nothing(&self, _: &Document, weights: &[u128]) -> bool {
@@ -346,7 +518,8 @@ impl WholeText for CoreWholeText<'_> {
 /// Projective geometry response of a pack, as `core` has it: outcomes are points.
 #[derive(Debug)]
 pub struct CoreProjective<'p> {
-    pack: Pack<'p>,
+    /// What has the same best outcomes.
+    rule: CoreWholeText<'p>,
 }
 
 impl<'p> CoreProjective<'p> {
@@ -358,17 +531,12 @@ impl<'p> CoreProjective<'p> {
     /// # Errors
     /// Those of [`CoreWholeText::new`].
     pub fn new(pack: &Pack<'p>) -> Result<Option<Self>> {
-        let rule = CoreWholeText::new(pack)?;
-        Ok(rule.map(|rule| Self { pack: rule.pack }))
+        Ok(CoreWholeText::new(pack)?.map(|rule| Self { rule }))
     }
 
     /// The geometry of releases.
     pub fn geometry(&self, epsilon: Epsilon) -> Option<Geometry> {
-        Geometry::best(self.pack.candidate_count() + 1, epsilon)
-    }
-
-    fn best(&self, document: &Document) -> Option<u32> {
-        hazmat::best(&document.inside(&self.pack).ok()?).ok()
+        Geometry::best(self.rule.outcomes(), epsilon)
     }
 }
 
@@ -378,7 +546,7 @@ impl WholeText for CoreProjective<'_> {
     }
 
     fn weights(&self, document: &Document, epsilon: Epsilon) -> Option<Vec<u128>> {
-        let best = self.best(document)?;
+        let best = self.rule.best(document)?;
         let geometry = self.geometry(epsilon)?;
         let (first, other) = Geometry::weights(epsilon);
         let weight = |point| match geometry.contains(best, point) {
@@ -389,7 +557,7 @@ impl WholeText for CoreProjective<'_> {
     }
 
     fn is_nothing(&self, document: &Document, _: &[u128]) -> bool {
-        self.best(document) == Some(self.pack.candidate_count())
+        self.rule.best(document) == Some(self.rule.outcomes() - 1)
     }
 
     fn is_ordered(&self) -> bool {
@@ -397,7 +565,7 @@ impl WholeText for CoreProjective<'_> {
     }
 
     fn draw(&self, document: &Document, epsilon: Epsilon, rng: &mut dyn Rng) -> Option<u32> {
-        let document = document.inside(&self.pack).ok()?;
+        let document = document.inside(&self.rule.pack).ok()?;
         let drawn = hazmat::draw_projective(&document, epsilon, rng);
         drawn.ok().map(|(_, point)| point)
     }
@@ -488,13 +656,20 @@ impl Words for CoreWords<'_> {
         levels
     }
 
-    fn exchange(&self, text: &str, epsilon: Epsilon, rule: Rule, rng: &mut dyn Rng) -> u32 {
+    fn bag(
+        &self,
+        texts: &[&str],
+        size: usize,
+        epsilon: Epsilon,
+        rule: Rule,
+        rng: &mut dyn Rng,
+    ) -> Vec<u32> {
         let mut bag: Bag<'_, 8> = Bag::with_limit(&self.vocabulary);
-        bag.push(text);
-        let mut out = [0];
+        texts.iter().for_each(|text| bag.push(text));
+        let mut out = vec![0; size];
         hazmat::draw_bag(&bag, WordMechanism::Selection(rule), epsilon, rng, &mut out)
-            .expect("a bag of one word can be selected for");
-        out[0]
+            .expect("a bag of a few words can be selected for");
+        out
     }
 }
 

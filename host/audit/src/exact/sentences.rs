@@ -8,7 +8,7 @@ use crate::exact::inside::Sentences;
 use crate::exact::neighbours::{
     Pair, Pairs, STEPS, Search, Seen, Setting, Step, Worst, odd, promised,
 };
-use crate::exact::{construct, engine};
+use crate::exact::{construct, engine, ways};
 use crate::sampled::selection::{Change, Neighbours};
 use crate::{Check, Method, Options, RELATIVE, ROUNDING, label};
 use undertone::release::document::MAX_SENTENCES;
@@ -36,6 +36,7 @@ pub(crate) fn search(
         settings.extend(engine::settings(mechanism, *rule, options, &mut checks));
     }
     let pool = pool(mechanism, public, options.seed);
+    checks.push(ways::check(mechanism, &pool, options.seed));
     let search = Search {
         mechanism,
         settings: &settings,
@@ -52,6 +53,12 @@ pub(crate) fn search(
     // Those of the search have been counted.
     worst = found.into_iter().skip(searched).fold(worst, Worst::join);
     let neighbours = most_shown(mechanism, &pairs, &shows, settings.len());
+    let chains = chains(&pool);
+    let chains = chains.par_iter().map(|pair| search.compare(pair).0);
+    worst = chains
+        .collect::<Vec<_>>()
+        .into_iter()
+        .fold(worst, Worst::join);
     let steps = i32::from(mechanism.steps().get());
     for step in STEPS {
         let (name, claimed) = match step {
@@ -94,6 +101,23 @@ pub(crate) fn search(
     }
     checks.extend(exchanged(mechanism, &pool, &settings));
     (checks, neighbours)
+}
+
+/// Sentences of the pool that are repeated any number of times.
+const CHAINS: usize = 12;
+
+/// The same sentence 0 to 128 times, one more each time: what counts how far candidates are from each other comes to its
+/// end somewhere.
+fn chains(pool: &[Vec<f32>]) -> Vec<Pair> {
+    let sentences = pool.iter().step_by(pool.len().div_ceil(CHAINS).max(1));
+    let chain = |sentence: &Vec<f32>| {
+        let sentence = sentence.clone();
+        (1..=MAX_SENTENCES).map(move |times| Pair {
+            documents: [times, times - 1].map(|times| vec![sentence.clone(); times]),
+            step: Step::Added,
+        })
+    };
+    sentences.flat_map(chain).collect()
 }
 
 /// Sentences of the pool of which documents are made that are as far from each other as documents get.

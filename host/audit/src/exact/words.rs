@@ -2,6 +2,7 @@
 //! have.
 
 use rayon::prelude::*;
+use undertone_core::epsilon::Epsilon;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
@@ -28,6 +29,9 @@ const ROUNDS: u64 = 4;
 /// Random words for which a text is exchanged.
 const DRAWS: u64 = 16;
 
+/// The most words that are drawn from a bag.
+const MOST_WORDS: u128 = 8;
+
 /// Texts that no plausible vocabulary has as a word.
 const UNKNOWN: [&str; 8] = [
     "",
@@ -46,7 +50,7 @@ pub fn check(mechanism: &dyn Words, options: &Options) -> Vec<Check> {
     let mut settings = Vec::new();
     for rule in &options.rules {
         settings.extend(engine::settings(mechanism, *rule, options, &mut checks));
-        checks.push(exchanges(mechanism, *rule, options));
+        checks.push(bags(mechanism, *rule, options));
         checks.push(unknown(mechanism, *rule, options));
     }
     // Pairs of one vocabulary are not more than these.
@@ -182,22 +186,35 @@ fn round(mechanism: &dyn Words, settings: &[Setting], words: &[u32]) -> Vec<Wors
     worst
 }
 
-/// Checks that what comes out for a word is what the engine draws from its levels with the same random words.
-fn exchanges(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
+/// Checks that what comes out of a bag is what the engine draws from the levels of its words with the same random words:
+/// anew for each, however often a word is in the bag, and sorted.
+fn bags(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
     let n = mechanism.candidates() as u128;
     let mut rng = PublicRng::new(options.seed);
     let mut different = 0;
     let mut tried = 0;
-    for epsilon in &options.epsilons {
+    // At the least ε any word comes out; at others, perhaps, the one that went in.
+    let least = Epsilon::from_micro(1).ok();
+    for epsilon in options.epsilons.iter().chain(&least) {
         for _ in 0..DRAWS {
-            let word = below(&mut rng, n) as u32;
+            // Fewer words than are drawn: some are drawn again.
+            let words: Vec<u32> = (0..1 + below(&mut rng, 3))
+                .map(|_| below(&mut rng, n) as u32)
+                .collect();
+            let texts: Vec<String> = words.iter().map(|word| mechanism.word(*word)).collect();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let size = 1 + below(&mut rng, MOST_WORDS) as usize;
             let seed = rng.next_u64();
             let mut stream = PublicRng::new(seed);
-            let found = mechanism.exchange(&mechanism.word(word), *epsilon, rule, &mut stream);
+            let found = mechanism.bag(&texts, size, *epsilon, rule, &mut stream);
             let mut stream = PublicRng::new(seed);
-            // Which word of the bag.
-            below(&mut stream, 1);
-            let expected = mechanism.draw(&mechanism.levels(word), *epsilon, rule, &mut stream);
+            let mut expected: Vec<u32> = (0..size)
+                .map(|_| {
+                    let word = words[below(&mut stream, words.len() as u128) as usize];
+                    mechanism.draw(&mechanism.levels(word), *epsilon, rule, &mut stream)
+                })
+                .collect();
+            expected.sort_unstable();
             different += u64::from(found != expected);
             tried += 1;
         }
@@ -211,7 +228,8 @@ fn exchanges(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
         measured: different as f64,
         tried,
         passed: different == 0,
-        detail: "words that were not drawn by their levels".to_owned(),
+        detail: "bags of words that were not drawn by their levels, anew for each, and sorted"
+            .to_owned(),
     }
 }
 
@@ -225,7 +243,7 @@ fn unknown(mechanism: &dyn Words, rule: Rule, options: &Options) -> Check {
         for seed in 0..DRAWS {
             let draw = |text: &str| {
                 let mut rng = PublicRng::new(options.seed ^ seed);
-                mechanism.exchange(text, *epsilon, rule, &mut rng)
+                mechanism.bag(&[text], 1, *epsilon, rule, &mut rng)
             };
             let expected = draw(&fallback);
             for text in UNKNOWN {

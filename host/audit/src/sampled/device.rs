@@ -14,6 +14,8 @@ use undertone_core::select::Rule;
 use undertone_core::vector::Noise;
 use undertone_core::words::WordMechanism;
 
+use crate::exact::inside;
+use crate::sampled::stated::{Asked, Content, Stated};
 use undertone::error::{Cause, Error, Result};
 use undertone::release::document::{self, HostDocument};
 
@@ -93,6 +95,16 @@ pub trait Device {
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
     fn keep(&mut self, number: usize, sentences: &Document) -> Result<()>;
 
+    /// [`keep`](Device::keep) for a document that is pushed the other way: embeddings one by one instead of together, texts
+    /// as one text instead of sentence by sentence, if there is a text with these sentences.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device).
+    fn keep_otherwise(&mut self, number: usize, sentences: &Document) -> Result<()>;
+
+    /// What its releases have said of themselves.
+    fn stated(&self) -> &Stated;
+
     /// Candidates that `count` releases name, of these documents by turns.
     ///
     /// # Errors
@@ -167,7 +179,7 @@ pub trait Device {
 pub const MAX_KEPT: usize = 4095;
 
 /// The protocol that this module speaks: `ffi/audit/device.c` says what it is.
-const PROTOCOL: &str = "2";
+const PROTOCOL: &str = "3";
 
 /// Values that are asked for at a time, so that an answer takes seconds at most, on a busy machine too.
 const VALUES: usize = 1 << 12;
@@ -183,13 +195,14 @@ const SILENCE: Duration = Duration::from_secs(5);
 
 /// A program that releases through the C library: `undertone-device`, from `ffi/install.sh`.
 #[derive(Debug)]
-pub struct Program {
+pub struct Program<'p> {
     path: PathBuf,
-    pack: PathBuf,
-    pack_id: [u8; 8],
+    file: PathBuf,
+    pack: Pack<'p>,
     patience: Duration,
     notice: fn(&str),
     running: Running,
+    stated: Stated,
 }
 
 /// The process and the two threads that talk to it: neither writing to it nor reading from it may block.
@@ -208,14 +221,14 @@ impl Drop for Running {
     }
 }
 
-impl Program {
-    /// Starts `path` with the pack in this file, whose identifier is `pack_id`. Calls `notice` with a line for people
+impl<'p> Program<'p> {
+    /// Starts `path` with this file, which holds `pack`. Calls `notice` with a line for people
     /// when an answer is 5 s late.
     ///
     /// # Errors
     /// [`ErrorKind::Device`](undertone::error::ErrorKind::Device) if it does not start, or does not say that it is ready for this pack.
-    pub fn start(path: &Path, pack: &Path, pack_id: [u8; 8], notice: fn(&str)) -> Result<Self> {
-        Self::start_within(path, pack, pack_id, notice, PATIENCE)
+    pub fn start(path: &Path, file: &Path, pack: &Pack<'p>, notice: fn(&str)) -> Result<Self> {
+        Self::start_within(path, file, pack, notice, PATIENCE)
     }
 
     /// [`start`](Program::start) with another limit on how long an answer may take.
@@ -224,19 +237,20 @@ impl Program {
     /// Those of [`start`](Program::start).
     pub fn start_within(
         path: &Path,
-        pack: &Path,
-        pack_id: [u8; 8],
+        file: &Path,
+        pack: &Pack<'p>,
         notice: fn(&str),
         patience: Duration,
     ) -> Result<Self> {
-        let running = spawn(path, pack).map_err(|problem| device_error(path, problem))?;
+        let running = spawn(path, file).map_err(|problem| device_error(path, problem))?;
         let mut program = Self {
             path: path.to_owned(),
-            pack: pack.to_owned(),
-            pack_id,
+            file: file.to_owned(),
+            pack: *pack,
             patience,
             notice,
             running,
+            stated: Stated::default(),
         };
         program.greet()?;
         Ok(program)
@@ -259,7 +273,7 @@ impl Program {
                  from the same release"
             )));
         }
-        let expected = hex::encode(self.pack_id);
+        let expected = hex::encode(self.pack.id());
         if pack_id != expected {
             return Err(self.error(format!(
                 "it has read pack {pack_id}, but was given {expected}"
@@ -322,31 +336,33 @@ impl Program {
         self.answer()
     }
 
-    /// Asks for releases of `values` numbers each, in portions, and reads all their numbers.
-    fn ask_numbers<T>(
+    /// Asks for `count` times `fields` fields of `values` numbers, in portions, and reads each as what `noun` says.
+    fn ask_fields<T>(
         &mut self,
         count: usize,
-        values: usize,
+        [fields, values]: [usize; 2],
+        noun: &str,
         request: impl Fn(usize) -> String,
-        number: impl Fn(&str) -> Option<T>,
+        mut read: impl FnMut(&mut Self, &str) -> Option<T>,
     ) -> Result<Vec<T>> {
-        let mut all = Vec::with_capacity(count * values);
-        let portion = (VALUES / values.max(1)).max(1);
+        let mut all = Vec::with_capacity(count * fields);
+        let portion = (VALUES / (fields * values).max(1)).max(1);
         let mut left = count;
         while left > 0 {
             let now = left.min(portion);
             let answer = self.ask(request(now))?;
             let before = all.len();
             for field in answer.split(' ') {
-                match number(field) {
+                match read(self, field) {
                     Some(value) => all.push(value),
-                    None => return Err(self.error(format!("{field:?} is no number"))),
+                    None => return Err(self.error(format!("{field:?} is no {noun}"))),
                 }
             }
-            if all.len() - before != now * values {
+            if all.len() - before != now * fields {
                 return Err(self.error(format!(
-                    "{} numbers for {now} releases of {values}",
-                    all.len() - before
+                    "{} fields where {} were asked for",
+                    all.len() - before,
+                    now * fields
                 )));
             }
             left -= now;
@@ -354,9 +370,25 @@ impl Program {
         Ok(all)
     }
 
+    /// Asks for `count` times `fields` releases of `values` numbers, in portions.
+    fn ask_releases(
+        &mut self,
+        (asked, epsilon): (Asked, Epsilon),
+        count: usize,
+        sizes: [usize; 2],
+        request: impl Fn(usize) -> String,
+    ) -> Result<Vec<Content>> {
+        let expected = asked.expected(&self.pack, epsilon);
+        self.ask_fields(count, sizes, "release", request, |device, field| {
+            let bytes = hex::decode(field).ok()?;
+            device.stated.read(&expected, &bytes)
+        })
+    }
+
     /// Asks for releases of documents by turns.
     fn by_turns(
         &mut self,
+        asked: Asked,
         request: &str,
         documents: &[usize],
         epsilon: Epsilon,
@@ -368,17 +400,36 @@ impl Program {
             .collect();
         // Whole rounds of turns in each portion.
         let rounds = count.div_ceil(documents.len().max(1));
-        let mut all = self.ask_numbers(
-            rounds,
-            documents.len(),
-            |rounds| {
-                let (micro, count) = (epsilon.micro(), rounds * documents.len());
-                format!("{request} {micro} {count}{turns}")
-            },
-            |field| field.parse().ok(),
-        )?;
-        all.truncate(count);
-        Ok(all)
+        let all = self.ask_releases((asked, epsilon), rounds, [documents.len(), 1], |rounds| {
+            let (micro, count) = (epsilon.micro(), rounds * documents.len());
+            format!("{request} {micro} {count}{turns}")
+        })?;
+        let numbers = all.into_iter().filter_map(|content| match content {
+            Content::Number(number) => Some(number),
+            Content::Words(_) | Content::Steps(..) => None,
+        });
+        Ok(numbers.take(count).collect())
+    }
+
+    /// Keeps a document by one of two requests.
+    fn keep_by(
+        &mut self,
+        number: usize,
+        sentences: &Document,
+        [embeddings, texts]: [&str; 2],
+    ) -> Result<()> {
+        let request = match sentences {
+            Document::Embeddings(rows) => {
+                format!("{embeddings} {number} {}", floats(rows.iter().flatten()))
+            }
+            Document::Texts(sentences) => {
+                let fields = sentences
+                    .iter()
+                    .map(|sentence| format!(" {}", text(sentence)));
+                format!("{texts} {number}{}", fields.collect::<String>())
+            }
+        };
+        self.ask(request).map(|_| ())
     }
 }
 
@@ -473,27 +524,29 @@ fn word_mechanism(mechanism: WordMechanism) -> Option<u8> {
     }
 }
 
-impl Device for Program {
+impl Device for Program<'_> {
     fn restart(&mut self) -> Result<()> {
-        self.running = spawn(&self.path, &self.pack).map_err(|problem| self.error(problem))?;
+        self.running = spawn(&self.path, &self.file).map_err(|problem| self.error(problem))?;
         self.greet()
     }
 
     fn keep(&mut self, number: usize, sentences: &Document) -> Result<()> {
-        let request = match sentences {
-            Document::Embeddings(rows) => {
-                format!("embeddings {number} {}", floats(rows.iter().flatten()))
-            }
-            Document::Texts(texts) => {
-                let mut request = format!("texts {number}");
-                for sentence in texts {
-                    request.push(' ');
-                    request.push_str(&text(sentence));
-                }
-                request
-            }
+        self.keep_by(number, sentences, ["embeddings", "texts"])
+    }
+
+    fn keep_otherwise(&mut self, number: usize, sentences: &Document) -> Result<()> {
+        let whole = match sentences {
+            Document::Embeddings(_) => return self.keep_by(number, sentences, ["singly", ""]),
+            Document::Texts(texts) => inside::whole(texts),
         };
-        self.ask(request).map(|_| ())
+        match whole {
+            Some(text) => self.keep_by(number, &Document::Texts(vec![text]), ["", "whole"]),
+            None => self.keep(number, sentences),
+        }
+    }
+
+    fn stated(&self) -> &Stated {
+        &self.stated
     }
 
     fn releases(
@@ -504,7 +557,7 @@ impl Device for Program {
         count: usize,
     ) -> Result<Vec<u32>> {
         let request = format!("release {}", rule as u8);
-        self.by_turns(&request, documents, epsilon, count)
+        self.by_turns(Asked::Sentences(rule), &request, documents, epsilon, count)
     }
 
     fn whole_texts(
@@ -513,11 +566,11 @@ impl Device for Program {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<u32>> {
-        self.by_turns("whole-text", documents, epsilon, count)
+        self.by_turns(Asked::WholeText, "whole-text", documents, epsilon, count)
     }
 
     fn points(&mut self, documents: &[usize], epsilon: Epsilon, count: usize) -> Result<Vec<u32>> {
-        self.by_turns("projective", documents, epsilon, count)
+        self.by_turns(Asked::Points, "projective", documents, epsilon, count)
     }
 
     fn bags(
@@ -528,22 +581,21 @@ impl Device for Program {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<Vec<u32>>> {
-        let mechanism = word_mechanism(mechanism)
+        let number = word_mechanism(mechanism)
             .ok_or_else(|| self.error("this way to make words private has no number in C"))?;
         let words: String = words
             .iter()
             .map(|word| format!(" {}", text(word)))
             .collect();
-        let numbers = self.ask_numbers(
-            count,
-            size.into(),
-            |count| format!("bag {mechanism} {} {size} {count}{words}", epsilon.micro()),
-            |field| field.parse().ok(),
-        )?;
-        Ok(numbers
-            .chunks(usize::from(size).max(1))
-            .map(<[u32]>::to_vec)
-            .collect())
+        let asked = Asked::Bag(mechanism, size);
+        let bags = self.ask_releases((asked, epsilon), count, [1, size.into()], |count| {
+            format!("bag {number} {} {size} {count}{words}", epsilon.micro())
+        })?;
+        let words = bags.into_iter().filter_map(|content| match content {
+            Content::Words(words) => Some(words),
+            Content::Number(_) | Content::Steps(..) => None,
+        });
+        Ok(words.collect())
     }
 
     fn vectors(
@@ -554,41 +606,22 @@ impl Device for Program {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vectors> {
+        let asked = Asked::Vector(noise, vector.len() as u32);
+        let (number, micro, floats) = (noise as u8, epsilon.micro(), floats(vector));
+        let released = self.ask_releases((asked, epsilon), count, [1, vector.len()], |count| {
+            format!("vector {number} {micro} {bound_exponent} {count} {floats}")
+        })?;
         let mut vectors = Vectors {
             grid_exponent: 0,
             values: Vec::with_capacity(count),
         };
-        let portion = (VALUES / vector.len().max(1)).max(1);
-        while vectors.values.len() < count {
-            let now = (count - vectors.values.len()).min(portion);
-            let answer = self.ask(format!(
-                "vector {} {} {bound_exponent} {now} {}",
-                noise as u8,
-                epsilon.micro(),
-                floats(vector)
-            ))?;
-            let mut fields = answer.split(' ');
-            let mut head = || fields.next().and_then(|field| field.parse::<i32>().ok());
-            let (Some(grid_exponent), Some(dimension)) = (head(), head()) else {
-                return Err(self.error("vectors without a grid and a dimension"));
-            };
-            vectors.grid_exponent = grid_exponent;
-            let values: Option<Vec<f64>> = fields
-                .map(|bits| u64::from_str_radix(bits, 16).ok().map(f64::from_bits))
-                .collect();
-            let values = values.unwrap_or_default();
-            if dimension.unsigned_abs() as usize != vector.len()
-                || values.len() != now * vector.len()
-            {
-                return Err(self.error(format!(
-                    "{} numbers of dimension {dimension} for {now} vectors of {}",
-                    values.len(),
-                    vector.len()
-                )));
+        for content in released {
+            if let Content::Steps(grid_exponent, steps) = content {
+                vectors.grid_exponent = grid_exponent;
+                let step = f64::from(grid_exponent).exp2();
+                let values = steps.iter().map(|steps| f64::from(*steps) * step);
+                vectors.values.push(values.collect());
             }
-            vectors
-                .values
-                .extend(values.chunks(vector.len().max(1)).map(<[f64]>::to_vec));
         }
         Ok(vectors)
     }
@@ -601,9 +634,10 @@ impl Device for Program {
         epsilon: Epsilon,
         count: usize,
     ) -> Result<Vec<Timed>> {
-        let numbers: Vec<u64> = self.ask_numbers(
+        let numbers: Vec<u64> = self.ask_fields(
             count,
-            3,
+            [3, 1],
+            "number",
             |count| {
                 let (rule, micro, first) = (rule as u8, epsilon.micro(), others.start);
                 format!(
@@ -611,7 +645,7 @@ impl Device for Program {
                     others.len()
                 )
             },
-            |field| field.parse().ok(),
+            |_, field| field.parse().ok(),
         )?;
         Ok(numbers
             .as_chunks::<3>()

@@ -3,6 +3,7 @@
 pub mod device;
 pub mod reachability;
 pub mod selection;
+pub mod stated;
 pub mod statistics;
 pub mod timing;
 pub mod vectors;

@@ -391,6 +391,64 @@ pub fn designed(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Nei
     Ok(Designs::new(pack)?.worst(rule, epsilon))
 }
 
+/// Sentences that designs are made of.
+const POOL: usize = 64;
+
+/// Documents of a sentence each: texts where the pack takes them.
+fn pool(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Document> {
+    let text = |text: &str| Document::Texts(vec![text.to_owned()]);
+    let alone = pack.features().is_some_and(|features| features.is_alone());
+    match pack.lexicon() {
+        None if alone => {
+            let public = demo::public_sentences().into_iter();
+            public.take(POOL).map(text).collect()
+        }
+        None => embeddings(pack, rng),
+        Some(lexicon) => (0..POOL)
+            .filter_map(|_| {
+                let index = rng.next_u64() % lexicon.word_count() as u64;
+                lexicon.word(index as usize).map(text)
+            })
+            .collect(),
+    }
+}
+
+/// Documents of an embedding each: signs, most of them 0 in every other one, in all directions.
+fn embeddings(pack: &Pack<'_>, rng: &mut PublicRng) -> Vec<Document> {
+    let mut below = |n: u64| rng.next_u64() % n;
+    let mut row = |_| {
+        let spread = 1 + below(4);
+        let row = (0..pack.dimension()).map(|_| match below(2 * spread) {
+            0 => 1.0,
+            1 => -1.0,
+            _ => 0.0,
+        });
+        Document::Embeddings(vec![row.collect()])
+    };
+    (0..POOL).map(&mut row).collect()
+}
+
+/// A document of these sentences of a pool.
+fn together(pool: &[Document], choice: &[usize]) -> Document {
+    let all = choice.iter().map(|index| &pool[*index]);
+    match &pool[0] {
+        Document::Texts(_) => Document::Texts(
+            all.filter_map(|one| match one {
+                Document::Texts(texts) => Some(texts[0].clone()),
+                Document::Embeddings(_) => None,
+            })
+            .collect(),
+        ),
+        Document::Embeddings(_) => Document::Embeddings(
+            all.filter_map(|one| match one {
+                Document::Embeddings(rows) => Some(rows[0].clone()),
+                Document::Texts(_) => None,
+            })
+            .collect(),
+        ),
+    }
+}
+
 /// What [`designed`] chooses from, which is the same for every rule and ε.
 pub(crate) struct Designs<'p> {
     document: HostDocument<'p>,
@@ -403,49 +461,10 @@ impl<'p> Designs<'p> {
     /// Those of documents that the pack does not take.
     pub(crate) fn new(pack: &Pack<'p>) -> Result<Self> {
         let mut rng = PublicRng::new(0x7e57_ab00);
+        let pool = pool(pack, &mut rng);
         let mut below = |n: usize| (rng.next_u64() % n as u64) as usize;
-        let alone = pack.features().is_some_and(|features| features.is_alone());
-        let pool: Vec<Document> = match pack.lexicon() {
-            None if alone => demo::public_sentences()
-                .into_iter()
-                .take(64)
-                .map(|text| Document::Texts(vec![text.to_owned()]))
-                .collect(),
-            Some(lexicon) => (0..64)
-                .filter_map(|_| lexicon.word(below(lexicon.word_count())))
-                .map(|word| Document::Texts(vec![word.to_owned()]))
-                .collect(),
-            None => (0..64)
-                .map(|_| {
-                    // Signs, most of them 0 in every other one: in all directions.
-                    let spread = 1 + below(4);
-                    let row = (0..pack.dimension()).map(|_| match below(2 * spread) {
-                        0 => 1.0,
-                        1 => -1.0,
-                        _ => 0.0,
-                    });
-                    Document::Embeddings(vec![row.collect()])
-                })
-                .collect(),
-        };
         let of = |choice: &[usize]| -> Result<(Document, Vec<u8>)> {
-            let all = choice.iter().map(|index| &pool[*index]);
-            let document = match &pool[0] {
-                Document::Texts(_) => Document::Texts(
-                    all.filter_map(|one| match one {
-                        Document::Texts(texts) => Some(texts[0].clone()),
-                        Document::Embeddings(_) => None,
-                    })
-                    .collect(),
-                ),
-                Document::Embeddings(_) => Document::Embeddings(
-                    all.filter_map(|one| match one {
-                        Document::Embeddings(rows) => Some(rows[0].clone()),
-                        Document::Texts(_) => None,
-                    })
-                    .collect(),
-                ),
-            };
+            let document = together(&pool, choice);
             let levels = levels(&document.inside(pack)?);
             Ok((document, levels))
         };
@@ -499,6 +518,79 @@ impl<'p> Designs<'p> {
             },
         ]
     }
+}
+
+/// Sentences of a long document that differ from those before them: those after the hundredth.
+const LATE: usize = document::MAX_SENTENCES - 100;
+
+/// Checks long documents, pushed in one way and the other: `draws` releases of one in which the sentences after the
+/// hundredth count most, against the exact law.
+///
+/// Public for the tests of planted devices alone.
+///
+/// # Errors
+/// Those of the device.
+#[doc(hidden)]
+pub fn long(
+    device: &mut dyn Device,
+    pack: &Pack<'_>,
+    mechanism: &str,
+    rule: Rule,
+    epsilon: Epsilon,
+    draws: usize,
+) -> Result<Check> {
+    let (mut fits, mut tried) = (Vec::new(), 0);
+    for document in late(pack, rule, epsilon)? {
+        let law = law_of(&document, pack, rule, epsilon)?;
+        device.keep(0, &document)?;
+        device.keep_otherwise(1, &document)?;
+        let outcomes = device.releases(&[0, 1], rule, epsilon, 2 * draws)?;
+        tried += outcomes.len() as u64;
+        if let Some(check) = in_range(mechanism, "candidates", epsilon, &outcomes, law.len()) {
+            return Ok(check);
+        }
+        for sample in by_turns(&outcomes) {
+            fits.extend(fit(&sample, &law));
+        }
+    }
+    Ok(of_p_values(
+        mechanism,
+        "frequencies, long documents",
+        epsilon,
+        &fits,
+        tried,
+        "G-tests against the exact law, pushed one by one and together",
+    ))
+}
+
+/// Long documents, of texts and of embeddings if the pack takes them: of 32 each that whose last sentences change the
+/// law most.
+fn late(pack: &Pack<'_>, rule: Rule, epsilon: Epsilon) -> Result<Vec<Document>> {
+    let mut rng = PublicRng::new(0x7e57_ab03);
+    let mut pools = vec![pool(pack, &mut rng)];
+    if matches!(pools[0][0], Document::Texts(_)) && pack.features().is_none() {
+        pools.push(embeddings(pack, &mut rng));
+    }
+    let mut documents = Vec::new();
+    for pool in pools {
+        let mut most: Option<(f64, Document)> = None;
+        for _ in 0..32 {
+            let mut any = || (rng.next_u64() % pool.len() as u64) as usize;
+            let (early, last) = ([any(), any()], any());
+            let early = (0..document::MAX_SENTENCES - LATE).map(|at| early[at % 2]);
+            let early: Vec<usize> = early.collect();
+            let all = [&early[..], &[last; LATE]].concat();
+            let [early, all] = [early, all].map(|choice| together(&pool, &choice));
+            let laws = [&early, &all].map(|document| law_of(document, pack, rule, epsilon));
+            let [a, b] = laws;
+            let moved = a?.iter().zip(b?).map(|(a, b)| (a - b).abs()).sum();
+            if most.as_ref().is_none_or(|(known, _)| moved > *known) {
+                most = Some((moved, all));
+            }
+        }
+        documents.extend(most.map(|(_, document)| document));
+    }
+    Ok(documents)
 }
 
 /// The probability that a sequence is seen again by chance.

@@ -55,7 +55,8 @@ pub fn width(epsilon: Epsilon, grid_exponent: i32) -> i64 {
 }
 
 /// Two vectors at a distance of 1/ε or so, where the promise is a loss of about 1: along an axis, all coordinates
-/// at once, between two grid points.
+/// at once, between two grid points. And two that are hardly apart, on either side of the middle between grid points:
+/// rounded to the nearest, they would be a step apart.
 fn pairs(dimension: usize, epsilon: Epsilon, step: f64) -> Vec<[Vec<f32>; 2]> {
     let far = 1.0 / epsilon_f64(epsilon);
     let along_axis = |by: f64| {
@@ -67,6 +68,7 @@ fn pairs(dimension: usize, epsilon: Epsilon, step: f64) -> Vec<[Vec<f32>; 2]> {
     let mut pairs = vec![
         [along_axis(0.0), along_axis(far)],
         [along_axis(0.37 * step), along_axis(far + 0.37 * step)],
+        [0.49, 0.51].map(|x| vec![(x * step) as f32; dimension]),
     ];
     if dimension > 1 {
         pairs.push([all(0.25 * far), all(-0.75 * far)]);
@@ -279,6 +281,47 @@ pub fn check(
         ),
         runs(device, noise, epsilon)?,
     ])
+}
+
+/// For each release of a document that an audit asks for, so many of a vector: of 20,000 times as many, two have the same
+/// key of 32 bits with a probability above 1 − 10⁻⁹.
+const KEYS: usize = 22;
+
+/// Releases of vectors are so many numbers that the same one comes again only with the same key: a generator whose keys
+/// are too few shows, by the birthday paradox. `releases`: of a document, in this audit.
+///
+/// # Errors
+/// Those of the device.
+pub fn keys(device: &mut dyn Device, epsilon: Epsilon, releases: usize) -> Result<Option<Check>> {
+    const DIMENSION: usize = 16;
+    let noise = Noise::Laplace;
+    if Laplace::with_noise(noise, DIMENSION as u32, epsilon, Sensitivity::ONE).is_err() {
+        return Ok(None);
+    }
+    let count = KEYS * releases;
+    let bound = (2.0 / epsilon_f64(epsilon)).log2().ceil() as i32;
+    // A coordinate is the same in two releases with a probability of 1/32 at most: 16 of them with 2^-80.
+    let vectors = device.vectors(&[0.0; DIMENSION], bound, noise, epsilon, count)?;
+    let bits = |y: &Vec<f64>| y.iter().map(|y| y.to_bits()).collect();
+    let mut all: Vec<Vec<u64>> = vectors.values.iter().map(bits).collect();
+    all.sort_unstable();
+    let repeated = all.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    // No pair of n releases shares one of N keys with a probability of e^(-n²/2N), which is 10⁻⁹ for N = n²/41.
+    let keys = (count as f64).powi(2) / 41.0;
+    Ok(Some(Check {
+        mechanism: noise_name(noise).to_owned(),
+        name: "no key comes again".to_owned(),
+        epsilon: Some(epsilon),
+        method: Method::Attack,
+        claimed: 0.0,
+        measured: repeated as f64,
+        tried: count as u64,
+        passed: repeated == 0,
+        detail: format!(
+            "{repeated} releases of {DIMENSION} coordinates were seen again; keys of up to {:.0} bits would show",
+            keys.max(1.0).log2().floor()
+        ),
+    }))
 }
 
 /// Two runs of the device have no release in common.

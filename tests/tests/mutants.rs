@@ -1,0 +1,760 @@
+//! Mutants of data flow: buffers that keep what was in them, words and noise that are used twice, what is read one place
+//! off, sentences that look at others. `cargo mutants` changes operators and makes none of these.
+//!
+//! The cheap test sees that every mutant is still one of the code as it is. To run them all, which takes about half an hour:
+//!
+//! ```sh
+//! cargo test -p undertone-tests --test mutants -- --ignored --nocapture
+//! ```
+//!
+//! They are built together, in a copy of the sources: a number chooses which one runs. Results: `tests/notes/mutants.md`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A part of a file in `core/src`, which is there once, and what takes its place.
+///
+/// Both are statements, or both expressions of one type. `mutant::swap` keeps a number and gives the one before.
+struct Mutant {
+    name: &'static str,
+    file: &'static str,
+    old: &'static str,
+    new: &'static str,
+}
+
+const fn mutant(
+    name: &'static str,
+    file: &'static str,
+    old: &'static str,
+    new: &'static str,
+) -> Mutant {
+    Mutant {
+        name,
+        file,
+        old,
+        new,
+    }
+}
+
+/// Those that no test can notice, and why.
+const EQUIVALENT: [(&str, &str); 0] = [];
+
+const MUTANTS: &[Mutant] = &[
+    mutant(
+        "coins of the last partial batch are those of the batch before",
+        "select.rs",
+        "rng.fill_bytes(coins.as_flattened_mut());",
+        "match candidates > 32 && coins.len() < COINS {
+            true => coins.iter().for_each(|_| drop(rng.next_u64())),
+            false => rng.fill_bytes(coins.as_flattened_mut()),
+        }",
+    ),
+    mutant(
+        "the same, for more than 64 candidates",
+        "select.rs",
+        "rng.fill_bytes(coins.as_flattened_mut());",
+        "match candidates > 64 && coins.len() < COINS {
+            true => coins.iter().for_each(|_| drop(rng.next_u64())),
+            false => rng.fill_bytes(coins.as_flattened_mut()),
+        }",
+    ),
+    mutant(
+        "all batches have the coins of the first",
+        "select.rs",
+        "rng.fill_bytes(coins.as_flattened_mut());",
+        "match to_toss < candidates as usize {
+            true => coins.iter().for_each(|_| drop(rng.next_u64())),
+            false => rng.fill_bytes(coins.as_flattened_mut()),
+        }",
+    ),
+    mutant(
+        "heads of the level before count",
+        "select.rs",
+        "heads &= !done;",
+        "{}",
+    ),
+    mutant(
+        "coins of a level are counted by the level itself",
+        "select.rs",
+        "bins.iter().skip(1)",
+        "bins.iter().skip(0)",
+    ),
+    mutant(
+        "the rank is drawn among the heads",
+        "select.rs",
+        "candidates.conditional_assign(&bin.candidates(), passes);",
+        "candidates.conditional_assign(&bin.heads.max(u32::from(bin.heads == 0) * bin.candidates()), passes);",
+    ),
+    mutant(
+        "the rank is drawn by the words of the level",
+        "select.rs",
+        "drawn.rank = below(rng, u128::from(candidates)) as u32;",
+        "{
+        below(rng, 1);
+        drawn.rank = (target % u128::from(candidates)) as u32;
+    }",
+    ),
+    mutant(
+        "the place of the first chunk is kept",
+        "select.rs",
+        "kept_start.conditional_assign(&start, found);",
+        "{}",
+    ),
+    mutant(
+        "candidates before the kept chunk are not",
+        "select.rs",
+        "kept_seen.conditional_assign(&seen, found);",
+        "{}",
+    ),
+    mutant(
+        "chunks that end early count as whole",
+        "select.rs",
+        "start = start.wrapping_add(chunk.len() as u32);",
+        "start = start.wrapping_add(CHUNK as u32);",
+    ),
+    mutant(
+        "the rest of a chunk that ends early has the level",
+        "select.rs",
+        "[!level; CHUNK]",
+        "[level; CHUNK]",
+    ),
+    mutant(
+        "levels after the last one keep their candidates",
+        "select.rs",
+        "in_part.conditional_assign(&0, after);",
+        "{}",
+    ),
+    mutant(
+        "a level has the weight of the next",
+        "select.rs",
+        "bin.weight_minus_one = weight_minus_one;",
+        "bin.weight_minus_one = (ratio.step(u128::from(weight_minus_one) + 1) - 1) as u64;",
+    ),
+    mutant(
+        "of a block, the worst levels of the blocks before are lost",
+        "select.rs",
+        "*in_part = in_part.wrapping_add((block.len() as u16).wrapping_sub(counted));",
+        "*in_part = (block.len() as u16).wrapping_sub(counted);",
+    ),
+    mutant(
+        "parts before the one that is drawn are not counted",
+        "select.rs",
+        "before = before.wrapping_add(u32::from(in_part));",
+        "{}",
+    ),
+    mutant(
+        "the low word of a draw is the high one",
+        "rng.rs",
+        "((low * n) >> 64)",
+        "((high * n) >> 64)",
+    ),
+    mutant(
+        "keys have 32 bits",
+        "rng.rs",
+        "*key",
+        "{
+            let mut few = [0; 32];
+            few.iter_mut().zip(&*key).take(4).for_each(|(few, byte)| *few = *byte);
+            few
+        }",
+    ),
+    mutant(
+        "the norm is that of the sentence before",
+        "scores.rs",
+        "square_root_64(square).max(1) as i64",
+        "crate::mutant::swap(square_root_64(square).into()).max(1) as i64",
+    ),
+    mutant(
+        "candidates of all blocks add to the first",
+        "scores.rs",
+        "sums.get_mut(start..).unwrap_or_default()",
+        "sums.get_mut(0..).unwrap_or_default()",
+    ),
+    mutant(
+        "features of all blocks are those of the first",
+        "scores.rs",
+        "weights.get(start..).unwrap_or_default()",
+        "weights.get(0..).unwrap_or_default()",
+    ),
+    mutant(
+        "values of all blocks add to the first",
+        "scores.rs",
+        "self.values.get_mut(start..).unwrap_or_default()",
+        "self.values.get_mut(0..).unwrap_or_default()",
+    ),
+    mutant(
+        "a vote is compared with the candidate before",
+        "scores.rs",
+        "self.best = self.best.max(*z);",
+        "self.best = *z;",
+    ),
+    mutant(
+        "the best sum is looked for in the first row",
+        "scores.rs",
+        "rows.unwrap_or_default()",
+        "rows.unwrap_or_default().get(..1).unwrap_or_default()",
+    ),
+    mutant(
+        "levels of every part are those of the first",
+        "scores.rs",
+        "self.rows.iter().skip(range.start / SUMS_PER_ROW)",
+        "self.rows.iter().skip(0)",
+    ),
+    mutant(
+        "levels wrap at 256",
+        "scores.rs",
+        "i32::from(distance)",
+        "i32::from(distance as u8)",
+    ),
+    mutant(
+        "the ratio is that of a largest score of one less",
+        "scores.rs",
+        "NonZero::new(self.largest_score())",
+        "NonZero::new(self.largest_score().saturating_sub(1).max(1))",
+    ),
+    mutant(
+        "what says nothing counts for the whole text",
+        "scores.rs",
+        "added & self.known",
+        "added",
+    ),
+    mutant(
+        "the cap is off by one",
+        "whole_text.rs",
+        "levels.min(MAX_LEVELS).saturating_sub(1)",
+        "levels.min(MAX_LEVELS).saturating_sub(2)",
+    ),
+    mutant(
+        "outcomes of every block are those of the first",
+        "whole_text.rs",
+        "(!outcome.ct_eq(&self.best)).unwrap_u8()",
+        "(!(outcome % BLOCK as u32).ct_eq(&self.best)).unwrap_u8()",
+    ),
+    mutant(
+        "depths are those of the block before",
+        "depth.rs",
+        "depths.fill(u8::MAX);",
+        "{}",
+    ),
+    mutant(
+        "codes of every block are those of the first",
+        "depth.rs",
+        "codes.get(start..start + len).unwrap_or_default()",
+        "codes.get(range.start..range.start + len).unwrap_or_default()",
+    ),
+    mutant(
+        "coordinates after the first few meet the first directions",
+        "depth.rs",
+        "section.add_projections(backend, start, group, sums, rows);",
+        "section.add_projections(backend, 0, group, sums, rows);",
+    ),
+    mutant(
+        "projections add to what is there",
+        "depth.rs",
+        "sums.fill(0);",
+        "{}",
+    ),
+    mutant(
+        "the first row is not cleared",
+        "document.rs",
+        "wipe(row);",
+        "if crate::mutant::swap(1) > 0 {
+                wipe(row);
+            }",
+    ),
+    mutant(
+        "what is known stays",
+        "document.rs",
+        "self.known.zeroize();",
+        "{}",
+    ),
+    mutant(
+        "the number of sentences stays",
+        "document.rs",
+        "self.sentences.zeroize();",
+        "{}",
+    ),
+    mutant(
+        "only the last sentence is known",
+        "document.rs",
+        "self.known |= said.known;",
+        "self.known = said.known;",
+    ),
+    mutant(
+        "sentences after the hundredth count twice, as texts",
+        "document.rs",
+        "self.add(&mut vector, divisor);",
+        "{
+            let mut again = vector;
+            self.add(&mut vector, divisor);
+            if self.sentence_count() >= 100 {
+                self.add(&mut again, divisor);
+            }
+        }",
+    ),
+    mutant(
+        "the same, pushed one by one",
+        "document.rs",
+        "self.push_all(embedding).map(|_| ())",
+        "{
+            if self.sentence_count() >= 100 {
+                let before = self.sentences;
+                self.push_all(embedding)?;
+                self.sentences = before;
+            }
+            self.push_all(embedding).map(|_| ())
+        }",
+    ),
+    mutant(
+        "features of the sentence before count",
+        "document.rs",
+        "wipe(weights);",
+        "{}",
+    ),
+    mutant(
+        "a phrase begins in the sentence before",
+        "lexicon.rs",
+        "self.find(&word)",
+        "{
+                        let found = self.find(&word);
+                        let number = found.map_or(0, |index| index as u64 + 1);
+                        let kept = crate::mutant::swap(number) as usize;
+                        before = before.or(kept.checked_sub(1));
+                        found
+                    }",
+    ),
+    mutant(
+        "a phrase goes over an unknown word",
+        "lexicon.rs",
+        "before = found;",
+        "if found.is_some() {
+                        before = found;
+                    }",
+    ),
+    mutant(
+        "a word is looked up with the weight of the one before",
+        "lexicon.rs",
+        "self.weights.get(index)?.get()",
+        "self.weights.get(index.saturating_sub(1))?.get()",
+    ),
+    mutant(
+        "features of the last batch are lost",
+        "features.rs",
+        "batch.clear();",
+        "{}",
+    ),
+    mutant(
+        "a word that is drawn again is not drawn anew",
+        "words.rs",
+        "*out = self.vocabulary.draw(word, mechanism, epsilon, rng)?;",
+        "{
+                let drawn = self.vocabulary.draw(word, mechanism, epsilon, rng)?;
+                let key = u64::from(word + 1) << 32;
+                let kept = crate::mutant::swap(key | u64::from(drawn));
+                *out = if kept >> 32 << 32 == key { kept as u32 } else { drawn };
+            }",
+    ),
+    mutant(
+        "an empty bag has the words of the one before",
+        "words.rs",
+        "self.words.fill(self.vocabulary.fallback as u16);",
+        "{}",
+    ),
+    mutant(
+        "differences of the coordinates before count",
+        "words.rs",
+        "\n    differences = [0; CHUNK];",
+        "{}",
+    ),
+    mutant(
+        "levels of every part are those of the first words",
+        "words.rs",
+        "vectors.skip(range.start).take(range.len())",
+        "vectors.skip(0).take(range.len())",
+    ),
+    mutant(
+        "χ² has a degree less",
+        "laplace/mod.rs",
+        "sampler.chi_squared(self.dimension + 1, rng)",
+        "sampler.chi_squared(self.dimension, rng)",
+    ),
+    mutant(
+        "noise of the second batch is that of the first",
+        "laplace/mod.rs",
+        "*noise = round(factor * gaussian);",
+        "if *noise == 0 {
+                    *noise = round(factor * gaussian);
+                }",
+    ),
+    mutant(
+        "a coordinate has the noise of the one before",
+        "laplace/mod.rs",
+        "*out = round_to_grid(x.wrapping_add(*noise)).into();",
+        "*out = round_to_grid(x.wrapping_add(crate::mutant::swap(*noise as u64) as i64)).into();",
+    ),
+    mutant(
+        "words of the batch before are factors",
+        "laplace/gaussian.rs",
+        "self.words = [0; 3 * PAIRS];",
+        "{}",
+    ),
+    mutant(
+        "χ² has the words of the Gaussian before it",
+        "laplace/gaussian.rs",
+        "self.draw(2 * count, rng);",
+        "self.draw(2 * count - usize::from(count > 0), rng);",
+    ),
+    mutant(
+        "vectors are rounded to the nearest point",
+        "laplace/discrete.rs",
+        "(word >> (64 - BITS_BELOW_GRID)) < fraction as u64",
+        "fraction >= 1 << (BITS_BELOW_GRID - 1)",
+    ),
+    mutant(
+        "rounding has the bits of the sign",
+        "laplace/discrete.rs",
+        "(word >> (64 - BITS_BELOW_GRID)) < fraction as u64",
+        "(word & ((1 << BITS_BELOW_GRID) - 1)) < fraction as u64",
+    ),
+    mutant(
+        "every coordinate has the first one's magnitude",
+        "laplace/discrete.rs",
+        "weights.magnitude(below(rng, weights.total)) as i64",
+        "{
+            let drawn = weights.magnitude(below(rng, weights.total)) as i64;
+            let kept = crate::mutant::swap(drawn as u64 + 1) as i64;
+            if kept > 0 { crate::mutant::swap(kept as u64); kept - 1 } else { drawn }
+        }",
+    ),
+    mutant(
+        "the sensitivity is that of the diagonal",
+        "vector.rs",
+        "self.rows().map(|other| dot(row, other)).sum::<u64>()",
+        "dot(row, row)",
+    ),
+    mutant(
+        "rows are those of the four before",
+        "vector.rs",
+        "ready.get(at - 1).copied()",
+        "ready.get(at.min(2) - 1).copied()",
+    ),
+    mutant(
+        "ε is rounded in releases",
+        "release/head.rs",
+        "self.epsilon.micro().to_le_bytes()",
+        "(self.epsilon.micro() / 1000 * 1000).to_le_bytes()",
+    ),
+    mutant(
+        "a release names the pack by half of its number",
+        "release/head.rs",
+        "*to = *from;",
+        "*to = from & 0xf7;",
+    ),
+    mutant(
+        "a grant is issued for an entry that is not on storage",
+        "ledger.rs",
+        "written != reserved.record || kept != ledger.kept",
+        "kept != ledger.kept",
+    ),
+    mutant(
+        "what was reserved and not persisted is forgotten",
+        "ledger.rs",
+        "self.newest = newest;",
+        "{}",
+    ),
+    mutant(
+        "the next entry overwrites the newest",
+        "ledger.rs",
+        "ledger.slot = ledger.slot.other();",
+        "{}",
+    ),
+    mutant(
+        "the other slot is taken for what it was",
+        "ledger.rs",
+        "ledger.stale = ledger.kept;",
+        "{}",
+    ),
+    mutant(
+        "a lost entry is found again",
+        "ledger.rs",
+        "ledger.lost = false;",
+        "{}",
+    ),
+    mutant(
+        "where the other slot is what it was, it counts",
+        "ledger.rs",
+        "self.stale = stale;",
+        "{}",
+    ),
+    mutant(
+        "a coordinate comes from two places before",
+        "projective.rs",
+        "before = *u;",
+        "{}",
+    ),
+    mutant(
+        "progressions that are not preferred start a place too early",
+        "progressions.rs",
+        "u32::from(self.terms) & mask(!inside)",
+        "u32::from(self.terms - 1) & mask(!inside)",
+    ),
+    mutant(
+        "a layer has the outputs of the one before",
+        "recode.rs",
+        "sentence.copy_from_slice(&next);",
+        "{}",
+    ),
+    mutant(
+        "coordinates that are missing are those of the sentence before",
+        "recode.rs",
+        "out.fill(0);",
+        "{}",
+    ),
+    mutant(
+        "a sentence starts where the one before did",
+        "sentences.rs",
+        "start = range.end;
+        text.get(range)",
+        "start = range.end + 1;
+        text.get(range)",
+    ),
+];
+
+/// Tests that should notice, the quick ones first: `--lib` is that of `undertone-core`. The audit of planted bugs comes
+/// last.
+const TESTS: [&str; 17] = [
+    "lib",
+    "sampler",
+    "scores",
+    "depth",
+    "golden",
+    "words",
+    "whole_text",
+    "projective",
+    "ledger",
+    "sentences",
+    "kernels",
+    "embedding",
+    "constants",
+    "laplace",
+    "proof",
+    "theorem",
+    "planted",
+];
+
+/// A test that has not ended by then does not end.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Crates that mutants are in: one test has a part of the mechanism in itself.
+const SWITCHED: [&str; 2] = ["core/src/lib.rs", "tests/tests/laplace.rs"];
+
+/// Says which mutant runs, and keeps a number for those that need one.
+const SWITCH: &str = r#"
+/// Which mutant runs.
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod mutant {
+    extern crate std;
+    use std::sync::OnceLock;
+    use core::sync::atomic::{AtomicU64, Ordering};
+
+    pub fn is(number: usize) -> bool {
+        static RUNS: OnceLock<usize> = OnceLock::new();
+        let read = || std::env::var("UNDERTONE_MUTANT").ok()?.parse().ok();
+        *RUNS.get_or_init(|| read().unwrap_or(0)) == number
+    }
+
+    pub fn swap(number: u64) -> u64 {
+        static KEPT: AtomicU64 = AtomicU64::new(0);
+        KEPT.swap(number, Ordering::Relaxed)
+    }
+}
+"#;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn source(mutant: &Mutant) -> PathBuf {
+    Path::new("core/src").join(mutant.file)
+}
+
+/// The texts that mutants take the place of, each once.
+fn places() -> Vec<&'static Mutant> {
+    let mut places: Vec<&Mutant> = Vec::new();
+    for mutant in MUTANTS {
+        let same = |other: &&Mutant| (other.file, other.old) == (mutant.file, mutant.old);
+        if !places.iter().any(same) {
+            places.push(mutant);
+        }
+    }
+    places
+}
+
+/// What stands in the place of a text in the common build: by its number a mutant, or the text.
+fn switched(place: &Mutant) -> String {
+    let mut text = format!("{{ {} }}", place.old);
+    for (number, mutant) in (1..).zip(MUTANTS) {
+        if (mutant.file, mutant.old) == (place.file, place.old) {
+            text = format!(
+                "if crate::mutant::is({number}) {{ {} }} else {text}",
+                mutant.new
+            );
+        }
+    }
+    match place.old.ends_with(';') {
+        true => text,
+        false => format!("({text})"),
+    }
+}
+
+#[test]
+fn every_mutant_is_one_of_the_code() {
+    for mutant in MUTANTS {
+        let path = source(mutant);
+        let text = fs::read_to_string(root().join(&path)).expect("a source file");
+        let found = text.matches(mutant.old).count();
+        assert!(
+            found == 1 && mutant.new != mutant.old,
+            "{}: {} has {found} times what it changes, which must be there once: {}",
+            mutant.name,
+            path.display(),
+            mutant.old
+        );
+    }
+    for (name, _) in EQUIVALENT {
+        assert!(MUTANTS.iter().any(|mutant| mutant.name == name), "{name}");
+    }
+}
+
+/// Copies what git knows to a folder, and puts the mutants in. A file stays as it was if it is the same: nothing is built
+/// again then.
+fn copy(to: &Path) {
+    let listed = Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(root())
+        .output()
+        .expect("git");
+    assert!(listed.status.success(), "git lists no files");
+    let listed = String::from_utf8(listed.stdout).expect("paths");
+    for path in listed.split_terminator('\0') {
+        let Ok(mut bytes) = fs::read(root().join(path)) else {
+            continue;
+        };
+        let of_file = places()
+            .into_iter()
+            .filter(|place| source(place) == Path::new(path));
+        for place in of_file {
+            let text = String::from_utf8(bytes).expect("a source file");
+            bytes = text.replacen(place.old, &switched(place), 1).into_bytes();
+        }
+        if SWITCHED.contains(&path) {
+            bytes.extend(SWITCH.as_bytes());
+        }
+        let path = to.join(path);
+        if fs::read(&path).ok().as_ref() != Some(&bytes) {
+            fs::create_dir_all(path.parent().expect("a folder")).expect("the target folder");
+            fs::write(path, bytes).expect("the target folder can be written");
+        }
+    }
+}
+
+/// Builds the tests of the copy and returns their programs.
+fn build(source: &Path) -> Vec<(&'static str, PathBuf)> {
+    let tests = TESTS[1..].iter().map(|test| format!("--test={test}"));
+    let of_tests = ["--package=undertone-tests".to_owned()];
+    let of_core = ["--package=undertone-core", "--lib"].map(str::to_owned);
+    let mut programs = Vec::new();
+    for arguments in [
+        of_tests.into_iter().chain(tests).collect(),
+        of_core.to_vec(),
+    ] {
+        let arguments: Vec<String> = arguments;
+        let output = Command::new(env!("CARGO"))
+            .args([
+                "test",
+                "--all-features",
+                "--no-run",
+                "--message-format=json",
+            ])
+            .arg("--target-dir")
+            // Not the common one: cargo takes a copy for what it is a copy of.
+            .arg(source.join("target"))
+            .args(arguments)
+            .env("CARGO_INCREMENTAL", "0")
+            .current_dir(source)
+            .stderr(Stdio::inherit())
+            .output()
+            .expect("cargo");
+        assert!(output.status.success(), "the mutants do not compile");
+        for line in String::from_utf8(output.stdout).expect("JSON").lines() {
+            let message: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            let name = match message["target"]["name"].as_str() {
+                Some("undertone_core") => "lib",
+                Some(name) => name,
+                None => continue,
+            };
+            let test = TESTS.into_iter().find(|test| *test == name);
+            if let (Some(test), Some(program)) = (test, message["executable"].as_str()) {
+                programs.push((test, PathBuf::from(program)));
+            }
+        }
+    }
+    programs.sort_by_key(|(test, _)| TESTS.iter().position(|other| other == test));
+    assert_eq!(programs.len(), TESTS.len(), "{programs:?}");
+    programs
+}
+
+/// Whether a test passes with this mutant, 0 for none.
+fn passes(program: &Path, number: usize) -> bool {
+    let mut child = Command::new(program)
+        .env("UNDERTONE_MUTANT", number.to_string())
+        .current_dir(root().join("tests"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it was just built");
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            return status.success();
+        }
+        if start.elapsed() > PATIENCE {
+            child.kill().expect("a child");
+            child.wait().expect("a child");
+            return false;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+#[ignore = "takes half an hour"]
+fn every_mutant_is_noticed() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutants");
+    copy(&folder);
+    let programs = build(&folder);
+    for (test, program) in &programs {
+        assert!(passes(program, 0), "{test} fails without a mutant");
+    }
+    let only = std::env::var("UNDERTONE_MUTANTS").unwrap_or_default();
+    let mut lived = Vec::new();
+    for (number, mutant) in (1..).zip(MUTANTS) {
+        if !mutant.name.contains(&only) {
+            continue;
+        }
+        let noticed = programs
+            .iter()
+            .find(|(_, program)| !passes(program, number));
+        let by = noticed.map_or("NOBODY", |(test, _)| test);
+        println!("{number:3}  {:<18} {:<60} {by}", mutant.file, mutant.name);
+        let equivalent = EQUIVALENT.iter().any(|(name, _)| *name == mutant.name);
+        if noticed.is_some() == equivalent {
+            lived.push(mutant.name);
+        }
+    }
+    assert!(lived.is_empty(), "not as they should be: {lived:?}");
+}
