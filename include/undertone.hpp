@@ -484,14 +484,21 @@ private:
 #if UNDERTONE_LEDGER_FILE
 namespace detail {
 
-/// A file of the system, which is closed, and with it unlocked, at the end.
+/// A file of the system, which is closed, and with it unlocked, at the end. To write, nothing but a regular file is
+/// opened; O_NONBLOCK, because a pipe would wait for its other end.
 class File {
 public:
     File() noexcept = default;
     File(const char *path, int flags) noexcept
     {
-        do fd_ = ::open(path, flags | O_CLOEXEC, S_IRUSR | S_IWUSR);
+        do fd_ = ::open(path, flags | O_CLOEXEC | O_NONBLOCK, S_IRUSR | S_IWUSR);
         while (fd_ < 0 && errno == EINTR);
+        struct stat about;
+        if (fd_ < 0 || (flags & O_ACCMODE) == O_RDONLY) return;
+        if (::fstat(fd_, &about) != 0 || !S_ISREG(about.st_mode)) {
+            ::close(std::exchange(fd_, -1));
+            errno = EINVAL;
+        }
     }
     File(File &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
     File &operator=(File &&other) noexcept
@@ -659,7 +666,7 @@ private:
         if (!directory.is_open()) return Status::system(errno);
         // The rename below replaces what is there, and could replace a ledger that another program spent from.
         const std::string lock = path + ".lock";
-        detail::File alone(lock.c_str(), O_RDWR | O_CREAT);
+        detail::File alone(lock.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW);
         if (!alone.is_open()) return Status::system(errno);
         const Status locked = alone.lock(true);
         if (!locked) return locked;
@@ -678,7 +685,7 @@ private:
     {
         const std::string partial = path + ".partial";
         {
-            detail::File file(partial.c_str(), O_RDWR | O_CREAT | O_TRUNC);
+            detail::File file(partial.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW);
             if (!file.is_open()) return Status::system(errno);
             const Status written = file.write(image.data(), image.size(), 0);
             if (!written) return written;

@@ -159,6 +159,18 @@ pub enum Cause {
         problem: &'static str,
     },
 
+    /// A pipe or a device where a file is read several times.
+    #[error(
+        "{option} `{}` is read several times, which only a regular file can be; save it in one and name that",
+        path.display()
+    )]
+    NotReread {
+        /// The option.
+        option: &'static str,
+        /// The path.
+        path: PathBuf,
+    },
+
     /// An option that this build of the program lacks.
     #[error(
         "this build has no training, so it cannot take {option}; build it with `cargo build --release --features train`"
@@ -893,6 +905,7 @@ impl Error {
             Cause::OptionOfOther { .. }
             | Cause::SameFile { .. }
             | Cause::NotAStream { .. }
+            | Cause::NotReread { .. }
             | Cause::SliceName { .. }
             | Cause::NoFields { .. }
             | Cause::NoTraining { .. }

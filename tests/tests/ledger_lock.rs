@@ -9,7 +9,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::{env, fs};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
 use common::{STRICT, build_library_with, have, output_dir, root, run, static_library};
 use undertone::error::{Cause, Error};
@@ -272,6 +273,56 @@ fn a_ledger_that_many_make_is_one() {
     assert!(granted >= 1);
     assert_eq!(remaining(&ledger), (5 - granted.min(5)) * u64::from(MICRO));
     assert_eq!(names(&folder), ["a.ledger"]);
+}
+
+/// What has the name of the lock, or of the part that a new ledger is written to, is opened only if it is a regular
+/// file: a link that leads nowhere was written through, and Java waited for the other end of a pipe.
+#[test]
+fn links_and_pipes_with_the_names_of_its_parts_are_not_opened() {
+    let _alone = alone();
+    let folder = fresh("ledger-parts");
+    let absent = folder.join("absent");
+    for language in Language::all() {
+        // In Rust the part has a name that nobody can foresee, and is made only where nothing is.
+        let ends = match language {
+            Language::Rust => &["", ".lock"][..],
+            Language::Cpp | Language::Java => &["", ".lock", ".partial"],
+        };
+        for (end, linked) in ends.iter().flat_map(|end| [(end, true), (end, false)]) {
+            let ledger = folder.join(format!("{language:?}.ledger"));
+            let part = folder.join(format!("{language:?}.ledger{end}"));
+            if linked {
+                std::os::unix::fs::symlink(&absent, &part).expect("a link");
+            } else {
+                run(Command::new("mkfifo").arg(&part));
+            }
+            let mut command = language.command("spend", &ledger);
+            command.stdin(Stdio::null()).stderr(Stdio::piped());
+            let child = command.spawn().expect("the program starts");
+            let output = within_a_minute(child);
+            let said = String::from_utf8_lossy(&output.stderr);
+            let what = format!("{language:?}, {part:?}, linked: {linked}: {said}");
+            assert_eq!(output.status.code(), Some(1), "{what}");
+            assert!(!absent.exists(), "{what}");
+            let about = fs::symlink_metadata(&part).expect("it is still there");
+            assert!(!about.is_file(), "{what}");
+            fs::remove_file(&part).expect("it is still there");
+            let _ = fs::remove_file(ledger.with_extension("ledger.lock"));
+            assert_eq!(names(&folder), [""; 0], "{what}");
+        }
+    }
+}
+
+/// Ends a program that waits for something else.
+fn within_a_minute(mut child: Child) -> Output {
+    let start = Instant::now();
+    while child.try_wait().expect("it is ours").is_none() {
+        if start.elapsed() > Duration::from_secs(60) {
+            child.kill().expect("it runs");
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    child.wait_with_output().expect("it ended")
 }
 
 /// On storage cards, for example.

@@ -79,7 +79,7 @@ impl fmt::Display for Check {
             epsilon.unwrap_or_default(),
             self.method,
             if self.is_loss() { "claimed" } else { "limit  " },
-            report::value(self, self.claimed),
+            report::claimed(self),
             report::value(self, self.measured),
             self.tried
         )?;

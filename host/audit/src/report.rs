@@ -251,7 +251,7 @@ impl Report {
                 Cell::from(&check.name),
                 at(check.epsilon).into(),
                 check.method.to_string().into(),
-                value(check, check.claimed).into(),
+                claimed(check).into(),
                 value(check, check.measured).into(),
                 number::count(check.tried).into(),
                 Cell::from(&check.detail),
@@ -274,7 +274,7 @@ impl Report {
                 let losses = promise
                     .losses
                     .iter()
-                    .map(|loss| number::digits(loss[index], 6));
+                    .map(|loss| number::at_most(loss[index], 6));
                 let mut cells = vec![Cell::from(&promise.mechanism), unit.into()];
                 cells.extend(losses.map(Cell::from));
                 table.row(cells);
@@ -374,6 +374,14 @@ fn base(check: &Check) -> (&str, &str) {
         .mechanism
         .split_once(", ")
         .unwrap_or((&check.mechanism, ""))
+}
+
+/// What is claimed; a bound is rounded up.
+pub(super) fn claimed(check: &Check) -> String {
+    match check.is_loss() {
+        true => number::at_most(check.claimed, 6),
+        false => value(check, check.claimed),
+    }
 }
 
 /// A loss or a limit of a check for people: enough digits to tell a loss from the promise that it nearly reaches.

@@ -136,7 +136,7 @@ fn tell(built: &Built, text: &str) -> Result<String> {
     }
     shown += "\nWhat is promised: take any one sentence of the text and put any other sentence in its \
          place.\nEvery release stays about as likely as it was: its probability changes by at most a \
-         factor of\ne^epsilon (1.6 at 0.5, 2.7 at 1, 20 at 3, 22026 at 10). Whoever sees the release \
+         factor of\ne^epsilon (1.7 at 0.5, 2.8 at 1, 21 at 3, 22027 at 10). Whoever sees the release \
          learns at most\nthat much about any single sentence, whatever else they know. A fact that \
          many sentences repeat\nis protected less, and several releases of one text add up.\n\
          The privacy losses above were computed from the exact law of the release for each of those\n\

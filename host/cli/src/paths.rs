@@ -20,6 +20,8 @@ pub(crate) struct Paths {
     inputs: Vec<Named>,
     outputs: Vec<Named>,
     streams: Vec<(&'static str, &'static str)>,
+    /// Pipes and devices that would be read several times.
+    pipes: Vec<Named>,
 }
 
 struct Named {
@@ -39,7 +41,13 @@ impl Paths {
     pub(crate) fn reread(self, option: &'static str, path: &Path) -> Self {
         let problem = "it is read several times, which standard input cannot be; save it in a file and name that";
         self.no_stream(option, path, problem)
+            .no_pipe(option, path)
             .stream_input(option, path)
+    }
+
+    /// A file to read several times, or standard input, which is held in memory.
+    pub(crate) fn held_input(self, option: &'static str, path: &Path) -> Self {
+        self.no_pipe(option, path).stream_input(option, path)
     }
 
     /// A file to read, or standard input.
@@ -113,10 +121,24 @@ impl Paths {
         self
     }
 
+    /// A pipe or a device is empty, or waits for ever, when it is read again.
+    fn no_pipe(mut self, option: &'static str, path: &Path) -> Self {
+        let refused = |about: fs::Metadata| !about.is_file() && !about.is_dir();
+        if !is_stream(path) && fs::metadata(path).is_ok_and(refused) {
+            let path = path.to_owned();
+            self.pipes.push(Named { option, path });
+        }
+        self
+    }
+
     /// Refuses an output that is an input, or another output, by whatever name: writing it would destroy the other.
     pub(crate) fn check(&self) -> Result<()> {
         if let Some(&(option, problem)) = self.streams.first() {
             return Err(Error::from(Cause::NotAStream { option, problem }));
+        }
+        if let Some(Named { option, path }) = self.pipes.first() {
+            let path = path.clone();
+            return Err(Error::from(Cause::NotReread { option, path }));
         }
         for (index, output) in self.outputs.iter().enumerate() {
             // It is refused for that when it is to be written.

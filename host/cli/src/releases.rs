@@ -31,7 +31,7 @@ pub(crate) struct PrivateArgs {
 
 impl PrivateArgs {
     pub(crate) fn paths(&self, out: &Path) -> Paths {
-        let paths = Paths::default().stream_input("--in", &self.input);
+        let paths = Paths::default().held_input("--in", &self.input);
         paths.stream_output("--out", out)
     }
 

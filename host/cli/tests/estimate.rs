@@ -612,7 +612,7 @@ fn plans_name_devices_and_costs() {
     for part in [
         "± 10.0 points",
         "100,000",
-        "30 × 3 = 90.0 of epsilon",
+        "30 × 3 = 90 of epsilon",
         "At epsilon 1, shares of candidates within 10.0 points take",
         "sentence",
         "projective",

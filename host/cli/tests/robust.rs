@@ -560,6 +560,79 @@ fn what_is_left(day: u64) {
     }
 }
 
+/// Every command that writes refuses a pipe, and one that reads its input twice refuses that: it would wait for ever.
+#[test]
+fn pipes_are_no_outputs_and_are_not_read_twice() {
+    let folder = inputs();
+    let folder = folder.path();
+    let made = |name: &str| {
+        let made = Command::new("mkfifo").arg(folder.join(name)).status();
+        assert!(made.unwrap().success());
+    };
+    for name in ["pipe.tsv", "pipe.csv", "pipe.jsonl"] {
+        made(name);
+    }
+    let mut lines: Vec<Vec<&str>> = readers();
+    lines.iter_mut().for_each(|line| line.push("pipe.tsv"));
+    for line in lines {
+        // These count words in one go, so a pipe does; nobody writes to this one.
+        if ["distil", "keywords", "vocabulary"].contains(&line[0]) {
+            continue;
+        }
+        refused(
+            &bounded(folder, &line),
+            &line,
+            &["`pipe.tsv`", "several times", "regular file"],
+        );
+    }
+    let mut outputs: Vec<Vec<&str>> = jobs().into_iter().map(|job| job.arguments).collect();
+    for line in &mut outputs {
+        line.pop();
+        line.push("pipe.jsonl");
+    }
+    for line in [
+        "count --in releases.jsonl --out pipe.csv",
+        "count --in releases.jsonl --out o.csv --rejected pipe.jsonl",
+        "decode --candidates a.candidates.safetensors --in releases.jsonl --out o.jsonl --rejected pipe.jsonl",
+        "estimate --candidates a.candidates.safetensors --in releases.jsonl --json pipe.jsonl",
+        "estimate --candidates a.candidates.safetensors --in releases.jsonl --html pipe.jsonl",
+        "plan --candidates a.candidates.safetensors --epsilon 2 --html pipe.jsonl",
+    ] {
+        outputs.push(line.split(' ').collect());
+    }
+    for line in outputs {
+        let pipe = line.last().unwrap();
+        refused(
+            &bounded(folder, &line),
+            &line,
+            &[&format!("`{pipe}`"), "not a regular file"],
+        );
+    }
+    // A link to a file is replaced by a file, and one that leads nowhere, too: nothing is written where it leads.
+    fs::write(folder.join("diary"), "dear").unwrap();
+    for target in ["diary", "absent"] {
+        let link = folder.join("o.jsonl");
+        symlink(folder.join(target), &link).unwrap();
+        succeed(folder, &private_run("o.jsonl"));
+        assert!(fs::symlink_metadata(&link).unwrap().is_file(), "{target}");
+        fs::remove_file(&link).unwrap();
+    }
+    assert_eq!(fs::read(folder.join("diary")).unwrap(), b"dear");
+    assert!(!folder.join("absent").exists());
+}
+
+/// A command that is ended if it waits.
+fn bounded(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new("timeout")
+        .arg("60")
+        .arg(env!("CARGO_BIN_EXE_undertone"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("ORT_DYLIB_PATH")
+        .output()
+        .unwrap()
+}
+
 /// A link or a pipe with the name of unfinished output made a run spin for ever, write where the link leads, or wait.
 #[test]
 fn what_is_left_is_a_regular_file() {

@@ -209,7 +209,7 @@ fn weak_promises_are_called_that() {
     let (printed, notes) = run("1");
     assert!(printed.contains("q = 0.5"), "{printed}");
     assert!(
-        printed.contains("its nearest           1.000        1.5   4.48e0"),
+        printed.contains("its nearest           1.000        1.5   4.49e0"),
         "{printed}"
     );
     assert!(

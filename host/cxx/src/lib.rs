@@ -122,7 +122,7 @@ mod interface {
         /// The name of the encoder.
         fn encoder(self: &Pipeline) -> &str;
 
-        /// The vector of one sentence. Bytes that are not UTF-8 count as U+FFFD.
+        /// The vector of one sentence, zero if the encoder cannot take it. Bytes that are not UTF-8 count as U+FFFD.
         fn encode(self: &Pipeline, sentence: &CxxString) -> Result<Vec<f32>>;
 
         /// Releases a text: splits it into sentences, of which the first 128 count, and encodes each alone.
@@ -239,6 +239,11 @@ impl Pipeline {
         self.0.borrow_dependent().encoder.as_ref()
     }
 
+    /// What the encoder cannot take is the zero vector: an error would say something about the text.
+    fn encoder_private(&self) -> PrivateEncoder<'_> {
+        PrivateEncoder::new(self.encoder_dyn())
+    }
+
     fn dimension(&self) -> usize {
         self.encoder_dyn().dimension()
     }
@@ -249,7 +254,7 @@ impl Pipeline {
 
     fn encode(&self, sentence: &CxxString) -> Result<Vec<f32>> {
         let mut vector = vec![0.0; self.dimension()];
-        self.encoder_dyn()
+        self.encoder_private()
             .encode(&sentence.to_string_lossy(), &mut vector)?;
         Ok(vector)
     }
@@ -290,8 +295,7 @@ impl Pipeline {
     /// A document with the sentences of a text.
     fn document(&self, text: &CxxString) -> Result<HostDocument<'_>> {
         let text = text.to_string_lossy();
-        // What the encoder cannot take is the zero vector: an error would say something about the text.
-        let encoder = PrivateEncoder::new(self.encoder_dyn());
+        let encoder = self.encoder_private();
         let mut document = document::empty(&self.0.borrow_dependent().pack)?;
         let mut vector = vec![0.0; self.dimension()];
         for sentence in document::sentences(&text) {
@@ -364,5 +368,55 @@ impl Candidates {
             embedding: embedding.to_vec(),
             epsilon,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cxx::let_cxx_string;
+    use undertone::demo;
+    use undertone::encoder::EncoderIdentity;
+
+    use super::*;
+
+    /// The built-in lexicon, if it refused a word.
+    struct Picky(LexiconEncoder<'static>);
+
+    impl Encoder for Picky {
+        fn identity(&self) -> &EncoderIdentity {
+            self.0.identity()
+        }
+
+        fn dimension(&self) -> usize {
+            self.0.dimension()
+        }
+
+        fn encode(&self, sentence: &str, out: &mut [f32]) -> undertone::Result<()> {
+            if sentence.contains("unicorn") {
+                return Err(Error::from(Cause::Encode {
+                    encoder: "picky".to_owned(),
+                    bytes: sentence.len(),
+                    problem: "refused".to_owned(),
+                }));
+            }
+            self.0.encode(sentence, out)
+        }
+    }
+
+    #[test]
+    fn no_sentence_makes_an_error() {
+        let built = demo::build(1).expect("the demo corpus is public and fine");
+        let loaded = Loaded::try_new(built.pack, |bytes| {
+            let pack = Pack::parse(bytes).expect("a pack");
+            let encoder = Box::new(Picky(LexiconEncoder::embedded()));
+            Ok::<_, Error>(View { pack, encoder })
+        });
+        let pipeline = Pipeline(loaded.unwrap_or_else(|error| panic!("{error}")));
+        let_cxx_string!(text = "The clinic called. A unicorn slept.");
+        let document = pipeline.document(&text).expect("no error");
+        assert_eq!(document.sentence_count(), 2);
+        let_cxx_string!(refused = "A unicorn slept.");
+        let vector = pipeline.encode(&refused).expect("no error");
+        assert_eq!(vector, vec![0.0; pipeline.dimension()]);
     }
 }

@@ -45,6 +45,36 @@ pub fn digits(x: f64, n: usize) -> String {
     }
 }
 
+/// A bound with `n` significant digits, rounded up: what is at most `x` is at most this, too.
+///
+/// ```
+/// use undertone_report::number::at_most;
+///
+/// assert_eq!([12.4211, 12.5, 0.0999, 12_345.2, 3.21e-7].map(|x| at_most(x, 3)), ["12.5", "12.5", "0.0999", "12,346", "3.21 × 10⁻⁷"]);
+/// ```
+///
+/// # Panics
+/// If `n` is 0.
+pub fn at_most(x: f64, n: usize) -> String {
+    if !x.is_finite() || x == 0.0 {
+        return digits(x, n);
+    }
+    if decimals(x, n) == Some(0) {
+        return whole(x.ceil());
+    }
+    let text = format!("{:.*e}", n - 1, x);
+    let nearest: f64 = text.parse().unwrap_or(x);
+    let exponent: i32 = text
+        .split_once('e')
+        .and_then(|(_, exponent)| exponent.parse().ok())
+        .unwrap_or(0);
+    let step = match nearest < x {
+        true => 10f64.powi(exponent + 1 - n as i32),
+        false => 0.0,
+    };
+    digits(nearest + step, n)
+}
+
 /// A mean and how far values lie from it, with as many decimals as the mean has.
 pub fn spread(mean: f64, sd: f64) -> String {
     match decimals(mean, DIGITS) {
@@ -162,6 +192,36 @@ mod tests {
         }
         assert_eq!(digits(2.999_987_4, 6), "2.99999");
         assert_eq!(digits(123_456.78, 3), "123,457");
+    }
+
+    #[test]
+    fn a_bound_is_never_below_what_it_bounds() {
+        for n in 1..8 {
+            let mut x = 1.3e-9_f64;
+            while x < 1e8 {
+                let text = at_most(x, n).replace(',', "").replace(" × 10⁻", "e-");
+                let text: String = text
+                    .chars()
+                    .map(|c| {
+                        "⁰¹²³⁴⁵⁶⁷⁸⁹"
+                            .chars()
+                            .position(|s| s == c)
+                            .map_or(c, |d| (b'0' + d as u8) as char)
+                    })
+                    .collect();
+                let shown: f64 = text.parse().expect("a number");
+                let step = 10f64.powi(1 - n as i32);
+                assert!(
+                    shown >= x && shown < x * (1.0 + 1.001 * step) + 1e-300,
+                    "{x}: {text}"
+                );
+                x *= 1.037;
+            }
+        }
+        assert_eq!(at_most(9.996, 3), "10.0");
+        assert_eq!(at_most(9.9951, 3), "10.0");
+        assert_eq!(at_most(0.0, 3), "0");
+        assert_eq!(at_most(f64::INFINITY, 3), "∞");
     }
 
     #[test]

@@ -177,7 +177,8 @@ fn remove_left_parts(target: &Path, name: &str) {
         let number = |text: &str| text.parse::<u64>().is_ok();
         if numbers.is_some_and(|(process, count)| number(process) && number(count))
             && entry.file_type().is_ok_and(|kind| kind.is_file())
-            && let Ok(file) = OpenOptions::new().write(true).open(entry.path())
+            // To read as well: if a pipe has taken its place by now, this does not wait for a reader.
+            && let Ok(file) = OpenOptions::new().read(true).write(true).open(entry.path())
             && file.try_lock().is_ok()
         {
             let _ = fs::remove_file(entry.path());
@@ -190,21 +191,40 @@ fn remove_left_parts(target: &Path, name: &str) {
 /// A link is not followed, and nothing but a regular file is opened.
 ///
 /// # Errors
-/// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process has it; [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if something else has its name; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+/// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process has it; those of [`open_regular`].
 pub(crate) fn open_locked(path: &Path) -> Result<File> {
-    let refused = |problem| {
-        Error::from(Cause::OutputPath {
-            path: path.to_owned(),
-            problem,
-        })
-    };
+    for _ in 0..TRIES {
+        let file = open_regular(path)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::from(Cause::InUse {
+                    path: path.to_owned(),
+                }));
+            }
+            // Some file systems have no locks.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        // Between opening and locking, the process that had it may have given it its final name.
+        if is_at(&file, path).map_err(Error::io("open", path))? {
+            return Ok(file);
+        }
+    }
+    Err(replaced(path))
+}
+
+/// Opens a file beside an output, or makes it. A link is not followed, and nothing but a regular file is opened.
+///
+/// # Errors
+/// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) if something else has its name; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+pub(crate) fn open_regular(path: &Path) -> Result<File> {
     for _ in 0..TRIES {
         let there = match fs::symlink_metadata(path) {
             Ok(about) if about.is_file() => true,
             Ok(_) => {
-                return Err(refused(
-                    "it is where unfinished output is kept, but it is not a regular file; remove it",
-                ));
+                return Err(Error::from(Cause::OutputPath {
+                    path: path.to_owned(),
+                    problem: "unfinished output or a lock is kept there, but it is not a regular file; remove it",
+                }));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(Error::io("open", path)(error)),
@@ -230,24 +250,19 @@ pub(crate) fn open_locked(path: &Path) -> Result<File> {
             }
             Err(error) => return Err(Error::io("open", path)(error)),
         };
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::from(Cause::InUse {
-                    path: path.to_owned(),
-                }));
-            }
-            // Some file systems have no locks.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
-        }
-        // Between opening and locking, the process that had it may have given it its final name, or somebody may
-        // have put a link in its place. Nothing was written yet.
+        // Somebody may have put a link in its place. Nothing was written yet.
         if is_at(&file, path).map_err(Error::io("open", path))? {
             return Ok(file);
         }
     }
-    Err(refused(
-        "somebody else keeps replacing it; leave it alone and run the command again",
-    ))
+    Err(replaced(path))
+}
+
+fn replaced(path: &Path) -> Error {
+    Error::from(Cause::OutputPath {
+        path: path.to_owned(),
+        problem: "somebody else keeps replacing it; leave it alone and run the command again",
+    })
 }
 
 /// Whether an open file still has this name.

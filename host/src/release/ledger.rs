@@ -9,7 +9,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::{Grant, LEDGER_BYTES, Ledger, RECORD_BYTES};
 
 use crate::error::{Cause, Error, Result};
-use crate::files::atomic::AtomicFile;
+use crate::files::atomic::{AtomicFile, open_regular};
 use crate::release::document::OsEntropy;
 
 /// A privacy budget in a file, which nobody else can open as long as this value lives.
@@ -27,7 +27,7 @@ use crate::release::document::OsEntropy;
 /// - *A new ledger.* A program that finds no file locks `NAME.lock` in the same way, but waits for it. If the file is
 ///   still missing, it writes the ledger to a file beside it, syncs that, renames it to `NAME` and syncs the folder.
 ///   Once the ledger is there it removes `NAME.lock`. No file system needs hard links for that, and a crash leaves
-///   either no ledger or a whole one.
+///   either no ledger or a whole one. A link or a pipe of that name is refused.
 ///
 /// A record lock taken with `F_SETLK`, as Java does, is lost when the process closes any descriptor of the file.
 /// `F_OFD_SETLK` has no such trap; Rust and C++ take that.
@@ -141,7 +141,7 @@ fn create(path: &Path, budget: Epsilon) -> Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let lock_path = PathBuf::from(name);
-    let alone = lock_alone(&lock_path).map_err(Error::io("lock", &lock_path))?;
+    let alone = lock_alone(&lock_path)?;
     // Anything of that name, a link that leads nowhere too: renaming would replace it.
     match fs::symlink_metadata(path) {
         Ok(_) => {}
@@ -155,16 +155,13 @@ fn create(path: &Path, budget: Epsilon) -> Result<()> {
 }
 
 /// Waits until no other program holds the lock on this file, which is made if it is missing.
-fn lock_alone(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)?;
-    file.lock()?;
-    lock_record(&file, true)?;
-    Ok(file)
+fn lock_alone(path: &Path) -> Result<File> {
+    let file = open_regular(path)?;
+    let locked = file.lock().map_err(TryLockError::Error);
+    match locked.and_then(|()| lock_record(&file, true)) {
+        Ok(()) => Ok(file),
+        Err(error) => Err(Error::io("lock", path)(error.into())),
+    }
 }
 
 /// The lock that Java takes, too: on these systems it and that of [`File::lock`] do not see each other.

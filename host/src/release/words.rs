@@ -106,6 +106,19 @@ impl TypicalDistances {
 /// Above this exponent a promise of e^exponent hardly limits anything.
 pub const WEAK: f64 = 20.0;
 
+/// The next multiple of `unit`: what a promise says is never less than what is promised.
+fn up(x: f64, unit: f64) -> f64 {
+    (x / unit).ceil() * unit
+}
+
+/// A number above 0, rounded up to three digits. What is too large for a double stays infinite.
+fn three_digits_up(x: f64) -> f64 {
+    match x.is_finite() {
+        true => up(x, 10f64.powf(x.log10().floor() - 2.0)),
+        false => x,
+    }
+}
+
 /// What releases of `size` words promise in this vocabulary, for people, and a warning if that is weak.
 pub fn guarantee(
     vocabulary: &Vocabulary<'_>,
@@ -147,17 +160,44 @@ pub fn guarantee(
         let exponent = epsilon * (distance + slack);
         let _ = writeln!(
             text,
-            "            {other:16} {distance:>10.3} {exponent:>10.1}   {:.2e}",
-            exponent.exp()
+            "            {other:16} {distance:>10.3} {:>10.1}   {:.2e}",
+            up(exponent, 0.1),
+            three_digits_up(exponent.exp()),
         );
         if exponent.partial_cmp(&WEAK) == Some(Ordering::Greater) && warning.is_none() {
             warning = Some(format!(
-                "warning: for a word and {other} the promise is a factor of e^{exponent:.1}, above e^{WEAK}: it \
+                "warning: for a word and {other} the promise is a factor of e^{:.1}, above e^{WEAK}: it \
                  hardly limits what a release tells about which of them was drawn; at --epsilon {:.3} it is e^{WEAK}",
-                WEAK / (distance + slack)
+                up(exponent, 0.1),
+                // Down: a larger one promises less.
+                (WEAK / (distance + slack) * 1000.0).floor() / 1000.0,
             ));
         }
     }
     text += "            (medians in this vocabulary; exponents of several words add up)\n";
     (text, warning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{three_digits_up, up};
+
+    #[test]
+    fn promises_are_rounded_up() {
+        let mut x = 1.07e-3;
+        while x < 1e12 {
+            let shown = |text: String| text.parse::<f64>().expect("a number");
+            let tenths = shown(format!("{:.1}", up(x, 0.1)));
+            assert!(
+                (x..x + 0.101).contains(&tenths) || x > 1e10,
+                "{x}: {tenths}"
+            );
+            let digits = shown(format!("{:.2e}", three_digits_up(x)));
+            assert!((x..x * 1.0101).contains(&digits), "{x}: {digits}");
+            x *= 1.0173;
+        }
+        assert_eq!(format!("{:.1}", up(30.0, 0.1)), "30.0");
+        assert_eq!(format!("{:.2e}", three_digits_up(0.999_9)), "1.00e0");
+        assert_eq!(three_digits_up(f64::INFINITY), f64::INFINITY);
+    }
 }

@@ -113,8 +113,7 @@ public final class Ledger implements AutoCloseable {
         // One thread, because a lock is one of the whole program; and one program, because the move below replaces
         // what is there, and could replace a ledger that another program spent from.
         synchronized (CREATING) {
-            try (FileChannel creating =
-                    FileChannel.open(lock, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            try (FileChannel creating = openBeside(lock)) {
                 creating.lock();
                 // Anything of that name, a link that leads nowhere too.
                 if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
@@ -130,11 +129,8 @@ public final class Ledger implements AutoCloseable {
     /** Writes a file beside its place, then moves it: the ledger exists whole or not at all. */
     private static void place(Path file, byte[] image) throws IOException {
         Path partial = file.resolveSibling(file.getFileName() + ".partial");
-        try (FileChannel channel = FileChannel.open(
-                partial,
-                StandardOpenOption.CREATE,
-                StandardOpenOption.TRUNCATE_EXISTING,
-                StandardOpenOption.WRITE)) {
+        try (FileChannel channel = openBeside(partial)) {
+            channel.truncate(0);
             write(channel, image, 0);
         }
         Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
@@ -144,6 +140,15 @@ public final class Ledger implements AutoCloseable {
                 folder.force(true);
             }
         }
+    }
+
+    /** Opens a regular file, or makes it. A link would lead elsewhere, and a pipe would wait for its other end. */
+    private static FileChannel openBeside(Path file) throws IOException {
+        if (Files.exists(file, LinkOption.NOFOLLOW_LINKS) && !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            throw new IOException(file + " is not a regular file; remove it");
+        }
+        return FileChannel.open(
+                file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
     }
 
     private static void lock(FileChannel channel, Path file) throws IOException {

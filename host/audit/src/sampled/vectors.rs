@@ -16,6 +16,7 @@ use crate::sampled::statistics::{
 use crate::{Check, Method};
 use undertone::error::Result;
 use undertone::release::document::epsilon_f64;
+use undertone_report::number::at_most;
 
 /// What is promised for two vectors at this distance: ε·(D + τ) + κ, with the δ of [`delta`].
 pub fn promise(noise: Noise, dimension: u32, epsilon: Epsilon, distance: f64) -> f64 {
@@ -264,7 +265,8 @@ pub fn check(
         .iter()
         .map(|(_, promise)| *promise)
         .fold(0.0, f64::max);
-    loss.detail = format!("{}; δ at most {:.1e}", loss.detail, delta(noise, largest));
+    let delta = at_most(delta(noise, largest), 2);
+    loss.detail = format!("{}; δ at most {delta}", loss.detail);
     let law = "tests against the law of the noise";
     let consecutive = "G-tests of consecutive releases";
     Ok(vec![

@@ -1,6 +1,6 @@
 //! What releases say, as it is printed.
 
-use undertone_report::number::{count, number, percent};
+use undertone_report::number::{at_most, count, percent};
 use undertone_report::visible;
 
 use super::answer::{Answer, Difference, OfCandidates, OfLabels, Row, Slice};
@@ -50,7 +50,7 @@ pub(crate) fn honest(own: &OfCandidates) -> String {
 pub(crate) fn forged(moved: f64) -> String {
     format!(
         "One forged release moves a share by at most {} percentage points.",
-        number(100.0 * moved)
+        at_most(100.0 * moved, 3)
     )
 }
 
@@ -211,8 +211,8 @@ pub(crate) fn published(answer: &Answer) -> Vec<String> {
         let limit = match own.delta > 0.0 {
             true => format!(
                 "epsilon {}, delta {}",
-                number(own.epsilon),
-                number(own.delta)
+                at_most(own.epsilon, 3),
+                at_most(own.delta, 3)
             ),
             false => "too few to hide one, so its own epsilon".to_owned(),
         };

@@ -1,10 +1,10 @@
 //! A plan, as it is printed.
 
-use undertone::release::document::epsilon_f64;
+use undertone_core::epsilon::Micro;
 use undertone_core::release::Selector;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::shares::is_whole_text;
-use undertone_report::number::{count, number, percent};
+use undertone_report::number::{at_most, count, number, percent};
 use undertone_report::visible;
 
 use super::{Arguments, Of, Plan, Way};
@@ -53,7 +53,7 @@ pub(super) fn advice(asked: &Arguments, plan: &Plan) -> Vec<String> {
     for epsilon in &asked.epsilon {
         lines.push(format!(
             "A release each day for a month costs a user 30 × {epsilon} = {} of epsilon.",
-            number(30.0 * epsilon_f64(*epsilon))
+            Micro(30 * u64::from(epsilon.micro()))
         ));
     }
     lines
@@ -135,7 +135,11 @@ pub(super) fn published(plan: &Plan) -> Vec<String> {
         let own = way.published.iter().map(|own| {
             let limit = match own.epsilon {
                 Some(epsilon) => {
-                    format!("epsilon {}, delta {}", number(epsilon), number(own.delta))
+                    format!(
+                        "epsilon {}, delta {}",
+                        at_most(epsilon, 3),
+                        at_most(own.delta, 3)
+                    )
                 }
                 None => "too few to hide one, so its own epsilon".to_owned(),
             };
