@@ -370,8 +370,11 @@ impl Hyperplanes {
     #[allow(clippy::float_arithmetic)] // Public numbers: see Geometry::best.
     fn best(outcomes: u32, epsilon: Epsilon) -> Option<(f64, Self)> {
         let (first, other) = Geometry::weights(epsilon);
-        // ⌊e^ε⌋; the least weight is 1. The least is not far from there.
-        let ratio = u16::try_from(first / other.max(1)).unwrap_or(u16::MAX);
+        // With q²·(n + a) = a²·(n − 1) the first terms are least. The least weight is 1.
+        let a = u128::from(first / other.max(1));
+        let square =
+            a * a * u128::from(outcomes.saturating_sub(1)) / (u128::from(outcomes) + a).max(1);
+        let about = u16::try_from(square.isqrt()).unwrap_or(u16::MAX);
         let with = |order| {
             let own = Self::new(order, outcomes)?;
             Some((Geometry::from(own).variance(outcomes, epsilon), own))
@@ -382,7 +385,12 @@ impl Hyperplanes {
         for coordinates in 2..=MAX_COORDINATES {
             let start = first_order(coordinates, outcomes.into(), beyond);
             let end = first_order(coordinates, POINTS, beyond).max(start);
-            let near = ratio.clamp(start, end);
+            // With two coordinates it grows with q.
+            let near = if coordinates == 2 {
+                start
+            } else {
+                about.clamp(start, end)
+            };
             let mut walked = f64::INFINITY;
             let mut goes_down = |order: &u16| {
                 let Some((variance, own)) = with(*order) else {
