@@ -495,6 +495,39 @@ fn sentences_hold_up_to_their_last_word() {
     assert_ne!(vector_of(&bytes, &(unknown[1..].to_owned() + " b")), [0; 3]);
 }
 
+/// A phrase is two words next to each other in one sentence: no other word between them, known or not, nothing before it.
+#[test]
+fn phrases_are_of_words_next_to_each_other() {
+    let words = LexiconParts {
+        words: vec!["a".into(), "b".into()],
+        weights: vec![u16::MAX; 2],
+        vectors: vec![vec![10, 0], vec![0, 10]],
+        exponent: 0,
+        matching: 0,
+    };
+    let phrases = PhrasesParts {
+        pairs: vec![[0, 1]],
+        weights: vec![u16::MAX],
+        vectors: vec![vec![100, -100]],
+    };
+    let bytes = pack(2, &[words.to_section(), phrases.to_section()]);
+    let lexicon = Pack::parse(&bytes).expect("a pack").lexicon();
+    let lexicon = lexicon.expect("a lexicon");
+    let vector = |text: &str| {
+        let mut out = [0.0; 2];
+        lexicon.sentence_vector(text, &mut out).expect("a length");
+        out.map(|x| x as i32)
+    };
+    let mean = 256 * 5;
+    for text in ["b a", "a c b", "a 1 b", "a c, c b"] {
+        assert_eq!(vector(text), [mean; 2], "{text}");
+    }
+    for text in ["a b", "A, b.", "c a b c", "a-b"] {
+        assert_eq!(vector(text), [mean + 12_800, mean - 12_800], "{text}");
+    }
+    assert_eq!([vector("a"), vector("b")], [[2560, 0], [0, 2560]]);
+}
+
 /// Noise is below 2⁵⁵ whatever is drawn, from s·2^F ≤ 2⁴⁷, ‖g'‖ < 11·√(m+1) and |g| < 13.4, for every
 /// dimension: next to a coordinate of 2⁶¹ nothing wraps.
 #[test]

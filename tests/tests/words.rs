@@ -383,7 +383,10 @@ fn released(mechanism: WordMechanism) -> Vec<u8> {
 #[test]
 fn drawing_is_selecting_from_the_levels() {
     let mut rng = PublicRng::new(3);
-    for parts in vocabularies(&mut rng, 20, 300) {
+    // One of so many words that the engine looks at them in parts.
+    let mut row = |_| (0..5).map(|_| rng.next_u32() as i8).collect();
+    let long = LexiconParts::of_vectors((0..3000).map(&mut row).collect(), -8);
+    for parts in vocabularies(&mut rng, 20, 300).into_iter().chain([long]) {
         with(&parts, |vocabulary| {
             let unit = unit(&parts);
             let n = vocabulary.word_count();
@@ -578,6 +581,33 @@ fn a_full_bag_stays_as_it_is() {
         );
         assert_eq!(drawn, Ok(()));
         assert!(out.iter().all(|word| [2, 3].contains(word)), "{out:?}");
+    });
+}
+
+/// An empty bag is the fallback word, whatever was in it before: by a clear, and by a release.
+#[test]
+fn words_of_the_text_before_have_no_say() {
+    with(&circle(), |vocabulary| {
+        let entropy = [7; 32];
+        let e = epsilon(1_000_000_000);
+        let release = |bag: &mut Bag<'_, 3>| {
+            let mut out = vec![0; BagRelease::bytes(5)];
+            let grant = Grant::unrecorded(e);
+            let entropy = &mut FixedEntropy::new(&entropy);
+            assert!(
+                bag.release(5, MECHANISMS[0], grant, entropy, &mut out)
+                    .is_ok()
+            );
+            out
+        };
+        let fresh = release(&mut Bag::with_limit(vocabulary));
+        let mut bag = Bag::with_limit(vocabulary);
+        bag.push("w00002");
+        bag.clear();
+        assert_eq!(release(&mut bag), fresh);
+        bag.push("w00012");
+        assert_ne!(release(&mut bag), fresh);
+        assert_eq!(release(&mut bag), fresh);
     });
 }
 
