@@ -10,11 +10,11 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "core/proofs: $*" >&2; exit 1; }
 
 # In the order in which they need each other.
-files=(Integral Coins Weights Constant Draws Steps Select Private Documents WholeText Points Hyperplanes)
+files=(Integral Coins Weights Constant Draws Steps Select Private Documents WholeText Points Hyperplanes Noise Grid)
 [ "$(printf '%s.v\n' "${files[@]}" | sort)" = "$(printf '%s\n' *.v | sort)" ] ||
     fail "check.sh lists other files than the folder has"
 
-compile() { timeout 120 coqc -q -w -ambiguous-paths -R . Undertone "$1.v"; }
+compile() { timeout 300 coqc -q -w -ambiguous-paths -R . Undertone "$1.v"; }
 
 # Without it a hole in a proof could pass for one. (A hole under another name is an axiom, which is found below.)
 if grep -nwE 'Admitted|admit|give_up|Axioms?|Parameters?|Conjecture|bypass_check' -- *.v ||
@@ -66,7 +66,7 @@ while IFS='|' read -r _ ours theirs expression _; do
     read -r file name <<<"$(sed -nE 's/^ *`([A-Za-z]+)\.([A-Za-z0-9_]+)` *$/\1 \2/p' <<<"$ours")"
     [ -n "${name:-}" ] || continue
     grep -qE "^(Theorem|Lemma|Definition|Fixpoint) $name\b" "$file.v" || fail "README.md: no $name in $file.v"
-    read -r module function <<<"$(sed -nE 's/^ *`([a-z_]+)::([A-Za-z_]+)` *$/\1 \2/p' <<<"$theirs")"
+    read -r module function <<<"$(sed -nE 's/^ *`([a-z_\/]+)::([A-Za-z_]+)` *$/\1 \2/p' <<<"$theirs")"
     [ -n "${function:-}" ] || fail "README.md: no function in the row of $file.$name"
     grep -qE "(fn|const|struct) $function\b" "$src/$module.rs" || fail "README.md: no $function in $module.rs"
     expression=$(sed -nE 's/^ *`(.*)` *$/\1/p' <<<"$expression")
@@ -139,6 +139,14 @@ mutant "one index for all points" Points "if inside then preferred else rest) (f
 mutant "a product of 0 outside" Hyperplanes "((if inside then 0 else 1) - dot" "(0 - dot"
 mutant "weights of points up to 2^41" Points "Z := 2 ^ 40." "Z := 2 ^ 41."
 mutant "a place outside too early" Points "(if inside then 0 else k) in" "(if inside then 0 else k - 1) in"
+mutant "noise of + 3, not + 4" Noise "(2 ^ 32 + A) + 4" "(2 ^ 32 + A) + 3"
+mutant "rounded to the nearest point" Noise "w / 2 ^ 24 <? x mod 2 ^ 40" "2 ^ 39 <=? x mod 2 ^ 40"
+mutant "sign from a bit that rounds" Noise "if Z.odd w" "if Z.odd (w / 2 ^ 24)"
+mutant "no weight for the tail that is cut" Noise "up (noise_weight C stored * C) (two64 - C)" "noise_weight C stored"
+mutant "a magnitude too far" Noise "if sums C j <=? drawn" "if sums C j <? drawn"
+mutant "A rounded up" Grid "left + (2 ^ (2 * power) - 1)) / 2" "left) / 2"
+mutant "the square rounded down" Grid "shrink fuel (up left 4)" "shrink fuel (left / 4)"
+mutant "a grid of half the steps" Grid "Z := -29 +" "Z := -28 +"
 wait
 broken=0
 for number in $(seq "$count"); do

@@ -30,6 +30,8 @@
 //! rounding at random costs is that ρ ≤ 1 + a and not e^a: a deviation 3 to 7 % larger.
 //!
 //! *m coordinates*, independent: Σ a·|x_i − x'_i|/h ≤ (a·√m/h)·‖x − x'‖₂ ≤ (ε/Δ)·‖x − x'‖₂. ∎
+//!
+//! *By machine.* All of this is proved in Coq, about a model of this file, in `core/proofs` of the repository.
 
 use rand_core::Rng;
 use zeroize::Zeroize;
