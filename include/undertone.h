@@ -10,8 +10,8 @@
  *     undertone_pack_init               check the pack, in place
  *     undertone_document_init           make an empty document
  *     undertone_document_push           once for each sentence (or undertone_document_push_sentence)
- *     undertone_grant_init_unrecorded   permission to spend an epsilon once (or take it from an
- *                                       undertone_ledger)
+ *     undertone_ledger_spend            permission to spend an epsilon once, as long as a budget lasts
+ *                                       (or undertone_grant_init_unrecorded, which counts nothing)
  *     undertone_document_release        spend it, to protect each sentence (long texts); or
  *     undertone_document_release_whole_text   to protect the whole text (a message, a line)
  *
@@ -31,8 +31,8 @@
  *   treat one that you do not know as a failure. No status depends on the content of a sentence, a
  *   word or a vector.
  * - Arguments. The object comes first, then inputs, then outputs. An output is written only if the
- *   status is UNDERTONE_STATUS_OK, with one exception: UNDERTONE_STATUS_BUFFER_TOO_SMALL writes the
- *   needed length to out_written.
+ *   status is UNDERTONE_STATUS_OK, with two exceptions: UNDERTONE_STATUS_BUFFER_TOO_SMALL writes the
+ *   needed length to out_written, and functions of a ledger say what they write if they refuse.
  * - Wrong arguments. NULL, misaligned memory, impossible lengths, overlapping memory, a handle of the
  *   wrong kind, a moved or an uninitialised one: each gives a status, not a crash. An array may be
  *   NULL if its length is 0. The library cannot check that memory really exists.
@@ -54,7 +54,7 @@
  *     memory      memory that a handle lives in; HANDLE_SIZE is its length in bytes
  *     image       the bytes of a ledger's file
  *     embedding   the vector of a sentence, from an encoder or from the lexicon of a pack
- *     unit        what a promise is about: one sentence, or the whole text
+ *     unit        what a promise is about: one sentence, the whole text, words, or a vector
  *     micro       millionths: an epsilon_micro of 500000 is an epsilon of 0.5
  *
  * Versions. UNDERTONE_ABI_VERSION rises when a program compiled with an older header could misbehave.
@@ -387,6 +387,41 @@
 #define UNDERTONE_STATUS_GRANT_WRONG_EPSILON 94
 
 /**
+ * The grant is for another unit than the release.
+ */
+#define UNDERTONE_STATUS_GRANT_WRONG_UNIT 95
+
+/**
+ * The grant is for fewer words than the release has.
+ */
+#define UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS 96
+
+/**
+ * The ledger is for another unit.
+ */
+#define UNDERTONE_STATUS_LEDGER_WRONG_UNIT 97
+
+/**
+ * The ledger is not the one that the platform's counter counted: an older one, or another.
+ */
+#define UNDERTONE_STATUS_LEDGER_SET_BACK 98
+
+/**
+ * The platform's counter is not where it was raised to.
+ */
+#define UNDERTONE_STATUS_LEDGER_NOT_RAISED 99
+
+/**
+ * A function of the `undertone_ledger_storage` failed.
+ */
+#define UNDERTONE_STATUS_LEDGER_STORAGE_FAILED 100
+
+/**
+ * The ledger could not be locked: another program has it.
+ */
+#define UNDERTONE_STATUS_LEDGER_IN_USE 101
+
+/**
  * A bug in the library.
  */
 #define UNDERTONE_STATUS_INTERNAL 127
@@ -508,6 +543,16 @@
 #define UNDERTONE_UNIT_WHOLE_TEXT 2
 
 /**
+ * A bag of words may be exchanged for one at word mover's distance 1 (`undertone_bag_release`).
+ */
+#define UNDERTONE_UNIT_WORD 3
+
+/**
+ * A vector may be exchanged for one at distance 1 (`undertone_vector_mechanism_release`).
+ */
+#define UNDERTONE_UNIT_VECTOR 4
+
+/**
  * The most coordinates of a released vector.
  */
 #define UNDERTONE_MAX_VECTOR_DIMENSION 1024
@@ -591,15 +636,16 @@ typedef struct undertone_document undertone_document;
 typedef struct undertone_grant undertone_grant;
 
 /**
- * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut.
+ * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut. It is for one unit
+ * (`UNDERTONE_UNIT_`), because epsilons for different units do not add up, and its grants are, too. The grants of a window add
+ * up to at most its budget, over all runs of the app.
  *
- * The app locks the file, by the rule in the README of the folder ffi, and spends like this: read the file,
- * `undertone_ledger_reserve`, write the record where it says, sync, read the file again,
- * `undertone_ledger_grant`. The grants of a window add up to at most its budget, over all runs of the app. Use
- * one ledger for each kind of guarantee: epsilons of sentences and of words or vectors do not add up.
+ * `undertone_ledger_spend` does all that spending takes, without this handle. The handle is for storage that answers later:
+ * lock the file, by the rule in the README of the folder ffi, read it, `undertone_ledger_reserve_epsilon`, write the record
+ * where it says, sync, read the file again, `undertone_ledger_grant`.
  *
- * Out of scope: a file that is restored from a backup, a cloned device, a clock that is set forward, a process
- * that forks and spends on both sides.
+ * Out of scope: a file that is restored from a backup (unless the storage has a counter), a cloned device, a clock that is
+ * set forward, a process that forks and spends on both sides.
  */
 typedef struct undertone_ledger undertone_ledger;
 
@@ -618,6 +664,52 @@ typedef struct undertone_vector_mechanism undertone_vector_mechanism;
  * The public vocabulary of private words: the words of a pack's lexicon, by number.
  */
 typedef struct undertone_vocabulary undertone_vocabulary;
+
+/**
+ * How an app reads and writes a ledger's file for `undertone_ledger_spend`, and the platform's monotonic counter if it has
+ * one. Each function gets `context`, returns 0, or anything else if it failed, and returns normally: no `longjmp`, no
+ * exception.
+ *
+ * `lock` locks the file, by the rule in the README of the folder ffi, and `unlock` is called once after each `lock` that
+ * returned 0. Both are NULL if nothing else can use the file. `read` reads the file from its start, at most `capacity`
+ * bytes, which is one more than a ledger has, and says how many. `write` writes `len` bytes at `offset` and returns once they
+ * are durable (`fsync`).
+ *
+ * `read_counter` and `raise_counter` are NULL, or the platform's monotonic counter, by which a file that was set back is
+ * noticed (README of the folder ffi): one that is 0 at first and never goes back, kept where the file is not, for this
+ * ledger alone. `raise_counter` returns once it is `to` for good; a counter that only steps is stepped as often as that
+ * takes, which is almost always once.
+ */
+typedef struct {
+    /**
+     * What each function gets.
+     */
+    void *context;
+    /**
+     * Locks the file, or says that another program has it.
+     */
+    int32_t (*lock)(void *context);
+    /**
+     * Unlocks it.
+     */
+    void (*unlock)(void *context);
+    /**
+     * Reads the file.
+     */
+    int32_t (*read)(void *context, uint8_t *out, size_t capacity, size_t *out_read);
+    /**
+     * Writes to the file, durably.
+     */
+    int32_t (*write)(void *context, size_t offset, const uint8_t *bytes, size_t len);
+    /**
+     * Reads the counter.
+     */
+    int32_t (*read_counter)(void *context, uint64_t *out_counter);
+    /**
+     * Raises the counter, durably.
+     */
+    int32_t (*raise_counter)(void *context, uint64_t to);
+} undertone_ledger_storage;
 
 /**
  * A source of secret, unpredictable bytes: `getrandom`, `SecRandomCopyBytes`, `BCryptGenRandom`, a
@@ -947,13 +1039,14 @@ size_t undertone_grant_handle_alignment(void);
  * releases of the same sentences add up.
  *
  * `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`, aligned to
- * `undertone_grant_handle_alignment()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in
+ * `undertone_grant_handle_alignment()`; what `malloc` returns is aligned. `unit`: one of the `UNDERTONE_UNIT_` numbers: the
+ * release that the grant is for. `epsilon_micro`: epsilon in
  * micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the
  * handle, which lies in `memory` and must not be moved or copied.
  *
  * There is nothing to free. If the call fails, `memory` may have been written to.
  *
- * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
  * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
  *
  * Threads: any, with `memory` of their own. A grant is used by one thread at a time.
@@ -964,21 +1057,121 @@ size_t undertone_grant_handle_alignment(void);
 UNDERTONE_MUST_USE
 int32_t undertone_grant_init_unrecorded(void *memory,
                                         size_t memory_len,
+                                        int32_t unit,
                                         uint32_t epsilon_micro,
                                         undertone_grant **out_grant);
+
+/**
+ * Spends an epsilon from a ledger, with everything done in the right order: locks the file, reads it, writes what is spent,
+ * makes sure that storage has it, and makes the grant. A platform's counter is raised before the file is written.
+ *
+ * `storage`: how the file is read and written. `unit`: one of the `UNDERTONE_UNIT_` numbers, that of the release; a ledger of
+ * an older library, which has none, becomes one for this unit. `epsilon_micro`: epsilon in micro-units, 1 to
+ * `UNDERTONE_MAX_EPSILON_MICRO`. `word_count`: 1, or for a bag the number of words it releases; each costs epsilon.
+ * `window`: a public number that never decreases, such as the days since 1970; one far in the future locks the ledger until
+ * then. `entropy`: called once, with `context`, for 8 bytes that distinguish what this call writes from what others write.
+ * `memory`: `memory_len` bytes for the grant, at least `undertone_grant_handle_size()`, aligned to
+ * `undertone_grant_handle_alignment()`. `out_grant`: the handle, which lies in `memory` and must not be moved or copied.
+ * `out_left`: NULL, or where to write what is left in the window, in micro-units; written whenever the ledger could be read,
+ * also if it refuses. It is private if an epsilon was chosen by looking at a text.
+ *
+ * If the file is missing, the storage says that `read` failed; `undertone_ledger_create_image` makes a new one. A file that
+ * is empty or too short is `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, one with both records torn
+ * `UNDERTONE_STATUS_LEDGER_DAMAGED`: what was spent is not known, so begin anew with `undertone_ledger_begin_anew`.
+ * `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says that one record was torn, in a power cut for example: the rest of this window
+ * was recorded as spent, and the next window is as usual. With `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`,
+ * `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` epsilon may be spent, and nothing is granted.
+ *
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+ * `UNDERTONE_STATUS_EPSILON_TOO_LARGE`, `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_LEDGER_IN_USE`,
+ * `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`, `UNDERTONE_STATUS_LEDGER_SET_BACK`, `UNDERTONE_STATUS_LEDGER_NOT_RAISED`, those
+ * of `undertone_ledger_open`, `undertone_ledger_reserve_epsilon` and `undertone_ledger_grant`.
+ *
+ * Threads: any, with `memory` of their own, as far as the functions of `storage` allow.
+ *
+ * What the caller ensures:
+ * `storage` is NULL or readable, and its functions keep its promises; `entropy` is NULL or keeps the promises of
+ * `undertone_entropy_fn` with `context`; `memory` is NULL or `memory_len` writable bytes; `out_grant` and `out_left` are NULL
+ * or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_spend(const undertone_ledger_storage *storage,
+                               int32_t unit,
+                               uint32_t epsilon_micro,
+                               uint32_t word_count,
+                               uint64_t window,
+                               undertone_entropy_fn entropy,
+                               void *context,
+                               void *memory,
+                               size_t memory_len,
+                               undertone_grant **out_grant,
+                               uint64_t *out_left);
+
+/**
+ * What is left in a window of the ledger in a file. Nothing is written.
+ *
+ * `storage`, `unit`, `window`: as for `undertone_ledger_spend`. `out_micro`: what is left, in micro-units; 0 if a record was
+ * lost. It is private if an epsilon was chosen by looking at a text.
+ *
+ * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_IN_USE`, `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`,
+ * `UNDERTONE_STATUS_LEDGER_SET_BACK`, `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`, those of `undertone_ledger_open`.
+ *
+ * Threads: any, as far as the functions of `storage` allow.
+ *
+ * What the caller ensures:
+ * `storage` is NULL or readable, and its functions keep its promises; `out_micro` is NULL or writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_left(const undertone_ledger_storage *storage,
+                              int32_t unit,
+                              uint64_t window,
+                              uint64_t *out_micro);
+
+/**
+ * Makes the image of a ledger that takes the place of one that was lost, damaged or set back. What was spent is not known, so
+ * `window` counts as spent: it is the current one, or later.
+ *
+ * The app locks the file, writes the image to a file beside it, syncs, and renames it. If `storage` has a counter, the call
+ * raises it, so that no older file is taken for the ledger; its other functions are not called.
+ *
+ * `storage`: as for `undertone_ledger_spend`. `unit`, `budget_micro`, `entropy`, `context`, `out_image`, `out_capacity`,
+ * `out_written`: as for `undertone_ledger_create_image`.
+ *
+ * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_NO_BUDGET`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+ * `UNDERTONE_STATUS_ENTROPY_FAILED`, `UNDERTONE_STATUS_LEDGER_WORN_OUT`, `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`,
+ * `UNDERTONE_STATUS_LEDGER_NOT_RAISED`.
+ *
+ * Threads: any, as far as the functions of `storage` allow.
+ *
+ * What the caller ensures:
+ * `storage` is NULL or readable, and its functions keep its promises; `entropy` is NULL or keeps the promises of
+ * `undertone_entropy_fn` with `context`; `out_image` is NULL or `out_capacity` writable bytes; `out_written` is NULL or
+ * writable.
+ */
+UNDERTONE_MUST_USE
+int32_t undertone_ledger_begin_anew(const undertone_ledger_storage *storage,
+                                    int32_t unit,
+                                    uint64_t budget_micro,
+                                    uint64_t window,
+                                    undertone_entropy_fn entropy,
+                                    void *context,
+                                    uint8_t *out_image,
+                                    size_t out_capacity,
+                                    size_t *out_written);
 
 /**
  * Makes the image of a new ledger.
  *
  * The app writes it to a file beside its place, syncs, and renames it. The budget of a ledger is fixed;
- * another budget is another promise and needs its own ledger.
+ * another budget is another promise and needs its own ledger. Where a ledger was before, call
+ * `undertone_ledger_begin_anew`: this one forgets what was spent.
  *
- * `budget_micro`: epsilon for every window in micro-units, at least 1. `entropy`: called once, with
+ * `unit`: one of the `UNDERTONE_UNIT_` numbers: the releases that the ledger is for. `budget_micro`: epsilon for every window in micro-units, at least 1. `entropy`: called once, with
  * `context`, for 8 bytes that name the ledger. `out_image`: `out_capacity` bytes,
  * `UNDERTONE_LEDGER_IMAGE_BYTES` are enough. `out_written`: the bytes written; with
  * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed.
  *
- * Statuses: `UNDERTONE_STATUS_LEDGER_NO_BUDGET`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
+ * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_NO_BUDGET`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
  * `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
  * Threads: any.
@@ -988,7 +1181,8 @@ int32_t undertone_grant_init_unrecorded(void *memory,
  * `out_capacity` writable bytes; `out_written` is NULL or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_ledger_create_image(uint64_t budget_micro,
+int32_t undertone_ledger_create_image(int32_t unit,
+                                      uint64_t budget_micro,
                                       undertone_entropy_fn entropy,
                                       void *context,
                                       uint8_t *out_image,
@@ -996,14 +1190,14 @@ int32_t undertone_ledger_create_image(uint64_t budget_micro,
                                       size_t *out_written);
 
 /**
- * The bytes that `undertone_ledger_init` needs, at most `UNDERTONE_LEDGER_HANDLE_SIZE`.
+ * The bytes that `undertone_ledger_open` needs, at most `UNDERTONE_LEDGER_HANDLE_SIZE`.
  *
  * Threads: any.
  */
 size_t undertone_ledger_handle_size(void);
 
 /**
- * The alignment that `undertone_ledger_init` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
+ * The alignment that `undertone_ledger_open` needs, at most `UNDERTONE_HANDLE_ALIGNMENT`.
  *
  * Threads: any.
  */
@@ -1016,16 +1210,17 @@ size_t undertone_ledger_handle_alignment(void);
  * writers spend at once would be forgotten.
  *
  * `memory`: `memory_len` bytes for the handle, at least `undertone_ledger_handle_size()`, aligned to
- * `undertone_ledger_handle_alignment()`; what `malloc` returns is aligned. `image`: the `image_len` bytes of
- * the file, which are copied. `entropy`: called once, with `context`, for 8 bytes that distinguish what this
+ * `undertone_ledger_handle_alignment()`; what `malloc` returns is aligned. `unit`: one of the `UNDERTONE_UNIT_` numbers: the
+ * releases that the grants are for; a ledger of an older library, which names no unit, becomes one for this unit. `image`: the
+ * `image_len` bytes of the file, which are copied. `entropy`: called once, with `context`, for 8 bytes that distinguish what this
  * handle writes from what others write. `out_ledger`: the handle, which lies in `memory` and must not be moved
  * or copied.
  *
  * There is nothing to free. If the call fails, `memory` may have been written to. If the status says that the
- * image is wrong, what was spent is unknown: then make a new ledger only for a window in which nothing was
- * released.
+ * image is wrong, what was spent is unknown: then begin anew with `undertone_ledger_begin_anew`.
  *
- * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
+ * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_LEDGER_WRONG_UNIT`,
+ * `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
  * `UNDERTONE_STATUS_NOT_A_LEDGER`, `UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION`,
  * `UNDERTONE_STATUS_LEDGER_DAMAGED`, `UNDERTONE_STATUS_LEDGER_MIXED`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
@@ -1037,8 +1232,9 @@ size_t undertone_ledger_handle_alignment(void);
  * or writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_ledger_init(void *memory,
+int32_t undertone_ledger_open(void *memory,
                               size_t memory_len,
+                              int32_t unit,
                               const uint8_t *image,
                               size_t image_len,
                               undertone_entropy_fn entropy,
@@ -1049,14 +1245,14 @@ int32_t undertone_ledger_init(void *memory,
  * The budget left in a window.
  *
  * `window`: a public number that never decreases, such as the days since 1970. `out_micro`: the budget left,
- * in micro-units. It is private if an epsilon was chosen by looking at a text.
+ * in micro-units; 0 if a record was lost. It is private if an epsilon was chosen by looking at a text.
  *
  * Statuses: `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`.
  *
  * Threads: any.
  *
  * What the caller ensures:
- * `ledger` is NULL or what `undertone_ledger_init` returned; `out_micro` is NULL or writable.
+ * `ledger` is NULL or what `undertone_ledger_open` returned; `out_micro` is NULL or writable.
  */
 UNDERTONE_MUST_USE
 int32_t undertone_ledger_remaining(const undertone_ledger *ledger,
@@ -1067,15 +1263,18 @@ int32_t undertone_ledger_remaining(const undertone_ledger *ledger,
  * Reserves an epsilon in a window. It counts as spent from now on, whatever happens to the reservation; if the
  * call fails, nothing was reserved.
  *
- * `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `window`: as for
+ * `epsilon_micro`: epsilon in micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO`. `word_count`: 1, or for a bag the number of
+ * words it releases; each costs epsilon. `window`: as for
  * `undertone_ledger_remaining`; a window far in the future locks the ledger until then. `image`: the
  * `image_len` bytes of the file, as it is now. `out_record`: `out_capacity` bytes,
  * `UNDERTONE_LEDGER_RECORD_BYTES` are enough: what the app writes. `out_written`: the bytes written; with
  * `UNDERTONE_STATUS_BUFFER_TOO_SMALL` the bytes needed. `out_offset`: where the record goes in the file.
  *
- * The app writes the record there, syncs, reads the file and calls `undertone_ledger_grant`.
+ * The app writes the record there, syncs, reads the file and calls `undertone_ledger_grant`. So it does with
+ * `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, which says that an earlier record was lost, in a power cut for example: then the
+ * record says that the rest of the window is spent, `undertone_ledger_remaining` gives 0, and there will be no grant.
  *
- * Statuses: `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
+ * Statuses: `UNDERTONE_STATUS_LEDGER_RECORD_LOST`, `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`,
  * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`,
  * `UNDERTONE_STATUS_LEDGER_CHANGED`, `UNDERTONE_STATUS_LEDGER_FROM_FUTURE`,
  * `UNDERTONE_STATUS_LEDGER_EXHAUSTED`, `UNDERTONE_STATUS_LEDGER_WORN_OUT`.
@@ -1083,20 +1282,21 @@ int32_t undertone_ledger_remaining(const undertone_ledger *ledger,
  * Threads: no other call may use the ledger at the same time.
  *
  * What the caller ensures:
- * `ledger` is NULL or what `undertone_ledger_init` returned; `image` is NULL or `image_len` readable
+ * `ledger` is NULL or what `undertone_ledger_open` returned; `image` is NULL or `image_len` readable
  * bytes; `out_record` is NULL or `out_capacity` writable bytes; `out_written` and `out_offset` are NULL or
  * writable.
  */
 UNDERTONE_MUST_USE
-int32_t undertone_ledger_reserve(undertone_ledger *ledger,
-                                 uint32_t epsilon_micro,
-                                 uint64_t window,
-                                 const uint8_t *image,
-                                 size_t image_len,
-                                 uint8_t *out_record,
-                                 size_t out_capacity,
-                                 size_t *out_written,
-                                 size_t *out_offset);
+int32_t undertone_ledger_reserve_epsilon(undertone_ledger *ledger,
+                                         uint32_t epsilon_micro,
+                                         uint32_t word_count,
+                                         uint64_t window,
+                                         const uint8_t *image,
+                                         size_t image_len,
+                                         uint8_t *out_record,
+                                         size_t out_capacity,
+                                         size_t *out_written,
+                                         size_t *out_offset);
 
 /**
  * Makes the grant of the last reservation, once its record is on storage.
@@ -1107,8 +1307,8 @@ int32_t undertone_ledger_reserve(undertone_ledger *ledger,
  * or copied.
  *
  * After `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` the app may write the record and read the file again; the
- * reserved epsilon stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says that an earlier record
- * was lost, in a power cut for example, and that this reservation recorded the rest of its window as spent.
+ * reserved epsilon stays spent either way. `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says what it said to
+ * `undertone_ledger_reserve_epsilon`, and that it is on storage now that the rest of the window is spent.
  *
  * Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_LEDGER_NOT_RESERVED`,
  * `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED`,
@@ -1117,7 +1317,7 @@ int32_t undertone_ledger_reserve(undertone_ledger *ledger,
  * Threads: no other call may use the ledger at the same time.
  *
  * What the caller ensures:
- * `ledger` is NULL or what `undertone_ledger_init` returned; `image` is NULL or `image_len` readable bytes;
+ * `ledger` is NULL or what `undertone_ledger_open` returned; `image` is NULL or `image_len` readable bytes;
  * `memory` is NULL or `memory_len` writable bytes; `out_grant` is NULL or writable.
  */
 UNDERTONE_MUST_USE
@@ -1352,7 +1552,7 @@ int32_t undertone_document_promise(const undertone_document *document,
  * processor's cache line by line is out of scope. A document without sentences releases a uniformly random
  * candidate.
  *
- * `grant`: from `undertone_ledger_grant` or `undertone_grant_init_unrecorded`. `rule`:
+ * `grant`: for `UNDERTONE_UNIT_SENTENCE`, from a ledger or `undertone_grant_init_unrecorded`. `rule`:
  * `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
  * `context`, for 32 bytes, after all arguments have been checked; it must not use the document.
  * `out`: `out_capacity` bytes, `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes
@@ -1363,7 +1563,7 @@ int32_t undertone_document_promise(const undertone_document *document,
  * spends it, and no other failure does.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_RULE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
- * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+ * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
  * Threads: no other call may use the document or the grant at the same time.
  *
@@ -1397,11 +1597,12 @@ int32_t undertone_document_release(undertone_document *document,
  * Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for all sentences; a
  * program that watches the processor's cache line by line is out of scope.
  *
- * `grant`, `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for `undertone_document_release`; so is what is
+ * `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for
+ * `undertone_document_release`; so is what is
  * spent and kept if the call fails. A pack that has no such release is refused before the grant is spent.
  *
  * Statuses: `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
- * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+ * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
  * Threads: no other call may use the document or the grant at the same time.
  *
@@ -1428,13 +1629,14 @@ int32_t undertone_document_release_whole_text(undertone_document *document,
  *
  * Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for all sentences.
  *
- * `grant`, `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for `undertone_document_release`; so is what is
+ * `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for
+ * `undertone_document_release`; so is what is
  * spent and kept if the call fails. A pack that has no such release is refused before the grant is spent. A server reads
  * the order of its geometry with `undertone_release_read_order`. `undertone_document_promise` says the promise for
  * `UNDERTONE_UNIT_WHOLE_TEXT`.
  *
  * Statuses: `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
- * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+ * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
  * Threads: no other call may use the document or the grant at the same time.
  *
@@ -1662,7 +1864,7 @@ size_t undertone_vector_mechanism_release_len(const undertone_vector_mechanism *
  * looking at the vector. On processors that emulate double precision the time of the call depends on the noise
  * of `UNDERTONE_NOISE_LAPLACE`, so keep release timing hidden on such devices.
  *
- * `grant`: its epsilon is that of the mechanism. `vector`: `len` floats, any; what is not finite
+ * `grant`: for `UNDERTONE_UNIT_VECTOR`, of the epsilon of the mechanism. `vector`: `len` floats, any; what is not finite
  * counts as 0. `entropy`: called once, with `context`, for
  * 32 bytes, after all arguments have been checked. `out`: `out_capacity` bytes;
  * `undertone_vector_mechanism_release_len` are enough. `out_written`: the bytes written; with
@@ -1672,7 +1874,7 @@ size_t undertone_vector_mechanism_release_len(const undertone_vector_mechanism *
  * function is called, whatever it returns. No status depends on a coordinate.
  *
  * Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
- * `UNDERTONE_STATUS_GRANT_WRONG_EPSILON`, `UNDERTONE_STATUS_GRANT_SPENT`,
+ * `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_WRONG_EPSILON`, `UNDERTONE_STATUS_GRANT_SPENT`,
  * `UNDERTONE_STATUS_ENTROPY_FAILED`.
  *
  * Threads: no other call may use the grant at the same time.
@@ -1954,7 +2156,8 @@ size_t undertone_bag_release_len(uint32_t word_count);
  * which must be chosen without looking at the text. The work is the same for all words, except for the
  * addresses that are read. A bag without words counts as the fallback word.
  *
- * `grant`: the epsilon of each word, per unit of distance. `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`.
+ * `grant`: for `UNDERTONE_UNIT_WORD`: the epsilon of each word, per unit of distance. `word_count`: 1 to
+ * `UNDERTONE_MAX_RELEASED_WORDS`, and no more than the grant is for.
  * `method`: one of the `UNDERTONE_WORD_METHOD_` numbers. `entropy`: called once, with `context`, for 32 bytes,
  * after all arguments have been checked; it must not use the bag. `out`: `out_capacity` bytes;
  * `undertone_bag_release_len` are enough. `out_written`: the bytes written; with
@@ -1964,7 +2167,8 @@ size_t undertone_bag_release_len(uint32_t word_count);
  * grant is spent once the entropy function is called, whatever it returns.
  *
  * Statuses: `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_UNKNOWN_WORD_METHOD`,
- * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`;
+ * `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS`,
+ * `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`;
  * for `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` also `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE` and
  * `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE`.
  *

@@ -5,7 +5,8 @@
 //     Result<Pack> pack = Pack::open("demo.pack");
 //     if (!pack) return fail(pack.status().message()); // and so on for each
 //     Result<Document> document = Document::create(*pack);
-//     Result<LedgerFile> ledger = LedgerFile::open_or_create("budget.ledger", 6000000); // epsilon 6 a day
+//     Result<LedgerFile> ledger =
+//         LedgerFile::open_or_create("budget.ledger", Unit::sentence, 6000000); // epsilon 6 a day
 //     Status pushed = document->push_sentence("My doctor wants to repeat the blood test.");
 //     Result<Grant> grant = ledger->spend(Epsilon::from_micro(2000000), days_since_1970);
 //     Result<Release> release = document->release(*std::move(grant)); // 24 bytes, which leave the device
@@ -93,7 +94,7 @@ inline constexpr std::int32_t STATUS_FILE_FAILED = -1;
 /// The system has no memory left.
 inline constexpr std::int32_t STATUS_OUT_OF_MEMORY = -2;
 /// Another LedgerFile, in this program or another, has the file open.
-inline constexpr std::int32_t STATUS_LEDGER_IN_USE = -3;
+inline constexpr std::int32_t STATUS_LEDGER_IN_USE = UNDERTONE_STATUS_LEDGER_IN_USE;
 
 /// Whether something was done, and if not, why.
 class [[nodiscard]] Status {
@@ -124,8 +125,6 @@ public:
             return "the system refused to read or write a file; system_error() says why";
         case STATUS_OUT_OF_MEMORY:
             return "the system has no memory left";
-        case STATUS_LEDGER_IN_USE:
-            return "the ledger is open already, here or in another program; only one at a time can spend";
         default:
             return undertone_status_message(code_);
         }
@@ -266,12 +265,16 @@ enum class Rule : std::int32_t {
     exponential = UNDERTONE_RULE_EXPONENTIAL,
 };
 
-/// For what a release keeps its epsilon.
+/// For what a release keeps its epsilon. Every unit has a ledger of its own.
 enum class Unit : std::int32_t {
     /// Any one sentence may be exchanged: Document::release.
     sentence = UNDERTONE_UNIT_SENTENCE,
     /// The whole text may be exchanged for any other: Document::release_whole_text, Document::release_projective.
     whole_text = UNDERTONE_UNIT_WHOLE_TEXT,
+    /// A bag of words may be exchanged for one at word mover's distance 1: Bag::release.
+    word = UNDERTONE_UNIT_WORD,
+    /// A vector may be exchanged for one at distance 1: VectorMechanism::release.
+    vector = UNDERTONE_UNIT_VECTOR,
 };
 
 /// An epsilon: a whole number of micro-units, 1 to UNDERTONE_MAX_EPSILON_MICRO.
@@ -364,12 +367,14 @@ class Grant {
 public:
     Grant() noexcept = default;
 
-    /// A grant without a ledger, for apps that count elsewhere what they spend, and for public text.
-    static Result<Grant> unrecorded(Epsilon epsilon) noexcept
+    /// A grant without a ledger, for apps that count elsewhere what they spend, and for public text. A release for another
+    /// unit refuses it, and does not spend it.
+    static Result<Grant> unrecorded(Unit unit, Epsilon epsilon) noexcept
     {
         auto handle = detail::make<undertone_grant>(
             undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t len, undertone_grant **out) {
-                return undertone_grant_init_unrecorded(memory, len, epsilon.micro(), out);
+                return undertone_grant_init_unrecorded(memory, len, static_cast<std::int32_t>(unit), epsilon.micro(),
+                                                       out);
             });
         if (!handle) return handle.status();
         return Grant(*std::move(handle));
@@ -381,11 +386,12 @@ public:
 private:
     explicit Grant(detail::Handle<undertone_grant> handle) noexcept : handle_(std::move(handle)) {}
     friend class Ledger;
+    friend class LedgerFile;
 
     detail::Handle<undertone_grant> handle_;
 };
 
-/// A privacy budget: an epsilon for every window of time. For storage of your own; LedgerFile keeps it in a
+/// A privacy budget: an epsilon for every window of time, for one unit. For storage of your own; LedgerFile keeps it in a
 /// file. The app keeps UNDERTONE_LEDGER_IMAGE_BYTES bytes, which one ledger at a time may use.
 class Ledger {
 public:
@@ -400,43 +406,44 @@ public:
     Ledger() noexcept = default;
 
     /// What is stored of a new ledger.
-    static Result<Image> create_image(std::uint64_t budget_micro, Entropy entropy) noexcept
+    static Result<Image> create_image(Unit unit, std::uint64_t budget_micro, Entropy entropy) noexcept
     {
         Image image{};
         std::size_t written = 0;
-        const Status status(undertone_ledger_create_image(budget_micro, entropy.function(), entropy.context(),
-                                                          image.data(), image.size(), &written));
+        const Status status(undertone_ledger_create_image(static_cast<std::int32_t>(unit), budget_micro,
+                                                          entropy.function(), entropy.context(), image.data(),
+                                                          image.size(), &written));
         if (!status) return status;
         return image;
     }
 #if UNDERTONE_OS_ENTROPY
-    static Result<Image> create_image(std::uint64_t budget_micro) noexcept
+    static Result<Image> create_image(Unit unit, std::uint64_t budget_micro) noexcept
     {
-        return create_image(budget_micro, Entropy());
+        return create_image(unit, budget_micro, Entropy());
     }
 #endif
 
-    /// Opens a ledger from what is stored.
-    static Result<Ledger> open(const std::uint8_t *stored, std::size_t len, Entropy entropy) noexcept
+    /// Opens a ledger from what is stored. A ledger of an older version, which names no unit, becomes one for this unit.
+    static Result<Ledger> open(Unit unit, const std::uint8_t *stored, std::size_t len, Entropy entropy) noexcept
     {
         auto handle = detail::make<undertone_ledger>(
             undertone_ledger_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
-                return undertone_ledger_init(memory, memory_len, stored, len, entropy.function(), entropy.context(),
-                                             out);
+                return undertone_ledger_open(memory, memory_len, static_cast<std::int32_t>(unit), stored, len,
+                                             entropy.function(), entropy.context(), out);
             });
         if (!handle) return handle.status();
         return Ledger(*std::move(handle));
     }
-    static Result<Ledger> open(const Image &stored, Entropy entropy) noexcept
+    static Result<Ledger> open(Unit unit, const Image &stored, Entropy entropy) noexcept
     {
-        return open(stored.data(), stored.size(), entropy);
+        return open(unit, stored.data(), stored.size(), entropy);
     }
 #if UNDERTONE_OS_ENTROPY
-    static Result<Ledger> open(const std::uint8_t *stored, std::size_t len) noexcept
+    static Result<Ledger> open(Unit unit, const std::uint8_t *stored, std::size_t len) noexcept
     {
-        return open(stored, len, Entropy());
+        return open(unit, stored, len, Entropy());
     }
-    static Result<Ledger> open(const Image &stored) noexcept { return open(stored, Entropy()); }
+    static Result<Ledger> open(Unit unit, const Image &stored) noexcept { return open(unit, stored, Entropy()); }
 #endif
 
     /// The budget left in a window, in micro-units. `window`: a public number that never decreases, such as the
@@ -449,15 +456,18 @@ public:
         return micro;
     }
 
-    /// Reserves an epsilon, which is spent from now on. `stored`: what is stored now. Write the record, sync,
-    /// and read again for grant().
-    Result<Record> reserve(Epsilon epsilon, std::uint64_t window, const std::uint8_t *stored, std::size_t len) noexcept
+    /// Reserves an epsilon for each of so many words (1, unless for a bag), which is spent from now on. `stored`: what is
+    /// stored now. Write the record, sync, and read again for grant(). If a record was lost, the record says that the rest of
+    /// the window is spent, and grant() refuses.
+    Result<Record> reserve(Epsilon epsilon, std::uint64_t window, const std::uint8_t *stored, std::size_t len,
+                           std::uint32_t word_count = 1) noexcept
     {
         Record record{};
         std::size_t written = 0;
-        const Status status(undertone_ledger_reserve(capi(), epsilon.micro(), window, stored, len, record.bytes.data(),
-                                                     record.bytes.size(), &written, &record.offset));
-        if (!status) return status;
+        const Status status(undertone_ledger_reserve_epsilon(capi(), epsilon.micro(), word_count, window, stored, len,
+                                                             record.bytes.data(), record.bytes.size(), &written,
+                                                             &record.offset));
+        if (!status && status.code() != UNDERTONE_STATUS_LEDGER_RECORD_LOST) return status;
         return record;
     }
 
@@ -562,6 +572,13 @@ public:
         return sync();
     }
 
+    /// Makes these bytes the whole file, and returns once storage has them.
+    Status replace(const std::uint8_t *bytes, std::size_t len) noexcept
+    {
+        if (::ftruncate(fd_, static_cast<off_t>(len)) != 0) return Status::system(errno);
+        return write(bytes, len, 0);
+    }
+
     Status sync() noexcept
     {
 #ifdef F_FULLFSYNC
@@ -577,89 +594,188 @@ private:
 
 } // namespace detail
 
+/// A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first, never goes
+/// back, kept where the file is not. The README of the folder ffi says what platforms have.
+class Counter {
+public:
+    virtual ~Counter() = default;
+    /// The counter as it is now.
+    virtual Result<std::uint64_t> read() noexcept = 0;
+    /// Raises the counter, and returns once it is `to` for good.
+    virtual Status raise(std::uint64_t to) noexcept = 0;
+};
+
 /// A ledger in a file, for systems with POSIX files. It locks the file as long as it lives; a forked child
-/// inherits the lock. The file must not come back from a backup: what was spent since would be forgotten.
+/// inherits the lock. Unless the platform counts, the file must not come back from a backup: what was spent since would be
+/// forgotten. What the entropy and the counter refer to must live as long as the ledger.
 class LedgerFile {
 public:
     LedgerFile() noexcept = default;
 
     /// Opens a ledger that exists. Use this once the app has released: a ledger that is gone must not become a
-    /// fresh budget.
-    static Result<LedgerFile> open(const std::string &path, Entropy entropy) noexcept
+    /// fresh budget. A ledger of an older version, which names no unit, becomes one for this unit.
+    static Result<LedgerFile> open(const std::string &path, Unit unit, Entropy entropy,
+                                   Counter *counter = nullptr) noexcept
     {
         detail::File file(path.c_str(), O_RDWR);
         if (!file.is_open()) return Status::system(errno);
-        return from(std::move(file), entropy);
+        return from(std::move(file), unit, entropy, counter);
     }
 
     /// Opens a ledger, or makes one with this budget for every window if the file is missing. The budget of a
-    /// ledger that exists stays as it is.
-    static Result<LedgerFile> open_or_create(const std::string &path, std::uint64_t budget_micro, Entropy entropy)
+    /// ledger that exists stays as it is. With a counter, a ledger that was deleted is not made anew in silence.
+    static Result<LedgerFile> open_or_create(const std::string &path, Unit unit, std::uint64_t budget_micro,
+                                             Entropy entropy, Counter *counter = nullptr)
     {
         detail::File file(path.c_str(), O_RDWR);
         if (!file.is_open() && errno == ENOENT) {
-            const Status status = create(path, budget_micro, entropy);
+            const Result<Ledger::Image> image = Ledger::create_image(unit, budget_micro, entropy);
+            if (!image) return image.status();
+            const Status status = create(path, *image);
             if (!status) return status;
-            return open(path, entropy);
+            return open(path, unit, entropy, counter);
         }
         if (!file.is_open()) return Status::system(errno);
-        return from(std::move(file), entropy);
+        return from(std::move(file), unit, entropy, counter);
+    }
+
+    /// Puts a ledger in the place of one that was lost, damaged or set back. What was spent is not known, so `window` counts as
+    /// spent: it is the current one, or later. Only a person or a rule of the app's should decide this.
+    static Result<LedgerFile> begin_anew(const std::string &path, Unit unit, std::uint64_t budget_micro,
+                                         std::uint64_t window, Entropy entropy, Counter *counter = nullptr)
+    {
+        detail::File file(path.c_str(), O_RDWR);
+        const bool missing = !file.is_open() && errno == ENOENT;
+        if (!file.is_open() && !missing) return Status::system(errno);
+        const Status locked = missing ? Status() : file.lock(false);
+        if (!locked) return locked;
+        Access access{&file, counter, Status()};
+        const undertone_ledger_storage storage = access.storage();
+        Ledger::Image image{};
+        std::size_t written = 0;
+        const Status made(undertone_ledger_begin_anew(&storage, static_cast<std::int32_t>(unit), budget_micro, window,
+                                                      entropy.function(), entropy.context(), image.data(),
+                                                      image.size(), &written));
+        if (!made) return access.reason(made);
+        const Status stored = missing ? create(path, image) : file.replace(image.data(), image.size());
+        if (!stored) return stored;
+        if (missing) return open(path, unit, entropy, counter);
+        return LedgerFile(std::move(file), unit, entropy, counter);
     }
 #if UNDERTONE_OS_ENTROPY
-    static Result<LedgerFile> open(const std::string &path) noexcept { return open(path, Entropy()); }
-    static Result<LedgerFile> open_or_create(const std::string &path, std::uint64_t budget_micro)
+    static Result<LedgerFile> open(const std::string &path, Unit unit, Counter *counter = nullptr) noexcept
     {
-        return open_or_create(path, budget_micro, Entropy());
+        return open(path, unit, Entropy(), counter);
+    }
+    static Result<LedgerFile> open_or_create(const std::string &path, Unit unit, std::uint64_t budget_micro,
+                                             Counter *counter = nullptr)
+    {
+        return open_or_create(path, unit, budget_micro, Entropy(), counter);
+    }
+    static Result<LedgerFile> begin_anew(const std::string &path, Unit unit, std::uint64_t budget_micro,
+                                         std::uint64_t window, Counter *counter = nullptr)
+    {
+        return begin_anew(path, unit, budget_micro, window, Entropy(), counter);
     }
 #endif
 
-    /// The budget left in a window, in micro-units. `window`: a public number that never decreases, such as the
-    /// days since 1970.
-    Result<std::uint64_t> remaining(std::uint64_t window) const noexcept { return ledger_.remaining(window); }
-
-    /// Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes
-    /// of the grant, and may be spent if this fails.
-    Result<Grant> spend(Epsilon epsilon, std::uint64_t window) noexcept
+    /// The budget left in a window, in micro-units; 0 if a record was lost. `window`: a public number that never decreases,
+    /// such as the days since 1970.
+    Result<std::uint64_t> remaining(std::uint64_t window) noexcept
     {
-        if (capi() == nullptr) return Status(UNDERTONE_STATUS_NULL_POINTER);
-        Buffer stored;
-        Result<std::size_t> len = file_.read(stored.data(), stored.size());
-        if (!len) return len.status();
-        const Result<Ledger::Record> record = ledger_.reserve(epsilon, window, stored.data(), *len);
-        if (!record) return record.status();
-        const Status written = file_.write(record->bytes.data(), record->bytes.size(), record->offset);
-        if (!written) return written;
-        len = file_.read(stored.data(), stored.size());
-        if (!len) return len.status();
-        return ledger_.grant(stored.data(), *len);
+        if (!file_.is_open()) return Status(UNDERTONE_STATUS_NULL_POINTER);
+        Access access{&file_, counter_, Status()};
+        const undertone_ledger_storage storage = access.storage();
+        std::uint64_t micro = 0;
+        const Status status(undertone_ledger_left(&storage, static_cast<std::int32_t>(unit_), window, &micro));
+        if (!status) return access.reason(status);
+        return micro;
     }
 
-    undertone_ledger *capi() noexcept { return ledger_.capi(); }
-    const undertone_ledger *capi() const noexcept { return ledger_.capi(); }
+    /// Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes
+    /// of the grant, and may be spent if this fails. `word_count`: 1, or for a bag the number of words it releases; each
+    /// costs epsilon.
+    Result<Grant> spend(Epsilon epsilon, std::uint64_t window, std::uint32_t word_count = 1) noexcept
+    {
+        if (!file_.is_open() || !entropy_) return Status(UNDERTONE_STATUS_NULL_POINTER);
+        Access access{&file_, counter_, Status()};
+        const undertone_ledger_storage storage = access.storage();
+        auto handle = detail::make<undertone_grant>(
+            undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
+                return undertone_ledger_spend(&storage, static_cast<std::int32_t>(unit_), epsilon.micro(), word_count,
+                                              window, entropy_->function(), entropy_->context(), memory, memory_len,
+                                              out, nullptr);
+            });
+        if (!handle) return access.reason(handle.status());
+        return Grant(*std::move(handle));
+    }
 
 private:
-    // One byte more than a ledger has: a file that is too long is seen to be.
-    using Buffer = std::array<std::uint8_t, UNDERTONE_LEDGER_IMAGE_BYTES + 1>;
+    /// What the library reads and writes by during a call, and why that failed.
+    struct Access {
+        detail::File *file;
+        Counter *counter;
+        Status failed;
 
-    LedgerFile(detail::File file, Ledger ledger) noexcept : file_(std::move(file)), ledger_(std::move(ledger)) {}
+        undertone_ledger_storage storage() noexcept
+        {
+            undertone_ledger_storage storage = {};
+            storage.context = this;
+            storage.read = [](void *context, std::uint8_t *out, std::size_t capacity, std::size_t *out_read) {
+                auto &access = *static_cast<Access *>(context);
+                const Result<std::size_t> len = access.file->read(out, capacity);
+                if (len) *out_read = *len;
+                return access.keep(len.status());
+            };
+            storage.write = [](void *context, std::size_t offset, const std::uint8_t *bytes, std::size_t len) {
+                auto &access = *static_cast<Access *>(context);
+                return access.keep(access.file->write(bytes, len, offset));
+            };
+            if (counter == nullptr) return storage;
+            storage.read_counter = [](void *context, std::uint64_t *out) {
+                auto &access = *static_cast<Access *>(context);
+                const Result<std::uint64_t> counted = access.counter->read();
+                if (counted) *out = *counted;
+                return access.keep(counted.status());
+            };
+            storage.raise_counter = [](void *context, std::uint64_t to) {
+                auto &access = *static_cast<Access *>(context);
+                return access.keep(access.counter->raise(to));
+            };
+            return storage;
+        }
 
-    static Result<LedgerFile> from(detail::File file, Entropy entropy) noexcept
+        std::int32_t keep(Status status) noexcept
+        {
+            failed = status;
+            return status.ok() ? 0 : -1;
+        }
+
+        Status reason(Status status) const noexcept
+        {
+            return status.code() == UNDERTONE_STATUS_LEDGER_STORAGE_FAILED ? failed : status;
+        }
+    };
+
+    LedgerFile(detail::File file, Unit unit, Entropy entropy, Counter *counter) noexcept
+        : file_(std::move(file)), unit_(unit), entropy_(entropy), counter_(counter)
+    {
+    }
+
+    static Result<LedgerFile> from(detail::File file, Unit unit, Entropy entropy, Counter *counter) noexcept
     {
         const Status locked = file.lock(false);
         if (!locked) return locked;
-        Buffer stored;
-        const Result<std::size_t> len = file.read(stored.data(), stored.size());
-        if (!len) return len.status();
-        Result<Ledger> ledger = Ledger::open(stored.data(), *len, entropy);
-        if (!ledger) return ledger.status();
-        return LedgerFile(std::move(file), *std::move(ledger));
+        LedgerFile ledger(std::move(file), unit, entropy, counter);
+        // Whether it is a ledger for this unit, and the one that was counted. No window is before the last.
+        const Result<std::uint64_t> left = ledger.remaining(UINT64_MAX);
+        if (!left) return left.status();
+        return Result<LedgerFile>(std::move(ledger));
     }
 
     /// Makes the file of a new ledger, unless another program just did.
-    static Status create(const std::string &path, std::uint64_t budget_micro, Entropy entropy)
+    static Status create(const std::string &path, const Ledger::Image &image)
     {
-        const Result<Ledger::Image> image = Ledger::create_image(budget_micro, entropy);
-        if (!image) return image.status();
         const std::size_t slash = path.rfind('/');
         const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
         detail::File directory(folder.c_str(), O_RDONLY);
@@ -672,7 +788,7 @@ private:
         if (!locked) return locked;
         struct stat there;
         if (::lstat(path.c_str(), &there) != 0) {
-            const Status placed = errno == ENOENT ? place(path, *image, directory) : Status::system(errno);
+            const Status placed = errno == ENOENT ? place(path, image, directory) : Status::system(errno);
             if (!placed) return placed;
         }
         // Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does no harm.
@@ -699,7 +815,9 @@ private:
     }
 
     detail::File file_;
-    Ledger ledger_;
+    Unit unit_ = Unit::sentence;
+    std::optional<Entropy> entropy_;
+    Counter *counter_ = nullptr;
 };
 #endif
 

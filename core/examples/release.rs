@@ -13,7 +13,7 @@ use std::fs;
 use getrandom::SysRng;
 use undertone_core::document::DocumentError;
 use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
-use undertone_core::{Document, Entropy, Grant, Pack, Release, Rule};
+use undertone_core::{Document, Entropy, Grant, Pack, Release, Rule, Unit};
 
 /// One private release of a text.
 fn release(
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = fs::read(pack)?;
     let pack = Pack::parse(&bytes)?;
     // Counts nothing: an app takes a grant of a `Ledger`.
-    let grant = Grant::unrecorded("3".parse()?);
+    let grant = Grant::unrecorded(Unit::Sentence, "3".parse()?);
     let release = release(&pack, text.as_bytes(), grant, &mut OsEntropy)?;
     for byte in release.to_bytes() {
         print!("{byte:02x}");

@@ -14,7 +14,7 @@ use crate::epsilon::{Epsilon, Micro};
 use crate::features::{self, Divisor, Features};
 use crate::fixed::{Scale, rescale};
 use crate::kernels::{Backend, GROUP};
-use crate::ledger::Grant;
+use crate::ledger::{Grant, WrongUnit};
 use crate::lexicon::Lexicon;
 use crate::pack::Pack;
 use crate::pack::format::MAX_WIDTH;
@@ -26,6 +26,7 @@ use crate::rows::{ROW_BYTES, Rows};
 use crate::scores::{LEVELS, Said, ScoreLevels, ScoresSection};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::sentences::sentences;
+use crate::unit::Unit;
 use crate::whole_text::{OneBest, sentence_loss};
 
 /// A private document: sentences go in, one private [`Release`] comes out, and the document is
@@ -338,6 +339,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// Adds the rows that are missing, in place.
+    // A call, as is `clear`: a release by the sentence takes almost all of the stack that C is promised.
+    #[inline(never)]
     fn fill(&mut self) {
         while self.rows.len() < self.candidates.rows(P) && self.rows.push([0; ROW_BYTES]).is_ok() {}
     }
@@ -503,6 +506,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// Forgets all sentences; their traces in the state are wiped.
+    #[inline(never)]
     pub fn clear(&mut self) {
         for row in &mut self.rows {
             wipe(row);
@@ -583,8 +587,9 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     ///
     /// # Errors
     /// [`DocumentError::NoScores`] for a pack that selects by depth; [`DocumentError::TooManyCandidates`] if the state has
-    /// no room for their values; [`DocumentError::Entropy`] and [`DocumentError::Selection`] as for
-    /// [`release`](Document::release). The sentences are still there.
+    /// no room for their values; [`DocumentError::Unit`] for a grant that is not for whole texts;
+    /// [`DocumentError::Entropy`] and [`DocumentError::Selection`] as for [`release`](Document::release). The sentences are
+    /// still there, the grant is spent.
     ///
     /// # Cost
     /// Two passes over the candidates; 32 bytes of entropy.
@@ -596,7 +601,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         grant: Grant,
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
-        self.released(grant, entropy, |own, epsilon, stream| {
+        let epsilon = grant.spend(Unit::WholeText).map_err(DocumentError::Unit)?;
+        self.released(epsilon, entropy, |own, epsilon, stream| {
             let candidate = own.draw_whole_text(epsilon, stream)?;
             Ok((Selector::WholeText, OneBest::RULE, 0, candidate))
         })
@@ -629,7 +635,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// Those of [`Document`]; the work is the same whatever the sentences, and whether anything is known.
     ///
     /// # Errors
-    /// Those of [`release_whole_text`](Document::release_whole_text), and the sentences are still there.
+    /// Those of [`release_whole_text`](Document::release_whole_text).
     ///
     /// # Cost
     /// One pass over the candidates, that of [`Geometry::best`], and about 5·t products of coordinates; 32 bytes of entropy.
@@ -641,7 +647,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         grant: Grant,
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
-        self.released(grant, entropy, |own, epsilon, stream| {
+        let epsilon = grant.spend(Unit::WholeText).map_err(DocumentError::Unit)?;
+        self.released(epsilon, entropy, |own, epsilon, stream| {
             let (geometry, point) = own.draw_projective(epsilon, stream)?;
             Ok((Selector::Projective, OneBest::RULE, geometry.order(), point))
         })
@@ -653,8 +660,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// without sentences releases a uniformly random candidate.
     ///
     /// # Errors
-    /// [`DocumentError::Entropy`] if the source failed or gave nothing but zeroes: nothing was
-    /// drawn, the sentences are still there, the grant is spent. [`DocumentError::Selection`] cannot occur with a
+    /// [`DocumentError::Unit`] for a grant that is not for sentences, [`DocumentError::Entropy`] if the source failed or gave
+    /// nothing but zeroes: nothing was drawn, the sentences are still there, the grant is spent. [`DocumentError::Selection`] cannot occur with a
     /// parsed pack.
     ///
     /// # Cost
@@ -666,7 +673,8 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         rule: Rule,
         entropy: &mut E,
     ) -> Result<Release, DocumentError> {
-        self.released(grant, entropy, |own, epsilon, stream| {
+        let epsilon = grant.spend(Unit::Sentence).map_err(DocumentError::Unit)?;
+        self.released(epsilon, entropy, |own, epsilon, stream| {
             let selector = match own.candidates {
                 Candidates::Depth(_) => Selector::Depth,
                 Candidates::Scores(_) => Selector::Scores,
@@ -681,7 +689,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     /// What every release does: `draw` says mechanism, rule, order and number. If it fails, the sentences stay.
     fn released<E: Entropy + ?Sized>(
         &mut self,
-        grant: Grant,
+        epsilon: Epsilon,
         entropy: &mut E,
         draw: impl FnOnce(
             &Self,
@@ -689,7 +697,6 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             &mut ReleaseStream,
         ) -> Result<(Selector, Rule, u16, u32), DocumentError>,
     ) -> Result<Release, DocumentError> {
-        let epsilon = grant.epsilon();
         let mut stream = ReleaseStream::open(entropy).map_err(|_| DocumentError::Entropy)?;
         // A document without sentences has no rows yet.
         self.fill();
@@ -790,6 +797,8 @@ pub enum DocumentError {
         /// The limit `K`.
         limit: usize,
     },
+    /// A grant for another unit.
+    Unit(WrongUnit),
     /// The entropy source failed or returned nothing but zeroes.
     Entropy,
     /// The candidates cannot be selected from.
@@ -823,6 +832,7 @@ impl fmt::Display for DocumentError {
             Self::Full { limit } => {
                 write!(f, "the document already has {limit} sentences, its limit; release it or leave the rest out")
             }
+            Self::Unit(error) => write!(f, "not the right grant: {error}"),
             Self::Entropy => f.write_str("the entropy source failed; nothing was released, try again with a new grant"),
             Self::Selection(error) => error.fmt(f),
         }

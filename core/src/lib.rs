@@ -13,7 +13,7 @@
 //! # Smallest example
 //!
 //! ```
-//! use undertone_core::{Document, Entropy, Grant, Pack, Rule};
+//! use undertone_core::{Document, Entropy, Grant, Pack, Rule, Unit};
 //!
 //! fn release(
 //!     pack_bytes: &[u8],
@@ -23,7 +23,7 @@
 //!     let pack = Pack::parse(pack_bytes)?;
 //!     let mut document = Document::new(&pack)?;
 //!     document.push_text(text.as_bytes())?;
-//!     let grant = Grant::unrecorded("3".parse()?);
+//!     let grant = Grant::unrecorded(Unit::Sentence, "3".parse()?);
 //!     Ok(document.release(grant, Rule::PermuteAndFlip, entropy)?.to_bytes())
 //! }
 //! ```
@@ -89,6 +89,7 @@ pub mod scores;
 mod script;
 pub mod select;
 pub mod sentences;
+pub mod unit;
 pub mod vector;
 pub mod whole_text;
 pub mod words;
@@ -100,6 +101,7 @@ pub use pack::Pack;
 pub use release::Release;
 pub use rng::Entropy;
 pub use select::Rule;
+pub use unit::Unit;
 
 #[cfg(test)]
 extern crate std;

@@ -8,6 +8,7 @@ use zerocopy::little_endian::{U16, U32};
 use crate::epsilon::Epsilon;
 use crate::pack::format::{QUALITY_TAG, QualityHead};
 use crate::pack::wire::{Arrays, PackError, within, zero};
+use crate::unit::Unit;
 
 /// The most values of ε, and the most lengths, in a table.
 pub const MAX_LISTED: u32 = 64;
@@ -23,15 +24,6 @@ pub struct Quality<'a> {
     accuracies: &'a [U16],
     /// `[lengths]`, as the others: the best candidate, without noise.
     noiseless: &'a [U16],
-}
-
-/// What a release is a statement about, and what is exchanged in its promise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unit {
-    /// A sentence: [`Document::release`](crate::Document::release).
-    Sentence = 0,
-    /// The whole text: [`Document::release_whole_text`](crate::Document::release_whole_text).
-    WholeText = 1,
 }
 
 impl<'a> Quality<'a> {
@@ -82,7 +74,8 @@ impl<'a> Quality<'a> {
         self.lengths.iter().map(|length| length.get())
     }
 
-    /// How often the release names the right candidate, `0..=1` in 65534ths; `None` if that was not measured.
+    /// How often the release names the right candidate, `0..=1` in 65534ths; `None` if that was not measured, as
+    /// for words and vectors.
     ///
     /// # Shapes
     /// `epsilon`, `length`: their places in [`epsilons`](Self::epsilons) and [`lengths`](Self::lengths).
@@ -90,7 +83,12 @@ impl<'a> Quality<'a> {
         if epsilon >= self.epsilons.len() {
             return None;
         }
-        let row = unit as usize * self.epsilons.len() + epsilon;
+        let table = match unit {
+            Unit::Sentence => 0,
+            Unit::WholeText => 1,
+            Unit::Word | Unit::Vector => return None,
+        };
+        let row = table * self.epsilons.len() + epsilon;
         let mut rows = self.accuracies.chunks_exact(self.lengths.len().max(1));
         measured(rows.nth(row)?.get(length)?)
     }

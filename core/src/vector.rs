@@ -13,11 +13,12 @@ use zeroize::Zeroize;
 use crate::epsilon::Epsilon;
 use crate::integers::at_most;
 use crate::laplace::{FixedPoint, Laplace, LaplaceError, MAX_DIMENSION, Sensitivity};
-use crate::ledger::Grant;
+use crate::ledger::{Grant, WrongUnit};
 use crate::pack::format::{MAX_ROWS, MAX_WIDTH, PROJECTION_TAG, ProjectionHead};
 use crate::pack::wire::{Arrays, PackError, exponent_within, within, zero};
 use crate::release::VectorRelease;
 use crate::rng::{Entropy, ReleaseStream};
+use crate::unit::Unit;
 
 pub use crate::laplace::Noise;
 
@@ -262,7 +263,8 @@ impl<'a> VectorMechanism<'a> {
     /// `embedding`: `[dimension]` f32, any bits; `out`: at least `release_bytes` bytes.
     ///
     /// # Errors
-    /// [`VectorError::Grant`] for a grant of another ε, [`VectorError::Length`],
+    /// [`VectorError::Unit`] for a grant that is not for vectors, [`VectorError::Grant`] for one of another ε,
+    /// [`VectorError::Length`],
     /// [`VectorError::Buffer`], [`VectorError::Entropy`]: nothing was drawn, nothing is written, the
     /// grant is spent. None depends on a coordinate.
     ///
@@ -276,7 +278,8 @@ impl<'a> VectorMechanism<'a> {
         entropy: &mut E,
         out: &mut [u8],
     ) -> Result<usize, VectorError> {
-        let (expected, found) = (self.laplace.epsilon(), grant.epsilon());
+        let found = grant.spend(Unit::Vector).map_err(VectorError::Unit)?;
+        let expected = self.laplace.epsilon();
         if expected != found {
             return Err(VectorError::Grant { expected, found });
         }
@@ -370,6 +373,8 @@ pub enum VectorError {
     Laplace(LaplaceError),
     /// The projection stretches distances by more than 2¹².
     Sensitivity,
+    /// A grant for another unit.
+    Unit(WrongUnit),
     /// A grant of another ε than the mechanism's.
     Grant {
         /// The ε of the mechanism.
@@ -410,6 +415,7 @@ impl fmt::Display for VectorError {
                 "the projection stretches distances by more than {}; scale it down",
                 Sensitivity::MAX
             ),
+            Self::Unit(error) => write!(f, "not the right grant: {error}"),
             Self::Grant { expected, found } => {
                 write!(
                     f,
@@ -569,7 +575,7 @@ mod tests {
         let mechanism = VectorMechanism::new(3, 0, Noise::DiscreteLaplace, epsilon("1")).unwrap();
         let mut out = [7; 48];
         let mut release = |x: &[f32], room, byte| {
-            let grant = Grant::unrecorded(epsilon("1"));
+            let grant = Grant::unrecorded(Unit::Vector, epsilon("1"));
             mechanism.release(grant, x, &mut Constant(byte), &mut out[..room])
         };
         let length = |found| Err(VectorError::Length { expected: 3, found });
@@ -582,7 +588,7 @@ mod tests {
         );
         assert_eq!(release(&[0.0; 3], 48, 0), Err(VectorError::Entropy));
         for found in [epsilon("0.999999"), epsilon("1.000001")] {
-            let grant = Grant::unrecorded(found);
+            let grant = Grant::unrecorded(Unit::Vector, found);
             let expected = epsilon("1");
             assert_eq!(
                 mechanism.release(grant, &[0.0; 3], &mut Constant(1), &mut out),
@@ -604,7 +610,7 @@ mod tests {
             let mechanism = VectorMechanism::projected(projected, 0, noise, epsilon("10")).unwrap();
             let mut bytes = [0; 50];
             let x = [f32::NAN, 0.5, -0.25];
-            let grant = Grant::unrecorded(epsilon("10"));
+            let grant = Grant::unrecorded(Unit::Vector, epsilon("10"));
             let written = mechanism.release(grant, &x, &mut Constant(3), &mut bytes);
             assert_eq!(written, Ok(44));
             let release = VectorRelease::from_bytes(&bytes[..44]).unwrap();

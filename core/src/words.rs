@@ -42,12 +42,13 @@ use crate::epsilon::Epsilon;
 use crate::integers::square_root_16;
 use crate::kernels::Backend;
 use crate::laplace::{FixedPoint, Laplace, LaplaceError, Sensitivity};
-use crate::ledger::Grant;
+use crate::ledger::{Grant, WrongUnit};
 use crate::lexicon::{self, Lexicon, MAX_LEXICON_DIMENSION, Word};
 use crate::pack::Pack;
 use crate::release::BagRelease;
 use crate::rng::{Entropy, ReleaseStream, below};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
+use crate::unit::Unit;
 
 pub use crate::release::{MAX_BAG_SIZE, WordMechanism};
 
@@ -431,7 +432,7 @@ impl Levels for WordLevels<'_> {
 /// - Words are what [`lexicon::words`] yields, or another rule that is fixed before. Word
 ///   order is not released, nor is the number of words.
 /// - The entropy source keeps its promise, and nobody else reads the memory of the process.
-/// - Several releases of one text add up.
+/// - Several releases of one text add up: a release costs n·ε ([`Cost::bag`](crate::ledger::Cost::bag)).
 ///
 /// # Source
 /// Fernandes, Dras and McIver 2018 (bags under a metric); a fixed number of words drawn by frequency:
@@ -547,6 +548,20 @@ impl<'a, const N: usize> Bag<'a, N> {
         }
     }
 
+    /// Whether a grant is for a release of so many words: what [`release`](Bag::release) refuses, to be known before the
+    /// grant is spent.
+    ///
+    /// # Errors
+    /// [`WordsError::Unit`], [`WordsError::Grant`].
+    pub fn check_grant(&self, grant: &Grant, size: u16) -> Result<(), WordsError> {
+        grant.check(Unit::Word).map_err(WordsError::Unit)?;
+        let (needed, found) = (size, grant.words());
+        match found >= needed {
+            true => Ok(()),
+            false => Err(WordsError::Grant { needed, found }),
+        }
+    }
+
     /// [`hazmat::draw_bag`](crate::hazmat::draw_bag).
     pub(crate) fn draw<R: Rng + ?Sized>(
         &self,
@@ -576,9 +591,10 @@ impl<'a, const N: usize> Bag<'a, N> {
     /// The guarantee, what it assumes and what it leaks are those of [`Bag`].
     ///
     /// # Shapes
-    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `grant`: its ε is that of each word. `out`: at least as many bytes as are written; the rest stays.
+    /// `size`: n, in `1..=`[`MAX_BAG_SIZE`]. `grant`: its ε is that of each word, of which it is for at least n. `out`: at least as many bytes as are written; the rest stays.
     ///
     /// # Errors
+    /// [`WordsError::Unit`] for a grant that is not for words, [`WordsError::Grant`] for one for fewer,
     /// [`WordsError::Size`] for another `size`, [`WordsError::Space`] if `out` is too short,
     /// [`WordsError::Entropy`] if the source failed or gave nothing but zeroes, and those of
     /// [`hazmat::draw_word`](crate::hazmat::draw_word). Nothing is written, the words are still there, the grant is spent.
@@ -601,6 +617,7 @@ impl<'a, const N: usize> Bag<'a, N> {
         let (needed, found) = (BagRelease::bytes(size), out.len());
         let space = WordsError::Space { needed, found };
         let out = out.get_mut(..needed).ok_or(space)?;
+        self.check_grant(&grant, size)?;
         let epsilon = grant.epsilon();
         // Before entropy is drawn and thrown away.
         self.check(mechanism, epsilon)?;
@@ -659,6 +676,15 @@ pub enum WordsError {
         /// Bytes given.
         found: usize,
     },
+    /// A grant for another unit.
+    Unit(WrongUnit),
+    /// A grant for a smaller bag.
+    Grant {
+        /// Words of the release.
+        needed: u16,
+        /// Words that the grant is for.
+        found: u16,
+    },
     /// The entropy source failed or returned nothing but zeroes.
     Entropy,
     /// The words cannot be selected from.
@@ -685,6 +711,11 @@ impl fmt::Display for WordsError {
                     "a buffer of {found} bytes, but the release takes {needed}"
                 )
             }
+            Self::Unit(error) => write!(f, "not the right grant: {error}"),
+            Self::Grant { needed, found } => write!(
+                f,
+                "a release of {needed} words, but the grant is for {found}; spend as much as the bag costs"
+            ),
             Self::Entropy => f.write_str(
                 "the entropy source failed; nothing was released, try again with a new grant",
             ),

@@ -394,9 +394,10 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
     return 0;
 }
 
-static int32_t grant_of(long epsilon, undertone_grant **grant)
+static int32_t grant_of(int32_t unit, long epsilon, undertone_grant **grant)
 {
-    return undertone_grant_init_unrecorded(grant_memory, undertone_grant_handle_size(), (uint32_t)epsilon, grant);
+    return undertone_grant_init_unrecorded(grant_memory, undertone_grant_handle_size(), unit, (uint32_t)epsilon,
+                                           grant);
 }
 
 static uint64_t nanoseconds(void)
@@ -411,10 +412,12 @@ static int release_one(const struct kept *kept, const float *rows, long rule, lo
                        uint8_t bytes[UNDERTONE_RELEASE_BYTES], size_t *len, uint64_t times[2])
 {
     const size_t capacity = UNDERTONE_RELEASE_BYTES;
+    const int32_t unit =
+        rule == WHOLE_TEXT || rule == PROJECTIVE ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE;
     undertone_grant *grant;
     int32_t status;
     uint64_t start, pushed;
-    if (!check(grant_of(epsilon, &grant))) return 0;
+    if (!check(grant_of(unit, epsilon, &grant))) return 0;
     start = nanoseconds();
     status = push(kept, rows);
     pushed = nanoseconds();
@@ -596,7 +599,7 @@ static void bags(char *rest)
     for (i = 0; i < count; i++) {
         undertone_grant *grant;
         int32_t status;
-        if (!check(grant_of(epsilon, &grant))) goto done;
+        if (!check(grant_of(UNDERTONE_UNIT_WORD, epsilon, &grant))) goto done;
         for (j = 0; j < n; j++) {
             if (!check(undertone_bag_push(bag, fields[j], lens[j]))) goto done;
         }
@@ -643,7 +646,7 @@ static void vectors(char *rest)
         goto done;
     for (i = 0; i < count; i++) {
         undertone_grant *grant;
-        if (!check(grant_of(epsilon, &grant)) ||
+        if (!check(grant_of(UNDERTONE_UNIT_VECTOR, epsilon, &grant)) ||
             !check(undertone_vector_mechanism_release(vector, grant, embedding, floats, entropy, NULL, bytes,
                                                       sizeof bytes, &len)) ||
             !add_bytes(bytes, len))

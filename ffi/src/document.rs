@@ -8,6 +8,7 @@ use undertone_core::ledger::Grant;
 use undertone_core::release::Release;
 use undertone_core::scores::SUMS_PER_ROW as SCORED_PER_ROW;
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 
 use crate::entropy::{Callback, UndertoneEntropyFn};
 use crate::epsilon;
@@ -466,7 +467,7 @@ pub unsafe extern "C" fn undertone_document_promise(
 /// processor's cache line by line is out of scope. A document without sentences releases a uniformly random
 /// candidate.
 ///
-/// `grant`: from `undertone_ledger_grant` or `undertone_grant_init_unrecorded`. `rule`:
+/// `grant`: for `UNDERTONE_UNIT_SENTENCE`, from a ledger or `undertone_grant_init_unrecorded`. `rule`:
 /// `UNDERTONE_RULE_PERMUTE_AND_FLIP` or `UNDERTONE_RULE_EXPONENTIAL`. `entropy`: called once, with
 /// `context`, for 32 bytes, after all arguments have been checked; it must not use the document.
 /// `out`: `out_capacity` bytes, `UNDERTONE_RELEASE_BYTES` are enough. `out_written`: the bytes
@@ -477,7 +478,7 @@ pub unsafe extern "C" fn undertone_document_promise(
 /// spends it, and no other failure does.
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_RULE`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
-/// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+/// `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
 ///
 /// Threads: no other call may use the document or the grant at the same time.
 ///
@@ -505,7 +506,7 @@ pub unsafe extern "C" fn undertone_document_release(
     unsafe {
         release(
             document,
-            grant,
+            (Unit::Sentence, grant),
             (entropy, context),
             (out, out_capacity, out_written),
             rule,
@@ -528,11 +529,12 @@ pub unsafe extern "C" fn undertone_document_release(
 /// Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for all sentences; a
 /// program that watches the processor's cache line by line is out of scope.
 ///
-/// `grant`, `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for `undertone_document_release`; so is what is
+/// `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for
+/// `undertone_document_release`; so is what is
 /// spent and kept if the call fails. A pack that has no such release is refused before the grant is spent.
 ///
 /// Statuses: `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
-/// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+/// `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
 ///
 /// Threads: no other call may use the document or the grant at the same time.
 ///
@@ -553,7 +555,7 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
     unsafe {
         release(
             document,
-            grant,
+            (Unit::WholeText, grant),
             (entropy, context),
             (out, out_capacity, out_written),
             |value| value.check_whole_text().map_err(refusal),
@@ -572,13 +574,14 @@ pub unsafe extern "C" fn undertone_document_release_whole_text(
 ///
 /// Leaks: that there is a release, when, and under which pack and epsilon. The work is the same for all sentences.
 ///
-/// `grant`, `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for `undertone_document_release`; so is what is
+/// `grant`: for `UNDERTONE_UNIT_WHOLE_TEXT`. `entropy`, `context`, `out`, `out_capacity`, `out_written`: as for
+/// `undertone_document_release`; so is what is
 /// spent and kept if the call fails. A pack that has no such release is refused before the grant is spent. A server reads
 /// the order of its geometry with `undertone_release_read_order`. `undertone_document_promise` says the promise for
 /// `UNDERTONE_UNIT_WHOLE_TEXT`.
 ///
 /// Statuses: `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
-/// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
+/// `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`.
 ///
 /// Threads: no other call may use the document or the grant at the same time.
 ///
@@ -599,7 +602,7 @@ pub unsafe extern "C" fn undertone_document_release_projective(
     unsafe {
         release(
             document,
-            grant,
+            (Unit::WholeText, grant),
             (entropy, context),
             (out, out_capacity, out_written),
             |value| value.check_whole_text().map_err(refusal),
@@ -615,7 +618,7 @@ pub unsafe extern "C" fn undertone_document_release_projective(
 #[inline(always)]
 unsafe fn release<T>(
     document: *mut UndertoneDocument,
-    grant: *mut UndertoneGrant,
+    (unit, grant): (Unit, *mut UndertoneGrant),
     (entropy, context): (UndertoneEntropyFn, *mut c_void),
     (out, out_capacity, out_written): (*mut u8, usize, *mut usize),
     check: impl FnOnce(&Inner) -> Result<T, Refusal>,
@@ -635,7 +638,7 @@ unsafe fn release<T>(
         let checked = check(unsafe { &*value })?;
         // SAFETY: `one` accepted the pointer; the caller says that it is writable.
         unsafe { memory::capacity(out_capacity, UNDERTONE_RELEASE_BYTES, out_written) }?;
-        let grant = grant::spend(grant)?;
+        let grant = grant::spend_on(unit, grant)?;
         // SAFETY: the caller says that the function keeps the promises of its type with `context`.
         let mut entropy = unsafe { Callback::new(function, context) };
         // SAFETY: `value` returned `value` for the document, which no other call uses, unless the

@@ -4,11 +4,15 @@ use core::ffi::c_void;
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
+use undertone_core::unit::Unit;
 
 use crate::epsilon;
 use crate::memory::{self, Extent, Handle};
 use crate::pack::UNDERTONE_HANDLE_ALIGNMENT;
-use crate::status::{Refusal, UNDERTONE_STATUS_GRANT_SPENT, report};
+use crate::release::unit_of;
+use crate::status::{
+    Refusal, UNDERTONE_STATUS_GRANT_SPENT, UNDERTONE_STATUS_GRANT_WRONG_UNIT, report,
+};
 
 /// Bytes that are enough for an `undertone_grant` on every target.
 pub const UNDERTONE_GRANT_HANDLE_SIZE: usize = 32;
@@ -61,9 +65,27 @@ pub unsafe fn grant_mut<'a>(grant: *mut UndertoneGrant) -> Result<&'a mut Option
     }
 }
 
-/// Spends a grant: the last thing before entropy is drawn, because nothing gives it back.
-pub(crate) fn spend(grant: &mut Option<Grant>) -> Result<Grant, Refusal> {
+/// Spends a grant: the last thing before entropy is drawn, because nothing gives it back. One that `check` refuses is not
+/// spent.
+pub(crate) fn spend(
+    grant: &mut Option<Grant>,
+    check: impl FnOnce(&Grant) -> Result<(), Refusal>,
+) -> Result<Grant, Refusal> {
+    if let Some(grant) = grant {
+        check(grant)?;
+    }
     grant.take().ok_or(Refusal(UNDERTONE_STATUS_GRANT_SPENT))
+}
+
+/// Spends a grant for this unit.
+pub(crate) fn spend_on(unit: Unit, grant: &mut Option<Grant>) -> Result<Grant, Refusal> {
+    spend(grant, |grant| for_unit(unit, grant))
+}
+
+/// Refuses a grant for another unit.
+pub(crate) fn for_unit(unit: Unit, grant: &Grant) -> Result<(), Refusal> {
+    let checked = grant.check(unit);
+    checked.map_err(|_| Refusal(UNDERTONE_STATUS_GRANT_WRONG_UNIT))
 }
 
 /// The bytes that a grant needs, at most `UNDERTONE_GRANT_HANDLE_SIZE`.
@@ -86,13 +108,14 @@ pub extern "C" fn undertone_grant_handle_alignment() -> usize {
 /// releases of the same sentences add up.
 ///
 /// `memory`: `memory_len` bytes for the handle, at least `undertone_grant_handle_size()`, aligned to
-/// `undertone_grant_handle_alignment()`; what `malloc` returns is aligned. `epsilon_micro`: epsilon in
+/// `undertone_grant_handle_alignment()`; what `malloc` returns is aligned. `unit`: one of the `UNDERTONE_UNIT_` numbers: the
+/// release that the grant is for. `epsilon_micro`: epsilon in
 /// micro-units, 1 to `UNDERTONE_MAX_EPSILON_MICRO` (`undertone_epsilon_parse` reads text). `out_grant`: the
 /// handle, which lies in `memory` and must not be moved or copied.
 ///
 /// There is nothing to free. If the call fails, `memory` may have been written to.
 ///
-/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
+/// Statuses: `UNDERTONE_STATUS_MEMORY_TOO_SMALL`, `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`,
 /// `UNDERTONE_STATUS_EPSILON_TOO_LARGE`.
 ///
 /// Threads: any, with `memory` of their own. A grant is used by one thread at a time.
@@ -104,6 +127,7 @@ pub extern "C" fn undertone_grant_handle_alignment() -> usize {
 pub unsafe extern "C" fn undertone_grant_init_unrecorded(
     memory: *mut c_void,
     memory_len: usize,
+    unit: i32,
     epsilon_micro: u32,
     out_grant: *mut *mut UndertoneGrant,
 ) -> i32 {
@@ -113,9 +137,11 @@ pub unsafe extern "C" fn undertone_grant_init_unrecorded(
             memory::room::<UndertoneGrant>(memory, memory_len)?,
         ];
         memory::all_disjoint(&extents)?;
+        let unit = unit_of(unit)?;
         let epsilon = Epsilon::from_micro(epsilon_micro).map_err(epsilon::refusal)?;
+        let grant = || Ok(Some(Grant::unrecorded(unit, epsilon)));
         // SAFETY: `room` and `one` accepted the pointers, and they do not overlap; the caller says that
         // they are writable.
-        unsafe { memory::place(memory, out_grant, || Ok(Some(Grant::unrecorded(epsilon)))) }
+        unsafe { memory::place(memory, out_grant, grant) }
     })
 }

@@ -25,9 +25,9 @@ use crate::document::{
 use crate::epsilon::undertone_epsilon_parse;
 use crate::grant::{UndertoneGrant, undertone_grant_handle_size, undertone_grant_init_unrecorded};
 use crate::ledger::{
-    UNDERTONE_LEDGER_IMAGE_BYTES, UNDERTONE_LEDGER_RECORD_BYTES, UndertoneLedger,
+    self, UNDERTONE_LEDGER_IMAGE_BYTES, UNDERTONE_LEDGER_RECORD_BYTES, UndertoneLedger,
     undertone_ledger_create_image, undertone_ledger_grant, undertone_ledger_handle_size,
-    undertone_ledger_init, undertone_ledger_remaining, undertone_ledger_reserve,
+    undertone_ledger_open, undertone_ledger_remaining,
 };
 use crate::pack::{
     UNDERTONE_ENCODER_DIGEST_BYTES, UNDERTONE_ENCODER_NAME_BYTES, UNDERTONE_HANDLE_ALIGNMENT,
@@ -41,7 +41,9 @@ use crate::release::{
     UNDERTONE_RELEASE_BYTES, undertone_release_read, undertone_release_read_order,
     undertone_release_read_unit,
 };
-use crate::status::{UNDERTONE_STATUS_OK, undertone_status_message};
+use crate::status::{
+    UNDERTONE_STATUS_LEDGER_RECORD_LOST, UNDERTONE_STATUS_OK, undertone_status_message,
+};
 use crate::version::{undertone_abi_version, undertone_version};
 
 /// How a virtual machine shows the elements of an array, and says whether they are a copy.
@@ -402,14 +404,14 @@ extern "system" fn grant_unrecorded(
     env: *mut JNIEnv,
     _: jclass,
     memory: jobject,
+    unit: jint,
     epsilon_micro: jlong,
 ) -> jint {
     let (memory, memory_len) = Vm(env).memory(memory);
+    let epsilon = micro(epsilon_micro);
     let mut grant = ptr::null_mut();
     // SAFETY: the memory is as long as it says and held by the `Grant`; the output is a variable here.
-    unsafe {
-        undertone_grant_init_unrecorded(memory, memory_len, micro(epsilon_micro), &raw mut grant)
-    }
+    unsafe { undertone_grant_init_unrecorded(memory, memory_len, unit, epsilon, &raw mut grant) }
 }
 
 /// `Native.ledgerCreateImage`
@@ -417,6 +419,7 @@ extern "system" fn grant_unrecorded(
 extern "system" fn ledger_create(
     env: *mut JNIEnv,
     _: jclass,
+    unit: jint,
     budget_micro: jlong,
     entropy: jbyteArray,
     out_image: jbyteArray,
@@ -428,6 +431,7 @@ extern "system" fn ledger_create(
     // SAFETY: `give_secret` keeps the promises of its type with a secret; the outputs are variables here.
     let status = unsafe {
         undertone_ledger_create_image(
+            unit,
             budget_micro.max(0).cast_unsigned(),
             Some(give_secret),
             (&raw mut secret).cast(),
@@ -448,12 +452,13 @@ extern "system" fn ledger_memory(_: *mut JNIEnv, _: jclass) -> jint {
     memory_for(undertone_ledger_handle_size())
 }
 
-/// `Native.ledgerInit`
-#[unsafe(export_name = "Java_dev_undertone_Native_ledgerInit")]
-extern "system" fn ledger_init(
+/// `Native.ledgerOpen`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerOpen")]
+extern "system" fn ledger_open(
     env: *mut JNIEnv,
     _: jclass,
     memory: jobject,
+    unit: jint,
     image: jbyteArray,
     entropy: jbyteArray,
 ) -> jint {
@@ -464,9 +469,10 @@ extern "system" fn ledger_init(
     // SAFETY: the memory is as long as it says and held by the `Ledger`; `bytes` gives readable bytes;
     // `give_secret` keeps the promises of its type with a secret; the output is a variable here.
     vm.bytes(image, |image, len| unsafe {
-        undertone_ledger_init(
+        undertone_ledger_open(
             memory,
             memory_len,
+            unit,
             image,
             len,
             Some(give_secret),
@@ -487,7 +493,7 @@ extern "system" fn ledger_remaining(
 ) -> jint {
     let vm = Vm(env);
     let mut micro = 0;
-    // SAFETY: a buffer that `ledgerInit` made a ledger in, and the monitor of the `Ledger` is held; the
+    // SAFETY: a buffer that `ledgerOpen` made a ledger in, and the monitor of the `Ledger` is held; the
     // output is a variable here.
     let status = unsafe {
         undertone_ledger_remaining(
@@ -502,40 +508,54 @@ extern "system" fn ledger_remaining(
     status
 }
 
-/// `Native.ledgerReserve`
+/// The platform's counter; Java says -1 where it has none.
+fn counter(value: jlong) -> Option<u64> {
+    value.try_into().ok()
+}
+
+/// `Native.ledgerMeet`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerMeet")]
+extern "system" fn ledger_meet(env: *mut JNIEnv, _: jclass, ledger: jobject, value: jlong) -> jint {
+    // SAFETY: a buffer that `ledgerOpen` made a ledger in, and the monitor of the `Ledger` is held.
+    unsafe { ledger::meet(Vm(env).handle::<UndertoneLedger>(ledger), counter(value)) }
+}
+
+/// `Native.ledgerReserve`: writes the record, its offset, and what the platform's counter has to be raised to, also if a
+/// record was lost.
 #[unsafe(export_name = "Java_dev_undertone_Native_ledgerReserve")]
 extern "system" fn ledger_reserve(
     env: *mut JNIEnv,
     _: jclass,
     ledger: jobject,
     epsilon_micro: jlong,
+    words: jint,
     window: jlong,
+    counted: jlong,
     stored: jbyteArray,
     out_record: jbyteArray,
-    out_offset: jlongArray,
+    out_numbers: jlongArray,
 ) -> jint {
     let vm = Vm(env);
     let ledger = vm.handle::<UndertoneLedger>(ledger);
     let mut record = [0; UNDERTONE_LEDGER_RECORD_BYTES];
-    let (mut written, mut offset) = (0, 0);
-    // SAFETY: a buffer that `ledgerInit` made a ledger in, and the monitor of the `Ledger` is held;
+    let (mut written, mut offset, mut number) = (0, 0, 0);
+    // SAFETY: a buffer that `ledgerOpen` made a ledger in, and the monitor of the `Ledger` is held;
     // `bytes` gives readable bytes; the outputs are variables here.
     let status = vm.bytes(stored, |stored, len| unsafe {
-        undertone_ledger_reserve(
+        ledger::reserve(
             ledger,
-            micro(epsilon_micro),
+            (micro(epsilon_micro), words.try_into().unwrap_or(0)),
             window.cast_unsigned(),
-            stored,
-            len,
-            record.as_mut_ptr(),
-            record.len(),
-            &raw mut written,
+            counter(counted),
+            (stored, len),
+            (record.as_mut_ptr(), record.len(), &raw mut written),
             &raw mut offset,
+            &mut number,
         )
     });
-    if status == UNDERTONE_STATUS_OK {
+    if let UNDERTONE_STATUS_OK | UNDERTONE_STATUS_LEDGER_RECORD_LOST = status {
         vm.write(&record, out_record);
-        vm.write_longs(&[offset as jlong], out_offset);
+        vm.write_longs(&[offset as jlong, number.cast_signed()], out_numbers);
     }
     status
 }
@@ -553,7 +573,7 @@ extern "system" fn ledger_grant(
     let ledger = vm.handle::<UndertoneLedger>(ledger);
     let (memory, memory_len) = vm.memory(memory);
     let mut grant = ptr::null_mut();
-    // SAFETY: a buffer that `ledgerInit` made a ledger in, and the monitor of the `Ledger` is held;
+    // SAFETY: a buffer that `ledgerOpen` made a ledger in, and the monitor of the `Ledger` is held;
     // `bytes` gives readable bytes; the memory is as long as it says and held by the `Grant`; the
     // output is a variable here.
     vm.bytes(read_back, |read_back, len| unsafe {

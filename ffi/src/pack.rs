@@ -5,12 +5,10 @@ use core::ffi::{c_char, c_void};
 use undertone_core::Epsilon;
 use undertone_core::lexicon::MAX_LEXICON_DIMENSION;
 use undertone_core::pack::{Pack, PackError};
-use undertone_core::quality::Unit;
 use undertone_core::release::Selector;
 use zeroize::Zeroize;
 
 use crate::memory::{self, Extent, Handle};
-use crate::release::{UNDERTONE_UNIT_SENTENCE, UNDERTONE_UNIT_WHOLE_TEXT};
 use crate::status::{
     Refusal, SENTENCES_STACK, UNDERTONE_STATUS_NO_LEXICON, UNDERTONE_STATUS_NOT_A_PACK,
     UNDERTONE_STATUS_PACK_DAMAGED, UNDERTONE_STATUS_PACK_MALFORMED,
@@ -286,10 +284,7 @@ pub unsafe extern "C" fn undertone_pack_recommended_unit(
     let Some((quality, epsilon)) = quality.zip(Epsilon::from_micro(epsilon_micro).ok()) else {
         return 0;
     };
-    match quality.recommended(epsilon, sentences) {
-        Unit::Sentence => UNDERTONE_UNIT_SENTENCE,
-        Unit::WholeText => UNDERTONE_UNIT_WHOLE_TEXT,
-    }
+    i32::from(quality.recommended(epsilon, sentences).number())
 }
 
 /// The dimension of a released vector after the projection of the pack

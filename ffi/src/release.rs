@@ -1,13 +1,14 @@
 //! Reading a release, for servers.
 
 use undertone_core::release::{Release, ReleaseFormatError, Selector};
+use undertone_core::unit::Unit;
 
 use crate::memory;
 use crate::pack::UNDERTONE_PACK_ID_BYTES;
 use crate::status::{
     Refusal, UNDERTONE_STATUS_INTERNAL, UNDERTONE_STATUS_NOT_A_RELEASE,
     UNDERTONE_STATUS_RELEASE_MALFORMED, UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION,
-    UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, report,
+    UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, UNDERTONE_STATUS_UNKNOWN_UNIT, report,
 };
 
 /// The length of a release.
@@ -20,6 +21,23 @@ pub const UNDERTONE_UNIT_SENTENCE: i32 = 1;
 /// The whole text may be exchanged for any other (`undertone_document_release_whole_text`,
 /// `undertone_document_release_projective`).
 pub const UNDERTONE_UNIT_WHOLE_TEXT: i32 = 2;
+/// A bag of words may be exchanged for one at word mover's distance 1 (`undertone_bag_release`).
+pub const UNDERTONE_UNIT_WORD: i32 = 3;
+/// A vector may be exchanged for one at distance 1 (`undertone_vector_mechanism_release`).
+pub const UNDERTONE_UNIT_VECTOR: i32 = 4;
+
+const _: () = assert!(
+    UNDERTONE_UNIT_SENTENCE == Unit::Sentence.number() as i32
+        && UNDERTONE_UNIT_WHOLE_TEXT == Unit::WholeText.number() as i32
+        && UNDERTONE_UNIT_WORD == Unit::Word.number() as i32
+        && UNDERTONE_UNIT_VECTOR == Unit::Vector.number() as i32
+);
+
+/// The unit with this number.
+pub(crate) fn unit_of(number: i32) -> Result<Unit, Refusal> {
+    let unit = u8::try_from(number).ok().and_then(Unit::from_number);
+    unit.ok_or(Refusal(UNDERTONE_STATUS_UNKNOWN_UNIT))
+}
 
 fn unit(selector: Selector) -> Result<i32, Refusal> {
     match selector {

@@ -127,6 +127,20 @@ pub const UNDERTONE_STATUS_LEDGER_NOT_PERSISTED: i32 = 92;
 pub const UNDERTONE_STATUS_LEDGER_RECORD_LOST: i32 = 93;
 /// The epsilon of the grant is not that of the mechanism.
 pub const UNDERTONE_STATUS_GRANT_WRONG_EPSILON: i32 = 94;
+/// The grant is for another unit than the release.
+pub const UNDERTONE_STATUS_GRANT_WRONG_UNIT: i32 = 95;
+/// The grant is for fewer words than the release has.
+pub const UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS: i32 = 96;
+/// The ledger is for another unit.
+pub const UNDERTONE_STATUS_LEDGER_WRONG_UNIT: i32 = 97;
+/// The ledger is not the one that the platform's counter counted: an older one, or another.
+pub const UNDERTONE_STATUS_LEDGER_SET_BACK: i32 = 98;
+/// The platform's counter is not where it was raised to.
+pub const UNDERTONE_STATUS_LEDGER_NOT_RAISED: i32 = 99;
+/// A function of the `undertone_ledger_storage` failed.
+pub const UNDERTONE_STATUS_LEDGER_STORAGE_FAILED: i32 = 100;
+/// The ledger could not be locked: another program has it.
+pub const UNDERTONE_STATUS_LEDGER_IN_USE: i32 = 101;
 
 /// A bug in the library.
 pub const UNDERTONE_STATUS_INTERNAL: i32 = 127;
@@ -242,7 +256,7 @@ pub(crate) fn message(status: i32) -> &'static CStr {
         UNDERTONE_STATUS_EPSILON_TOO_SMALL => c"epsilon is below 0.000001; it must lie in 0.000001..=1000",
         UNDERTONE_STATUS_EPSILON_TOO_LARGE => c"epsilon is above 1000; it must lie in 0.000001..=1000",
         UNDERTONE_STATUS_UNKNOWN_RULE => c"unknown rule; use UNDERTONE_RULE_PERMUTE_AND_FLIP",
-        UNDERTONE_STATUS_UNKNOWN_UNIT => c"unknown unit; use UNDERTONE_UNIT_SENTENCE or UNDERTONE_UNIT_WHOLE_TEXT",
+        UNDERTONE_STATUS_UNKNOWN_UNIT => c"unknown unit; use UNDERTONE_UNIT_SENTENCE or UNDERTONE_UNIT_WHOLE_TEXT, or for a ledger or a grant UNDERTONE_UNIT_WORD or UNDERTONE_UNIT_VECTOR",
         UNDERTONE_STATUS_UNKNOWN_NOISE => c"unknown noise; use UNDERTONE_NOISE_LAPLACE",
         UNDERTONE_STATUS_UNKNOWN_WORD_METHOD => c"unknown method for words; use UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP",
         UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE => {
@@ -314,10 +328,10 @@ pub(crate) fn message(status: i32) -> &'static CStr {
             c"the ledger has a version that this library does not read; use the newer of the two programs"
         }
         UNDERTONE_STATUS_LEDGER_DAMAGED => {
-            c"no record of the ledger is intact, so what was spent is not known; make a new one for a window in which nothing was released"
+            c"no record of the ledger is intact, so what was spent is not known; begin anew (undertone_ledger_begin_anew), which counts this window as spent"
         }
         UNDERTONE_STATUS_LEDGER_MIXED => {
-            c"the records are not of one ledger, so what was spent is not known; make a new one for a window in which nothing was released"
+            c"the records are not of one ledger, so what was spent is not known; begin anew (undertone_ledger_begin_anew), which counts this window as spent"
         }
         UNDERTONE_STATUS_LEDGER_CHANGED => {
             c"another program wrote to the ledger's file; lock the file, read it and initialise the ledger again"
@@ -328,7 +342,7 @@ pub(crate) fn message(status: i32) -> &'static CStr {
         }
         UNDERTONE_STATUS_LEDGER_WORN_OUT => c"the ledger's counter has reached its maximum; make a new ledger",
         UNDERTONE_STATUS_LEDGER_NOT_RESERVED => {
-            c"nothing is reserved; call undertone_ledger_reserve once before each undertone_ledger_grant"
+            c"nothing is reserved; call undertone_ledger_reserve_epsilon once before each undertone_ledger_grant"
         }
         UNDERTONE_STATUS_LEDGER_NOT_PERSISTED => {
             c"the image that was read back does not have the new record; write the record, sync and read again"
@@ -336,6 +350,25 @@ pub(crate) fn message(status: i32) -> &'static CStr {
         UNDERTONE_STATUS_LEDGER_RECORD_LOST => {
             c"a record of the ledger was lost in a power cut or damaged, so the rest of this window counts as spent; wait for the next window"
         }
+        UNDERTONE_STATUS_GRANT_WRONG_UNIT => {
+            c"the grant is for another unit than the release; every unit has a ledger of its own (UNDERTONE_UNIT_)"
+        }
+        UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS => {
+            c"the grant is for fewer words than the release has; spend for as many words as the bag releases"
+        }
+        UNDERTONE_STATUS_LEDGER_WRONG_UNIT => {
+            c"the ledger is for another unit; every unit has a ledger of its own (UNDERTONE_UNIT_)"
+        }
+        UNDERTONE_STATUS_LEDGER_SET_BACK => {
+            c"the ledger was set back or exchanged, so what was spent is not known; begin anew (undertone_ledger_begin_anew), which counts this window as spent"
+        }
+        UNDERTONE_STATUS_LEDGER_NOT_RAISED => {
+            c"the platform's counter is not where it was raised to, so nothing is granted; does something else use it?"
+        }
+        UNDERTONE_STATUS_LEDGER_STORAGE_FAILED => {
+            c"a function of the ledger's storage failed, so nothing is granted; what it was to spend may stay spent"
+        }
+        UNDERTONE_STATUS_LEDGER_IN_USE => c"the ledger is in use, here or in another program; only one at a time can spend",
         UNDERTONE_STATUS_INTERNAL => c"a bug in undertone; please report it with the call that returned it",
         _ => c"unknown status; it may come from a newer library than this one",
     }

@@ -4,8 +4,8 @@ use core::ffi::c_void;
 
 use undertone_core::epsilon::Epsilon;
 use undertone_core::laplace::{LaplaceError, MAX_DIMENSION};
-use undertone_core::ledger::Grant;
 use undertone_core::release::VectorRelease;
+use undertone_core::unit::Unit;
 use undertone_core::vector::{Noise, VectorError, VectorMechanism};
 
 use crate::entropy::{Callback, UndertoneEntropyFn};
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release_len(
 /// looking at the vector. On processors that emulate double precision the time of the call depends on the noise
 /// of `UNDERTONE_NOISE_LAPLACE`, so keep release timing hidden on such devices.
 ///
-/// `grant`: its epsilon is that of the mechanism. `vector`: `len` floats, any; what is not finite
+/// `grant`: for `UNDERTONE_UNIT_VECTOR`, of the epsilon of the mechanism. `vector`: `len` floats, any; what is not finite
 /// counts as 0. `entropy`: called once, with `context`, for
 /// 32 bytes, after all arguments have been checked. `out`: `out_capacity` bytes;
 /// `undertone_vector_mechanism_release_len` are enough. `out_written`: the bytes written; with
@@ -260,7 +260,7 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release_len(
 /// function is called, whatever it returns. No status depends on a coordinate.
 ///
 /// Statuses: `UNDERTONE_STATUS_WRONG_DIMENSION`, `UNDERTONE_STATUS_BUFFER_TOO_SMALL`,
-/// `UNDERTONE_STATUS_GRANT_WRONG_EPSILON`, `UNDERTONE_STATUS_GRANT_SPENT`,
+/// `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_WRONG_EPSILON`, `UNDERTONE_STATUS_GRANT_SPENT`,
 /// `UNDERTONE_STATUS_ENTROPY_FAILED`.
 ///
 /// Threads: no other call may use the grant at the same time.
@@ -305,11 +305,13 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release(
         }
         // SAFETY: `one` accepted the pointer; the caller says that it is writable.
         unsafe { memory::capacity(out_capacity, mechanism.release_bytes(), out_written) }?;
-        let found = grant.as_ref().map(Grant::epsilon);
-        if found.is_some_and(|found| found != mechanism.laplace().epsilon()) {
-            return Err(Refusal(UNDERTONE_STATUS_GRANT_WRONG_EPSILON));
-        }
-        let grant = grant::spend(grant)?;
+        let grant = grant::spend(grant, |grant| {
+            grant::for_unit(Unit::Vector, grant)?;
+            match grant.epsilon() == mechanism.laplace().epsilon() {
+                true => Ok(()),
+                false => Err(Refusal(UNDERTONE_STATUS_GRANT_WRONG_EPSILON)),
+            }
+        })?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the floats are readable, and any bits are a float.
         let vector = unsafe { memory::slice(vector, len) };

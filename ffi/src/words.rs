@@ -13,8 +13,9 @@ use crate::pack::{UNDERTONE_HANDLE_ALIGNMENT, UNDERTONE_PACK_ID_BYTES, Undertone
 use crate::release;
 use crate::status::{
     Refusal, SENTENCES_STACK, UNDERTONE_STATUS_BOUND_OUT_OF_RANGE, UNDERTONE_STATUS_ENTROPY_FAILED,
-    UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE, UNDERTONE_STATUS_INTERNAL,
-    UNDERTONE_STATUS_NO_LEXICON, UNDERTONE_STATUS_NO_SUCH_WORD, UNDERTONE_STATUS_NULL_POINTER,
+    UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE, UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS,
+    UNDERTONE_STATUS_GRANT_WRONG_UNIT, UNDERTONE_STATUS_INTERNAL, UNDERTONE_STATUS_NO_LEXICON,
+    UNDERTONE_STATUS_NO_SUCH_WORD, UNDERTONE_STATUS_NULL_POINTER,
     UNDERTONE_STATUS_UNKNOWN_WORD_METHOD, UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE, WORDS_STACK,
     report, report_private,
 };
@@ -79,6 +80,8 @@ fn refusal(error: WordsError) -> Refusal {
     Refusal(match error {
         WordsError::NoLexicon => UNDERTONE_STATUS_NO_LEXICON,
         WordsError::Size { .. } => UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE,
+        WordsError::Unit(_) => UNDERTONE_STATUS_GRANT_WRONG_UNIT,
+        WordsError::Grant { .. } => UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS,
         WordsError::Entropy => UNDERTONE_STATUS_ENTROPY_FAILED,
         WordsError::Laplace(LaplaceError::Epsilon { .. }) => {
             UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE
@@ -430,7 +433,8 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
 /// which must be chosen without looking at the text. The work is the same for all words, except for the
 /// addresses that are read. A bag without words counts as the fallback word.
 ///
-/// `grant`: the epsilon of each word, per unit of distance. `word_count`: 1 to `UNDERTONE_MAX_RELEASED_WORDS`.
+/// `grant`: for `UNDERTONE_UNIT_WORD`: the epsilon of each word, per unit of distance. `word_count`: 1 to
+/// `UNDERTONE_MAX_RELEASED_WORDS`, and no more than the grant is for.
 /// `method`: one of the `UNDERTONE_WORD_METHOD_` numbers. `entropy`: called once, with `context`, for 32 bytes,
 /// after all arguments have been checked; it must not use the bag. `out`: `out_capacity` bytes;
 /// `undertone_bag_release_len` are enough. `out_written`: the bytes written; with
@@ -440,7 +444,8 @@ pub extern "C" fn undertone_bag_release_len(word_count: u32) -> usize {
 /// grant is spent once the entropy function is called, whatever it returns.
 ///
 /// Statuses: `UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE`, `UNDERTONE_STATUS_UNKNOWN_WORD_METHOD`,
-/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`;
+/// `UNDERTONE_STATUS_BUFFER_TOO_SMALL`, `UNDERTONE_STATUS_GRANT_WRONG_UNIT`, `UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS`,
+/// `UNDERTONE_STATUS_GRANT_SPENT`, `UNDERTONE_STATUS_ENTROPY_FAILED`;
 /// for `UNDERTONE_WORD_METHOD_LAPLACE_NEAREST` also `UNDERTONE_STATUS_EPSILON_TOO_SMALL_FOR_NOISE` and
 /// `UNDERTONE_STATUS_BOUND_OUT_OF_RANGE`.
 ///
@@ -480,12 +485,12 @@ pub unsafe extern "C" fn undertone_bag_release(
         let mechanism = mechanism_of(method)?;
         // SAFETY: `one` accepted the pointer; the caller says that it is writable.
         unsafe { memory::capacity(out_capacity, BagRelease::bytes(word_count), out_written) }?;
-        if let Some(grant) = grant {
+        let grant = grant::spend(grant, |grant| {
             // SAFETY: the tag says that `undertone_bag_init` put a bag there, which no other call uses.
             let bag = unsafe { &*value };
-            bag.check(mechanism, grant.epsilon()).map_err(refusal)?;
-        }
-        let grant = grant::spend(grant)?;
+            bag.check_grant(grant, word_count).map_err(refusal)?;
+            bag.check(mechanism, grant.epsilon()).map_err(refusal)
+        })?;
         // SAFETY: the caller says that the function keeps the promises of its type with `context`.
         let mut entropy = unsafe { Callback::new(function, context) };
         // The caller's memory may be uninitialised, and stays as it is if there is no entropy.

@@ -285,6 +285,7 @@ fn release_whole_text(document: *mut UndertoneDocument) -> i32 {
         let made = undertone_grant_init_unrecorded(
             memory.start(),
             UNDERTONE_GRANT_HANDLE_SIZE,
+            UNDERTONE_UNIT_WHOLE_TEXT,
             7,
             &mut grant,
         );
@@ -388,9 +389,10 @@ fn ledgers_of_other_versions_and_at_their_end_are_refused() {
     let mut open = |image: &[u8]| {
         // SAFETY: all memory is there; the function fills what it is given.
         let status = unsafe {
-            undertone_ledger_init(
+            undertone_ledger_open(
                 memory.start(),
                 UNDERTONE_LEDGER_HANDLE_SIZE,
+                UNDERTONE_UNIT_VECTOR,
                 image.as_ptr(),
                 image.len(),
                 Some(entropy),
@@ -400,7 +402,7 @@ fn ledgers_of_other_versions_and_at_their_end_are_refused() {
         };
         (status, ledger)
     };
-    let (status, none) = open(&[record(2, 1), record(1, 0)].concat());
+    let (status, none) = open(&[record(3, 1), record(1, 0)].concat());
     assert_eq!(
         (status, none.is_null()),
         (UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION, true)
@@ -410,10 +412,11 @@ fn ledgers_of_other_versions_and_at_their_end_are_refused() {
     assert_eq!(status, UNDERTONE_STATUS_OK);
     let mut out = [0xee; UNDERTONE_LEDGER_RECORD_BYTES];
     let (mut written, mut offset) = (99, 99);
-    // SAFETY: all memory is there; `ledger` is what `undertone_ledger_init` returned.
+    // SAFETY: all memory is there; `ledger` is what `undertone_ledger_open` returned.
     let status = unsafe {
-        undertone_ledger_reserve(
+        undertone_ledger_reserve_epsilon(
             ledger,
+            1,
             1,
             1,
             image.as_ptr(),

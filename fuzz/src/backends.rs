@@ -10,6 +10,7 @@ use undertone_core::pack::Pack;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 
 use crate::assemble::{
     Depth, Layer, Recoder, Scores, depth_section, pack, recoder_section, scores_section,
@@ -176,7 +177,11 @@ fn compare(u: &mut Unstructured<'_>) -> Result<()> {
         let best = hazmat::best(&document);
         let releases = [Rule::PermuteAndFlip, Rule::Exponential].map(|rule| {
             document.push_all(&embeddings).expect("room or none");
-            document.release(Grant::unrecorded(epsilon), rule, &mut Repeated(&key))
+            document.release(
+                Grant::unrecorded(Unit::Sentence, epsilon),
+                rule,
+                &mut Repeated(&key),
+            )
         });
         (levels, best, releases)
     };

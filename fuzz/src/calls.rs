@@ -17,6 +17,7 @@ use undertone_core::laplace::LaplaceError;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 use undertone_core::vector::{Noise, VectorMechanism};
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_ffi::*;
@@ -43,7 +44,7 @@ enum Value {
         pushed: Vec<Pushed>,
     },
     /// ε in micro-units, as long as it is not spent.
-    Grant(Option<u32>),
+    Grant(Option<(Unit, u32)>),
     Vocabulary(usize),
     Bag {
         pack: usize,
@@ -202,7 +203,7 @@ impl World {
         })
     }
 
-    fn grant(&self, slot: usize) -> Result<Option<u32>, i32> {
+    fn grant(&self, slot: usize) -> Result<Option<(Unit, u32)>, i32> {
         self.find(slot, |value| match value {
             Value::Grant(grant) => Some(*grant),
             _ => None,
@@ -347,13 +348,16 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
             7..=8 => {
                 let micro =
                     *u.choose(&[1, 100_000, 1_000_000, 5_000_000, 1_000_000_000, 0, u32::MAX])?;
+                let number = u.int_in_range(0..=5)?;
                 let mut out = ptr::null_mut();
+                let (at, len) = (world.at(slot), SLOT_BYTES);
                 let status =
-                    undertone_grant_init_unrecorded(world.at(slot), SLOT_BYTES, micro, &mut out);
-                let expected = match micro {
-                    0 => Err(UNDERTONE_STATUS_EPSILON_TOO_SMALL),
-                    u32::MAX => Err(UNDERTONE_STATUS_EPSILON_TOO_LARGE),
-                    _ => Ok(Made::Whole(Value::Grant(Some(micro)))),
+                    undertone_grant_init_unrecorded(at, len, number.into(), micro, &mut out);
+                let expected = match (Unit::from_number(number), micro) {
+                    (None, _) => Err(UNDERTONE_STATUS_UNKNOWN_UNIT),
+                    (_, 0) => Err(UNDERTONE_STATUS_EPSILON_TOO_SMALL),
+                    (_, u32::MAX) => Err(UNDERTONE_STATUS_EPSILON_TOO_LARGE),
+                    (Some(unit), _) => Ok(Made::Whole(Value::Grant(Some((unit, micro))))),
                 };
                 world.made(slot, expected, status, out);
             }
@@ -592,10 +596,14 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
         if capacity < 24 {
             return Err(UNDERTONE_STATUS_BUFFER_TOO_SMALL);
         }
-        let micro = grant.ok_or(UNDERTONE_STATUS_GRANT_SPENT)?;
-        Ok((pack, pushed, by_sentence, micro))
+        let unit = match by_sentence {
+            Some(_) => Unit::Sentence,
+            None => Unit::WholeText,
+        };
+        let micro = micro_for(grant, unit)?;
+        Ok((pack, pushed, by_sentence, unit, micro))
     });
-    let expected = ready.and_then(|(pack, pushed, by_sentence, micro)| {
+    let expected = ready.and_then(|(pack, pushed, by_sentence, unit, micro)| {
         world.held[paid] = Some(Held {
             home: paid,
             value: Value::Grant(None),
@@ -603,7 +611,7 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
         if !context.works() {
             return Err(UNDERTONE_STATUS_ENTROPY_FAILED);
         }
-        let grant = Grant::unrecorded(Epsilon::from_micro(micro).expect("it was accepted"));
+        let grant = Grant::unrecorded(unit, Epsilon::from_micro(micro).expect("it was accepted"));
         let mut document = document_of(pack, &pushed);
         let mut entropy = Repeated(&context.bytes);
         let release = match by_sentence {
@@ -635,6 +643,15 @@ fn release_document(world: &mut World, slot: usize, u: &mut Unstructured<'_>) ->
     });
     assert_eq!(sentences, left);
     Ok(())
+}
+
+/// The epsilon of a grant for this unit.
+fn micro_for(grant: Option<(Unit, u32)>, wanted: Unit) -> Result<u32, i32> {
+    match grant {
+        None => Err(UNDERTONE_STATUS_GRANT_SPENT),
+        Some((unit, _)) if unit != wanted => Err(UNDERTONE_STATUS_GRANT_WRONG_UNIT),
+        Some((_, micro)) => Ok(micro),
+    }
 }
 
 #[expect(unsafe_code, reason = "C calls are unsafe")]
@@ -677,7 +694,7 @@ fn release_bag(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Resu
         if capacity < needed {
             return Err(UNDERTONE_STATUS_BUFFER_TOO_SMALL);
         }
-        let micro = grant.ok_or(UNDERTONE_STATUS_GRANT_SPENT)?;
+        let micro = micro_for(grant, Unit::Word)?;
         let epsilon = Epsilon::from_micro(micro).expect("it was accepted");
         let vocabulary = Vocabulary::new(&pack_of(pack)).expect("it was made before");
         let mut bag = Bag::new(&vocabulary);
@@ -709,7 +726,7 @@ fn release_bag(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> Resu
             return Err(UNDERTONE_STATUS_ENTROPY_FAILED);
         }
         let mut bytes = vec![0; needed];
-        let grant = Grant::unrecorded(epsilon);
+        let grant = Grant::unrecorded(Unit::Word, epsilon);
         let drawn = bag.release(
             size as u16,
             mechanism,
@@ -766,10 +783,9 @@ fn release_vector(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> R
         if capacity < needed {
             return Err(UNDERTONE_STATUS_BUFFER_TOO_SMALL);
         }
-        match grant {
-            None => Err(UNDERTONE_STATUS_GRANT_SPENT),
-            Some(micro) if micro != vector.micro => Err(UNDERTONE_STATUS_GRANT_WRONG_EPSILON),
-            Some(_) => Ok(vector_of(vector)),
+        match micro_for(grant, Unit::Vector)? == vector.micro {
+            true => Ok(vector_of(vector)),
+            false => Err(UNDERTONE_STATUS_GRANT_WRONG_EPSILON),
         }
     });
     let expected = ready.and_then(|mechanism| {
@@ -781,7 +797,7 @@ fn release_vector(world: &mut World, slot: usize, u: &mut Unstructured<'_>) -> R
             return Err(UNDERTONE_STATUS_ENTROPY_FAILED);
         }
         let mut bytes = vec![0; needed];
-        let grant = Grant::unrecorded(mechanism.laplace().epsilon());
+        let grant = Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon());
         let drawn = mechanism.release(grant, &row, &mut Repeated(&context.bytes), &mut bytes);
         assert_eq!(drawn, Ok(needed));
         Ok(bytes)

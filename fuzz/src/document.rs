@@ -8,6 +8,7 @@ use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 
 use crate::assemble::{
     Depth, Features, Layer, Recoder, Scores, depth_section, features_section, pack,
@@ -125,7 +126,11 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     assert_eq!(levels, expected);
     for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
         let draw = |mut document: Document<'_, SENTENCES, ROWS>| {
-            document.release(Grant::unrecorded(Epsilon::MAX), rule, &mut Repeated(&key))
+            document.release(
+                Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
+                rule,
+                &mut Repeated(&key),
+            )
         };
         let forwards = draw(document(&mut sentences.iter()));
         assert_eq!(forwards, draw(document(&mut sentences.iter().rev())));
@@ -142,7 +147,7 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     }
     let mut document = document(&mut sentences.iter());
     assert_eq!(hazmat::best(&document).ok(), best);
-    let grant = Grant::unrecorded(Epsilon::MAX);
+    let grant = Grant::unrecorded(Unit::WholeText, Epsilon::MAX);
     let released = document.release_whole_text(grant, &mut Repeated(&key));
     if Repeated(&key).works() {
         // Every other outcome has a probability of 2^-48.

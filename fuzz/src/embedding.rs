@@ -5,6 +5,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::VectorRelease;
+use undertone_core::unit::Unit;
 use undertone_core::vector::{Noise, Projection, VectorError, VectorMechanism};
 
 use crate::assemble::pack;
@@ -91,7 +92,7 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
     for found in [0, expected - 1, expected + 1] {
         assert_eq!(
             mechanism.release(
-                Grant::unrecorded(mechanism.laplace().epsilon()),
+                Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon()),
                 &vec![0.0; found],
                 &mut Repeated(&key),
                 &mut out
@@ -108,7 +109,7 @@ fn release(u: &mut Unstructured<'_>) -> Result<()> {
         let mut padded = x.to_vec();
         padded.resize(expected, 0.0);
         let drawn = mechanism.release(
-            Grant::unrecorded(mechanism.laplace().epsilon()),
+            Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon()),
             &padded,
             &mut Repeated(&key),
             &mut out,

@@ -236,8 +236,9 @@ fn step(world: &mut World, u: &mut Unstructured<'_>) -> Result<()> {
             7 => undertone_document_reset(world.slot(u)?),
             8..=9 => {
                 let (memory, len) = world.room(u)?;
+                let unit = *u.choose(&[1, 2, 3, 4, 0, i32::MAX])?;
                 let epsilon = *u.choose(&[1, 1_000_000, 5_000_000, 0, u32::MAX])?;
-                undertone_grant_init_unrecorded(memory, len, epsilon, world.one(u)?)
+                undertone_grant_init_unrecorded(memory, len, unit, epsilon, world.one(u)?)
             }
             10..=11 => {
                 let (function, context) = world.entropy(u)?;

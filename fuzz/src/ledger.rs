@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use arbitrary::{Result, Unstructured};
 use undertone_core::epsilon::Epsilon;
-use undertone_core::ledger::{LEDGER_BYTES, Ledger, LedgerError, RECORD_BYTES};
+use undertone_core::ledger::{
+    Contents, LEDGER_BYTES, Ledger, LedgerError, RECORD_BYTES, WrongUnit,
+};
+use undertone_core::unit::Unit;
 
 use crate::double::Repeated;
 
@@ -14,9 +17,22 @@ use crate::double::Repeated;
 /// window never exceeds the budget, whatever part of a write arrives and whatever bytes are damaged in one of
 /// the slots; a file that opens is opened again as the same.
 pub fn ledger_image_is_total(data: &[u8]) {
-    match Ledger::open(data, &mut Repeated(&[1])) {
-        Ok(ledger) => use_ledger(ledger, data),
+    let contents = Contents::read(data, None);
+    match Ledger::open(Unit::Word, data, &mut Repeated(&[1])) {
+        Ok(ledger) => {
+            let contents = contents.expect("it was opened");
+            assert!(contents.unit().is_none_or(|unit| unit == Unit::Word));
+            for window in [0, 1, 20_000, u64::MAX] {
+                assert_eq!(contents.remaining(window), ledger.remaining(window));
+            }
+            use_ledger(ledger, data);
+        }
+        Err(LedgerError::Unit(WrongUnit { found, .. })) => {
+            let unit = contents.expect("a ledger").unit();
+            assert!(unit == Some(found) && found != Unit::Word);
+        }
         Err(error) => {
+            assert_eq!(contents.err(), Some(error));
             assert!(!error.to_string().is_empty());
             assert_eq!(
                 matches!(error, LedgerError::Length { .. }),
@@ -38,7 +54,7 @@ fn use_ledger(mut ledger: Ledger, data: &[u8]) {
         };
         assert!(before <= budget);
         let epsilon = Epsilon::from_micro(before.clamp(1, 1_000_000_000) as u32).expect("in range");
-        let reservation = match ledger.reserve(epsilon, window, &file) {
+        let reservation = match ledger.reserve(epsilon, window, &file, None) {
             Ok(reservation) => reservation,
             Err(LedgerError::WornOut) => return,
             Err(error) => {
@@ -56,7 +72,8 @@ fn use_ledger(mut ledger: Ledger, data: &[u8]) {
                 0
             }
         };
-        let again = Ledger::open(&file, &mut Repeated(&[2])).expect("what a ledger wrote");
+        let again =
+            Ledger::open(Unit::Word, &file, &mut Repeated(&[2])).expect("what a ledger wrote");
         for ledger in [&ledger, &again] {
             assert_eq!(ledger.remaining(window), Ok(before - spent));
             assert_eq!(ledger.budget(), budget);
@@ -66,11 +83,11 @@ fn use_ledger(mut ledger: Ledger, data: &[u8]) {
 
 fn schedule(u: &mut Unstructured<'_>) -> Result<()> {
     let budget = u.int_in_range(1..=1000u64)?;
-    let mut file = Ledger::create(budget, &mut Repeated(&[7])).expect("a budget");
+    let mut file = Ledger::create(Unit::Vector, budget, &mut Repeated(&[7])).expect("a budget");
     let mut sessions = 0u8;
     let mut reopen = |file: &[u8]| {
         sessions = sessions.wrapping_add(1) | 1;
-        Ledger::open(file, &mut Repeated(&[sessions]))
+        Ledger::open(Unit::Vector, file, &mut Repeated(&[sessions]))
     };
     let mut ledger = reopen(&file).expect("a new ledger");
     let mut granted: HashMap<u64, u64> = HashMap::new();
@@ -78,7 +95,7 @@ fn schedule(u: &mut Unstructured<'_>) -> Result<()> {
     while !u.is_empty() {
         window = window.saturating_add(u64::from(u.arbitrary::<u8>()? / 200));
         let epsilon = Epsilon::from_micro(u.int_in_range(1..=300)?).expect("in range");
-        let Ok(reservation) = ledger.reserve(epsilon, window, &file) else {
+        let Ok(reservation) = ledger.reserve(epsilon, window, &file, None) else {
             continue;
         };
         let slot = reservation.offset()..reservation.offset() + RECORD_BYTES;

@@ -70,6 +70,7 @@ fn schedule(u: &mut Unstructured<'_>) -> Result<()> {
     // SAFETY: the arguments are Rust's own.
     let status = unsafe {
         undertone_ledger_create_image(
+            UNDERTONE_UNIT_SENTENCE,
             budget,
             Some(entropy),
             ptr::from_mut(&mut world.opened).cast(),
@@ -96,9 +97,10 @@ impl World {
         let mut out = ptr::null_mut();
         // SAFETY: the arguments are Rust's own, and the slot stays where it is.
         let status = unsafe {
-            undertone_ledger_init(
+            undertone_ledger_open(
                 self.ledger(handle).cast(),
                 SLOT_BYTES,
+                UNDERTONE_UNIT_SENTENCE,
                 self.file.as_ptr(),
                 FILE_BYTES,
                 Some(entropy),
@@ -126,9 +128,10 @@ impl World {
         let (mut record, mut written, mut offset) = ([0; RECORD_BYTES], 0, usize::MAX);
         // SAFETY: the arguments are Rust's own; the slot holds what `open` put there.
         let status = unsafe {
-            undertone_ledger_reserve(
+            undertone_ledger_reserve_epsilon(
                 self.ledger(handle),
                 micro,
+                1,
                 window,
                 self.file.as_ptr(),
                 FILE_BYTES,
@@ -140,6 +143,8 @@ impl World {
         };
         match status {
             UNDERTONE_STATUS_OK => {}
+            // As what remains says, and the record is there.
+            UNDERTONE_STATUS_LEDGER_RECORD_LOST => assert!(self.torn),
             UNDERTONE_STATUS_LEDGER_CHANGED => {
                 self.open(handle);
                 return Ok(());

@@ -7,9 +7,9 @@ use undertone_core::ledger::Grant;
 use undertone_core::lexicon::Lexicon;
 use undertone_core::pack::Pack;
 use undertone_core::projective::Geometry;
-use undertone_core::quality::Unit;
 use undertone_core::release::{Release, Selector, VectorRelease};
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 use undertone_core::vector::{Noise, Projection, VectorMechanism};
 
 use crate::assemble::seal;
@@ -143,7 +143,7 @@ fn use_projection(pack: &Pack<'_>, projection: &Projection<'_>, input: &[u8]) {
                 }
                 let mut out = vec![0; mechanism.release_bytes()];
                 let written = mechanism.release(
-                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon()),
                     &x,
                     &mut Repeated(&[1]),
                     &mut out,
@@ -252,11 +252,19 @@ fn use_document<const K: usize, const P: usize>(pack: &Pack<'_>, input: &[u8]) {
     let epsilon = Epsilon::from_micro(micro).expect("in range");
     for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
         assert_eq!(
-            document.release(Grant::unrecorded(epsilon), rule, &mut Repeated(&[])),
+            document.release(
+                Grant::unrecorded(Unit::Sentence, epsilon),
+                rule,
+                &mut Repeated(&[])
+            ),
             Err(DocumentError::Entropy)
         );
         let mut entropy = Repeated(tail);
-        let released = document.release(Grant::unrecorded(epsilon), rule, &mut entropy);
+        let released = document.release(
+            Grant::unrecorded(Unit::Sentence, epsilon),
+            rule,
+            &mut entropy,
+        );
         if !entropy.works() {
             assert_eq!(released, Err(DocumentError::Entropy));
             assert_eq!(document.sentence_count(), pushed);
@@ -286,7 +294,7 @@ fn use_projective<const K: usize, const P: usize>(
 ) {
     let geometry = Geometry::best(outcomes, epsilon).expect("few outcomes");
     assert_eq!(hazmat::best(document), best);
-    let grant = Grant::unrecorded(epsilon);
+    let grant = Grant::unrecorded(Unit::WholeText, epsilon);
     let released = document.release_projective(grant, &mut Repeated(b"points"));
     let release = released.expect("the whole-text rule has one");
     assert_eq!(release.selector(), Selector::Projective);
@@ -311,7 +319,8 @@ fn use_whole_text<const K: usize, const P: usize>(
     assert_eq!(document.push_encoded(input, &row), Ok(()));
     let best = hazmat::best(document);
     let mut entropy = Repeated(b"whole");
-    let released = document.release_whole_text(Grant::unrecorded(epsilon), &mut entropy);
+    let released =
+        document.release_whole_text(Grant::unrecorded(Unit::WholeText, epsilon), &mut entropy);
     match released {
         Ok(release) => {
             assert!(release.candidate() <= candidates);

@@ -9,6 +9,7 @@ use undertone_core::pack::Pack;
 use undertone_core::release::BagRelease;
 use undertone_core::rng::PublicRng;
 use undertone_core::select::{Levels, Rule};
+use undertone_core::unit::Unit;
 use undertone_core::words::{Bag, LEVELS, MAX_BAG_SIZE, Vocabulary, WordMechanism, WordsError};
 
 use crate::assemble::{Entry, lexicon_section, pack};
@@ -77,7 +78,7 @@ fn use_words(u: &mut Unstructured<'_>) -> Result<()> {
     match bag.release(
         size,
         mechanism,
-        Grant::unrecorded(epsilon),
+        Grant::unrecorded(Unit::Word, epsilon),
         &mut Repeated(&key),
         &mut out,
     ) {

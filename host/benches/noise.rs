@@ -12,6 +12,7 @@ use undertone::release::document::OsEntropy;
 use undertone_core::ledger::Grant;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
+use undertone_core::unit::Unit;
 use undertone_core::vector::{Noise, VectorMechanism};
 
 fn main() -> ExitCode {
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
         let vectors: u32 = line.parse().expect("a number of vectors");
         let start = Instant::now();
         for _ in 0..vectors {
-            let grant = Grant::unrecorded(mechanism.laplace().epsilon());
+            let grant = Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon());
             mechanism
                 .release(grant, black_box(&x), &mut OsEntropy, black_box(&mut out))
                 .expect("working entropy");

@@ -13,6 +13,7 @@ use undertone::release::document::{self, Method};
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 
 const PUBLIC: [(&str, &str); 4] = [
     (
@@ -62,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pack = Pack::parse(&built.pack)?;
     let rows = encode_all(&encoder, &PRIVATE, &Progress::hidden())?;
     let mut document = document::empty(&pack)?;
-    let grant = Grant::unrecorded("3".parse()?); // counts nothing: see `release::ledger`
+    let grant = Grant::unrecorded(Unit::Sentence, "3".parse()?); // counts nothing: see `release::ledger`
     let release = document::release(
         &mut document,
         &PRIVATE,

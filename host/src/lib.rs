@@ -15,7 +15,7 @@
 //! use undertone::demo;
 //! use undertone::release::document::{self, Method};
 //! use undertone::encoder::{Encoder, LexiconEncoder};
-//! use undertone_core::{ledger::Grant, pack::Pack, select::Rule};
+//! use undertone_core::{ledger::Grant, pack::Pack, select::Rule, unit::Unit};
 //!
 //! let built = demo::build(1)?;
 //! let pack = Pack::parse(&built.pack)?;
@@ -24,7 +24,7 @@
 //! let sentence = "The doctor wants to repeat the blood test.";
 //! let mut embedding = vec![0.0; encoder.dimension()];
 //! encoder.encode(sentence, &mut embedding)?;
-//! let grant = Grant::unrecorded("1".parse()?);
+//! let grant = Grant::unrecorded(Unit::Sentence, "1".parse()?);
 //! let release = document::release(
 //!     &mut document, &[sentence], &embedding, grant, Method::Sentence(Rule::PermuteAndFlip),
 //! )?;

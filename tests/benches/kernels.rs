@@ -19,6 +19,7 @@ use undertone_core::hazmat;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::{Ratio, Rule, SliceLevels};
+use undertone_core::unit::Unit;
 use undertone_tests::FixedEntropy;
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{DepthParts, ScoreParts, Scoring};
@@ -99,7 +100,7 @@ fn main() -> ExitCode {
             }),
             "release" => time(|| {
                 let release = full.release(
-                    Grant::unrecorded(epsilon),
+                    Grant::unrecorded(Unit::Sentence, epsilon),
                     rule,
                     &mut FixedEntropy::new(&KEY),
                 );
@@ -108,7 +109,7 @@ fn main() -> ExitCode {
             "whole" => time(|| {
                 push(&mut document, &sentences);
                 let release = document.release(
-                    Grant::unrecorded(epsilon),
+                    Grant::unrecorded(Unit::Sentence, epsilon),
                     rule,
                     &mut FixedEntropy::new(&KEY),
                 );
@@ -123,7 +124,7 @@ fn main() -> ExitCode {
                 let document = scored.as_mut().expect("few candidates");
                 push(document, &sentences);
                 let release = document.release(
-                    Grant::unrecorded(epsilon),
+                    Grant::unrecorded(Unit::Sentence, epsilon),
                     rule,
                     &mut FixedEntropy::new(&KEY),
                 );

@@ -275,14 +275,14 @@ static const char *field(const char *line, const char *key)
 }
 
 /* A grant in memory that the next one uses again. */
-static undertone_grant *grant_of(unsigned long epsilon, const char *what)
+static undertone_grant *grant_of(int32_t unit, unsigned long epsilon, const char *what)
 {
     static union {
         uint8_t bytes[UNDERTONE_GRANT_HANDLE_SIZE];
         long double aligned;
     } memory;
     undertone_grant *grant;
-    check(undertone_grant_init_unrecorded(&memory, sizeof memory, (uint32_t)epsilon, &grant), what);
+    check(undertone_grant_init_unrecorded(&memory, sizeof memory, unit, (uint32_t)epsilon, &grant), what);
     return grant;
 }
 
@@ -342,9 +342,9 @@ static void check_document(const struct handles *handles, struct test_case *test
 {
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 0;
-    undertone_grant *grant = grant_of(test->epsilon, test->name);
     const int32_t unit =
         test->whole_text || test->projective ? UNDERTONE_UNIT_WHOLE_TEXT : UNDERTONE_UNIT_SENTENCE;
+    undertone_grant *grant = grant_of(unit, test->epsilon, test->name);
     check(test->projective
               ? undertone_document_release_projective(handles->document, grant, prescribed_entropy,
                                                       &test->entropy, release, sizeof release, &written)
@@ -399,7 +399,7 @@ static void check_bag(const struct handles *handles, struct test_case *test,
     const size_t capacity = undertone_bag_release_len((uint32_t)test->size);
     uint8_t *release = allocate(capacity);
     size_t written = 0;
-    check(undertone_bag_release(handles->bag, grant_of(test->epsilon, test->name),
+    check(undertone_bag_release(handles->bag, grant_of(UNDERTONE_UNIT_WORD, test->epsilon, test->name),
                                 (uint32_t)test->size, (int32_t)test->mechanism, prescribed_entropy, &test->entropy,
                                 release, capacity, &written),
           test->name);
@@ -444,7 +444,7 @@ static void check_vector(const struct handles *handles, struct test_case *test,
     const size_t capacity = undertone_vector_mechanism_release_len(vector);
     uint8_t *release = allocate(capacity);
     size_t written = 0;
-    check(undertone_vector_mechanism_release(vector, grant_of(test->epsilon, test->name), test->vector,
+    check(undertone_vector_mechanism_release(vector, grant_of(UNDERTONE_UNIT_VECTOR, test->epsilon, test->name), test->vector,
                                    test->vector_len, prescribed_entropy, &test->entropy, release, capacity, &written),
           test->name);
     compare(test, release, written, expected, expected_len);
@@ -678,7 +678,7 @@ int main(int argc, char **argv)
         }
         uint8_t release[UNDERTONE_RELEASE_BYTES];
         size_t written;
-        check(undertone_document_release(document, grant_of(epsilon, "epsilon"),
+        check(undertone_document_release(document, grant_of(UNDERTONE_UNIT_SENTENCE, epsilon, "epsilon"),
                                          UNDERTONE_RULE_PERMUTE_AND_FLIP, system_entropy, NULL,
                                          release, sizeof release, &written),
               "release");

@@ -132,9 +132,9 @@ static int32_t entropy(void *context, uint8_t *out, size_t len)
 
 /* --- What is done with them --- */
 
-static void new_grant(void)
+static void new_grant(int32_t unit)
 {
-    must(undertone_grant_init_unrecorded(&grant_memory, sizeof grant_memory, 3000000, &grant), "grant");
+    must(undertone_grant_init_unrecorded(&grant_memory, sizeof grant_memory, unit, 3000000, &grant), "grant");
 }
 
 static void pushed(void)
@@ -159,21 +159,21 @@ static void pushed_text(void)
 
 static void released(int32_t rule)
 {
-    new_grant();
+    new_grant(UNDERTONE_UNIT_SENTENCE);
     must(undertone_document_release(document, grant, rule, entropy, NULL, own.release,
                                     sizeof own.release, &own.written), "release");
 }
 
 static void released_whole_text(void)
 {
-    new_grant();
+    new_grant(UNDERTONE_UNIT_WHOLE_TEXT);
     must(undertone_document_release_whole_text(document, grant, entropy, NULL, own.release, sizeof own.release,
                                                &own.written), "release");
 }
 
 static void released_point(void)
 {
-    new_grant();
+    new_grant(UNDERTONE_UNIT_WHOLE_TEXT);
     must(undertone_document_release_projective(document, grant, entropy, NULL, own.release, sizeof own.release,
                                                &own.written), "release");
 }
@@ -231,7 +231,7 @@ static void bag_of_words(void)
 static void released_words(int32_t mechanism)
 {
     bag_of_words();
-    new_grant();
+    new_grant(UNDERTONE_UNIT_WORD);
     must(undertone_bag_release(bag, grant, 4, mechanism, entropy, NULL, own.release,
                                sizeof own.release, &own.written), "bag");
 }
@@ -247,7 +247,7 @@ static void words_reset(void)
 
 static void released_vector(void)
 {
-    new_grant();
+    new_grant(UNDERTONE_UNIT_VECTOR);
     must(undertone_vector_mechanism_release(vector, grant, own.coordinates,
                                             undertone_vector_mechanism_dimension(vector), entropy, NULL, own.release,
                                             sizeof own.release, &own.written),

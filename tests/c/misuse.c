@@ -79,11 +79,11 @@ struct fixture {
 
 static void *const untouched = (void *)&failures;
 
-static undertone_grant *new_grant(const struct fixture *f, uint32_t epsilon_micro)
+static undertone_grant *new_grant(const struct fixture *f, int32_t unit, uint32_t epsilon_micro)
 {
     undertone_grant *grant = NULL;
     EXPECT(UNDERTONE_STATUS_OK,
-           undertone_grant_init_unrecorded(f->grant_memory, f->grant_size, epsilon_micro, &grant));
+           undertone_grant_init_unrecorded(f->grant_memory, f->grant_size, unit, epsilon_micro, &grant));
     HOLD(grant == f->grant_memory);
     return grant;
 }
@@ -422,7 +422,7 @@ static void document_pointers_are_checked(const struct fixture *f)
     void *zeroes = calloc(1, size);
     HOLD(zeroes != NULL);
     document = new_document(f);
-    undertone_grant *grant = new_grant(f, 1);
+    undertone_grant *grant = new_grant(f, UNDERTONE_UNIT_SENTENCE, 1);
     void *moved = copy_of(document, size);
     undertone_document *wrong[] = {NULL, zeroes, moved, f->pack_memory,
                                    (void *)((uint8_t *)document + 1)};
@@ -545,7 +545,7 @@ static void sentences_are_checked(const struct fixture *f)
 static int32_t release_with(const struct fixture *f, undertone_document *document,
                             undertone_entropy_fn entropy, void *context, uint8_t *release)
 {
-    undertone_grant *grant = new_grant(f, 5000000);
+    undertone_grant *grant = new_grant(f, UNDERTONE_UNIT_SENTENCE, 5000000);
     uint8_t *out = allocate(UNDERTONE_RELEASE_BYTES);
     size_t written = 99;
     memset(out, 0xee, UNDERTONE_RELEASE_BYTES);
@@ -567,7 +567,7 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     size_t written = 99;
     memset(out, 0xee, sizeof out);
     calls = 0;
-    undertone_grant *grant = new_grant(f, 1);
+    undertone_grant *grant = new_grant(f, UNDERTONE_UNIT_SENTENCE, 1);
 #define RELEASE(rule, entropy, out, capacity, written)                                             \
     undertone_document_release(document, grant, rule, entropy, NULL, out, capacity, written)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, NULL, out, 24, &written));
@@ -604,7 +604,7 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     written = 99;
     EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 1 && written == 99);
-    grant = new_grant(f, 1);
+    grant = new_grant(f, UNDERTONE_UNIT_SENTENCE, 1);
     EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, RELEASE(1, failing_entropy, out, sizeof out, &written));
     EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 2 && written == 99);
@@ -686,7 +686,7 @@ static void releases_of_whole_texts_are_checked(const struct fixture *f, whole_r
     size_t written = 99;
     memset(out, 0xee, sizeof out);
     calls = 0;
-    undertone_grant *grant = new_grant(f, 3000000);
+    undertone_grant *grant = new_grant(f, UNDERTONE_UNIT_WHOLE_TEXT, 3000000);
 #define RELEASE(entropy, out, capacity, written)                                                   \
     by(document, grant, entropy, NULL, out, capacity, written)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(NULL, out, bytes, &written));
@@ -706,6 +706,7 @@ static void releases_of_whole_texts_are_checked(const struct fixture *f, whole_r
         /* Refused before the grant is spent, and the sentence stays. */
         EXPECT(UNDERTONE_STATUS_NO_SCORES, RELEASE(counting_entropy, out, bytes, &written));
         HOLD(calls == 0 && written == 99 && undertone_document_sentence_count(document) == 1);
+        grant = new_grant(f, UNDERTONE_UNIT_SENTENCE, 3000000);
         EXPECT(UNDERTONE_STATUS_OK,
                undertone_document_release(document, grant, UNDERTONE_RULE_EXPONENTIAL, counting_entropy, NULL, out,
                                           bytes, &written));
@@ -719,11 +720,11 @@ static void releases_of_whole_texts_are_checked(const struct fixture *f, whole_r
         HOLD(calls == 1);
         /* Failed entropy keeps the sentences, and the grant is spent. */
         EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
-        grant = new_grant(f, 3000000);
+        grant = new_grant(f, UNDERTONE_UNIT_WHOLE_TEXT, 3000000);
         EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, RELEASE(failing_entropy, out, bytes, &written));
         EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(counting_entropy, out, bytes, &written));
         HOLD(undertone_document_sentence_count(document) == 1);
-        grant = new_grant(f, 3000000);
+        grant = new_grant(f, UNDERTONE_UNIT_WHOLE_TEXT, 3000000);
         EXPECT(UNDERTONE_STATUS_OK,
                by(document, grant, reentrant_entropy, (void *)f, out, bytes,
                                                      &written));
@@ -773,7 +774,11 @@ static void grants_are_checked(const struct fixture *f)
     undertone_grant *grant = untouched;
     const size_t size = f->grant_size;
     uint8_t *memory = allocate(size + 1);
-#define GRANT(memory, len, micro, out) undertone_grant_init_unrecorded(memory, len, micro, out)
+#define GRANT(memory, len, micro, out) undertone_grant_init_unrecorded(memory, len, UNDERTONE_UNIT_VECTOR, micro, out)
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, undertone_grant_init_unrecorded(memory, size, 0, 1, &grant));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, undertone_grant_init_unrecorded(memory, size, 5, 1, &grant));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, undertone_grant_init_unrecorded(memory, size, INT32_MIN, 1, &grant));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, undertone_grant_init_unrecorded(memory, size, 257, 1, &grant));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, GRANT(NULL, size, 1, &grant));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, GRANT(memory, size, 1, NULL));
     EXPECT(UNDERTONE_STATUS_MISALIGNED, GRANT(memory + 1, size, 1, &grant));
@@ -789,7 +794,7 @@ static void grants_are_checked(const struct fixture *f)
     undertone_document *document = new_document(f);
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written = 99;
-    grant = new_grant(f, 1);
+    grant = new_grant(f, UNDERTONE_UNIT_SENTENCE, 1);
     void *zeroes = calloc(1, f->grant_size);
     HOLD(zeroes != NULL);
     void *moved = copy_of(grant, f->grant_size);
@@ -890,12 +895,12 @@ static void wiped_documents_hold_no_trace(const struct fixture *f)
         size_t written;
         EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
         EXPECT(UNDERTONE_STATUS_OK,
-               undertone_document_release_whole_text(document, new_grant(f, 1), counting_entropy, NULL, release,
+               undertone_document_release_whole_text(document, new_grant(f, UNDERTONE_UNIT_WHOLE_TEXT, 1), counting_entropy, NULL, release,
                                                      sizeof release, &written));
         HOLD(memcmp(before, document, f->document_size) == 0);
         EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
         EXPECT(UNDERTONE_STATUS_OK,
-               undertone_document_release_projective(document, new_grant(f, 1), counting_entropy, NULL, release,
+               undertone_document_release_projective(document, new_grant(f, UNDERTONE_UNIT_WHOLE_TEXT, 1), counting_entropy, NULL, release,
                                                      sizeof release, &written));
         HOLD(memcmp(before, document, f->document_size) == 0);
     }
@@ -910,7 +915,8 @@ static void create_ledger(uint64_t budget, uint8_t *image)
 {
     uint8_t *exact = allocate(IMAGE);
     size_t written = 0;
-    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_create_image(budget, counting_entropy, NULL, exact, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_create_image(UNDERTONE_UNIT_SENTENCE, budget, counting_entropy, NULL,
+                                                              exact, IMAGE, &written));
     HOLD(written == IMAGE);
     memcpy(image, exact, IMAGE);
     free(exact);
@@ -921,8 +927,8 @@ static undertone_ledger *open_ledger(const uint8_t *image, uint8_t name)
 {
     undertone_ledger *ledger = NULL;
     void *memory = allocate(undertone_ledger_handle_size());
-    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_init(memory, undertone_ledger_handle_size(), image, IMAGE,
-                                                      counting_entropy, &name, &ledger));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_open(memory, undertone_ledger_handle_size(), UNDERTONE_UNIT_SENTENCE,
+                                                      image, IMAGE, counting_entropy, &name, &ledger));
     HOLD(ledger == memory);
     return ledger;
 }
@@ -933,10 +939,11 @@ static int32_t reserve(undertone_ledger *ledger, uint32_t epsilon, uint64_t wind
     uint8_t *record = allocate(RECORD);
     size_t written = 99, offset = 99;
     const int32_t status =
-        undertone_ledger_reserve(ledger, epsilon, window, file, IMAGE, record, RECORD, &written, &offset);
-    HOLD((status == UNDERTONE_STATUS_OK) == (written == RECORD));
-    HOLD((status == UNDERTONE_STATUS_OK) == (offset == 0 || offset == RECORD));
-    if (status == UNDERTONE_STATUS_OK) {
+        undertone_ledger_reserve_epsilon(ledger, epsilon, 1, window, file, IMAGE, record, RECORD, &written, &offset);
+    const int recorded = status == UNDERTONE_STATUS_OK || status == UNDERTONE_STATUS_LEDGER_RECORD_LOST;
+    HOLD(recorded == (written == RECORD));
+    HOLD(recorded == (offset == 0 || offset == RECORD));
+    if (recorded) {
         memcpy(file + offset, record, RECORD);
     }
     free(record);
@@ -972,7 +979,7 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     memset(out, 0xee, sizeof out);
     calls = 0;
 #define CREATE(budget, entropy, out, capacity, written)                                            \
-    undertone_ledger_create_image(budget, entropy, NULL, out, capacity, written)
+    undertone_ledger_create_image(UNDERTONE_UNIT_SENTENCE, budget, entropy, NULL, out, capacity, written)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, CREATE(1, NULL, out, IMAGE, &written));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, CREATE(1, counting_entropy, NULL, IMAGE, &written));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, CREATE(1, counting_entropy, out, IMAGE, NULL));
@@ -1000,7 +1007,7 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     uint8_t *memory = allocate(size + 1);
     undertone_ledger *ledger = untouched;
 #define INIT(memory, size, image, len, entropy, out)                                               \
-    undertone_ledger_init(memory, size, image, len, entropy, NULL, out)
+    undertone_ledger_open(memory, size, UNDERTONE_UNIT_SENTENCE, image, len, entropy, NULL, out)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, INIT(NULL, size, file, IMAGE, counting_entropy, &ledger));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, INIT(memory, size, NULL, IMAGE, counting_entropy, &ledger));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, INIT(memory, size, file, IMAGE, NULL, &ledger));
@@ -1036,7 +1043,7 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     written = 99;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         EXPECT(statuses[i], undertone_ledger_remaining(wrong[i], 1, &micro));
-        EXPECT(statuses[i], undertone_ledger_reserve(wrong[i], 1, 1, file, IMAGE, out, RECORD,
+        EXPECT(statuses[i], undertone_ledger_reserve_epsilon(wrong[i], 1, 1, 1, file, IMAGE, out, RECORD,
                                                      &written, &offset));
         EXPECT(statuses[i], undertone_ledger_grant(wrong[i], file, IMAGE, f->grant_memory,
                                                    f->grant_size, &grant));
@@ -1047,7 +1054,7 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_remaining(ledger, 1, NULL));
     EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_ledger_remaining(ledger, 1, (void *)ledger));
 #define RESERVE(epsilon, stored, len, record, capacity, written, offset)                           \
-    undertone_ledger_reserve(ledger, epsilon, 1, stored, len, record, capacity, written, offset)
+    undertone_ledger_reserve_epsilon(ledger, epsilon, 1, 1, stored, len, record, capacity, written, offset)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RESERVE(1, NULL, IMAGE, out, RECORD, &written, &offset));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RESERVE(1, file, IMAGE, NULL, RECORD, &written, &offset));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RESERVE(1, file, IMAGE, out, RECORD, NULL, &offset));
@@ -1171,7 +1178,7 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     torn[30] ^= 1;
     ledger = open_ledger(torn, 1);
     HOLD(remaining(ledger, 20001) == 0);
-    EXPECT(UNDERTONE_STATUS_OK, reserve(ledger, 1, 20001, torn));
+    EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, reserve(ledger, 1, 20001, torn));
     EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, grant_of(f, ledger, torn, &grant));
     EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, reserve(ledger, 1, 20001, torn));
     HOLD(remaining(ledger, 20002) == 10);
@@ -1181,7 +1188,7 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     void *memory = allocate(undertone_ledger_handle_size());
     undertone_ledger *none = untouched;
 #define INIT() \
-    undertone_ledger_init(memory, undertone_ledger_handle_size(), torn, IMAGE, counting_entropy, NULL, &none)
+    undertone_ledger_open(memory, undertone_ledger_handle_size(), UNDERTONE_UNIT_SENTENCE, torn, IMAGE, counting_entropy, NULL, &none)
     memset(torn, 0, IMAGE);
     EXPECT(UNDERTONE_STATUS_NOT_A_LEDGER, INIT());
     memcpy(torn, file, IMAGE);
@@ -1195,6 +1202,269 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
 #undef INIT
 #undef RELEASE
     free(memory);
+}
+
+/* A file in memory, and what is to go wrong with it. */
+struct stored {
+    uint8_t file[IMAGE + 1];
+    size_t len;
+    uint64_t counter;
+    /* A letter for each call: Lock, Read, Write, Counter, Up, eXit. */
+    char said[32];
+    /* The call that fails, from 0; those after it work. */
+    size_t fails;
+    int stuck;
+};
+
+static int32_t say(struct stored *stored, char what)
+{
+    const size_t call = strlen(stored->said);
+    HOLD(call + 1 < sizeof stored->said);
+    stored->said[call] = what;
+    return call == stored->fails ? 7 : 0;
+}
+
+static int32_t stored_lock(void *context) { return say(context, 'L'); }
+
+static void stored_unlock(void *context) { (void)say(context, 'X'); }
+
+static int32_t stored_read(void *context, uint8_t *out, size_t capacity, size_t *out_read)
+{
+    struct stored *stored = context;
+    HOLD(capacity == IMAGE + 1);
+    memcpy(out, stored->file, stored->len < capacity ? stored->len : capacity);
+    *out_read = stored->len;
+    return say(stored, 'R');
+}
+
+static int32_t stored_write(void *context, size_t offset, const uint8_t *bytes, size_t len)
+{
+    struct stored *stored = context;
+    HOLD(len == RECORD && (offset == 0 || offset == RECORD));
+    const int32_t status = say(stored, 'W');
+    if (status == 0) memcpy(stored->file + offset, bytes, len);
+    return status;
+}
+
+static int32_t stored_counter(void *context, uint64_t *out_counter)
+{
+    struct stored *stored = context;
+    *out_counter = stored->counter;
+    return say(stored, 'C');
+}
+
+static int32_t stored_raise(void *context, uint64_t to)
+{
+    struct stored *stored = context;
+    const int32_t status = say(stored, 'U');
+    if (status == 0 && !stored->stuck) stored->counter = to;
+    return status;
+}
+
+static undertone_ledger_storage storage_of(struct stored *stored, int counts)
+{
+    undertone_ledger_storage storage = {stored,       stored_lock,  stored_unlock,
+                                        stored_read,  stored_write, counts ? stored_counter : NULL,
+                                        counts ? stored_raise : NULL};
+    memset(stored, 0, sizeof *stored);
+    create_ledger(10, stored->file);
+    stored->len = IMAGE;
+    stored->fails = SIZE_MAX;
+    return storage;
+}
+
+/* Spends, and says in which order. */
+static int32_t spend_one(const struct fixture *f, const undertone_ledger_storage *storage, uint32_t epsilon,
+                         uint64_t window, undertone_grant **grant, uint64_t *left)
+{
+    struct stored *stored = storage->context;
+    memset(stored->said, 0, sizeof stored->said);
+    *grant = untouched;
+    *left = 99;
+    return undertone_ledger_spend(storage, UNDERTONE_UNIT_SENTENCE, epsilon, 1, window, counting_entropy, NULL,
+                                  f->grant_memory, f->grant_size, grant, left);
+}
+
+static void spending_arguments_are_checked(const struct fixture *f)
+{
+    struct stored stored;
+    const undertone_ledger_storage storage = storage_of(&stored, 1);
+    undertone_grant *grant = untouched;
+    uint64_t left = 99;
+    uint8_t image[IMAGE];
+    size_t written = 99;
+    uint8_t *memory = f->grant_memory;
+    const size_t size = f->grant_size;
+#define SPEND(storage, unit, epsilon, words, entropy, memory, size, out, left) \
+    undertone_ledger_spend(storage, unit, epsilon, words, 1, entropy, NULL, memory, size, out, left)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, SPEND(NULL, 1, 1, 1, counting_entropy, memory, size, &grant, &left));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, SPEND(&storage, 1, 1, 1, NULL, memory, size, &grant, &left));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, SPEND(&storage, 1, 1, 1, counting_entropy, NULL, size, &grant, &left));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, SPEND(&storage, 1, 1, 1, counting_entropy, memory, size, NULL, &left));
+    EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, SPEND(&storage, 1, 1, 1, counting_entropy, memory, size - 1, &grant, &left));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED, SPEND(&storage, 1, 1, 1, counting_entropy, memory + 1, size, &grant, &left));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, SPEND(&storage, 1, 1, 1, counting_entropy, memory, size, (void *)memory, &left));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, SPEND(&storage, 1, 1, 1, counting_entropy, memory, size, &grant, (void *)memory));
+    for (int32_t unit = -1; unit <= 6; unit += unit == 0 ? 5 : 1)
+        EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, SPEND(&storage, unit, 1, 1, counting_entropy, memory, size, &grant, &left));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL, SPEND(&storage, 1, 0, 1, counting_entropy, memory, size, &grant, &left));
+    EXPECT(UNDERTONE_STATUS_EPSILON_TOO_LARGE,
+           SPEND(&storage, 1, 1000000001, 1, counting_entropy, memory, size, &grant, &left));
+    const uint32_t words[] = {0, 257, 65537, UINT32_MAX};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        EXPECT(UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE,
+               SPEND(&storage, 1, 1, words[i], counting_entropy, memory, size, &grant, &left));
+    undertone_ledger_storage odd[] = {storage, storage, storage, storage, storage, storage};
+    odd[0].lock = NULL;
+    odd[1].unlock = NULL;
+    odd[2].read = NULL;
+    odd[3].write = NULL;
+    odd[4].read_counter = NULL;
+    odd[5].raise_counter = NULL;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        EXPECT(UNDERTONE_STATUS_NULL_POINTER, SPEND(&odd[i], 1, 1, 1, counting_entropy, memory, size, &grant, &left));
+        EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_left(&odd[i], 1, 1, &left));
+        EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_begin_anew(&odd[i], 1, 9, 1, counting_entropy, NULL, image,
+                                                                          IMAGE, &written));
+    }
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_left(NULL, 1, 1, &left));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_ledger_left(&storage, 1, 1, NULL));
+    EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_ledger_left(&storage, 1, 1, (void *)&storage));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, undertone_ledger_left(&storage, 5, 1, &left));
+#define ANEW(storage, unit, budget, entropy, out, capacity, written) \
+    undertone_ledger_begin_anew(storage, unit, budget, 1, entropy, NULL, out, capacity, written)
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, ANEW(NULL, 1, 9, counting_entropy, image, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, ANEW(&storage, 1, 9, NULL, image, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, ANEW(&storage, 1, 9, counting_entropy, NULL, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, ANEW(&storage, 1, 9, counting_entropy, image, IMAGE, NULL));
+    EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, ANEW(&storage, 0, 9, counting_entropy, image, IMAGE, &written));
+    HOLD(written == 99 && stored.counter == 0);
+    EXPECT(UNDERTONE_STATUS_LEDGER_NO_BUDGET, ANEW(&storage, 1, 0, counting_entropy, image, IMAGE, &written));
+    EXPECT(UNDERTONE_STATUS_BUFFER_TOO_SMALL, ANEW(&storage, 1, 9, counting_entropy, image, IMAGE - 1, &written));
+    HOLD(written == IMAGE && grant == untouched && left == 99 && stored.counter == 0);
+#undef ANEW
+#undef SPEND
+    /* Nothing was called but the counter by what came so far. */
+    for (const char *c = stored.said; *c != '\0'; c++) HOLD(*c == 'C');
+}
+
+static void one_call_spends(const struct fixture *f)
+{
+    struct stored stored, before;
+    undertone_grant *grant;
+    uint64_t left;
+    uint8_t release[UNDERTONE_RELEASE_BYTES], image[IMAGE];
+    size_t written;
+    undertone_document *document = new_document(f);
+    undertone_ledger_storage storage = storage_of(&stored, 0);
+
+    /* Everything in the right order, and the grant is good for one release for its unit. */
+    EXPECT(UNDERTONE_STATUS_OK, spend_one(f, &storage, 4, 7, &grant, &left));
+    HOLD(left == 6 && strcmp(stored.said, "LRRWRX") == 0);
+    EXPECT(UNDERTONE_STATUS_GRANT_WRONG_UNIT, undertone_bag_release(f->bag, grant, 1, 1, counting_entropy, NULL, release,
+                                                                    sizeof release + 2, &written));
+    EXPECT(UNDERTONE_STATUS_OK,
+           undertone_document_release(document, grant, 1, counting_entropy, NULL, release, sizeof release, &written));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_left(&storage, UNDERTONE_UNIT_SENTENCE, 7, &left));
+    HOLD(left == 6);
+    EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, spend_one(f, &storage, 7, 7, &grant, &left));
+    HOLD(left == 6 && grant == untouched && strcmp(stored.said, "LRRX") == 0);
+    EXPECT(UNDERTONE_STATUS_LEDGER_FROM_FUTURE, spend_one(f, &storage, 1, 6, &grant, &left));
+    HOLD(left == 99);
+    for (int32_t unit = UNDERTONE_UNIT_WHOLE_TEXT; unit <= UNDERTONE_UNIT_VECTOR; unit++) {
+        EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_UNIT, undertone_ledger_left(&storage, unit, 7, &left));
+        EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_UNIT,
+               undertone_ledger_spend(&storage, unit, 1, 1, 7, counting_entropy, NULL, f->grant_memory, f->grant_size,
+                                      &grant, NULL));
+    }
+
+    /* A torn record: all say the same, and tomorrow is another day. */
+    stored.file[30] ^= 1;
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_left(&storage, UNDERTONE_UNIT_SENTENCE, 7, &left));
+    HOLD(left == 0);
+    EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, spend_one(f, &storage, 1, 7, &grant, &left));
+    HOLD(left == 0 && grant == untouched);
+    EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, spend_one(f, &storage, 1, 7, &grant, &left));
+    EXPECT(UNDERTONE_STATUS_OK, spend_one(f, &storage, 1, 8, &grant, &left));
+    HOLD(left == 9);
+
+    /* Whatever step fails: no grant, and the file is unlocked. */
+    for (int counts = 0; counts < 2; counts++) {
+        const char *const steps = counts ? "LRRCUCWRX" : "LRRWRX";
+        for (size_t step = 0; step + 1 < strlen(steps); step++) {
+            storage = storage_of(&stored, counts);
+            stored.fails = step;
+            EXPECT(step == 0 ? UNDERTONE_STATUS_LEDGER_IN_USE : UNDERTONE_STATUS_LEDGER_STORAGE_FAILED,
+                   spend_one(f, &storage, 4, 7, &grant, &left));
+            HOLD(grant == untouched && strncmp(stored.said, steps, step + 1) == 0);
+            HOLD(step == 0 ? stored.said[1] == '\0' : strcmp(stored.said + step + 1, "X") == 0);
+            /* What was written counts; a counter that was raised costs the window. */
+            stored.fails = SIZE_MAX;
+            const int32_t again = spend_one(f, &storage, 10, 7, &grant, &left);
+            const int raised = counts && step >= 5, kept = step + 2 == strlen(steps);
+            HOLD(again == (kept               ? UNDERTONE_STATUS_LEDGER_EXHAUSTED
+                           : raised           ? UNDERTONE_STATUS_LEDGER_RECORD_LOST
+                                              : UNDERTONE_STATUS_OK));
+        }
+    }
+
+    /* A file of another length, and one that is none. */
+    storage = storage_of(&stored, 0);
+    for (size_t len = 0; len <= IMAGE + 40; len++) {
+        stored.len = len;
+        if (len != IMAGE) EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_LENGTH, spend_one(f, &storage, 1, 1, &grant, &left));
+    }
+    stored.len = IMAGE;
+    memset(stored.file, 0, IMAGE);
+    EXPECT(UNDERTONE_STATUS_NOT_A_LEDGER, spend_one(f, &storage, 1, 1, &grant, &left));
+
+    /* Begun anew: this window is spent. */
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_begin_anew(&storage, UNDERTONE_UNIT_SENTENCE, 10, 1, counting_entropy,
+                                                            NULL, image, IMAGE, &written));
+    memcpy(stored.file, image, IMAGE);
+    EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, spend_one(f, &storage, 1, 1, &grant, &left));
+    EXPECT(UNDERTONE_STATUS_OK, spend_one(f, &storage, 1, 2, &grant, &left));
+
+    /* With a counter, an older file gives nothing. */
+    storage = storage_of(&stored, 1);
+    before = stored;
+    EXPECT(UNDERTONE_STATUS_OK, spend_one(f, &storage, 4, 7, &grant, &left));
+    HOLD(left == 6 && strcmp(stored.said, "LRRCUCWRX") == 0 && stored.counter == 2);
+    EXPECT(UNDERTONE_STATUS_OK, spend_one(f, &storage, 4, 7, &grant, &left));
+    const struct stored newest = stored;
+    memcpy(stored.file, before.file, IMAGE);
+    EXPECT(UNDERTONE_STATUS_LEDGER_SET_BACK, spend_one(f, &storage, 1, 7, &grant, &left));
+    EXPECT(UNDERTONE_STATUS_LEDGER_SET_BACK, undertone_ledger_left(&storage, UNDERTONE_UNIT_SENTENCE, 7, &left));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_begin_anew(&storage, UNDERTONE_UNIT_SENTENCE, 10, 7, counting_entropy,
+                                                            NULL, image, IMAGE, &written));
+    memcpy(stored.file, newest.file, IMAGE);
+    EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, spend_one(f, &storage, 1, 7, &grant, &left));
+    memcpy(stored.file, image, IMAGE);
+    EXPECT(UNDERTONE_STATUS_LEDGER_RECORD_LOST, spend_one(f, &storage, 1, 7, &grant, &left));
+    stored.stuck = 1;
+    EXPECT(UNDERTONE_STATUS_LEDGER_NOT_RAISED, spend_one(f, &storage, 1, 8, &grant, &left));
+
+    /* A ledger of 0.1: budget 5 in every window, nothing spent. It becomes one for the unit that is named first. */
+    static const uint8_t old[] = {
+#include "abi-1/ledger.inc"
+    };
+    storage = storage_of(&stored, 0);
+    memcpy(stored.file, old, sizeof old);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_left(&storage, UNDERTONE_UNIT_WORD, 7, &left));
+    HOLD(left == 5000000);
+    /* Five words cost five times as much, and the grant is for no more. */
+    uint8_t words[64];
+    EXPECT(UNDERTONE_STATUS_OK,
+           undertone_ledger_spend(&storage, UNDERTONE_UNIT_WORD, 900000, 5, 7, counting_entropy, NULL, f->grant_memory,
+                                  f->grant_size, &grant, &left));
+    HOLD(left == 500000);
+    EXPECT(UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS,
+           undertone_bag_release(f->bag, grant, 6, UNDERTONE_WORD_METHOD_EXPONENTIAL, counting_entropy, NULL, words,
+                                 sizeof words, &written));
+    EXPECT(UNDERTONE_STATUS_OK,
+           undertone_bag_release(f->bag, grant, 5, UNDERTONE_WORD_METHOD_EXPONENTIAL, counting_entropy, NULL, words,
+                                 sizeof words, &written));
+    EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_UNIT, spend_one(f, &storage, 1, 7, &grant, &left));
 }
 
 static void releases_are_read_back(const struct fixture *f)
@@ -1432,7 +1702,7 @@ static void vectors_are_checked(const struct fixture *f)
     memset(out, 0xee, needed);
     size_t written = 99;
     calls = 0;
-    undertone_grant *grant = new_grant(f, 2000000);
+    undertone_grant *grant = new_grant(f, UNDERTONE_UNIT_VECTOR, 2000000);
 #define RELEASE(point, len, entropy, out, capacity, written)                                       \
     undertone_vector_mechanism_release(vector, grant, point, len, entropy, NULL, out, capacity, written)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(NULL, 3, counting_entropy, out, needed, &written));
@@ -1473,23 +1743,23 @@ static void vectors_are_checked(const struct fixture *f)
            undertone_vector_mechanism_release(vector, (void *)f->pack, point, 3, counting_entropy, NULL, out,
                                               needed, &written));
     /* A grant of another epsilon is not spent. */
-    grant = new_grant(f, 2000001);
+    grant = new_grant(f, UNDERTONE_UNIT_VECTOR, 2000001);
     EXPECT(UNDERTONE_STATUS_GRANT_WRONG_EPSILON,
            RELEASE(point, 3, counting_entropy, out, needed, &written));
     EXPECT(UNDERTONE_STATUS_GRANT_WRONG_EPSILON,
            RELEASE(point, 3, counting_entropy, out, needed, &written));
     HOLD(calls == 0);
-    grant = new_grant(f, 2000000);
+    grant = new_grant(f, UNDERTONE_UNIT_VECTOR, 2000000);
     EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, RELEASE(point, 3, failing_entropy, out, needed, &written));
     EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(point, 3, counting_entropy, out, needed, &written));
-    grant = new_grant(f, 2000000);
+    grant = new_grant(f, UNDERTONE_UNIT_VECTOR, 2000000);
     EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, RELEASE(point, 3, silent_entropy, out, needed, &written));
-    grant = new_grant(f, 2000000);
+    grant = new_grant(f, UNDERTONE_UNIT_VECTOR, 2000000);
     uint8_t zero = 0;
     EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED,
            undertone_vector_mechanism_release(vector, grant, point, 3, counting_entropy, &zero, out, needed,
                                               &written));
-    grant = new_grant(f, 2000000);
+    grant = new_grant(f, UNDERTONE_UNIT_VECTOR, 2000000);
     HOLD(written == 99 && calls == 3);
     for (size_t i = 0; i < needed; i++) {
         HOLD(out[i] == 0xee);
@@ -1497,7 +1767,7 @@ static void vectors_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_OK, RELEASE(point, 3, counting_entropy, out, needed, &written));
     HOLD(written == needed && calls == 4);
     EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(point, 3, counting_entropy, out, needed, &written));
-    grant = new_grant(f, 2000000);
+    grant = new_grant(f, UNDERTONE_UNIT_VECTOR, 2000000);
 #undef RELEASE
 
     void *zeroes = calloc(1, size);
@@ -1687,7 +1957,7 @@ static int32_t release_bag(const struct fixture *f, undertone_bag *bag, underton
     memset(out, 0xee, needed);
     memset(release, 0xee, needed);
     const int32_t status =
-        undertone_bag_release(bag, new_grant(f, 3000000), 9, UNDERTONE_WORD_METHOD_EXPONENTIAL, entropy, context, out,
+        undertone_bag_release(bag, new_grant(f, UNDERTONE_UNIT_WORD, 3000000), 9, UNDERTONE_WORD_METHOD_EXPONENTIAL, entropy, context, out,
                               needed, &written);
     HOLD(written == (status == UNDERTONE_STATUS_OK ? needed : 99));
     HOLD(status == UNDERTONE_STATUS_OK || memcmp(out, release, needed) == 0);
@@ -1730,7 +2000,7 @@ static void bags_are_checked(const struct fixture *f)
     memset(out, 0xee, sizeof out);
     calls = 0;
     const int32_t pf = UNDERTONE_WORD_METHOD_PERMUTE_AND_FLIP;
-    undertone_grant *grant = new_grant(f, 1);
+    undertone_grant *grant = new_grant(f, UNDERTONE_UNIT_WORD, 1);
 #define RELEASE(size, mechanism, entropy, out, capacity, written)                                  \
     undertone_bag_release(bag, grant, size, mechanism, entropy, NULL, out, capacity, written)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, pf, NULL, out, 26, &written));
@@ -1803,6 +2073,7 @@ static void bags_are_checked(const struct fixture *f)
     struct fixture with_bag = *f;
     with_bag.bag = bag;
     EXPECT(UNDERTONE_STATUS_OK, release_bag(f, bag, entropy_using_the_bag, &with_bag, release));
+    one_call_spends(&with_bag);
 
     /* Reset twice; nothing is left of the words. */
     compare_whatever_is_there(memory, size);
@@ -1948,6 +2219,7 @@ int main(int argc, char **argv)
     grants_are_checked(&f);
     ledger_arguments_are_checked(&f);
     ledgers_grant_what_is_recorded_and_no_more(&f);
+    spending_arguments_are_checked(&f);
     failed_entropy_releases_nothing_and_keeps_the_sentences(&f);
     wiped_documents_hold_no_trace(&f);
     releases_are_read_back(&f);

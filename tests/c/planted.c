@@ -12,7 +12,8 @@
 #define EPSILON_AT 8
 #define PACK_AT 16
 
-int32_t planted_doubled_grant(void *memory, size_t memory_len, uint32_t epsilon_micro, undertone_grant **out_grant);
+int32_t planted_doubled_grant(void *memory, size_t memory_len, int32_t unit, uint32_t epsilon_micro,
+                              undertone_grant **out_grant);
 int32_t planted_quiet_release(undertone_document *document, undertone_grant *grant, int32_t rule,
                               undertone_entropy_fn entropy, void *context, uint8_t *out, size_t out_capacity,
                               size_t *out_written);
@@ -49,9 +50,10 @@ static void say_epsilon(uint8_t *release, uint32_t epsilon_micro)
 }
 
 /* Twice the epsilon that was asked for is spent, ... */
-int32_t planted_doubled_grant(void *memory, size_t memory_len, uint32_t epsilon_micro, undertone_grant **out_grant)
+int32_t planted_doubled_grant(void *memory, size_t memory_len, int32_t unit, uint32_t epsilon_micro,
+                              undertone_grant **out_grant)
 {
-    return undertone_grant_init_unrecorded(memory, memory_len, 2 * epsilon_micro, out_grant);
+    return undertone_grant_init_unrecorded(memory, memory_len, unit, 2 * epsilon_micro, out_grant);
 }
 
 /* ... and nobody is told. */

@@ -56,9 +56,14 @@ static int32_t not_entropy(void *context, uint8_t *out, size_t len)
 }
 
 /* A grant is for once. */
+static int32_t grant_for(int32_t unit)
+{
+    return undertone_grant_init_unrecorded(&grant_memory, sizeof grant_memory, unit, 1000000, &grant);
+}
+
 static int32_t new_grant(void)
 {
-    return undertone_grant_init_unrecorded(&grant_memory, sizeof grant_memory, 1000000, &grant);
+    return grant_for(UNDERTONE_UNIT_SENTENCE);
 }
 
 static int32_t nothing(void)
@@ -220,21 +225,21 @@ static int32_t read_vector(void)
 
 static int32_t create_ledger(void)
 {
-    return undertone_ledger_create_image(1000000, not_entropy, NULL, ledger_file, sizeof ledger_file,
+    return undertone_ledger_create_image(UNDERTONE_UNIT_SENTENCE, 1000000, not_entropy, NULL, ledger_file, sizeof ledger_file,
                                          &written);
 }
 
-static int32_t init_ledger(void)
+static int32_t open_ledger(void)
 {
-    return undertone_ledger_init(&ledger_memory, sizeof ledger_memory, ledger_file,
+    return undertone_ledger_open(&ledger_memory, sizeof ledger_memory, UNDERTONE_UNIT_SENTENCE, ledger_file,
                                  sizeof ledger_file, not_entropy, NULL, &ledger);
 }
 
 static int32_t reserve(void)
 {
     size_t offset;
-    const int32_t reserved = undertone_ledger_reserve(
-        ledger, 1000000, 1, ledger_file, sizeof ledger_file, record, sizeof record, &written, &offset);
+    const int32_t reserved = undertone_ledger_reserve_epsilon(
+        ledger, 1000000, 1, 1, ledger_file, sizeof ledger_file, record, sizeof record, &written, &offset);
     if (reserved == UNDERTONE_STATUS_OK) {
         memcpy(ledger_file + offset, record, sizeof record);
     }
@@ -245,6 +250,60 @@ static int32_t ledger_grant(void)
 {
     return undertone_ledger_grant(ledger, ledger_file, sizeof ledger_file, &grant_memory,
                                   sizeof grant_memory, &grant);
+}
+
+static uint64_t counted;
+
+static int32_t read_ledger(void *context, uint8_t *out, size_t capacity, size_t *out_read)
+{
+    (void)context;
+    (void)capacity;
+    memcpy(out, ledger_file, sizeof ledger_file);
+    *out_read = sizeof ledger_file;
+    return 0;
+}
+
+static int32_t write_ledger(void *context, size_t offset, const uint8_t *bytes, size_t len)
+{
+    (void)context;
+    memcpy(ledger_file + offset, bytes, len);
+    return 0;
+}
+
+static int32_t read_counter(void *context, uint64_t *out)
+{
+    (void)context;
+    *out = counted;
+    return 0;
+}
+
+static int32_t raise_counter(void *context, uint64_t to)
+{
+    (void)context;
+    counted = to;
+    return 0;
+}
+
+static const undertone_ledger_storage storage = {NULL,         NULL,         NULL,         read_ledger,
+                                                 write_ledger, read_counter, raise_counter};
+
+static int32_t spend(void)
+{
+    uint64_t left;
+    return undertone_ledger_spend(&storage, UNDERTONE_UNIT_SENTENCE, 1000000, 1, 2, not_entropy, NULL, &grant_memory,
+                                  sizeof grant_memory, &grant, &left);
+}
+
+static int32_t left(void)
+{
+    uint64_t micro;
+    return undertone_ledger_left(&storage, UNDERTONE_UNIT_SENTENCE, 2, &micro);
+}
+
+static int32_t begin_anew(void)
+{
+    return undertone_ledger_begin_anew(&storage, UNDERTONE_UNIT_SENTENCE, 1000000, 3, not_entropy, NULL, ledger_file,
+                                       sizeof ledger_file, &written);
 }
 
 static const struct call {
@@ -262,9 +321,12 @@ static const struct call {
     {"document_promise", promise, MOST},
     {"grant_unrecorded", new_grant, MOST},
     {"ledger_create", create_ledger, MOST},
-    {"ledger_init", init_ledger, MOST},
+    {"ledger_open", open_ledger, MOST},
     {"ledger_reserve", reserve, MOST},
     {"ledger_grant", ledger_grant, MOST},
+    {"ledger_spend", spend, MOST},
+    {"ledger_left", left, MOST},
+    {"ledger_begin_anew", begin_anew, MOST},
     {"document_release, permute-and-flip", release_flips, MOST},
     {"document_release, exponential", release_exponential, MOST},
     {"document_release_whole_text", release_whole_text, MOST},
@@ -339,7 +401,13 @@ int main(int argc, char **argv)
     const size_t base = stack_used(&no_call);
     int failed = 0;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        if (new_grant() != UNDERTONE_STATUS_OK) {
+        int32_t (*const call)(void) = calls[i].make;
+        const int32_t unit = call == release_vector                              ? UNDERTONE_UNIT_VECTOR
+                             : call == select_words || call == nearest_words     ? UNDERTONE_UNIT_WORD
+                             : call == release_whole_text || call == release_projective
+                                 ? UNDERTONE_UNIT_WHOLE_TEXT
+                                 : UNDERTONE_UNIT_SENTENCE;
+        if (grant_for(unit) != UNDERTONE_STATUS_OK) {
             return 1;
         }
         const size_t used = stack_used(&calls[i]) - base;

@@ -55,10 +55,10 @@ static int32_t replay(void *context, uint8_t *out, size_t len)
 }
 
 /* A grant of 3, in memory of the thread's own. */
-static undertone_grant *new_grant(void *memory)
+static undertone_grant *new_grant(void *memory, int32_t unit)
 {
     undertone_grant *grant;
-    check(undertone_grant_init_unrecorded(memory, undertone_grant_handle_size(), 3000000, &grant), "grant");
+    check(undertone_grant_init_unrecorded(memory, undertone_grant_handle_size(), unit, 3000000, &grant), "grant");
     return grant;
 }
 
@@ -78,14 +78,14 @@ static void one_round(undertone_document *document, undertone_bag *bag, int roun
                                             &written),
               "sentence");
     }
-    check(undertone_document_release(document, new_grant(memory), UNDERTONE_RULE_PERMUTE_AND_FLIP, replay, &round,
+    check(undertone_document_release(document, new_grant(memory, UNDERTONE_UNIT_SENTENCE), UNDERTONE_RULE_PERMUTE_AND_FLIP, replay, &round,
                                      results->document, sizeof results->document, &written),
           "document");
     const int32_t mechanism = 1 + round % 3;
-    check(undertone_bag_release(bag, new_grant(memory), 20, mechanism, replay, &round,
+    check(undertone_bag_release(bag, new_grant(memory, UNDERTONE_UNIT_WORD), 20, mechanism, replay, &round,
                                 results->bag, sizeof results->bag, &written),
           "bag");
-    check(undertone_vector_mechanism_release(projected, new_grant(memory), results->sentence,
+    check(undertone_vector_mechanism_release(projected, new_grant(memory, UNDERTONE_UNIT_VECTOR), results->sentence,
                                              undertone_vector_mechanism_dimension(projected), replay, &round,
                                    results->vector, sizeof results->vector, &written),
           "vector");

@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 
     uint8_t release[UNDERTONE_RELEASE_BYTES];
     size_t written;
-    check(undertone_grant_init_unrecorded(grant_memory, undertone_grant_handle_size(), 2000000, &grant), "a grant");
+    check(undertone_grant_init_unrecorded(grant_memory, undertone_grant_handle_size(), UNDERTONE_UNIT_WHOLE_TEXT, 2000000, &grant), "a grant");
     check(undertone_document_release_whole_text(document, grant, prescribed, argv[2], release, sizeof release, &written),
           "a release");
     for (size_t i = 0; i < written; i++) {

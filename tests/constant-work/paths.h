@@ -317,9 +317,12 @@ static uint32_t released_quarters(void)
 
 /* --- Paths --- */
 
+/* What the next grants are for; see `warm_up`. */
+static int32_t unit = UNDERTONE_UNIT_SENTENCE;
+
 static void new_grant(void)
 {
-    must(undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, 3000000, &grant), "a grant");
+    must(undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, unit, 3000000, &grant), "a grant");
 }
 
 static void new_document(void)
@@ -331,6 +334,10 @@ static void new_document(void)
 /* The first call finds out what the processor has and links what is linked late: not counted. */
 static void warm_up(int32_t (*call)(void))
 {
+    unit = call == release_vector                                      ? UNDERTONE_UNIT_VECTOR
+           : call == release_bag                                       ? UNDERTONE_UNIT_WORD
+           : call == release_whole_text || call == release_projective  ? UNDERTONE_UNIT_WHOLE_TEXT
+                                                                       : UNDERTONE_UNIT_SENTENCE;
     new_grant();
     must(call(), "the first call");
 }
@@ -569,7 +576,7 @@ static uint32_t reserved_micro;
 static int32_t reserve(void)
 {
     size_t offset = 0;
-    const int32_t status = undertone_ledger_reserve(ledger, reserved_micro, 7, image, sizeof image,
+    const int32_t status = undertone_ledger_reserve_epsilon(ledger, reserved_micro, 1, 7, image, sizeof image,
                                                     record, sizeof record, &written, &offset);
     for (size_t i = 0; i < written; i++) {
         image[offset + i] = record[i];
@@ -586,9 +593,9 @@ static int32_t grant_of_ledger(void)
 static void ledger_paths(void)
 {
     for (key = 1; key <= 4; key++) {
-        must(undertone_ledger_create_image(100000000, not_entropy, NULL, image, sizeof image, &written),
+        must(undertone_ledger_create_image(UNDERTONE_UNIT_SENTENCE, 100000000, not_entropy, NULL, image, sizeof image, &written),
              "a ledger");
-        must(undertone_ledger_init(ledger_memory, sizeof ledger_memory, image, sizeof image,
+        must(undertone_ledger_open(ledger_memory, sizeof ledger_memory, UNDERTONE_UNIT_SENTENCE, image, sizeof image,
                                    not_entropy, NULL, &ledger), "a ledger");
         reserved_micro = 1;
         must(reserve(), "a reservation");

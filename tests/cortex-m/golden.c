@@ -120,7 +120,12 @@ static int passes(const struct test_case *test)
     }
     size_t written = 0;
     undertone_grant *grant;
-    int32_t status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory,
+    const int32_t unit = test->noise != 0       ? UNDERTONE_UNIT_VECTOR
+                         : test->mechanism != 0 ? UNDERTONE_UNIT_WORD
+                         : test->rule == WHOLE_TEXT || test->rule == PROJECTIVE
+                             ? UNDERTONE_UNIT_WHOLE_TEXT
+                             : UNDERTONE_UNIT_SENTENCE;
+    int32_t status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, unit,
                                                      test->epsilon_micro, &grant);
     if (status != UNDERTONE_STATUS_OK) {
         return 0;

@@ -274,7 +274,12 @@ static void print_right(uint32_t number, int width)
 /* Prints what a call takes, and returns its stack. */
 static size_t measure(const char *name, int32_t (*call)(void), size_t most)
 {
-    if (undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, 1000000, &grant) !=
+    const int32_t unit = call == release_vector                              ? UNDERTONE_UNIT_VECTOR
+                         : call == select_word || call == nearest_word       ? UNDERTONE_UNIT_WORD
+                         : call == release_whole_text || call == release_projective
+                             ? UNDERTONE_UNIT_WHOLE_TEXT
+                             : UNDERTONE_UNIT_SENTENCE;
+    if (undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, unit, 1000000, &grant) !=
         UNDERTONE_STATUS_OK) {
         complain("no grant\n");
     }

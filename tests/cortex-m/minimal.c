@@ -66,7 +66,8 @@ int main(void)
         status = undertone_document_push_text(document, text, sizeof text - 1, &written);
     }
     if (status == UNDERTONE_STATUS_OK) {
-        status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, 10000000, &grant);
+        status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, UNDERTONE_UNIT_SENTENCE, 10000000,
+                                                 &grant);
     }
     if (status == UNDERTONE_STATUS_OK) {
         status = undertone_document_release(document, grant, UNDERTONE_RULE_PERMUTE_AND_FLIP,

@@ -137,9 +137,9 @@ static void exceptions()
 #endif
 }
 
-static Grant grant(std::uint32_t micro = 1000000)
+static Grant grant(Unit unit = Unit::sentence, std::uint32_t micro = 1000000)
 {
-    return take(Grant::unrecorded(Epsilon::from_micro(micro)));
+    return take(Grant::unrecorded(unit, Epsilon::from_micro(micro)));
 }
 
 static std::vector<std::uint8_t> bytes_of(const char *path)
@@ -223,7 +223,7 @@ static void documents(const char *path)
     second = std::move(document);
     EXPECT(drawn(second, KnownBytes()) == drawn(second, KnownBytes()));
 
-    const Release release = take(second.release(grant(2500000)));
+    const Release release = take(second.release(grant(Unit::sentence, 2500000)));
     const ReleaseContent content = take(read_release(release));
     EXPECT(content.candidate < pack.candidate_count() && content.epsilon.micro() == 2500000);
     EXPECT(content.rule == Rule::permute_and_flip && content.pack_id == take(pack.id()));
@@ -249,7 +249,7 @@ static void documents(const char *path)
     Grant held = std::move(moved);
     EXPECT(why(second.release(std::move(moved))) == UNDERTONE_STATUS_NULL_POINTER);
     EXPECT(second.release(std::move(held)).ok());
-    EXPECT(why(Grant::unrecorded(Epsilon::from_micro(0))) == UNDERTONE_STATUS_EPSILON_TOO_SMALL);
+    EXPECT(why(Grant::unrecorded(Unit::sentence, Epsilon::from_micro(0))) == UNDERTONE_STATUS_EPSILON_TOO_SMALL);
     moves(grant());
 
     EXPECT(take(second.push_text("One. Two! Three")) == 3 && take(second.push_text("")) == 0);
@@ -277,8 +277,8 @@ static void whole_texts(const char *path, const char *features)
     Document none = take(Document::create(depth));
     EXPECT(take(none.promise(Unit::sentence, two)).sentence_micro == 2000000);
     EXPECT(why(none.promise(Unit::whole_text, two)) == UNDERTONE_STATUS_NO_SCORES);
-    EXPECT(why(none.release_whole_text(grant())) == UNDERTONE_STATUS_NO_SCORES);
-    EXPECT(why(none.release_projective(grant())) == UNDERTONE_STATUS_NO_SCORES);
+    EXPECT(why(none.release_whole_text(grant(Unit::whole_text))) == UNDERTONE_STATUS_NO_SCORES);
+    EXPECT(why(none.release_projective(grant(Unit::whole_text))) == UNDERTONE_STATUS_NO_SCORES);
     const std::vector<float> quarter(depth.dimension(), 0.25F);
     EXPECT(none.push_encoded("Not looked at.", quarter));
     EXPECT(none.sentence_count() == 1);
@@ -309,7 +309,7 @@ static void whole_texts(const char *path, const char *features)
     // At the largest epsilon another outcome has a chance below 10^-17.
     const auto drawn = [&](const char *text) {
         EXPECT(document.push_encoded(text, embedding));
-        return take(read_release(take(document.release_whole_text(grant(UNDERTONE_MAX_EPSILON_MICRO)))));
+        return take(read_release(take(document.release_whole_text(grant(Unit::whole_text, UNDERTONE_MAX_EPSILON_MICRO)))));
     };
     const ReleaseContent known = drawn("my dentist");
     EXPECT(known.unit == Unit::whole_text && known.rule == Rule::exponential && known.candidate == 0);
@@ -317,26 +317,26 @@ static void whole_texts(const char *path, const char *features)
     EXPECT(drawn("zzz").nothing_known(pack));
     KnownBytes one;
     KnownBytes two_bytes;
-    EXPECT(take(document.release_whole_text(grant(), Entropy(one))) ==
-           take(document.release_whole_text(grant(), Entropy(two_bytes))));
+    EXPECT(take(document.release_whole_text(grant(Unit::whole_text), Entropy(one))) ==
+           take(document.release_whole_text(grant(Unit::whole_text), Entropy(two_bytes))));
     EXPECT(one.calls == 1);
 
     const auto point = [&](const char *text) {
         EXPECT(document.push_encoded(text, embedding));
-        return take(read_release(take(document.release_projective(grant(UNDERTONE_MAX_EPSILON_MICRO)))));
+        return take(read_release(take(document.release_projective(grant(Unit::whole_text, UNDERTONE_MAX_EPSILON_MICRO)))));
     };
     const ReleaseContent named = point("zzz");
     EXPECT(named.unit == Unit::whole_text && named.rule == Rule::exponential && named.order >= 2);
     EXPECT(!named.nothing_known(pack) && known.order == 0 && by_sentence.order == 0);
-    EXPECT(take(document.release_projective(grant(), Entropy(one))) ==
-           take(document.release_projective(grant(), Entropy(two_bytes))));
+    EXPECT(take(document.release_projective(grant(Unit::whole_text), Entropy(one))) ==
+           take(document.release_projective(grant(Unit::whole_text), Entropy(two_bytes))));
     EXPECT(one.calls == 2);
 
     Document moved_from;
-    EXPECT(why(moved_from.release_projective(grant())) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(moved_from.release_projective(grant(Unit::whole_text))) == UNDERTONE_STATUS_NULL_POINTER);
     EXPECT(moved_from.push_encoded("", embedding).code() == UNDERTONE_STATUS_NULL_POINTER);
     EXPECT(why(moved_from.promise(Unit::sentence, two)) == UNDERTONE_STATUS_NULL_POINTER);
-    EXPECT(why(moved_from.release_whole_text(grant())) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(moved_from.release_whole_text(grant(Unit::whole_text))) == UNDERTONE_STATUS_NULL_POINTER);
     EXPECT(Pack().feature_count() == 0 && Pack().level_count() == 0 && Pack().nothing_known() == UINT32_MAX);
 }
 
@@ -346,13 +346,13 @@ static void vectors(const Pack &pack, const char *projection)
     const VectorMechanism mechanism = take(VectorMechanism::create(4, 0, epsilon));
     EXPECT(mechanism.dimension() == 4);
     const std::vector<float> embedding{0.5F, -0.5F, 0.5F, -0.5F};
-    const std::vector<std::uint8_t> release = take(mechanism.release(grant(), embedding));
+    const std::vector<std::uint8_t> release = take(mechanism.release(grant(Unit::vector), embedding));
     EXPECT(release.size() == mechanism.release_len());
-    EXPECT(take(mechanism.release(grant(), embedding.data(), embedding.size())).size() == release.size());
+    EXPECT(take(mechanism.release(grant(Unit::vector), embedding.data(), embedding.size())).size() == release.size());
     KnownBytes one;
     KnownBytes two;
-    EXPECT(take(mechanism.release(grant(), embedding, Entropy(one))) ==
-           take(mechanism.release(grant(), embedding.data(), embedding.size(), Entropy(two))));
+    EXPECT(take(mechanism.release(grant(Unit::vector), embedding, Entropy(one))) ==
+           take(mechanism.release(grant(Unit::vector), embedding.data(), embedding.size(), Entropy(two))));
 
     const VectorReleaseContent content = take(read_vector_release(release));
     EXPECT(content.dimension == 4 && content.noise == Noise::laplace && content.epsilon.micro() == 1000000);
@@ -364,13 +364,13 @@ static void vectors(const Pack &pack, const char *projection)
         EXPECT(std::abs(values[i] - std::ldexp(steps[i], content.grid_exponent)) == 0.0);
 
     const VectorMechanism discrete = take(VectorMechanism::create(4, 0, epsilon, Noise::discrete_laplace));
-    EXPECT(take(read_vector_release(take(discrete.release(grant(), embedding)))).noise == Noise::discrete_laplace);
+    EXPECT(take(read_vector_release(take(discrete.release(grant(Unit::vector), embedding)))).noise == Noise::discrete_laplace);
     moves(take(VectorMechanism::create(1, 0, epsilon)));
 
-    EXPECT(why(mechanism.release(grant(), embedding.data(), 3)) == UNDERTONE_STATUS_WRONG_DIMENSION);
-    EXPECT(!mechanism.release(grant(2000000), embedding).ok());
+    EXPECT(why(mechanism.release(grant(Unit::vector), embedding.data(), 3)) == UNDERTONE_STATUS_WRONG_DIMENSION);
+    EXPECT(!mechanism.release(grant(Unit::vector, 2000000), embedding).ok());
     EXPECT(why(mechanism.release(Grant(), embedding)) == UNDERTONE_STATUS_NULL_POINTER);
-    EXPECT(why(VectorMechanism().release(grant(), embedding)) == UNDERTONE_STATUS_NULL_POINTER);
+    EXPECT(why(VectorMechanism().release(grant(Unit::vector), embedding)) == UNDERTONE_STATUS_NULL_POINTER);
     EXPECT(VectorMechanism().dimension() == 0 && VectorMechanism().release_len() == 0);
     EXPECT(why(VectorMechanism::create(0, 0, epsilon)) == UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE);
     EXPECT(why(VectorMechanism::create(4, 0, epsilon, static_cast<Noise>(9))) == UNDERTONE_STATUS_UNKNOWN_NOISE);
@@ -380,7 +380,7 @@ static void vectors(const Pack &pack, const char *projection)
     const VectorMechanism projected =
         take(VectorMechanism::projected(take(Pack::open(projection)), epsilon, Noise::discrete_laplace));
     const std::vector<float> longer(projected.dimension(), 0.25F);
-    const VectorReleaseContent behind = take(read_vector_release(take(projected.release(grant(), longer))));
+    const VectorReleaseContent behind = take(read_vector_release(take(projected.release(grant(Unit::vector), longer))));
     EXPECT(behind.dimension == coordinates && behind.noise == Noise::discrete_laplace);
     EXPECT(behind.pack_id == projected_by);
     EXPECT(why(VectorMechanism::projected(Pack(), epsilon)) == UNDERTONE_STATUS_NULL_POINTER);
@@ -407,7 +407,7 @@ static void words(const char *path)
     EXPECT(bag.push(take(vocabulary.word(1))));
     EXPECT(bag.push("nosuchword"));
     EXPECT(bag.push_text("and a text of words"));
-    const std::vector<std::uint8_t> release = take(bag.release(grant(), 5));
+    const std::vector<std::uint8_t> release = take(bag.release(grant(Unit::word), 5));
     EXPECT(release.size() == undertone_bag_release_len(5));
     const BagReleaseContent content = take(read_bag_release(release));
     EXPECT(content.word_count == 5 && content.method == WordMethod::permute_and_flip);
@@ -418,14 +418,14 @@ static void words(const char *path)
     const auto again = [&] {
         KnownBytes source;
         EXPECT(bag.push_text("and a text of words"));
-        return take(bag.release(grant(), 3, WordMethod::exponential, Entropy(source)));
+        return take(bag.release(grant(Unit::word), 3, WordMethod::exponential, Entropy(source)));
     };
     EXPECT(again() == again());
-    EXPECT(take(read_bag_release(take(bag.release(grant(), 2, WordMethod::laplace_nearest)))).method ==
+    EXPECT(take(read_bag_release(take(bag.release(grant(Unit::word), 2, WordMethod::laplace_nearest)))).method ==
            WordMethod::laplace_nearest);
     EXPECT(bag.push("kept") && bag.reset());
-    EXPECT(why(bag.release(grant(), 0)) == UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE);
-    EXPECT(why(bag.release(grant(), 1, static_cast<WordMethod>(9))) == UNDERTONE_STATUS_UNKNOWN_WORD_METHOD);
+    EXPECT(why(bag.release(grant(Unit::word), 0)) == UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE);
+    EXPECT(why(bag.release(grant(Unit::word), 1, static_cast<WordMethod>(9))) == UNDERTONE_STATUS_UNKNOWN_WORD_METHOD);
     EXPECT(why(bag.release(Grant(), 1)) == UNDERTONE_STATUS_NULL_POINTER);
     EXPECT(why(read_bag_release(std::vector<std::uint8_t>(30))) == UNDERTONE_STATUS_NOT_A_RELEASE);
     EXPECT(why(read_bag_release_words(nullptr, 0)) == UNDERTONE_STATUS_RELEASE_WRONG_LENGTH);
@@ -439,7 +439,7 @@ static void words(const char *path)
     EXPECT(empty.push("a").code() == UNDERTONE_STATUS_NULL_POINTER &&
            empty.push_text("a").code() == UNDERTONE_STATUS_NULL_POINTER);
     EXPECT(empty.reset().code() == UNDERTONE_STATUS_NULL_POINTER &&
-           why(empty.release(grant(), 1)) == UNDERTONE_STATUS_NULL_POINTER);
+           why(empty.release(grant(Unit::word), 1)) == UNDERTONE_STATUS_NULL_POINTER);
     moves(take(Vocabulary::create(pack)));
     moves(std::move(bag));
 }
@@ -457,15 +457,15 @@ static void sentence_count()
 static void ledgers()
 {
     const Epsilon two = Epsilon::from_micro(2000000);
-    Ledger::Image stored = take(Ledger::create_image(5000000));
+    Ledger::Image stored = take(Ledger::create_image(Unit::sentence, 5000000));
     KnownBytes source;
-    EXPECT(take(Ledger::create_image(5000000, Entropy(source))) != stored && source.calls == 1);
-    Ledger ledger = take(Ledger::open(stored));
+    EXPECT(take(Ledger::create_image(Unit::sentence, 5000000, Entropy(source))) != stored && source.calls == 1);
+    Ledger ledger = take(Ledger::open(Unit::sentence, stored));
     EXPECT(take(ledger.remaining(7)) == 5000000);
-    EXPECT(Ledger::open(stored.data(), stored.size()).ok() && Ledger::open(stored, Entropy(source)).ok());
+    EXPECT(Ledger::open(Unit::sentence, stored.data(), stored.size()).ok() && Ledger::open(Unit::sentence, stored, Entropy(source)).ok());
     KnownBytes broken;
     broken.works = false;
-    EXPECT(why(Ledger::open(stored, Entropy(broken))) == UNDERTONE_STATUS_ENTROPY_FAILED && broken.calls == 1);
+    EXPECT(why(Ledger::open(Unit::sentence, stored, Entropy(broken))) == UNDERTONE_STATUS_ENTROPY_FAILED && broken.calls == 1);
 
     const Ledger::Record record = take(ledger.reserve(two, 7, stored.data(), stored.size()));
     // Not before it is stored.
@@ -473,16 +473,16 @@ static void ledgers()
     std::copy(record.bytes.begin(), record.bytes.end(), stored.begin() + static_cast<std::ptrdiff_t>(record.offset));
     moves(take(ledger.grant(stored.data(), stored.size())));
     EXPECT(why(ledger.grant(stored.data(), stored.size())) == UNDERTONE_STATUS_LEDGER_NOT_RESERVED);
-    EXPECT(take(take(Ledger::open(stored.data(), stored.size())).remaining(7)) == 3000000);
+    EXPECT(take(take(Ledger::open(Unit::sentence, stored.data(), stored.size())).remaining(7)) == 3000000);
     EXPECT(take(ledger.remaining(8)) == 5000000 && why(ledger.remaining(6)) == UNDERTONE_STATUS_LEDGER_FROM_FUTURE);
     EXPECT(why(ledger.reserve(two, 7, stored.data(), 1)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
     EXPECT(why(ledger.reserve(Epsilon::from_micro(3000001), 7, stored.data(), stored.size())) ==
            UNDERTONE_STATUS_LEDGER_EXHAUSTED);
     moves(std::move(ledger));
 
-    EXPECT(why(Ledger::create_image(0)) == UNDERTONE_STATUS_LEDGER_NO_BUDGET);
-    EXPECT(why(Ledger::open(nullptr, 0)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
-    EXPECT(why(Ledger::open(Ledger::Image{})) == UNDERTONE_STATUS_NOT_A_LEDGER);
+    EXPECT(why(Ledger::create_image(Unit::sentence, 0)) == UNDERTONE_STATUS_LEDGER_NO_BUDGET);
+    EXPECT(why(Ledger::open(Unit::sentence, nullptr, 0)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
+    EXPECT(why(Ledger::open(Unit::sentence, Ledger::Image{})) == UNDERTONE_STATUS_NOT_A_LEDGER);
     Ledger none;
     EXPECT(why(none.remaining(0)) == UNDERTONE_STATUS_NULL_POINTER &&
            why(none.grant(nullptr, 0)) == UNDERTONE_STATUS_NULL_POINTER);
@@ -502,26 +502,37 @@ static void ledger_files(const std::string &folder, const Pack &pack)
 {
     const Epsilon two = Epsilon::from_micro(2000000);
     const std::string path = folder + "/ledger";
-    const Result<LedgerFile> missing = LedgerFile::open(path);
+    const Result<LedgerFile> missing = LedgerFile::open(path, Unit::sentence);
     EXPECT(why(missing) == STATUS_FILE_FAILED && missing.status().system_error() == ENOENT);
     {
-        LedgerFile file = take(LedgerFile::open_or_create(path, 5000000));
+        LedgerFile file = take(LedgerFile::open_or_create(path, Unit::sentence, 5000000));
         // One at a time, in one program, too.
-        EXPECT(why(LedgerFile::open(path)) == STATUS_LEDGER_IN_USE);
-        EXPECT(why(LedgerFile::open_or_create(path, 5000000)) == STATUS_LEDGER_IN_USE);
+        EXPECT(why(LedgerFile::open(path, Unit::sentence)) == STATUS_LEDGER_IN_USE);
+        EXPECT(why(LedgerFile::open_or_create(path, Unit::sentence, 5000000)) == STATUS_LEDGER_IN_USE);
         Document document = take(Document::create(pack));
         EXPECT(document.release(take(file.spend(two, 7))).ok());
         EXPECT(take(file.remaining(7)) == 3000000);
-        moves(std::move(file));
+        LedgerFile other = std::move(file);
+        EXPECT(other.remaining(7).ok() && why(file.remaining(7)) == UNDERTONE_STATUS_NULL_POINTER);
+        // For one unit only.
+        other = LedgerFile();
+        for (const Unit unit : {Unit::whole_text, Unit::word, Unit::vector}) {
+            EXPECT(why(LedgerFile::open(path, unit)) == UNDERTONE_STATUS_LEDGER_WRONG_UNIT);
+            EXPECT(why(LedgerFile::open_or_create(path, unit, 5000000)) == UNDERTONE_STATUS_LEDGER_WRONG_UNIT);
+        }
+        EXPECT(why(LedgerFile::open(path, static_cast<Unit>(9))) == UNDERTONE_STATUS_UNKNOWN_UNIT);
     }
-    EXPECT(LedgerFile::open(path).ok());
+    EXPECT(LedgerFile::open(path, Unit::sentence).ok());
     {
         KnownBytes source;
-        EXPECT(take(LedgerFile::open(path, Entropy(source))).remaining(7).ok() && source.calls == 1);
+        EXPECT(take(LedgerFile::open(path, Unit::sentence, Entropy(source))).remaining(7).ok() && source.calls == 0);
+        EXPECT(take(LedgerFile::open(path, Unit::sentence, Entropy(source))).spend(Epsilon::from_micro(1), 6).status().code() ==
+               UNDERTONE_STATUS_LEDGER_FROM_FUTURE);
+        EXPECT(source.calls == 1);
     }
     {
         // Its budget stays, what was spent, too.
-        LedgerFile file = take(LedgerFile::open_or_create(path, 9000000));
+        LedgerFile file = take(LedgerFile::open_or_create(path, Unit::sentence, 9000000));
         EXPECT(take(file.remaining(7)) == 3000000);
         EXPECT(file.spend(two, 7).ok());
         EXPECT(why(file.spend(two, 7)) == UNDERTONE_STATUS_LEDGER_EXHAUSTED);
@@ -535,7 +546,7 @@ static void ledger_files(const std::string &folder, const Pack &pack)
         bytes[100] ^= 1;
         bytes[30] ^= 1;
         write_file(path, bytes);
-        EXPECT(why(file.spend(two, 8)) == UNDERTONE_STATUS_LEDGER_CHANGED);
+        EXPECT(why(file.spend(two, 8)) == UNDERTONE_STATUS_LEDGER_DAMAGED);
         write_file(path, good);
         EXPECT(file.spend(two, 8).ok());
         bytes = bytes_of(path.c_str());
@@ -543,18 +554,19 @@ static void ledger_files(const std::string &folder, const Pack &pack)
         write_file(path, bytes);
         EXPECT(why(file.spend(Epsilon::from_micro(1), 8)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
     }
-    EXPECT(why(LedgerFile::open(path)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
+    EXPECT(why(LedgerFile::open(path, Unit::sentence)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
     for (std::size_t len = 0; len < UNDERTONE_LEDGER_IMAGE_BYTES; ++len) {
         write_file(path, std::vector<std::uint8_t>(len));
-        EXPECT(why(LedgerFile::open_or_create(path, 5000000)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
+        EXPECT(why(LedgerFile::open_or_create(path, Unit::sentence, 5000000)) == UNDERTONE_STATUS_LEDGER_WRONG_LENGTH);
     }
-    EXPECT(why(LedgerFile::open_or_create(folder, 1)) == STATUS_FILE_FAILED);
-    EXPECT(why(LedgerFile::open_or_create(folder + "/no/such/folder", 1)) == STATUS_FILE_FAILED);
-    EXPECT(why(LedgerFile::open_or_create(folder + "/new", 0)) == UNDERTONE_STATUS_LEDGER_NO_BUDGET);
+    EXPECT(why(LedgerFile::open_or_create(folder, Unit::sentence, 1)) == STATUS_FILE_FAILED);
+    EXPECT(why(LedgerFile::open_or_create(folder + "/no/such/folder", Unit::sentence, 1)) == STATUS_FILE_FAILED);
+    EXPECT(why(LedgerFile::open_or_create(folder + "/new", Unit::sentence, 0)) == UNDERTONE_STATUS_LEDGER_NO_BUDGET);
     KnownBytes broken;
     broken.works = false;
-    EXPECT(why(LedgerFile::open_or_create(folder + "/new", 1, Entropy(broken))) == UNDERTONE_STATUS_ENTROPY_FAILED);
-    const Result<LedgerFile> nothing = LedgerFile::open(folder + "/new");
+    EXPECT(why(LedgerFile::open_or_create(folder + "/new", Unit::sentence, 1, Entropy(broken))) ==
+           UNDERTONE_STATUS_ENTROPY_FAILED);
+    const Result<LedgerFile> nothing = LedgerFile::open(folder + "/new", Unit::sentence);
     EXPECT(nothing.status().system_error() == ENOENT);
 
     LedgerFile none;

@@ -39,9 +39,9 @@ static void refuses(const char *fault, Call call)
     std::exit(1);
 }
 
-static undertone::Grant grant(const char *epsilon)
+static undertone::Grant grant(const char *epsilon, undertone::Unit unit = undertone::Unit::sentence)
 {
-    return undertone::or_throw(undertone::Grant::unrecorded(undertone::or_throw(undertone::Epsilon::parse(epsilon))));
+    return undertone::or_throw(undertone::Grant::unrecorded(unit, undertone::or_throw(undertone::Epsilon::parse(epsilon))));
 }
 
 int main(int argc, char **argv)
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 
     // By the whole text; at this epsilon anything else has a chance below 10^-17.
     const auto whole_text = [&](const std::string &what) {
-        const rust::Vec<std::uint8_t> drawn = pipeline->release_whole_text(what, grant("1000").capi());
+        const rust::Vec<std::uint8_t> drawn = pipeline->release_whole_text(what, grant("1000", undertone::Unit::whole_text).capi());
         return candidates->decode(rust::Slice<const std::uint8_t>(drawn.data(), drawn.size()));
     };
     const host::Decoded known = whole_text(text);
@@ -92,7 +92,8 @@ int main(int argc, char **argv)
     // One ledger serves the host and the device side.
     const std::string path = std::string(argv[2]) + ".ledger";
     std::remove(path.c_str());
-    undertone::LedgerFile ledger = undertone::or_throw(undertone::LedgerFile::open_or_create(path, 3000000));
+    undertone::LedgerFile ledger = undertone::or_throw(
+        undertone::LedgerFile::open_or_create(path, undertone::Unit::sentence, 3000000));
     const undertone::Epsilon two = undertone::Epsilon::from_micro(2000000);
     undertone::Grant recorded = undertone::or_throw(ledger.spend(two, 1));
     expect(pipeline->release(text, recorded.capi(), host::Rule::Exponential).size() == release.size(),
@@ -108,6 +109,7 @@ int main(int argc, char **argv)
     undertone::Grant once = grant("1");
     // A refusal that comes before the release leaves the grant.
     refuses("9 is not a rule", [&] { pipeline->release(text, once.capi(), static_cast<host::Rule>(9)); });
+    refuses("another unit", [&] { pipeline->release_whole_text(text, once.capi()); });
     pipeline->release(text, once.capi(), host::Rule::PermuteAndFlip);
     refuses("spent by an earlier release", [&] { pipeline->release(text, once.capi(), host::Rule::PermuteAndFlip); });
     refuses("NULL", [&] { pipeline->release(text, nullptr, host::Rule::PermuteAndFlip); });

@@ -1,4 +1,5 @@
 import dev.undertone.Ledger;
+import dev.undertone.Unit;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -13,12 +14,12 @@ import java.nio.file.Paths;
 public final class LedgerProgram {
     public static void main(String[] arguments) throws IOException {
         Path path = Paths.get(arguments[1]);
-        try (Ledger ledger = Ledger.openOrCreate(path, 5_000_000)) {
+        try (Ledger ledger = Ledger.openOrCreate(path, Unit.SENTENCE, 5_000_000)) {
             if (arguments[0].equals("spend")) {
                 ledger.spend(1_000_000, 1);
                 return;
             }
-            try (Ledger again = Ledger.openOrCreate(path, 5_000_000)) {
+            try (Ledger again = Ledger.openOrCreate(path, Unit.SENTENCE, 5_000_000)) {
                 throw new AssertionError("opened twice: " + again);
             } catch (IOException refused) {
                 System.out.println("open");

@@ -100,7 +100,7 @@ int32_t run(size_t pack_len, size_t text_len)
     if (status == UNDERTONE_STATUS_OK)
         status = undertone_document_push_sentence(document, (const char *)text, text_len);
     if (status == UNDERTONE_STATUS_OK)
-        status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, 10000000, &grant);
+        status = undertone_grant_init_unrecorded(grant_memory, sizeof grant_memory, UNDERTONE_UNIT_SENTENCE, 10000000, &grant);
     if (status == UNDERTONE_STATUS_OK)
         status = undertone_document_release(document, grant, UNDERTONE_RULE_PERMUTE_AND_FLIP, entropy, NULL,
                                             release, sizeof release, &written);

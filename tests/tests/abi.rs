@@ -251,7 +251,7 @@ fn an_old_program_is_refused_and_told_why() {
     );
 }
 
-/// A program that calls nothing but what stayed goes on as before, with a ledger that 0.1 made.
+/// A program that calls nothing but what stayed goes on as before.
 #[test]
 fn calls_that_stayed_do_what_they_did() {
     if !have("gcc", "gcc") {

@@ -23,6 +23,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
+use undertone_core::unit::Unit;
 use undertone_tests::FixedEntropy;
 use undertone_tests::packs::features_pack;
 
@@ -460,7 +461,10 @@ fn whole_texts_reach_the_core() {
                 (epsilon.micro().into(), epsilon.micro().into()),
             ];
             let release = document
-                .release_whole_text(Grant::unrecorded(epsilon), &mut FixedEntropy::new(&entropy))
+                .release_whole_text(
+                    Grant::unrecorded(Unit::WholeText, epsilon),
+                    &mut FixedEntropy::new(&entropy),
+                )
                 .expect("a pack with scores");
             let printed = whole_text(&program, &path, &entropy, text, !alone);
             let mut lines = printed.lines();

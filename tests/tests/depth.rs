@@ -11,6 +11,7 @@ use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::SeedableRng;
 use undertone_core::select::{Ratio, Rule, SliceLevels};
+use undertone_core::unit::Unit;
 use undertone_tests::documents::{
     SentenceList, config, coordinate, insertions, levels_of, removals, replacements,
 };
@@ -192,7 +193,7 @@ proptest! {
             }
             let levels = levels_of(&state);
             let release = state
-                .release(Grant::unrecorded(epsilon), rule, &mut FixedEntropy::new(&key))
+                .release(Grant::unrecorded(Unit::Sentence, epsilon), rule, &mut FixedEntropy::new(&key))
                 .expect("entropy");
             let slice = SliceLevels { levels: &levels, bound: 4 };
             let mut words = ChaCha12Rng::from_seed(key);
@@ -333,7 +334,7 @@ fn counts_hold_up_to_every_limit() {
     let levels = levels_of(&largest);
     let mut release = |rule| {
         largest.release(
-            Grant::unrecorded(Epsilon::MAX),
+            Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
             rule,
             &mut FixedEntropy::new(&[5; 32]),
         )
@@ -349,7 +350,11 @@ fn counts_hold_up_to_every_limit() {
         assert_eq!(levels_of(&smallest), [0; 256]);
         let mut entropy = FixedEntropy::new(&[6; 32]);
         smallest
-            .release(Grant::unrecorded(Epsilon::MAX), rule, &mut entropy)
+            .release(
+                Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
+                rule,
+                &mut entropy,
+            )
             .expect("entropy");
     }
 }

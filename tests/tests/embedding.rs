@@ -10,6 +10,7 @@ use undertone_core::pack::Pack;
 use undertone_core::release::VectorRelease;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
+use undertone_core::unit::Unit;
 use undertone_core::vector::{Noise, Projection, VectorError, VectorMechanism};
 use undertone_tests::exponential::{PRECISION, exp_of};
 use undertone_tests::noise::{self, normal, real};
@@ -429,7 +430,7 @@ fn releases_hold_what_was_drawn() {
             let mut bytes = vec![0xee; mechanism.release_bytes() + 3];
             let mut source = FixedEntropy::new(&key);
             let length = mechanism.release(
-                Grant::unrecorded(mechanism.laplace().epsilon()),
+                Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon()),
                 &x,
                 &mut source,
                 &mut bytes,
@@ -913,7 +914,7 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
                 let key = [1; 32];
                 let mut source = FixedEntropy::new(&key);
                 let refused = mechanism.release(
-                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon()),
                     &x,
                     &mut source,
                     &mut bytes,
@@ -935,7 +936,7 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
                 let key = [1; 32];
                 let mut source = FixedEntropy::new(&key);
                 let refused = mechanism.release(
-                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon()),
                     &[0.5; 3],
                     &mut source,
                     &mut bytes,
@@ -947,7 +948,7 @@ fn wrong_lengths_are_refused_and_nothing_is_written() {
             for key in [&[][..], &[1; 31], &[0; 32]] {
                 let mut bytes = vec![9; needed];
                 let refused = mechanism.release(
-                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon()),
                     &[0.5; 3],
                     &mut FixedEntropy::new(key),
                     &mut bytes,

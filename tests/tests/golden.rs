@@ -8,6 +8,7 @@ use undertone_core::features::each_feature;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{BagRelease, Release, VectorRelease};
+use undertone_core::unit::Unit;
 use undertone_core::vector::VectorMechanism;
 use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::FixedEntropy;
@@ -46,7 +47,11 @@ fn release(
     case: &Case,
     entropy: &mut FixedEntropy<'_>,
 ) -> Result<Release, DocumentError> {
-    let grant = Grant::unrecorded(case.epsilon);
+    let unit = match case.by {
+        By::Sentence(_) => Unit::Sentence,
+        By::WholeText | By::Projective => Unit::WholeText,
+    };
+    let grant = Grant::unrecorded(unit, case.epsilon);
     match case.by {
         By::Sentence(rule) => document.release(grant, rule, entropy),
         By::WholeText => document.release_whole_text(grant, entropy),
@@ -195,7 +200,7 @@ fn bags_match_the_reference() {
         let written = bag.release(
             case.size,
             case.mechanism,
-            Grant::unrecorded(case.epsilon),
+            Grant::unrecorded(Unit::Word, case.epsilon),
             &mut entropy,
             &mut out,
         );
@@ -226,7 +231,7 @@ fn private_vectors_match_the_reference() {
         let mut entropy = FixedEntropy::new(&case.entropy);
         let mut out = vec![0; mechanism.release_bytes()];
         let written = mechanism.release(
-            Grant::unrecorded(case.epsilon),
+            Grant::unrecorded(Unit::Vector, case.epsilon),
             &case.vector,
             &mut entropy,
             &mut out,

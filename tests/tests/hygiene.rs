@@ -16,6 +16,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::{Rule, SliceLevels};
+use undertone_core::unit::Unit;
 use undertone_core::words::{Bag, Vocabulary};
 use undertone_tests::{FixedEntropy, soak};
 
@@ -137,7 +138,10 @@ fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
         found.extend(both(&document));
         // Errors, too, with a text in the document.
         found.extend(both(document.push(&embedding[1..])));
-        let grant = Grant::unrecorded(Epsilon::from_micro(1_000_000).expect("an epsilon"));
+        let grant = Grant::unrecorded(
+            Unit::Sentence,
+            Epsilon::from_micro(1_000_000).expect("an epsilon"),
+        );
         let failed = document.release(grant, Rule::Exponential, &mut FixedEntropy::new(&[]));
         found.push(
             failed
@@ -145,11 +149,17 @@ fn debug(text: &str, coordinate: f32, level: u8) -> Vec<String> {
                 .map_or_else(ToString::to_string, |_| String::new()),
         );
         found.extend(both(failed));
-        let grant = Grant::unrecorded(Epsilon::from_micro(1_000_000).expect("an epsilon"));
+        let grant = Grant::unrecorded(
+            Unit::WholeText,
+            Epsilon::from_micro(1_000_000).expect("an epsilon"),
+        );
         found.extend(both(
             document.release_whole_text(grant, &mut FixedEntropy::new(&[])),
         ));
-        let grant = Grant::unrecorded(Epsilon::from_micro(1_000_000).expect("an epsilon"));
+        let grant = Grant::unrecorded(
+            Unit::WholeText,
+            Epsilon::from_micro(1_000_000).expect("an epsilon"),
+        );
         found.extend(both(
             document.release_projective(grant, &mut FixedEntropy::new(&[])),
         ));

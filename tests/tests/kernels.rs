@@ -9,6 +9,7 @@ use undertone_core::pack::Pack;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 use undertone_tests::FixedEntropy;
 use undertone_tests::documents::levels_of;
 use undertone_tests::packs::{DepthParts, LayerParts, RecoderParts, ScoreParts, Scoring};
@@ -68,7 +69,7 @@ fn outcome(
         levels = levels_of(&document);
         let epsilon = Epsilon::from_micro(micro).expect("an epsilon");
         let release = document.release(
-            Grant::unrecorded(epsilon),
+            Grant::unrecorded(Unit::Sentence, epsilon),
             rule,
             &mut FixedEntropy::new(&[key; 32]),
         );

@@ -2,14 +2,28 @@
 //! of all of them.
 
 use std::collections::HashMap;
+use std::num::NonZero;
 
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
+use undertone_core::document::{Document, DocumentError};
 use undertone_core::epsilon::Epsilon;
-use undertone_core::ledger::{Grant, LEDGER_BYTES, Ledger, LedgerError, RECORD_BYTES};
+use undertone_core::laplace::Noise;
+use undertone_core::ledger::{
+    Contents, Cost, Grant, LEDGER_BYTES, Ledger, LedgerError, RECORD_BYTES, SpendError, Storage,
+    WrongUnit,
+};
+use undertone_core::pack::Pack;
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
-use undertone_tests::{FixedEntropy, soak};
+use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
+use undertone_core::vector::{VectorError, VectorMechanism};
+use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
+use undertone_tests::{FixedEntropy, golden, soak};
+
+/// What the ledgers of these tests are for.
+const UNIT: Unit = Unit::WholeText;
 
 type Image = [u8; LEDGER_BYTES];
 
@@ -18,14 +32,14 @@ fn epsilon(micro: u32) -> Epsilon {
 }
 
 fn create(budget: u64, id: u8) -> Image {
-    Ledger::create(budget, &mut FixedEntropy::new(&[id; 8])).expect("a budget and entropy")
+    Ledger::create(UNIT, budget, &mut FixedEntropy::new(&[id; 8])).expect("a budget and entropy")
 }
 
 /// What the ledgers of these tests write, but for those of [`another`].
 const SESSION: [u8; 8] = [0x5e; 8];
 
 fn try_open(image: &[u8]) -> Result<Ledger, LedgerError> {
-    Ledger::open(image, &mut FixedEntropy::new(&SESSION))
+    Ledger::open(UNIT, image, &mut FixedEntropy::new(&SESSION))
 }
 
 fn open(image: &Image) -> Ledger {
@@ -34,12 +48,12 @@ fn open(image: &Image) -> Ledger {
 
 /// A ledger in another process.
 fn another(image: &Image) -> Ledger {
-    Ledger::open(image, &mut FixedEntropy::new(&[0xa0; 8])).expect("a ledger")
+    Ledger::open(UNIT, image, &mut FixedEntropy::new(&[0xa0; 8])).expect("a ledger")
 }
 
 /// A record by the documented format.
 fn record(id: u8, counter: u64, window: u64, budget: u64, spent: u64) -> [u8; RECORD_BYTES] {
-    let mut bytes = *b"UTLEDG\x01\0--------------------------------------------------------";
+    let mut bytes = *b"UTLEDG\x02\x02--------------------------------------------------------";
     bytes[8..16].fill(id);
     bytes[16..24].copy_from_slice(if counter < 2 { &[0; 8] } else { &SESSION });
     for (field, value) in bytes[24..56]
@@ -48,6 +62,12 @@ fn record(id: u8, counter: u64, window: u64, budget: u64, spent: u64) -> [u8; RE
     {
         field.copy_from_slice(&value.to_le_bytes());
     }
+    sealed(bytes)
+}
+
+/// The record as version 1 has it, which names no unit.
+fn without_unit(mut bytes: [u8; RECORD_BYTES]) -> [u8; RECORD_BYTES] {
+    bytes[6..8].copy_from_slice(&[1, 0]);
     sealed(bytes)
 }
 
@@ -78,7 +98,7 @@ fn reserve(
     micro: u32,
     window: u64,
 ) -> Result<Write, LedgerError> {
-    let reservation = ledger.reserve(epsilon(micro), window, file)?;
+    let reservation = ledger.reserve(epsilon(micro), window, file, None)?;
     Ok((reservation.offset(), *reservation.record()))
 }
 
@@ -89,7 +109,7 @@ fn spend(
     micro: u32,
     window: u64,
 ) -> Result<Grant, LedgerError> {
-    let reservation = ledger.reserve(epsilon(micro), window, file)?;
+    let reservation = ledger.reserve(epsilon(micro), window, file, None)?;
     apply(file, (reservation.offset(), *reservation.record()));
     reservation.persisted(file)
 }
@@ -198,12 +218,12 @@ fn large_budgets_and_counters_do_not_overflow() {
 #[test]
 fn nothing_is_created_from_bad_arguments() {
     let entropy = &mut FixedEntropy::new(&[1; 8]);
-    assert_eq!(Ledger::create(0, entropy), Err(LedgerError::NoBudget));
+    assert_eq!(Ledger::create(UNIT, 0, entropy), Err(LedgerError::NoBudget));
     assert_eq!(entropy.left(), 8);
     for bytes in [&[][..], &[1; 7], &[0; 8]] {
-        let refused = Ledger::create(1, &mut FixedEntropy::new(bytes));
+        let refused = Ledger::create(UNIT, 1, &mut FixedEntropy::new(bytes));
         assert_eq!(refused, Err(LedgerError::Entropy));
-        let refused = Ledger::open(&create(1, 1), &mut FixedEntropy::new(bytes));
+        let refused = Ledger::open(UNIT, &create(1, 1), &mut FixedEntropy::new(bytes));
         assert_eq!(refused.err(), Some(LedgerError::Entropy));
     }
 }
@@ -398,7 +418,7 @@ fn other_files_are_refused() {
         let bytes: Vec<u8> = good.iter().cycle().copied().take(found).collect();
         assert_eq!(try_open(&bytes).err(), Some(LedgerError::Length { found }));
         let mut ledger = open(&good);
-        let refused = ledger.reserve(epsilon(1), 1, &bytes);
+        let refused = ledger.reserve(epsilon(1), 1, &bytes, None);
         assert_eq!(refused.err(), Some(LedgerError::Length { found }));
         assert_eq!(ledger.remaining(1), Ok(10));
     }
@@ -441,7 +461,8 @@ fn other_files_are_refused() {
     let ledger = open(&image(a, record(1, 6, 1, 10, 11)));
     assert_eq!(ledger.remaining(1), Ok(0));
 
-    for found in [0, 2, 3, u16::MAX] {
+    // Versions and units that this library does not know.
+    for found in [0, 2, 3, 0x101, 0x502, u16::MAX] {
         let mut newer = record(1, 6, 1, 10, 4);
         newer[6..8].copy_from_slice(&found.to_le_bytes());
         let version = Some(LedgerError::Version { found });
@@ -479,7 +500,7 @@ fn stale_handles_are_refused() {
     );
     // And it overwrites nothing with a newer version.
     let mut newer = lost.1;
-    newer[6] = 2;
+    newer[6] = 3;
     apply(&mut file, (lost.0, sealed(newer)));
     assert_eq!(reserve(&mut second, &file, 3, 1), Err(LedgerError::Changed));
 }
@@ -696,11 +717,386 @@ fn refusals_name_what_is_left_and_what_is_needed() {
         record(1, 4, 1, 10_000_000, 0),
     );
     let refused = ledger
-        .reserve(epsilon(2_000_000), 1, &file)
+        .reserve(epsilon(2_000_000), 1, &file, None)
         .expect_err("more than is left");
     let text = refused.to_string();
     assert!(
         text.contains("epsilon 0.5 is left") && text.contains("but 2 is needed"),
         "{text}"
+    );
+}
+
+/// Grants and files are for one unit, and every release refuses a grant for another.
+#[test]
+fn units_are_kept_apart() {
+    let mut out = [0; 256];
+    let entropy = || FixedEntropy::new(&[1; 32]);
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let mut document = Document::<'_>::new(&pack).expect("candidates");
+    let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
+    let mut bag = Bag::new(&vocabulary);
+    let one = epsilon(1_000_000);
+    let vector = VectorMechanism::new(1, 0, Noise::DiscreteLaplace, one).expect("parameters");
+    let rule = Rule::PermuteAndFlip;
+    let words = WordMechanism::Selection(rule);
+    for found in Unit::ALL {
+        let mut file = Ledger::create(found, 1_000_000_000, &mut FixedEntropy::new(&[7; 8]))
+            .expect("a budget");
+        assert_eq!(file[6..8], [2, found.number()]);
+        let mut ledger = Ledger::open(found, &file, &mut FixedEntropy::new(&SESSION)).expect("it");
+        assert_eq!(ledger.unit(), found);
+        let contents = Contents::read(&file, None).expect("a ledger");
+        assert_eq!(contents.unit(), Some(found));
+        for expected in Unit::ALL {
+            let wrong = WrongUnit { expected, found };
+            let opened = Ledger::open(expected, &file, &mut FixedEntropy::new(&SESSION)).err();
+            assert_eq!(
+                opened,
+                (expected != found).then_some(LedgerError::Unit(wrong))
+            );
+            let mut take = || {
+                let reservation = ledger
+                    .reserve(one, 1, &file, None)
+                    .expect("within the budget");
+                let write = (reservation.offset(), *reservation.record());
+                apply(&mut file, write);
+                let reservation = ledger.resume().expect("reserved");
+                reservation.persisted(&file).expect("it is there")
+            };
+            let recorded = take();
+            assert_eq!((recorded.unit(), recorded.words()), (found, 1));
+            for grant in [recorded, Grant::unrecorded(found, one)] {
+                let refused = match expected {
+                    Unit::Sentence => document
+                        .release(grant, rule, &mut entropy())
+                        .err()
+                        .map(|error| (error == DocumentError::Unit(wrong), error.to_string())),
+                    Unit::WholeText => {
+                        // The golden pack has no release of whole texts: the unit is looked at before that.
+                        let error = document.release_whole_text(grant, &mut entropy()).err();
+                        let error = error.filter(|error| *error != DocumentError::NoScores);
+                        error.map(|error| (error == DocumentError::Unit(wrong), error.to_string()))
+                    }
+                    Unit::Word => bag
+                        .release(1, words, grant, &mut entropy(), &mut out)
+                        .err()
+                        .map(|error| (error == WordsError::Unit(wrong), error.to_string())),
+                    Unit::Vector => vector
+                        .release(grant, &[0.5], &mut entropy(), &mut out)
+                        .err()
+                        .map(|error| (error == VectorError::Unit(wrong), error.to_string())),
+                };
+                assert_eq!(refused.is_some(), expected != found, "{expected} {found}");
+                if let Some((right, text)) = refused {
+                    assert!(right && text.contains(&format!("\"{found}\"")), "{text}");
+                }
+            }
+        }
+    }
+}
+
+/// What a bag costs is counted: ε for each of its words, and the grant is for no larger bag.
+#[test]
+fn bags_cost_what_their_words_cost() {
+    let mut file = Ledger::create(Unit::Word, 100, &mut FixedEntropy::new(&[7; 8])).expect("it");
+    let open = |file: &Image| Ledger::open(Unit::Word, file, &mut FixedEntropy::new(&SESSION));
+    let mut ledger = open(&file).expect("a ledger");
+    let bag = |words| Cost::bag(epsilon(3), NonZero::new(words).expect("some"));
+    let reservation = ledger.reserve(bag(20), 1, &file, None).expect("60 of 100");
+    let write = (reservation.offset(), *reservation.record());
+    apply(&mut file, write);
+    let grant = ledger
+        .resume()
+        .expect("reserved")
+        .persisted(&file)
+        .expect("it is there");
+    assert_eq!((grant.epsilon(), grant.words()), (epsilon(3), 20));
+    assert_eq!(ledger.remaining(1), Ok(40));
+    assert_eq!(open(&file).expect("a ledger").remaining(1), Ok(40));
+    let (remaining, needed) = (40, 42);
+    let refused = ledger.reserve(bag(14), 1, &file, None).err();
+    assert_eq!(refused, Some(LedgerError::Exhausted { remaining, needed }));
+    // The largest there is does not overflow.
+    let most = Cost::bag(Epsilon::MAX, NonZero::<u16>::MAX);
+    assert_eq!(most.micro(), 65_535_000_000_000);
+
+    let pack = Pack::parse(golden::PACK).expect("the golden pack");
+    let vocabulary = Vocabulary::new(&pack).expect("a lexicon");
+    let words = WordMechanism::Selection(Rule::PermuteAndFlip);
+    let mut out = [0; 256];
+    let mut bag = Bag::new(&vocabulary);
+    let (needed, found) = (21, 20);
+    assert_eq!(bag.check_grant(&grant, 20), Ok(()));
+    let refused = bag.release(21, words, grant, &mut FixedEntropy::new(&[1; 32]), &mut out);
+    assert_eq!(refused, Err(WordsError::Grant { needed, found }));
+    let unrecorded = Grant::unrecorded(Unit::Word, epsilon(3));
+    assert_eq!(bag.check_grant(&unrecorded, 256), Ok(()));
+}
+
+/// A ledger of version 1 is for the unit that the app names, keeps what was spent, and stays one of version 2, however
+/// often the power is cut on the way.
+#[test]
+fn ledgers_of_version_1_go_on() {
+    let (old, older) = (record(3, 5, 7, 10, 4), record(3, 4, 7, 10, 1));
+    let (old, older) = (without_unit(old), without_unit(older));
+    for file in [image(old, older), image(older, old)] {
+        let contents = Contents::read(&file, None).expect("a ledger");
+        assert_eq!((contents.unit(), contents.remaining(7)), (None, Ok(6)));
+        for unit in Unit::ALL {
+            let open = |file: &Image| Ledger::open(unit, file, &mut FixedEntropy::new(&SESSION));
+            let mut ledger = open(&file).expect("version 1 names no unit");
+            assert_eq!((ledger.unit(), ledger.remaining(7)), (unit, Ok(6)));
+            let write = reserve(&mut ledger, &file, 2, 7).expect("within budget");
+            assert_eq!(write.1[6..8], [2, unit.number()]);
+            for whole in [false, true] {
+                for cut in 0..=RECORD_BYTES {
+                    let mut torn = file;
+                    let arrived = match whole {
+                        true => 0..RECORD_BYTES,
+                        false => 0..cut,
+                    };
+                    for index in arrived {
+                        torn[write.0 + index] = write.1[index];
+                    }
+                    let mut again = open(&torn).expect("one record is whole");
+                    let left = again.remaining(7).expect("this window");
+                    assert!(left <= 6, "{cut}");
+                    assert_eq!(drain(&mut again, &mut torn, 7), left);
+                    assert_eq!(drain(&mut again, &mut torn, 8), 10);
+                    for other in Unit::ALL.into_iter().filter(|other| *other != unit) {
+                        let refused =
+                            Ledger::open(other, &torn, &mut FixedEntropy::new(&SESSION)).err();
+                        let (expected, found) = (other, unit);
+                        let wrong = LedgerError::Unit(WrongUnit { expected, found });
+                        assert_eq!(refused, Some(wrong));
+                    }
+                }
+            }
+        }
+    }
+    // Version 1 never follows version 2, and no unit follows another.
+    let newer = record(3, 6, 7, 10, 5);
+    let mut sentences = newer;
+    sentences[7] = Unit::Sentence.number();
+    for (first, second) in [
+        (record(3, 5, 7, 10, 4), without_unit(newer)),
+        (record(3, 5, 7, 10, 4), sealed(sentences)),
+    ] {
+        for file in [image(first, second), image(second, first)] {
+            assert_eq!(try_open(&file).err(), Some(LedgerError::Mixed));
+        }
+    }
+}
+
+/// A file, a platform's counter, and what is to go wrong.
+#[derive(Clone)]
+struct Platform {
+    file: Image,
+    counter: Option<u64>,
+    /// Calls until the power is cut.
+    calls: usize,
+    /// The counter is raised in name only.
+    lazy: bool,
+}
+
+/// The power was cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Off;
+
+impl Platform {
+    fn new(file: Image) -> Self {
+        Self {
+            file,
+            counter: Some(0),
+            calls: usize::MAX,
+            lazy: false,
+        }
+    }
+
+    fn on(&mut self) -> Result<(), Off> {
+        self.calls = self.calls.checked_sub(1).ok_or(Off)?;
+        Ok(())
+    }
+
+    fn open(&self) -> Result<Ledger, LedgerError> {
+        let mut ledger = try_open(&self.file)?;
+        ledger.meet(self.counter)?;
+        Ok(ledger)
+    }
+
+    /// What is spent in one go, as a program that starts for it does.
+    fn spend(&mut self, micro: u32, window: u64) -> Result<u64, SpendError<Off>> {
+        let grant = self.open()?.spend(epsilon(micro), window, self)?;
+        Ok(grant.epsilon().micro().into())
+    }
+}
+
+impl Storage for Platform {
+    type Error = Off;
+
+    fn read(&mut self, image: &mut [u8]) -> Result<usize, Off> {
+        self.on()?;
+        image[..LEDGER_BYTES].copy_from_slice(&self.file);
+        Ok(LEDGER_BYTES)
+    }
+
+    fn write(&mut self, offset: usize, record: &[u8; RECORD_BYTES]) -> Result<(), Off> {
+        self.on()?;
+        apply(&mut self.file, (offset, *record));
+        Ok(())
+    }
+
+    fn counter(&mut self) -> Result<Option<u64>, Off> {
+        self.on()?;
+        Ok(self.counter)
+    }
+
+    fn raise_counter(&mut self, to: u64) -> Result<(), Off> {
+        self.on()?;
+        if !self.lazy {
+            self.counter = self.counter.map(|counter| counter.max(to));
+        }
+        Ok(())
+    }
+}
+
+/// With a platform's counter no file that there ever was brings anything back: every history of three spends, with or
+/// without a power cut at any step, and then every image of it in the place of the last.
+#[test]
+fn no_file_that_is_set_back_grants_again() {
+    const BUDGET: u64 = 10;
+    const STEPS: usize = 7;
+    let mut refusals = HashMap::new();
+    for cuts in 0..(STEPS + 1).pow(3) {
+        let mut platform = Platform::new(create(BUDGET, 1));
+        let mut images = vec![platform.file];
+        let mut granted = 0;
+        for turn in 0..3 {
+            let cut = cuts / (STEPS + 1).pow(turn) % (STEPS + 1);
+            platform.calls = if cut == STEPS { usize::MAX } else { cut };
+            granted += platform.spend(2 + turn, 1).unwrap_or_default();
+            images.push(platform.file);
+            // Between two spends, the file may be set back already.
+            platform.calls = usize::MAX;
+            for image in &images {
+                let mut back = platform.clone();
+                back.file = *image;
+                granted_at_most(&mut back, granted, BUDGET, &mut refusals);
+            }
+        }
+        // A file that was deleted and made anew, as the app makes it and as it should.
+        let mut anew = platform.clone();
+        anew.file = create(BUDGET, 2);
+        granted_at_most(&mut anew, granted, BUDGET, &mut refusals);
+        let begun = Ledger::begin_anew(
+            UNIT,
+            BUDGET,
+            1,
+            &mut platform,
+            &mut FixedEntropy::new(&[3; 8]),
+        );
+        platform.file = begun.expect("a budget");
+        assert_eq!(platform.open().expect("begun anew").remaining(1), Ok(0));
+        assert_eq!(
+            platform.open().expect("begun anew").remaining(2),
+            Ok(BUDGET)
+        );
+        // No image from before is taken for it in a window after.
+        for image in &images {
+            let mut back = platform.clone();
+            back.file = *image;
+            granted_at_most(&mut back, granted, BUDGET, &mut refusals);
+        }
+    }
+    for (what, times) in [("set back", 1), ("lost", 1)] {
+        assert!(
+            refusals.get(what).is_some_and(|found| *found > times),
+            "{refusals:?}"
+        );
+    }
+}
+
+/// Spends all that there is in window 1 and checks what that is, with what was granted before.
+fn granted_at_most(
+    platform: &mut Platform,
+    before: u64,
+    budget: u64,
+    refusals: &mut HashMap<&'static str, u64>,
+) {
+    let mut granted = before;
+    for _ in 0..=2 * budget {
+        match platform.spend(1, 1) {
+            Ok(more) => granted += more,
+            Err(SpendError::Ledger(LedgerError::Exhausted { .. })) => break,
+            Err(SpendError::Ledger(LedgerError::Lost)) => *refusals.entry("lost").or_default() += 1,
+            Err(SpendError::Ledger(LedgerError::SetBack { .. })) => {
+                *refusals.entry("set back").or_default() += 1;
+                break;
+            }
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    assert!(granted <= budget, "{granted}");
+}
+
+/// Without its counter, the same is not noticed: the test above tests something.
+#[test]
+fn without_a_counter_a_file_is_set_back_unnoticed() {
+    let mut platform = Platform::new(create(10, 1));
+    platform.counter = None;
+    let before = platform.file;
+    assert_eq!(platform.spend(7, 1), Ok(7));
+    platform.file = before;
+    assert_eq!(platform.spend(7, 1), Ok(7));
+    // A counter that is not raised grants nothing.
+    platform.counter = Some(0);
+    platform.lazy = true;
+    let refused = platform.spend(1, 1);
+    let (expected, found) = (3, 0);
+    let not_raised = LedgerError::NotRaised { expected, found };
+    assert_eq!(refused, Err(SpendError::Ledger(not_raised)));
+    // Once it counts, only the newest file is taken; one ahead of it is another file.
+    platform.lazy = false;
+    assert_eq!(platform.spend(1, 1), Ok(1));
+    let (ledger, platform_counter) = (9, platform.counter.expect("it counts"));
+    platform.file = image(record(1, 9, 1, 10, 1), record(1, 8, 1, 10, 1));
+    let set_back = LedgerError::SetBack {
+        ledger,
+        platform: platform_counter,
+    };
+    assert_eq!(platform.open().err(), Some(set_back));
+    assert_eq!(
+        Contents::read(&platform.file, platform.counter).err(),
+        Some(set_back)
+    );
+}
+
+/// A ledger that is open all day: what fails in between counts as spent, and nothing else does.
+#[test]
+fn one_ledger_spends_with_a_counter() {
+    let mut platform = Platform::new(create(100, 1));
+    let mut ledger = platform.open().expect("a ledger");
+    let mut granted = 0;
+    let mut reserved = 0;
+    for turn in 0..40 {
+        // A step that fails now and then; the app goes on.
+        platform.calls = if turn % 3 == 2 { turn % 7 } else { usize::MAX };
+        let left = ledger.remaining(1).expect("this window");
+        match ledger.spend(epsilon(2), 1, &mut platform) {
+            Ok(grant) => granted += u64::from(grant.epsilon().micro()),
+            Err(SpendError::Storage(Off)) => {}
+            Err(SpendError::Ledger(LedgerError::Exhausted { .. })) => assert!(left < 2),
+            Err(error) => panic!("{error:?}"),
+        }
+        reserved += left - ledger.remaining(1).expect("this window");
+        assert!(granted <= reserved && reserved <= 100);
+    }
+    assert!(granted > 50);
+    platform.calls = usize::MAX;
+    let after = platform.open().map(|ledger| ledger.remaining(1));
+    assert!(
+        matches!(after, Ok(Ok(left)) if left <= 100 - granted)
+            || matches!(after, Err(LedgerError::SetBack { .. })),
+        "{after:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! One ledger file, programs in Rust, C++ and Java: whichever has it open keeps the others out, they make a new one
+//! One ledger file, programs in Rust, C, C++ and Java: whichever has it open keeps the others out, they make a new one
 //! together without losing what was spent, and none needs hard links.
 
 #![cfg(target_os = "linux")]
@@ -16,6 +16,7 @@ use common::{STRICT, build_library_with, have, output_dir, root, run, static_lib
 use undertone::error::{Cause, Error};
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
+use undertone_core::unit::Unit;
 
 /// What the program of another language is asked to do, and the file: "hold PATH" or "spend PATH".
 const TASK: &str = "UNDERTONE_TEST_LEDGER_TASK";
@@ -39,13 +40,13 @@ fn budget() -> Epsilon {
 fn program() {
     let Ok(task) = env::var(TASK) else { return };
     let (task, path) = task.split_once(' ').expect("a task and a file");
-    let code = match LedgerFile::open_or_create(path, budget()) {
+    let code = match LedgerFile::open_or_create(path, Unit::Sentence, budget()) {
         Ok(mut ledger) if task == "spend" => {
             let one = Epsilon::from_micro(MICRO).expect("an epsilon");
             i32::from(ledger.spend(one, 1).is_err())
         }
         Ok(_held) => {
-            let again = LedgerFile::open_or_create(path, budget());
+            let again = LedgerFile::open_or_create(path, Unit::Sentence, budget());
             assert!(matches!(
                 again.as_ref().map_err(Error::cause),
                 Err(Cause::LedgerInUse { .. })
@@ -64,6 +65,23 @@ fn program() {
         }
     };
     std::process::exit(code);
+}
+
+fn c() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let program = output_dir().join("ledger-program-c");
+        run(Command::new("gcc")
+            .arg("-std=c99")
+            .args(STRICT)
+            .arg("-I")
+            .arg(root().join("include"))
+            .arg(root().join("tests/c/ledger.c"))
+            .arg(static_library())
+            .arg("-o")
+            .arg(&program));
+        program
+    })
 }
 
 fn cpp() -> &'static Path {
@@ -105,6 +123,7 @@ fn java() -> &'static (PathBuf, PathBuf) {
 #[derive(Clone, Copy, Debug)]
 enum Language {
     Rust,
+    C,
     Cpp,
     Java,
 }
@@ -113,6 +132,9 @@ impl Language {
     /// Those with a compiler on this machine.
     fn all() -> Vec<Self> {
         let mut all = vec![Self::Rust];
+        if have("gcc", "gcc") {
+            all.push(Self::C);
+        }
         if have("g++", "g++") {
             all.push(Self::Cpp);
         }
@@ -130,6 +152,10 @@ impl Language {
                 command
                     .args(["--exact", "program", "--nocapture"])
                     .env(TASK, format!("{task} {}", ledger.display()));
+            }
+            Self::C => {
+                command = Command::new(c());
+                command.arg(task).arg(ledger);
             }
             Self::Cpp => {
                 command = Command::new(cpp());
@@ -193,7 +219,8 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 fn remaining(ledger: &Path) -> u64 {
-    let ledger = LedgerFile::open_or_create(ledger, budget()).expect("nobody has it");
+    let ledger =
+        LedgerFile::open_or_create(ledger, Unit::Sentence, budget()).expect("nobody has it");
     ledger.remaining(1).expect("a window that has not passed")
 }
 
@@ -286,7 +313,7 @@ fn links_and_pipes_with_the_names_of_its_parts_are_not_opened() {
         // In Rust the part has a name that nobody can foresee, and is made only where nothing is.
         let ends = match language {
             Language::Rust => &["", ".lock"][..],
-            Language::Cpp | Language::Java => &["", ".lock", ".partial"],
+            Language::C | Language::Cpp | Language::Java => &["", ".lock", ".partial"],
         };
         for (end, linked) in ends.iter().flat_map(|end| [(end, true), (end, false)]) {
             let ledger = folder.join(format!("{language:?}.ledger"));

@@ -13,6 +13,7 @@ use undertone_core::projective::{Geometry, Shape};
 use undertone_core::release::{Release, ReleaseFormatError, Selector};
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 use undertone_tests::exponential::exp;
 use undertone_tests::law::{Law, all_within, draws_in, ends};
 use undertone_tests::packs::{DepthParts, ScoreParts};
@@ -544,7 +545,7 @@ fn documents_release_the_points_of_their_best_outcome() {
                 assert_eq!(document.sentence_count(), 1);
 
                 let key = [best as u8 + 1; 32];
-                let grant = || Grant::unrecorded(epsilon(micro));
+                let grant = || Grant::unrecorded(Unit::WholeText, epsilon(micro));
                 let release = document
                     .release_projective(grant(), &mut FixedEntropy::new(&key))
                     .expect("entropy");
@@ -569,14 +570,14 @@ fn documents_release_the_points_of_their_best_outcome() {
             }
         }
         // The empty document, and a source that fails.
-        let grant = Grant::unrecorded(epsilon(MICRO as u32));
+        let grant = Grant::unrecorded(Unit::WholeText, epsilon(MICRO as u32));
         assert!(
             document
                 .release_projective(grant, &mut FixedEntropy::new(&[1; 32]))
                 .is_ok()
         );
         document.push(&parts.one_hot(0)).expect("room");
-        let grant = Grant::unrecorded(epsilon(MICRO as u32));
+        let grant = Grant::unrecorded(Unit::WholeText, epsilon(MICRO as u32));
         let failed = document.release_projective(grant, &mut FixedEntropy::new(&[]));
         assert_eq!(failed, Err(DocumentError::Entropy));
         assert_eq!(document.sentence_count(), 1);
@@ -614,7 +615,7 @@ fn packs_without_the_rule_are_refused() {
     let pack = Pack::parse(&bytes).expect("a pack");
     let mut document = Document::new(&pack).expect("candidates");
     document.push(&[1.0]).expect("room");
-    let grant = || Grant::unrecorded(epsilon(MICRO as u32));
+    let grant = || Grant::unrecorded(Unit::WholeText, epsilon(MICRO as u32));
     let refused = document.release_projective(grant(), &mut FixedEntropy::new(&[1; 32]));
     assert_eq!(refused, Err(DocumentError::NoScores));
     assert_eq!(document.sentence_count(), 1);
@@ -638,7 +639,7 @@ fn forged_releases_are_refused() {
     let bytes = parts(3).to_pack();
     let pack = Pack::parse(&bytes).expect("a pack");
     let mut document = Document::<'_>::new(&pack).expect("candidates");
-    let grant = Grant::unrecorded(epsilon(MICRO as u32));
+    let grant = Grant::unrecorded(Unit::WholeText, epsilon(MICRO as u32));
     let release = document
         .release_projective(grant, &mut FixedEntropy::new(&[1; 32]))
         .expect("entropy")

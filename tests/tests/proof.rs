@@ -17,6 +17,7 @@ use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::scores::{LEVELS, SUMS_PER_ROW};
 use undertone_core::select::{MAX_CANDIDATES, PART_BLOCK, Ratio, Rule, SliceLevels};
+use undertone_core::unit::Unit;
 use undertone_core::vector::Noise;
 use undertone_tests::documents::levels_of;
 use undertone_tests::exponential::{PRECISION, exp, exp_of};
@@ -651,7 +652,7 @@ fn releases_of_long_lists_are_those_of_their_levels() {
                 assert_eq!(levels_of(&document), expected);
                 let ratio = document.ratio(epsilon(6_000_000));
                 let key = [seed; 32];
-                let grant = Grant::unrecorded(epsilon(6_000_000));
+                let grant = Grant::unrecorded(Unit::Sentence, epsilon(6_000_000));
                 let release = document.release(grant, rule, &mut FixedEntropy::new(&key));
                 let levels = SliceLevels {
                     levels: &expected,

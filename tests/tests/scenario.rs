@@ -22,6 +22,7 @@ use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::rng::{PublicRng, below};
+use undertone_core::unit::Unit;
 use undertone_estimate::counts::{Counter, Expected, Format, Kind};
 use undertone_estimate::labels::{Laws, Sample, labels};
 use undertone_estimate::shares::{Confidence, pooled};
@@ -183,7 +184,7 @@ fn the_truth_lies_in_the_intervals() {
         best[hazmat::best(&document).expect("scores") as usize] += 1.0 / (2 * DEVICES) as f64;
         of_topics[topic] += 1.0 / (2 * DEVICES) as f64;
         if turn < DEVICES {
-            let grant = Grant::unrecorded(epsilon);
+            let grant = Grant::unrecorded(Unit::WholeText, epsilon);
             let release: Release = document
                 .release_whole_text(grant, &mut OsEntropy)
                 .expect("a release");

@@ -19,6 +19,7 @@ use undertone_core::rng::rand_core::{Rng, SeedableRng};
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::scores::LEVELS;
 use undertone_core::select::{Ratio, Rule, SliceLevels};
+use undertone_core::unit::Unit;
 use undertone_tests::documents::{
     SentenceList, config, coordinate, insertions, levels_of, removals, replacements,
 };
@@ -343,7 +344,7 @@ proptest! {
             }
             let levels = levels_of(&state);
             let release = state
-                .release(Grant::unrecorded(epsilon(micro)), rule, &mut FixedEntropy::new(&key))
+                .release(Grant::unrecorded(Unit::Sentence, epsilon(micro)), rule, &mut FixedEntropy::new(&key))
                 .expect("entropy");
             let slice = SliceLevels { levels: &levels, bound: 160 };
             let mut words = ChaCha12Rng::from_seed(key);
@@ -865,7 +866,7 @@ fn sums_hold_up_to_every_limit() {
     );
     let release = document
         .release(
-            Grant::unrecorded(Epsilon::MAX),
+            Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
             RULES[1],
             &mut FixedEntropy::new(&[3; 32]),
         )
@@ -933,7 +934,7 @@ fn a_pack_with_depth_and_scores_releases_by_scores() {
         document.push(&[1.0]).expect("room");
         assert_eq!(levels_of(&document), [0, 2, 1]);
         let release = document.release(
-            Grant::unrecorded(Epsilon::MAX),
+            Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
             RULES[0],
             &mut FixedEntropy::new(&[1; 32]),
         );
@@ -946,7 +947,7 @@ fn a_pack_with_depth_and_scores_releases_by_scores() {
     let pack = Pack::parse(golden::PACK).expect("the golden pack");
     let mut document = Document::new(&pack).expect("candidates");
     let release = document.release(
-        Grant::unrecorded(Epsilon::MAX),
+        Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
         RULES[0],
         &mut FixedEntropy::new(&[1; 32]),
     );

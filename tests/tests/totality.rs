@@ -17,11 +17,12 @@ use undertone_core::pack::format::{
     RECODER_TAG, RecoderHead, SCORES_TAG, ScoresHead,
 };
 use undertone_core::pack::{Pack, PackError};
-use undertone_core::quality::{Quality, Unit};
+use undertone_core::quality::Quality;
 use undertone_core::release::{BagRelease, Release, ReleaseFormatError, Selector, VectorRelease};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 use undertone_core::vector::{Noise, Projection, VectorError, VectorMechanism};
 use undertone_core::words::{Bag, Vocabulary, WordMechanism, WordsError};
 use undertone_tests::documents::levels_of;
@@ -155,7 +156,7 @@ fn parse_and_use(bytes: &[u8]) -> Result<(), PackError> {
             for rule in RULES {
                 let release = document
                     .release(
-                        Grant::unrecorded(Epsilon::MAX),
+                        Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
                         rule,
                         &mut FixedEntropy::new(&[1; 32]),
                     )
@@ -195,7 +196,7 @@ fn release_whole_text(document: &mut Document<'_, 7>, candidates: u32, scored: b
     let levels = levels_of(document);
     let allowed = document.check_whole_text();
     for empty in [false, true] {
-        let grant = Grant::unrecorded(Epsilon::MAX);
+        let grant = Grant::unrecorded(Unit::WholeText, Epsilon::MAX);
         match document.release_whole_text(grant, &mut FixedEntropy::new(&[1; 32])) {
             Ok(release) => {
                 assert!(scored && allowed == Ok(()) && release.candidate() <= candidates);
@@ -210,7 +211,7 @@ fn release_whole_text(document: &mut Document<'_, 7>, candidates: u32, scored: b
             }
         }
         assert!(!empty || document.sentence_count() == 0 || allowed.is_err());
-        let grant = Grant::unrecorded(Epsilon::MAX);
+        let grant = Grant::unrecorded(Unit::WholeText, Epsilon::MAX);
         let released = document.release_projective(grant, &mut FixedEntropy::new(&[1; 32]));
         assert_eq!(released.as_ref().err(), allowed.as_ref().err());
         assert!(released.is_ok_and(|release| release.order().is_some()) || allowed.is_err());
@@ -233,7 +234,7 @@ fn use_words(vocabulary: &Vocabulary<'_>) {
         let written = bag.release(
             1,
             mechanism,
-            Grant::unrecorded(Epsilon::MAX),
+            Grant::unrecorded(Unit::Word, Epsilon::MAX),
             &mut FixedEntropy::new(&[1; 32]),
             &mut out,
         );
@@ -271,7 +272,7 @@ fn use_projection(projection: Projection<'_>, embedding: &[f32]) {
             Ok(mechanism) => {
                 let mut out = vec![0; mechanism.release_bytes()];
                 let length = mechanism.release(
-                    Grant::unrecorded(mechanism.laplace().epsilon()),
+                    Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon()),
                     embedding,
                     &mut FixedEntropy::new(&[1; 32]),
                     &mut out,
@@ -768,7 +769,7 @@ fn vector_releases_are_read_from_any_bytes() {
     let mut good = vec![0; mechanism.release_bytes()];
     mechanism
         .release(
-            Grant::unrecorded(Epsilon::MAX),
+            Grant::unrecorded(Unit::Vector, Epsilon::MAX),
             &[0.5; 5],
             &mut FixedEntropy::new(&[1; 32]),
             &mut good,
@@ -1164,16 +1165,16 @@ fn documents_need_no_heap_whatever_the_candidates() {
                 }
                 document
                     .release(
-                        Grant::unrecorded(Epsilon::MAX),
+                        Grant::unrecorded(Unit::Sentence, Epsilon::MAX),
                         rule,
                         &mut FixedEntropy::new(&[7; 32]),
                     )
                     .expect("entropy");
             }
             let _ = document.push_sentence("She isn’t in the GARDEN");
-            let grant = Grant::unrecorded(Epsilon::MAX);
+            let grant = Grant::unrecorded(Unit::WholeText, Epsilon::MAX);
             let _ = document.release_whole_text(grant, &mut FixedEntropy::new(&[7; 32]));
-            let grant = Grant::unrecorded("3".parse().expect("an epsilon"));
+            let grant = Grant::unrecorded(Unit::WholeText, "3".parse().expect("an epsilon"));
             let _ = document.release_projective(grant, &mut FixedEntropy::new(&[7; 32]));
             if let Ok(vocabulary) = Vocabulary::new(&pack) {
                 use_words(&vocabulary);
@@ -1191,7 +1192,7 @@ fn documents_need_no_heap_whatever_the_candidates() {
                 VectorMechanism::projected(projection, 1, noise, Epsilon::MAX)
                     .and_then(|mechanism| {
                         mechanism.release(
-                            Grant::unrecorded(mechanism.laplace().epsilon()),
+                            Grant::unrecorded(Unit::Vector, mechanism.laplace().epsilon()),
                             &[0.25; 3],
                             entropy,
                             &mut out,

@@ -16,6 +16,7 @@ use undertone_core::rng::{PublicRng, below};
 use undertone_core::scores::LEVELS;
 use undertone_core::select::{Ratio, Rule};
 use undertone_core::sentences::sentences;
+use undertone_core::unit::Unit;
 use undertone_tests::documents::levels_of;
 use undertone_tests::exponential::exp;
 use undertone_tests::law::{Law, all_within, draws_in, ends, law};
@@ -375,7 +376,7 @@ fn releases_have_their_law_exactly() {
                 let entropy: [u8; 32] = std::array::from_fn(|i| (i * 7 + number + n) as u8);
                 let mut stream = ChaCha12Rng::from_seed(entropy);
                 let drawn = hazmat::draw_whole_text(&document, epsilon(3_000_000), &mut stream);
-                let grant = Grant::unrecorded(epsilon(3_000_000));
+                let grant = Grant::unrecorded(Unit::WholeText, epsilon(3_000_000));
                 let mut entropy = FixedEntropy::new(&entropy);
                 let release = document.release_whole_text(grant, &mut entropy);
                 let release = release.expect("entropy");
@@ -429,7 +430,7 @@ fn packs_without_the_rule_are_refused() {
     let pack = Pack::parse(&depth).expect("a pack");
     let mut document = Document::new(&pack).expect("candidates");
     document.push(&[1.0]).expect("room");
-    let grant = || Grant::unrecorded(epsilon(MICRO as u32));
+    let grant = || Grant::unrecorded(Unit::WholeText, epsilon(MICRO as u32));
     let refused = document.release_whole_text(grant(), &mut FixedEntropy::new(&[1; 32]));
     assert_eq!(refused, Err(DocumentError::NoScores));
     assert_eq!(document.sentence_count(), 1);

@@ -14,6 +14,7 @@ use undertone_core::release::{BagRelease, ReleaseFormatError};
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::rng::{PublicRng, below};
 use undertone_core::select::{Levels, Ratio, Rule, SliceLevels};
+use undertone_core::unit::Unit;
 use undertone_core::words::{Bag, LEVELS, MAX_BAG_SIZE, Vocabulary, WordMechanism, WordsError};
 use undertone_tests::FixedEntropy;
 use undertone_tests::documents::config;
@@ -370,7 +371,7 @@ fn released(mechanism: WordMechanism) -> Vec<u8> {
         let written = bag.release(
             6,
             mechanism,
-            Grant::unrecorded(epsilon(2_000_000)),
+            Grant::unrecorded(Unit::Word, epsilon(2_000_000)),
             &mut FixedEntropy::new(&[9; 32]),
             &mut out,
         );
@@ -592,7 +593,7 @@ fn words_of_the_text_before_have_no_say() {
         let e = epsilon(1_000_000_000);
         let release = |bag: &mut Bag<'_, 3>| {
             let mut out = vec![0; BagRelease::bytes(5)];
-            let grant = Grant::unrecorded(e);
+            let grant = Grant::unrecorded(Unit::Word, e);
             let entropy = &mut FixedEntropy::new(&entropy);
             assert!(
                 bag.release(5, MECHANISMS[0], grant, entropy, &mut out)
@@ -688,7 +689,7 @@ fn refusals_write_nothing_and_keep_the_words() {
                 let refused = bag.release(
                     size,
                     mechanism,
-                    Grant::unrecorded(e),
+                    Grant::unrecorded(Unit::Word, e),
                     &mut FixedEntropy::new(&seed),
                     &mut out,
                 );
@@ -700,7 +701,7 @@ fn refusals_write_nothing_and_keep_the_words() {
                 let refused = bag.release(
                     size,
                     mechanism,
-                    Grant::unrecorded(e),
+                    Grant::unrecorded(Unit::Word, e),
                     &mut FixedEntropy::new(&seed),
                     short,
                 );
@@ -716,7 +717,7 @@ fn refusals_write_nothing_and_keep_the_words() {
                 let refused = bag.release(
                     3,
                     mechanism,
-                    Grant::unrecorded(e),
+                    Grant::unrecorded(Unit::Word, e),
                     &mut FixedEntropy::new(bytes),
                     &mut out,
                 );
@@ -727,7 +728,7 @@ fn refusals_write_nothing_and_keep_the_words() {
         let refused = bag.release(
             3,
             MECHANISMS[2],
-            Grant::unrecorded(small),
+            Grant::unrecorded(Unit::Word, small),
             &mut FixedEntropy::new(&seed),
             &mut out,
         );
@@ -752,7 +753,7 @@ fn refusals_write_nothing_and_keep_the_words() {
             let written = bag.release(
                 size,
                 MECHANISMS[0],
-                Grant::unrecorded(e),
+                Grant::unrecorded(Unit::Word, e),
                 &mut FixedEntropy::new(&seed),
                 &mut out,
             );

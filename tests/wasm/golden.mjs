@@ -87,8 +87,12 @@ const replay = (context, address, length) => {
 table.set(entropy, new WebAssembly.Instance(new WebAssembly.Module(SHIM), { e: { f: replay } }).exports.f);
 
 const grantMemory = allocate(wasm.undertone_grant_handle_size());
-function grant(epsilon) {
-    check(wasm.undertone_grant_init_unrecorded(grantMemory, wasm.undertone_grant_handle_size(), epsilon, out), "grant");
+// The numbers of units in undertone.h.
+const [SENTENCE, WHOLE_TEXT, WORD, VECTOR] = [1, 2, 3, 4];
+
+function grant(unit, epsilon) {
+    const size = wasm.undertone_grant_handle_size();
+    check(wasm.undertone_grant_init_unrecorded(grantMemory, size, unit, epsilon, out), "grant");
     return number(out);
 }
 
@@ -122,20 +126,20 @@ function releaseOf(handles, lines, field) {
             ? init("vector_mechanism_projected", handles.pack, Number(field.noise), epsilon)
             : init("vector_mechanism", length / 4, Number(field.bound_exponent), Number(field.noise), epsilon);
         check(wasm.undertone_vector_mechanism_release(
-            vector, grant(epsilon), address, length / 4, entropy, 0, buffer, capacity, out), field.case);
+            vector, grant(VECTOR, epsilon), address, length / 4, entropy, 0, buffer, capacity, out), field.case);
     } else if (field.mechanism !== undefined) {
         check(wasm.undertone_bag_release(
-            handles.bag, grant(epsilon), Number(field.size), Number(field.mechanism), entropy, 0, buffer, capacity,
+            handles.bag, grant(WORD, epsilon), Number(field.size), Number(field.mechanism), entropy, 0, buffer, capacity,
             out), field.case);
     } else if (field.rule === "projective") {
         check(wasm.undertone_document_release_projective(
-            handles.document, grant(epsilon), entropy, 0, buffer, capacity, out), field.case);
+            handles.document, grant(WHOLE_TEXT, epsilon), entropy, 0, buffer, capacity, out), field.case);
     } else if (field.rule === "whole-text") {
         check(wasm.undertone_document_release_whole_text(
-            handles.document, grant(epsilon), entropy, 0, buffer, capacity, out), field.case);
+            handles.document, grant(WHOLE_TEXT, epsilon), entropy, 0, buffer, capacity, out), field.case);
     } else {
         check(wasm.undertone_document_release(
-            handles.document, grant(epsilon), Number(field.rule), entropy, 0, buffer, capacity, out), field.case);
+            handles.document, grant(SENTENCE, epsilon), Number(field.rule), entropy, 0, buffer, capacity, out), field.case);
     }
     return Buffer.from(bytes(buffer, number(out))).toString("hex");
 }

@@ -170,12 +170,11 @@ std::optional<std::vector<Candidate>> read_candidates(const std::string &path, c
 class Keyboard {
 public:
     Keyboard(undertone::Pack pack, undertone::Document document, undertone::LedgerFile ledger,
-             std::vector<Candidate> candidates, undertone::Epsilon epsilon, const Options &options)
+             std::vector<Candidate> candidates, undertone::Epsilon epsilon, undertone::Unit unit,
+             const Options &options)
         : pack_(std::move(pack)), document_(std::move(document)), ledger_(std::move(ledger)),
-          candidates_(std::move(candidates)), epsilon_(epsilon), every_(options.every), day_(options.day)
+          candidates_(std::move(candidates)), epsilon_(epsilon), every_(options.every), unit_(unit), day_(options.day)
     {
-        // Chosen before the first letter is typed.
-        if (every_ == 0) unit_ = pack_.recommended_unit(epsilon_, 1).value_or(undertone::Unit::whole_text);
     }
 
     /// Says what a release promises, before anything is spent; a pack that cannot keep it is refused.
@@ -263,7 +262,7 @@ private:
     std::vector<Candidate> candidates_;
     undertone::Epsilon epsilon_;
     unsigned every_;
-    undertone::Unit unit_ = undertone::Unit::sentence;
+    undertone::Unit unit_;
     std::uint64_t day_;
     std::string typed_;
     unsigned sentences_ = 0;
@@ -285,7 +284,10 @@ int main(int argc, char **argv)
     if (failed(options->pack, pack.status())) return 1;
     auto document = undertone::Document::create(*pack);
     if (failed(options->pack, document.status())) return 1;
-    auto ledger = undertone::LedgerFile::open_or_create(options->ledger, budget->micro());
+    // Chosen before the first letter is typed. The ledger is for it, too.
+    const auto lines = pack->recommended_unit(*epsilon, 1).value_or(undertone::Unit::whole_text);
+    const auto unit = options->every == 0 ? lines : undertone::Unit::sentence;
+    auto ledger = undertone::LedgerFile::open_or_create(options->ledger, unit, budget->micro());
     if (failed(options->ledger, ledger.status())) return 1;
     std::vector<Candidate> candidates;
     if (!options->candidates.empty()) {
@@ -310,7 +312,7 @@ int main(int argc, char **argv)
     if (sent) std::printf("Type; a line is a message. End with Ctrl-D.\n\n");
 
     Keyboard keyboard(*std::move(pack), *std::move(document), *std::move(ledger), std::move(candidates), *epsilon,
-                      *options);
+                      unit, *options);
     if (!keyboard.promise()) return 1;
     for (std::string line; std::getline(input, line);)
         if (!(options->every == 0 ? keyboard.send(line) : keyboard.type(line + '\n', sent))) return 1;

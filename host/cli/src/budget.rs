@@ -336,7 +336,7 @@ impl Arguments {
         let exponential = all_by(Rule::Exponential)?;
         let has = |rule| self.daily.iter().any(|own| own.rule() == Some(rule));
         let mut notes = Vec::new();
-        for unit in [Unit::Sentence, Unit::Words] {
+        for unit in [Unit::Sentence, Unit::Word] {
             let drawn = self
                 .daily
                 .iter()
@@ -426,7 +426,7 @@ fn budget(daily: &[Daily], pack: Option<&Pack<'_>>) -> Result<Budget> {
 fn is_about(daily: &Daily, unit: Unit) -> bool {
     match daily.mechanism {
         Mechanism::Document(_) => matches!(unit, Unit::Sentence | Unit::WholeText),
-        Mechanism::Words { .. } => unit == Unit::Words,
+        Mechanism::Words { .. } => unit == Unit::Word,
         Mechanism::Vector(_) => unit == Unit::Vector,
     }
 }
@@ -436,7 +436,7 @@ fn identifier(unit: Unit) -> &'static str {
     match unit {
         Unit::Sentence => "sentence",
         Unit::WholeText => "whole-text",
-        Unit::Words => "words",
+        Unit::Word => "words",
         Unit::Vector => "vector",
     }
 }
@@ -445,7 +445,7 @@ fn name(unit: Unit) -> &'static str {
     match unit {
         Unit::Sentence => "a sentence",
         Unit::WholeText => "a whole text",
-        Unit::Words => "a bag, distance 1",
+        Unit::Word => "a bag, distance 1",
         Unit::Vector => "a vector, distance 1",
     }
 }

@@ -17,6 +17,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 
 use crate::files::{candidates_beside, print, read_text, save_pack};
 use crate::paths::Paths;
@@ -109,7 +110,7 @@ fn tell(built: &Built, text: &str) -> Result<String> {
             &mut document,
             &sentences,
             &own,
-            Grant::unrecorded(epsilon),
+            Grant::unrecorded(Unit::Sentence, epsilon),
             Method::Sentence(rule),
         )?;
         let decoded = built.candidates.decode(&release)?;

@@ -23,6 +23,7 @@ mod eval;
 mod files;
 mod inspect;
 mod keywords;
+mod ledger;
 mod measure;
 mod obfuscate;
 mod pack;
@@ -95,6 +96,8 @@ enum Command {
     Plan(plan::Arguments),
     /// What releases cost a user together, by the day, month and year: the sum of epsilon, and what holds with a delta.
     Budget(budget::Arguments),
+    /// Show what a ledger has left of its budget. It writes nothing and locks nothing.
+    Ledger(ledger::Arguments),
     /// List what releases can name, for programs that read no safetensors: the pack's identifier, then number,
     /// name and excerpt of each candidate, with tabs between.
     Candidates {
@@ -151,7 +154,7 @@ impl Command {
             Self::Eval { experiment } => experiment.paths(),
             #[cfg(not(feature = "train"))]
             Self::Eval { .. } => Paths::default(),
-            Self::Candidates { .. } | Self::Inspect { .. } => Paths::default(),
+            Self::Candidates { .. } | Self::Inspect { .. } | Self::Ledger(_) => Paths::default(),
             Self::Keywords(arguments) => arguments.paths(),
             Self::Measure(arguments) => arguments.paths(),
             Self::Obfuscate(arguments) => arguments.paths(),
@@ -198,6 +201,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Eval { rest: _ } => Err(Error::from(Cause::NoTraining { option: "`eval`" })),
         Command::Inspect { pack } => inspect::run(&pack),
         Command::Keywords(arguments) => arguments.run(),
+        Command::Ledger(arguments) => arguments.run(),
         Command::Measure(arguments) => arguments.run(),
         Command::Obfuscate(arguments) => arguments.run(),
         Command::Pack(arguments) => arguments.run(),

@@ -15,6 +15,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::Grant;
 use undertone_core::release::BagRelease;
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 use undertone_core::words::{MAX_BAG_SIZE, Vocabulary, WordMechanism};
 
 use crate::args::{RuleArg, StopArgs};
@@ -202,7 +203,7 @@ impl Arguments {
             own,
             self.words,
             mechanism,
-            Grant::unrecorded(self.epsilon),
+            Grant::unrecorded(Unit::Word, self.epsilon),
         )?;
         let release = BagRelease::from_bytes(&bytes).expect("a release was just written");
         let word = |index: u32| vocabulary.lexicon().word(index as usize);

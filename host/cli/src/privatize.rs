@@ -17,8 +17,8 @@ use undertone::release::ledger::{LedgerFile, utc_day};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::{Grant, LedgerError};
 use undertone_core::pack::Pack;
-use undertone_core::quality::Unit;
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 
 use crate::args::EncoderArgs;
 use crate::files::read_pack;
@@ -221,7 +221,7 @@ impl Arguments {
         let (Some(path), Some(budget)) = (&self.ledger, self.budget) else {
             return Ok((run, None));
         };
-        let ledger = LedgerFile::open_or_create(path, budget)?;
+        let ledger = LedgerFile::open_or_create(path, rule.unit(), budget)?;
         // Lines that no ledger, or another one, paid for are not gone on with.
         Ok((run.with_place(path)?, Some(ledger)))
     }
@@ -278,7 +278,7 @@ impl Releasing<'_> {
             for (source, sentences, rows) in encoded.by_document() {
                 let grant = match &mut self.ledger {
                     Some(ledger) => ledger.spend(self.epsilon, utc_day())?,
-                    None => Grant::unrecorded(self.epsilon),
+                    None => Grant::unrecorded(self.method.unit(), self.epsilon),
                 };
                 let release =
                     document::release(&mut self.document, sentences, rows, grant, self.method)?;

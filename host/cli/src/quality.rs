@@ -2,7 +2,8 @@
 
 use undertone::pack::QualityData;
 use undertone::release::document::epsilon_f64;
-use undertone_core::quality::{Quality, Unit};
+use undertone_core::quality::Quality;
+use undertone_core::unit::Unit;
 
 /// The table that a pack carries.
 pub(crate) fn table(quality: &Quality<'_>) -> String {

@@ -15,6 +15,7 @@ use undertone::error::{Cause, Error};
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
 use undertone_core::ledger::LedgerError;
+use undertone_core::unit::Unit;
 
 /// Names the ledger of [`spends_until_it_is_killed`].
 const LEDGER: &str = "UNDERTONE_TEST_LEDGER";
@@ -37,7 +38,8 @@ fn spends_until_it_is_killed() {
     let Some(path) = std::env::var_os(LEDGER) else {
         return;
     };
-    let mut ledger = LedgerFile::open_or_create(path, Epsilon::MAX).expect("a ledger");
+    let mut ledger =
+        LedgerFile::open_or_create(path, Unit::Sentence, Epsilon::MAX).expect("a ledger");
     let mut out = std::io::stderr().lock();
     writeln!(out, "open").expect("the parent listens");
     loop {
@@ -92,7 +94,8 @@ fn killed_processes_leave_a_ledger_that_knows_every_grant() {
         let lines = [0, 0, 1, 2, 7, 30][round % 6];
         let pause = Duration::from_micros(300 * (round as u64 % 11));
         said += kill_after(child(&path), lines, pause);
-        let ledger = LedgerFile::open_or_create(&path, Epsilon::MAX).expect("a whole ledger");
+        let ledger = LedgerFile::open_or_create(&path, Unit::Sentence, Epsilon::MAX)
+            .expect("a whole ledger");
         let spent = u64::from(Epsilon::MAX.micro()) - ledger.remaining(1).expect("this window");
         assert!(spent >= said, "{spent} known, {said} granted");
         // The one that was being written when the process was killed, each time.
@@ -116,7 +119,7 @@ fn one_process_at_a_time() {
         line.clear();
         assert!(reader.read_line(&mut line).expect("text") > 0, "it ended");
     }
-    let error = LedgerFile::open_or_create(&path, Epsilon::MAX).unwrap_err();
+    let error = LedgerFile::open_or_create(&path, Unit::Sentence, Epsilon::MAX).unwrap_err();
     assert!(
         matches!(error.cause(), Cause::LedgerInUse { .. }),
         "{error}"
@@ -129,14 +132,14 @@ fn one_process_at_a_time() {
     drop(reader);
     first.kill().unwrap();
     first.wait().unwrap();
-    let held = LedgerFile::open_or_create(&path, Epsilon::MAX).expect("unlocked");
-    let again = LedgerFile::open_or_create(&path, Epsilon::MAX);
+    let held = LedgerFile::open_or_create(&path, Unit::Sentence, Epsilon::MAX).expect("unlocked");
+    let again = LedgerFile::open_or_create(&path, Unit::Sentence, Epsilon::MAX);
     assert!(matches!(
         again.as_ref().map_err(Error::cause),
         Err(Cause::LedgerInUse { .. })
     ));
     drop(held);
-    LedgerFile::open_or_create(&path, Epsilon::MAX).expect("unlocked");
+    LedgerFile::open_or_create(&path, Unit::Sentence, Epsilon::MAX).expect("unlocked");
 }
 
 /// Many at once where no ledger is: one file is made, and all who got in spend of it.
@@ -149,7 +152,7 @@ fn ledgers_made_at_once_are_one() {
         let threads: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(|| {
-                    let opened = LedgerFile::open_or_create(&path, epsilon("5"));
+                    let opened = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5"));
                     let mut ledger = match opened {
                         Ok(ledger) => ledger,
                         Err(error) if matches!(error.cause(), Cause::LedgerInUse { .. }) => {
@@ -167,7 +170,7 @@ fn ledgers_made_at_once_are_one() {
             .sum()
     });
     assert!(granted >= 1);
-    let ledger = LedgerFile::open_or_create(&path, epsilon("5")).expect("unlocked");
+    let ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5")).expect("unlocked");
     let remaining = (5 - granted.min(5)) * u64::from(MICRO);
     assert_eq!(ledger.remaining(1).unwrap(), remaining);
     assert_eq!(names(folder.path()), [path]);
@@ -178,10 +181,10 @@ fn files_that_are_no_ledger_stay_as_they_are() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.ledger");
-    let mut ledger = LedgerFile::open_or_create(&path, epsilon("5")).unwrap();
+    let mut ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5")).unwrap();
     let _grant = ledger.spend(epsilon("2"), 7).unwrap();
     drop(ledger);
-    let error = LedgerFile::open_or_create(&path, epsilon("5.5")).unwrap_err();
+    let error = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5.5")).unwrap_err();
     assert!(
         error.to_string().contains("a budget of epsilon 5, not 5.5"),
         "{error}"
@@ -190,7 +193,7 @@ fn files_that_are_no_ledger_stay_as_they_are() {
     for length in (0..130).filter(|length| *length != good.len()) {
         let bytes: Vec<u8> = good.iter().chain(&[0; 2]).copied().take(length).collect();
         fs::write(&path, &bytes).unwrap();
-        let error = LedgerFile::open_or_create(&path, epsilon("5")).unwrap_err();
+        let error = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5")).unwrap_err();
         let found = length.min(129);
         assert!(
             matches!(error.cause(), Cause::Ledger { problem: LedgerError::Length { found: n }, .. } if *n == found),
@@ -199,11 +202,16 @@ fn files_that_are_no_ledger_stay_as_they_are() {
         assert_eq!(fs::read(&path).unwrap(), bytes);
     }
     fs::write(&path, [7; 128]).unwrap();
-    let error = LedgerFile::open_or_create(&path, epsilon("5")).unwrap_err();
+    let error = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5")).unwrap_err();
     assert!(error.to_string().contains("not a ledger"), "{error}");
-    let error = LedgerFile::open_or_create(folder.path(), epsilon("5")).unwrap_err();
+    let error =
+        LedgerFile::open_or_create(folder.path(), Unit::Sentence, epsilon("5")).unwrap_err();
     assert!(matches!(error.cause(), Cause::Io { .. }), "{error}");
-    let error = LedgerFile::open_or_create(folder.path().join("no/a.ledger"), epsilon("5"));
+    let error = LedgerFile::open_or_create(
+        folder.path().join("no/a.ledger"),
+        Unit::Sentence,
+        epsilon("5"),
+    );
     assert!(matches!(
         error.as_ref().map_err(Error::cause),
         Err(Cause::Io { .. })
@@ -211,7 +219,7 @@ fn files_that_are_no_ledger_stay_as_they_are() {
 
     // Changed under its hands, as no process can that asks for the lock.
     fs::write(&path, &good).unwrap();
-    let mut ledger = LedgerFile::open_or_create(&path, epsilon("5")).unwrap();
+    let mut ledger = LedgerFile::open_or_create(&path, Unit::Sentence, epsilon("5")).unwrap();
     let mut changed = good.clone();
     changed[100] ^= 1;
     fs::write(&path, changed).unwrap();
@@ -262,6 +270,41 @@ fn privatize_spends_a_budget_for_each_day() {
     let _alone = alone();
     // Midnight makes a new window, in which the first three would be released again.
     within_a_day(a_budget_for_each_day);
+}
+
+/// What the command says of a ledger of 3.5, of which 3 is spent on this day.
+fn shows_what_is_left(folder: &Path, day: u64) {
+    let before = fs::read(folder.join("day.ledger")).unwrap();
+    let shown = succeed(folder, &["ledger", "day.ledger"]);
+    for part in [
+        "unit     sentence",
+        "budget   3.5",
+        "spent    3\n",
+        "left     0.5",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    let tomorrow = (day + 1).to_string();
+    let json = succeed(
+        folder,
+        &["ledger", "day.ledger", "--json", "--window", &tomorrow],
+    );
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["unit"], "sentence");
+    assert_eq!(json["left_micro"], 3_500_000);
+    assert_eq!(
+        (&json["spent_micro"], &json["window"]),
+        (&0.into(), &(day + 1).into())
+    );
+    let back = ["ledger", "day.ledger", "--window", "1"];
+    refused(&undertone(folder, &back), &back, &["clock set back"]);
+    let none = ["ledger", "texts.tsv"];
+    refused(
+        &undertone(folder, &none),
+        &none,
+        &["texts.tsv", "128 bytes"],
+    );
+    assert_eq!(fs::read(folder.join("day.ledger")).unwrap(), before);
 }
 
 fn a_budget_for_each_day(day: u64) {
@@ -321,7 +364,9 @@ fn a_budget_for_each_day(day: u64) {
         &other,
         &["a budget of epsilon 3.5, not 4"],
     );
-    let held = LedgerFile::open_or_create(folder.join("day.ledger"), epsilon("3.5")).unwrap();
+    let held =
+        LedgerFile::open_or_create(folder.join("day.ledger"), Unit::Sentence, epsilon("3.5"))
+            .unwrap();
     assert_eq!(held.remaining(day).unwrap(), 500_000);
     refused(
         &undertone(folder, &arguments),
@@ -329,6 +374,11 @@ fn a_budget_for_each_day(day: u64) {
         &["in use by another process"],
     );
     drop(held);
+    // Another promise has another ledger.
+    let whole = [&arguments[..], &["--rule", "whole-text"]].concat();
+    let parts = ["day.ledger", "\"sentence\"", "\"whole-text\""];
+    refused(&undertone(folder, &whole), &whole, &parts);
+    shows_what_is_left(folder, day);
     // What was released stays; with an epsilon that fits, all is released anew.
     let smaller = run(Some("3.5"), "0.1");
     let output = undertone(folder, &smaller);
@@ -338,6 +388,8 @@ fn a_budget_for_each_day(day: u64) {
         String::from_utf8_lossy(&output.stderr)
     );
     assert_eq!(lines(&folder.join("r.jsonl")), 5);
-    let ledger = LedgerFile::open_or_create(folder.join("day.ledger"), epsilon("3.5")).unwrap();
+    let ledger =
+        LedgerFile::open_or_create(folder.join("day.ledger"), Unit::Sentence, epsilon("3.5"))
+            .unwrap();
     assert_eq!(ledger.remaining(day).unwrap(), 0);
 }

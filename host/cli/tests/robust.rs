@@ -32,6 +32,7 @@ use undertone_core::ledger::Ledger;
 use undertone_core::release::{BagRelease, Release};
 use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
+use undertone_core::unit::Unit;
 
 fn soak() -> bool {
     env::var_os("UNDERTONE_SOAK").is_some_and(|value| value == "1")
@@ -349,7 +350,7 @@ fn spent(folder: &Path, day: u64) -> u64 {
     if !path.exists() {
         return 0;
     }
-    let ledger = Ledger::open(&fs::read(path).unwrap(), &mut OsEntropy).unwrap();
+    let ledger = Ledger::open(Unit::Sentence, &fs::read(path).unwrap(), &mut OsEntropy).unwrap();
     assert_eq!(ledger.budget(), LEDGER_BUDGET);
     LEDGER_BUDGET - ledger.remaining(day).unwrap()
 }

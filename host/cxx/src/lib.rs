@@ -20,8 +20,10 @@ use undertone_core::ledger::Grant;
 use undertone_core::pack::Pack;
 use undertone_core::release::{Release, Selector};
 use undertone_core::select::Rule as CoreRule;
+use undertone_core::unit::Unit as CoreUnit;
 use undertone_ffi::{
-    UNDERTONE_STATUS_GRANT_SPENT, UndertoneGrant, grant_mut, undertone_status_message,
+    UNDERTONE_STATUS_GRANT_SPENT, UNDERTONE_STATUS_GRANT_WRONG_UNIT, UndertoneGrant, grant_mut,
+    undertone_status_message,
 };
 
 type Result<T> = std::result::Result<T, Problem>;
@@ -271,7 +273,7 @@ impl Pipeline {
         let grant = unsafe { grant_at(grant) }?;
         let rule = CoreRule::from_number(rule.repr).ok_or(Problem::Rule { found: rule.repr })?;
         let mut document = self.document(text)?;
-        let grant = spend(grant)?;
+        let grant = spend(grant, CoreUnit::Sentence)?;
         let release = document.release(grant, rule, &mut OsEntropy);
         Ok(release.map_err(Error::from)?.to_bytes().to_vec())
     }
@@ -287,7 +289,7 @@ impl Pipeline {
         let grant = unsafe { grant_at(grant) }?;
         let mut document = self.document(text)?;
         document.check_whole_text().map_err(Error::from)?;
-        let grant = spend(grant)?;
+        let grant = spend(grant, CoreUnit::WholeText)?;
         let release = document.release_whole_text(grant, &mut OsEntropy);
         Ok(release.map_err(Error::from)?.to_bytes().to_vec())
     }
@@ -315,8 +317,15 @@ unsafe fn grant_at<'a>(grant: *mut GrantHandle) -> Result<&'a mut Option<Grant>>
     grant.map_err(|status| Problem::Grant { status })
 }
 
-/// The last thing before entropy is drawn, because nothing gives it back.
-fn spend(grant: &mut Option<Grant>) -> Result<Grant> {
+/// The last thing before entropy is drawn, because nothing gives it back. A grant for another unit is not spent.
+fn spend(grant: &mut Option<Grant>, unit: CoreUnit) -> Result<Grant> {
+    if grant
+        .as_ref()
+        .is_some_and(|grant| grant.check(unit).is_err())
+    {
+        let status = UNDERTONE_STATUS_GRANT_WRONG_UNIT;
+        return Err(Problem::Grant { status });
+    }
     grant.take().ok_or(Problem::Grant {
         status: UNDERTONE_STATUS_GRANT_SPENT,
     })

@@ -14,9 +14,10 @@ use undertone_core::pack::format::{
     RecoderHead, SCORES_FEATURES, SCORES_GRADED, SCORES_TAG, SCORES_VOTE, ScoresHead,
 };
 use undertone_core::pack::{self, Pack};
-use undertone_core::quality::{Quality, Unit};
+use undertone_core::quality::Quality;
 use undertone_core::scores::LEVELS;
 use undertone_core::select::MAX_CANDIDATES;
+use undertone_core::unit::Unit;
 use zerocopy::little_endian::{I16, I32, I64, U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -124,9 +125,15 @@ impl QualityData {
         }
     }
 
-    /// How often a release is right; `epsilon` and `length` are places in the lists.
+    /// How often a release is right; `epsilon` and `length` are places in the lists. `None` for words and vectors, which have
+    /// no candidates.
     pub fn accuracy(&self, unit: Unit, epsilon: usize, length: usize) -> Option<f64> {
-        let row = unit as usize * self.epsilons.len() + epsilon;
+        let table = match unit {
+            Unit::Sentence => 0,
+            Unit::WholeText => 1,
+            Unit::Word | Unit::Vector => return None,
+        };
+        let row = table * self.epsilons.len() + epsilon;
         self.accuracies[row * self.lengths.len() + length]
     }
 }

@@ -79,26 +79,10 @@ use undertone_core::projective::Geometry;
 use undertone_core::release::{MAX_BAG_SIZE, WordMechanism};
 use undertone_core::select::Rule;
 
+pub use undertone_core::unit::Unit;
+
 use super::document::{self, Method, epsilon_f64};
 use crate::error::{Cause, Error, Result};
-
-/// What is exchanged in a promise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unit {
-    /// One sentence, for any other.
-    Sentence,
-    /// A text, for any other.
-    WholeText,
-    /// A bag of words, for one at word mover's distance 1.
-    Words,
-    /// A vector, for one at distance 1.
-    Vector,
-}
-
-impl Unit {
-    /// All there are.
-    pub const ALL: [Self; 4] = [Self::Sentence, Self::WholeText, Self::Words, Self::Vector];
-}
 
 /// What draws a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +161,11 @@ impl Cost {
 fn square(micro: u64) -> f64 {
     let epsilon = micro as f64 / f64::from(MICRO);
     epsilon * epsilon
+}
+
+/// Where what is spent for a unit is.
+fn place(unit: Unit) -> usize {
+    usize::from(unit.number() - 1)
 }
 
 /// What releases of one window cost; see the [module](self).
@@ -258,7 +247,7 @@ impl Budget {
                     // Noise, which costs the most.
                     _ => Cost::laplace(micro, words),
                 };
-                add(Unit::Words, cost)?;
+                add(Unit::Word, cost)?;
             }
             Mechanism::Vector(Noise::DiscreteLaplace) => add(Unit::Vector, Cost::pure(micro))?,
             Mechanism::Vector(Noise::Laplace) => add(Unit::Vector, Cost::laplace(micro, 1))?,
@@ -272,7 +261,7 @@ impl Budget {
             return Ok(());
         }
         let none = Cost::pure(0);
-        let spent = self.spent[unit as usize].get_or_insert(none);
+        let spent = self.spent[place(unit)].get_or_insert(none);
         // A sentence's loss is the largest: 255 levels of 43 each.
         let micro = spent.micro + cost.micro * u64::from(releases);
         if micro > MOST_MICRO {
@@ -296,7 +285,7 @@ impl Budget {
     /// # Cost
     /// Constant.
     pub fn total(&self, unit: Unit, windows: u16) -> Option<Total> {
-        let spent = self.spent[unit as usize]?;
+        let spent = self.spent[place(unit)]?;
         let bounded = unit != Unit::WholeText || !self.unbounded;
         bounded.then(|| Total {
             micro: spent.micro * u64::from(windows),
@@ -686,7 +675,7 @@ mod tests {
                 words: 10,
             },
             "1",
-            Unit::Words,
+            Unit::Word,
         );
         assert_eq!(bag.epsilon().0, 3650 * (ONE + KAPPA));
         assert!(
@@ -706,9 +695,9 @@ mod tests {
         };
         let most = budget.add(bag, Epsilon::MAX, u16::MAX);
         assert!(most.unwrap_err().to_string().contains("16776960000"));
-        assert!(budget.total(Unit::Words, 1).is_none());
+        assert!(budget.total(Unit::Word, 1).is_none());
         budget.add(bag, Epsilon::MAX, 1000).unwrap();
-        let total = budget.total(Unit::Words, u16::MAX).unwrap();
+        let total = budget.total(Unit::Word, u16::MAX).unwrap();
         assert_eq!(total.epsilon().0, 256_000 * 1000 * 65_535 * ONE);
         assert_eq!(total.with_delta(1e-6).unwrap().0, total.epsilon().0);
     }

@@ -11,6 +11,7 @@ use undertone_core::rng::Entropy;
 use undertone_core::rng::rand_core::{TryCryptoRng, TryRng};
 use undertone_core::scores::SUMS_PER_ROW;
 use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
 
 use crate::encoder::Encoder;
 use crate::error::{Cause, Error, Result};
@@ -97,6 +98,16 @@ pub enum Method {
     WholeText,
     /// The whole text, by a point: [`Document::release_projective`].
     Projective,
+}
+
+impl Method {
+    /// What is exchanged in its promise, which its grants are for.
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Sentence(_) => Unit::Sentence,
+            Self::WholeText | Self::Projective => Unit::WholeText,
+        }
+    }
 }
 
 /// An empty document under `pack`.

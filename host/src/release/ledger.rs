@@ -1,12 +1,16 @@
 //! A [`Ledger`] in a file of this machine.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use undertone_core::epsilon::Epsilon;
-use undertone_core::ledger::{Grant, LEDGER_BYTES, Ledger, RECORD_BYTES};
+use undertone_core::ledger::{
+    Contents, Cost, Grant, LEDGER_BYTES, Ledger, RECORD_BYTES, SpendError, Storage,
+};
+use undertone_core::unit::Unit;
 
 use crate::error::{Cause, Error, Result};
 use crate::files::atomic::{AtomicFile, open_regular};
@@ -18,7 +22,7 @@ use crate::release::document::OsEntropy;
 /// holds the lock on the file, and releases it when the process ends. What is read back comes through the
 /// operating system, after it has said that the record is on the disk.
 ///
-/// **The lock.** Programs in Rust, C++ and Java keep to one rule, so each keeps the others out:
+/// **The lock.** Programs in Rust, C, C++ and Java keep to one rule, so each keeps the others out:
 ///
 /// - *A ledger in use.* Before a program reads the ledger and until it is done, it holds an exclusive lock on the whole
 ///   file: on Linux and Android a record lock (`fcntl`, from byte 0, length 0), on other systems the lock that they have.
@@ -35,9 +39,10 @@ use crate::release::document::OsEntropy;
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use undertone::release::ledger::{LedgerFile, utc_day};
+/// use undertone_core::unit::Unit;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("budget.ledger");
-/// let mut ledger = LedgerFile::open_or_create(&path, "10".parse()?)?; // ε = 10 a day
+/// let mut ledger = LedgerFile::open_or_create(&path, Unit::Sentence, "10".parse()?)?; // ε = 10 a day
 /// let day = utc_day();
 /// let grant = ledger.spend("7".parse()?, day)?;
 /// assert!(ledger.spend("7".parse()?, day).is_err());
@@ -48,35 +53,132 @@ use crate::release::document::OsEntropy;
 #[derive(Debug)]
 pub struct LedgerFile {
     ledger: Ledger,
+    storage: LockedFile,
+}
+
+/// A platform's monotonic counter for one ledger, by which a ledger that was set back is noticed: 0 at first, never goes back,
+/// kept where the file is not. See [`ledger`](undertone_core::ledger#a-file-that-is-set-back) of `core`;
+/// `examples/counted_ledger.rs` shows one.
+pub trait Counter: fmt::Debug + Send {
+    /// The counter as it is now.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn read(&mut self) -> io::Result<u64>;
+
+    /// Raises the counter, and returns once it is `to` for good.
+    ///
+    /// # Errors
+    /// If it may not be.
+    fn raise(&mut self, to: u64) -> io::Result<()>;
+}
+
+/// The file, which is locked, and the counter.
+#[derive(Debug)]
+struct LockedFile {
     file: File,
     path: PathBuf,
+    counter: Option<Box<dyn Counter>>,
+}
+
+impl Storage for LockedFile {
+    type Error = Error;
+
+    fn read(&mut self, image: &mut [u8]) -> Result<usize> {
+        let Self { file, path, .. } = self;
+        read(file, image).map_err(Error::io("read", path))
+    }
+
+    fn write(&mut self, offset: usize, record: &[u8; RECORD_BYTES]) -> Result<()> {
+        let Self { file, path, .. } = self;
+        write(file, offset, record).map_err(Error::io("write", path))
+    }
+
+    fn counter(&mut self) -> Result<Option<u64>> {
+        let Self { path, counter, .. } = self;
+        let counter = counter.as_mut().map(|counter| counter.read()).transpose();
+        counter.map_err(Error::io("read the counter of", path))
+    }
+
+    fn raise_counter(&mut self, to: u64) -> Result<()> {
+        let Self { path, counter, .. } = self;
+        let raised = counter.as_mut().map_or(Ok(()), |counter| counter.raise(to));
+        raised.map_err(Error::io("raise the counter of", path))
+    }
 }
 
 impl LedgerFile {
-    /// Opens the ledger at `path`, whose budget for a window is `budget`, or makes it if nothing is there.
+    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget`, or makes it if nothing is there. A ledger
+    /// of version 1, which names no unit, becomes one for this unit.
     ///
     /// # Errors
     /// [`ErrorKind::InUse`](crate::error::ErrorKind::InUse) if another process, or this one, has it open; [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if it has
-    /// another budget; [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a file that is no ledger or is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
-    pub fn open_or_create(path: impl AsRef<Path>, budget: Epsilon) -> Result<Self> {
+    /// another budget or unit; [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a file that is no ledger or is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+    pub fn open_or_create(path: impl AsRef<Path>, unit: Unit, budget: Epsilon) -> Result<Self> {
+        Self::open_or_create_counted(path, unit, budget, None)
+    }
+
+    /// [`open_or_create`](Self::open_or_create) for a ledger that the platform counts, so that one that was set back, deleted
+    /// or exchanged is noticed.
+    ///
+    /// # Errors
+    /// Those of [`open_or_create`](Self::open_or_create), and [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a ledger that is not the one counted.
+    pub fn open_or_create_counted(
+        path: impl AsRef<Path>,
+        unit: Unit,
+        budget: Epsilon,
+        counter: Option<Box<dyn Counter>>,
+    ) -> Result<Self> {
         let path = path.as_ref();
         let file = match open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                create(path, budget)?;
+                let image = Ledger::create(unit, budget.micro().into(), &mut OsEntropy);
+                create(path, &image.map_err(Error::ledger(path))?)?;
                 open(path)
             }
             opened => opened,
         };
-        let mut file = file.map_err(Error::io("open", path))?;
-        let locked = file.try_lock().and_then(|()| lock_record(&file, false));
-        locked.map_err(|error| match error {
-            TryLockError::WouldBlock => Error::from(Cause::LedgerInUse {
-                path: path.to_owned(),
-            }),
-            TryLockError::Error(error) => Error::io("lock", path)(error),
-        })?;
-        let image = read(&mut file).map_err(Error::io("read", path))?;
-        let ledger = Ledger::open(&image, &mut OsEntropy).map_err(Error::ledger(path))?;
+        let file = file.map_err(Error::io("open", path))?;
+        Self::of_locked(LockedFile::lock(file, path, counter)?, unit, budget)
+    }
+
+    /// Puts a ledger in the place of one that was lost, damaged or set back. What was spent is not known, so `window` counts as
+    /// spent: it is the current one, or later. What is at `path` is overwritten: only a person should ask for this.
+    ///
+    /// # Errors
+    /// Those of [`open_or_create_counted`](Self::open_or_create_counted), but for what is wrong with the old file.
+    pub fn begin_anew(
+        path: impl AsRef<Path>,
+        unit: Unit,
+        budget: Epsilon,
+        window: u64,
+        counter: Option<Box<dyn Counter>>,
+    ) -> Result<Self> {
+        let path = path.as_ref();
+        let file = match open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // Nothing is granted until it is whole.
+                create(path, &[0; LEDGER_BYTES])?;
+                open(path)
+            }
+            opened => opened,
+        };
+        let file = file.map_err(Error::io("open", path))?;
+        let mut storage = LockedFile::lock(file, path, counter)?;
+        let budget_micro = budget.micro().into();
+        let image = Ledger::begin_anew(unit, budget_micro, window, &mut storage, &mut OsEntropy);
+        let image = image.map_err(|error| refused(&storage.path, error))?;
+        replace(&storage.file, &image).map_err(Error::io("write", path))?;
+        Self::of_locked(storage, unit, budget)
+    }
+
+    fn of_locked(mut storage: LockedFile, unit: Unit, budget: Epsilon) -> Result<Self> {
+        let image = storage.image()?;
+        let counter = storage.counter()?;
+        let path = &storage.path;
+        let ledger = Ledger::open(unit, &image, &mut OsEntropy);
+        let mut ledger = ledger.map_err(Error::ledger(path))?;
+        ledger.meet(counter).map_err(Error::ledger(path))?;
         let (found, wanted) = (ledger.budget(), u64::from(budget.micro()));
         if found != wanted {
             return Err(Error::from(Cause::LedgerBudget {
@@ -85,11 +187,7 @@ impl LedgerFile {
                 wanted,
             }));
         }
-        Ok(Self {
-            ledger,
-            file,
-            path: path.to_owned(),
-        })
+        Ok(Self { ledger, storage })
     }
 
     /// What is left in `window`, in micro-units.
@@ -98,26 +196,61 @@ impl LedgerFile {
     /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a window before that of the ledger.
     pub fn remaining(&self, window: u64) -> Result<u64> {
         let remaining = self.ledger.remaining(window);
-        remaining.map_err(Error::ledger(&self.path))
+        remaining.map_err(Error::ledger(&self.storage.path))
     }
 
-    /// Spends ε in `window`: when this returns a grant, the file on the disk says so.
+    /// Spends ε, or what a bag costs, in `window`: when this returns a grant, the file on the disk says so.
     ///
     /// # Errors
     /// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) if less is left, `window` is before that of the ledger, a record was lost, or the
     /// file changed; [`ErrorKind::Io`](crate::error::ErrorKind::Io). With [`ErrorKind::Io`](crate::error::ErrorKind::Io) what was to be spent stays spent.
-    pub fn spend(&mut self, epsilon: Epsilon, window: u64) -> Result<Grant> {
-        let Self { ledger, file, path } = self;
-        let stored = read(file).map_err(Error::io("read", path))?;
-        let reservation = ledger
-            .reserve(epsilon, window, &stored)
-            .map_err(Error::ledger(path))?;
-        write(file, reservation.offset(), reservation.record())
-            .map_err(Error::io("write", path))?;
-        let read_back = read(file).map_err(Error::io("read", path))?;
-        reservation
-            .persisted(&read_back)
-            .map_err(Error::ledger(path))
+    pub fn spend(&mut self, cost: impl Into<Cost>, window: u64) -> Result<Grant> {
+        let Self { ledger, storage } = self;
+        let spent = ledger.spend(cost, window, storage);
+        spent.map_err(|error| refused(&storage.path, error))
+    }
+}
+
+/// What is in the ledger at `path`, for showing it. Nothing is locked: nothing is spent by it.
+///
+/// # Errors
+/// [`ErrorKind::Ledger`](crate::error::ErrorKind::Ledger) for a file that is no ledger or is damaged; [`ErrorKind::Io`](crate::error::ErrorKind::Io).
+pub fn contents(path: impl AsRef<Path>) -> Result<Contents> {
+    let path = path.as_ref();
+    let mut file = File::open(path).map_err(Error::io("open", path))?;
+    let mut image = [0; LEDGER_BYTES + 1];
+    let len = read(&mut file, &mut image).map_err(Error::io("read", path))?;
+    Contents::read(&image[..len], None).map_err(Error::ledger(path))
+}
+
+fn refused(path: &Path, error: SpendError<Error>) -> Error {
+    match error {
+        SpendError::Ledger(problem) => Error::ledger(path)(problem),
+        SpendError::Storage(error) => error,
+    }
+}
+
+impl LockedFile {
+    fn lock(file: File, path: &Path, counter: Option<Box<dyn Counter>>) -> Result<Self> {
+        let locked = file.try_lock().and_then(|()| lock_record(&file, false));
+        locked.map_err(|error| match error {
+            TryLockError::WouldBlock => Error::from(Cause::LedgerInUse {
+                path: path.to_owned(),
+            }),
+            TryLockError::Error(error) => Error::io("lock", path)(error),
+        })?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            counter,
+        })
+    }
+
+    fn image(&mut self) -> Result<Vec<u8>> {
+        let mut image = vec![0; LEDGER_BYTES + 1];
+        let len = self.read(&mut image)?;
+        image.truncate(len);
+        Ok(image)
     }
 }
 
@@ -133,11 +266,9 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Puts a whole new ledger at `path`, unless something is there already.
-fn create(path: &Path, budget: Epsilon) -> Result<()> {
-    let image = Ledger::create(budget.micro().into(), &mut OsEntropy);
-    let image = image.map_err(Error::ledger(path))?;
+fn create(path: &Path, image: &[u8; LEDGER_BYTES]) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
-    file.write_all(&image).map_err(Error::io("write", path))?;
+    file.write_all(image).map_err(Error::io("write", path))?;
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let lock_path = PathBuf::from(name);
@@ -198,12 +329,27 @@ fn lock_record(_: &File, _: bool) -> std::result::Result<(), TryLockError> {
     Ok(())
 }
 
-/// The file, and a byte more if there are more.
-fn read(file: &mut File) -> io::Result<Vec<u8>> {
+/// Reads the file, as far as the buffer goes.
+fn read(file: &mut File, image: &mut [u8]) -> io::Result<usize> {
     file.seek(SeekFrom::Start(0))?;
-    let mut image = Vec::with_capacity(LEDGER_BYTES + 1);
-    file.take(LEDGER_BYTES as u64 + 1).read_to_end(&mut image)?;
-    Ok(image)
+    let mut len = 0;
+    while len < image.len() {
+        match file.read(&mut image[len..]) {
+            Ok(0) => break,
+            Ok(more) => len += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(len)
+}
+
+/// Makes this the whole file.
+fn replace(mut file: &File, image: &[u8; LEDGER_BYTES]) -> io::Result<()> {
+    file.set_len(LEDGER_BYTES as u64)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(image)?;
+    file.sync_all()
 }
 
 fn write(file: &mut File, offset: usize, record: &[u8; RECORD_BYTES]) -> io::Result<()> {

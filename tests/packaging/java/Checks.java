@@ -89,6 +89,8 @@ public final class Checks {
         check(constants.get("RULE_EXPONENTIAL") == 1 + Rule.EXPONENTIAL.ordinal(), "a rule");
         check(constants.get("UNIT_SENTENCE") == 1 + Unit.SENTENCE.ordinal(), "a unit");
         check(constants.get("UNIT_WHOLE_TEXT") == 1 + Unit.WHOLE_TEXT.ordinal(), "a unit");
+        check(constants.get("UNIT_WORD") == 1 + Unit.WORD.ordinal(), "a unit");
+        check(constants.get("UNIT_VECTOR") == 1 + Unit.VECTOR.ordinal(), "a unit");
     }
 
     private static int versionNumber() {
@@ -149,7 +151,7 @@ public final class Checks {
             Arrays.fill(embedding, Float.NaN);
             document.push(embedding);
 
-            Release release = document.release(Grant.unrecorded(TEN));
+            Release release = document.release(Grant.unrecorded(Unit.SENTENCE, TEN));
             check(release.toBytes().length == Release.BYTES, "the length of a release");
             check(release.candidate() < pack.candidateCount(), "the candidate");
             check(release.epsilonMicro() == TEN, "the epsilon");
@@ -158,7 +160,7 @@ public final class Checks {
             check(new Release(release.toBytes()).equals(release), "a release read again");
             check(new Release(release.toBytes()).hashCode() == release.hashCode(), "its hash");
 
-            release = document.release(Grant.unrecorded(1), Rule.EXPONENTIAL);
+            release = document.release(Grant.unrecorded(Unit.SENTENCE, 1), Rule.EXPONENTIAL);
             check(release.rule() == Rule.EXPONENTIAL && release.epsilonMicro() == 1, "the other rule");
         }
         refuses("RELEASE_WRONG_LENGTH", () -> new Release(new byte[Release.BYTES - 1]));
@@ -180,20 +182,20 @@ public final class Checks {
             refuses("EPSILON_TOO_LARGE", () -> document.promise(Unit.WHOLE_TEXT, (1L << 32) + 1));
             refuses(NullPointerException.class, () -> document.promise(null, 1));
 
-            Release nothing = document.releaseWholeText(Grant.unrecorded(100 * TEN));
+            Release nothing = document.releaseWholeText(Grant.unrecorded(Unit.WHOLE_TEXT, 100 * TEN));
             check(nothing.unit() == Unit.WHOLE_TEXT && nothing.rule() == Rule.EXPONENTIAL, "the unit and the rule");
             check(nothing.isNothingKnown(pack) && nothing.candidate() == pack.candidateCount(), "nothing known");
             document.pushSentence("My doctor wants to repeat the blood test.");
             check(nothing.order() == 0, "no order");
-            Release point = document.releaseProjective(Grant.unrecorded(100 * TEN));
+            Release point = document.releaseProjective(Grant.unrecorded(Unit.WHOLE_TEXT, 100 * TEN));
             check(point.unit() == Unit.WHOLE_TEXT && point.rule() == Rule.EXPONENTIAL, "the unit of a point");
             check(point.order() >= 2 && !point.isNothingKnown(pack), "the order of a point");
             check(new Release(point.toBytes()).equals(point), "a point that came from elsewhere");
             document.pushSentence("My doctor wants to repeat the blood test.");
-            Release known = document.releaseWholeText(Grant.unrecorded(100 * TEN));
+            Release known = document.releaseWholeText(Grant.unrecorded(Unit.WHOLE_TEXT, 100 * TEN));
             check(!known.isNothingKnown(pack) && known.candidate() < pack.candidateCount(), "something known");
             document.pushSentence("My doctor wants to repeat the blood test.");
-            Release bySentence = document.release(Grant.unrecorded(TEN));
+            Release bySentence = document.release(Grant.unrecorded(Unit.SENTENCE, TEN));
             check(bySentence.unit() == Unit.SENTENCE && !bySentence.isNothingKnown(pack), "the other unit");
 
             document.pushEncoded("Not looked at without features.", new float[pack.dimension()]);
@@ -202,15 +204,20 @@ public final class Checks {
             refuses(NullPointerException.class, () -> document.pushEncoded(null, new float[pack.dimension()]));
             refuses(NullPointerException.class, () -> document.releaseWholeText(null));
             refuses(NullPointerException.class, () -> document.releaseProjective(null));
-            Grant grant = Grant.unrecorded(TEN);
+            Grant grant = Grant.unrecorded(Unit.WHOLE_TEXT, TEN);
+            // A grant for another unit is refused, and not spent.
+            refuses("GRANT_WRONG_UNIT", () -> document.release(grant));
+            Grant other = Grant.unrecorded(Unit.SENTENCE, TEN);
+            refuses("GRANT_WRONG_UNIT", () -> document.releaseWholeText(other));
+            refuses("GRANT_WRONG_UNIT", () -> document.releaseProjective(other));
             document.releaseWholeText(grant);
             refuses("GRANT_SPENT", () -> document.releaseWholeText(grant));
             refuses("GRANT_SPENT", () -> document.releaseProjective(grant));
             document.close();
             refuses(IllegalStateException.class, () -> document.pushEncoded("late", new float[pack.dimension()]));
             refuses(IllegalStateException.class, () -> document.promise(Unit.SENTENCE, 1));
-            refuses(IllegalStateException.class, () -> document.releaseWholeText(Grant.unrecorded(TEN)));
-            refuses(IllegalStateException.class, () -> document.releaseProjective(Grant.unrecorded(TEN)));
+            refuses(IllegalStateException.class, () -> document.releaseWholeText(Grant.unrecorded(Unit.WHOLE_TEXT, TEN)));
+            refuses(IllegalStateException.class, () -> document.releaseProjective(Grant.unrecorded(Unit.WHOLE_TEXT, TEN)));
         }
     }
 
@@ -225,9 +232,9 @@ public final class Checks {
                 }
                 if (i % 2 == 0) {
                     document.reset();
-                    empty.add(document.release(Grant.unrecorded(50 * TEN)).candidate());
+                    empty.add(document.release(Grant.unrecorded(Unit.SENTENCE, 50 * TEN)).candidate());
                 } else {
-                    full.add(document.release(Grant.unrecorded(50 * TEN)).candidate());
+                    full.add(document.release(Grant.unrecorded(Unit.SENTENCE, 50 * TEN)).candidate());
                 }
             }
             check(full.size() == 1, "sentences decide: " + full);
@@ -241,16 +248,16 @@ public final class Checks {
         refuses(NullPointerException.class, () -> document.pushSentence(null));
         refuses(NullPointerException.class, () -> document.pushText(null));
         refuses(NullPointerException.class, () -> document.release(null));
-        refuses(NullPointerException.class, () -> document.release(Grant.unrecorded(TEN), null));
+        refuses(NullPointerException.class, () -> document.release(Grant.unrecorded(Unit.SENTENCE, TEN), null));
         refuses("WRONG_DIMENSION", () -> document.push(new float[0]));
         refuses("WRONG_DIMENSION", () -> document.push(new float[pack.dimension() - 1]));
         refuses("WRONG_DIMENSION", () -> document.push(new float[4 * pack.dimension()]));
-        refuses("EPSILON_TOO_SMALL", () -> Grant.unrecorded(0));
-        refuses("EPSILON_TOO_SMALL", () -> Grant.unrecorded(-1));
-        refuses("EPSILON_TOO_LARGE", () -> Grant.unrecorded(1_000_000_001));
+        refuses("EPSILON_TOO_SMALL", () -> Grant.unrecorded(Unit.SENTENCE, 0));
+        refuses("EPSILON_TOO_SMALL", () -> Grant.unrecorded(Unit.SENTENCE, -1));
+        refuses("EPSILON_TOO_LARGE", () -> Grant.unrecorded(Unit.SENTENCE, 1_000_000_001));
         // As an int it would be 1.
-        refuses("EPSILON_TOO_LARGE", () -> Grant.unrecorded((1L << 32) + 1));
-        Grant grant = Grant.unrecorded(TEN);
+        refuses("EPSILON_TOO_LARGE", () -> Grant.unrecorded(Unit.SENTENCE, (1L << 32) + 1));
+        Grant grant = Grant.unrecorded(Unit.SENTENCE, TEN);
         document.release(grant);
         refuses("GRANT_SPENT", () -> document.release(grant));
         for (int i = 0; i < Document.MAX_SENTENCES; i++) {
@@ -264,7 +271,7 @@ public final class Checks {
         refuses(IllegalStateException.class, () -> document.push(new float[pack.dimension()]));
         refuses(IllegalStateException.class, () -> document.pushSentence("late"));
         refuses(IllegalStateException.class, () -> document.pushText("late"));
-        refuses(IllegalStateException.class, () -> document.release(Grant.unrecorded(TEN)));
+        refuses(IllegalStateException.class, () -> document.release(Grant.unrecorded(Unit.SENTENCE, TEN)));
         refuses(IllegalStateException.class, document::reset);
     }
 
@@ -274,13 +281,13 @@ public final class Checks {
         long day = Ledger.today();
         check(day > 20_000, "today");
 
-        refuses(IOException.class, () -> Ledger.open(file));
-        refuses("LEDGER_NO_BUDGET", () -> Ledger.openOrCreate(file, 0));
-        refuses("LEDGER_NO_BUDGET", () -> Ledger.openOrCreate(file, -TEN));
-        refuses(NullPointerException.class, () -> Ledger.open(null));
+        refuses(IOException.class, () -> Ledger.open(file, Unit.SENTENCE));
+        refuses("LEDGER_NO_BUDGET", () -> Ledger.openOrCreate(file, Unit.SENTENCE, 0));
+        refuses("LEDGER_NO_BUDGET", () -> Ledger.openOrCreate(file, Unit.SENTENCE, -TEN));
+        refuses(NullPointerException.class, () -> Ledger.open(null, Unit.SENTENCE));
         check(!Files.exists(file), "a ledger that was refused leaves no file");
 
-        try (Ledger ledger = Ledger.openOrCreate(file, TEN); Document document = new Document(pack)) {
+        try (Ledger ledger = Ledger.openOrCreate(file, Unit.SENTENCE, TEN); Document document = new Document(pack)) {
             check(ledger.remaining(day) == TEN, "a fresh budget");
             Grant grant = ledger.spend(7_000_000, day);
             check(ledger.remaining(day) == 3_000_000, "what is left");
@@ -288,10 +295,12 @@ public final class Checks {
             refuses("GRANT_SPENT", () -> document.release(grant));
             refuses("LEDGER_EXHAUSTED", () -> ledger.spend(3_000_001, day));
             refuses("EPSILON_TOO_SMALL", () -> ledger.spend(0, day));
+            refuses("WORD_COUNT_OUT_OF_RANGE", () -> ledger.spend(1, 0, day));
+            refuses("WORD_COUNT_OUT_OF_RANGE", () -> ledger.spend(1, 257, day));
             refuses("EPSILON_TOO_LARGE", () -> ledger.spend((1L << 32) + 1, day));
             refuses(IllegalArgumentException.class, () -> ledger.spend(1, -1));
-            refuses(IOException.class, () -> Ledger.open(file));
-            refuses(IOException.class, () -> Ledger.openOrCreate(file, TEN));
+            refuses(IOException.class, () -> Ledger.open(file, Unit.SENTENCE));
+            refuses(IOException.class, () -> Ledger.openOrCreate(file, Unit.SENTENCE, TEN));
 
             List<String> elsewhere = Arrays.asList(
                     System.getProperty("java.home") + "/bin/java",
@@ -303,12 +312,16 @@ public final class Checks {
             refuses(IllegalStateException.class, () -> ledger.remaining(day));
             refuses(IllegalStateException.class, () -> ledger.spend(1, day));
             check(runs(elsewhere) == 0, "another program opens a ledger that is free");
+            for (Unit unit : new Unit[] {Unit.WHOLE_TEXT, Unit.WORD, Unit.VECTOR}) {
+                refuses("LEDGER_WRONG_UNIT", () -> Ledger.open(file, unit));
+                refuses("LEDGER_WRONG_UNIT", () -> Ledger.openOrCreate(file, unit, TEN));
+            }
         }
 
         // Threads want more than there is: what they get adds up to the rest.
         AtomicInteger spent = new AtomicInteger();
         AtomicInteger exhausted = new AtomicInteger();
-        try (Ledger ledger = Ledger.openOrCreate(file, 5 * TEN)) {
+        try (Ledger ledger = Ledger.openOrCreate(file, Unit.SENTENCE, 5 * TEN)) {
             check(ledger.remaining(day) == 2_000_000, "what two programs left of the first budget");
             List<Thread> threads = new ArrayList<>();
             for (int i = 0; i < 4; i++) {
@@ -347,16 +360,16 @@ public final class Checks {
             ledger.close();
             Path other = folder.resolve("other.ledger");
             Files.write(other, Arrays.copyOf(image, image.length - 1));
-            refuses("LEDGER_WRONG_LENGTH", () -> Ledger.open(other));
+            refuses("LEDGER_WRONG_LENGTH", () -> Ledger.open(other, Unit.SENTENCE));
             Files.write(other, Arrays.copyOf(image, image.length + 1));
-            refuses("LEDGER_WRONG_LENGTH", () -> Ledger.openOrCreate(other, TEN));
+            refuses("LEDGER_WRONG_LENGTH", () -> Ledger.openOrCreate(other, Unit.SENTENCE, TEN));
             Files.write(other, new byte[0]);
-            refuses("LEDGER_WRONG_LENGTH", () -> Ledger.openOrCreate(other, TEN));
+            refuses("LEDGER_WRONG_LENGTH", () -> Ledger.openOrCreate(other, Unit.SENTENCE, TEN));
             Files.write(other, new byte[image.length]);
-            refuses("NOT_A_LEDGER", () -> Ledger.open(other));
+            refuses("NOT_A_LEDGER", () -> Ledger.open(other, Unit.SENTENCE));
             // A refused ledger is not locked for ever.
             Files.write(other, image);
-            Ledger.open(other).close();
+            Ledger.open(other, Unit.SENTENCE).close();
         }
         try (Stream<Path> files = Files.list(folder)) {
             check(files.noneMatch(path -> path.toString().endsWith(".partial")), "unfinished files");
@@ -384,11 +397,11 @@ public final class Checks {
                             for (int k = 0; k < 10; k++) {
                                 own.pushSentence("The orchestra plays the old symphony, and the choir sings.");
                             }
-                            Release release = own.release(Grant.unrecorded(TEN));
+                            Release release = own.release(Grant.unrecorded(Unit.SENTENCE, TEN));
                             check(release.candidate() < pack.candidateCount(), "the candidate");
                         }
                         shared.pushSentence("The orchestra plays the old symphony.");
-                        check(shared.release(Grant.unrecorded(TEN)).epsilonMicro() == TEN, "the epsilon");
+                        check(shared.release(Grant.unrecorded(Unit.SENTENCE, TEN)).epsilonMicro() == TEN, "the epsilon");
                         if (j % 25 == 0) {
                             System.gc();
                         }
@@ -412,7 +425,7 @@ public final class Checks {
 
     public static void main(String[] arguments) throws Exception {
         if (arguments[0].equals("--spend")) {
-            try (Ledger ledger = Ledger.open(Paths.get(arguments[1]))) {
+            try (Ledger ledger = Ledger.open(Paths.get(arguments[1]), Unit.SENTENCE)) {
                 ledger.spend(1_000_000, Ledger.today());
             }
             return;

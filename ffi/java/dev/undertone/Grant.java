@@ -14,14 +14,15 @@ public final class Grant {
 
     /**
      * A grant without a ledger, for apps that count elsewhere what they spend, and for public text. Several
-     * releases of the same sentences add up.
+     * releases of the same text add up.
      *
+     * @param unit what the release keeps its epsilon for; a release refuses a grant for another unit, and does not spend it
      * @param epsilonMicro epsilon in micro-units, 1 to 1,000,000,000; {@link Undertone#epsilonMicro} reads text
      * @throws UndertoneException if it is less or more
      */
-    public static Grant unrecorded(long epsilonMicro) {
+    public static Grant unrecorded(Unit unit, long epsilonMicro) {
         ByteBuffer memory = ByteBuffer.allocateDirect(Native.grantHandleMemory());
-        Native.check(Native.grantInitUnrecorded(memory, epsilonMicro));
+        Native.check(Native.grantInitUnrecorded(memory, unit.number, epsilonMicro));
         return new Grant(memory);
     }
 }

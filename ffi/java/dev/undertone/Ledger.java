@@ -21,9 +21,10 @@ import java.util.Set;
  * spent stays spent.
  *
  * <p>The file is locked until the ledger is closed, also against programs in Rust and C++. Nothing else in this
- * program may open it, because systems drop the lock when it is closed. Use one ledger for each kind of
- * promise. Out of scope: a file that is restored from a backup (on Android keep it in {@code
- * Context.getNoBackupFilesDir}), a device that is cloned, a clock that is set forward.
+ * program may open it, because systems drop the lock when it is closed. A ledger is for one {@link Unit} and so are its
+ * grants, because epsilons for different units do not add up. Out of scope: a file that is restored from a backup (on Android
+ * keep it in {@code Context.getNoBackupFilesDir}), unless there is a {@link Counter}; a device that is cloned, a clock that is
+ * set forward.
  */
 public final class Ledger implements AutoCloseable {
     private static final int IMAGE_BYTES = 128;
@@ -36,13 +37,33 @@ public final class Ledger implements AutoCloseable {
 
     private final Object file;
     private final FileChannel channel;
+    private final Counter counter;
     private final ByteBuffer memory;
 
-    private Ledger(Object file, FileChannel channel) throws IOException {
+    /**
+     * A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first, never goes
+     * back, kept where the file is not. The README of the folder ffi says what platforms have.
+     */
+    public interface Counter {
+        /** The counter as it is now. */
+        long read() throws IOException;
+
+        /** Raises the counter, and returns once it is {@code to} for good. */
+        void raise(long to) throws IOException;
+    }
+
+    private Ledger(Object file, FileChannel channel, Unit unit, Counter counter) throws IOException {
         this.file = file;
         this.channel = channel;
+        this.counter = counter;
         memory = ByteBuffer.allocateDirect(Native.ledgerHandleMemory());
-        Native.check(Native.ledgerInit(memory, stored(), Native.entropy()));
+        Native.check(Native.ledgerOpen(memory, unit.number, stored(), Native.entropy()));
+        Native.check(Native.ledgerMeet(memory, counted()));
+    }
+
+    /** What the platform has counted, or -1. */
+    private long counted() throws IOException {
+        return counter == null ? -1 : counter.read();
     }
 
     /**
@@ -50,9 +71,19 @@ public final class Ledger implements AutoCloseable {
      * fresh budget.
      *
      * @throws IOException if the file is missing, another program or object has it open, or it cannot be read
-     * @throws UndertoneException if it is not a ledger
+     * @param unit what the grants are for; a ledger of an older version, which names none, becomes one for this unit
+     * @throws UndertoneException if it is not a ledger, or one for another unit
      */
-    public static Ledger open(Path file) throws IOException {
+    public static Ledger open(Path file, Unit unit) throws IOException {
+        return open(file, unit, null);
+    }
+
+    /**
+     * Opens a ledger that exists and is counted by the platform. One that was set back or exchanged is refused.
+     *
+     * @param counter may be null
+     */
+    public static Ledger open(Path file, Unit unit, Counter counter) throws IOException {
         Path path = file.toRealPath();
         // The file itself where the system has a number for it: it may have a second name.
         Object number = Files.readAttributes(path, BasicFileAttributes.class).fileKey();
@@ -67,7 +98,7 @@ public final class Ledger implements AutoCloseable {
         try {
             channel = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
             lock(channel, file);
-            ledger = new Ledger(key, channel);
+            ledger = new Ledger(key, channel, unit, counter);
             return ledger;
         } finally {
             if (ledger == null) {
@@ -97,18 +128,28 @@ public final class Ledger implements AutoCloseable {
      *
      * @param budgetMicro epsilon for every window in micro-units, at least 1
      * @throws IOException as {@link #open}, or if the file cannot be written
-     * @throws UndertoneException if the file is not a ledger, or the budget is not positive
+     * @throws UndertoneException if the file is not a ledger for this unit, or the budget is not positive
      */
-    public static Ledger openOrCreate(Path file, long budgetMicro) throws IOException {
-        if (!Files.exists(file)) {
-            create(file.toAbsolutePath(), budgetMicro);
-        }
-        return open(file);
+    public static Ledger openOrCreate(Path file, Unit unit, long budgetMicro) throws IOException {
+        return openOrCreate(file, unit, budgetMicro, null);
     }
 
-    private static void create(Path file, long budgetMicro) throws IOException {
+    /**
+     * The same for a ledger that the platform counts: one that was deleted is not made anew in silence.
+     *
+     * @param counter may be null
+     */
+    public static Ledger openOrCreate(Path file, Unit unit, long budgetMicro, Counter counter)
+            throws IOException {
+        if (!Files.exists(file)) {
+            create(file.toAbsolutePath(), unit, budgetMicro);
+        }
+        return open(file, unit, counter);
+    }
+
+    private static void create(Path file, Unit unit, long budgetMicro) throws IOException {
         byte[] image = new byte[IMAGE_BYTES];
-        Native.check(Native.ledgerCreateImage(budgetMicro, Native.entropy(), image));
+        Native.check(Native.ledgerCreateImage(unit.number, budgetMicro, Native.entropy(), image));
         Path lock = file.resolveSibling(file.getFileName() + ".lock");
         // One thread, because a lock is one of the whole program; and one program, because the move below replaces
         // what is there, and could replace a ledger that another program spent from.
@@ -195,7 +236,7 @@ public final class Ledger implements AutoCloseable {
     }
 
     /**
-     * The budget left in a window, in micro-units. It is private if an epsilon was chosen by looking at a text.
+     * The budget left in a window, in micro-units; 0 if a record was lost. It is private if an epsilon was chosen by looking at a text.
      *
      * @param window a public number that never decreases, such as {@link #today}
      * @throws UndertoneException if the ledger is of a later window
@@ -217,12 +258,33 @@ public final class Ledger implements AutoCloseable {
      * @throws IOException if the file cannot be read or written
      * @throws UndertoneException if less is left, the ledger is of a later window, or the file changed
      */
-    public synchronized Grant spend(long epsilonMicro, long window) throws IOException {
+    public Grant spend(long epsilonMicro, long window) throws IOException {
+        return spend(epsilonMicro, 1, window);
+    }
+
+    /**
+     * Spends an epsilon for each word of a bag.
+     *
+     * @param words the number of words that the bag releases, 1 to 256
+     */
+    public synchronized Grant spend(long epsilonMicro, int words, long window) throws IOException {
         check(window);
         byte[] record = new byte[RECORD_BYTES];
-        long[] offset = new long[1];
-        Native.check(Native.ledgerReserve(memory, epsilonMicro, window, stored(), record, offset));
-        write(channel, record, offset[0]);
+        long[] numbers = new long[2];
+        int status = Native.ledgerReserve(
+                memory, epsilonMicro, words, window, counted(), stored(), record, numbers);
+        // If a record was lost, this one says that the rest of the window is spent, and the grant is refused.
+        if (status != Native.LEDGER_RECORD_LOST) {
+            Native.check(status);
+        }
+        // Before the record is written: a record that is on storage is never older than the counter.
+        if (counter != null) {
+            counter.raise(numbers[1]);
+            if (counter.read() != numbers[1]) {
+                Native.check(Native.LEDGER_NOT_RAISED);
+            }
+        }
+        write(channel, record, numbers[0]);
         ByteBuffer grant = ByteBuffer.allocateDirect(Native.grantHandleMemory());
         Native.check(Native.ledgerGrant(memory, stored(), grant));
         return new Grant(grant);

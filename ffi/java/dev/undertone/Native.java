@@ -27,6 +27,11 @@ final class Native {
         return result;
     }
 
+    /** Statuses that the classes look at. */
+    static final int LEDGER_RECORD_LOST = 93;
+
+    static final int LEDGER_NOT_RAISED = 99;
+
     /** Throws what a status says, unless it is OK. */
     static void check(int status) {
         if (status != 0) {
@@ -73,18 +78,27 @@ final class Native {
 
     static native int grantHandleMemory();
 
-    static native int grantInitUnrecorded(ByteBuffer memory, long epsilonMicro);
+    static native int grantInitUnrecorded(ByteBuffer memory, int unit, long epsilonMicro);
 
-    static native int ledgerCreateImage(long budgetMicro, byte[] entropy, byte[] outImage);
+    static native int ledgerCreateImage(int unit, long budgetMicro, byte[] entropy, byte[] outImage);
 
     static native int ledgerHandleMemory();
 
-    static native int ledgerInit(ByteBuffer memory, byte[] image, byte[] entropy);
+    static native int ledgerOpen(ByteBuffer memory, int unit, byte[] image, byte[] entropy);
+
+    static native int ledgerMeet(ByteBuffer ledger, long counter);
 
     static native int ledgerRemaining(ByteBuffer ledger, long window, long[] outMicro);
 
     static native int ledgerReserve(
-            ByteBuffer ledger, long epsilonMicro, long window, byte[] stored, byte[] outRecord, long[] outOffset);
+            ByteBuffer ledger,
+            long epsilonMicro,
+            int words,
+            long window,
+            long counter,
+            byte[] stored,
+            byte[] outRecord,
+            long[] outNumbers);
 
     static native int ledgerGrant(ByteBuffer ledger, byte[] readBack, ByteBuffer memory);
 

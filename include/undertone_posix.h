@@ -1,0 +1,231 @@
+/*
+ * A ledger in a POSIX file, for undertone_ledger_spend. Header only; include it in one place, beside undertone.h.
+ *
+ *     undertone_posix_ledger file = {"budget.ledger", -1, 0};
+ *     const undertone_ledger_storage storage = undertone_posix_storage(&file);
+ *     undertone_posix_create(&file, UNDERTONE_UNIT_SENTENCE, 10000000, entropy, NULL);   once: epsilon 10 a window
+ *     undertone_ledger_spend(&storage, UNDERTONE_UNIT_SENTENCE, ...);
+ *
+ * If a status is UNDERTONE_STATUS_LEDGER_STORAGE_FAILED, file.error says why (an errno). An app with a monotonic counter of its
+ * platform sets read_counter and raise_counter of the storage; they get the address of the undertone_posix_ledger.
+ *
+ * The lock keeps to the rule in the README of the folder ffi, so programs in all languages keep each other out. It belongs to
+ * one open file: two threads of a program exclude each other, too.
+ */
+
+#ifndef UNDERTONE_POSIX_H
+#define UNDERTONE_POSIX_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "undertone.h"
+
+typedef struct undertone_posix_ledger {
+    const char *path;
+    /* The open file while it is locked, else -1. */
+    int descriptor;
+    /* The errno of what failed last. */
+    int error;
+} undertone_posix_ledger;
+
+/* Opens a regular file. O_NONBLOCK, because a pipe would wait for its other end. */
+static inline int undertone_posix_open(const char *path, int flags)
+{
+    struct stat about;
+    int descriptor;
+    do descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK, S_IRUSR | S_IWUSR);
+    while (descriptor < 0 && errno == EINTR);
+    if (descriptor < 0) return -1;
+    if (fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode)) return descriptor;
+    close(descriptor);
+    errno = EINVAL;
+    return -1;
+}
+
+/* Locks an open file for whoever opened it. */
+static inline int undertone_posix_lock_file(int descriptor, int wait)
+{
+    int result;
+    do result = flock(descriptor, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
+    while (result != 0 && errno == EINTR);
+#if defined(__linux__)
+    /* Java takes a record lock; here that and flock do not see each other. F_OFD_SETLK and F_OFD_SETLKW by their numbers,
+     * because not every C library shows the names. */
+    if (result == 0) {
+        struct flock whole;
+        memset(&whole, 0, sizeof whole);
+        whole.l_type = F_WRLCK;
+        whole.l_whence = SEEK_SET;
+        do result = fcntl(descriptor, wait ? 38 : 37, &whole);
+        while (result != 0 && errno == EINTR);
+    }
+#endif
+    return result;
+}
+
+/* Returns once storage has what was written. */
+static inline int undertone_posix_sync(int descriptor)
+{
+#ifdef F_FULLFSYNC
+    /* Here fsync leaves the bytes in the cache of the drive. Not every file system has the better one. */
+    if (fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
+#endif
+    return fsync(descriptor);
+}
+
+static inline int32_t undertone_posix_lock(void *context)
+{
+    undertone_posix_ledger *file = (undertone_posix_ledger *)context;
+    file->descriptor = undertone_posix_open(file->path, O_RDWR);
+    /* That it is missing, or cannot be opened, is for `read` to say. */
+    if (file->descriptor < 0) file->error = errno;
+    if (file->descriptor < 0 || undertone_posix_lock_file(file->descriptor, 0) == 0) return 0;
+    file->error = errno;
+    close(file->descriptor);
+    file->descriptor = -1;
+    return -1;
+}
+
+static inline void undertone_posix_unlock(void *context)
+{
+    undertone_posix_ledger *file = (undertone_posix_ledger *)context;
+    if (file->descriptor >= 0) close(file->descriptor);
+    file->descriptor = -1;
+}
+
+static inline int32_t undertone_posix_read(void *context, uint8_t *out, size_t capacity, size_t *out_read)
+{
+    undertone_posix_ledger *file = (undertone_posix_ledger *)context;
+    size_t len = 0;
+    if (file->descriptor < 0) return -1;
+    while (len < capacity) {
+        const ssize_t got = pread(file->descriptor, out + len, capacity - len, (off_t)len);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            file->error = errno;
+            return -1;
+        }
+        if (got == 0) break;
+        len += (size_t)got;
+    }
+    *out_read = len;
+    return 0;
+}
+
+static inline int32_t undertone_posix_write(void *context, size_t offset, const uint8_t *bytes, size_t len)
+{
+    undertone_posix_ledger *file = (undertone_posix_ledger *)context;
+    while (len > 0) {
+        const ssize_t put = pwrite(file->descriptor, bytes, len, (off_t)offset);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) {
+            file->error = errno;
+            return -1;
+        }
+        bytes += put;
+        offset += (size_t)put;
+        len -= (size_t)put;
+    }
+    if (undertone_posix_sync(file->descriptor) == 0) return 0;
+    file->error = errno;
+    return -1;
+}
+
+/* How undertone_ledger_spend reads and writes the file, which must stay where it is. */
+static inline undertone_ledger_storage undertone_posix_storage(undertone_posix_ledger *file)
+{
+    undertone_ledger_storage storage;
+    memset(&storage, 0, sizeof storage);
+    storage.context = file;
+    storage.lock = undertone_posix_lock;
+    storage.unlock = undertone_posix_unlock;
+    storage.read = undertone_posix_read;
+    storage.write = undertone_posix_write;
+    return storage;
+}
+
+/* Writes an image beside its place, syncs, renames it and syncs the folder, unless the ledger is there: it exists whole or
+ * not at all. */
+static inline int32_t undertone_posix_place(undertone_posix_ledger *file, const uint8_t *image)
+{
+    char lock_name[4096], partial_name[4096], folder_name[4096];
+    const char *slash = strrchr(file->path, '/');
+    undertone_posix_ledger partial;
+    int32_t status = UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
+    int lock, folder;
+    struct stat there;
+    file->error = ENAMETOOLONG;
+    if (strlen(file->path) + sizeof ".partial" > sizeof partial_name) return status;
+    snprintf(lock_name, sizeof lock_name, "%s.lock", file->path);
+    snprintf(partial_name, sizeof partial_name, "%s.partial", file->path);
+    snprintf(folder_name, sizeof folder_name, "%.*s", slash ? (int)(slash - file->path) + 1 : 1,
+             slash ? file->path : ".");
+    /* The rename below replaces what is there, and could replace a ledger that another program spent from. */
+    lock = undertone_posix_open(lock_name, O_RDWR | O_CREAT | O_NOFOLLOW);
+    folder = open(folder_name, O_RDONLY | O_CLOEXEC);
+    partial.path = partial_name;
+    partial.descriptor = -1;
+    partial.error = 0;
+    if (lock >= 0 && folder >= 0 && undertone_posix_lock_file(lock, 1) == 0) {
+        if (lstat(file->path, &there) == 0) {
+            status = UNDERTONE_STATUS_OK;
+        } else {
+            partial.descriptor = undertone_posix_open(partial_name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW);
+            if (partial.descriptor >= 0 &&
+                undertone_posix_write(&partial, 0, image, UNDERTONE_LEDGER_IMAGE_BYTES) == 0 &&
+                rename(partial_name, file->path) == 0 && undertone_posix_sync(folder) == 0)
+                status = UNDERTONE_STATUS_OK;
+        }
+        /* Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does no harm. */
+        if (status == UNDERTONE_STATUS_OK) unlink(lock_name);
+    }
+    file->error = partial.error != 0 ? partial.error : errno;
+    undertone_posix_unlock(&partial);
+    if (folder >= 0) close(folder);
+    if (lock >= 0) close(lock);
+    return status;
+}
+
+/* Makes the ledger, unless it is there. Its budget stays as it is. */
+static inline int32_t undertone_posix_create(undertone_posix_ledger *file, int32_t unit, uint64_t budget_micro,
+                                             undertone_entropy_fn entropy, void *context)
+{
+    uint8_t image[UNDERTONE_LEDGER_IMAGE_BYTES];
+    struct stat there;
+    size_t len;
+    int32_t status;
+    if (lstat(file->path, &there) == 0) return UNDERTONE_STATUS_OK;
+    status = undertone_ledger_create_image(unit, budget_micro, entropy, context, image, sizeof image, &len);
+    return status == UNDERTONE_STATUS_OK ? undertone_posix_place(file, image) : status;
+}
+
+/* Puts a ledger in the place of one that was lost, damaged or set back (undertone_ledger_begin_anew): `window` counts as
+ * spent. Only a person or a rule of the app's should decide this. `storage`: that of the file, with its counter if any. */
+static inline int32_t undertone_posix_begin_anew(undertone_posix_ledger *file, const undertone_ledger_storage *storage,
+                                                 int32_t unit, uint64_t budget_micro, uint64_t window,
+                                                 undertone_entropy_fn entropy, void *context)
+{
+    uint8_t image[UNDERTONE_LEDGER_IMAGE_BYTES];
+    size_t len;
+    int32_t status;
+    if (undertone_posix_lock(file) != 0) return UNDERTONE_STATUS_LEDGER_IN_USE;
+    status = undertone_ledger_begin_anew(storage, unit, budget_micro, window, entropy, context, image, sizeof image, &len);
+    if (status == UNDERTONE_STATUS_OK && file->descriptor < 0) {
+        status = undertone_posix_place(file, image);
+    } else if (status == UNDERTONE_STATUS_OK) {
+        /* In place, so that whoever has opened the file has the new one. A power cut leaves one that is refused. */
+        status = UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
+        if (ftruncate(file->descriptor, sizeof image) != 0) file->error = errno;
+        else if (undertone_posix_write(file, 0, image, sizeof image) == 0) status = UNDERTONE_STATUS_OK;
+    }
+    undertone_posix_unlock(file);
+    return status;
+}
+
+#endif

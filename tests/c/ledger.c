@@ -1,0 +1,50 @@
+/* A program with a ledger, for tests/tests/ledger_lock.rs: ledger hold|spend PATH.
+ *
+ * Both make a ledger of epsilon 5 a window if there is none, and exit with 3 if it is in use. "spend" spends 1 in window 1.
+ * "hold" tries to use the file a second time, says "open", and waits for the end of its input. */
+
+#define _DEFAULT_SOURCE
+#include <stdio.h>
+#include <string.h>
+
+#include "undertone_posix.h"
+
+static int32_t os_entropy(void *context, uint8_t *out, size_t len)
+{
+    FILE *source = fopen("/dev/urandom", "rb");
+    const size_t got = source ? fread(out, 1, len, source) : 0;
+    (void)context;
+    if (source) fclose(source);
+    return got == len ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+    static union {
+        long double aligned;
+        uint8_t bytes[UNDERTONE_GRANT_HANDLE_SIZE];
+    } memory;
+    undertone_posix_ledger file = {argv[argc - 1], -1, 0}, again = {argv[argc - 1], -1, 0};
+    const undertone_ledger_storage storage = undertone_posix_storage(&file), second = undertone_posix_storage(&again);
+    const int32_t unit = UNDERTONE_UNIT_SENTENCE;
+    undertone_grant *grant;
+    uint64_t left;
+    int32_t status = undertone_posix_create(&file, unit, 5000000, os_entropy, NULL);
+    if (argc != 3) return 2;
+    if (status == UNDERTONE_STATUS_OK && strcmp(argv[1], "spend") == 0) {
+        status = undertone_ledger_spend(&storage, unit, 1000000, 1, 1, os_entropy, NULL, &memory, sizeof memory, &grant,
+                                        &left);
+    } else if (status == UNDERTONE_STATUS_OK) {
+        status = undertone_posix_lock(&file) == 0 ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_LEDGER_IN_USE;
+        if (status == UNDERTONE_STATUS_OK) {
+            if (undertone_ledger_left(&second, unit, 1, &left) != UNDERTONE_STATUS_LEDGER_IN_USE) return 1;
+            puts("open");
+            fflush(stdout);
+            while (getchar() != EOF) continue;
+            undertone_posix_unlock(&file);
+        }
+    }
+    if (status == UNDERTONE_STATUS_OK) return 0;
+    fprintf(stderr, "%s (errno %d)\n", undertone_status_message(status), file.error);
+    return status == UNDERTONE_STATUS_LEDGER_IN_USE ? 3 : 1;
+}
