@@ -498,8 +498,52 @@ static void write_file(const std::string &path, const std::vector<std::uint8_t> 
     EXPECT(std::fclose(file) == 0);
 }
 
+/// Stands for a platform's counter.
+class Counted : public Counter {
+public:
+    std::uint64_t value = 0;
+    bool works = true;
+    Result<std::uint64_t> read() noexcept override { return value; }
+    Status raise(std::uint64_t to) noexcept override
+    {
+        if (!works) return Status::system(EIO);
+        value = to;
+        return Status();
+    }
+};
+
+static void counted_ledgers(const std::string &path)
+{
+    const Epsilon one = Epsilon::from_micro(1000000);
+    Counted counter;
+    std::vector<std::uint8_t> older;
+    {
+        LedgerFile file = take(LedgerFile::open_or_create(path, Unit::word, 10000000, &counter));
+        EXPECT(file.spend(one, 1, 5).ok() && take(file.remaining(1)) == 5000000);
+        EXPECT(why(file.spend(one, 1, 257)) == UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE);
+        older = bytes_of(path.c_str());
+        EXPECT(file.spend(one, 1).ok() && file.spend(one, 1).ok() && counter.value == 4);
+        counter.works = false;
+        const Status failed = file.spend(one, 1).status();
+        EXPECT(failed.code() == STATUS_FILE_FAILED && failed.system_error() == EIO);
+        counter.works = true;
+    }
+    write_file(path, older);
+    EXPECT(why(LedgerFile::open(path, Unit::word, &counter)) == UNDERTONE_STATUS_LEDGER_SET_BACK);
+    EXPECT(std::remove(path.c_str()) == 0);
+    EXPECT(why(LedgerFile::open_or_create(path, Unit::word, 10000000, &counter)) == UNDERTONE_STATUS_LEDGER_SET_BACK);
+    for (const bool missing : {false, true}) {
+        if (missing) EXPECT(std::remove(path.c_str()) == 0);
+        LedgerFile anew = take(LedgerFile::begin_anew(path, Unit::word, 10000000, 1, &counter));
+        EXPECT(take(anew.remaining(1)) == 0 && take(anew.remaining(2)) == 10000000);
+        EXPECT(anew.spend(one, 2).ok());
+        EXPECT(why(LedgerFile::begin_anew(path, Unit::word, 10000000, 1, &counter)) == STATUS_LEDGER_IN_USE);
+    }
+}
+
 static void ledger_files(const std::string &folder, const Pack &pack)
 {
+    counted_ledgers(folder + "/counted");
     const Epsilon two = Epsilon::from_micro(2000000);
     const std::string path = folder + "/ledger";
     const Result<LedgerFile> missing = LedgerFile::open(path, Unit::sentence);

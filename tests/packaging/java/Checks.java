@@ -275,6 +275,41 @@ public final class Checks {
         refuses(IllegalStateException.class, document::reset);
     }
 
+    /** A platform's counter notices a file that is set back or deleted, and gives nothing if it does not count. */
+    private static void countedLedgersAreNotSetBack() throws Exception {
+        Path file = Files.createTempDirectory("counted").resolve("budget.ledger");
+        long[] counted = {0};
+        boolean[] stuck = {false};
+        Ledger.Counter counter = new Ledger.Counter() {
+            @Override
+            public long read() {
+                return counted[0];
+            }
+
+            @Override
+            public void raise(long to) {
+                counted[0] = stuck[0] ? counted[0] : to;
+            }
+        };
+        try (Ledger ledger = Ledger.openOrCreate(file, Unit.WORD, TEN, counter)) {
+            ledger.spend(1_000_000, 5, 1);
+            check(ledger.remaining(1) == 5_000_000, "a bag costs what its words cost");
+        }
+        byte[] older = Files.readAllBytes(file);
+        try (Ledger ledger = Ledger.open(file, Unit.WORD, counter)) {
+            ledger.spend(1, 1);
+            ledger.spend(1, 1);
+            stuck[0] = true;
+            refuses("LEDGER_NOT_RAISED", () -> ledger.spend(1, 1));
+            stuck[0] = false;
+        }
+        check(counted[0] == 4, "counted");
+        Files.write(file, older);
+        refuses("LEDGER_SET_BACK", () -> Ledger.open(file, Unit.WORD, counter));
+        Files.delete(file);
+        refuses("LEDGER_SET_BACK", () -> Ledger.openOrCreate(file, Unit.WORD, TEN, counter));
+    }
+
     private static void budgetsLast(Pack pack) throws Exception {
         Path folder = Files.createTempDirectory("ledger");
         Path file = folder.resolve("budget.ledger");
@@ -447,6 +482,7 @@ public final class Checks {
         wrongUseIsRefused(pack);
         threadsShareAPack(pack);
         budgetsLast(pack);
+        countedLedgersAreNotSetBack();
         System.out.println(CHECKS + " checks hold with undertone " + Undertone.version() + " on Java "
                 + System.getProperty("java.version"));
     }
