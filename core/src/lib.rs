@@ -41,7 +41,8 @@
 //!   encoder. [`lexicon`] turns a sentence into a vector without a neural runtime. [`vector`] releases one vector, with the
 //!   noise of [`laplace`]. [`projective`] is the rule for counting whole texts. [`sentences`](mod@sentences) splits typed text. [`select`](mod@select) draws from levels.
 //!   [`ledger`] is the privacy budget: each release takes a [`Grant`].
-//! - **The ground.** [`kernels`] has the loops for vector units, [`epsilon`] and [`rng`] the parameters and the randomness.
+//! - **The ground.** [`kernels`] has the loops for vector units, [`epsilon`] and [`rng`] the parameters and the randomness,
+//!   [`unit`] what is exchanged in a promise.
 //!
 //! # Errors
 //!

@@ -553,6 +553,9 @@ impl<'a, const N: usize> Bag<'a, N> {
     ///
     /// # Errors
     /// [`WordsError::Unit`], [`WordsError::Grant`].
+    ///
+    /// # Cost
+    /// Constant.
     pub fn check_grant(&self, grant: &Grant, size: u16) -> Result<(), WordsError> {
         grant.check(Unit::Word).map_err(WordsError::Unit)?;
         let (needed, found) = (size, grant.words());
