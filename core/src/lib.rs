@@ -42,7 +42,7 @@
 //!   noise of [`laplace`]. [`projective`] is the rule for counting whole texts. [`sentences`](mod@sentences) splits typed text. [`select`](mod@select) draws from levels.
 //!   [`ledger`] is the privacy budget: each release takes a [`Grant`].
 //! - **The ground.** [`kernels`] has the loops for vector units, [`epsilon`] and [`rng`] the parameters and the randomness,
-//!   [`unit`] what is exchanged in a promise.
+//!   [`unit`](mod@unit) what is exchanged in a promise.
 //!
 //! # Errors
 //!
