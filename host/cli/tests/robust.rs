@@ -2,13 +2,15 @@
 //! with bad lines. Everything through the command line, as a user has it.
 //!
 //! `UNDERTONE_SOAK=1 cargo test --release -p undertone --test robust -- --nocapture` kills hundreds of times;
-//! without it a few times. The seed is printed and can be given as `UNDERTONE_SEED`.
+//! without it a few times. Where and when to kill is drawn from the seed 1, in the long form from the clock, or from
+//! `UNDERTONE_SEED`.
+//!
+//! Chance: false alarm none, miss none. A run that is killed at any moment, or never, must end as if undisturbed.
 #![cfg(target_os = "linux")]
 
 mod common;
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -16,10 +18,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use common::{
-    SIGXFSZ, interrupt, limited, names, partial, refuse, refused, succeed, undertone, within_a_day,
+    SIGXFSZ, interrupt, limited, names, partial, refuse, refused, seed, soak, succeed, undertone,
+    within_a_day,
 };
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -34,20 +37,12 @@ use undertone_core::rng::PublicRng;
 use undertone_core::rng::rand_core::Rng;
 use undertone_core::unit::Unit;
 
-fn soak() -> bool {
-    env::var_os("UNDERTONE_SOAK").is_some_and(|value| value == "1")
-}
-
-/// Where and when to kill is drawn from a seed that is printed.
+/// Says where and when to kill.
 struct Dice(PublicRng);
 
 impl Dice {
-    fn new(what: &str) -> Self {
-        let seed = env::var("UNDERTONE_SEED").ok().and_then(|s| s.parse().ok());
-        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_micros() as u64;
-        let seed = seed.unwrap_or(now);
-        println!("{what}: UNDERTONE_SEED={seed}");
-        Self(PublicRng::new(seed))
+    fn new() -> Self {
+        Self(PublicRng::new(seed()))
     }
 
     fn below(&mut self, n: u64) -> u64 {
@@ -416,7 +411,7 @@ fn disturb(
 fn a_run_that_was_killed_at_any_time_ends_as_if_undisturbed() {
     let folder = inputs();
     let folder = folder.path();
-    let mut dice = Dice::new("kills in time");
+    let mut dice = Dice::new();
     let rounds = if soak() { 40 } else { 1 };
     for job in jobs() {
         let (expected, mut taken) = job.undisturbed(folder);
@@ -456,7 +451,7 @@ fn a_run_that_was_killed_at_any_time_ends_as_if_undisturbed() {
 fn a_run_that_was_killed_at_any_byte_ends_as_if_undisturbed() {
     let folder = inputs();
     let folder = folder.path();
-    let mut dice = Dice::new("kills in bytes");
+    let mut dice = Dice::new();
     let rounds = if soak() { 40 } else { 1 };
     for job in jobs() {
         let (expected, _) = job.undisturbed(folder);
@@ -625,7 +620,7 @@ fn pipes_are_no_outputs_and_are_not_read_twice() {
 /// A command that is ended if it waits.
 fn bounded(folder: &Path, arguments: &[&str]) -> Output {
     Command::new("timeout")
-        .arg("60")
+        .arg("600")
         .arg(env!("CARGO_BIN_EXE_undertone"))
         .args(arguments)
         .current_dir(folder)
@@ -815,11 +810,13 @@ fn a_full_disk_is_an_error_that_leaves_the_old_output() {
             .values()
             .map(|bytes| bytes.len().div_ceil(4096) as u64)
             .max();
+        // Words that are drawn anew take some pages less, but not half of them.
+        let room = if job.fixed { pages - 1 } else { pages / 2 };
         let mut failed = 0;
         for free in if soak() {
-            vec![0, 1, last.unwrap_or(1), pages - 1]
+            vec![0, 1, last.unwrap_or(1), room]
         } else {
-            vec![pages - 1]
+            vec![room]
         } {
             let status = Command::new("unshare")
                 .args([

@@ -1,12 +1,17 @@
 //! `undertone pack` with training, run as a user runs it, on the demo corpus with the built-in lexicon.
+//!
+//! Chance: false alarm none, miss none. A training that is killed at any moment, or never, must end as if undisturbed.
 #![cfg(feature = "train")]
+
+mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
+use common::{names, seed, soak};
 use undertone::demo;
 use undertone_core::pack::Pack;
 use undertone_core::rng::PublicRng;
@@ -34,13 +39,6 @@ fn corpus() -> tempfile::TempDir {
     });
     fs::write(folder.path().join("c.jsonl"), lines.collect::<String>()).unwrap();
     folder
-}
-
-fn names(folder: &Path) -> Vec<PathBuf> {
-    let files = fs::read_dir(folder).unwrap();
-    let mut names: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
-    names.sort();
-    names
 }
 
 const PACK: [&str; 5] = ["pack", "--corpus", "c.jsonl", "--out", "a.pack"];
@@ -114,12 +112,8 @@ fn an_interrupted_training_goes_on() {
 /// At any time of reading, encoding, training and writing; again and again, without and with a checkpoint.
 #[test]
 fn a_training_that_was_killed_at_any_time_ends_as_if_undisturbed() {
-    let soak = std::env::var_os("UNDERTONE_SOAK").is_some_and(|value| value == "1");
-    let rounds = if soak { 30 } else { 2 };
-    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_micros() as u64;
-    let seed = std::env::var("UNDERTONE_SEED").map_or(now, |seed| seed.parse().unwrap());
-    println!("UNDERTONE_SEED={seed}");
-    let mut rng = PublicRng::new(seed);
+    let rounds = if soak() { 30 } else { 2 };
+    let mut rng = PublicRng::new(seed());
     let folder = corpus();
     let folder = folder.path();
     for how in [
