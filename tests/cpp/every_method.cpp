@@ -306,7 +306,7 @@ static void whole_texts(const char *path, const char *features)
     EXPECT(why(document.promise(static_cast<Unit>(9), two)) == UNDERTONE_STATUS_UNKNOWN_UNIT);
     EXPECT(why(document.promise(Unit::sentence, Epsilon::from_micro(0))) == UNDERTONE_STATUS_EPSILON_TOO_SMALL);
 
-    // At the largest epsilon another outcome has a chance below 10^-17.
+    // At the largest epsilon another outcome has a chance of 2^-48.
     const auto drawn = [&](const char *text) {
         EXPECT(document.push_encoded(text, embedding));
         return take(read_release(take(document.release_whole_text(grant(Unit::whole_text, UNDERTONE_MAX_EPSILON_MICRO)))));

@@ -77,7 +77,7 @@ int main(int argc, char **argv)
     expect(!decoded.excerpt.empty(), "the candidate has an excerpt");
     std::printf("%s\n", std::string(decoded.name).c_str());
 
-    // By the whole text; at this epsilon anything else has a chance below 10^-17.
+    // By the whole text; at this epsilon each other outcome has a chance of 2^-48.
     const auto whole_text = [&](const std::string &what) {
         const rust::Vec<std::uint8_t> drawn = pipeline->release_whole_text(what, grant("1000", undertone::Unit::whole_text).capi());
         return candidates->decode(rust::Slice<const std::uint8_t>(drawn.data(), drawn.size()));

@@ -1,5 +1,7 @@
 //! One ledger file, programs in Rust, C, C++ and Java: whichever has it open keeps the others out, they make a new one
 //! together without losing what was spent, and none needs hard links.
+//!
+//! Chance: false alarm none, miss none. Programs are waited for by what they print.
 
 #![cfg(target_os = "linux")]
 
@@ -326,7 +328,7 @@ fn links_and_pipes_with_the_names_of_its_parts_are_not_opened() {
             let mut command = language.command("spend", &ledger);
             command.stdin(Stdio::null()).stderr(Stdio::piped());
             let child = command.spawn().expect("the program starts");
-            let output = within_a_minute(child);
+            let output = bounded(child);
             let said = String::from_utf8_lossy(&output.stderr);
             let what = format!("{language:?}, {part:?}, linked: {linked}: {said}");
             assert_eq!(output.status.code(), Some(1), "{what}");
@@ -340,11 +342,11 @@ fn links_and_pipes_with_the_names_of_its_parts_are_not_opened() {
     }
 }
 
-/// Ends a program that waits for something else.
-fn within_a_minute(mut child: Child) -> Output {
+/// Ends a program that waits for something else: after longer than any busy machine takes to start Java.
+fn bounded(mut child: Child) -> Output {
     let start = Instant::now();
     while child.try_wait().expect("it is ours").is_none() {
-        if start.elapsed() > Duration::from_secs(60) {
+        if start.elapsed() > Duration::from_secs(600) {
             child.kill().expect("it runs");
         }
         thread::sleep(Duration::from_millis(20));

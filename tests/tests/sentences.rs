@@ -1,4 +1,7 @@
 //! The sentence splitter on typed text, and on anything.
+//!
+//! Chance: false alarm none, miss none. Processor time is limited to a hundred times what it takes; what is not linear
+//! takes hours.
 
 use proptest::prelude::*;
 use undertone_core::sentences::{MAX_SENTENCE_BYTES, next, next_finished, sentences};
@@ -106,6 +109,19 @@ fn sentences_finish_while_they_are_typed() {
     );
 }
 
+/// The processor time of this thread, in seconds: what else the machine does is not in it.
+#[cfg(target_os = "linux")]
+fn processor_time() -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux");
+    // Behind the name, which stands in parentheses: user and system time, in hundredths of a second.
+    let (_, behind) = stat.rsplit_once(')').expect("a name");
+    let fields = behind.split_whitespace().skip(11).take(2);
+    fields
+        .map(|field| field.parse::<f64>().expect("a number") / 100.0)
+        .sum()
+}
+
+#[cfg(target_os = "linux")]
 #[test]
 fn time_is_linear() {
     // Each would take minutes if some rule looked over the rest of the text at every place.
@@ -143,10 +159,10 @@ fn time_is_linear() {
         "x",
     ] {
         let text = unit.repeat((1 << 20) / unit.len());
-        let start = std::time::Instant::now();
+        let start = processor_time();
         let bytes: usize = sentences(text.as_bytes()).map(<[u8]>::len).sum();
         assert!(bytes <= text.len());
-        let seconds = start.elapsed().as_secs_f64();
+        let seconds = processor_time() - start;
         assert!(seconds < 20.0, "{unit:?}: {seconds} s");
     }
 }

@@ -168,7 +168,7 @@ public final class Checks {
         refuses(NullPointerException.class, () -> new Release(null));
     }
 
-    /** The pack has a lexicon, scores and no features. At the largest epsilon anything else has a chance below 10^-17. */
+    /** The pack has a lexicon, scores and no features. At the largest epsilon each other outcome has a chance of 2^-48. */
     private static void wholeTextsAreReleased(Pack pack) {
         check(pack.featureCount() == 0, "features");
         check(!pack.recommendedUnit(2_000_000, 1).isPresent(), "a pack that was not measured");
