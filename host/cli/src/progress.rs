@@ -191,6 +191,7 @@ impl Rate {
 
 #[cfg(test)]
 mod tests {
+    // Chance: false alarm none, miss none. Sleeping takes as long as it is told to, or longer.
     use super::*;
     use indicatif::InMemoryTerm;
 

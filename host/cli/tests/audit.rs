@@ -1,4 +1,6 @@
 //! `undertone audit` as a user runs it, without a device.
+//!
+//! Chance: false alarm none, miss none. A device is waited for, for two minutes; those here have no entropy.
 
 mod common;
 

@@ -1,4 +1,6 @@
 //! `undertone count`: every form of releases, slices, forged records, and files that merge.
+//!
+//! Chance: false alarm none, miss none. Releases are counted, whatever they say.
 
 mod common;
 

@@ -1,4 +1,6 @@
 //! `undertone decode` with what comes from a fleet: broken lines, old packs, streams.
+//!
+//! Chance: false alarm none, miss none. Of releases nothing is looked at but their form and number.
 
 mod common;
 

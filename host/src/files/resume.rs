@@ -754,7 +754,7 @@ mod tests {
         let before = run();
         assert_eq!(run(), before);
         fs::write(&path, "tex2").unwrap();
-        // Clocks of some file systems stand still for milliseconds.
+        // Chance: false alarm none, miss none. Clocks of some file systems stand still for milliseconds.
         let later = SystemTime::now() + Duration::from_secs(10);
         File::options()
             .write(true)

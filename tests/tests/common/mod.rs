@@ -108,6 +108,7 @@ pub(crate) fn build_library_with(kind: &str, folder: &str, arguments: &[&str]) -
     PathBuf::from(path.trim())
 }
 
+// Chance: false alarm none, miss none. Builds wait for each other, for as long as it takes.
 pub(crate) fn static_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| build_library("static"))
