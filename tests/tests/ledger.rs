@@ -341,6 +341,24 @@ fn failed_reservations_stay_spent_and_write_their_slot_again() {
     assert_ne!(next.0, start);
 }
 
+/// A record that arrived, but that nobody asked for, is what its slot holds when the next one is reserved. If that does not
+/// arrive it is still there, and no change by somebody else.
+#[test]
+fn a_record_that_nobody_asked_for_is_known() {
+    let mut file = create(100, 9);
+    let mut ledger = open(&file);
+    let arrived = reserve(&mut ledger, &file, 10, 1).expect("a budget");
+    apply(&mut file, arrived);
+    for _ in 0..3 {
+        reserve(&mut ledger, &file, 10, 1).expect("the file is as it was");
+    }
+    assert_eq!(ledger.remaining(1), Ok(60));
+    // What was there before it is a change.
+    let before = create(100, 9);
+    let changed = reserve(&mut ledger, &before, 10, 1);
+    assert_eq!(changed.err(), Some(LedgerError::Changed));
+}
+
 /// Any read-back but the right one gives no grant, and the right one still does afterwards.
 #[test]
 fn only_the_file_with_the_record_is_persisted() {
