@@ -1105,7 +1105,7 @@ pub enum LineProblem {
     },
 
     /// A field that is wanted is there twice.
-    #[error("two fields \"{field}\"; leave one out")]
+    #[error("the field \"{field}\" is given twice; leave one out")]
     FieldTwice {
         /// The field.
         field: String,

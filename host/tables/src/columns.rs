@@ -67,6 +67,8 @@ pub enum Form {
     Text,
     /// Bytes, which may be a string.
     Bytes,
+    /// Identifiers of 16 bytes.
+    Uuid,
     /// Whole numbers.
     Whole,
     /// Whole numbers from 0 on.
@@ -101,6 +103,7 @@ impl Form {
                 ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON => Self::Text,
                 _ => return None,
             },
+            (Type::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Uuid)) => Self::Uuid,
             (Type::INT32, Some(LogicalType::Date)) => Self::Day,
             (Type::INT32 | Type::INT64, Some(LogicalType::Decimal(about))) => scale(about.scale),
             (Type::INT64, Some(LogicalType::Timestamp(about))) => Self::Instant(match about.unit {

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | a string, a whole number, a decimal, a truth value | the same |
 //! | a number with a fraction | the same; null if it is not finite |
+//! | an identifier (UUID) | a string, as in `0c2f7a52-8f5c-4a0e-9d6b-0d6f1f2f7a11` |
 //! | a date, a time stamp | a string, as in `2026-11-30` and `2026-11-30T12:00:00.000000Z` |
 //! | bytes | the string, if they are one, else hexadecimal digits; in the column `release` always hexadecimal digits |
 //! | a struct, a list | an object, a list; of a map, a list of objects with `key` and `value` |

@@ -335,6 +335,13 @@ impl Leaf {
         match values.form() {
             Form::Text => push_text(values.bytes(place).ok_or(Broken)?, out),
             Form::Bytes => push_bytes(values.bytes(place).ok_or(Broken)?, release, out),
+            Form::Uuid => {
+                let digits = hex::encode(values.bytes(place).ok_or(Broken)?);
+                let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
+                let parts: Option<Vec<&str>> =
+                    parts.map(|part| digits.get(part)).into_iter().collect();
+                push_text(parts.ok_or(Broken)?.join("-").as_bytes(), out);
+            }
             Form::Real => {
                 let number = values.real(place).ok_or(Broken)?;
                 let number = serde_json::Value::from(number);

@@ -68,6 +68,7 @@ fn nested(path: &Path, version: i32) {
         optional int64 price (DECIMAL(10, 2));
         optional double real;
         required fixed_len_byte_array(24) release;
+        optional fixed_len_byte_array(16) own (UUID);
         optional binary raw;
         required int64 at (TIMESTAMP(MICROS, true));
         optional group lists (LIST) { repeated group list { optional group element (LIST) { repeated group list {
@@ -105,6 +106,8 @@ fn nested(path: &Path, version: i32) {
         column::<Int64Type>(group, &[150, -7], &[1, 0, 1, 0], &[]);
         column::<DoubleType>(group, &[0.5, f64::NAN, 2.25], &[1, 1, 0, 1], &[]);
         column::<FixedLenByteArrayType>(group, &[1, 2, 3, 255].map(release), &[], &[]);
+        let own_id = FixedLenByteArray::from((0..16).collect::<Vec<u8>>());
+        column::<FixedLenByteArrayType>(group, &[own_id], &[0, 1, 0, 0], &[]);
         let raw = [text("text"), ByteArray::from(vec![0xff, 0])];
         column::<ByteArrayType>(group, &raw, &[1, 1, 0, 0], &[]);
         column::<Int64Type>(group, &[0, -1, 1, 86_400_000_000], &[], &[]);
@@ -120,10 +123,10 @@ fn rows_of_parquet_become_lines() {
     let folder = TempDir::new().unwrap();
     let start = hex::encode(b"UTR\x01abcdefghijklmnopqrs");
     let rows = [
-        r#"{"body":{"text":"a\"b\n","n":1},"words":["x",null],"old":[1,2,3],"map":[{"key":"k","value":7},{"key":"l","value":null}],"day":"1970-01-01","price":1.50,"real":0.5,"release":"RELEASE01","raw":"text","at":"1970-01-01T00:00:00.000000Z","lists":[[1,2],[3]]}"#,
-        r#"{"body":{"text":null,"n":2},"words":[],"old":[],"map":[],"day":"1969-12-31","price":null,"real":null,"release":"RELEASE02","raw":"ff00","at":"1969-12-31T23:59:59.999999Z","lists":[[]]}"#,
-        r#"{"body":null,"words":null,"old":[],"map":null,"day":"2026-11-22","price":-0.07,"real":null,"release":"RELEASE03","raw":null,"at":"1970-01-01T00:00:00.000001Z","lists":[]}"#,
-        r#"{"body":{"text":"","n":-9223372036854775808},"words":["y"],"old":[],"map":null,"day":"1970-01-02","price":null,"real":2.25,"release":"RELEASEff","raw":null,"at":"1970-01-02T00:00:00.000000Z","lists":null}"#,
+        r#"{"body":{"text":"a\"b\n","n":1},"words":["x",null],"old":[1,2,3],"map":[{"key":"k","value":7},{"key":"l","value":null}],"day":"1970-01-01","price":1.50,"real":0.5,"release":"RELEASE01","own":null,"raw":"text","at":"1970-01-01T00:00:00.000000Z","lists":[[1,2],[3]]}"#,
+        r#"{"body":{"text":null,"n":2},"words":[],"old":[],"map":[],"day":"1969-12-31","price":null,"real":null,"release":"RELEASE02","own":"00010203-0405-0607-0809-0a0b0c0d0e0f","raw":"ff00","at":"1969-12-31T23:59:59.999999Z","lists":[[]]}"#,
+        r#"{"body":null,"words":null,"old":[],"map":null,"day":"2026-11-22","price":-0.07,"real":null,"release":"RELEASE03","own":null,"raw":null,"at":"1970-01-01T00:00:00.000001Z","lists":[]}"#,
+        r#"{"body":{"text":"","n":-9223372036854775808},"words":["y"],"old":[],"map":null,"day":"1970-01-02","price":null,"real":2.25,"release":"RELEASEff","own":null,"raw":null,"at":"1970-01-02T00:00:00.000000Z","lists":null}"#,
     ];
     let rows = rows.map(|row| Ok(row.replace("RELEASE", &start)));
     let expected: Vec<_> = (1..).zip([&rows[..], &rows].concat()).collect();

@@ -37,7 +37,10 @@ pub(crate) struct Column {
 impl Column {
     pub(crate) fn open(group: &dyn RowGroupReader, place: usize) -> Result<Self, String> {
         let about = group.metadata().schema_descr().column(place);
-        let scalar = !matches!(Form::of(&about), None | Some(Form::Real | Form::Instant(_)));
+        let scalar = !matches!(
+            Form::of(&about),
+            None | Some(Form::Real | Form::Instant(_) | Form::Uuid)
+        );
         if about.max_rep_level() > 0 || !scalar {
             return Err(format!(
                 "{}; wanted are strings, whole numbers, decimals, dates or truth values, and no lists",
