@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use undertone::corpus::LINE_LIMIT;
@@ -60,12 +60,12 @@ impl At {
     }
 }
 
-/// What was read: how much since the last record, and of the file, and the last byte.
+/// What was read: how much since the last record, and of the file, and whether a line end was the last of it.
 #[derive(Default)]
 struct Seen {
     bytes: AtomicU64,
     all: AtomicU64,
-    last: AtomicU8,
+    ended: AtomicBool,
 }
 
 impl Read for Limited {
@@ -102,7 +102,8 @@ impl Read for Limited {
         for count in [&self.read.bytes, &self.read.all] {
             count.fetch_add(length as u64, Ordering::Relaxed);
         }
-        self.read.last.store(buffer[length - 1], Ordering::Relaxed);
+        let ended = buffer[length - 1] == b'\n' && self.at != At::Quoted;
+        self.read.ended.store(ended, Ordering::Relaxed);
         Ok(length)
     }
 }
@@ -207,7 +208,7 @@ impl Cells {
         let inside = self.record.iter().flatten().filter(|byte| **byte == b'\n');
         let at_end = self.reader.position().byte() == self.read.all.load(Ordering::Relaxed);
         // The end of the file is the end of its last line.
-        let ended = !at_end || self.read.last.load(Ordering::Relaxed) == b'\n';
+        let ended = !at_end || self.read.ended.load(Ordering::Relaxed);
         let lines = inside.count() as u64 + u64::from(ended);
         self.reader.position().line().saturating_sub(lines)
     }
