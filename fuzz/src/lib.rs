@@ -88,6 +88,8 @@ pub const TARGETS: &[(&str, Body)] = &[
     #[cfg(feature = "host")]
     ("resumed_lines_are_whole", resumed_lines_are_whole),
     #[cfg(feature = "host")]
+    ("tables_are_their_lines", tables_are_their_lines),
+    #[cfg(feature = "host")]
     ("text_sentences_lose_nothing", text_sentences_lose_nothing),
     #[cfg(feature = "host")]
     (

@@ -2,32 +2,31 @@
 //!
 //! | ending | line |
 //! | --- | --- |
-//! | `.jsonl` | a JSON object: string `text`; `id` and `label`, string or number, may be missing or null; other fields are ignored |
+//! | `.jsonl`, `.ndjson` | a JSON object: string `text`; `id` and `label`, string or number, may be missing or null; other fields are ignored |
 //! | `.tsv` | label, tabulator, text; no header, no quoting |
 //!
 //! Both may be gzipped, whatever their name; files whose name ends in `.gz` must be. Files are UTF-8; a byte order
 //! mark at the start, carriage returns at line ends and blank lines are skipped. An empty label is no label. A
-//! document without an id gets `line-N`, N counted from 1. [`Corpus::label_field`] takes the label from another field
-//! of the object.
+//! document without an id gets `line-N`, N counted from 1. [`Corpus::fields`] takes them from other fields
+//! of the object. Parquet and CSV are read by the command line, which makes such lines of them.
 //!
 //! A line that is not UTF-8, not a document or longer than [`LINE_LIMIT`] is refused with its number, and
 //! reading ends: nothing is skipped, because a pack of half a corpus would look like one of the whole, and a
 //! private text that is left out would look like one that was released. No message quotes a line. Ids may be
 //! repeated.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Cause, Error, LineProblem, Result};
-use crate::files::lines::{Lines, unzipped};
-use crate::progress::Progress;
+use crate::files::fields::{Fields, Twice, member, quoted};
+use crate::files::form::Form;
+use crate::files::lines::{Lines, Watched, unzipped};
 
 /// The longest line that is read, in bytes without the line end: 16 MiB.
 ///
@@ -35,10 +34,26 @@ use crate::progress::Progress;
 /// a text into sentences or lines takes up to 320 MiB.
 pub const LINE_LIMIT: usize = 16 << 20;
 
-/// The file name endings that [`Corpus::open`] knows.
-pub(crate) const ENDINGS: [&str; 4] = [".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz"];
+/// The fields of a line of JSON. A name with dots is that of a field inside others, such as `user.name`, unless a field
+/// is called so itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldNames {
+    /// The text, a string.
+    pub text: String,
+    /// The label, a string or a number, which may be missing.
+    pub label: String,
+    /// The id, likewise.
+    pub id: String,
+}
 
-/// The field of the label, unless another is named.
+impl Default for FieldNames {
+    fn default() -> Self {
+        let [text, label, id] = ["text", "label", "id"].map(str::to_owned);
+        Self { text, label, id }
+    }
+}
+
+/// The field of the label of a `.tsv` file.
 const LABEL: &str = "label";
 
 /// One document of a corpus, or of a file of private texts.
@@ -71,24 +86,10 @@ impl fmt::Debug for CorpusDocument {
 pub struct Corpus {
     path: PathBuf,
     format: Format,
-    label_field: String,
+    names: FieldNames,
     keep: Option<Vec<String>>,
     lines: Lines<Box<dyn BufRead + Send>>,
     ended: bool,
-}
-
-/// A file whose progress is shown.
-struct Watched {
-    file: File,
-    progress: Progress,
-}
-
-impl Read for Watched {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(buffer)?;
-        self.progress.advance(read as u64);
-        Ok(read)
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -114,27 +115,22 @@ impl Corpus {
     /// Those of [`open`](Self::open).
     pub fn open_watched(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_from(path.as_ref().to_owned(), |file| {
-            let total = file.metadata().map_or(0, |about| about.len());
-            Box::new(Watched {
-                file,
-                progress: Progress::new("reading", total),
-            })
+            Box::new(Watched::new(file))
         })
     }
 
     fn open_from(path: PathBuf, source: impl FnOnce(File) -> Box<dyn Read + Send>) -> Result<Self> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let (stem, gzipped) = match name.strip_suffix(".gz") {
-            Some(stem) => (stem, true),
-            None => (&*name, false),
+        let format = match Form::of(&path) {
+            Some(Form::JsonLines) => Format::Jsonl,
+            Some(Form::Tsv) => Format::Tsv,
+            Some(Form::Csv | Form::Parquet) => {
+                return Err(Error::from(Cause::TableCorpus { path }));
+            }
+            Some(Form::Raw) | None => return Err(Error::from(Cause::UnknownCorpusFormat { path })),
         };
-        let format = if stem.ends_with(".jsonl") {
-            Format::Jsonl
-        } else if stem.ends_with(".tsv") {
-            Format::Tsv
-        } else {
-            return Err(Error::from(Cause::UnknownCorpusFormat { path }));
-        };
+        let gzipped = path
+            .extension()
+            .is_some_and(|end| end.eq_ignore_ascii_case("gz"));
         let source = source(File::open(&path).map_err(Error::io("open", &path))?);
         let reader: Box<dyn BufRead + Send> = if gzipped {
             Box::new(BufReader::new(MultiGzDecoder::new(source)))
@@ -153,28 +149,34 @@ impl Corpus {
         Ok(Self::of(name.to_owned(), Format::Jsonl, reader))
     }
 
+    /// The same from lines that are not gzipped, and of which nothing is read yet.
+    #[doc(hidden)]
+    pub fn plain_lines(name: &Path, lines: impl BufRead + Send + 'static) -> Self {
+        Self::of(name.to_owned(), Format::Jsonl, Box::new(lines))
+    }
+
     fn of(path: PathBuf, format: Format, reader: Box<dyn BufRead + Send>) -> Self {
         Self {
             path,
             format,
-            label_field: LABEL.to_owned(),
+            names: FieldNames::default(),
             keep: None,
             lines: Lines::new(reader, LINE_LIMIT),
             ended: false,
         }
     }
 
-    /// Keeps the id and the fields of these names as they are written, in [`CorpusDocument::kept`]. A line of a
-    /// `.tsv` file has a field `label` only; a field that a line does not have is left out.
+    /// Keeps the id and the fields of these names as they are written, in [`CorpusDocument::kept`]. A name with dots
+    /// is that of a field inside others, as in [`FieldNames`]. A line of a `.tsv` file has a field `label` only; a field
+    /// that a line does not have is left out.
     pub fn keep(mut self, fields: &[String]) -> Self {
         self.keep = Some(fields.to_vec());
         self
     }
 
-    /// Takes the labels of JSON lines from this field instead of `label`; lines of a `.tsv` file have
-    /// only one.
-    pub fn label_field(mut self, field: impl Into<String>) -> Self {
-        self.label_field = field.into();
+    /// Takes texts, labels and ids of JSON lines from these fields; lines of a `.tsv` file have no others than theirs.
+    pub fn fields(mut self, names: FieldNames) -> Self {
+        self.names = names;
         self
     }
 
@@ -189,14 +191,11 @@ impl Corpus {
                 continue;
             }
             let mut document = match self.format {
-                Format::Jsonl => from_json(line, number, &self.label_field),
+                Format::Jsonl => from_json(line, number, &self.names, self.keep.as_deref()),
                 Format::Tsv => from_tsv(line, number),
             }?;
-            if let Some(keep) = &self.keep {
-                document.kept = match self.format {
-                    Format::Jsonl => kept_of_json(line, &document.id, keep)?,
-                    Format::Tsv => kept_of_tsv(&document, keep),
-                };
+            if let (Format::Tsv, Some(keep)) = (self.format, &self.keep) {
+                document.kept = kept_of_tsv(&document, keep);
             }
             return Ok(Some(document));
         }
@@ -266,111 +265,81 @@ fn from_tsv(line: &str, number: u64) -> Result<CorpusDocument, LineProblem> {
     })
 }
 
-/// The fields of a line as they are written. Other fields are skipped without being stored, and
-/// numbers keep their digits (an id of 20 digits does not fit any number type).
-#[derive(Deserialize)]
-struct JsonLine<'a> {
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    label: Option<&'a RawValue>,
-    #[serde(borrow)]
-    text: Option<&'a RawValue>,
-}
-
-fn from_json(line: &str, number: u64, label_field: &str) -> Result<CorpusDocument, LineProblem> {
-    // A derived reader also takes an array as the fields in order.
-    if !line.trim_start().starts_with('{') {
-        return Err(LineProblem::NotJson {
-            fault: "no object",
-            column: 1,
-        });
-    }
-    let fields: JsonLine<'_> = serde_json::from_str(line).map_err(|error| not_json(&error))?;
-    let text = fields
-        .text
-        .ok_or(LineProblem::MissingField { field: "text" })?;
+fn from_json(
+    line: &str,
+    number: u64,
+    names: &FieldNames,
+    keep: Option<&[String]>,
+) -> Result<CorpusDocument, LineProblem> {
+    // Numbers keep their digits: an id of 20 digits does not fit any number type.
+    let fields: Fields<'_> = match line.trim_start().starts_with('{') {
+        true => serde_json::from_str(line).map_err(|error| not_json(&error))?,
+        false => {
+            return Err(LineProblem::NotJson {
+                fault: "no object",
+                column: 1,
+            });
+        }
+    };
+    let find = |field: &str| {
+        fields.find(field).map_err(|Twice| LineProblem::FieldTwice {
+            field: field.to_owned(),
+        })
+    };
+    let given = |field: &str| Ok(find(field)?.filter(|value| value.get() != "null"));
+    let text = given(&names.text)?.ok_or_else(|| LineProblem::MissingField {
+        field: names.text.clone(),
+    })?;
     if !text.get().starts_with('"') {
         return Err(LineProblem::WrongType {
-            field: "text",
+            field: names.text.clone(),
             wanted: "a string",
         });
     }
-    let label = if label_field == LABEL {
-        fields.label.map(|label| scalar(LABEL, label)).transpose()?
-    } else {
-        other_label(line, label_field)?
+    let label = given(&names.label)?;
+    let label = label.map(|label| scalar(&names.label, label)).transpose()?;
+    let own = given(&names.id)?;
+    let id = match own {
+        Some(id) => scalar(&names.id, id)?,
+        None => line_id(number),
     };
+    let mut kept = String::new();
+    if let Some(keep) = keep {
+        kept = member("id", own.map_or(&quoted(&id), |id| id.get()));
+        for name in keep {
+            if let Some(value) = find(name)? {
+                kept += ",";
+                kept += &member(name, value.get());
+            }
+        }
+    }
     Ok(CorpusDocument {
-        id: match fields.id {
-            Some(id) => scalar("id", id)?,
-            None => line_id(number),
-        },
+        id,
         label: label.filter(|label| !label.is_empty()),
         text: string(text)?,
         line: number,
-        kept: String::new(),
+        kept,
     })
 }
 
-/// The id and the fields of these names, as members of an object.
-fn kept_of_json(line: &str, id: &str, keep: &[String]) -> Result<String, LineProblem> {
-    let fields: HashMap<String, &RawValue> =
-        serde_json::from_str(line).map_err(|error| not_json(&error))?;
-    let written = |name: &str| fields.get(name).map(|value| value.get());
-    let own = written("id").filter(|id| *id != "null");
-    let mut kept = own.map_or_else(|| member("id", &json(id)), |id| member("id", id));
-    for name in keep {
-        if let Some(value) = written(name) {
-            kept += ",";
-            kept += &member(name, value);
-        }
-    }
-    Ok(kept)
-}
-
 fn kept_of_tsv(document: &CorpusDocument, keep: &[String]) -> String {
-    let mut kept = member("id", &json(&document.id));
+    let mut kept = member("id", &quoted(&document.id));
     if let Some(label) = &document.label
         && keep.iter().any(|name| name == LABEL)
     {
         kept += ",";
-        kept += &member(LABEL, &json(label));
+        kept += &member(LABEL, &quoted(label));
     }
     kept
 }
 
-fn member(name: &str, value: &str) -> String {
-    format!("{}:{value}", json(name))
-}
-
-fn json(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
-/// The value of a field that is named while running.
-fn other_label(line: &str, field: &str) -> Result<Option<String>, LineProblem> {
-    let fields: HashMap<String, &RawValue> =
-        serde_json::from_str(line).map_err(|error| not_json(&error))?;
-    match fields.get(field) {
-        None => Ok(None),
-        Some(value) if value.get() == "null" => Ok(None),
-        Some(value) => match scalar(LABEL, value) {
-            Err(LineProblem::WrongType { .. }) => Err(LineProblem::WrongLabel {
-                field: field.to_owned(),
-            }),
-            label => label.map(Some),
-        },
-    }
-}
-
 /// A string's value, or a number's digits.
-fn scalar(field: &'static str, value: &RawValue) -> Result<String, LineProblem> {
+fn scalar(field: &str, value: &RawValue) -> Result<String, LineProblem> {
     match value.get().as_bytes() {
         [b'"', ..] => string(value),
         [b'-' | b'0'..=b'9', ..] => Ok(value.get().to_owned()),
         _ => Err(LineProblem::WrongType {
-            field,
+            field: field.to_owned(),
             wanted: "a string or a number",
         }),
     }
@@ -385,7 +354,7 @@ fn not_json(error: &serde_json::Error) -> LineProblem {
     LineProblem::NotJson {
         fault: match error.classify() {
             serde_json::error::Category::Eof => "it ends too early",
-            serde_json::error::Category::Data => "a field is given twice or has a wrong value",
+            serde_json::error::Category::Data => "it has a wrong value",
             serde_json::error::Category::Syntax | serde_json::error::Category::Io => "syntax error",
         },
         column: error.column(),

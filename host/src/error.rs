@@ -107,11 +107,22 @@ pub enum Cause {
 
     /// The corpus format is chosen by the end of the file name, and this end is not known.
     #[error(
-        "`{}` has an unknown ending; known corpus files end in {}",
-        path.display(),
-        crate::corpus::ENDINGS.join(", ")
+        "`{}` has an unknown ending; known are .jsonl, .ndjson, .tsv and .csv, all of them gzipped (.gz) or not, and \
+         .parquet; rename it",
+        path.display()
     )]
     UnknownCorpusFormat {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// A corpus that is a table, which the command line reads.
+    #[error(
+        "`{}` is a table, which the library does not read by itself; make JSON lines of it, or open it with the crate \
+         undertone-tables",
+        path.display()
+    )]
+    TableCorpus {
         /// The file.
         path: PathBuf,
     },
@@ -207,8 +218,8 @@ pub enum Cause {
 
     /// The form of releases is chosen by the end of the file name, and this end is not known.
     #[error(
-        "`{}` has an unknown ending; known are .jsonl, .ndjson, .raw and .bin, all of them gzipped (.gz) or not, .parquet \
-         and .csv; rename it or say what it is with --format",
+        "`{}` has an unknown ending; known are .jsonl, .ndjson, .raw, .bin and .csv, all of them gzipped (.gz) or not, \
+         and .parquet; rename it or say what it is with --format",
         path.display()
     )]
     UnknownReleases {
@@ -264,9 +275,9 @@ pub enum Cause {
         problem: String,
     },
 
-    /// Parquet without what is wanted.
-    #[error("cannot read the releases of `{}`: {problem}", path.display())]
-    ReleaseColumns {
+    /// A table without what is wanted.
+    #[error("cannot read the table `{}`: {problem}", path.display())]
+    Table {
         /// The file.
         path: PathBuf,
         /// What is wrong with it, and what to do.
@@ -948,6 +959,7 @@ impl Error {
             Cause::Defect => ErrorKind::Internal,
             Cause::CorpusChanged { .. }
             | Cause::UnknownCorpusFormat { .. }
+            | Cause::TableCorpus { .. }
             | Cause::CorpusLine { .. }
             | Cause::NothingDecoded { .. }
             | Cause::NothingCounted { .. }
@@ -955,7 +967,7 @@ impl Error {
             | Cause::NoAnswer { .. }
             | Cause::OtherSlices { .. }
             | Cause::CountsFile { .. }
-            | Cause::ReleaseColumns { .. }
+            | Cause::Table { .. }
             | Cause::CountLimit { .. }
             | Cause::SamePack { .. }
             | Cause::NoCandidates { .. }
@@ -1086,26 +1098,26 @@ pub enum LineProblem {
     },
 
     /// A field every document needs is absent.
-    #[error("the JSON object has no field \"{field}\"")]
+    #[error("no field \"{field}\", or it is null; give it, or name another field")]
     MissingField {
         /// The field.
-        field: &'static str,
+        field: String,
+    },
+
+    /// A field that is wanted is there twice.
+    #[error("the field \"{field}\" is given twice; leave one out")]
+    FieldTwice {
+        /// The field.
+        field: String,
     },
 
     /// A field has the wrong type.
     #[error("the field \"{field}\" is not {wanted}")]
     WrongType {
         /// The field.
-        field: &'static str,
+        field: String,
         /// The types it may have.
         wanted: &'static str,
-    },
-
-    /// The field that was named as the label has the wrong type.
-    #[error("the label, field \"{field}\", is not a string or a number")]
-    WrongLabel {
-        /// The field.
-        field: String,
     },
 
     /// A line of a .tsv file has no tabulator.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use undertone::Result;
-use undertone::corpus::{Corpus, CorpusDocument, LINE_LIMIT};
+use undertone::corpus::{Corpus, CorpusDocument, FieldNames, LINE_LIMIT};
 use undertone::error::Cause;
 use undertone::error::LineProblem;
 
@@ -122,6 +122,37 @@ fn content_says_whether_a_file_is_compressed_and_an_empty_label_is_none() {
     }
 }
 
+/// Fields inside others, and fields whose names have dots.
+#[test]
+fn fields_are_named_by_paths() {
+    let folder = Folder::new();
+    let names = FieldNames {
+        text: "body.text".to_owned(),
+        label: "meta.lang".to_owned(),
+        id: "user.id".to_owned(),
+    };
+    let lines = concat!(
+        "{\"body\": {\"text\": \"One.\"}, \"meta\": {\"lang\": \"sw\"}, \"user\": {\"id\": 7}, \"text\": 1}\n",
+        "{\"body.text\": \"Two.\", \"body\": {\"text\": 3}, \"meta\": null, \"user\": \"u\"}\n",
+        "{\"body\": \"secret\"}\n",
+    );
+    let path = folder.write("a.jsonl", lines);
+    let keep = ["meta.lang".to_owned()];
+    let mut corpus = Corpus::open(&path).unwrap().fields(names).keep(&keep);
+    let mut next = || corpus.next().unwrap();
+    let one = next().unwrap();
+    assert_eq!((one.id.as_str(), one.label.as_deref()), ("7", Some("sw")));
+    assert_eq!(one.text, "One.");
+    assert_eq!(one.kept, "\"id\":7,\"meta.lang\":\"sw\"");
+    let two = next().unwrap();
+    assert_eq!((two.id.as_str(), two.label.as_deref()), ("line-2", None));
+    assert_eq!(two.text, "Two.");
+    assert_eq!(two.kept, "\"id\":\"line-2\"");
+    let error = next().unwrap_err().to_string();
+    assert!(error.contains("no field \"body.text\""), "{error}");
+    assert!(!error.contains("secret"), "{error}");
+}
+
 #[test]
 fn keeps_fields_as_they_are_written() {
     let folder = Folder::new();
@@ -171,27 +202,33 @@ fn names_the_line_that_is_not_a_document() {
         (b"[\"secret\", null, \"a\"]", |p| {
             matches!(p, LineProblem::NotJson { .. })
         }),
-        (b"{\"text\": \"a\", \"text\": \"secret\"}", |p| {
-            matches!(p, LineProblem::NotJson { .. })
-        }),
+        (
+            b"{\"text\": \"a\", \"text\": \"secret\"}",
+            |p| matches!(p, LineProblem::FieldTwice { field } if field == "text"),
+        ),
         (b"{\"text\": \"\\ud800 secret\"}", |p| {
             matches!(p, LineProblem::NotJson { .. })
         }),
-        (b"{\"secret\": \"a\"}", |p| {
-            matches!(p, LineProblem::MissingField { field: "text" })
-        }),
-        (b"{\"text\": null}", |p| {
-            matches!(p, LineProblem::MissingField { field: "text" })
-        }),
-        (b"{\"text\": [\"secret\"]}", |p| {
-            matches!(p, LineProblem::WrongType { field: "text", .. })
-        }),
-        (b"{\"text\": \"a\", \"id\": {\"secret\": 1}}", |p| {
-            matches!(p, LineProblem::WrongType { field: "id", .. })
-        }),
-        (b"{\"text\": \"a\", \"label\": true}", |p| {
-            matches!(p, LineProblem::WrongType { field: "label", .. })
-        }),
+        (
+            b"{\"secret\": \"a\"}",
+            |p| matches!(p, LineProblem::MissingField { field } if field == "text"),
+        ),
+        (
+            b"{\"text\": null}",
+            |p| matches!(p, LineProblem::MissingField { field } if field == "text"),
+        ),
+        (
+            b"{\"text\": [\"secret\"]}",
+            |p| matches!(p, LineProblem::WrongType { field, .. } if field == "text"),
+        ),
+        (
+            b"{\"text\": \"a\", \"id\": {\"secret\": 1}}",
+            |p| matches!(p, LineProblem::WrongType { field, .. } if field == "id"),
+        ),
+        (
+            b"{\"text\": \"a\", \"label\": true}",
+            |p| matches!(p, LineProblem::WrongType { field, .. } if field == "label"),
+        ),
         (b"{\"text\": \"secret \xff\"}", |p| {
             matches!(p, LineProblem::NotUtf8 { byte: 18 })
         }),
@@ -249,14 +286,21 @@ fn says_which_file_cannot_be_read() {
         "{error}"
     );
 
-    for name in ["a.csv", "a.gz", "jsonl", "a.jsonl.zip", "a.txt.gz"] {
+    for name in ["a.csv", "a.parquet"] {
+        let error = read(&folder.write(name, "")).unwrap_err();
+        assert!(
+            matches!(error.cause(), Cause::TableCorpus { .. }),
+            "{error}"
+        );
+    }
+    for name in ["a.raw", "a.gz", "jsonl", "a.jsonl.zip", "a.txt.gz"] {
         let error = read(&folder.write(name, "")).unwrap_err();
         assert!(
             matches!(error.cause(), Cause::UnknownCorpusFormat { .. }),
             "{error}"
         );
         let text = error.to_string();
-        for known in [name, ".jsonl, .jsonl.gz, .tsv, .tsv.gz"] {
+        for known in [name, ".jsonl, .ndjson, .tsv and .csv, all of them gzipped"] {
             assert!(text.contains(known), "{text}");
         }
     }

@@ -47,8 +47,8 @@ def release(random):
     return head + pack
 
 
-def undertone(*arguments):
-    command = [os.environ["UNDERTONE"], "count", *arguments]
+def undertone(*arguments, command="count"):
+    command = [os.environ["UNDERTONE"], command, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{command}: {done.stderr}")
@@ -121,6 +121,28 @@ def duck(expected):
     same("our counts in DuckDB", theirs(rows.fetchall()), expected[False])
 
 
+def private():
+    """Releases as `privatize` writes them, of texts in a table: the recipe counts them as they are."""
+    texts = [("food", "The soup needs salt."), ("sky", "A comet passed."), ("ball", "They scored twice.")]
+    rows = [{"text": texts[n % 3][1], "label": texts[n % 3][0], "country": "AR" if n % 2 else "DE"} for n in range(60)]
+    with open(FOLDER / "texts.jsonl", "w", encoding="utf-8") as file:
+        for row in rows:
+            print(json.dumps(row), file=file)
+    duckdb.execute(f"COPY (FROM '{FOLDER}/texts.jsonl') TO '{FOLDER}/texts.parquet'")
+    pack = f"{FOLDER}/t.pack"
+    undertone("--corpus", f"{FOLDER}/texts.parquet", "--heads", "vectors", "--out", pack, command="pack")
+    arguments = ["--pack", pack, "--epsilon", "1", "--rule", "whole-text", "--keep", "country"]
+    for ending in ["parquet", "csv"]:
+        path = f"{FOLDER}/private.{ending}"
+        undertone(*arguments, "--in", f"{FOLDER}/texts.parquet", "--out", path, command="privatize")
+        undertone("--in", path, "--by", "country", "--out", f"{FOLDER}/counts.csv")
+        database = duckdb.connect()
+        release = "release" if ending == "parquet" else "from_hex(release)"
+        database.execute(f"CREATE VIEW releases AS SELECT * REPLACE ({release} AS release) FROM '{path}'")
+        found = theirs(database.execute(recipe("duckdb.sql", ["country"])).fetchall())
+        same(f"DuckDB, what privatize writes as {ending}", found, own(FOLDER / "counts.csv", ["country"]))
+
+
 def spark(expected):
     from pyspark.sql import SparkSession
 
@@ -176,6 +198,7 @@ def main():
             assert expected.setdefault(sliced, counts) == counts, name
     undertone("--in", f"{FOLDER}/releases.raw", "--out", f"{FOLDER}/counts.parquet")
     duck(expected)
+    private()
     if "--spark" in sys.argv:
         spark(expected)
 

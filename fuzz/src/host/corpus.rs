@@ -1,6 +1,5 @@
 //! Corpora in any bytes.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 use std::io::{Read, Write};
@@ -10,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::corpus::{Corpus, CorpusDocument, FieldNames};
 
 /// Reads the input as a corpus; its first byte says as which, and where the labels are.
 ///
@@ -37,14 +36,18 @@ pub fn corpus_lines_match_json(data: &[u8]) {
             (ending, data.to_vec(), whole.then_some(content))
         }
     };
-    let field = if kind >> 3 & 1 == 0 { "label" } else { "topic" };
+    // A label beside the text, another one, and one inside another field unless a field is called so itself.
+    let field = ["label", "topic", "meta.topic"][usize::from(kind >> 3) % 3];
     let folder = tempfile::tempdir().expect("room for a file");
     let name = if json { "c.jsonl" } else { "c.tsv" };
     let path = folder.path().join(format!("{name}{ending}"));
     fs::write(&path, file).expect("room for a file");
     let corpus = Corpus::open(&path)
         .expect("a known ending")
-        .label_field(field);
+        .fields(FieldNames {
+            label: field.to_owned(),
+            ..FieldNames::default()
+        });
     let mut found: Vec<_> = corpus.collect();
     let error = match found.pop() {
         Some(Err(error)) => {
@@ -114,15 +117,9 @@ fn from_json(line: &str, number: u64, label: &str) -> Line {
         Err(_) if line.trim_start().starts_with('{') => return Line::Limited,
         Err(_) => return Line::Refused,
     };
-    let mut last: HashMap<&str, &RawValue> = HashMap::new();
-    for (name, value) in &fields {
-        let before = last.insert(name, value);
-        if before.is_some() && ["id", "label", "text"].contains(&name.as_str()) {
-            return Line::Refused;
-        }
-    }
+    let find = |name: &str| own(&fields, name);
     // The value of a string, the digits of a number, nothing for null; all else is wrong.
-    let scalar = |name: &str| match last.get(name).map(|value| value.get()) {
+    let scalar = |name: &str| match find(name)?.as_deref() {
         None | Some("null") => Ok(None),
         Some(string) if string.starts_with('"') => serde_json::from_str::<String>(string)
             .map(Some)
@@ -132,9 +129,7 @@ fn from_json(line: &str, number: u64, label: &str) -> Line {
         }
         Some(_) => Err(()),
     };
-    let string = last
-        .get("text")
-        .is_some_and(|value| value.get().starts_with('"'));
+    let string = find("text").is_ok_and(|text| text.is_some_and(|text| text.starts_with('"')));
     match (scalar("id"), scalar(label), scalar("text")) {
         (Ok(id), Ok(label), Ok(Some(text))) if string => Line::Document(CorpusDocument {
             id: id.unwrap_or_else(|| format!("line-{number}")),
@@ -144,6 +139,29 @@ fn from_json(line: &str, number: u64, label: &str) -> Line {
             kept: String::new(),
         }),
         _ => Line::Refused,
+    }
+}
+
+/// The only field of this name, or else the one inside the field before the dot.
+fn own(fields: &[(String, Box<RawValue>)], name: &str) -> Result<Option<String>, ()> {
+    let found: Vec<&str> = fields
+        .iter()
+        .filter(|(own, _)| own == name)
+        .map(|(_, value)| value.get())
+        .collect();
+    match (found.as_slice(), name.split_once('.')) {
+        ([], None) => Ok(None),
+        ([], Some((outer, inner))) => {
+            let Some(outer) = own(fields, outer)? else {
+                return Ok(None);
+            };
+            match serde_json::from_str::<Fields>(&outer) {
+                Ok(Fields(fields)) => own(&fields, inner),
+                Err(_) => Ok(None),
+            }
+        }
+        ([value], _) => Ok(Some((*value).to_owned())),
+        _ => Err(()),
     }
 }
 

@@ -7,6 +7,7 @@ mod corpus;
 mod counts;
 mod encoder;
 mod resume;
+mod tables;
 mod text;
 mod vectors;
 
@@ -15,5 +16,6 @@ pub use corpus::corpus_lines_match_json;
 pub use counts::counted_inputs_are_total;
 pub use encoder::encoder_files_are_total;
 pub use resume::{kept_vectors_are_those_of_the_encoder, resumed_lines_are_whole};
+pub use tables::tables_are_their_lines;
 pub use text::text_sentences_lose_nothing;
 pub use vectors::word_vectors_survive_a_rewrite;

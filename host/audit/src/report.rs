@@ -317,7 +317,7 @@ impl Report {
     fn plot(&self, of: &str) -> Plot<'static> {
         let mut lines: Vec<Line> = Vec::new();
         let mut add = |name: String, look: Look, x: f64, y: f64| {
-            let point = Point { x, y, spread: 0.0 };
+            let point = Point::bare(x, y);
             match lines.iter_mut().find(|line| line.name == name) {
                 Some(line) => line.points.push(point),
                 None => lines.push(Line {

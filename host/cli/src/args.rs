@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::corpus::{CorpusDocument, FieldNames};
 use undertone::encoder::embeddings::Encoded;
 use undertone::encoder::{Encoder, EncoderIdentity, LexiconEncoder, NoEncoder, OnnxEncoder};
 use undertone::error::{Cause, Error, Result};
@@ -20,8 +20,9 @@ use crate::paths::Paths;
 /// Which public documents to read.
 #[derive(Args)]
 pub(crate) struct CorpusArgs {
-    /// A public corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz, in UTF-8. A line that is no document, or longer
-    /// than 16 MiB, is refused with its number; none is skipped. It is read several times, so it is a file.
+    /// A public corpus: .jsonl, .tsv or .csv, these gzipped (.gz) or not, or .parquet, in UTF-8. A line or row that is no
+    /// document, or longer than 16 MiB, is refused with its number; none is skipped. It is read several times, so it is a
+    /// file.
     #[arg(long, value_name = "FILE")]
     pub(crate) corpus: PathBuf,
     /// Read only the first N documents.
@@ -64,7 +65,8 @@ impl CorpusArgs {
     }
 
     pub(crate) fn documents(&self) -> Result<impl Iterator<Item = Result<CorpusDocument>> + use<>> {
-        let corpus = Corpus::open_watched(&self.corpus)?;
+        let names = self.texts.fields.names();
+        let corpus = undertone_tables::corpus_watched(&self.corpus, &names, None)?;
         let documents = self.texts.of(corpus.take(self.limit.unwrap_or(usize::MAX)));
         let first = self.first_sentences.map_or(usize::MAX, usize::from);
         Ok(documents.map(move |document| {
@@ -96,12 +98,39 @@ impl CorpusArgs {
 }
 
 /// What the texts are.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct TextArgs {
     /// The texts are mail or Usenet messages: their headers, quoted lines and signatures are left
     /// out.
     #[arg(long)]
     pub(crate) messages: bool,
+    #[command(flatten)]
+    pub(crate) fields: FieldArgs,
+}
+
+/// Where texts, labels and ids are.
+#[derive(Args, Clone)]
+pub(crate) struct FieldArgs {
+    /// The field or column of the text. One inside another is a path with dots, such as body.text, unless a field is
+    /// called so itself.
+    #[arg(long, value_name = "FIELD", default_value = "text")]
+    text_field: String,
+    /// The field or column of the label, likewise.
+    #[arg(long, value_name = "FIELD", default_value = "label", alias = "label")]
+    label_field: String,
+    /// The field or column of the id, likewise.
+    #[arg(long, value_name = "FIELD", default_value = "id")]
+    id_field: String,
+}
+
+impl FieldArgs {
+    pub(crate) fn names(&self) -> FieldNames {
+        FieldNames {
+            text: self.text_field.clone(),
+            label: self.label_field.clone(),
+            id: self.id_field.clone(),
+        }
+    }
 }
 
 impl TextArgs {
@@ -318,10 +347,10 @@ pub(crate) fn kept<'a>(encoder: &'a OpenEncoder, out: &Path) -> Result<Encoding<
     Ok(encoding)
 }
 
-pub(crate) fn count_words(corpora: &[PathBuf]) -> Result<WordCounts> {
+pub(crate) fn count_words(corpora: &[PathBuf], fields: &FieldArgs) -> Result<WordCounts> {
     let mut counts = WordCounts::default();
     for path in corpora {
-        for document in Corpus::open_watched(path)? {
+        for document in undertone_tables::corpus_watched(path, &fields.names(), None)? {
             counts.add(&document?);
         }
     }

@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     json: Option<PathBuf>,
 }
 
-fn delta(text: &str) -> std::result::Result<f64, String> {
+pub(crate) fn delta(text: &str) -> std::result::Result<f64, String> {
     let delta: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     match delta > 0.0 && delta < 1.0 {
         true => Ok(delta),
@@ -50,12 +50,12 @@ fn delta(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// What is released each day by one mechanism.
+/// What is released each day by one mechanism. It is shown by its kind.
 #[derive(Clone, Copy)]
-struct Daily {
-    mechanism: Mechanism,
-    epsilon: Epsilon,
-    releases: u16,
+pub(crate) struct Daily {
+    pub(crate) mechanism: Mechanism,
+    pub(crate) epsilon: Epsilon,
+    pub(crate) releases: u16,
 }
 
 impl FromStr for Daily {
@@ -432,7 +432,7 @@ fn is_about(daily: &Daily, unit: Unit) -> bool {
 }
 
 /// For programs.
-fn identifier(unit: Unit) -> &'static str {
+pub(crate) fn identifier(unit: Unit) -> &'static str {
     match unit {
         Unit::Sentence => "sentence",
         Unit::WholeText => "whole-text",
@@ -457,12 +457,12 @@ fn plural(days: u16) -> String {
     }
 }
 
-fn number(micro: Micro) -> f64 {
+pub(crate) fn number(micro: Micro) -> f64 {
     micro.0 as f64 / f64::from(MICRO)
 }
 
 /// Rounded up to hundredths, if it is not small.
-fn rounded(micro: Micro) -> String {
+pub(crate) fn rounded(micro: Micro) -> String {
     let step = match micro.0 >= MICRO.into() {
         true => 10_000,
         false => 1,

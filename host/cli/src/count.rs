@@ -1,7 +1,6 @@
 //! `undertone count`.
 
 use std::io;
-use std::panic;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,8 +23,8 @@ const SHOWN: usize = 8;
 pub(crate) struct ReleaseArgs {
     /// The releases, any number of files: .jsonl (a JSON object on each line, with the release in hexadecimal digits in its
     /// field "release"), .raw or .bin (the 24 bytes of each release, one after the other), these gzipped or not; .parquet
-    /// with a column "release" (24 bytes, or 48 hexadecimal digits); counts, .parquet or .csv, which are added. `-` is
-    /// standard input, JSON lines if --format does not say that it is raw.
+    /// with a column "release" (24 bytes, or 48 hexadecimal digits); .csv with such a column (48 hexadecimal digits); counts,
+    /// .parquet or .csv, which are added. `-` is standard input, JSON lines if --format does not say that it is raw.
     #[arg(long = "in", required = true, num_args = 1.., value_name = "FILE")]
     inputs: Vec<PathBuf>,
     /// What all inputs are, whatever their names end in.
@@ -80,7 +79,6 @@ impl ReleaseArgs {
 
 /// Counts these inputs.
 pub(crate) fn count(mut counter: Counter, inputs: Vec<(&Path, Format)>) -> Result<Counted> {
-    no_panics_of_parquet();
     for (path, format) in inputs {
         match is_stream(path) {
             true => counter.stream(Path::new("standard input"), io::stdin(), format)?,
@@ -122,6 +120,7 @@ enum Form {
     Jsonl,
     Raw,
     Parquet,
+    Csv,
     Counts,
 }
 
@@ -131,6 +130,7 @@ impl From<Form> for Format {
             Form::Jsonl => Self::Lines,
             Form::Raw => Self::Raw,
             Form::Parquet => Self::Parquet,
+            Form::Csv => Self::Csv,
             Form::Counts => Self::Counts,
         }
     }
@@ -239,15 +239,4 @@ impl Arguments {
             &rejected.summary(),
         );
     }
-}
-
-/// The library says what is wrong with a file on which the Parquet reader panics; the panic itself says nothing to a user.
-fn no_panics_of_parquet() {
-    let others = panic::take_hook();
-    panic::set_hook(Box::new(move |about| {
-        let place = about.location().map_or("", |place| place.file());
-        if !place.contains("/parquet-") {
-            others(about);
-        }
-    }));
 }

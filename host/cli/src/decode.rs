@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::{Candidate, Candidates};
 use undertone::release::lines::{BadLine, Lines, ReleaseLine};
 use undertone_core::release::Selector;
+use undertone_tables::{Kind, Table};
 
 use crate::files::json;
 use crate::paths::{Paths, is_stream};
@@ -26,17 +28,19 @@ pub(crate) struct Arguments {
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     candidates: Vec<PathBuf>,
     /// The releases: one JSON object on each line, with the release in hexadecimal digits in its field "release". All
-    /// its other fields are copied, as they are written. The file may be gzipped; `-` is standard input.
+    /// its other fields are copied, as they are written. The file may be gzipped; `-` is standard input. Or a table with a
+    /// column "release", .parquet or .csv.
     #[arg(long = "in", value_name = "FILE")]
     input: PathBuf,
     /// One JSON object on each line, or `-` for standard output: the fields of the input line, then "epsilon" (a
     /// number), "unit" (what is exchanged in the promise: "sentence" or "whole text"), "pack", "candidate" (its number
     /// in the pack), "name", "label" and "excerpt"; the last three are null for "nothing known". A field of the input
-    /// with one of these names gets "input_" before its name.
+    /// with one of these names gets "input_" before its name. A file that ends in .parquet or .csv becomes a table with these
+    /// columns.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Where to write the lines that are no releases of these packs, as they are, and those by projective geometry, which
-    /// name no candidate. Decode them again with the right candidates. Without it they are only counted.
+    /// Where to write the lines that are no releases of these packs, as they are, or rows of a table as lines of JSON, and
+    /// those by projective geometry, which name no candidate. Decode them again with the right candidates. Without it they are only counted.
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
     /// Write the candidate's embedding, too, as the field "embedding". The output is then several times as large.
@@ -67,7 +71,7 @@ struct DecodedLine<'a> {
 impl Serialize for DecodedLine<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for (name, value) in &self.line.fields {
+        for (name, value) in &self.line.fields.0 {
             match ADDED.contains(&name.as_str()) {
                 true => map.serialize_entry(&format!("input_{name}"), value)?,
                 false => map.serialize_entry(name, value)?,
@@ -166,38 +170,74 @@ impl Rejected {
     }
 }
 
+/// The columns of a table, where their kinds do not depend on the rows.
+const COLUMNS: [(&str, Kind); 8] = [
+    ("release", Kind::Release),
+    ("epsilon", Kind::Epsilon),
+    ("pack", Kind::Text),
+    ("candidate", Kind::Whole),
+    ("unit", Kind::Text),
+    ("name", Kind::Text),
+    ("label", Kind::Text),
+    ("excerpt", Kind::Text),
+];
+
 /// A file that appears when all is written, or standard output.
 enum Output {
     File(AtomicFile),
+    /// Lines that wait in a file without a name until they are a table, and where that will be.
+    Table(BufWriter<File>, Table, PathBuf),
+    /// The table.
+    Settled(AtomicFile),
     Stream(BufWriter<io::Stdout>),
 }
 
 impl Output {
-    fn create(path: &Path) -> Result<Self> {
-        Ok(match is_stream(path) {
-            true => Self::Stream(BufWriter::new(io::stdout())),
-            false => Self::File(AtomicFile::create(path)?),
-        })
+    fn create(path: &Path, embedding: bool) -> Result<Self> {
+        if is_stream(path) {
+            return Ok(Self::Stream(BufWriter::new(io::stdout())));
+        }
+        let mut kinds = COLUMNS.to_vec();
+        if embedding {
+            kinds.push(("embedding", Kind::Singles));
+        }
+        let Some(table) = Table::of(path, &kinds)? else {
+            return Ok(Self::File(AtomicFile::create(path)?));
+        };
+        AtomicFile::check(path)?;
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let lines = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")));
+        let lines = lines.map_err(Error::io("create", path))?;
+        Ok(Self::Table(BufWriter::new(lines), table, path.to_owned()))
     }
 
     fn writer(&mut self) -> &mut dyn Write {
         match self {
-            Self::File(file) => file,
+            Self::File(file) | Self::Settled(file) => file,
+            Self::Table(lines, ..) => lines,
             Self::Stream(stream) => stream,
         }
     }
 
     fn settle(&mut self, path: &Path) -> Result<()> {
         match self {
-            Self::File(file) => file.settle(),
+            Self::File(file) | Self::Settled(file) => file.settle(),
+            Self::Table(lines, table, path) => {
+                lines.flush().map_err(Error::io("write", path))?;
+                *self = Self::Settled(table.settled(lines.get_mut(), path)?);
+                Ok(())
+            }
             Self::Stream(stream) => stream.flush().map_err(Error::io("write", path)),
         }
     }
 
     fn commit(self) -> Result<()> {
         match self {
-            Self::File(file) => file.commit(),
-            Self::Stream(_) => Ok(()),
+            Self::File(file) | Self::Settled(file) => file.commit(),
+            // Settled by now.
+            Self::Table(..) | Self::Stream(_) => Ok(()),
         }
     }
 }
@@ -218,9 +258,9 @@ impl Arguments {
         let packs = Packs::read(&self.candidates)?;
         let mut lines = match is_stream(&self.input) {
             true => Lines::new(Path::new("standard input"), io::stdin())?,
-            false => Lines::open(&self.input)?,
+            false => undertone_tables::releases(&self.input)?,
         };
-        let mut out = Output::create(&self.out)?;
+        let mut out = Output::create(&self.out, self.embedding)?;
         let mut aside = self.rejected.as_ref().map(AtomicFile::create).transpose()?;
         let mut rate = Rate::start();
         let mut rejected = Rejected::default();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{ArgGroup, Args};
-use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::corpus::CorpusDocument;
 use undertone::encoder::OnnxEncoder;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
@@ -15,7 +15,7 @@ use undertone::lexicon::word_vectors::Matrix;
 use undertone_core::pack::Pack;
 use undertone_core::pack::format::MAX_WORDS;
 
-use crate::args::{OpenEncoder, RuntimeArgs, TextArgs, kept};
+use crate::args::{FieldArgs, OpenEncoder, RuntimeArgs, TextArgs, kept};
 use crate::files::write;
 use crate::paths::Paths;
 
@@ -56,6 +56,8 @@ pub(crate) struct Arguments {
     /// signatures are left out.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     message_corpus: Vec<PathBuf>,
+    #[command(flatten)]
+    fields: FieldArgs,
     /// Number of words: exactly so many of a corpus; at most, of a list or a model [default there: 65536].
     #[arg(long, required_unless_present = "pieces")]
     words: Option<usize>,
@@ -203,9 +205,13 @@ impl Arguments {
 
     fn each_document(&self, mut each: impl FnMut(CorpusDocument)) -> Result<()> {
         for (paths, messages) in [(&self.corpus, false), (&self.message_corpus, true)] {
-            let texts = TextArgs { messages };
+            let texts = TextArgs {
+                messages,
+                fields: self.fields.clone(),
+            };
             for path in paths {
-                for document in texts.of(Corpus::open_watched(path)?) {
+                let corpus = undertone_tables::corpus_watched(path, &self.fields.names(), None)?;
+                for document in texts.of(corpus) {
                     each(document?);
                 }
             }

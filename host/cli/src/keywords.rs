@@ -16,12 +16,10 @@ use crate::paths::{Paths, is_stream};
 /// What to rank words by.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// A public, labelled corpus: .jsonl, .jsonl.gz, .tsv or .tsv.gz, or `-` for JSON lines from standard input.
+    /// A public, labelled corpus: .jsonl, .tsv or .csv, these gzipped (.gz) or not, .parquet, or `-` for JSON lines from
+    /// standard input.
     #[arg(long, value_name = "FILE")]
     corpus: PathBuf,
-    /// The field of the label in JSON lines.
-    #[arg(long, value_name = "FIELD", default_value = "label")]
-    label: String,
     #[command(flatten)]
     texts: TextArgs,
     #[command(flatten)]
@@ -54,11 +52,12 @@ impl Arguments {
         let mut counts = WordsByLabel::default();
         let mut documents = 0;
         let (mut without, mut line) = (0, 0);
+        let names = self.texts.fields.names();
         let corpus = match is_stream(&self.corpus) {
-            true => Corpus::json_lines(Path::new("standard input"), io::stdin())?,
-            false => Corpus::open_watched(&self.corpus)?,
+            true => Corpus::json_lines(Path::new("standard input"), io::stdin())?.fields(names),
+            false => undertone_tables::corpus_watched(&self.corpus, &names, None)?,
         };
-        for document in self.texts.of(corpus.label_field(self.label.as_str())) {
+        for document in self.texts.of(corpus) {
             let document = document?;
             documents += 1;
             match &document.label {
@@ -74,7 +73,7 @@ impl Arguments {
         if without > 0 {
             return Err(fail(format!(
                 "{without} of {documents} documents have no label, the first on line {line}; name the field of the \
-                 labels with --label, or leave these documents out of the file"
+                 labels with --label-field, or leave these documents out of the file"
             )));
         }
         if counts.labels() < 2 {

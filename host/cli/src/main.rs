@@ -39,6 +39,7 @@ mod vocabulary;
 
 #[cfg(not(feature = "train"))]
 use std::ffi::OsString;
+use std::panic;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -168,6 +169,7 @@ impl Command {
 
 fn main() -> ExitCode {
     progress::draw();
+    no_panics_of_parquet();
     match run(Cli::parse().command) {
         Ok(status) => status,
         Err(error) => {
@@ -209,4 +211,15 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Vocabulary(arguments) => arguments.run(),
     }?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The library says what is wrong with a file on which the Parquet reader panics; the panic itself says nothing to a user.
+fn no_panics_of_parquet() {
+    let others = panic::take_hook();
+    panic::set_hook(Box::new(move |about| {
+        let place = about.location().map_or("", |place| place.file());
+        if !place.contains("/parquet-") {
+            others(about);
+        }
+    }));
 }

@@ -17,6 +17,7 @@ use undertone_core::release::BagRelease;
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 use undertone_core::words::{MAX_BAG_SIZE, Vocabulary, WordMechanism};
+use undertone_tables::Kind;
 
 use crate::args::{RuleArg, StopArgs};
 use crate::files::{json, print, read_pack};
@@ -63,7 +64,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     input: PrivateArgs,
     /// One JSON object on each line: "id" (as it is written, or "line-N"), "release" in hexadecimal digits, and
-    /// "words", which the release says. `-` is standard output; the guarantee then goes to standard error.
+    /// "words", which the release says. `-` is standard output; the guarantee then goes to standard error. A file that ends
+    /// in .parquet or .csv becomes a table with these columns, of words a list in Parquet and its JSON in CSV.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -158,7 +160,8 @@ impl Arguments {
         let checked = self.input.check(&[])?;
         let total = checked.total();
         let is_whole = |line: &str| serde_json::from_str::<BagLine>(line).is_ok();
-        let mut lines = ReleaseLines::resume(&self.out, &run, total, is_whole)?;
+        let kinds = [("release", Kind::Text), ("words", Kind::Texts)];
+        let mut lines = ReleaseLines::resume(&self.out, &kinds, &run, total, is_whole)?;
         let kept = lines.kept();
         let progress = Progress::new("releasing texts", (total - kept) as u64);
         let mut rate = Rate::start();

@@ -19,6 +19,7 @@ use undertone_core::ledger::{Grant, LedgerError};
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
+use undertone_tables::Kind;
 
 use crate::args::EncoderArgs;
 use crate::files::read_pack;
@@ -56,12 +57,14 @@ pub(crate) struct Arguments {
     budget: Option<Epsilon>,
     #[command(flatten)]
     input: PrivateArgs,
-    /// Copy this field of each document into its line of output, as it is written. Nothing but the id is copied
-    /// otherwise, because any field of a private document can be private. May be given several times.
+    /// Copy this field of each document into its line of output, as it is written. A field inside another one is a path
+    /// with dots, such as app.country. Nothing but the id is copied otherwise, because any field of a private document can
+    /// be private. May be given several times.
     #[arg(long, value_name = "FIELD")]
     keep: Vec<String>,
     /// The releases: one JSON object on each line, with "id" (as it is written, or "line-N"), what --keep names, and
-    /// "release" in hexadecimal digits. `-` is standard output.
+    /// "release" in hexadecimal digits. `-` is standard output. A file that ends in .parquet or .csv becomes a table with
+    /// these columns; in Parquet the release is 24 bytes.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -119,7 +122,16 @@ impl Arguments {
     /// Refuses options that do not go together.
     fn check(&self) -> Result<()> {
         for field in &self.keep {
+            let text = self.input.texts.fields.names().text;
+            // The text itself, what it is in, or what is in it.
+            let inside = |inner: &str, outer: &str| {
+                let rest = inner.strip_prefix(outer);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
             let problem = match field.as_str() {
+                field if inside(&text, field) || inside(field, &text) => {
+                    "the text is what is private"
+                }
                 "text" => "the text is what is private",
                 "release" => "the release has this name",
                 "id" => "the id is kept anyway",
@@ -172,7 +184,8 @@ impl Arguments {
         let checked = self.input.check(&self.keep)?;
         let total = checked.total();
         let is_whole = |line: &str| serde_json::from_str::<ReleaseLine>(line).is_ok();
-        let lines = ReleaseLines::resume(&self.out, &run, total, is_whole)?;
+        let kinds = [("release", Kind::Release)];
+        let lines = ReleaseLines::resume(&self.out, &kinds, &run, total, is_whole)?;
         let kept = lines.kept();
         let mut releasing = Releasing {
             encoder: PrivateEncoder::new(opened.encoder.as_ref()),
@@ -303,15 +316,14 @@ impl Releasing<'_> {
         let Self {
             lines, released, ..
         } = self;
-        if let ReleaseLines::File(lines) = lines
-            && *released > 0
+        if *released > 0
+            && let Some(waiting) = lines.publish()?
         {
-            lines.publish()?;
             note!(
                 "{released} of {total} documents are released; they are in `{}`. The same command goes on with the \
                  others once the ledger has a new day (UTC), from `{}`: keep that file",
                 out.display(),
-                lines.waiting_at().display()
+                waiting.display()
             );
         } else {
             note!(

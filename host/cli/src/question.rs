@@ -19,7 +19,7 @@ use crate::paths::Paths;
 #[derive(Args)]
 pub(crate) struct QuestionArgs {
     /// Labelled public texts: take the shares of these labels, also of ones that the pack was not made for. The pack must
-    /// not have been made from these texts. .jsonl, .jsonl.gz, .tsv or .tsv.gz.
+    /// not have been made from these texts. In the forms of a corpus: .jsonl, .tsv or .csv, gzipped or not, or .parquet.
     #[arg(long, value_name = "FILE", requires = "pack")]
     question: Option<PathBuf>,
     /// The pack whose releases --question is about.
@@ -34,7 +34,7 @@ pub(crate) struct QuestionArgs {
 /// Texts, and the pack under which they are released.
 pub(crate) struct Question {
     path: PathBuf,
-    messages: bool,
+    texts: TextArgs,
     pack: Pack<'static>,
     encoder: OpenEncoder,
     /// How many texts each label has.
@@ -73,7 +73,7 @@ impl QuestionArgs {
         document::check_encoder(&pack, encoder.encoder.as_ref())?;
         let mut question = Question {
             path: path.clone(),
-            messages: self.texts.messages,
+            texts: self.texts.clone(),
             pack,
             encoder,
             labels: BTreeMap::new(),
@@ -93,9 +93,7 @@ impl Question {
             corpus: self.path.clone(),
             limit: None,
             first_sentences,
-            texts: TextArgs {
-                messages: self.messages,
-            },
+            texts: self.texts.clone(),
         }
     }
 

@@ -10,6 +10,7 @@ use clap::Args;
 use undertone::corpus::{Corpus, CorpusDocument};
 use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::{PartialLines, Run};
+use undertone_tables::{Kind, Table};
 
 use crate::args::TextArgs;
 use crate::paths::{Paths, is_stream};
@@ -17,9 +18,9 @@ use crate::paths::{Paths, is_stream};
 /// Which private documents to read, and where their releases go.
 #[derive(Args)]
 pub(crate) struct PrivateArgs {
-    /// The private documents: .jsonl, .jsonl.gz, .tsv or .tsv.gz, in UTF-8, or `-` for JSON lines from standard input,
-    /// which are held in memory. If a line is no document, or longer than 16 MiB, nothing is released, and the error
-    /// has its number and nothing of its text.
+    /// The private documents: .jsonl, .tsv or .csv, these gzipped (.gz) or not, or .parquet, in UTF-8, or `-` for JSON lines
+    /// from standard input, which are held in memory. If a line or row is no document, or longer than 16 MiB, nothing is
+    /// released, and the error has its number and nothing of its text.
     #[arg(long = "in", value_name = "FILE")]
     pub(crate) input: std::path::PathBuf,
     /// Release only the first N documents.
@@ -38,7 +39,11 @@ impl PrivateArgs {
     /// A run of a command with these documents. With another --limit it is the same: the first documents stay.
     /// Each run with standard input is one of its own, because nobody can tell whether the documents are the same.
     pub(crate) fn run_of(&self, command: &str) -> Result<Run> {
-        let run = Run::of(command).with([u8::from(self.texts.messages)]);
+        let names = self.texts.fields.names();
+        let run = Run::of(command)
+            .with([u8::from(self.texts.messages)])
+            .with(&names.text)
+            .with(&names.id);
         if !is_stream(&self.input) {
             return run.with_file(&self.input);
         }
@@ -57,11 +62,14 @@ impl PrivateArgs {
         };
         if is_stream(&self.input) {
             let corpus = Corpus::json_lines(Path::new("standard input"), io::stdin())?;
+            let corpus = corpus.fields(self.texts.fields.names()).keep(keep);
             let held: Vec<_> = checked.documents(corpus).collect::<Result<_>>()?;
             checked.total = held.len();
             checked.held = Some(held);
         } else {
-            for document in checked.documents(Corpus::open_watched(&self.input)?) {
+            let names = self.texts.fields.names();
+            let corpus = undertone_tables::corpus_watched(&self.input, &names, Some(keep))?;
+            for document in checked.documents(corpus) {
                 document?;
                 checked.total += 1;
             }
@@ -82,7 +90,7 @@ pub(crate) struct Checked<'a> {
 impl<'a> Checked<'a> {
     fn documents(&self, corpus: Corpus) -> impl Iterator<Item = Result<CorpusDocument>> + use<> {
         let most = self.arguments.limit.unwrap_or(usize::MAX);
-        self.arguments.texts.of(corpus.keep(self.keep).take(most))
+        self.arguments.texts.of(corpus.take(most))
     }
 
     /// The number of documents.
@@ -99,7 +107,9 @@ impl<'a> Checked<'a> {
             Some(held) => Box::new(held.into_iter().map(Ok).skip(first)),
             None => {
                 // Not watched: another bar is there.
-                let corpus = Corpus::open(&self.arguments.input)?;
+                let names = self.arguments.texts.fields.names();
+                let corpus =
+                    undertone_tables::corpus(&self.arguments.input, &names, Some(self.keep))?;
                 Box::new(self.documents(corpus).skip(first))
             }
         })
@@ -108,14 +118,17 @@ impl<'a> Checked<'a> {
 
 /// Lines of releases, to a file where an interrupted run goes on, or to standard output.
 pub(crate) enum ReleaseLines {
-    File(PartialLines),
+    /// A table is made of the lines when all are there: no table can be gone on with.
+    File(PartialLines, Option<Table>),
     Stream(BufWriter<io::Stdout>),
 }
 
 impl ReleaseLines {
-    /// Starts the lines of `out`, after those that an interrupted `run` left.
+    /// Starts the lines of `out`, after those that an interrupted `run` left. `kinds` are those of its columns if it is
+    /// a table.
     pub(crate) fn resume(
         out: &Path,
+        kinds: &[(&'static str, Kind)],
         run: &Run,
         total: usize,
         is_whole: impl Fn(&str) -> bool,
@@ -123,6 +136,7 @@ impl ReleaseLines {
         if is_stream(out) {
             return Ok(Self::Stream(BufWriter::new(io::stdout())));
         }
+        let table = Table::of(out, kinds)?;
         let mut lines = PartialLines::open(out, run, is_whole)?;
         // Of a smaller --limit there are more lines than documents.
         let other = lines.of_other_run() || lines.kept() > total;
@@ -137,20 +151,20 @@ impl ReleaseLines {
                  was changed since",
             );
         }
-        Ok(Self::File(lines))
+        Ok(Self::File(lines, table))
     }
 
     /// The number of lines that an interrupted run left.
     pub(crate) fn kept(&self) -> usize {
         match self {
-            Self::File(lines) => lines.kept(),
+            Self::File(lines, _) => lines.kept(),
             Self::Stream(_) => 0,
         }
     }
 
     pub(crate) fn push(&mut self, line: &str) -> Result<()> {
         match self {
-            Self::File(lines) => lines.push(line),
+            Self::File(lines, _) => lines.push(line),
             Self::Stream(stream) => written(writeln!(stream, "{line}")),
         }
     }
@@ -158,7 +172,7 @@ impl ReleaseLines {
     /// Lets no line wait in memory: a killed process loses none.
     pub(crate) fn flush(&mut self) -> Result<()> {
         match self {
-            Self::File(lines) => lines.flush(),
+            Self::File(lines, _) => lines.flush(),
             Self::Stream(stream) => written(stream.flush()),
         }
     }
@@ -166,14 +180,33 @@ impl ReleaseLines {
     pub(crate) fn commit(mut self) -> Result<()> {
         self.flush()?;
         match self {
-            Self::File(lines) => lines.commit(),
+            Self::File(lines, None) => lines.commit(),
+            Self::File(lines, Some(table)) => {
+                lines.commit_as(|lines, target| table.settled(lines, target))
+            }
             Self::Stream(_) => Ok(()),
+        }
+    }
+
+    /// Gives out what is there, while the same run goes on with the others later, and says where the lines wait.
+    pub(crate) fn publish(&mut self) -> Result<Option<&Path>> {
+        match self {
+            Self::File(lines, table) => {
+                match table {
+                    None => lines.publish(),
+                    Some(table) => lines.publish_as(|lines, target| table.settled(lines, target)),
+                }?;
+                Ok(Some(lines.waiting_at()))
+            }
+            Self::Stream(_) => Ok(None),
         }
     }
 
     /// Says where the lines are that were released before something went wrong.
     pub(crate) fn say_where(&mut self, released: usize, total: usize) {
-        let Self::File(lines) = self else { return };
+        let Self::File(lines, _) = self else {
+            return;
+        };
         if released == 0 || lines.flush().is_err() {
             return;
         }

@@ -10,7 +10,7 @@ use undertone::text::read_word_list;
 use undertone_core::lexicon::words;
 use undertone_core::pack::format::MAX_WORDS;
 
-use crate::args::count_words;
+use crate::args::{FieldArgs, count_words};
 use crate::files::write;
 use crate::paths::Paths;
 
@@ -30,6 +30,8 @@ pub(crate) struct Arguments {
     /// Public corpora that say which words are frequent: in sentence vectors those weigh less.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     corpus: Vec<PathBuf>,
+    #[command(flatten)]
+    fields: FieldArgs,
     /// The vocabulary, a pack file with a lexicon.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
@@ -60,7 +62,7 @@ impl Arguments {
         }
         let counts = match self.corpus.is_empty() {
             true => None,
-            false => Some(count_words(&self.corpus)?),
+            false => Some(count_words(&self.corpus, &self.fields)?),
         };
         let made = vectors.lexicon_pack(counts.as_ref(), self.words)?;
         write(&self.out, &made.pack)?;

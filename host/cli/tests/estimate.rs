@@ -706,10 +706,35 @@ fn plans_compare_lengths_of_texts() {
         (&json["version"], &json["unanswered"]),
         (&json!(1), &json!([]))
     );
+    // What a month costs is what `budget` says.
+    let month = &json["months"][1];
     assert_eq!(
-        json["months"][1],
-        json!({"epsilon": 3.0, "daily_for_a_month": 90.0})
+        [&month["epsilon"], &month["daily_for_a_month"]],
+        [&json!(3.0), &json!(90.0)]
     );
+    assert_eq!(month["delta"], 1e-6);
+    let kinds = month["kinds"].as_array().unwrap();
+    let names = [
+        "permute-and-flip",
+        "exponential",
+        "whole-text",
+        "projective",
+    ];
+    assert_eq!(kinds.len(), names.len());
+    for (kind, name) in kinds.iter().zip(names) {
+        let daily = format!("{name}:3");
+        let budget = ["budget", "--pack", "t.pack", "--days", "30", "--json", "-"];
+        let answer = succeed(path, &[&budget[..], &["--daily", &daily]].concat());
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let mut totals = answer["totals"].as_array().unwrap().iter();
+        let total = totals.find(|own| own["unit"] == kind["unit"]).unwrap();
+        assert_eq!(kind["kind"], name);
+        for field in ["rho", "epsilon_with_delta"] {
+            assert_eq!(kind[field], total[field], "{name}: {field}");
+        }
+    }
+    let named = "With delta 1e-6 it is, for a sentence, ";
+    assert!(text.contains(named) && page.contains(named), "{text}");
     let ways = json["ways"].as_array().unwrap();
     let of = |shares: &str, sentences: Value| -> Vec<&Value> {
         let own = ways.iter().filter(|way| way["shares_of"] == shares);

@@ -18,7 +18,7 @@
 //!     lines: vec![Line {
 //!         name: "scores".to_owned(),
 //!         look: Look::Default,
-//!         points: vec![Point { x: 1.0, y: 91.2, spread: 0.4 }, Point { x: 3.0, y: 97.0, spread: 0.2 }],
+//!         points: vec![Point::spread(1.0, 91.2, 0.4), Point::spread(3.0, 97.0, 0.2)],
 //!     }],
 //!     mark: None,
 //! };

@@ -71,8 +71,21 @@ pub struct Point {
     pub x: f64,
     /// What is there.
     pub y: f64,
-    /// The band reaches this far up and down; 0 for none.
-    pub spread: f64,
+    /// The ends of the band, the lower one first; none for no band.
+    pub band: Option<(f64, f64)>,
+}
+
+impl Point {
+    /// A point without a band.
+    pub fn bare(x: f64, y: f64) -> Self {
+        Self { x, y, band: None }
+    }
+
+    /// A point whose band reaches this far up and down; 0 for none.
+    pub fn spread(x: f64, y: f64, spread: f64) -> Self {
+        let band = (spread > 0.0).then_some((y - spread, y + spread));
+        Self { x, y, band }
+    }
 }
 
 /// What a [`Line`] is to the reader.
@@ -202,10 +215,13 @@ impl Plot<'_> {
             .iter()
             .flat_map(|line| line.points.iter().map(|at| at.x));
         let x = Scale::new(self.x.range, &xs.collect::<Vec<f64>>());
-        let ys = kept
-            .iter()
-            .flat_map(|line| line.points.iter().map(|at| at.y));
-        let y = Scale::new(self.y.range, &ys.collect::<Vec<f64>>());
+        let points = || kept.iter().flat_map(|line| &line.points);
+        let mut ys: Vec<f64> = points().map(|at| at.y).collect();
+        // Other axes show where lines are, and cut bands off.
+        if self.y.range == Range::FromZero {
+            ys.extend(points().filter_map(|at| Some(at.band?.1)));
+        }
+        let y = Scale::new(self.y.range, &ys);
 
         let panels = panels(&kept);
         let mut note = String::new();
@@ -390,17 +406,8 @@ impl Plot<'_> {
                 chart.draw_series(LineSeries::new(points, CONTEXT.stroke_width(2)))?;
                 continue;
             };
-            let edge = |sign: f64| {
-                let points = line.points.iter().filter(|at| place(at, x, y).is_some());
-                points.map(move |at| {
-                    let edge = y.place(at.y + sign * at.spread).unwrap_or(y.start);
-                    (x.place(at.x).unwrap_or(x.start), edge.clamp(y.start, y.end))
-                })
-            };
-            if line.points.iter().any(|at| at.spread > 0.0) {
-                let mut band: Vec<(f64, f64)> = edge(1.0).collect();
-                band.extend(edge(-1.0).collect::<Vec<_>>().into_iter().rev());
-                chart.draw_series([Polygon::new(band, colour.mix(0.15))])?;
+            if line.points.iter().any(|at| at.band.is_some()) {
+                chart.draw_series([Polygon::new(band(line, x, y), colour.mix(0.15))])?;
             }
             let width = if line.look == Look::Default { 4 } else { 2 };
             let stroke = colour.stroke_width(width);
@@ -485,6 +492,22 @@ fn panels<'p>(lines: &[&'p Line]) -> Vec<Vec<Styled<'p>>> {
         styled
     };
     (0..groups).map(panel).collect()
+}
+
+/// The outline of a line's band: its upper ends, then its lower ones backwards. A point without a band is both.
+fn band(line: &Line, x: &Scale, y: &Scale) -> Vec<(f64, f64)> {
+    let points = line.points.iter().filter_map(|at| {
+        let (across, middle) = place(at, x, y)?;
+        let (low, high) = at.band.unwrap_or((at.y, at.y));
+        let [low, high] = [(low, y.start), (high, middle)].map(|(end, otherwise)| {
+            let place = y.place(end).unwrap_or(otherwise);
+            (across, place.clamp(y.start, y.end))
+        });
+        Some((low, high))
+    });
+    let (lower, mut outline): (Vec<_>, Vec<_>) = points.unzip();
+    outline.extend(lower.into_iter().rev());
+    outline
 }
 
 fn place(at: &Point, x: &Scale, y: &Scale) -> Option<(f64, f64)> {
@@ -639,11 +662,9 @@ mod tests {
     use super::*;
 
     fn line(name: &str, look: Look, ys: &[f64]) -> Line {
-        let points = (1..).zip(ys).map(|(x, y)| Point {
-            x: f64::from(x),
-            y: *y,
-            spread: 0.5,
-        });
+        let points = (1..)
+            .zip(ys)
+            .map(|(x, y)| Point::spread(f64::from(x), *y, 0.5));
         Line {
             name: name.to_owned(),
             look,
@@ -841,6 +862,30 @@ mod tests {
                 .len(),
             1
         );
+    }
+
+    #[test]
+    fn a_band_has_the_ends_it_is_given() {
+        let mut line = line("share", Look::Plain, &[1.0, 50.0, 2.0]);
+        line.points[0].band = Some((0.0, 40.0));
+        line.points[1].band = Some((49.0, 90.0));
+        line.points[2].band = None;
+        let x = Scale::new(Range::Whole, &[1.0, 2.0, 3.0]);
+        let y = Scale::linear(0.0, 60.0, 10.0);
+        let expected = [
+            (1.0, 40.0),
+            // Up to the end of the axis.
+            (2.0, 60.0),
+            (3.0, 2.0),
+            (3.0, 2.0),
+            (2.0, 49.0),
+            (1.0, 0.0),
+        ];
+        assert_eq!(band(&line, &x, &y), expected);
+        // Where the axis has no place for the lower end, the band goes to its start.
+        line.points[0].band = Some((-1.0, 2.0));
+        let y = Scale::new(Range::Logarithmic, &[0.1, 100.0]);
+        assert_eq!(band(&line, &x, &y)[5], (1.0, y.start));
     }
 
     #[test]

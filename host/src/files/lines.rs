@@ -1,10 +1,12 @@
 //! The lines of a text file, one in memory.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use flate2::read::MultiGzDecoder;
 
 use crate::error::LineProblem;
+use crate::progress::Progress;
 
 /// What a gzipped file begins with. No text in UTF-8 begins so.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -26,6 +28,31 @@ pub fn unzipped<R: Read + Send + 'static>(mut source: R) -> io::Result<Box<dyn B
     } else {
         Box::new(BufReader::new(whole))
     })
+}
+
+/// A file whose progress is shown.
+pub struct Watched {
+    file: File,
+    progress: Progress,
+}
+
+impl Watched {
+    /// Shows how much of the file is read.
+    pub fn new(file: File) -> Self {
+        let total = file.metadata().map_or(0, |about| about.len());
+        Self {
+            file,
+            progress: Progress::new("reading", total),
+        }
+    }
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.progress.advance(read as u64);
+        Ok(read)
+    }
 }
 
 /// Reads a line at a time, of at most `limit` bytes without its end, so that memory does not depend on what

@@ -2,7 +2,11 @@
 
 pub mod atomic;
 pub mod folder;
-// For the crates of this workspace: no promise covers it.
+// For the crates of this workspace: no promise covers these three.
+#[doc(hidden)]
+pub mod fields;
+#[doc(hidden)]
+pub mod form;
 #[doc(hidden)]
 pub mod lines;
 pub mod resume;

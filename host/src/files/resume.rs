@@ -443,16 +443,31 @@ impl PartialLines {
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io); the target is then as it was.
     pub fn publish(&mut self) -> Result<()> {
+        self.publish_as(|lines, target| {
+            let mut copy = AtomicFile::create(target)?;
+            let mut copied = || {
+                lines.seek(SeekFrom::Start(0))?;
+                io::copy(lines, &mut copy)
+            };
+            copied().map_err(Error::io("write", target))?;
+            Ok(copy)
+        })
+    }
+
+    /// The same in another form, such as a table: `write` gets the file of the lines and the path of the target.
+    ///
+    /// # Errors
+    /// Those of `write`; [`ErrorKind::Io`](crate::error::ErrorKind::Io). The target is then as it was.
+    pub fn publish_as(
+        &mut self,
+        write: impl FnOnce(&mut File, &Path) -> Result<AtomicFile>,
+    ) -> Result<()> {
         self.flush()?;
-        let mut copy = AtomicFile::create(&self.target)?;
         let file = self.writer.get_mut();
-        let mut copied = || -> io::Result<u64> {
-            file.seek(SeekFrom::Start(0))?;
-            io::copy(file, &mut copy)?;
-            file.seek(SeekFrom::End(0))
-        };
-        copied().map_err(Error::io("write", &self.target))?;
-        copy.commit()
+        let written = write(file, &self.target).and_then(AtomicFile::commit);
+        let end = file.seek(SeekFrom::End(0));
+        end.map_err(Error::io("read", &self.beside))?;
+        written
     }
 
     /// Gives the lines their name.
@@ -463,6 +478,19 @@ impl PartialLines {
         self.flush()?;
         rename_durably(self.writer.get_ref(), &self.beside, &self.target)
             .map_err(Error::io("write", &self.target))
+    }
+
+    /// Writes the target as [`publish_as`](Self::publish_as) does, and removes the lines. If it cannot be written they
+    /// stay, and the same run goes on with them.
+    ///
+    /// # Errors
+    /// Those of [`publish_as`](Self::publish_as).
+    pub fn commit_as(
+        mut self,
+        write: impl FnOnce(&mut File, &Path) -> Result<AtomicFile>,
+    ) -> Result<()> {
+        self.publish_as(write)?;
+        fs::remove_file(&self.beside).map_err(Error::io("remove", &self.beside))
     }
 }
 

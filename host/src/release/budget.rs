@@ -168,6 +168,14 @@ fn place(unit: Unit) -> usize {
     usize::from(unit.number() - 1)
 }
 
+/// What is known of the pack under which documents are released.
+#[derive(Clone, Copy)]
+enum Known<'a> {
+    Nothing,
+    Candidates(u32),
+    Pack(&'a Pack<'a>),
+}
+
 /// What releases of one window cost; see the [module](self).
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
@@ -184,7 +192,7 @@ impl Budget {
     /// [`ErrorKind::Argument`](crate::error::ErrorKind::Argument) for a bag of 0 or more than [`MAX_BAG_SIZE`] words, and if a window
     /// would cost an ε of more than 281 million. The budget is unchanged.
     pub fn add(&mut self, mechanism: Mechanism, epsilon: Epsilon, releases: u16) -> Result<()> {
-        self.add_under(None, mechanism, epsilon, releases)
+        self.add_under(Known::Nothing, mechanism, epsilon, releases)
     }
 
     /// The same for documents of a pack. What they cost is less or, for the whole text of releases by the sentence, known
@@ -200,12 +208,29 @@ impl Budget {
         epsilon: Epsilon,
         releases: u16,
     ) -> Result<()> {
-        self.add_under(Some(pack), Mechanism::Document(method), epsilon, releases)
+        let known = Known::Pack(pack);
+        self.add_under(known, Mechanism::Document(method), epsilon, releases)
+    }
+
+    /// The same for documents of a pack of which only the number of candidates is known: a server has no pack, but a
+    /// file of its candidates. Whole texts cost less than without that number.
+    ///
+    /// # Errors
+    /// Those of [`add`](Budget::add).
+    pub fn add_among(
+        &mut self,
+        candidates: u32,
+        method: Method,
+        epsilon: Epsilon,
+        releases: u16,
+    ) -> Result<()> {
+        let known = Known::Candidates(candidates);
+        self.add_under(known, Mechanism::Document(method), epsilon, releases)
     }
 
     fn add_under(
         &mut self,
-        pack: Option<&Pack<'_>>,
+        known: Known<'_>,
         mechanism: Mechanism,
         epsilon: Epsilon,
         releases: u16,
@@ -216,18 +241,22 @@ impl Budget {
         match mechanism {
             Mechanism::Document(Method::Sentence(rule)) => {
                 add(Unit::Sentence, Cost::of_rule(rule, micro))?;
-                match pack {
-                    Some(pack) => {
+                match known {
+                    Known::Pack(pack) => {
                         let loss = document::empty(pack)?.sentence_loss(epsilon, rule);
                         add(Unit::WholeText, Cost::pure(loss.0))?;
                     }
-                    None => next.unbounded |= releases > 0,
+                    Known::Nothing | Known::Candidates(_) => next.unbounded |= releases > 0,
                 }
             }
             Mechanism::Document(method @ (Method::WholeText | Method::Projective)) => {
                 let mut cost = Cost::pure(micro);
-                if let Some(pack) = pack {
-                    let candidates = candidates_by_text(pack)?;
+                let candidates = match known {
+                    Known::Nothing => None,
+                    Known::Candidates(candidates) => Some(candidates.max(1)),
+                    Known::Pack(pack) => Some(candidates_by_text(pack)?),
+                };
+                if let Some(candidates) = candidates {
                     cost.rho = cost.rho.min(whole_text_rho(method, candidates, epsilon));
                 }
                 add(Unit::Sentence, cost)?;

@@ -1,15 +1,13 @@
 //! Files of releases: a line of JSON each.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
 use undertone_core::release::Release;
 
 use crate::error::{Error, Result};
+use crate::files::fields::Fields;
 use crate::files::lines::unzipped;
 
 /// The longest line, in bytes: an id of that length has room, whoever made it.
@@ -88,13 +86,20 @@ impl Lines {
     /// # Errors
     /// [`ErrorKind::Io`](crate::error::ErrorKind::Io).
     pub fn new(name: &Path, source: impl Read + Send + 'static) -> Result<Self> {
-        Ok(Self {
+        let reader = unzipped(source).map_err(Error::io("read", name))?;
+        Ok(Self::plain(name, reader))
+    }
+
+    /// The same of lines that are not gzipped, and of which nothing is read yet.
+    #[doc(hidden)]
+    pub fn plain(name: &Path, reader: Box<dyn BufRead + Send>) -> Self {
+        Self {
             path: name.to_owned(),
-            reader: unzipped(source).map_err(Error::io("read", name))?,
+            reader,
             line: Vec::new(),
             cut: false,
             number: 0,
-        })
+        }
     }
 
     /// The next line that is not blank; none at the end.
@@ -181,7 +186,7 @@ pub struct ReleaseLine<'a> {
     pub release: Release,
     /// All fields in their order, `release` too.
     #[doc(hidden)]
-    pub fields: Vec<(String, &'a RawValue)>,
+    pub fields: Fields<'a>,
 }
 
 impl<'a> ReleaseLine<'a> {
@@ -199,8 +204,8 @@ impl<'a> ReleaseLine<'a> {
     /// # Cost
     /// Time and memory linear in the length of the line.
     pub fn parse(line: &'a str) -> Result<Self, BadLine> {
-        let Fields(fields) = serde_json::from_str(line).map_err(|_| BadLine::NotJson)?;
-        let mut releases = fields.iter().filter(|(name, _)| name == "release");
+        let fields: Fields<'a> = serde_json::from_str(line).map_err(|_| BadLine::NotJson)?;
+        let mut releases = fields.0.iter().filter(|(name, _)| name == "release");
         let (Some((_, release)), None) = (releases.next(), releases.next()) else {
             return Err(BadLine::NoRelease);
         };
@@ -209,33 +214,6 @@ impl<'a> ReleaseLine<'a> {
         let bytes = hex::decode(release).map_err(|_| BadLine::NotHexadecimal)?;
         let release = Release::from_bytes(&bytes).map_err(|_| BadLine::NotARelease)?;
         Ok(Self { release, fields })
-    }
-}
-
-/// The fields of an object in their order, as often as they are given.
-struct Fields<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Pairs;
-
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Fields(fields))
-            }
-        }
-
-        deserializer.deserialize_map(Pairs)
     }
 }
 

@@ -28,11 +28,7 @@ fn loss(epochs: &[Epoch]) -> Result<String> {
         look,
         points: epochs
             .iter()
-            .map(|epoch| Point {
-                x: epoch.number as f64,
-                y: value(epoch),
-                spread: 0.0,
-            })
+            .map(|epoch| Point::bare(epoch.number as f64, value(epoch)))
             .collect(),
     };
     let plot = Plot {

@@ -207,12 +207,10 @@ fn over_time(
             .filter_map(|(day, rows)| {
                 let row = rows.iter().find(|row| row.name == shown.name)?;
                 let ends = row.low.zip(row.high);
-                let spread =
-                    ends.map_or(0.0, |(low, high)| (high - row.share).max(row.share - low));
                 Some(Point {
                     x: (day - start) as f64,
                     y: 100.0 * row.share,
-                    spread: 100.0 * spread,
+                    band: ends.map(|(low, high)| (100.0 * low, 100.0 * high)),
                 })
             })
             .collect(),
@@ -236,7 +234,7 @@ fn over_time(
     };
     page.figure(
         &format!(
-            "Shares by {}. The band reaches as far as the longer side of the interval.",
+            "Shares by {}, with the intervals of the tables.",
             answer.slices.join(", ")
         ),
         &plot.draw()?,

@@ -11,15 +11,18 @@ use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
-use undertone::release::document::epsilon_f64;
-use undertone_core::epsilon::Epsilon;
+use undertone::release::budget::{Budget, Mechanism, Total, Unit};
+use undertone::release::document::{Method, epsilon_f64};
+use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::release::Selector;
+use undertone_core::select::Rule;
 use undertone_estimate::channel::Channel;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::plan::{Forecast, MOST_DEVICES, kinds};
 use undertone_estimate::published::{self, DELTA};
 use undertone_estimate::refused;
 
+use crate::budget::{self, Daily};
 use crate::files::print;
 use crate::paths::Paths;
 use crate::question::QuestionArgs;
@@ -28,7 +31,7 @@ use crate::question::QuestionArgs;
 const LEVEL: f64 = 0.95;
 
 /// Days of a month.
-const DAYS: f64 = 30.0;
+const DAYS: u16 = 30;
 
 /// Standard errors to one side of an interval of that level.
 const REACH: f64 = 1.959_963_984_540_054;
@@ -54,6 +57,10 @@ pub(crate) struct Arguments {
     /// Guessed shares, such as football=0.5,garden=0.2. All others share the rest equally.
     #[arg(long, value_delimiter = ',', value_name = "NAME=SHARE")]
     shares: Vec<String>,
+    /// For what releases cost a user: the probability with which the promise with delta may fail, well below one in the
+    /// number of users.
+    #[arg(long, default_value = "1e-6", value_name = "DELTA", value_parser = budget::delta, allow_hyphen_values = true)]
+    delta: f64,
     #[command(flatten)]
     question: QuestionArgs,
     /// Plan for texts of different lengths: of each text of --question only the first N sentences are released, for every
@@ -117,9 +124,25 @@ impl Way {
     }
 }
 
+/// What a release each day costs a user in a month, at one ε.
+struct Month {
+    epsilon: Epsilon,
+    /// By kind of release, those of sentences first.
+    costs: Vec<(Daily, Unit, Total)>,
+}
+
 struct Plan {
     ways: Vec<Way>,
+    months: Vec<Month>,
     unanswered: Vec<String>,
+}
+
+impl Month {
+    /// The sum, which is the same by all kinds.
+    fn sum(&self) -> Micro {
+        let first = self.costs.first();
+        first.map_or(Micro(0), |(_, _, total)| total.epsilon())
+    }
 }
 
 impl Plan {
@@ -137,7 +160,7 @@ struct Written<'a> {
     within: f64,
     level: f64,
     ways: Vec<WrittenWay>,
-    months: Vec<Month>,
+    months: Vec<WrittenMonth>,
     unanswered: &'a [String],
 }
 
@@ -162,9 +185,20 @@ struct Precision {
 }
 
 #[derive(Serialize)]
-struct Month {
+struct WrittenMonth {
     epsilon: f64,
     daily_for_a_month: f64,
+    delta: f64,
+    kinds: Vec<WrittenCost>,
+}
+
+/// What a kind of release costs in a month.
+#[derive(Serialize)]
+struct WrittenCost {
+    kind: String,
+    unit: &'static str,
+    rho: f64,
+    epsilon_with_delta: Option<f64>,
 }
 
 impl Arguments {
@@ -242,6 +276,7 @@ impl Arguments {
         let of_candidates = self.guessed(&names[..m as usize])?;
         let mut plan = Plan {
             ways: Vec::new(),
+            months: Vec::new(),
             unanswered: Vec::new(),
         };
         if calibration.is_none() {
@@ -252,6 +287,7 @@ impl Arguments {
             );
         }
         for epsilon in &self.epsilon {
+            plan.months.push(month(*epsilon, selector, m)?);
             for kind in kinds(candidates.pack_id(), m, selector, *epsilon)? {
                 if let Some(own) = Forecast::of_candidates(kind, m, &of_candidates)? {
                     let mut way = self.way(Of::Candidates, kind, None, &own)?;
@@ -400,21 +436,53 @@ impl Arguments {
                 published: way.published.clone(),
             }
         };
-        let month = |epsilon: &Epsilon| {
-            let epsilon = epsilon_f64(*epsilon);
-            Month {
-                epsilon,
-                daily_for_a_month: DAYS * epsilon,
-            }
+        let month = |month: &Month| WrittenMonth {
+            epsilon: epsilon_f64(month.epsilon),
+            daily_for_a_month: budget::number(month.sum()),
+            delta: self.delta,
+            kinds: month
+                .costs
+                .iter()
+                .map(|(daily, unit, total)| WrittenCost {
+                    kind: daily.to_string(),
+                    unit: budget::identifier(*unit),
+                    rho: total.rho(),
+                    epsilon_with_delta: total.with_delta(self.delta).map(budget::number),
+                })
+                .collect(),
         };
         let written = Written {
             version: 1,
             within: self.within,
             level: LEVEL,
             ways: plan.ways.iter().map(way).collect(),
-            months: self.epsilon.iter().map(month).collect(),
+            months: plan.months.iter().map(month).collect(),
             unanswered: &plan.unanswered,
         };
         serde_json::to_string_pretty(&written).expect("strings and numbers are JSON") + "\n"
     }
+}
+
+/// What a release each day costs in a month, by each kind that devices with such a pack can make.
+fn month(epsilon: Epsilon, sentences_by: Selector, candidates: u32) -> Result<Month> {
+    let mut methods = vec![
+        (Method::Sentence(Rule::PermuteAndFlip), Unit::Sentence),
+        (Method::Sentence(Rule::Exponential), Unit::Sentence),
+    ];
+    if sentences_by == Selector::Scores {
+        methods.push((Method::WholeText, Unit::WholeText));
+        methods.push((Method::Projective, Unit::WholeText));
+    }
+    let mut costs = Vec::new();
+    for (method, unit) in methods {
+        let mut budget = Budget::default();
+        budget.add_among(candidates, method, epsilon, 1)?;
+        let daily = Daily {
+            mechanism: Mechanism::Document(method),
+            epsilon,
+            releases: 1,
+        };
+        costs.extend(budget.total(unit, DAYS).map(|total| (daily, unit, total)));
+    }
+    Ok(Month { epsilon, costs })
 }

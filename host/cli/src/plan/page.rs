@@ -141,11 +141,7 @@ fn name(way: &Way) -> String {
 }
 
 fn point((x, half): (&f64, &f64)) -> Point {
-    Point {
-        x: *x,
-        y: 100.0 * half,
-        spread: 0.0,
-    }
+    Point::bare(*x, 100.0 * half)
 }
 
 fn plot(label: &str, range: Range, lines: Vec<Line>) -> Plot<'_> {

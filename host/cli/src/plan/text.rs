@@ -1,13 +1,14 @@
 //! A plan, as it is printed.
 
-use undertone_core::epsilon::Micro;
+use undertone::release::budget::Unit;
 use undertone_core::release::Selector;
 use undertone_estimate::counts::Kind;
 use undertone_estimate::shares::is_whole_text;
 use undertone_report::number::{at_most, count, number, percent};
 use undertone_report::visible;
 
-use super::{Arguments, Of, Plan, Way};
+use super::{Arguments, DAYS, Month, Of, Plan, Way};
+use crate::budget::rounded;
 use crate::estimate::{OF_PUBLISHED, OF_QUESTION};
 
 /// So many times the devices are about as many.
@@ -50,13 +51,31 @@ pub(super) fn advice(asked: &Arguments, plan: &Plan) -> Vec<String> {
          devices, take the whole text."
             .to_owned(),
     );
-    for epsilon in &asked.epsilon {
-        lines.push(format!(
-            "A release each day for a month costs a user 30 × {epsilon} = {} of epsilon.",
-            Micro(30 * u64::from(epsilon.micro()))
-        ));
-    }
+    lines.extend(plan.months.iter().map(|month| cost(month, asked.delta)));
     lines
+}
+
+/// What a month of daily releases costs a user.
+fn cost(month: &Month, delta: f64) -> String {
+    let of = |wanted: Unit| {
+        let own = month.costs.iter().filter(|(_, unit, _)| *unit == wanted);
+        let named = own.map(|(daily, _, total)| {
+            let with = total.with_delta(delta).map_or("never".to_owned(), rounded);
+            format!("{with} by {daily}")
+        });
+        named.collect::<Vec<_>>().join(", ")
+    };
+    let whole = match of(Unit::WholeText) {
+        none if none.is_empty() => String::new(),
+        own => format!("; for a whole text {own}"),
+    };
+    format!(
+        "A release each day for a month costs a user {DAYS} × {} = {} of epsilon. With delta {delta:e} it is, for a sentence, {}{whole}. \
+         `undertone budget` says more.",
+        month.epsilon,
+        month.sum(),
+        of(Unit::Sentence)
+    )
 }
 
 /// What the plan rests on.

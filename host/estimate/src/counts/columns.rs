@@ -2,21 +2,16 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use parquet::basic::{ConvertedType, LogicalType, Type};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, FixedLenByteArrayType, Int32Type, Int64Type,
-};
+use parquet::basic::Type;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
-use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
-use undertone::error::{Cause, Error, Result};
+use undertone::error::Result;
 use undertone::progress::Progress;
 use undertone::release::lines::BadLine;
 use undertone_core::release::Release;
+use undertone_tables::columns::{Form, Values, open, place, problem, said, unusable};
 
 use super::counter::Thread;
 use super::dictionary::{Entries, Rows};
@@ -29,57 +24,9 @@ const RELEASE: &str = "release";
 /// Rows that are read at once.
 pub(crate) const ROWS: usize = 8192;
 
-/// Opens a Parquet file.
-pub(crate) fn open(path: &Path) -> Result<SerializedFileReader<File>> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    SerializedFileReader::new(file).map_err(problem(path))
-}
-
-fn problem(path: &Path) -> impl FnOnce(ParquetError) -> Error {
-    move |problem| match problem {
-        ParquetError::External(cause) if cause.is::<std::io::Error>() => {
-            let cause = cause.downcast().expect("it was asked for");
-            Error::io("read", path)(*cause)
-        }
-        other => unusable(path, &other.to_string()),
-    }
-}
-
-/// Works with the Parquet library, which panics on some damaged files.
-pub(crate) fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let damaged = "it is damaged, and the reader of Parquet gave up; write it anew";
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(unusable(path, damaged)))
-}
-
-fn unusable(path: &Path, problem: &str) -> Error {
-    Error::from(Cause::ReleaseColumns {
-        path: path.to_owned(),
-        problem: problem.to_owned(),
-    })
-}
-
-/// The place of a column; fields inside others have paths with dots.
-pub(crate) fn place(schema: &SchemaDescriptor, name: &str) -> Option<usize> {
-    let mut columns = schema.columns().iter();
-    columns.position(|column| column.path().string() == name)
-}
-
-/// How the values of a column are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Text,
-    Whole,
-    Unsigned,
-    /// Days since 1970.
-    Day,
-    /// Whole numbers with so many digits after the point.
-    Decimal(u32),
-}
-
 /// The values of a column, a batch of rows at a time.
 pub(crate) struct Column {
-    reader: Reader,
-    form: Form,
+    values: Values,
     /// The definition level of a value that is there.
     level: i16,
     levels: Vec<i16>,
@@ -87,78 +34,21 @@ pub(crate) struct Column {
     places: Vec<Option<usize>>,
 }
 
-enum Reader {
-    Bytes(ColumnReaderImpl<ByteArrayType>, Vec<ByteArray>),
-    Fixed(
-        ColumnReaderImpl<FixedLenByteArrayType>,
-        Vec<parquet::data_type::FixedLenByteArray>,
-    ),
-    Short(ColumnReaderImpl<Int32Type>, Vec<i32>),
-    Long(ColumnReaderImpl<Int64Type>, Vec<i64>),
-    Bool(ColumnReaderImpl<BoolType>, Vec<bool>),
-}
-
-/// Why a column cannot be read.
-fn refuse(about: &ColumnDescriptor) -> String {
-    let kind = match about.logical_type_ref() {
-        Some(kind) => format!("{:?} ({kind:?})", about.physical_type()),
-        None => format!("{:?}", about.physical_type()),
-    };
-    format!(
-        "its column `{}` holds {kind}; wanted are strings, whole numbers, decimals, dates or truth values, and no lists",
-        about.path().string()
-    )
-}
-
 impl Column {
     pub(crate) fn open(group: &dyn RowGroupReader, place: usize) -> Result<Self, String> {
-        let descriptor = group.metadata().schema_descr().column(place);
-        let about = descriptor.as_ref();
-        let form = match (about.physical_type(), about.logical_type_ref()) {
-            _ if about.max_rep_level() > 0 => return Err(refuse(about)),
-            (Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY | Type::BOOLEAN, None) => Form::Text,
-            (Type::BYTE_ARRAY, Some(LogicalType::String | LogicalType::Enum)) => Form::Text,
-            (Type::INT32, Some(LogicalType::Date)) => Form::Day,
-            (Type::INT32 | Type::INT64, Some(LogicalType::Decimal(about))) => {
-                Form::Decimal(u32::try_from(about.scale).unwrap_or(0))
-            }
-            (Type::INT32 | Type::INT64, Some(LogicalType::Integer(about))) if !about.is_signed => {
-                Form::Unsigned
-            }
-            (Type::INT32 | Type::INT64, Some(LogicalType::Integer(_))) => Form::Whole,
-            // What older programs write.
-            (Type::INT32 | Type::INT64, None) => match about.converted_type() {
-                ConvertedType::DATE => Form::Day,
-                ConvertedType::DECIMAL => {
-                    Form::Decimal(u32::try_from(about.type_scale()).unwrap_or(0))
-                }
-                ConvertedType::UINT_8
-                | ConvertedType::UINT_16
-                | ConvertedType::UINT_32
-                | ConvertedType::UINT_64 => Form::Unsigned,
-                ConvertedType::NONE
-                | ConvertedType::INT_8
-                | ConvertedType::INT_16
-                | ConvertedType::INT_32
-                | ConvertedType::INT_64 => Form::Whole,
-                _ => return Err(refuse(about)),
-            },
-            _ => return Err(refuse(about)),
-        };
-        let reader = group.get_column_reader(place);
-        let reader = match reader.map_err(|problem| problem.to_string())? {
-            ColumnReader::ByteArrayColumnReader(reader) => Reader::Bytes(reader, Vec::new()),
-            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
-                Reader::Fixed(reader, Vec::new())
-            }
-            ColumnReader::Int32ColumnReader(reader) => Reader::Short(reader, Vec::new()),
-            ColumnReader::Int64ColumnReader(reader) => Reader::Long(reader, Vec::new()),
-            ColumnReader::BoolColumnReader(reader) => Reader::Bool(reader, Vec::new()),
-            _ => return Err(refuse(about)),
-        };
+        let about = group.metadata().schema_descr().column(place);
+        let scalar = !matches!(
+            Form::of(&about),
+            None | Some(Form::Real | Form::Instant(_) | Form::Uuid)
+        );
+        if about.max_rep_level() > 0 || !scalar {
+            return Err(format!(
+                "{}; wanted are strings, whole numbers, decimals, dates or truth values, and no lists",
+                said(&about)
+            ));
+        }
         Ok(Self {
-            reader,
-            form,
+            values: Values::open(group, place)?,
             level: about.max_def_level(),
             levels: Vec::new(),
             places: Vec::new(),
@@ -167,24 +57,10 @@ impl Column {
 
     /// Reads the next rows and says how many there are.
     pub(crate) fn next(&mut self) -> Result<usize, ParquetError> {
-        fn read<T: DataType>(
-            reader: &mut ColumnReaderImpl<T>,
-            values: &mut Vec<T::T>,
-            levels: &mut Vec<i16>,
-        ) -> Result<usize, ParquetError> {
-            values.clear();
-            let (rows, ..) = reader.read_records(ROWS, Some(levels), None, values)?;
-            Ok(rows)
-        }
         let levels = &mut self.levels;
         levels.clear();
-        let rows = match &mut self.reader {
-            Reader::Bytes(reader, values) => read(reader, values, levels),
-            Reader::Fixed(reader, values) => read(reader, values, levels),
-            Reader::Short(reader, values) => read(reader, values, levels),
-            Reader::Long(reader, values) => read(reader, values, levels),
-            Reader::Bool(reader, values) => read(reader, values, levels),
-        }?;
+        // It has no repetition levels.
+        let rows = self.values.read(ROWS, levels, &mut Vec::new())?;
         self.places.clear();
         if self.level > 0 {
             let mut there = 0;
@@ -199,31 +75,8 @@ impl Column {
 
     /// Takes the entries of a dictionary for the values; rows then have places of their own. None if they are cut off.
     fn take_entries(&mut self, entries: &Entries, length: i32) -> Option<()> {
-        let bytes = &entries.bytes;
-        let mut at = 0usize;
-        let mut take = |length: usize| {
-            let start = at;
-            at = at.checked_add(length).filter(|end| *end <= bytes.len())?;
-            Some(bytes.slice(start, length))
-        };
-        for _ in 0..entries.count {
-            match &mut self.reader {
-                Reader::Bytes(_, values) => {
-                    let length = u32::from_le_bytes(take(4)?.data().try_into().ok()?);
-                    values.push(take(usize::try_from(length).ok()?)?);
-                }
-                Reader::Fixed(_, values) => {
-                    values.push(take(usize::try_from(length).ok()?)?.into());
-                }
-                Reader::Short(_, values) => {
-                    values.push(i32::from_le_bytes(take(4)?.data().try_into().ok()?));
-                }
-                Reader::Long(_, values) => {
-                    values.push(i64::from_le_bytes(take(8)?.data().try_into().ok()?));
-                }
-                Reader::Bool(..) => return None,
-            }
-        }
+        self.values
+            .take_entries(&entries.bytes, entries.count, length)?;
         // A row has a place, or no value.
         self.level = self.level.max(1);
         Some(())
@@ -249,27 +102,11 @@ impl Column {
     /// The bytes of a row's value, if it is a string or binary.
     #[inline(always)]
     fn bytes(&self, row: usize) -> Option<&[u8]> {
-        let place = self.place(row)?;
-        match &self.reader {
-            Reader::Bytes(_, values) => values.get(place).map(ByteArray::data),
-            Reader::Fixed(_, values) => values.get(place).map(|value| value.data()),
-            _ => None,
-        }
+        self.values.bytes(self.place(row)?)
     }
 
     fn number(&self, row: usize) -> Option<i64> {
-        let place = self.place(row)?;
-        match &self.reader {
-            Reader::Short(_, values) => match self.form {
-                Form::Unsigned => values
-                    .get(place)
-                    .map(|value| i64::from(value.cast_unsigned())),
-                _ => values.get(place).copied().map(i64::from),
-            },
-            Reader::Long(_, values) => values.get(place).copied(),
-            Reader::Bool(_, values) => values.get(place).copied().map(i64::from),
-            _ => None,
-        }
+        self.values.number(self.place(row)?)
     }
 
     /// Adds bytes that tell a row's value apart from others of the column.
@@ -296,40 +133,8 @@ impl Column {
             return Ok(text.to_owned());
         }
         let number = self.number(row).ok_or(Reason::NoValue)?;
-        Ok(match (&self.reader, self.form) {
-            (Reader::Bool(..), _) => (number != 0).to_string(),
-            (_, Form::Day) => day(number),
-            (_, Form::Unsigned) => number.cast_unsigned().to_string(),
-            (_, Form::Decimal(scale)) => decimal(number, scale),
-            _ => number.to_string(),
-        })
+        Ok(self.values.written(number))
     }
-}
-
-/// The date of a day since 1970, as `2026-11-22`. After "chrono-compatible low-level date algorithms", Howard Hinnant.
-fn day(days: i64) -> String {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// A whole number with a point before its last `scale` digits.
-fn decimal(number: i64, scale: u32) -> String {
-    if scale == 0 {
-        return number.to_string();
-    }
-    let width = scale as usize + 1;
-    let digits = format!("{:0width$}", number.unsigned_abs());
-    let (whole, fraction) = digits.split_at(digits.len() - scale as usize);
-    let sign = if number < 0 { "-" } else { "" };
-    format!("{sign}{whole}.{fraction}")
 }
 
 /// What one thread has.
@@ -631,21 +436,5 @@ impl<'n> Batch<'n> {
         let mut line = serde_json::Value::Object(object).to_string();
         line.push('\n');
         line
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_written_as_people_do() {
-        assert_eq!(day(0), "1970-01-01");
-        assert_eq!(day(20_779), "2026-11-22");
-        assert_eq!(day(-1), "1969-12-31");
-        assert_eq!(day(11_016), "2000-02-29");
-        assert_eq!(decimal(500_000, 6), "0.500000");
-        assert_eq!(decimal(-12, 1), "-1.2");
-        assert_eq!(decimal(7, 0), "7");
     }
 }

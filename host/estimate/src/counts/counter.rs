@@ -5,10 +5,12 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use undertone::error::{Cause, Error, Result};
+use undertone::files::form::Form;
 use undertone::files::lines::unzipped;
 use undertone::progress::Progress;
 use undertone::release::lines::{BadLine, Lines};
 use undertone_core::release::Release;
+use undertone_tables::columns::guarded;
 
 use super::tally::{Refused, Tally};
 use super::turns::Aside;
@@ -23,29 +25,24 @@ pub enum Format {
     Raw,
     /// Parquet with a column `release`, or a file of counts.
     Parquet,
+    /// CSV with a column `release`, gzipped or not, or a file of counts.
+    Csv,
     /// Counts, which are added: Parquet or CSV.
     Counts,
 }
 
 impl Format {
-    /// The form of a file by the ending of its name; `.gz` after it is left out.
+    /// The form of a file by the ending of its name; `.gz` after it is left out. Parquet is known by what is in it, too.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for other endings.
     pub fn of(path: &Path) -> Result<Self> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.to_lowercase();
-        let (name, gzipped) = match name.strip_suffix(".gz") {
-            Some(name) => (name, true),
-            None => (name.as_str(), false),
-        };
-        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-        match ending {
-            "jsonl" | "ndjson" => Ok(Self::Lines),
-            "raw" | "bin" => Ok(Self::Raw),
-            "parquet" if !gzipped => Ok(Self::Parquet),
-            "csv" if !gzipped => Ok(Self::Counts),
-            _ => Err(Error::from(Cause::UnknownReleases {
+        match Form::of(path) {
+            Some(Form::JsonLines) => Ok(Self::Lines),
+            Some(Form::Raw) => Ok(Self::Raw),
+            Some(Form::Parquet) => Ok(Self::Parquet),
+            Some(Form::Csv) => Ok(Self::Csv),
+            Some(Form::Tsv) | None => Err(Error::from(Cause::UnknownReleases {
                 path: path.to_owned(),
             })),
         }
@@ -165,10 +162,13 @@ impl Counter {
             }
             Format::Parquet if !file::is_counts(path)? => {
                 self.threads(path, |expected, by, aside, progress| {
-                    columns::guarded(path, || columns::count(path, expected, by, aside, progress))
+                    guarded(path, || columns::count(path, expected, by, aside, progress))
                 })
             }
-            Format::Parquet | Format::Counts => self.add(path, &Counts::read(path)?),
+            Format::Csv if file::has_releases(path)? => {
+                self.lines(path, undertone_tables::releases_of(path, Form::Csv)?)
+            }
+            Format::Parquet | Format::Csv | Format::Counts => self.add(path, &Counts::read(path)?),
         }
     }
 
@@ -183,14 +183,7 @@ impl Counter {
         format: Format,
     ) -> Result<()> {
         match format {
-            Format::Lines => {
-                let source = Lines::new(name, source)?;
-                self.threads(name, |expected, by, aside, progress| {
-                    let mut thread = Thread::new(expected);
-                    lines::count(&mut thread, source, by, aside, progress)?;
-                    Ok(vec![thread])
-                })
-            }
+            Format::Lines => self.lines(name, Lines::new(name, source)?),
             Format::Raw => {
                 self.no_slices(name)?;
                 let source = unzipped(source).map_err(Error::io("read", name))?;
@@ -198,11 +191,19 @@ impl Counter {
                     raw::count_stream(name, source, expected, aside, progress)
                 })
             }
-            Format::Parquet | Format::Counts => Err(Error::from(Cause::NotAStream {
+            Format::Parquet | Format::Csv | Format::Counts => Err(Error::from(Cause::NotAStream {
                 option: "--in",
-                problem: "Parquet and counts are read from files; save it in a file and name that",
+                problem: "Parquet, CSV and counts are read from files; save it in a file and name that",
             })),
         }
+    }
+
+    fn lines(&mut self, name: &Path, source: Lines) -> Result<()> {
+        self.threads(name, |expected, by, aside, progress| {
+            let mut thread = Thread::new(expected);
+            lines::count(&mut thread, source, by, aside, progress)?;
+            Ok(vec![thread])
+        })
     }
 
     fn no_slices(&self, path: &Path) -> Result<()> {

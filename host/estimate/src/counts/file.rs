@@ -13,8 +13,12 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
+use undertone::files::form::Form;
+use undertone::files::lines::unzipped;
+use undertone_tables::columns::{guarded, open, place};
+use undertone_tables::unwritten;
 
-use super::columns::{self, Column};
+use super::columns::Column;
 use super::{COLUMNS, Counts, Kind, Row};
 
 /// Rows of a row group that we write.
@@ -22,21 +26,6 @@ const GROUP: usize = 1 << 20;
 
 /// The place of slices among the columns: after the order.
 const BEFORE_SLICES: usize = 5;
-
-#[derive(PartialEq)]
-enum Form {
-    Parquet,
-    Csv,
-}
-
-fn form(path: &Path) -> Option<Form> {
-    let ending = path.extension()?.to_str()?.to_lowercase();
-    match ending.as_str() {
-        "parquet" => Some(Form::Parquet),
-        "csv" => Some(Form::Csv),
-        _ => None,
-    }
-}
 
 fn wrong(path: &Path, problem: impl Into<String>) -> Error {
     Error::from(Cause::CountsFile {
@@ -47,17 +36,23 @@ fn wrong(path: &Path, problem: impl Into<String>) -> Error {
 
 /// Whether a Parquet file has counts and no releases.
 pub(crate) fn is_counts(path: &Path) -> Result<bool> {
-    let file = columns::guarded(path, || columns::open(path))?;
+    let file = guarded(path, || open(path))?;
     let schema = file.metadata().file_metadata().schema_descr();
-    let has = |name: &str| columns::place(schema, name).is_some();
+    let has = |name: &str| place(schema, name).is_some();
     Ok(COLUMNS.iter().all(|name| has(name)) && !has("release"))
 }
 
+/// Whether a CSV file has releases. Without, it can only have counts.
+pub(crate) fn has_releases(path: &Path) -> Result<bool> {
+    let names = undertone_tables::names_of_csv(path)?;
+    Ok(names.iter().any(|name| name == "release"))
+}
+
 pub(crate) fn read(path: &Path) -> Result<Counts> {
-    match form(path) {
-        Some(Form::Parquet) => columns::guarded(path, || read_parquet(path)),
+    match Form::of(path) {
+        Some(Form::Parquet) => guarded(path, || read_parquet(path)),
         Some(Form::Csv) => read_csv(path),
-        None => Err(wrong(
+        _ => Err(wrong(
             path,
             "files of counts end in .parquet or .csv; rename it",
         )),
@@ -159,6 +154,7 @@ fn read_csv(path: &Path) -> Result<Counts> {
         other => wrong(path, format!("{other:?}")),
     };
     let file = File::open(path).map_err(Error::io("open", path))?;
+    let file = unzipped(file).map_err(Error::io("read", path))?;
     let mut reader = csv::Reader::from_reader(file);
     let names = reader.headers().map_err(problem)?;
     let names: Vec<String> = names.iter().map(str::to_owned).collect();
@@ -176,7 +172,7 @@ fn read_csv(path: &Path) -> Result<Counts> {
 
 fn read_parquet(path: &Path) -> Result<Counts> {
     let problem = |problem: ParquetError| wrong(path, problem.to_string());
-    let file = columns::open(path)?;
+    let file = open(path)?;
     let schema = file.metadata().file_metadata().schema_descr();
     let names = schema.columns().iter().map(|column| column.path().string());
     let names: Vec<String> = names.collect();
@@ -215,7 +211,7 @@ fn read_parquet(path: &Path) -> Result<Counts> {
 }
 
 pub(crate) fn settled(counts: &Counts, path: &Path) -> Result<AtomicFile> {
-    let form = form(path).ok_or_else(|| {
+    let form = Form::of_table(path).ok_or_else(|| {
         Error::from(Cause::OutputPath {
             path: path.to_owned(),
             problem: "counts are written as Parquet or CSV; name a file that ends in .parquet or .csv",
@@ -223,13 +219,8 @@ pub(crate) fn settled(counts: &Counts, path: &Path) -> Result<AtomicFile> {
     })?;
     let mut file = AtomicFile::create(path)?;
     match form {
-        Form::Csv => write_csv(counts, &mut file).map_err(Error::io("write", path))?,
-        Form::Parquet => write_parquet(counts, &mut file).map_err(|problem| match problem {
-            ParquetError::External(cause) if cause.is::<std::io::Error>() => {
-                Error::io("write", path)(*cause.downcast().expect("it was asked for"))
-            }
-            other => Error::io("write", path)(std::io::Error::other(other)),
-        })?,
+        Form::Parquet => write_parquet(counts, &mut file).map_err(unwritten(path))?,
+        _ => write_csv(counts, &mut file).map_err(Error::io("write", path))?,
     }
     file.settle()?;
     Ok(file)

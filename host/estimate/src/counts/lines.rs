@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 use undertone::error::Result;
+use undertone::files::fields::Twice;
 use undertone::progress::Progress;
 use undertone::release::lines::{Lines, ReleaseLine};
 
@@ -61,30 +61,12 @@ fn values_of(
     Ok(())
 }
 
-/// The value of a field: one of that name, or else one inside other fields, by a path with dots.
+/// The value of a field.
 fn value_of(line: &ReleaseLine<'_>, name: &str) -> Result<String, Reason> {
-    if let Some(value) = field(line, name)? {
-        return text(&parsed(value)?);
-    }
-    let (outer, path) = name.split_once('.').ok_or(Reason::NoValue)?;
-    let outer = field(line, outer)?.ok_or(Reason::NoValue)?;
-    let outer = parsed(outer)?;
-    let inner = path
-        .split('.')
-        .try_fold(&outer, |value, name| value.get(name));
-    text(inner.ok_or(Reason::NoValue)?)
-}
-
-fn parsed(value: &RawValue) -> Result<Value, Reason> {
-    serde_json::from_str(value.get()).map_err(|_| Reason::NotAValue)
-}
-
-fn field<'a>(line: &ReleaseLine<'a>, name: &str) -> Result<Option<&'a RawValue>, Reason> {
-    let mut found = line.fields.iter().filter(|(own, _)| own == name);
-    match (found.next(), found.next()) {
-        (Some(_), Some(_)) => Err(Reason::NotAValue),
-        (found, _) => Ok(found.map(|(_, value)| *value)),
-    }
+    let value = line.fields.find(name).map_err(|Twice| Reason::NotAValue)?;
+    let value = value.ok_or(Reason::NoValue)?;
+    let value = serde_json::from_str(value.get()).map_err(|_| Reason::NotAValue)?;
+    text(&value)
 }
 
 fn text(value: &Value) -> Result<String, Reason> {

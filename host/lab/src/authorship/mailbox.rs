@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use undertone_core::rng::PublicRng;
 
 use crate::documents::data::shuffle;
-use undertone::corpus::Corpus;
+use undertone::corpus::FieldNames;
 use undertone::error::{Cause, Error, Result};
 use undertone::text;
 
@@ -101,7 +101,7 @@ impl Mailbox {
         let mut mailbox = Self::default();
         let mut seen = HashSet::new();
         for path in paths {
-            for document in Corpus::open_watched(path)? {
+            for document in undertone_tables::corpus_watched(path, &FieldNames::default(), None)? {
                 let document = document?;
                 let group = document.label.ok_or_else(|| Error::from(Cause::Labels {
                     path: path.clone(),

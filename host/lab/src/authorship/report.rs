@@ -92,11 +92,7 @@ fn level(name: &str, epsilons: &[Epsilon], value: MeanSd) -> Line {
 }
 
 fn point(epsilon: Epsilon, value: MeanSd) -> Point {
-    Point {
-        x: epsilon_f64(epsilon),
-        y: 100.0 * value.mean,
-        spread: 100.0 * value.sd,
-    }
+    Point::spread(epsilon_f64(epsilon), 100.0 * value.mean, 100.0 * value.sd)
 }
 
 fn plot(y: &str, lines: Vec<Line>) -> Plot<'_> {

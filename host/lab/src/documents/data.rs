@@ -26,7 +26,7 @@ use undertone_core::rng::{self, PublicRng};
 use zerocopy::little_endian::{F32, U64};
 use zerocopy::{FromBytes, Immutable};
 
-use undertone::corpus::{Corpus, CorpusDocument};
+use undertone::corpus::{CorpusDocument, FieldNames};
 use undertone::encoder::embeddings::{Embeddings, Encoded};
 use undertone::encoder::vectors::DocumentVectors;
 use undertone::encoder::{Encoder, EncoderIdentity};
@@ -331,7 +331,11 @@ impl Source {
             digest: [0; 32],
         };
         let mut all = Vec::new();
-        for document in Corpus::open_watched(path)?.label_field(&task.label_field) {
+        let names = FieldNames {
+            label: task.label_field.clone(),
+            ..FieldNames::default()
+        };
+        for document in undertone_tables::corpus_watched(path, &names, None)? {
             let mut document = document?;
             let Some(label) = document.label.as_deref() else {
                 return Err(source.refuse(format!(

@@ -479,10 +479,9 @@ fn lines<'m, X: 'm>(
         look: look(measured.role),
         points: points(measured)
             .iter()
-            .map(|point| undertone_report::Point {
-                x: value(&point.x),
-                y: 100.0 * point.score.macro_f1.mean,
-                spread: 100.0 * point.score.macro_f1.sd,
+            .map(|point| {
+                let f1 = &point.score.macro_f1;
+                undertone_report::Point::spread(value(&point.x), 100.0 * f1.mean, 100.0 * f1.sd)
             })
             .collect(),
     };
@@ -524,11 +523,7 @@ fn levels(histogram: &Histogram) -> Plot<'static> {
         shares.resize(levels, 100.0);
         let points = (0..)
             .zip(shares)
-            .map(|(level, share)| undertone_report::Point {
-                x: f64::from(level),
-                y: share,
-                spread: 0.0,
-            });
+            .map(|(level, share)| undertone_report::Point::bare(f64::from(level), share));
         Line {
             name,
             look,

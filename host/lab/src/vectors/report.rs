@@ -408,10 +408,8 @@ impl Report<'_> {
             points: row
                 .cells
                 .iter()
-                .map(|(epsilon, y, _)| Point {
-                    x: epsilon_f64(*epsilon),
-                    y: factor * y.mean,
-                    spread: factor * y.sd,
+                .map(|(epsilon, y, _)| {
+                    Point::spread(epsilon_f64(*epsilon), factor * y.mean, factor * y.sd)
                 })
                 .collect(),
         };

@@ -1,0 +1,455 @@
+//! Parquet and CSV in and out: the same as JSON lines.
+
+mod common;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use common::{interrupt, names, partial, refuse, succeed, undertone, within_a_day};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use undertone_tables::{Kind, Table};
+
+const FORMS: [&str; 4] = ["jsonl", "parquet", "csv", "csv.gz"];
+
+/// Where texts are in these files; names with dots are names of columns, or lead into objects.
+const FIELDS: [&str; 6] = [
+    "--text-field",
+    "body.text",
+    "--label-field",
+    "meta.topic",
+    "--id-field",
+    "user.id",
+];
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Lines of JSON as a table beside them, by its name.
+fn make(folder: &Path, lines: &str, name: &str, kinds: &[(&'static str, Kind)]) {
+    let path = folder.join(name);
+    let table = Table::of(&path, kinds).unwrap().expect("a table");
+    let mut lines = File::open(folder.join(lines)).unwrap();
+    table.settled(&mut lines, &path).unwrap().commit().unwrap();
+}
+
+/// A document: in JSON lines with fields inside others, else with names that have dots.
+fn document(number: u64, topic: &str, text: &str) -> [String; 2] {
+    let country = ["NP", "KE"][(number % 2) as usize];
+    let nested = json!({
+        "body": {"text": text}, "meta": {"topic": topic}, "user": {"id": format!("u{number}")}, "app": {"country": country},
+    });
+    let flat = json!({
+        "body.text": text, "meta.topic": topic, "user.id": format!("u{number}"), "app.country": country,
+    });
+    [nested, flat].map(|line| format!("{line}\n"))
+}
+
+/// A corpus and private texts in all forms, and a pack.
+fn prepared() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let topics = [
+        (
+            "food",
+            "The \"soup\" needs salt, and water.\nBoil the potatoes.",
+        ),
+        ("ball", "The goalkeeper dived. They scored twice."),
+        ("sky", "The telescope shows Saturn. A comet passed."),
+    ];
+    let rows = (0..30).zip(topics.iter().cycle());
+    let rows: Vec<_> = rows
+        .map(|(n, (topic, text))| document(n, topic, text))
+        .collect();
+    let whole = |form: usize| {
+        rows.iter()
+            .map(|row| row[form].as_str())
+            .collect::<String>()
+    };
+    fs::write(path.join("c.jsonl"), whole(0)).unwrap();
+    fs::write(path.join("flat.jsonl"), whole(1)).unwrap();
+    make(path, "flat.jsonl", "c.parquet", &[]);
+    make(path, "flat.jsonl", "c.csv", &[]);
+    fs::write(
+        path.join("c.csv.gz"),
+        gzip(&fs::read(path.join("c.csv")).unwrap()),
+    )
+    .unwrap();
+    let pack = [
+        "pack", "--corpus", "c.jsonl", "--heads", "vectors", "--out", "t.pack",
+    ];
+    succeed(path, &[&pack[..], &FIELDS].concat());
+    folder
+}
+
+fn read(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// The lines of a table or of JSON lines.
+fn rows(path: &Path) -> Vec<Value> {
+    let mut lines = undertone_tables::releases(path).unwrap();
+    let mut rows = Vec::new();
+    while let Some(line) = lines.next_line().unwrap() {
+        rows.push(serde_json::from_str(line.text.unwrap()).unwrap());
+    }
+    rows
+}
+
+#[test]
+fn every_command_reads_a_corpus_in_every_form() {
+    let folder = prepared();
+    let path = folder.path();
+    let run = |line: &str| {
+        let line: Vec<&str> = line.split(' ').collect();
+        succeed(path, &[&line[..], &FIELDS].concat())
+    };
+    let same = |what: &str, ending: &str| {
+        let of = |form: &str| fs::read(path.join(format!("{form}.{ending}"))).unwrap();
+        for form in &FORMS[1..] {
+            assert!(of(form) == of(FORMS[0]), "{what} of {form} differs");
+        }
+    };
+    for form in FORMS {
+        run(&format!(
+            "pack --corpus c.{form} --heads vectors --out {form}.pack"
+        ));
+        run(&format!(
+            "encode --corpus c.{form} --out {form}.safetensors"
+        ));
+        run(&format!(
+            "keywords --corpus c.{form} --words 9 --out {form}.txt"
+        ));
+        let measured = run(&format!("measure --pack t.pack --corpus c.{form}"));
+        fs::write(path.join(format!("{form}.measured")), measured).unwrap();
+    }
+    same("pack", "pack");
+    same("encode", "safetensors");
+    same("keywords", "txt");
+    same("measure", "measured");
+    // What takes a question takes it in every form.
+    for form in FORMS {
+        let plan = run(&format!(
+            "plan --candidates t.candidates.safetensors --epsilon 1 --within 0.3 --question c.{form} --pack t.pack"
+        ));
+        fs::write(path.join(format!("{form}.plan")), plan).unwrap();
+    }
+    same("plan", "plan");
+}
+
+/// Releases of one text in all forms, decoded into all forms, counted: as many of each kind and slice.
+#[test]
+fn releases_go_in_and_out_in_every_form() {
+    let folder = prepared();
+    let path = folder.path();
+    let mut counted = Vec::new();
+    for form in FORMS {
+        for out in ["jsonl", "parquet", "csv"] {
+            let name = format!("{form}.r.{out}");
+            let line = format!(
+                "privatize --pack t.pack --epsilon 1000 --rule whole-text --in c.{form} --keep app.country --out {name}"
+            );
+            let line: Vec<&str> = line.split(' ').collect();
+            succeed(path, &[&line[..], &FIELDS].concat());
+            assert!(partial(path, &name).is_none(), "lines of {name} are left");
+            let found = rows(&path.join(&name));
+            assert_eq!(found.len(), 30);
+            for (n, row) in found.iter().enumerate() {
+                let expected = (&json!(format!("u{n}")), &json!(["NP", "KE"][n % 2]));
+                assert_eq!((&row["id"], &row["app.country"]), expected, "{name}");
+                assert_eq!(row["release"].as_str().unwrap().len(), 48, "{name}");
+                assert_eq!(row.as_object().unwrap().len(), 3);
+            }
+            // At so large an epsilon a release names the best candidate but once in 10^14 times.
+            let all = ["jsonl", "parquet", "csv"];
+            let decoded = if form == "csv" { &all[..] } else { &all[2..] };
+            for decoded in decoded {
+                let line = format!(
+                    "decode --candidates t.candidates.safetensors --in {name} --out d.{decoded}"
+                );
+                succeed(path, &line.split(' ').collect::<Vec<_>>());
+                let own = rows(&path.join(format!("d.{decoded}")));
+                let of = |field: &str| own.iter().map(|row| row[field].clone()).collect::<Vec<_>>();
+                let topics = ["food", "ball", "sky"].iter().cycle().take(30);
+                assert_eq!(
+                    of("label"),
+                    topics.map(|topic| json!(topic)).collect::<Vec<_>>()
+                );
+                assert_eq!(
+                    of("release"),
+                    found
+                        .iter()
+                        .map(|row| row["release"].clone())
+                        .collect::<Vec<_>>()
+                );
+                let epsilon = match *decoded {
+                    "jsonl" => json!(1000),
+                    "parquet" => json!(1000.0),
+                    _ => json!("1000"),
+                };
+                assert_eq!(of("epsilon"), vec![epsilon; 30]);
+                for input in [&name, &format!("d.{decoded}")] {
+                    let line = format!("count --in {input} --by app.country --out n.csv");
+                    succeed(path, &line.split(' ').collect::<Vec<_>>());
+                    counted.push(fs::read_to_string(path.join("n.csv")).unwrap());
+                }
+            }
+        }
+    }
+    assert_eq!(counted.len(), 2 * 3 * (3 + 3));
+    assert_eq!(counted[0].lines().count(), 7);
+    assert!(counted.iter().all(|own| *own == counted[0]), "{counted:?}");
+    // Estimates take what `privatize` wrote, in several forms at once.
+    let line = "estimate --candidates t.candidates.safetensors --by app.country --json e.json --in jsonl.r.csv jsonl.r.parquet csv.r.jsonl";
+    succeed(path, &line.split(' ').collect::<Vec<_>>());
+    let answer: Value = serde_json::from_slice(&fs::read(path.join("e.json")).unwrap()).unwrap();
+    assert_eq!(answer["releases"], 90);
+}
+
+#[test]
+fn bags_become_tables() {
+    let folder = prepared();
+    let path = folder.path();
+    for form in FORMS {
+        for out in ["jsonl", "parquet", "csv"] {
+            let line = format!(
+                "obfuscate --pack t.pack --words 3 --epsilon 5 --limit 2 --in c.{form} --out b.{out}"
+            );
+            let line: Vec<&str> = line.split(' ').collect();
+            succeed(path, &[&line[..], &FIELDS].concat());
+            for row in rows(&path.join(format!("b.{out}"))) {
+                let words: Vec<String> = match &row["words"] {
+                    Value::String(text) => serde_json::from_str(text).unwrap(),
+                    list => serde_json::from_value(list.clone()).unwrap(),
+                };
+                assert_eq!((words.len(), out == "csv"), (3, row["words"].is_string()));
+                assert!(row["release"].is_string() && row["id"].as_str().unwrap().starts_with('u'));
+            }
+        }
+    }
+}
+
+/// What does not fit is set aside, and decoded again from there.
+#[test]
+fn bad_rows_of_releases_are_set_aside() {
+    let folder = prepared();
+    let path = folder.path();
+    let line = "privatize --pack t.pack --epsilon 1 --in c.jsonl --limit 2 --out r.jsonl";
+    let line: Vec<&str> = line.split(' ').collect();
+    succeed(path, &[&line[..], &FIELDS].concat());
+    let good = fs::read_to_string(path.join("r.jsonl")).unwrap();
+    let good: Vec<&str> = good.lines().collect();
+    let bad = [
+        "{\"id\":\"secret 1\",\"release\":null}",
+        "{\"id\":\"secret 2\",\"release\":\"zz\"}",
+        "{\"id\":\"secret 3\",\"release\":\"00\"}",
+        "{\"id\":\"secret 4\"}",
+    ];
+    let all = [&[good[0]], &bad[..], &[good[1]]].concat().join("\n") + "\n";
+    fs::write(path.join("all.jsonl"), all).unwrap();
+    make(path, "all.jsonl", "all.parquet", &[]);
+    make(path, "all.jsonl", "all.csv", &[]);
+    let csv = fs::read_to_string(path.join("all.csv")).unwrap();
+    // Windows wrote it, somebody forgot quotation marks, and a name is not UTF-8.
+    let mut csv = csv.replace('\n', "\r\n").into_bytes();
+    csv.splice(0..0, *b"\xef\xbb\xbf");
+    csv.extend_from_slice(b"secret, 5,00\r\nsecret\xff,00\r\n");
+    fs::write(path.join("all.csv"), csv).unwrap();
+    for (form, rejects) in [("jsonl", 4), ("parquet", 4), ("csv", 6)] {
+        let line = format!(
+            "decode --candidates t.candidates.safetensors --in all.{form} --out d.parquet --rejected x.jsonl"
+        );
+        let output = undertone(path, &line.split(' ').collect::<Vec<_>>());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        assert!(
+            said.contains(&format!("{rejects} lines rejected")),
+            "{said}"
+        );
+        assert!(!said.contains("secret"), "{said}");
+        assert_eq!(rows(&path.join("d.parquet")).len(), 2);
+        let rejected = fs::read(path.join("x.jsonl")).unwrap();
+        let rejected = String::from_utf8_lossy(&rejected);
+        assert_eq!(rejected.lines().count(), rejects, "{rejected}");
+        assert!(
+            rejected.lines().all(|line| line.contains("secret")),
+            "{rejected}"
+        );
+        let line = format!("count --in all.{form} --out n.csv --rejected x.jsonl");
+        let output = undertone(path, &line.split(' ').collect::<Vec<_>>());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.success() && !said.contains("secret"),
+            "{said}"
+        );
+        assert!(said.contains("counted 2 releases"), "{said}");
+        let rejected = fs::read(path.join("x.jsonl")).unwrap();
+        assert_eq!(String::from_utf8_lossy(&rejected).lines().count(), rejects);
+    }
+}
+
+/// A bad row of private texts stops everything before anything is released, and says which row it is and nothing else.
+#[test]
+fn bad_rows_of_private_texts_release_nothing() {
+    let folder = prepared();
+    let path = folder.path();
+    let line = |text: &str| format!("{{\"id\":1,\"text\":{text}}}\n");
+    for (text, part) in [
+        ("null", "line 2: no field \"text\", or it is null"),
+        ("7", "line 2: the field \"text\" is not a string"),
+    ] {
+        fs::write(path.join("p.jsonl"), line("7") + &line(text)).unwrap();
+        // Null is a row without a text; a column of numbers has none in any row.
+        let first = if text == "null" { "\"secret\"" } else { "7" };
+        fs::write(path.join("p.jsonl"), line(first) + &line(text)).unwrap();
+        make(path, "p.jsonl", "p.parquet", &[]);
+        let part = if text == "7" {
+            part.replace("line 2", "line 1")
+        } else {
+            part.to_owned()
+        };
+        let arguments = "privatize --pack t.pack --epsilon 1 --in p.parquet --out r.parquet";
+        refuse(
+            path,
+            &arguments.split(' ').collect::<Vec<_>>(),
+            &["p.parquet", &part],
+        );
+    }
+    let whole = fs::read(path.join("c.parquet")).unwrap();
+    fs::write(path.join("cut.parquet"), &whole[..whole.len() / 2]).unwrap();
+    for name in ["c.txt", "c.parquet.gz"] {
+        fs::write(path.join(name), "x").unwrap();
+    }
+    fs::write(path.join("twice.csv"), "text,text\nsecret,secret\n").unwrap();
+    fs::write(path.join("long.csv"), "text,id\nsecret,1,2\n").unwrap();
+    for (input, part) in [
+        ("cut.parquet", "cannot read the table"),
+        ("twice.csv", "column 2 has the name of one before it"),
+        (
+            "long.csv",
+            "line 2: cannot read on: 3 fields, and the first line has 2",
+        ),
+        ("none.csv", "cannot open"),
+        ("c.txt", "unknown ending; known are .jsonl"),
+        ("c.parquet.gz", "unknown ending"),
+    ] {
+        let arguments = [
+            "privatize",
+            "--pack",
+            "t.pack",
+            "--epsilon",
+            "1",
+            "--in",
+            input,
+            "--out",
+            "r.csv",
+        ];
+        let output = undertone(path, &arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            !output.status.success() && said.contains(part),
+            "{input}: {said}"
+        );
+        assert!(!said.contains("secret"), "{said}");
+        assert!(!path.join("r.csv").exists());
+    }
+    // What names the text cannot be kept, by whatever path; and no table is gzipped.
+    for keep in ["body", "body.text", "body.text.x", "text", "id", "release"] {
+        let arguments = [
+            "privatize",
+            "--pack",
+            "t.pack",
+            "--epsilon",
+            "1",
+            "--in",
+            "c.jsonl",
+            "--out",
+            "r.csv",
+            "--keep",
+            keep,
+        ];
+        refuse(path, &[&arguments[..], &FIELDS].concat(), &["--keep"]);
+    }
+    let arguments = [
+        "privatize",
+        "--pack",
+        "t.pack",
+        "--epsilon",
+        "1",
+        "--in",
+        "c.jsonl",
+        "--out",
+        "r.csv.gz",
+    ];
+    refuse(
+        path,
+        &[&arguments[..], &FIELDS].concat(),
+        &["r.csv.gz", ".parquet, which is compressed"],
+    );
+}
+
+/// An interrupted run leaves lines of JSON, and goes on with them whatever the output is.
+#[test]
+fn a_table_is_gone_on_with() {
+    let folder = prepared();
+    let path = folder.path();
+    for out in ["r.parquet", "r.csv"] {
+        let arguments = [
+            "privatize",
+            "--pack",
+            "t.pack",
+            "--epsilon",
+            "1",
+            "--in",
+            "c.csv",
+            "--out",
+            out,
+        ];
+        let arguments = [&arguments[..], &FIELDS].concat();
+        let before = names(path).len();
+        let left = interrupt(path, &arguments, out, 1000);
+        assert!(left.lines().count() > 5);
+        assert!(!path.join(out).exists());
+        let output = undertone(path, &arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.success() && said.contains("resuming:"),
+            "{said}"
+        );
+        let found = rows(&path.join(out));
+        assert_eq!(found.len(), 30);
+        for (line, row) in left.lines().zip(&found) {
+            assert_eq!(serde_json::from_str::<Value>(line).unwrap(), *row);
+        }
+        assert_eq!(names(path).len(), before + 1);
+    }
+}
+
+/// Once the budget is used up the table has what was released, and the lines wait for the next day.
+#[test]
+fn a_budget_that_is_used_up_leaves_a_table_and_the_lines() {
+    within_a_day(|_| {
+        let folder = prepared();
+        let path = folder.path();
+        let line = "privatize --pack t.pack --epsilon 1 --ledger l --budget 12 --in c.parquet --out r.parquet";
+        let line: Vec<&str> = line.split(' ').collect();
+        let line = [&line[..], &FIELDS].concat();
+        for _ in 0..2 {
+            let output = undertone(path, &line);
+            assert_eq!(output.status.code(), Some(4));
+            assert_eq!(rows(&path.join("r.parquet")).len(), 12);
+            let waiting = partial(path, "r.parquet").expect("lines wait");
+            assert_eq!(read(&waiting), rows(&path.join("r.parquet")));
+        }
+    });
+}

@@ -1,0 +1,108 @@
+//! The fields of a JSON object, by name or by a path with dots.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The fields of an object in their order, as often as they are given, as they are written.
+pub struct Fields<'a>(pub Vec<(String, &'a RawValue)>);
+
+/// A field is given twice, so nobody knows which one is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Twice;
+
+impl<'a> Fields<'a> {
+    /// The field of this name: one that is called so, dots and all, or else one inside other fields, whose names have dots
+    /// between.
+    ///
+    /// # Errors
+    /// [`Twice`].
+    pub fn find(&self, path: &str) -> Result<Option<&'a RawValue>, Twice> {
+        let mut found = self.0.iter().filter(|(name, _)| name == path);
+        match (found.next(), found.next()) {
+            (Some(_), Some(_)) => return Err(Twice),
+            (Some((_, value)), None) => return Ok(Some(value)),
+            (None, _) => {}
+        }
+        let Some((outer, rest)) = path.split_once('.') else {
+            return Ok(None);
+        };
+        let Some(outer) = self.find(outer)? else {
+            return Ok(None);
+        };
+        match serde_json::from_str::<Fields<'a>>(outer.get()) {
+            Ok(inner) => inner.find(rest),
+            // No object.
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+/// A text as it is written in JSON.
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A member of an object: its name, and its value as it is written.
+pub fn member(name: &str, value: &str) -> String {
+    format!("{}:{value}", quoted(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_name_and_by_path() {
+        let line = r#"{"a.b": 1, "a": {"b": 2, "c": {"d": 3, "d.e": 4}, "c.d": 5, "n": null},
+            "l": [1], "t": 6, "t": 7, "o": {"t": 8, "t": 9}, "n": null}"#;
+        let fields: Fields<'_> = serde_json::from_str(line).unwrap();
+        let find = |path| {
+            let found = fields.find(path)?;
+            Ok(found.map(|value| value.get().parse::<u8>().unwrap_or(0)))
+        };
+        for (path, value) in [
+            ("a.b", Some(1)),
+            ("a.c.d", Some(3)),
+            ("a.c.d.e", Some(4)),
+            ("a", Some(0)),
+            ("l", Some(0)),
+            ("n", Some(0)),
+            ("a.n", Some(0)),
+            ("n.n", None),
+            ("a.x", None),
+            ("a.b.c", None),
+            ("l.0", None),
+            ("", None),
+            (".", None),
+        ] {
+            assert_eq!(find(path), Ok(value), "{path}");
+        }
+        assert_eq!([find("t"), find("o.t")], [Err(Twice); 2]);
+    }
+}

@@ -1,0 +1,103 @@
+//! What is in a file, by the end of its name or its first and last bytes.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// What Parquet files begin and end with.
+const PARQUET: [u8; 4] = *b"PAR1";
+
+/// What is in a file. All but Parquet may be gzipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A JSON object on each line: `.jsonl`, `.ndjson`.
+    JsonLines,
+    /// Label, tabulator, text: `.tsv`.
+    Tsv,
+    /// Fields with commas between, their names on the first line: `.csv`.
+    Csv,
+    /// Parquet: `.parquet`, or what begins and ends as such a file does, whatever its name.
+    Parquet,
+    /// Releases of 24 bytes, one after the other: `.raw`, `.bin`.
+    Raw,
+}
+
+impl Form {
+    /// By the name and what is in the file, if it is there and can be read.
+    pub fn of(path: &Path) -> Option<Self> {
+        match is_parquet(path) {
+            Ok(true) => Some(Self::Parquet),
+            _ => Self::of_name(path),
+        }
+    }
+
+    /// Of a table to write, which is not gzipped: Parquet or CSV, by the name alone. None for other names.
+    pub fn of_table(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_str()?.to_lowercase();
+        match ending.as_str() {
+            "parquet" => Some(Self::Parquet),
+            "csv" => Some(Self::Csv),
+            _ => None,
+        }
+    }
+
+    /// By the name alone.
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_string_lossy().to_lowercase();
+        let (stem, gzipped) = match name.strip_suffix(".gz") {
+            Some(stem) => (stem, true),
+            None => (name.as_str(), false),
+        };
+        let (_, ending) = stem.rsplit_once('.')?;
+        match ending {
+            "jsonl" | "ndjson" => Some(Self::JsonLines),
+            "tsv" => Some(Self::Tsv),
+            "csv" => Some(Self::Csv),
+            "parquet" if !gzipped => Some(Self::Parquet),
+            "raw" | "bin" => Some(Self::Raw),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a file begins and ends as Parquet does. A pipe is none, and nothing of it is read.
+fn is_parquet(path: &Path) -> io::Result<bool> {
+    let about = std::fs::metadata(path)?;
+    if !about.is_file() || about.len() < 2 * PARQUET.len() as u64 {
+        return Ok(false);
+    }
+    let mut file = File::open(path)?;
+    let (mut start, mut end) = (PARQUET, PARQUET);
+    file.read_exact(&mut start)?;
+    file.seek(SeekFrom::End(-(PARQUET.len() as i64)))?;
+    file.read_exact(&mut end)?;
+    Ok(start == PARQUET && end == PARQUET)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_contents_say_what_is_in_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, form) in [
+            ("a.jsonl", Some(Form::JsonLines)),
+            ("a.NDJSON.gz", Some(Form::JsonLines)),
+            ("a.tsv.gz", Some(Form::Tsv)),
+            ("a.b.csv", Some(Form::Csv)),
+            ("a.parquet", Some(Form::Parquet)),
+            ("a.parquet.gz", None),
+            ("a.raw.gz", Some(Form::Raw)),
+            ("csv", None),
+            ("a.txt", None),
+        ] {
+            let path = folder.path().join(name);
+            assert_eq!(Form::of(&path), form, "{name}");
+            for (content, other) in [("PAR1", form), ("PAR1PAR1", Some(Form::Parquet))] {
+                std::fs::write(&path, content).unwrap();
+                assert_eq!(Form::of(&path), other, "{name} {content}");
+            }
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Columns of Parquet files.
+
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
+    FixedLenByteArrayType, FloatType, Int32Type, Int64Type, Int96, Int96Type,
+};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{RowGroupReader, SerializedFileReader};
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+use undertone::error::{Cause, Error, Result};
+
+/// Opens a Parquet file.
+///
+/// # Errors
+/// [`ErrorKind::Io`](undertone::error::ErrorKind::Io); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it is none.
+pub fn open(path: &Path) -> Result<SerializedFileReader<File>> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    SerializedFileReader::new(file).map_err(problem(path))
+}
+
+/// For `map_err`: what the Parquet library says of a file.
+pub fn problem(path: &Path) -> impl FnOnce(ParquetError) -> Error {
+    move |problem| match problem {
+        ParquetError::External(cause) if cause.is::<std::io::Error>() => {
+            let cause = cause.downcast().expect("it was asked for");
+            Error::io("read", path)(*cause)
+        }
+        other => unusable(path, &other.to_string()),
+    }
+}
+
+/// What is said of a file on which the Parquet library panics.
+pub(crate) const DAMAGED: &str = "it is damaged, and the reader of Parquet gave up; write it anew";
+
+/// Works with the Parquet library, which panics on some damaged files.
+///
+/// # Errors
+/// Those of `work`; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if it panics.
+pub fn guarded<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(unusable(path, DAMAGED)))
+}
+
+/// An error about a table.
+pub fn unusable(path: &Path, problem: &str) -> Error {
+    Error::from(Cause::Table {
+        path: path.to_owned(),
+        problem: problem.to_owned(),
+    })
+}
+
+/// The place of a column; fields inside others have paths with dots.
+pub fn place(schema: &SchemaDescriptor, name: &str) -> Option<usize> {
+    let mut columns = schema.columns().iter();
+    columns.position(|column| column.path().string() == name)
+}
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Strings.
+    Text,
+    /// Bytes, which may be a string.
+    Bytes,
+    /// Identifiers of 16 bytes.
+    Uuid,
+    /// Whole numbers.
+    Whole,
+    /// Whole numbers from 0 on.
+    Unsigned,
+    /// Days since 1970.
+    Day,
+    /// Whole numbers with so many digits after the point.
+    Decimal(u32),
+    /// Instants since 1970, so many a second.
+    Instant(i64),
+    /// Numbers with fractions.
+    Real,
+    /// Truth values.
+    Truth,
+}
+
+impl Form {
+    /// The form of a column; none if it has another.
+    pub fn of(about: &ColumnDescriptor) -> Option<Self> {
+        let scale = |scale: i32| Form::Decimal(u32::try_from(scale).unwrap_or(0));
+        let old = about.converted_type();
+        Some(match (about.physical_type(), about.logical_type_ref()) {
+            (Type::BOOLEAN, None) => Self::Truth,
+            (Type::FLOAT | Type::DOUBLE, None) => Self::Real,
+            (Type::INT96, None) => Self::Instant(1_000_000),
+            (
+                Type::BYTE_ARRAY,
+                Some(LogicalType::String | LogicalType::Enum | LogicalType::Json),
+            ) => Self::Text,
+            (Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY, None) => match old {
+                ConvertedType::NONE => Self::Bytes,
+                ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON => Self::Text,
+                _ => return None,
+            },
+            (Type::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Uuid)) => Self::Uuid,
+            (Type::INT32, Some(LogicalType::Date)) => Self::Day,
+            (Type::INT32 | Type::INT64, Some(LogicalType::Decimal(about))) => scale(about.scale),
+            (Type::INT64, Some(LogicalType::Timestamp(about))) => Self::Instant(match about.unit {
+                TimeUnit::MILLIS => 1_000,
+                TimeUnit::MICROS => 1_000_000,
+                TimeUnit::NANOS => 1_000_000_000,
+            }),
+            (Type::INT32 | Type::INT64, Some(LogicalType::Integer(about))) => {
+                match about.is_signed {
+                    true => Self::Whole,
+                    false => Self::Unsigned,
+                }
+            }
+            // What older programs write.
+            (Type::INT32 | Type::INT64, None) => match old {
+                ConvertedType::DATE => Self::Day,
+                ConvertedType::DECIMAL => scale(about.type_scale()),
+                ConvertedType::TIMESTAMP_MILLIS => Self::Instant(1_000),
+                ConvertedType::TIMESTAMP_MICROS => Self::Instant(1_000_000),
+                ConvertedType::UINT_8
+                | ConvertedType::UINT_16
+                | ConvertedType::UINT_32
+                | ConvertedType::UINT_64 => Self::Unsigned,
+                ConvertedType::NONE
+                | ConvertedType::INT_8
+                | ConvertedType::INT_16
+                | ConvertedType::INT_32
+                | ConvertedType::INT_64 => Self::Whole,
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// What a column holds, in words.
+pub fn said(about: &ColumnDescriptor) -> String {
+    let kind = match about.logical_type_ref() {
+        Some(kind) => format!("{:?} ({kind:?})", about.physical_type()),
+        None => format!("{:?}", about.physical_type()),
+    };
+    format!("its column `{}` holds {kind}", about.path().string())
+}
+
+/// Values of a column, a batch at a time, without those that are null.
+pub struct Values {
+    reader: Reader,
+    form: Form,
+}
+
+enum Reader {
+    Bytes(ColumnReaderImpl<ByteArrayType>, Vec<ByteArray>),
+    Fixed(
+        ColumnReaderImpl<FixedLenByteArrayType>,
+        Vec<FixedLenByteArray>,
+    ),
+    Short(ColumnReaderImpl<Int32Type>, Vec<i32>),
+    Long(ColumnReaderImpl<Int64Type>, Vec<i64>),
+    Ancient(ColumnReaderImpl<Int96Type>, Vec<Int96>),
+    Single(ColumnReaderImpl<FloatType>, Vec<f32>),
+    Double(ColumnReaderImpl<DoubleType>, Vec<f64>),
+    Bool(ColumnReaderImpl<BoolType>, Vec<bool>),
+}
+
+impl Values {
+    /// Opens the column at `place` of a row group.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn open(group: &dyn RowGroupReader, place: usize) -> Result<Self, String> {
+        let descriptor = group.metadata().schema_descr().column(place);
+        let form = Form::of(&descriptor).ok_or_else(|| said(&descriptor))?;
+        let reader = group.get_column_reader(place);
+        let reader = match reader.map_err(|problem| problem.to_string())? {
+            ColumnReader::ByteArrayColumnReader(reader) => Reader::Bytes(reader, Vec::new()),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                Reader::Fixed(reader, Vec::new())
+            }
+            ColumnReader::Int32ColumnReader(reader) => Reader::Short(reader, Vec::new()),
+            ColumnReader::Int64ColumnReader(reader) => Reader::Long(reader, Vec::new()),
+            ColumnReader::Int96ColumnReader(reader) => Reader::Ancient(reader, Vec::new()),
+            ColumnReader::FloatColumnReader(reader) => Reader::Single(reader, Vec::new()),
+            ColumnReader::DoubleColumnReader(reader) => Reader::Double(reader, Vec::new()),
+            ColumnReader::BoolColumnReader(reader) => Reader::Bool(reader, Vec::new()),
+        };
+        Ok(Self { reader, form })
+    }
+
+    /// What they are.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Reads the values of the next rows, at most `rows`, and says how many rows there are. Definition and repetition levels
+    /// are added where the column has them.
+    ///
+    /// # Errors
+    /// Those of the Parquet library.
+    pub fn read(
+        &mut self,
+        rows: usize,
+        levels: &mut Vec<i16>,
+        repeats: &mut Vec<i16>,
+    ) -> Result<usize, ParquetError> {
+        fn read<T: DataType>(
+            reader: &mut ColumnReaderImpl<T>,
+            values: &mut Vec<T::T>,
+            most: usize,
+            levels: &mut Vec<i16>,
+            repeats: &mut Vec<i16>,
+        ) -> Result<usize, ParquetError> {
+            values.clear();
+            let (rows, ..) = reader.read_records(most, Some(levels), Some(repeats), values)?;
+            Ok(rows)
+        }
+        match &mut self.reader {
+            Reader::Bytes(reader, values) => read(reader, values, rows, levels, repeats),
+            Reader::Fixed(reader, values) => read(reader, values, rows, levels, repeats),
+            Reader::Short(reader, values) => read(reader, values, rows, levels, repeats),
+            Reader::Long(reader, values) => read(reader, values, rows, levels, repeats),
+            Reader::Ancient(reader, values) => read(reader, values, rows, levels, repeats),
+            Reader::Single(reader, values) => read(reader, values, rows, levels, repeats),
+            Reader::Double(reader, values) => read(reader, values, rows, levels, repeats),
+            Reader::Bool(reader, values) => read(reader, values, rows, levels, repeats),
+        }
+    }
+
+    /// Takes the entries of a dictionary for the values, written plainly; `length` is that of values of one length. None
+    /// if they are cut off, or of a form that is not written by dictionary.
+    pub fn take_entries(&mut self, entries: &ByteArray, count: usize, length: i32) -> Option<()> {
+        let mut at = 0usize;
+        let mut take = |length: usize| {
+            let start = at;
+            at = at.checked_add(length).filter(|end| *end <= entries.len())?;
+            Some(entries.slice(start, length))
+        };
+        for _ in 0..count {
+            match &mut self.reader {
+                Reader::Bytes(_, values) => {
+                    let length = u32::from_le_bytes(take(4)?.data().try_into().ok()?);
+                    values.push(take(usize::try_from(length).ok()?)?);
+                }
+                Reader::Fixed(_, values) => {
+                    values.push(take(usize::try_from(length).ok()?)?.into());
+                }
+                Reader::Short(_, values) => {
+                    values.push(i32::from_le_bytes(take(4)?.data().try_into().ok()?));
+                }
+                Reader::Long(_, values) => {
+                    values.push(i64::from_le_bytes(take(8)?.data().try_into().ok()?));
+                }
+                Reader::Ancient(..)
+                | Reader::Single(..)
+                | Reader::Double(..)
+                | Reader::Bool(..) => {
+                    return None;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The bytes of a value, if it is a string or binary.
+    #[inline(always)]
+    pub fn bytes(&self, place: usize) -> Option<&[u8]> {
+        match &self.reader {
+            Reader::Bytes(_, values) => values.get(place).map(ByteArray::data),
+            Reader::Fixed(_, values) => values.get(place).map(|value| value.data()),
+            _ => None,
+        }
+    }
+
+    /// A value that is a whole number in the file; a truth value is 0 or 1.
+    pub fn number(&self, place: usize) -> Option<i64> {
+        match &self.reader {
+            Reader::Short(_, values) => match self.form {
+                Form::Unsigned => values
+                    .get(place)
+                    .map(|value| i64::from(value.cast_unsigned())),
+                _ => values.get(place).copied().map(i64::from),
+            },
+            Reader::Long(_, values) => values.get(place).copied(),
+            Reader::Ancient(_, values) => values.get(place).map(Int96::to_micros),
+            Reader::Bool(_, values) => values.get(place).copied().map(i64::from),
+            _ => None,
+        }
+    }
+
+    /// A value that has a fraction.
+    pub(crate) fn real(&self, place: usize) -> Option<f64> {
+        match &self.reader {
+            // The digits that tell it apart from other numbers of its width.
+            Reader::Single(_, values) => values.get(place)?.to_string().parse().ok(),
+            Reader::Double(_, values) => values.get(place).copied(),
+            _ => None,
+        }
+    }
+
+    /// Such a number as people write it.
+    pub fn written(&self, number: i64) -> String {
+        match self.form {
+            Form::Truth => (number != 0).to_string(),
+            Form::Day => day(number),
+            Form::Unsigned => number.cast_unsigned().to_string(),
+            Form::Decimal(scale) => decimal(number, scale),
+            Form::Instant(unit) => instant(number, unit),
+            _ => number.to_string(),
+        }
+    }
+}
+
+/// The date of a day since 1970, as `2026-11-22`. After "chrono-compatible low-level date algorithms", Howard Hinnant.
+fn day(days: i64) -> String {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// An instant since 1970 in so many parts of a second, as `2026-11-22T12:00:00.000000Z`.
+fn instant(number: i64, unit: i64) -> String {
+    let (seconds, parts) = (number.div_euclid(unit), number.rem_euclid(unit));
+    let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let [hours, minutes, seconds] = [of_day / 3600, of_day / 60 % 60, of_day % 60];
+    let digits = unit.ilog10() as usize;
+    format!(
+        "{}T{hours:02}:{minutes:02}:{seconds:02}.{parts:0digits$}Z",
+        day(days)
+    )
+}
+
+/// A whole number with a point before its last `scale` digits.
+fn decimal(number: i64, scale: u32) -> String {
+    if scale == 0 {
+        return number.to_string();
+    }
+    let width = scale as usize + 1;
+    let digits = format!("{:0width$}", number.unsigned_abs());
+    let (whole, fraction) = digits.split_at(digits.len() - scale as usize);
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{whole}.{fraction}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_people_do() {
+        assert_eq!(day(0), "1970-01-01");
+        assert_eq!(day(20_779), "2026-11-22");
+        assert_eq!(day(-1), "1969-12-31");
+        assert_eq!(day(11_016), "2000-02-29");
+        assert_eq!(decimal(500_000, 6), "0.500000");
+        assert_eq!(decimal(-12, 1), "-1.2");
+        assert_eq!(decimal(7, 0), "7");
+        assert_eq!(instant(0, 1000), "1970-01-01T00:00:00.000Z");
+        assert_eq!(instant(-1, 1_000_000), "1969-12-31T23:59:59.999999Z");
+        let noon = (20_779 * 86_400 + 43_261) * 1000 + 7;
+        assert_eq!(instant(noon, 1000), "2026-11-22T12:01:01.007Z");
+    }
+}

@@ -1,0 +1,437 @@
+//! Rows of Parquet files as lines of JSON.
+//!
+//! The Parquet library has rows of its own. They are not taken, because its errors quote what is in a row, and because
+//! it does not vouch for lists.
+
+use std::fs::File;
+use std::io::{self, BufRead};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use parquet::basic::{ConvertedType, LogicalType, Repetition};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::Type;
+use undertone::error::Result;
+use undertone::progress::Progress;
+
+use crate::columns::{self, DAMAGED, Form, Values, guarded, said, unusable};
+use crate::{Source, Stream, push_text};
+
+/// Rows that are read at once. With texts of 16 MiB, which are allowed, it is a gigabyte.
+const ROWS: usize = 64;
+
+/// The column whose bytes are a release.
+const RELEASE: &str = "release";
+
+/// A field of a row.
+struct Node {
+    name: String,
+    what: What,
+    /// The definition level from which on it is there.
+    there: i16,
+    /// Its columns among those that are read.
+    columns: Range<usize>,
+}
+
+enum What {
+    Value {
+        release: bool,
+    },
+    Fields(Vec<Node>),
+    /// A list, and the repetition level at which it goes on.
+    List(Box<Node>, i16),
+}
+
+/// A column that is read.
+struct Leaf {
+    /// Its place in the file.
+    place: usize,
+    /// The definition level of a value that is there.
+    most: i16,
+    /// None before a row group.
+    values: Option<Values>,
+    levels: Vec<i16>,
+    repeats: Vec<i16>,
+    /// The next of these, and the next value.
+    at: usize,
+    value: usize,
+}
+
+/// What is wrong with the levels of a row: nothing more is known.
+struct Broken;
+
+/// The rows of a file.
+struct Rows {
+    file: SerializedFileReader<File>,
+    fields: Vec<Node>,
+    leaves: Vec<Leaf>,
+    groups: Range<usize>,
+    /// Rows that were read and are not written yet.
+    left: usize,
+    progress: Progress,
+    failed: bool,
+}
+
+/// Opens the rows of a file: fields with these names, or by these paths, and no others if any are named.
+pub(crate) fn open(
+    path: &Path,
+    wanted: Option<&[&str]>,
+    watched: bool,
+) -> Result<impl BufRead + Send + use<>> {
+    guarded(path, || {
+        let file = columns::open(path)?;
+        let about = file.metadata().file_metadata();
+        let schema = about.schema_descr();
+        let rows = u64::try_from(about.num_rows()).unwrap_or(0);
+        let mut tree = Tree::default();
+        let mut fields = Vec::new();
+        for field in schema.root_schema().get_fields() {
+            let name = field.name();
+            tree.taken = wanted.is_none_or(|wanted| wanted.iter().any(|path| leads_to(path, name)));
+            let node = tree.node(field, 0, 0);
+            if tree.taken {
+                fields.push(node);
+            }
+        }
+        if tree.leaves.is_empty() {
+            let columns = schema.columns().iter();
+            let columns = columns.map(|column| column.path().string());
+            let problem = format!(
+                "it has no column {}, only {}; name others",
+                wanted.unwrap_or_default().join(", "),
+                columns.take(30).collect::<Vec<_>>().join(", ")
+            );
+            return Err(unusable(path, &problem));
+        }
+        for leaf in &tree.leaves {
+            let column = schema.column(leaf.place);
+            if Form::of(&column).is_none() {
+                let problem = format!(
+                    "{}; wanted are strings, numbers, dates, time stamps, truth values or bytes; leave it out",
+                    said(&column)
+                );
+                return Err(unusable(path, &problem));
+            }
+        }
+        for field in &mut fields {
+            if let What::Value { release } = &mut field.what {
+                *release = field.name == RELEASE;
+            }
+        }
+        let progress = match watched {
+            true => Progress::new("reading", rows),
+            false => Progress::hidden(),
+        };
+        Ok(Stream::lines(Rows {
+            groups: 0..file.num_row_groups(),
+            file,
+            fields,
+            leaves: tree.leaves,
+            left: 0,
+            progress,
+            failed: false,
+        }))
+    })
+}
+
+/// Whether a path is that of a field, or of one inside it.
+fn leads_to(path: &str, name: &str) -> bool {
+    let rest = path.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// What becomes of a schema.
+#[derive(Default)]
+struct Tree {
+    leaves: Vec<Leaf>,
+    /// The place of the next column in the file.
+    place: usize,
+    /// Whether the next columns are read.
+    taken: bool,
+}
+
+impl Tree {
+    /// A field inside fields with these levels.
+    fn node(&mut self, field: &Type, level: i16, repeat: i16) -> Node {
+        match field
+            .get_basic_info()
+            .has_repetition()
+            .then(|| field.get_basic_info().repetition())
+        {
+            Some(Repetition::OPTIONAL) => self.content(field, level + 1, repeat),
+            // A list that is not said to be one.
+            Some(Repetition::REPEATED) => {
+                let inner = self.content(field, level + 1, repeat + 1);
+                list(field, inner, level, repeat + 1)
+            }
+            _ => self.content(field, level, repeat),
+        }
+    }
+
+    /// The same, if it is there from this level on.
+    fn content(&mut self, field: &Type, level: i16, repeat: i16) -> Node {
+        let first = self.leaves.len();
+        if field.is_primitive() {
+            if self.taken {
+                self.leaves.push(Leaf {
+                    place: self.place,
+                    most: level,
+                    values: None,
+                    levels: Vec::new(),
+                    repeats: Vec::new(),
+                    at: 0,
+                    value: 0,
+                });
+            }
+            self.place += 1;
+            return self.named(field, What::Value { release: false }, level, first);
+        }
+        if let Some(items) = items(field) {
+            // Most programs put each item into a group of its own.
+            let inner = match items.is_group() && has_one_item(items) {
+                true => self.node(&items.get_fields()[0], level + 1, repeat + 1),
+                false => self.content(items, level + 1, repeat + 1),
+            };
+            return list(field, inner, level, repeat + 1);
+        }
+        let own = field.get_fields().iter();
+        let own = own.map(|field| self.node(field, level, repeat)).collect();
+        self.named(field, What::Fields(own), level, first)
+    }
+
+    fn named(&self, field: &Type, what: What, there: i16, first: usize) -> Node {
+        Node {
+            name: field.name().to_owned(),
+            what,
+            there,
+            columns: first..self.leaves.len(),
+        }
+    }
+}
+
+fn list(field: &Type, inner: Node, there: i16, repeat: i16) -> Node {
+    Node {
+        name: field.name().to_owned(),
+        columns: inner.columns.clone(),
+        what: What::List(Box::new(inner), repeat),
+        there,
+    }
+}
+
+/// What a list or a map repeats.
+fn items(field: &Type) -> Option<&Type> {
+    let about = field.get_basic_info();
+    let is_list = matches!(
+        about.logical_type_ref(),
+        Some(LogicalType::List | LogicalType::Map)
+    ) || matches!(
+        about.converted_type(),
+        ConvertedType::LIST | ConvertedType::MAP | ConvertedType::MAP_KEY_VALUE
+    );
+    let [items] = field.get_fields() else {
+        return None;
+    };
+    let own = items.get_basic_info();
+    let repeats = own.has_repetition() && own.repetition() == Repetition::REPEATED;
+    (is_list && repeats).then_some(&**items)
+}
+
+/// Whether a repeated group only holds the item: the rules of the format for lists that older programs wrote.
+fn has_one_item(items: &Type) -> bool {
+    items.get_fields().len() == 1 && items.name() != "array" && !items.name().ends_with("_tuple")
+}
+
+impl Rows {
+    /// Reads the next rows; false at the end.
+    fn read(&mut self) -> Result<bool, ParquetError> {
+        loop {
+            let mut rows = None;
+            for leaf in &mut self.leaves {
+                let own = leaf.read()?;
+                if *rows.get_or_insert(own) != own {
+                    return Err(ParquetError::General("columns differ".to_owned()));
+                }
+            }
+            self.left = rows.unwrap_or(0);
+            if self.left > 0 {
+                self.progress.advance(self.left as u64);
+                return Ok(true);
+            }
+            let Some(group) = self.groups.next() else {
+                return Ok(false);
+            };
+            let group = self.file.get_row_group(group)?;
+            for leaf in &mut self.leaves {
+                let values = Values::open(&*group, leaf.place);
+                leaf.values = Some(values.map_err(ParquetError::General)?);
+            }
+        }
+    }
+
+    fn next(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
+        if self.left == 0 {
+            let read = self.read().map_err(|problem| match problem {
+                ParquetError::External(cause) if cause.is::<io::Error>() => {
+                    *cause.downcast().expect("it was asked for")
+                }
+                // What the library says could quote a value.
+                _ => io::Error::other("its pages are damaged; write it anew"),
+            })?;
+            if !read {
+                return Ok(false);
+            }
+        }
+        self.left -= 1;
+        let row = object(&self.fields, &mut self.leaves, out);
+        row.map_err(|Broken| {
+            // Of half a row nothing is read.
+            out.clear();
+            io::Error::other("its pages are damaged; write it anew")
+        })?;
+        Ok(true)
+    }
+}
+
+impl Source for Rows {
+    fn line(&mut self, out: &mut Vec<u8>) -> io::Result<bool> {
+        if self.failed {
+            return Ok(false);
+        }
+        let next = catch_unwind(AssertUnwindSafe(|| self.next(out)));
+        let next = next.unwrap_or_else(|_| {
+            out.clear();
+            Err(io::Error::other(DAMAGED))
+        });
+        self.failed = next.is_err();
+        next
+    }
+}
+
+impl Leaf {
+    fn read(&mut self) -> Result<usize, ParquetError> {
+        self.levels.clear();
+        self.repeats.clear();
+        (self.at, self.value) = (0, 0);
+        match &mut self.values {
+            Some(values) => values.read(ROWS, &mut self.levels, &mut self.repeats),
+            None => Ok(0),
+        }
+    }
+
+    /// The definition level of what comes next.
+    fn level(&self) -> Result<i16, Broken> {
+        match self.most {
+            0 => Ok(0),
+            _ => self.levels.get(self.at).copied().ok_or(Broken),
+        }
+    }
+
+    fn push(&mut self, release: bool, out: &mut Vec<u8>) -> Result<(), Broken> {
+        let values = self.values.as_ref().ok_or(Broken)?;
+        let place = self.value;
+        self.value += 1;
+        match values.form() {
+            Form::Text => push_text(values.bytes(place).ok_or(Broken)?, out),
+            Form::Bytes => push_bytes(values.bytes(place).ok_or(Broken)?, release, out),
+            Form::Uuid => {
+                let digits = hex::encode(values.bytes(place).ok_or(Broken)?);
+                let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
+                let parts: Option<Vec<&str>> =
+                    parts.map(|part| digits.get(part)).into_iter().collect();
+                push_text(parts.ok_or(Broken)?.join("-").as_bytes(), out);
+            }
+            Form::Real => {
+                let number = values.real(place).ok_or(Broken)?;
+                let number = serde_json::Value::from(number);
+                out.extend_from_slice(number.to_string().as_bytes());
+            }
+            form => {
+                let text = values.written(values.number(place).ok_or(Broken)?);
+                match form {
+                    Form::Day | Form::Instant(_) => push_text(text.as_bytes(), out),
+                    _ => out.extend_from_slice(text.as_bytes()),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds bytes: those of a release in hexadecimal digits, unless they are such digits already.
+fn push_bytes(bytes: &[u8], release: bool, out: &mut Vec<u8>) {
+    let digits = bytes.len().is_multiple_of(2) && bytes.iter().all(u8::is_ascii_hexdigit);
+    // A release could be text by chance, but not of these digits: it begins with "UTR".
+    let is_text = match release {
+        true => digits,
+        false => str::from_utf8(bytes).is_ok(),
+    };
+    match is_text {
+        true => push_text(bytes, out),
+        false => push_text(hex::encode(bytes).as_bytes(), out),
+    }
+}
+
+fn object(fields: &[Node], leaves: &mut [Leaf], out: &mut Vec<u8>) -> Result<(), Broken> {
+    out.push(b'{');
+    for (place, field) in fields.iter().enumerate() {
+        if place > 0 {
+            out.push(b',');
+        }
+        push_text(field.name.as_bytes(), out);
+        out.push(b':');
+        value(field, leaves, out)?;
+    }
+    out.push(b'}');
+    Ok(())
+}
+
+fn value(node: &Node, leaves: &mut [Leaf], out: &mut Vec<u8>) -> Result<(), Broken> {
+    let Some(first) = leaves
+        .get(node.columns.start)
+        .filter(|_| !node.columns.is_empty())
+    else {
+        // A struct without fields.
+        out.extend_from_slice(b"null");
+        return Ok(());
+    };
+    let level = first.level()?;
+    if level < node.there {
+        skip(node, leaves);
+        out.extend_from_slice(b"null");
+        return Ok(());
+    }
+    match &node.what {
+        What::Value { release } => {
+            let leaf = &mut leaves[node.columns.start];
+            leaf.push(*release, out)?;
+            leaf.at += 1;
+        }
+        What::Fields(fields) => object(fields, leaves, out)?,
+        What::List(_, _) if level == node.there => {
+            skip(node, leaves);
+            out.extend_from_slice(b"[]");
+        }
+        What::List(inner, repeat) => {
+            out.push(b'[');
+            loop {
+                value(inner, leaves, out)?;
+                let first = &leaves[node.columns.start];
+                if first.repeats.get(first.at) != Some(repeat) {
+                    break;
+                }
+                out.push(b',');
+            }
+            out.push(b']');
+        }
+    }
+    Ok(())
+}
+
+/// What is not there, or is empty, takes one place in each column.
+fn skip(node: &Node, leaves: &mut [Leaf]) {
+    for leaf in &mut leaves[node.columns.clone()] {
+        leaf.at += 1;
+    }
+}

@@ -1,0 +1,455 @@
+//! Lines of JSON as a table.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray,
+    FixedLenByteArrayType, FloatType, Int64Type,
+};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+use serde_json::value::RawValue;
+use undertone::error::{Cause, Error, Result};
+use undertone::files::atomic::AtomicFile;
+use undertone::files::fields::Fields;
+use undertone::files::form::Form;
+use undertone_core::release::Release;
+
+/// Rows of a row group, and bytes of lines, at most: they are in memory.
+const ROWS: usize = 1 << 16;
+const BYTES: usize = 1 << 24;
+
+/// Columns at most. A client can make up fields.
+const COLUMNS: usize = 1000;
+
+/// Digits after the point of an epsilon, and all its digits.
+const MICRO: (i32, i32) = (6, 10);
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Strings; other values as they are written.
+    Text,
+    /// Whole numbers of 64 bits.
+    Whole,
+    /// Numbers that are written as a program writes them.
+    Real,
+    /// Truth values.
+    Truth,
+    /// Lists of strings.
+    Texts,
+    /// Lists of numbers of 32 bits.
+    Singles,
+    /// A release of a document: 24 bytes, of hexadecimal digits.
+    Release,
+    /// An epsilon: a decimal number with six digits after the point.
+    Epsilon,
+}
+
+/// A form of table, and what is known of its columns before there are rows. All other columns are those that any line has, in the
+/// order in which they come: numbers if all values are, else strings. An object or a list becomes a string, its JSON.
+#[derive(Clone, Debug)]
+pub struct Table {
+    form: Form,
+    kinds: Vec<(&'static str, Kind)>,
+}
+
+/// For `map_err`: what the Parquet library says of a file to write.
+pub fn unwritten(path: &Path) -> impl FnOnce(ParquetError) -> Error {
+    move |problem| match problem {
+        ParquetError::External(cause) if cause.is::<io::Error>() => {
+            Error::io("write", path)(*cause.downcast().expect("it was asked for"))
+        }
+        other => Error::io("write", path)(io::Error::other(other)),
+    }
+}
+
+impl Table {
+    /// The table that a file of this name is, by its ending: `.parquet` or `.csv`. None for all others.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Argument`](undertone::error::ErrorKind::Argument) for a table that would be gzipped.
+    pub fn of(path: &Path, kinds: &[(&'static str, Kind)]) -> Result<Option<Self>> {
+        let form = Form::of_table(path);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let inner = name.to_lowercase();
+        let inner = inner.strip_suffix(".gz").map(Path::new);
+        if inner.is_some_and(|inner| Form::of_table(inner).is_some()) {
+            return Err(Error::from(Cause::OutputPath {
+                path: path.to_owned(),
+                problem: "tables are written as .parquet, which is compressed, or as .csv; name one of these",
+            }));
+        }
+        Ok(form.map(|form| Self {
+            form,
+            kinds: kinds.to_vec(),
+        }))
+    }
+
+    /// A table at `path` of all lines of a file, each an object of JSON, on the disk but without its name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](undertone::error::ErrorKind::Io); [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if lines have
+    /// more than 1,000 different fields.
+    pub fn settled(&self, lines: &mut File, path: &Path) -> Result<AtomicFile> {
+        let mut columns: Vec<Column> = Vec::new();
+        each(lines, |fields, _| self.learn(&mut columns, fields))
+            .map_err(Error::io("read", path))?;
+        if columns.len() > COLUMNS {
+            return Err(Error::from(Cause::CountLimit {
+                what: "different fields",
+                most: COLUMNS as u64,
+                advice: "a table has no room for them; name an output that ends in .jsonl",
+            }));
+        }
+        // A file without rows has the columns that are known.
+        for (name, kind) in &self.kinds {
+            if !columns.iter().any(|column| column.name == *name) {
+                columns.push(Column::new(name, Some(*kind)));
+            }
+        }
+        let mut file = AtomicFile::create(path)?;
+        match self.form {
+            Form::Parquet => write_parquet(lines, columns, &mut file).map_err(unwritten(path))?,
+            _ => write_csv(lines, &columns, &mut file).map_err(Error::io("write", path))?,
+        }
+        file.settle()?;
+        Ok(file)
+    }
+
+    /// Adds the columns of a line, and what its values are.
+    fn learn(&self, columns: &mut Vec<Column>, fields: &Fields<'_>) -> io::Result<()> {
+        for (name, value) in &fields.0 {
+            let known = columns.iter().position(|column| column.name == *name);
+            let place = known.unwrap_or_else(|| {
+                // So many are refused, and not looked at.
+                if columns.len() <= COLUMNS {
+                    let kinds = self.kinds.iter();
+                    let mut kinds = kinds.filter(|(known, _)| known == name);
+                    columns.push(Column::new(name, kinds.next().map(|(_, kind)| *kind)));
+                }
+                columns.len() - 1
+            });
+            columns[place].learn(value.get());
+        }
+        Ok(())
+    }
+}
+
+/// Reads the lines from the start.
+fn each(
+    file: &mut File,
+    mut work: impl FnMut(&Fields<'_>, usize) -> io::Result<()>,
+) -> io::Result<()> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut reader = BufReader::new(file);
+    let mut line = String::new();
+    while reader.read_line(&mut line)? > 0 {
+        let fields = serde_json::from_str(&line);
+        let fields: Fields<'_> = fields.map_err(|_| io::Error::other("a line is no object"))?;
+        work(&fields, line.len())?;
+        line.clear();
+    }
+    Ok(())
+}
+
+/// The value of a column in a line; the last one if there are several.
+fn value<'a>(fields: &Fields<'a>, name: &str) -> Option<&'a str> {
+    let own = fields.0.iter().rev().find(|(own, _)| own == name);
+    own.map(|(_, value)| RawValue::get(value))
+        .filter(|value| *value != "null")
+}
+
+/// A value as text: a string's own, all others as they are written.
+fn text(value: &str) -> String {
+    serde_json::from_str(value).unwrap_or_else(|_| value.to_owned())
+}
+
+/// A column of a table to write.
+struct Column {
+    name: String,
+    kind: Kind,
+    /// What its values could be, if that is not known from the start.
+    learning: Option<Learned>,
+}
+
+/// What values were seen.
+#[derive(Clone, Copy, Default)]
+struct Learned {
+    any: bool,
+    not_whole: bool,
+    not_real: bool,
+    not_truth: bool,
+}
+
+impl Column {
+    fn new(name: &str, kind: Option<Kind>) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind: kind.unwrap_or(Kind::Text),
+            learning: kind.is_none().then(Learned::default),
+        }
+    }
+
+    fn learn(&mut self, value: &str) {
+        let Some(seen) = self.learning.as_mut().filter(|_| value != "null") else {
+            return;
+        };
+        seen.any = true;
+        let whole = value.parse::<i64>().ok().filter(|n| n.to_string() == value);
+        seen.not_whole |= whole.is_none();
+        // Digits that a double would lose are kept, as text.
+        let real = match whole {
+            Some(whole) => whole.unsigned_abs() < 1 << 53,
+            None => is_real(value),
+        };
+        seen.not_real |= !real;
+        seen.not_truth |= !matches!(value, "true" | "false");
+        self.kind = match seen {
+            Learned {
+                not_whole: false, ..
+            } => Kind::Whole,
+            Learned {
+                not_real: false, ..
+            } => Kind::Real,
+            Learned {
+                not_truth: false, ..
+            } => Kind::Truth,
+            _ => Kind::Text,
+        };
+    }
+
+    fn schema(&self) -> Result<Type, ParquetError> {
+        let name = self.name.as_str();
+        let of = |physical| {
+            Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL)
+        };
+        match self.kind {
+            Kind::Text => of(Physical::BYTE_ARRAY)
+                .with_logical_type(Some(LogicalType::String))
+                .build(),
+            Kind::Whole => of(Physical::INT64).build(),
+            Kind::Real => of(Physical::DOUBLE).build(),
+            Kind::Truth => of(Physical::BOOLEAN).build(),
+            Kind::Release => of(Physical::FIXED_LEN_BYTE_ARRAY)
+                .with_length(Release::BYTES as i32)
+                .build(),
+            Kind::Epsilon => {
+                let (scale, precision) = MICRO;
+                of(Physical::INT64)
+                    .with_logical_type(Some(LogicalType::decimal(scale, precision)))
+                    .with_precision(precision)
+                    .with_scale(scale)
+                    .build()
+            }
+            Kind::Texts => self.list(Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Kind::Singles => self.list(Physical::FLOAT, None),
+        }
+    }
+
+    fn list(&self, physical: Physical, logical: Option<LogicalType>) -> Result<Type, ParquetError> {
+        let element = Type::primitive_type_builder("element", physical)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(logical);
+        let items = Type::group_type_builder("list")
+            .with_repetition(Repetition::REPEATED)
+            .with_fields(vec![Arc::new(element.build()?)]);
+        Type::group_type_builder(&self.name)
+            .with_repetition(Repetition::OPTIONAL)
+            .with_logical_type(Some(LogicalType::List))
+            .with_fields(vec![Arc::new(items.build()?)])
+            .build()
+    }
+
+    fn cells(&self) -> Cells {
+        match self.kind {
+            Kind::Text => Cells::Texts(Held::default()),
+            Kind::Whole | Kind::Epsilon => Cells::Wholes(Held::default()),
+            Kind::Real => Cells::Reals(Held::default()),
+            Kind::Truth => Cells::Truths(Held::default()),
+            Kind::Release => Cells::Releases(Held::default()),
+            Kind::Texts => Cells::Texts(Held::default()),
+            Kind::Singles => Cells::Singles(Held::default()),
+        }
+    }
+
+    /// Adds a value. One that the column cannot have is null: what a command writes has no such values.
+    fn push(&self, value: Option<&str>, cells: &mut Cells) {
+        match (self.kind, cells) {
+            (Kind::Texts, Cells::Texts(held)) => {
+                let texts = value.and_then(|value| serde_json::from_str::<Vec<String>>(value).ok());
+                held.list(texts.map(|texts| {
+                    texts
+                        .into_iter()
+                        .map(|own| ByteArray::from(own.into_bytes()))
+                }));
+            }
+            (_, Cells::Texts(held)) => {
+                held.push(value.map(|value| ByteArray::from(text(value).into_bytes())));
+            }
+            (Kind::Epsilon, Cells::Wholes(held)) => held.push(value.and_then(micro)),
+            (_, Cells::Wholes(held)) => held.push(value.and_then(|value| value.parse().ok())),
+            (_, Cells::Reals(held)) => held.push(value.and_then(|value| value.parse().ok())),
+            (_, Cells::Truths(held)) => held.push(value.map(|value| value == "true")),
+            (_, Cells::Releases(held)) => {
+                let bytes = value.and_then(|value| hex::decode(text(value)).ok());
+                let bytes = bytes.filter(|bytes| bytes.len() == Release::BYTES);
+                held.push(bytes.map(FixedLenByteArray::from));
+            }
+            (_, Cells::Singles(held)) => {
+                let numbers = value.and_then(|value| serde_json::from_str::<Vec<f32>>(value).ok());
+                held.list(numbers.map(Vec::into_iter));
+            }
+        }
+    }
+}
+
+/// Whether a number is written as a program writes it, so that its digits come back.
+fn is_real(value: &str) -> bool {
+    let number = value.parse::<f64>().ok().filter(|own| own.is_finite());
+    number.is_some_and(|own| serde_json::to_string(&own).is_ok_and(|own| own == value))
+}
+
+/// An epsilon in micro-units.
+fn micro(value: &str) -> Option<i64> {
+    let epsilon: undertone_core::epsilon::Epsilon = value.parse().ok()?;
+    Some(i64::from(epsilon.micro()))
+}
+
+/// The values of a column in a row group.
+enum Cells {
+    Texts(Held<ByteArray>),
+    Wholes(Held<i64>),
+    Reals(Held<f64>),
+    Truths(Held<bool>),
+    Releases(Held<FixedLenByteArray>),
+    Singles(Held<f32>),
+}
+
+/// Values, and for each row whether it has one; of lists also where each starts.
+struct Held<T> {
+    values: Vec<T>,
+    levels: Vec<i16>,
+    repeats: Vec<i16>,
+}
+
+impl<T> Default for Held<T> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            levels: Vec::new(),
+            repeats: Vec::new(),
+        }
+    }
+}
+
+impl<T> Held<T> {
+    fn push(&mut self, value: Option<T>) {
+        self.levels.push(i16::from(value.is_some()));
+        self.repeats.push(0);
+        self.values.extend(value);
+    }
+
+    /// Null has level 0, an empty list 1, an item 2.
+    fn list(&mut self, values: Option<impl Iterator<Item = T>>) {
+        let before = self.values.len();
+        let level = i16::from(values.is_some());
+        self.values.extend(values.into_iter().flatten());
+        let count = self.values.len() - before;
+        if count == 0 {
+            self.levels.push(level);
+            self.repeats.push(0);
+        }
+        for item in 0..count {
+            self.levels.push(2);
+            self.repeats.push(i16::from(item > 0));
+        }
+    }
+
+    fn write<D: DataType<T = T>>(
+        &mut self,
+        group: &mut SerializedRowGroupWriter<'_, &mut AtomicFile>,
+    ) -> Result<(), ParquetError> {
+        let mut column = group.next_column()?.expect("the schema has it");
+        let typed = column.typed::<D>();
+        typed.write_batch(&self.values, Some(&self.levels), Some(&self.repeats))?;
+        column.close()?;
+        *self = Self::default();
+        Ok(())
+    }
+}
+
+impl Cells {
+    fn write(
+        &mut self,
+        group: &mut SerializedRowGroupWriter<'_, &mut AtomicFile>,
+    ) -> Result<(), ParquetError> {
+        match self {
+            Self::Texts(held) => held.write::<ByteArrayType>(group),
+            Self::Wholes(held) => held.write::<Int64Type>(group),
+            Self::Reals(held) => held.write::<DoubleType>(group),
+            Self::Truths(held) => held.write::<BoolType>(group),
+            Self::Releases(held) => held.write::<FixedLenByteArrayType>(group),
+            Self::Singles(held) => held.write::<FloatType>(group),
+        }
+    }
+}
+
+fn write_parquet(
+    lines: &mut File,
+    columns: Vec<Column>,
+    file: &mut AtomicFile,
+) -> Result<(), ParquetError> {
+    let fields = columns.iter().map(|column| column.schema().map(Arc::new));
+    let schema =
+        Type::group_type_builder("releases").with_fields(fields.collect::<Result<_, _>>()?);
+    let settings = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    let settings = Arc::new(settings.build());
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema.build()?), settings)?;
+    let mut cells: Vec<Cells> = columns.iter().map(Column::cells).collect();
+    let (mut rows, mut bytes) = (0, 0);
+    let mut flush = |cells: &mut [Cells]| -> Result<(), ParquetError> {
+        let mut group = writer.next_row_group()?;
+        for cells in cells {
+            cells.write(&mut group)?;
+        }
+        group.close()?;
+        Ok(())
+    };
+    each(lines, |fields, length| {
+        for (column, cells) in columns.iter().zip(&mut cells) {
+            column.push(value(fields, &column.name), cells);
+        }
+        rows += 1;
+        bytes += length;
+        if rows == ROWS || bytes >= BYTES {
+            flush(&mut cells).map_err(io::Error::other)?;
+            (rows, bytes) = (0, 0);
+        }
+        Ok(())
+    })?;
+    if rows > 0 {
+        flush(&mut cells)?;
+    }
+    writer.close()?;
+    Ok(())
+}
+
+fn write_csv(lines: &mut File, columns: &[Column], file: &mut AtomicFile) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(file);
+    writer.write_record(columns.iter().map(|column| &column.name))?;
+    each(lines, |fields, _| {
+        let cells = columns
+            .iter()
+            .map(|column| value(fields, &column.name).map_or(String::new(), text));
+        writer.write_record(cells)?;
+        Ok(())
+    })?;
+    writer.flush()
+}
