@@ -198,7 +198,7 @@ fn decoder(
     seed: u64,
 ) -> Result<Classifier> {
     let (validation, train): (Vec<usize>, Vec<usize>) =
-        (0..words.len()).partition(|number| (number / together) % VALIDATION == 0);
+        (0..words.len()).partition(|number| (number / together).is_multiple_of(VALIDATION));
     let targets = Targets {
         of_documents: words,
         classes,
