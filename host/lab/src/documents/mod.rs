@@ -789,10 +789,9 @@ mod tests {
                 assert!(loss.worst > 0.0 && loss.worst <= epsilon + 1e-9, "{loss:?}");
                 let [mean, worst] = loss.guessed;
                 let bound = 1.0 / (1.0 + (-epsilon).exp());
-                assert!(
-                    0.5 < mean && mean <= worst && worst <= bound + 1e-9,
-                    "{loss:?}"
-                );
+                // Where all neighbours name the same candidate, it is a coin.
+                assert!(mean > 0.5 - 1e-9 && mean <= worst + 1e-9, "{loss:?}");
+                assert!(worst <= bound + 1e-9, "{loss:?}");
             }
             if let Some(histogram) = &measured.histogram {
                 let documents = data.test.labels.len() as u64;
