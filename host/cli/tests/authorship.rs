@@ -1,4 +1,4 @@
-//! `undertone eval authorship`, run as a user runs it, on mailboxes that the test writes.
+//! `undertone eval authorship` and `undertone eval inversion`, run as a user runs them, on mailboxes that the test writes.
 #![cfg(feature = "train")]
 
 mod common;
@@ -269,6 +269,111 @@ fn errors_say_what_is_wrong() {
             None => arguments.extend([option, value]),
         }
         common::refused(&eval(folder.path(), &arguments), &arguments, parts);
+        assert!(
+            !folder.path().join("out/report.html").exists(),
+            "{option} {value}"
+        );
+    }
+}
+
+const SMALL_INVERSION: [&str; 19] = [
+    "inversion",
+    "--data",
+    "mail.jsonl",
+    "--word-vectors",
+    "toy.txt",
+    "--groups",
+    "2",
+    "--epsilons",
+    "0.1,1,200",
+    "--words",
+    "2000",
+    "--directions",
+    "2",
+    "--bag-vocabulary",
+    "16",
+    "--sizes",
+    "1,12",
+    "--lessons",
+    "2000",
+];
+
+#[test]
+fn attackers_find_nothing_and_then_everything_and_can_be_repeated() {
+    let folder = tempfile::tempdir().unwrap();
+    write_mailbox(folder.path(), true);
+    write_vectors(folder.path());
+    let mut tables = Vec::new();
+    for out in ["first", "second"] {
+        let arguments = [
+            &["eval"],
+            &SMALL_INVERSION[..],
+            &["--trials", "20", "--out", out],
+        ]
+        .concat();
+        let output = common::undertone(folder.path(), &arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        assert!(
+            output.stdout.is_empty() && !errors.contains("warning"),
+            "{errors}"
+        );
+        let read = |name: &str| fs::read_to_string(folder.path().join(out).join(name)).unwrap();
+        let page = read("report.html");
+        common::check_page(&page);
+        for part in [
+            "eval inversion --data mail.jsonl",
+            "Bags of 12",
+            "All hold.",
+            "±",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        tables.push([read("vectors.csv"), read("bags.csv")]);
+    }
+    assert_eq!(tables[0], tables[1]);
+    let [vectors, bags] = &tables[0];
+    // Two ways to release, three ε, four attackers; two sizes, three ε, four attackers and one on whole bags.
+    assert_eq!(numbers(vectors, "found").len(), 2 * 3 * 4);
+    assert_eq!(numbers(bags, "found").len(), 3 * (4 + 5));
+    for table in [vectors, bags] {
+        let attackers = column(table, "attacker");
+        let rows = attackers.iter().zip(column(table, "epsilon"));
+        let rows = rows
+            .zip(numbers(table, "found"))
+            .zip(numbers(table, "bound"));
+        for (((attacker, epsilon), found), bound) in rows {
+            assert!(
+                found <= bound + 0.1 && bound <= 1.0,
+                "{attacker} {epsilon}: {found} {bound}"
+            );
+            if epsilon == "200" && attacker == "exact posterior" {
+                assert!(found > 0.9, "{table}");
+            }
+        }
+    }
+}
+
+#[test]
+fn attackers_need_epsilons_that_noise_has() {
+    let folder = tempfile::tempdir().unwrap();
+    write_mailbox(folder.path(), true);
+    write_vectors(folder.path());
+    for (option, value, parts) in [
+        ("--epsilons", "0.01", &["epsilon 0.01", "0.1..=1000"][..]),
+        ("--sizes", "0", &["--sizes"]),
+        ("--bag-vocabulary", "1", &["--bag-vocabulary"]),
+        (
+            "--groups",
+            "3",
+            &["2 groups have", "3 are wanted", "--groups"],
+        ),
+    ] {
+        let mut arguments = [&["eval"], &SMALL_INVERSION[..], &["--out", "out"]].concat();
+        let place = arguments.iter().position(|own| *own == option).unwrap();
+        arguments[place + 1] = value;
+        let output = common::undertone(folder.path(), &arguments);
+        common::refused(&output, &arguments, parts);
         assert!(
             !folder.path().join("out/report.html").exists(),
             "{option} {value}"

@@ -12,7 +12,7 @@ use undertone::error::Result;
 use undertone::pack::heads::Targets;
 use undertone::pack::trained::Layer;
 
-/// A perceptron with four layers, d → d → d → d → classes and max(0, ·) between them (Meehan, Mrini
+/// A perceptron with max(0, ·) between its layers; by default four, d → d → d → d → classes (Meehan, Mrini
 /// and Chaudhuri 2022, appendix A.3).
 ///
 /// Deviation: it standardises its inputs, so that any encoder's vectors come to the same size.
@@ -23,7 +23,32 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// Trains with cross-entropy on `points`, `[n][dimension]` row-major, one per document.
+    /// [`Classifier::with_hidden`], with the widths of the published experiments.
+    ///
+    /// # Errors
+    /// Those of [`Classifier::with_hidden`].
+    ///
+    /// # Panics
+    /// If `points` is not a whole number of rows.
+    pub fn train(
+        points: &[f32],
+        dimension: usize,
+        targets: &Targets,
+        split: &Split<'_>,
+        run: &Run<'_>,
+    ) -> Result<(Self, Vec<Epoch>)> {
+        Self::with_hidden(
+            &[dimension; LAYERS - 1],
+            points,
+            dimension,
+            targets,
+            split,
+            run,
+        )
+    }
+
+    /// Trains a perceptron whose hidden layers have these widths, with cross-entropy, on `points`, `[n][dimension]`
+    /// row-major, one per document.
     ///
     /// # Errors
     /// [`ErrorKind::Experiment`](undertone::error::ErrorKind::Experiment): a coordinate is NaN or infinite, a split is empty, there are less than two
@@ -32,7 +57,8 @@ impl Classifier {
     ///
     /// # Panics
     /// If `points` is not a whole number of rows.
-    pub fn train(
+    pub fn with_hidden(
+        hidden: &[usize],
         points: &[f32],
         dimension: usize,
         targets: &Targets,
@@ -49,7 +75,8 @@ impl Classifier {
             standardiser: Standardiser::fit(split.train.iter().map(row), dimension),
         };
         let mut rng = super::stream(run.options.seed, super::FIRST_WEIGHTS);
-        let first = network::first(&widths(dimension, targets.classes), &mut rng);
+        let widths = [&[dimension], hidden, &[targets.classes]].concat();
+        let first = network::first(&widths, &mut rng);
         let (best, epochs) = super::fit(&model, first, split, run)?;
         let classifier = Self::new(model.standardiser, &best);
         Ok((classifier, epochs))
@@ -68,22 +95,39 @@ impl Classifier {
     /// If `points` is not a whole number of rows of the dimension it was trained with.
     ///
     /// # Cost
-    /// One matrix product per layer and 1024 points.
+    /// That of [`Classifier::logits`].
     pub fn predict(&self, points: &[f32]) -> Vec<usize> {
+        let logits = self.logits(points);
+        logits.chunks_exact(self.classes()).map(largest).collect()
+    }
+
+    /// The number of classes.
+    pub fn classes(&self) -> usize {
+        self.layers.last().map_or(0, |layer| layer.bias.len())
+    }
+
+    /// For each of `points`, `[n][d]` row-major, ln of the probability of each class but for a constant of the point:
+    /// `[n][classes]`.
+    ///
+    /// # Panics
+    /// If `points` is not a whole number of rows of the dimension it was trained with.
+    ///
+    /// # Cost
+    /// One matrix product per layer and 1024 points.
+    pub fn logits(&self, points: &[f32]) -> Vec<f32> {
         let dimension = self.standardiser.mean.len();
         check_rows(points, dimension);
         let weights = network::tensors(&self.layers);
-        let mut classes = Vec::with_capacity(points.len() / dimension);
+        let mut all = Vec::with_capacity(points.len() / dimension * self.classes());
         for block in points.chunks(1024 * dimension) {
             let mut rows = Vec::with_capacity(block.len());
             for row in block.chunks_exact(dimension) {
                 self.standardiser.push(row, &mut rows);
             }
             let logits = network::perceptron(network::matrix(rows, dimension), &weights);
-            let [_, width] = logits.dims();
-            classes.extend(network::values(&logits).chunks_exact(width).map(largest));
+            all.extend(network::values(&logits));
         }
-        classes
+        all
     }
 }
 

@@ -1,6 +1,7 @@
 //! `undertone eval`: experiments on public corpora, a file each.
 
 mod authorship;
+mod inversion;
 mod sentences;
 mod vectors;
 
@@ -16,6 +17,8 @@ use crate::paths::Paths;
 pub(super) enum Experiment {
     /// Whether bags of words hide their author and keep their topic, and what is left of a word, against epsilon.
     Authorship(authorship::Arguments),
+    /// What attackers find who want the words back from private vectors and bags, against epsilon.
+    Inversion(inversion::Arguments),
     /// How well released documents can be classified, against epsilon and the number of sentences.
     Sentences(sentences::Arguments),
     /// How much private word vectors keep, beside published mechanisms at the same epsilon.
@@ -26,6 +29,7 @@ impl Experiment {
     pub(super) fn paths(&self) -> Paths {
         match self {
             Self::Authorship(arguments) => arguments.paths(),
+            Self::Inversion(arguments) => arguments.paths(),
             Self::Sentences(arguments) => arguments.paths(),
             Self::Vectors(arguments) => arguments.paths(),
         }
@@ -35,6 +39,7 @@ impl Experiment {
 pub(super) fn run(experiment: Experiment) -> Result<()> {
     match experiment {
         Experiment::Authorship(arguments) => authorship::run(arguments),
+        Experiment::Inversion(arguments) => inversion::run(arguments),
         Experiment::Sentences(arguments) => sentences::run(arguments),
         Experiment::Vectors(arguments) => vectors::run(arguments),
     }

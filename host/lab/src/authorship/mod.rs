@@ -392,6 +392,22 @@ pub fn informative_pack(sample: &Sample, vectors: &Vectors, most: usize) -> Resu
     Ok(vectors.rows(&ranked).lexicon_pack(None, most)?.pack)
 }
 
+/// The words of each message that may be drawn into a bag, as numbers in the vocabulary.
+pub(crate) fn kept_words(sample: &Sample, vocabulary: &Vocabulary<'_>) -> Vec<Vec<u32>> {
+    let filter = WordFilter::default();
+    let of_message = |text: &str| {
+        let known = filter
+            .words(text)
+            .filter_map(|word| vocabulary.lexicon().find(&word));
+        known.map(|word| word as u32).collect()
+    };
+    sample
+        .messages
+        .iter()
+        .map(|message| of_message(&message.text))
+        .collect()
+}
+
 impl<'a> Experiment<'a> {
     /// Under a pack such as [`informative_pack`] makes.
     ///
@@ -399,12 +415,6 @@ impl<'a> Experiment<'a> {
     /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) if the pack has no lexicon, or for a bag size that core refuses.
     pub fn new(sample: &'a Sample, pack: &Pack<'a>, options: &'a Options) -> Result<Self> {
         let vocabulary = Vocabulary::new(pack).map_err(Error::from)?;
-        let filter = WordFilter::default();
-        let kept = sample.messages.iter().map(|message| {
-            let words = filter.words(&message.text);
-            let known = words.filter_map(|word| vocabulary.lexicon().find(&word));
-            known.map(|word| word as u32).collect()
-        });
         let of_group = |group: usize| {
             let own = sample.messages.iter().enumerate();
             let own = own.filter(|(_, message)| message.group == group);
@@ -418,7 +428,7 @@ impl<'a> Experiment<'a> {
             }
         };
         Ok(Self {
-            kept: kept.collect(),
+            kept: kept_words(sample, &vocabulary),
             authors: (0..sample.groups.len()).map(of_group).collect(),
             topic: vec![Problem {
                 messages: (0..sample.messages.len()).collect(),

@@ -211,6 +211,9 @@ pub struct Loss {
     pub epsilon: Epsilon,
     /// The largest |ln ratio| found.
     pub worst: f64,
+    /// How often the best guess is right at which of two neighbours was released, both equally likely: on average over
+    /// the pairs, and for the pair where it is right most often. At most e^ε/(1 + e^ε).
+    pub guessed: [f64; 2],
     /// Pairs of neighbours looked at.
     pub pairs: usize,
 }
@@ -387,15 +390,32 @@ impl Selection {
             .map(|epsilon| {
                 let ratio = self.ratio(*epsilon);
                 let law = |levels: &Vec<u8>| Law::new(levels.clone(), ratio, self.rule);
-                let losses = pairs.par_iter().map(|(a, b)| law(a).loss(&law(b)));
+                let found = pairs.par_iter().map(|(a, b)| {
+                    let laws = [law(a), law(b)];
+                    (laws[0].loss(&laws[1]), best_guess(&laws, a.len()))
+                });
+                let found: Vec<(f64, f64)> = found.collect();
+                let guesses = || found.iter().map(|(_, right)| *right);
+                let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
                 Loss {
                     epsilon: *epsilon,
-                    worst: losses.reduce(|| 0.0, f64::max),
-                    pairs: pairs.len(),
+                    worst: most(&mut found.iter().map(|(loss, _)| *loss)),
+                    guessed: [
+                        guesses().sum::<f64>() / found.len().max(1) as f64,
+                        most(&mut guesses()),
+                    ],
+                    pairs: found.len(),
                 }
             })
             .collect())
     }
+}
+
+/// How often somebody is right who sees a release and names the text that makes it likelier: no guess at which of two equally
+/// likely texts was released is right more often (Neyman and Pearson 1933).
+fn best_guess([a, b]: &[Law; 2], candidates: usize) -> f64 {
+    let likelier = (0..candidates).map(|c| a.probability(c).max(b.probability(c)));
+    likelier.sum::<f64>() / 2.0
 }
 
 /// Counts `n` more at a level.
@@ -729,6 +749,23 @@ mod tests {
         column.unwrap().by_epsilon[epsilon].score.macro_f1.mean
     }
 
+    /// The bound on guesses can fail: levels of a sentence that counts twice are guessed more often than ε allows.
+    #[test]
+    fn a_sentence_that_counts_twice_is_guessed() {
+        let ratio = Ratio::new("1".parse().unwrap());
+        let right = |moved: u8| {
+            let levels = [vec![0, moved], vec![moved, 0]];
+            best_guess(
+                &levels.map(|levels| Law::new(levels, ratio, Rule::Exponential)),
+                2,
+            )
+        };
+        let bound = 1.0 / (1.0 + (-1f64).exp());
+        // Two levels, one up and one down: half of ε each way.
+        assert!((right(2) - bound).abs() < 1e-9, "{}", right(2));
+        assert!(right(4) > bound + 0.1, "{}", right(4));
+    }
+
     #[test]
     fn mechanisms_stand_where_they_should_on_the_demo_corpus() {
         let (data, options) = (demo_data(), small_options());
@@ -750,6 +787,11 @@ mod tests {
             for loss in &measured.losses {
                 let epsilon = document::epsilon_f64(loss.epsilon);
                 assert!(loss.worst > 0.0 && loss.worst <= epsilon + 1e-9, "{loss:?}");
+                let [mean, worst] = loss.guessed;
+                let bound = 1.0 / (1.0 + (-epsilon).exp());
+                // Where all neighbours name the same candidate, it is a coin.
+                assert!(mean > 0.5 - 1e-9 && mean <= worst + 1e-9, "{loss:?}");
+                assert!(worst <= bound + 1e-9, "{loss:?}");
             }
             if let Some(histogram) = &measured.histogram {
                 let documents = data.test.labels.len() as u64;

@@ -164,7 +164,9 @@ impl Report {
     }
 
     fn losses(&self) -> String {
-        let mut csv = Csv::new("task,encoder,mechanism,epsilon,worst_loss,pairs");
+        let mut csv = Csv::new(
+            "task,encoder,mechanism,epsilon,worst_loss,guess_mean,guess_worst,guess_bound,pairs",
+        );
         for (task, measured) in self.all() {
             for loss in &measured.losses {
                 let worst = format!("{:.9}", loss.worst);
@@ -175,6 +177,9 @@ impl Report {
                     name,
                     &loss.epsilon,
                     &worst,
+                    &format!("{:.6}", loss.guessed[0]),
+                    &format!("{:.6}", loss.guessed[1]),
+                    &format!("{:.6}", guess_bound(loss.epsilon)),
                     &loss.pairs,
                 ]);
             }
@@ -281,6 +286,12 @@ impl Report {
              some neighbouring test documents, from the exact law of the selection. It must not exceed ε.",
         );
         page.table(&self.loss_table(task));
+        page.paragraph(
+            "How often the best guess is right at which of two such neighbours was released, if both are equally likely, in \
+             per cent: on average over the pairs, and below it for the pair where it is right most often. No attacker is \
+             better, and by the promise none is right more often than e^ε/(1 + e^ε).",
+        );
+        page.table(&self.guess_table(task));
 
         page.heading(3, "What an encoder costs a device");
         page.paragraph(
@@ -344,6 +355,33 @@ impl Report {
         }
         table
     }
+
+    fn guess_table(&self, task: &TaskReport) -> Table {
+        let mut columns = vec![Column::Text("mechanism".to_owned())];
+        columns.extend(columns_of("ε", &self.options.epsilons));
+        let mut table = Table::new("Right guesses at one of two neighbours (%) by ε", &columns);
+        let percent = |share: f64| number::digits(100.0 * share, 4);
+        for measured in task.measured.iter().filter(|m| !m.losses.is_empty()) {
+            let mut cells = vec![Cell::from(&measured.name)];
+            let guessed = measured.losses.iter().map(|loss| loss.guessed.map(percent));
+            cells.extend(guessed.map(|[mean, worst]| Cell::from(mean).note(&worst)));
+            table.row_marked(measured.role == Role::Default, cells);
+        }
+        let mut cells = vec![Cell::from("at most")];
+        let bounds = self
+            .options
+            .epsilons
+            .iter()
+            .map(|epsilon| percent(guess_bound(*epsilon)));
+        cells.extend(bounds.map(Cell::from));
+        table.row(cells);
+        table
+    }
+}
+
+/// How often any guess at one of two neighbours is right at most, by the promise: (1 + (e^ε − 1)/(e^ε + 1))/2.
+fn guess_bound(epsilon: Epsilon) -> f64 {
+    1.0 / (1.0 + (-epsilon_f64(epsilon)).exp())
 }
 
 /// How far the selected candidates are from the best ones.

@@ -14,7 +14,6 @@
 //! noisy distances to distances.
 
 mod logistic;
-mod posterior;
 mod report;
 mod tasks;
 mod words;
@@ -388,7 +387,7 @@ impl<'a> Bench<'a> {
 }
 
 /// Words to rows: as they are; in lower case, if no word is written so.
-fn index(words: &[String]) -> HashMap<String, usize> {
+pub(crate) fn index(words: &[String]) -> HashMap<String, usize> {
     let mut index = HashMap::new();
     for (row, word) in words.iter().enumerate() {
         index.entry(word.clone()).or_insert(row);
@@ -401,7 +400,7 @@ fn index(words: &[String]) -> HashMap<String, usize> {
 
 /// Randomness of its own for each thing that is drawn: results do not depend on threads, nor on what else is
 /// measured.
-fn stream(seed: u64, what: &str, number: u64) -> PublicRng {
+pub(crate) fn stream(seed: u64, what: &str, number: u64) -> PublicRng {
     let mut hash = Sha256::new();
     hash.update(seed.to_le_bytes());
     hash.update(number.to_le_bytes());

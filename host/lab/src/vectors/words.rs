@@ -8,11 +8,11 @@ use rayon::prelude::*;
 use undertone_core::epsilon::Epsilon;
 
 use super::logistic::{Classifier, Sample};
-use super::posterior::Posterior;
 use super::{Bench, Column, Mechanism, Options, Reading, Scope, shuffle, stream};
 use crate::bounds::Setting;
 use crate::documents::Role;
 use crate::metrics::{MeanSd, auc};
+use crate::posterior::{Posterior, PosteriorMean};
 use undertone::error::{Cause, Error, Result};
 use undertone::release::document::epsilon_f64;
 
@@ -494,7 +494,7 @@ pub(super) fn chosen(
 pub(super) struct Reader<'a> {
     bench: &'a Bench<'a>,
     mechanism: Option<(&'a Mechanism, undertone_core::laplace::Laplace)>,
-    posterior: Option<Posterior<'a>>,
+    posterior: Option<PosteriorMean<'a>>,
 }
 
 /// Places to work.
@@ -517,7 +517,8 @@ impl<'a> Reader<'a> {
             .filter(|_| reading == Reading::Posterior)
             .map(|mechanism| {
                 let rate = mechanism.rate(epsilon);
-                Posterior::new(&mechanism.images, log_prior, rate, &bench.features)
+                let posterior = Posterior::new(&mechanism.images, log_prior, rate);
+                PosteriorMean::new(posterior, &bench.features)
             });
         let mechanism = mechanism
             .map(|mechanism| {

@@ -6,31 +6,23 @@ const NEGLIGIBLE: f32 = 10.0;
 /// Words that are looked at together: their sums stay in the fastest cache.
 const BLOCK: usize = 2048;
 
-/// The mean of public word features under the posterior of the word, given a noisy image of it.
+/// Every word of a public vocabulary, weighed by what a noisy image says about it.
 ///
 /// With prior p and noise density ∝ exp(−ε‖z‖/Δ) the word w that gave y has the posterior ∝ p(w)·exp(−ε‖y − Φw‖/Δ).
-/// Everything in it is public but y, which is released: post-processing, and no privacy is spent. It is the
-/// reading of least squared error (Bayes), as far as the prior is right.
-pub(super) struct Posterior<'a> {
+/// Everything in it is public but y, which is released: post-processing, and no privacy is spent. As far as the prior is
+/// right, no guess at the word is right more often than the one with the largest weight (Bayes).
+pub(crate) struct Posterior<'a> {
     words: usize,
     /// `[m][words]`.
     images: Vec<f32>,
     log_prior: &'a [f32],
     /// ε/Δ.
     rate: f32,
-    /// `[words][k]`.
-    features: &'a [f32],
-    k: usize,
 }
 
 impl<'a> Posterior<'a> {
-    /// For `images`, `[words][m]`, and features `[words][k]`.
-    pub(super) fn new(
-        images: &[f32],
-        log_prior: &'a [f32],
-        rate: f64,
-        features: &'a [f32],
-    ) -> Self {
+    /// For `images`, `[words][m]`.
+    pub(crate) fn new(images: &[f32], log_prior: &'a [f32], rate: f64) -> Self {
         let words = log_prior.len();
         let m = images.len() / words;
         let column = |j: usize| images.iter().skip(j).step_by(m).copied();
@@ -39,18 +31,11 @@ impl<'a> Posterior<'a> {
             images: (0..m).flat_map(column).collect(),
             log_prior,
             rate: rate as f32,
-            features,
-            k: features.len() / words,
         }
     }
 
-    /// Features of a word.
-    pub(super) fn outputs(&self) -> usize {
-        self.k
-    }
-
-    /// Writes the mean for the noisy image `y` into `out`; `logs` is a place to work.
-    pub(super) fn mean(&self, y: &[f32], logs: &mut Vec<f32>, out: &mut [f32]) {
+    /// Writes ln of the weight of each word for the noisy image `y` into `logs`, and returns the largest.
+    pub(crate) fn weigh(&self, y: &[f32], logs: &mut Vec<f32>) -> f32 {
         logs.clear();
         logs.resize(self.words, 0.0);
         let mut most = f32::NEG_INFINITY;
@@ -66,6 +51,36 @@ impl<'a> Posterior<'a> {
             }
             most = most.max(largest(logs));
         }
+        most
+    }
+}
+
+/// The mean of public word features under the [`Posterior`] of the word: the reading of least squared error.
+pub(crate) struct PosteriorMean<'a> {
+    posterior: Posterior<'a>,
+    /// `[words][k]`.
+    features: &'a [f32],
+    k: usize,
+}
+
+impl<'a> PosteriorMean<'a> {
+    /// For features `[words][k]`.
+    pub(crate) fn new(posterior: Posterior<'a>, features: &'a [f32]) -> Self {
+        Self {
+            k: features.len() / posterior.words,
+            posterior,
+            features,
+        }
+    }
+
+    /// Features of a word.
+    pub(crate) fn outputs(&self) -> usize {
+        self.k
+    }
+
+    /// Writes the mean for the noisy image `y` into `out`; `logs` is a place to work.
+    pub(crate) fn mean(&self, y: &[f32], logs: &mut Vec<f32>, out: &mut [f32]) {
+        let most = self.posterior.weigh(y, logs);
         out.fill(0.0);
         let mut total = 0.0;
         for (log, features) in logs.iter().zip(self.features.chunks_exact(self.k)) {
@@ -108,7 +123,7 @@ mod tests {
         let images = [0.0, 1.0, 4.0];
         let prior = [0.5f32.ln(), 0.25f32.ln(), 0.25f32.ln()];
         let features = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
-        let posterior = Posterior::new(&images, &prior, 2.0, &features);
+        let posterior = PosteriorMean::new(Posterior::new(&images, &prior, 2.0), &features);
         let mut out = [0.0; 3];
         posterior.mean(&[0.5], &mut Vec::new(), &mut out);
         let weights = [0.5, 0.25, 0.25 * (-6.0f32).exp()];

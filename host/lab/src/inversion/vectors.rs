@@ -1,0 +1,417 @@
+//! Attackers on private vectors of words.
+
+use rayon::prelude::*;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
+use undertone_core::pack::Pack;
+use undertone_core::rng::PublicRng;
+use undertone_core::rng::rand_core::Rng;
+use undertone_core::vector::{Noise, VectorMechanism};
+
+use super::bound::Bound;
+use super::{Options, PublicWords, Tally, decoder, logarithms, place};
+use crate::posterior::Posterior;
+use crate::vectors::stream;
+use undertone::encoder::EncoderIdentity;
+use undertone::error::{Cause, Error, Result};
+use undertone::pack::projection::{PrincipalDirections, Projection};
+use undertone::progress::Progress;
+use undertone::release::document::epsilon_f64;
+
+/// A way to release the vectors of a vocabulary, all of it public.
+pub struct Release<'a> {
+    /// Its name.
+    pub name: String,
+    words: &'a PublicWords,
+    /// A pack with the projection, if there is one.
+    pack: Option<Vec<u8>>,
+    /// `[words][m]`: where the noise starts.
+    images: Vec<f32>,
+    m: usize,
+    bound_exponent: i32,
+}
+
+impl<'a> Release<'a> {
+    /// Noise on the vectors themselves.
+    pub fn plain(words: &'a PublicWords) -> Self {
+        let vectors = &words.vectors;
+        Self {
+            name: format!("vectors of {} coordinates", vectors.dimension),
+            words,
+            pack: None,
+            images: vectors.vectors.clone(),
+            m: vectors.dimension,
+            bound_exponent: bound_exponent(&vectors.vectors),
+        }
+    }
+
+    /// Noise on the first `m` principal coordinates.
+    ///
+    /// # Errors
+    /// Those of [`PrincipalDirections::fit`] and [`Projection::pack`].
+    pub fn principal(words: &'a PublicWords, m: usize) -> Result<Self> {
+        let vectors = &words.vectors;
+        let directions = PrincipalDirections::fit(&vectors.vectors, vectors.dimension)?;
+        let projection: Projection = directions.first(m)?;
+        let bound_exponent = bound_exponent(&vectors.vectors);
+        let nobody = EncoderIdentity {
+            name: String::new(),
+            digest: [0; 32],
+        };
+        Ok(Self {
+            name: format!("{m} principal coordinates"),
+            words,
+            pack: Some(projection.pack(&nobody, bound_exponent)?),
+            images: projection.apply(&vectors.vectors),
+            m,
+            bound_exponent,
+        })
+    }
+
+    /// Calls `then` with the mechanism of a device.
+    fn with<T>(&self, epsilon: Epsilon, then: impl FnOnce(&VectorMechanism<'_>) -> T) -> Result<T> {
+        let pack = self.pack.as_deref().map(Pack::parse).transpose();
+        let projection = pack
+            .map_err(Error::from)?
+            .and_then(|pack| pack.projection());
+        let mechanism = match projection {
+            Some(projection) => {
+                VectorMechanism::projected(projection, self.bound_exponent, Noise::Laplace, epsilon)
+            }
+            None => {
+                let d = self.words.vectors.dimension as u32;
+                VectorMechanism::new(d, self.bound_exponent, Noise::Laplace, epsilon)
+            }
+        };
+        Ok(then(&mechanism.map_err(vector)?))
+    }
+
+    /// Releases these words: `[words][m]`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Release`](undertone::error::ErrorKind::Release) for an ε below 0.1.
+    pub fn releases(
+        &self,
+        epsilon: Epsilon,
+        words: &[usize],
+        what: &str,
+        seed: u64,
+    ) -> Result<Vec<f32>> {
+        let what = format!("{what} {} {epsilon}", self.name);
+        self.with(epsilon, |mechanism| {
+            let step = 2f32.powi(mechanism.laplace().grid_exponent());
+            let one = |(number, word): (usize, &usize)| -> Result<Vec<f32>> {
+                let mut steps = vec![0; self.m];
+                let rng = &mut stream(seed, &what, number as u64);
+                hazmat::draw_vector(mechanism, self.words.vectors.vector(*word), rng, &mut steps)
+                    .map_err(vector)?;
+                Ok(steps.into_iter().map(|y| y as f32 * step).collect())
+            };
+            let rows = words.par_iter().enumerate().map(one);
+            Ok(rows.collect::<Result<Vec<Vec<f32>>>>()?.concat())
+        })?
+    }
+
+    /// ε/Δ of the noise.
+    fn rate(&self, epsilon: Epsilon) -> Result<f64> {
+        let units = self.with(epsilon, |mechanism| {
+            mechanism.laplace().sensitivity().units()
+        })?;
+        Ok(epsilon_f64(epsilon) / (units as f64 * 2f64.powi(-32)))
+    }
+
+    /// What attackers find who take `releases` of `words` for ones at this ε. The decoder learns at this ε.
+    ///
+    /// # Errors
+    /// Those of [`releases`](Self::releases), and of training.
+    pub fn attack(
+        &self,
+        epsilon: Epsilon,
+        words: &[usize],
+        releases: &[f32],
+        options: &Options,
+    ) -> Result<Vec<Tally>> {
+        let n = self.words.prior.len();
+        let log_prior = logarithms(&self.words.prior);
+        let rate = self.rate(epsilon)?;
+        let flat = vec![0.0; n];
+        let chance: Vec<Vec<usize>> = words
+            .iter()
+            .map(|word| vec![place(&log_prior, *word)])
+            .collect();
+        let (nearest, _) =
+            self.by_posterior(&Posterior::new(&self.images, &flat, rate), words, releases);
+        let (exact, expected) = self.by_posterior(
+            &Posterior::new(&self.images, &log_prior, rate),
+            words,
+            releases,
+        );
+
+        let lessons = draw_words(&self.words.prior, options.lessons, "lessons", options.seed);
+        let rows = self.releases(epsilon, &lessons, "lessons", options.seed)?;
+        let decoder = decoder(&rows, self.m, lessons, n, 1, options.seed)?;
+        let logits = decoder.logits(releases);
+        let decoded = logits.chunks_exact(n).zip(words);
+        let decoded: Vec<Vec<usize>> = decoded
+            .map(|(logits, word)| vec![place(logits, *word)])
+            .collect();
+        Ok(vec![
+            Tally::new("chance", &chance, None),
+            Tally::new("nearest word", &nearest, None),
+            Tally::new("trained decoder", &decoded, None),
+            Tally::new("exact posterior", &exact, Some(expected)),
+        ])
+    }
+
+    /// The places of the words by falling posterior, and how often its first guess should be right.
+    fn by_posterior(
+        &self,
+        posterior: &Posterior<'_>,
+        words: &[usize],
+        releases: &[f32],
+    ) -> (Vec<Vec<usize>>, f64) {
+        let one = |logs: &mut Vec<f32>, (y, word): (&[f32], &usize)| {
+            let most = posterior.weigh(y, logs);
+            let total: f32 = logs.iter().map(|log| (log - most).exp()).sum();
+            (vec![place(logs, *word)], f64::from(total).recip())
+        };
+        let rows = releases.par_chunks_exact(self.m).zip(words);
+        let (places, sure): (Vec<Vec<usize>>, Vec<f64>) = rows.map_init(Vec::new, one).unzip();
+        let expected = sure.iter().sum::<f64>() / sure.len() as f64;
+        (places, expected)
+    }
+}
+
+/// No coordinate of the vectors is larger than 2 to this.
+fn bound_exponent(vectors: &[f32]) -> i32 {
+    let largest = vectors.iter().fold(0f32, |most, x| most.max(x.abs()));
+    // A grid of coarse steps needs no finer bound.
+    (largest.max(f32::MIN_POSITIVE).log2().ceil() as i32).max(0)
+}
+
+fn vector(error: undertone_core::vector::VectorError) -> Error {
+    Error::from(Cause::Vector(error))
+}
+
+/// Words drawn by their public probabilities.
+pub fn draw_words(prior: &[f64], words: usize, what: &str, seed: u64) -> Vec<usize> {
+    let mut ends = Vec::with_capacity(prior.len());
+    let mut sum = 0.0;
+    for p in prior {
+        sum += p;
+        ends.push(sum);
+    }
+    let mut rng: PublicRng = stream(seed, what, 0);
+    let mut word = || {
+        let uniform = (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        ends.partition_point(|end| *end <= uniform * sum)
+            .min(prior.len() - 1)
+    };
+    (0..words).map(|_| word()).collect()
+}
+
+/// What was found at one ε.
+pub struct Measured {
+    /// The way to release.
+    pub release: String,
+    /// The privacy parameter.
+    pub epsilon: Epsilon,
+    /// The attackers, the strongest last.
+    pub tallies: Vec<Tally>,
+    /// What no attacker exceeds by one guess, and by [`SEVERAL`](super::SEVERAL).
+    pub bounds: [f64; 2],
+}
+
+/// The bound for the distances of the vectors as they are: the one that is promised.
+pub fn bound(words: &PublicWords) -> Bound {
+    let vectors = &words.vectors;
+    Bound::new(words.prior.len(), 0.0, |x, v| {
+        let pairs = vectors.vector(x).iter().zip(vectors.vector(v));
+        let squares = pairs.map(|(a, b)| (f64::from(*a) - f64::from(*b)).powi(2));
+        squares.sum::<f64>().sqrt()
+    })
+}
+
+/// Releases and attacks at every ε.
+///
+/// # Errors
+/// Those of [`Release::attack`].
+pub fn measure(words: &PublicWords, options: &Options) -> Result<Vec<Measured>> {
+    let directions = options.directions.min(words.vectors.dimension);
+    let releases = [
+        Release::plain(words),
+        Release::principal(words, directions)?,
+    ];
+    let bound = bound(words);
+    let drawn = draw_words(&words.prior, options.words, "private words", options.seed);
+    let steps = releases.len() * options.epsilons.len();
+    let progress = Progress::new("attacking vectors", steps as u64);
+    let bounds: Vec<[f64; 2]> = options
+        .epsilons
+        .iter()
+        .map(|epsilon| {
+            [1, super::SEVERAL]
+                .map(|guesses| bound.at(epsilon_f64(*epsilon), &words.prior, guesses))
+        })
+        .collect();
+    let mut measured = Vec::new();
+    for release in &releases {
+        for (epsilon, bounds) in options.epsilons.iter().zip(&bounds) {
+            let seen = release.releases(*epsilon, &drawn, "private words", options.seed)?;
+            measured.push(Measured {
+                release: release.name.clone(),
+                epsilon: *epsilon,
+                tallies: release.attack(*epsilon, &drawn, &seen, options)?,
+                bounds: *bounds,
+            });
+            progress.advance(1);
+        }
+    }
+    Ok(measured)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use undertone::lexicon::word_vectors::Vectors;
+
+    /// Words on a slightly bent line, a unit apart, the first ones more frequent.
+    fn words() -> PublicWords {
+        const WORDS: usize = 12;
+        let weights = (0..WORDS).map(|word| 1.0 / (word as f64 + 6.0));
+        let sum: f64 = weights.clone().sum();
+        PublicWords {
+            vectors: Vectors {
+                name: "a line".to_owned(),
+                words: (0..WORDS).map(|word| format!("word{word}")).collect(),
+                vectors: (0..WORDS)
+                    .flat_map(|word| [word as f32 - 6.0, 0.1 * (word % 2) as f32])
+                    .collect(),
+                dimension: 2,
+            },
+            prior: weights.map(|weight| weight / sum).collect(),
+        }
+    }
+
+    fn options() -> Options {
+        Options {
+            epsilons: Vec::new(),
+            vocabulary: 12,
+            words: 8000,
+            directions: 1,
+            sizes: Vec::new(),
+            trials: 1,
+            lessons: 20_000,
+            seed: 1,
+        }
+    }
+
+    fn epsilon(text: &str) -> Epsilon {
+        text.parse().unwrap()
+    }
+
+    /// What attackers find who believe in `promised` if the noise is that of `drawn`.
+    fn attack(release: &Release<'_>, promised: &str, drawn: &str) -> Vec<Tally> {
+        let options = options();
+        let private = draw_words(&release.words.prior, options.words, "private", 3);
+        let seen = release
+            .releases(epsilon(drawn), &private, "private", 3)
+            .unwrap();
+        release
+            .attack(epsilon(promised), &private, &seen, &options)
+            .unwrap()
+    }
+
+    #[test]
+    fn attackers_are_at_chance_below_the_bound_and_find_everything() {
+        let mut near = words();
+        // At the least ε that noise has, words a millionth apart are as good as one.
+        near.vectors.vectors.iter_mut().for_each(|x| *x *= 1e-6);
+        let tallies = attack(&Release::plain(&near), "0.1", "0.1");
+        let [chance, attackers @ ..] = &tallies[..] else {
+            panic!("an attacker at least");
+        };
+        assert!((chance.first.mean - near.prior[0]).abs() < chance.doubt());
+        assert_eq!(attackers.len(), 3);
+        for tally in attackers {
+            // The decoder may prefer another word; no one beats the likeliest.
+            assert!(
+                tally.first.mean < near.prior[0] + tally.doubt(),
+                "{tally:?}"
+            );
+        }
+        assert!((attackers[2].first.mean - near.prior[0]).abs() < attackers[2].doubt());
+
+        let words = words();
+        let bound = bound(&words);
+        let releases = [
+            Release::plain(&words),
+            Release::principal(&words, 1).unwrap(),
+        ];
+        for release in &releases {
+            let mut last = 0.0;
+            for text in ["0.3", "1", "3", "40"] {
+                let bound = bound.at(text.parse().unwrap(), &words.prior, 1);
+                let tallies = attack(release, text, text);
+                let [.., nearest, decoder, exact] = &tallies[..] else {
+                    panic!("three attackers");
+                };
+                for tally in &tallies {
+                    assert!(!tally.above(bound), "{text} {bound}: {tally:?}");
+                    // The yardstick is the best, and knows how good it is.
+                    assert!(
+                        tally.first.mean < exact.first.mean + exact.doubt(),
+                        "{tally:?}"
+                    );
+                }
+                assert!(exact.as_expected(), "{exact:?}");
+                assert!(exact.first.mean > last, "more ε, more found");
+                last = exact.first.mean;
+                // The decoder is a strong attacker: it needs no law.
+                assert!(
+                    decoder.first.mean > 0.9 * exact.first.mean,
+                    "{text}: {decoder:?} {exact:?}"
+                );
+                assert!(nearest.several.mean >= nearest.first.mean);
+            }
+            assert!(last > 0.99, "{last}");
+        }
+    }
+
+    /// A planted bug: half of the noise. The exact attacker finds more than the promise allows, and more than the law says.
+    #[test]
+    fn half_of_the_noise_is_found() {
+        let words = words();
+        let bound = bound(&words);
+        for release in [
+            Release::plain(&words),
+            Release::principal(&words, 1).unwrap(),
+        ] {
+            let allowed = bound.at(1.0, &words.prior, 1);
+            let exact = |drawn| *attack(&release, "1", drawn).last().unwrap();
+            let right = exact("1");
+            assert!(!right.above(allowed) && right.as_expected(), "{right:?}");
+            let wrong = exact("2");
+            assert!(!wrong.as_expected(), "{wrong:?}");
+            // In two dimensions the noise is further from the bound than in one.
+            assert!(
+                release.m == 2 || wrong.above(allowed),
+                "{allowed}: {wrong:?}"
+            );
+        }
+    }
+
+    /// Where the bound says nothing, the law still does.
+    #[test]
+    fn half_of_the_noise_is_found_in_many_dimensions() {
+        let mut words = words();
+        let mut rng = PublicRng::new(4);
+        words.vectors.dimension = 40;
+        let mut coordinate = |_| (rng.next_u32() >> 8) as f32 / (1u32 << 23) as f32 - 1.0;
+        words.vectors.vectors = (0..12 * 40).map(&mut coordinate).collect();
+        let release = Release::plain(&words);
+        let exact = |drawn| *attack(&release, "3", drawn).last().unwrap();
+        assert!(exact("3").as_expected());
+        assert!(!exact("6").as_expected());
+    }
+}
