@@ -244,10 +244,8 @@ impl Report {
             points: row
                 .cells
                 .iter()
-                .map(|(epsilon, share, half, _)| Point {
-                    x: epsilon_f64(*epsilon),
-                    y: 100.0 * share,
-                    spread: 100.0 * half,
+                .map(|(epsilon, share, half, _)| {
+                    Point::spread(epsilon_f64(*epsilon), 100.0 * share, 100.0 * half)
                 })
                 .collect(),
         };
