@@ -88,7 +88,8 @@ mod tests {
         };
         for (path, value) in [
             ("a.b", Some(1)),
-            ("a.c.d", Some(3)),
+            // A name with dots comes first at every level.
+            ("a.c.d", Some(5)),
             ("a.c.d.e", Some(4)),
             ("a", Some(0)),
             ("l", Some(0)),
