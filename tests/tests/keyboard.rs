@@ -401,7 +401,7 @@ fn of_two_at_once_the_second_is_refused() {
         .output()
         .expect("it was just built");
     assert_eq!(second.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&second.stderr).contains("open already"));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("in use"));
     assert_eq!(second.stdout, b"");
     typing.kill();
     let shown = text(&run(setting
