@@ -39,13 +39,15 @@ use crate::release::document::OsEntropy;
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use undertone::release::ledger::{LedgerFile, utc_day};
+/// use undertone_core::epsilon::Epsilon;
 /// use undertone_core::unit::Unit;
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("budget.ledger");
 /// let mut ledger = LedgerFile::open_or_create(&path, Unit::Sentence, "10".parse()?)?; // ε = 10 a day
 /// let day = utc_day();
-/// let grant = ledger.spend("7".parse()?, day)?;
-/// assert!(ledger.spend("7".parse()?, day).is_err());
+/// let seven: Epsilon = "7".parse()?;
+/// let grant = ledger.spend(seven, day)?;
+/// assert!(ledger.spend(seven, day).is_err());
 /// # drop(grant);
 /// # Ok(())
 /// # }
