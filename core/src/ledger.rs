@@ -112,7 +112,8 @@
 //! has back what the second granted.)
 //!
 //! It starts to hold when a ledger first spends with the counter. Assumed is that the counter never goes back, that nothing
-//! else raises it, and that the memory of the process is not set back. After [`LedgerError::SetBack`] or
+//! else raises it, that the memory of the process is not set back, and that the clock is not set back with the file: in an
+//! earlier window the loss of a record is noticed there, and the window of that record looks fresh. After [`LedgerError::SetBack`] or
 //! [`LedgerError::Damaged`], [`Ledger::begin_anew`] makes a ledger for which the current window is spent.
 //!
 //! # Assumptions

@@ -234,6 +234,11 @@ impl<'a> Lexicon<'a> {
         self.ends.len()
     }
 
+    /// The vectors of all words, `[word_count][dimension]`, row-major, as the pack has them.
+    pub fn matrix(&self) -> &'a [i8] {
+        self.vectors
+    }
+
     /// How the words are found in a text.
     pub fn matching(&self) -> Matching {
         self.matching

@@ -27,7 +27,7 @@ if [ ! -f "$built" ] || [ ! -d "$headers" ]; then
     echo "$0: cargo did not say where the library and its header are" >&2
     exit 1
 fi
-cp "$(dirname "$0")"/../../include/undertone.h* "$folder/include"
+cp -r "$(dirname "$0")"/../../include/*.h* "$(dirname "$0")/../../include/undertone" "$folder/include"
 cp -L "$headers/undertone-cxx/src/lib.rs.h" "$folder/include/undertone_host.h"
 cp -L "$headers/rust/cxx.h" "$folder/include/rust/cxx.h"
 # Beside, then renamed: a program that has the old library mapped keeps it.

@@ -1,15 +1,14 @@
 //! `undertone budget`.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
 use serde::Serialize;
 use undertone::error::Result;
-use undertone::release::budget::{Budget, Mechanism, Total, Unit};
+use undertone::release::budget::{Budget, Mechanism, Total, Unit, number, rounded};
 use undertone::release::document::{Method, epsilon_f64};
-use undertone_core::epsilon::{Epsilon, MICRO, Micro};
+use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::laplace::Noise;
 use undertone_core::pack::Pack;
 use undertone_core::release::{MAX_BAG_SIZE, WordMechanism};
@@ -50,12 +49,12 @@ pub(crate) fn delta(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// What is released each day by one mechanism. It is shown by its kind.
+/// What is released each day by one mechanism.
 #[derive(Clone, Copy)]
-pub(crate) struct Daily {
-    pub(crate) mechanism: Mechanism,
-    pub(crate) epsilon: Epsilon,
-    pub(crate) releases: u16,
+struct Daily {
+    mechanism: Mechanism,
+    epsilon: Epsilon,
+    releases: u16,
 }
 
 impl FromStr for Daily {
@@ -160,28 +159,6 @@ impl Daily {
     }
 }
 
-/// As it is written.
-impl fmt::Display for Daily {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of_rule = |rule| match rule {
-            Rule::PermuteAndFlip => "permute-and-flip",
-            Rule::Exponential => "exponential",
-        };
-        match self.mechanism {
-            Mechanism::Document(Method::Sentence(rule)) => f.write_str(of_rule(rule)),
-            Mechanism::Document(Method::WholeText) => f.write_str("whole-text"),
-            Mechanism::Document(Method::Projective) => f.write_str("projective"),
-            Mechanism::Vector(Noise::Laplace) => f.write_str("vector-laplace"),
-            Mechanism::Vector(Noise::DiscreteLaplace) => f.write_str("vector-discrete-laplace"),
-            Mechanism::Words {
-                mechanism: WordMechanism::Selection(rule),
-                words,
-            } => write!(f, "words-{}={words}", of_rule(rule)),
-            Mechanism::Words { words, .. } => write!(f, "words-laplace={words}"),
-        }
-    }
-}
-
 /// What is printed, and written as JSON.
 #[derive(Serialize)]
 struct Answer {
@@ -264,7 +241,7 @@ impl Arguments {
             }
         }
         let daily = self.daily.iter().map(|own| DailyRow {
-            kind: own.to_string(),
+            kind: own.mechanism.to_string(),
             epsilon: epsilon_f64(own.epsilon),
             releases: own.releases,
         });
@@ -378,7 +355,7 @@ impl Arguments {
                 1 => String::new(),
                 n => format!("{n} times "),
             };
-            format!("{times}{own} at epsilon {}", own.epsilon)
+            format!("{times}{} at epsilon {}", own.mechanism, own.epsilon)
         });
         let mut text = format!("Each day: {}.\n\n", daily.collect::<Vec<_>>().join(", "));
         text += &format!(
@@ -432,7 +409,7 @@ fn is_about(daily: &Daily, unit: Unit) -> bool {
 }
 
 /// For programs.
-pub(crate) fn identifier(unit: Unit) -> &'static str {
+fn identifier(unit: Unit) -> &'static str {
     match unit {
         Unit::Sentence => "sentence",
         Unit::WholeText => "whole-text",
@@ -455,17 +432,4 @@ fn plural(days: u16) -> String {
         1 => "1 day".to_owned(),
         n => format!("{n} days"),
     }
-}
-
-pub(crate) fn number(micro: Micro) -> f64 {
-    micro.0 as f64 / f64::from(MICRO)
-}
-
-/// Rounded up to hundredths, if it is not small.
-pub(crate) fn rounded(micro: Micro) -> String {
-    let step = match micro.0 >= MICRO.into() {
-        true => 10_000,
-        false => 1,
-    };
-    Micro(micro.0.div_ceil(step).saturating_mul(step)).to_string()
 }

@@ -8,8 +8,8 @@ use undertone::demo::{self, public_sentences};
 use undertone::encoder::{Encoder, LexiconEncoder, encode_all};
 use undertone::error::{Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::pack::Built;
 use undertone::pack::candidates::Candidates;
+use undertone::pack::{self, Built, candidates_beside};
 use undertone::progress::Progress;
 use undertone::release::document::{self, HostDocument, Method};
 use undertone_audit::{Law, levels};
@@ -19,7 +19,7 @@ use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 
-use crate::files::{candidates_beside, print, read_text, save_pack};
+use crate::files::{print, read_text};
 use crate::paths::Paths;
 
 /// Its arguments.
@@ -57,7 +57,7 @@ impl Arguments {
         let built = demo::build(self.seed)?;
         print(&tell(&built, &text)?)?;
         match &self.save {
-            Some(path) => save_pack(path, &built),
+            Some(path) => pack::save(path, &built.pack, &built.candidates),
             None => Ok(()),
         }
     }

@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::pack::Built;
 use undertone_core::pack::Pack;
 
 use crate::paths::is_stream;
@@ -42,21 +41,6 @@ pub(crate) fn print(text: &str) -> Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(Error::io("write", Path::new("standard output"))),
     }
-}
-
-/// Writes a pack and, beside it, its candidates. Both are on the disk before one of them gets its name, so
-/// that a full disk leaves the old ones.
-pub(crate) fn save_pack(path: &Path, built: &Built) -> Result<()> {
-    let beside = candidates_beside(path);
-    let candidates = built.candidates.settled(&beside)?;
-    let pack = AtomicFile::settled(path, &built.pack)?;
-    candidates.commit()?;
-    pack.commit()
-}
-
-/// Where the candidates of a pack are written.
-pub(crate) fn candidates_beside(pack: &Path) -> PathBuf {
-    pack.with_extension("candidates.safetensors")
 }
 
 /// A pack from a file or, if that is `-`, from standard input. Its bytes stay in memory until the process ends, which for a command line

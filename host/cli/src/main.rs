@@ -108,6 +108,8 @@ enum Command {
     /// Find the words that tell the labels of a public corpus apart.
     Keywords(keywords::Arguments),
     /// Release private texts as bags of words: other words of about the same meaning.
+    ///
+    /// Exit status: as that of `privatize`.
     Obfuscate(obfuscate::Arguments),
     /// Experiments on public, labelled corpora.
     #[cfg(feature = "train")]
@@ -185,6 +187,7 @@ fn run(command: Command) -> Result<ExitCode> {
         // These have statuses of their own.
         Command::Audit(arguments) => return audit::run(&arguments),
         Command::Privatize(arguments) => return arguments.run(),
+        Command::Obfuscate(arguments) => return arguments.run(),
         Command::Candidates { candidates } => {
             let bytes = files::read_bytes(&candidates)?;
             files::print(&Candidates::from_bytes(&bytes, &candidates)?.list())
@@ -205,7 +208,6 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Keywords(arguments) => arguments.run(),
         Command::Ledger(arguments) => arguments.run(),
         Command::Measure(arguments) => arguments.run(),
-        Command::Obfuscate(arguments) => arguments.run(),
         Command::Pack(arguments) => arguments.run(),
         Command::Project(arguments) => project::run(&arguments),
         Command::Vocabulary(arguments) => arguments.run(),

@@ -7,12 +7,13 @@ use clap::Args;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::pack::candidates::Candidates;
+use undertone::pack::candidates_beside;
 use undertone::pack::quality::{Column, Judge};
 use undertone::release::document;
 use undertone::text::misspelt;
 
 use crate::args::{CorpusArgs, EncoderArgs};
-use crate::files::{candidates_beside, print, read_pack};
+use crate::files::{print, read_pack};
 use crate::paths::Paths;
 use crate::quality::rows;
 

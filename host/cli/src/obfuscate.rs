@@ -1,7 +1,10 @@
 //! `undertone obfuscate`.
 
+use std::num::NonZero;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
+use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -9,10 +12,11 @@ use undertone::corpus::{CorpusDocument, batches};
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::progress::Progress;
+use undertone::release::ledger::utc_day;
 use undertone::release::words;
 use undertone::text::{WordFilter, read_word_list};
 use undertone_core::epsilon::Epsilon;
-use undertone_core::ledger::Grant;
+use undertone_core::ledger::{Cost, Grant};
 use undertone_core::release::BagRelease;
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
@@ -23,7 +27,7 @@ use crate::args::{RuleArg, StopArgs};
 use crate::files::{json, print, read_pack};
 use crate::paths::{Paths, is_stream};
 use crate::progress::Rate;
-use crate::releases::{PrivateArgs, ReleaseLines, quietly};
+use crate::releases::{LedgerArgs, PrivateArgs, ReleaseLines, quietly};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum MechanismArg {
@@ -46,10 +50,12 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 50,
-        value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_BAG_SIZE))
+        default_value = "50",
+        value_parser = clap::value_parser!(u16)
+            .range(1..=i64::from(MAX_BAG_SIZE))
+            .map(|words| NonZero::new(words).expect("the range starts at 1"))
     )]
-    words: u16,
+    words: NonZero<u16>,
     /// How a word is exchanged.
     #[arg(long, value_enum, default_value_t = MechanismArg::Selection)]
     mechanism: MechanismArg,
@@ -61,6 +67,8 @@ pub(crate) struct Arguments {
     keep: Option<PathBuf>,
     #[command(flatten)]
     stop: StopArgs,
+    #[command(flatten)]
+    spending: LedgerArgs,
     #[command(flatten)]
     input: PrivateArgs,
     /// One JSON object on each line: "id" (as it is written, or "line-N"), "release" in hexadecimal digits, and
@@ -124,16 +132,23 @@ impl Arguments {
         Ok(filter)
     }
 
+    /// What a document costs: each of the words of its bag.
+    fn cost(&self) -> Cost {
+        Cost::bag(self.epsilon, self.words)
+    }
+
     pub(crate) fn paths(&self) -> Paths {
         let paths = self.input.paths(&self.out).input("--pack", &self.pack);
+        let paths = self.spending.paths(paths);
         self.stop.paths(paths).inputs("--keep", &self.keep)
     }
 
-    pub(crate) fn run(&self) -> Result<()> {
+    pub(crate) fn run(&self) -> Result<ExitCode> {
+        self.spending.check(&self.input, &self.out, self.cost())?;
         quietly(|| self.release_all())
     }
 
-    fn release_all(&self) -> Result<()> {
+    fn release_all(&self) -> Result<ExitCode> {
         let mechanism = self.mechanism()?;
         let pack = read_pack(&self.pack)?;
         let vocabulary = Vocabulary::new(&pack).map_err(|_| {
@@ -148,7 +163,7 @@ impl Arguments {
             .with(pack.digest())
             .with(self.epsilon.micro().to_le_bytes())
             .with(format!("{mechanism:?}"))
-            .with(self.words.to_le_bytes())
+            .with(self.words.get().to_le_bytes())
             .with_words(&filter.stop);
         let run = match &filter.keep {
             None => run,
@@ -157,6 +172,7 @@ impl Arguments {
         if !is_stream(&self.out) {
             AtomicFile::check(&self.out)?;
         }
+        let (run, mut ledger) = self.spending.open(Unit::Word, run)?;
         let checked = self.input.check(&[])?;
         let total = checked.total();
         let is_whole = |line: &str| serde_json::from_str::<BagLine>(line).is_ok();
@@ -165,24 +181,43 @@ impl Arguments {
         let kept = lines.kept();
         let progress = Progress::new("releasing texts", (total - kept) as u64);
         let mut rate = Rate::start();
-        for batch in batches(checked.after(kept)?) {
-            let batch = batch?;
-            let released: Vec<String> = batch
-                .par_iter()
-                .map(|document| {
-                    let line = self.release(document, &vocabulary, &filter, mechanism)?;
-                    progress.advance(1);
-                    Ok(line)
-                })
-                .collect::<Result<_>>()?;
-            for line in &released {
-                lines.push(line)?;
+        let mut released = kept;
+        let release = |document: &CorpusDocument, grant| {
+            let line = self.release(document, &vocabulary, &filter, mechanism, grant)?;
+            progress.advance(1);
+            Ok(line)
+        };
+        let all = || -> Result<()> {
+            for batch in batches(checked.after(kept)?) {
+                let batch = batch?;
+                if let Some(ledger) = &mut ledger {
+                    for document in &batch {
+                        let grant = ledger.spend(self.cost(), utc_day())?;
+                        lines.push(&release(document, grant)?)?;
+                        // A killed process must not lose what was paid for.
+                        lines.flush()?;
+                        released += 1;
+                    }
+                } else {
+                    let free = || Grant::unrecorded(Unit::Word, self.epsilon);
+                    let all = batch.par_iter().map(|document| release(document, free()));
+                    for line in all.collect::<Result<Vec<String>>>()? {
+                        lines.push(&line)?;
+                    }
+                    released += batch.len();
+                }
+                rate.count(batch.len(), 0);
             }
-            rate.count(batch.len(), 0);
+            Ok(())
+        };
+        let done = all();
+        drop(progress);
+        let status = lines.end(done, released, total, &self.out)?;
+        if status == ExitCode::SUCCESS {
+            rate.report("released");
         }
-        lines.commit()?;
-        rate.report("released");
-        let (text, warning) = words::guarantee(&vocabulary, self.words, mechanism, self.epsilon);
+        let (text, warning) =
+            words::guarantee(&vocabulary, self.words.get(), mechanism, self.epsilon);
         match is_stream(&self.out) {
             true => note!("{}", text.trim_end()),
             false => print(&text)?,
@@ -190,7 +225,7 @@ impl Arguments {
         if let Some(warning) = warning {
             note!("{warning}");
         }
-        Ok(())
+        Ok(status)
     }
 
     fn release(
@@ -199,15 +234,10 @@ impl Arguments {
         vocabulary: &Vocabulary<'_>,
         filter: &WordFilter,
         mechanism: WordMechanism,
+        grant: Grant,
     ) -> Result<String> {
         let own = filter.words(&document.text);
-        let bytes = words::release(
-            vocabulary,
-            own,
-            self.words,
-            mechanism,
-            Grant::unrecorded(Unit::Word, self.epsilon),
-        )?;
+        let bytes = words::release(vocabulary, own, self.words.get(), mechanism, grant)?;
         let release = BagRelease::from_bytes(&bytes).expect("a release was just written");
         let word = |index: u32| vocabulary.lexicon().word(index as usize);
         let mut words: Vec<String> = release

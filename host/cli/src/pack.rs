@@ -21,7 +21,7 @@ use undertone_train::{self as train, PackTraining};
 #[cfg(feature = "train")]
 use crate::args::beside;
 use crate::args::{CorpusArgs, EncoderArgs, OpenEncoder, kept};
-use crate::files::{candidates_beside, read_pack, save_pack};
+use crate::files::read_pack;
 use crate::paths::Paths;
 use crate::progress::Rate;
 use crate::quality;
@@ -162,7 +162,7 @@ impl Arguments {
         let paths = paths
             .inputs("--lexicon", &self.lexicon)
             .output("--out", &self.out)
-            .output("--out", &candidates_beside(&self.out));
+            .output("--out", &pack::candidates_beside(&self.out));
         match cfg!(feature = "train") {
             true => paths.output("--out", &losses),
             false => paths,
@@ -253,7 +253,7 @@ impl Arguments {
                 size,
             }));
         }
-        save_pack(&self.out, &built)?;
+        pack::save(&self.out, &built.pack, &built.candidates)?;
         rate.count(built.documents_read, built.sentences);
         rate.taken_over(encoded.encoding());
         encoded.finish()?;

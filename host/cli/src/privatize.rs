@@ -1,6 +1,6 @@
 //! `undertone privatize`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -15,20 +15,16 @@ use undertone::progress::Progress;
 use undertone::release::document::{self, HostDocument, Method};
 use undertone::release::ledger::{LedgerFile, utc_day};
 use undertone_core::epsilon::Epsilon;
-use undertone_core::ledger::{Grant, LedgerError};
+use undertone_core::ledger::{Cost, Grant};
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
-use undertone_core::unit::Unit;
 use undertone_tables::Kind;
 
 use crate::args::EncoderArgs;
 use crate::files::read_pack;
 use crate::paths::{Paths, is_stream};
 use crate::progress::Rate;
-use crate::releases::{PrivateArgs, ReleaseLines, quietly};
-
-/// The exit status if the budget was used up before all documents were released.
-const USED_UP: u8 = 4;
+use crate::releases::{LedgerArgs, PrivateArgs, ReleaseLines, quietly};
 
 /// Its arguments.
 #[derive(Args)]
@@ -44,17 +40,8 @@ pub(crate) struct Arguments {
     /// How a candidate is drawn, and what the epsilon is for.
     #[arg(long, value_enum, default_value_t = MethodArg::Recommended)]
     rule: MethodArg,
-    /// A ledger of what was spent, made if it is missing: documents are released as long as --budget lasts.
-    #[arg(long, value_name = "FILE", requires = "budget")]
-    ledger: Option<PathBuf>,
-    /// The epsilon that all documents of a day (UTC) may spend together.
-    #[arg(
-        long,
-        value_name = "EPSILON",
-        requires = "ledger",
-        allow_hyphen_values = true
-    )]
-    budget: Option<Epsilon>,
+    #[command(flatten)]
+    spending: LedgerArgs,
     #[command(flatten)]
     input: PrivateArgs,
     /// Copy this field of each document into its line of output, as it is written. A field inside another one is a path
@@ -88,15 +75,12 @@ enum MethodArg {
 impl MethodArg {
     /// It depends on public things only.
     fn of(self, pack: &Pack<'_>, epsilon: Epsilon) -> Method {
-        let recommended = pack
-            .quality()
-            .map(|quality| quality.recommended(epsilon, 0));
         match self {
+            Self::Recommended => Method::recommended(pack, epsilon),
+            Self::PermuteAndFlip => Method::Sentence(Rule::PermuteAndFlip),
             Self::Exponential => Method::Sentence(Rule::Exponential),
             Self::WholeText => Method::WholeText,
             Self::Projective => Method::Projective,
-            Self::Recommended if recommended == Some(Unit::WholeText) => Method::WholeText,
-            Self::Recommended | Self::PermuteAndFlip => Method::Sentence(Rule::PermuteAndFlip),
         }
     }
 }
@@ -111,12 +95,7 @@ struct ReleaseLine {
 impl Arguments {
     pub(crate) fn paths(&self) -> Paths {
         let paths = self.input.paths(&self.out).input("--pack", &self.pack);
-        let paths = self.encoder.paths(paths);
-        match &self.ledger {
-            None => paths,
-            // It is written, too.
-            Some(ledger) => paths.output("--ledger", ledger),
-        }
+        self.spending.paths(self.encoder.paths(paths))
     }
 
     /// Refuses options that do not go together.
@@ -142,24 +121,8 @@ impl Arguments {
                 problem,
             }));
         }
-        if self.ledger.is_some() {
-            for (option, path) in [("--in", &self.input.input), ("--out", &self.out)] {
-                if is_stream(path) {
-                    return Err(Error::from(Cause::NotAStream {
-                        option,
-                        problem: "with --ledger an interrupted run must be able to go on, which takes files",
-                    }));
-                }
-            }
-        }
-        match self.budget {
-            Some(budget) if budget < self.epsilon => Err(Error::from(Cause::Setting {
-                what: "--budget",
-                found: document::epsilon_f64(budget),
-                allowed: "the --epsilon of a document or more",
-            })),
-            _ => Ok(()),
-        }
+        self.spending
+            .check(&self.input, &self.out, Cost::from(self.epsilon))
     }
 
     pub(crate) fn run(&self) -> Result<ExitCode> {
@@ -173,7 +136,7 @@ impl Arguments {
         document::check_encoder(&pack, opened.encoder.as_ref())?;
         let empty = document::empty(&pack)?;
         let method = self.rule.of(&pack, self.epsilon);
-        if matches!(method, Method::WholeText | Method::Projective) {
+        if method.is_whole_text() {
             // Before anything is spent.
             empty.check_whole_text().map_err(Error::from)?;
         }
@@ -201,22 +164,13 @@ impl Arguments {
         note!("{}", said(&releasing.document, method, self.epsilon));
         let done = releasing.all(checked.after(kept)?, &progress);
         drop(progress);
-        match done {
-            Ok(()) => {
-                releasing.lines.commit()?;
-                releasing.rate.report("released");
-                Ok(ExitCode::SUCCESS)
-            }
-            Err(error) if is_used_up(&error) => {
-                note!("error: {error}");
-                releasing.used_up(&self.out, total)?;
-                Ok(ExitCode::from(USED_UP))
-            }
-            Err(error) => {
-                releasing.lines.say_where(releasing.released, total);
-                Err(error)
-            }
+        let status = releasing
+            .lines
+            .end(done, releasing.released, total, &self.out)?;
+        if status == ExitCode::SUCCESS {
+            releasing.rate.report("released");
         }
+        Ok(status)
     }
 
     /// What makes this run, and its ledger.
@@ -231,12 +185,7 @@ impl Arguments {
         for field in &self.keep {
             run = run.with("keep").with(field);
         }
-        let (Some(path), Some(budget)) = (&self.ledger, self.budget) else {
-            return Ok((run, None));
-        };
-        let ledger = LedgerFile::open_or_create(path, rule.unit(), budget)?;
-        // Lines that no ledger, or another one, paid for are not gone on with.
-        Ok((run.with_place(path)?, Some(ledger)))
+        self.spending.open(rule.unit(), run)
     }
 }
 
@@ -258,11 +207,6 @@ fn said(document: &HostDocument<'_>, method: Method, epsilon: Epsilon) -> String
             )
         }
     }
-}
-
-fn is_used_up(error: &Error) -> bool {
-    let used_up = |problem: &LedgerError| matches!(problem, LedgerError::Exhausted { .. });
-    matches!(error.cause(), Cause::Ledger { problem, .. } if used_up(problem))
 }
 
 /// A run of `privatize`.
@@ -307,29 +251,6 @@ impl Releasing<'_> {
                 // The number of sentences is private.
                 self.rate.count(1, 0);
             }
-        }
-        Ok(())
-    }
-
-    /// Gives out what was paid for, and says where.
-    fn used_up(&mut self, out: &Path, total: usize) -> Result<()> {
-        let Self {
-            lines, released, ..
-        } = self;
-        if *released > 0
-            && let Some(waiting) = lines.publish()?
-        {
-            note!(
-                "{released} of {total} documents are released; they are in `{}`. The same command goes on with the \
-                 others once the ledger has a new day (UTC), from `{}`: keep that file",
-                out.display(),
-                waiting.display()
-            );
-        } else {
-            note!(
-                "none of {total} documents is released; the same command releases them once the ledger has a new day \
-                 (UTC)"
-            );
         }
         Ok(())
     }

@@ -2,14 +2,19 @@
 
 use std::io::{self, BufWriter, Write};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
-use std::process;
+use std::path::{Path, PathBuf};
+use std::process::{self, ExitCode};
 use std::time::SystemTime;
 
 use clap::Args;
 use undertone::corpus::{Corpus, CorpusDocument};
 use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::{PartialLines, Run};
+use undertone::release::document::epsilon_f64;
+use undertone::release::ledger::LedgerFile;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::{Cost, LedgerError};
+use undertone_core::unit::Unit;
 use undertone_tables::{Kind, Table};
 
 use crate::args::TextArgs;
@@ -22,7 +27,7 @@ pub(crate) struct PrivateArgs {
     /// from standard input, which are held in memory. If a line or row is no document, or longer than 16 MiB, nothing is
     /// released, and the error has its number and nothing of its text.
     #[arg(long = "in", value_name = "FILE")]
-    pub(crate) input: std::path::PathBuf,
+    pub(crate) input: PathBuf,
     /// Release only the first N documents.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
@@ -76,6 +81,74 @@ impl PrivateArgs {
         }
         Ok(checked)
     }
+}
+
+/// The exit status if the budget was used up before all documents were released.
+const USED_UP: u8 = 4;
+
+/// What pays for the releases.
+#[derive(Args)]
+pub(crate) struct LedgerArgs {
+    /// A ledger of what was spent, made if it is missing: documents are released as long as --budget lasts.
+    #[arg(long, value_name = "FILE", requires = "budget")]
+    ledger: Option<PathBuf>,
+    /// The epsilon that all documents of a day (UTC) may spend together.
+    #[arg(
+        long,
+        value_name = "EPSILON",
+        requires = "ledger",
+        allow_hyphen_values = true
+    )]
+    budget: Option<Epsilon>,
+}
+
+impl LedgerArgs {
+    pub(crate) fn paths(&self, paths: Paths) -> Paths {
+        match &self.ledger {
+            None => paths,
+            // It is written, too.
+            Some(ledger) => paths.output("--ledger", ledger),
+        }
+    }
+
+    /// Refuses what does not go with a ledger, and a budget that is too small for one document.
+    pub(crate) fn check(&self, input: &PrivateArgs, out: &Path, each: Cost) -> Result<()> {
+        if self.ledger.is_some() {
+            for (option, path) in [("--in", input.input.as_path()), ("--out", out)] {
+                if is_stream(path) {
+                    return Err(Error::from(Cause::NotAStream {
+                        option,
+                        problem: "with --ledger an interrupted run must be able to go on, which takes files",
+                    }));
+                }
+            }
+        }
+        match self.budget {
+            Some(budget) if u64::from(budget.micro()) < each.micro() => {
+                Err(Error::from(Cause::Setting {
+                    what: "--budget",
+                    found: epsilon_f64(budget),
+                    allowed: "what one document costs or more: --epsilon, and for a bag that times --words",
+                }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The ledger, and the run that it pays for.
+    pub(crate) fn open(&self, unit: Unit, run: Run) -> Result<(Run, Option<LedgerFile>)> {
+        let (Some(path), Some(budget)) = (&self.ledger, self.budget) else {
+            return Ok((run, None));
+        };
+        let ledger = LedgerFile::open_or_create(path, unit, budget)?;
+        // Lines that no ledger, or another one, paid for are not gone on with.
+        Ok((run.with_place(path)?, Some(ledger)))
+    }
+}
+
+fn is_used_up(error: &Error) -> bool {
+    let used_up = |problem: &LedgerError| matches!(problem, LedgerError::Exhausted { .. });
+    matches!(error.cause(), Cause::Ledger { problem, .. } if used_up(problem))
 }
 
 /// Private documents that were all read once.
@@ -177,7 +250,53 @@ impl ReleaseLines {
         }
     }
 
-    pub(crate) fn commit(mut self) -> Result<()> {
+    /// Ends a run in which so many of all documents were released: gives out all lines, or those that were paid for
+    /// before the budget was used up, or says where the lines wait.
+    pub(crate) fn end(
+        mut self,
+        done: Result<()>,
+        released: usize,
+        total: usize,
+        out: &Path,
+    ) -> Result<ExitCode> {
+        match done {
+            Ok(()) => {
+                self.commit()?;
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(error) if is_used_up(&error) => {
+                note!("error: {error}");
+                self.used_up(released, total, out)?;
+                Ok(ExitCode::from(USED_UP))
+            }
+            Err(error) => {
+                self.say_where(released, total);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives out what was paid for, and says where.
+    fn used_up(&mut self, released: usize, total: usize, out: &Path) -> Result<()> {
+        if released > 0
+            && let Some(waiting) = self.publish()?
+        {
+            note!(
+                "{released} of {total} documents are released; they are in `{}`. The same command goes on with the \
+                 others once the ledger has a new day (UTC), from `{}`: keep that file",
+                out.display(),
+                waiting.display()
+            );
+        } else {
+            note!(
+                "none of {total} documents is released; the same command releases them once the ledger has a new day \
+                 (UTC)"
+            );
+        }
+        Ok(())
+    }
+
+    fn commit(mut self) -> Result<()> {
         self.flush()?;
         match self {
             Self::File(lines, None) => lines.commit(),
@@ -189,7 +308,7 @@ impl ReleaseLines {
     }
 
     /// Gives out what is there, while the same run goes on with the others later, and says where the lines wait.
-    pub(crate) fn publish(&mut self) -> Result<Option<&Path>> {
+    fn publish(&mut self) -> Result<Option<&Path>> {
         match self {
             Self::File(lines, table) => {
                 match table {
@@ -203,7 +322,7 @@ impl ReleaseLines {
     }
 
     /// Says where the lines are that were released before something went wrong.
-    pub(crate) fn say_where(&mut self, released: usize, total: usize) {
+    fn say_where(&mut self, released: usize, total: usize) {
         let Self::File(lines, _) = self else {
             return;
         };

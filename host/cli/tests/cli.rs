@@ -741,6 +741,41 @@ fn packs_keep_to_their_size() {
     }
 }
 
+/// Every text stands there twice, and its words say nothing of its label: who has seen its double knows it all the same.
+#[test]
+fn documents_with_one_id_are_held_out_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = |n: u32| {
+        let letter = |place: u32| char::from(b'a' + (n * 7919 / 13u32.pow(place) % 26) as u8);
+        (0..3).map(letter).collect::<String>().repeat(3)
+    };
+    let line = |n: u32| {
+        let label = ["tea", "sport"][(n.count_ones() % 2) as usize];
+        format!(
+            "{{\"of\": {n}, \"label\": \"{label}\", \"text\": \"{}\"}}\n",
+            text(n)
+        )
+    };
+    let corpus: String = (0..128).flat_map(|n| [line(n), line(n)]).collect();
+    fs::write(folder.join("c.jsonl"), corpus).unwrap();
+    let right = |id_field| {
+        let command =
+            format!("pack --corpus c.jsonl --out c.pack --heads features --id-field {id_field}");
+        let output = undertone(folder, &command.split(' ').collect::<Vec<_>>());
+        let said = String::from_utf8(output.stderr).unwrap();
+        let none = said
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("none"));
+        let right = none.and_then(|line| line.split_whitespace().next());
+        right
+            .and_then(|right| right.parse::<f64>().ok())
+            .expect("a table")
+    };
+    let (alone, together) = (right("id"), right("of"));
+    assert!(alone > 80.0 && together < 60.0, "{alone} {together}");
+}
+
 #[test]
 fn outputs_that_cannot_be_written_are_refused_before_the_work() {
     let folder = prepared();
@@ -839,4 +874,45 @@ fn of_messages_only_the_author_s_words_count() {
     // At ε = 1000 another topic has a probability of 5·2⁻⁶⁴ at most, the least but for rounding.
     assert_eq!(label(&[]), "1", "football");
     assert_eq!(label(&["--messages"]), "0", "soup");
+}
+
+/// At an epsilon that leaves nothing to chance (a miss has a probability below e^-900).
+#[test]
+fn ready_packs_know_what_texts_are_about() {
+    let packs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packs");
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, text, about) in [
+        (
+            "assistant.en",
+            "please transfer 100 dollars to my savings account",
+            "banking",
+        ),
+        ("assistant.en", "do i need a visa to go to spain", "travel"),
+        (
+            "topics.12",
+            "Die Mannschaft gewann das Spiel mit drei Toren.",
+            "sports",
+        ),
+        ("topics.12", "总统在议会宣布了新的选举。", "politics"),
+        (
+            "topics.12",
+            "Scientists found that the virus infects cells.",
+            "science/technology",
+        ),
+    ] {
+        fs::write(folder.join("text.tsv"), format!("\t{text}\n")).unwrap();
+        let pack = packs.join(format!("{name}.pack"));
+        let mut release = privatize(pack.to_str().unwrap(), "1000", "text.tsv", "r.jsonl").to_vec();
+        release.extend(["--rule", "whole-text"]);
+        succeed(folder, &release);
+        let candidates = packs.join(format!("{name}.candidates.safetensors"));
+        let decode = ["decode", "--in", "r.jsonl", "--out", "-", "--candidates"];
+        let said = succeed(
+            folder,
+            &[&decode[..], &[candidates.to_str().unwrap()]].concat(),
+        );
+        let said: serde_json::Value = serde_json::from_str(&said).expect("a line");
+        assert_eq!(said["label"], about, "{name}: {text}");
+    }
 }

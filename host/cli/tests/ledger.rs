@@ -357,7 +357,7 @@ fn a_budget_for_each_day(day: u64) {
     refused(
         &output,
         &never,
-        &["--budget is 0.5", "the --epsilon of a document"],
+        &["--budget is 0.5", "what one document costs"],
     );
     assert_eq!(output.status.code(), Some(1));
     let other = run(Some("4"), "1");
@@ -394,4 +394,47 @@ fn a_budget_for_each_day(day: u64) {
         LedgerFile::open_or_create(folder.join("day.ledger"), Unit::Sentence, epsilon("3.5"))
             .unwrap();
     assert_eq!(ledger.remaining(day).unwrap(), 0);
+}
+
+/// A bag costs its epsilon for each of its words.
+#[test]
+fn obfuscate_spends_for_each_word() {
+    let _alone = alone();
+    within_a_day(bags_of_a_budget);
+}
+
+fn bags_of_a_budget(day: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let text = |n: usize| format!("{}\tThe soup needs salt. Our team lost.\n", n % 2);
+    fs::write(
+        folder.join("texts.tsv"),
+        (0..5).map(text).collect::<String>(),
+    )
+    .unwrap();
+    fs::write(folder.join("v.txt"), "soup 1 0\nsalt 0 1\nteam 1 1\n").unwrap();
+    let pack = "vocabulary --vectors v.txt --out a.pack";
+    succeed(folder, &pack.split(' ').collect::<Vec<_>>());
+    let bags = |budget, words| {
+        let line = format!(
+            "obfuscate --pack a.pack --epsilon 0.5 --words {words} --in texts.tsv --out b.jsonl \
+             --ledger day.ledger --budget {budget}"
+        );
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let output = undertone(folder, &arguments);
+        if !output.status.success() {
+            refused(&output, &arguments, &["error:"]);
+        }
+        output
+    };
+    assert_eq!(bags("1.4", 3).status.code(), Some(1), "a bag costs 1.5");
+    assert!(!folder.join("day.ledger").exists());
+    for _ in 0..2 {
+        // Three bags of 1.5, and then the same three.
+        assert_eq!(bags("5", 3).status.code(), Some(4));
+        assert_eq!(lines(&folder.join("b.jsonl")), 3);
+    }
+    let ledger =
+        LedgerFile::open_or_create(folder.join("day.ledger"), Unit::Word, epsilon("5")).unwrap();
+    assert_eq!(ledger.remaining(day).unwrap(), 500_000);
 }

@@ -296,15 +296,9 @@ impl Pipeline {
 
     /// A document with the sentences of a text.
     fn document(&self, text: &CxxString) -> Result<HostDocument<'_>> {
-        let text = text.to_string_lossy();
-        let encoder = self.encoder_private();
         let mut document = document::empty(&self.0.borrow_dependent().pack)?;
-        let mut vector = vec![0.0; self.dimension()];
-        for sentence in document::sentences(&text) {
-            encoder.encode(sentence, &mut vector)?;
-            let pushed = document.push_encoded(sentence.as_bytes(), &vector);
-            pushed.map_err(Error::from)?;
-        }
+        let encoder = self.encoder_private();
+        document::fill_text(&mut document, &encoder, &text.to_string_lossy())?;
         Ok(document)
     }
 }

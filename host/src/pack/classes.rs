@@ -4,7 +4,7 @@
 //! bytes. k-means sees a sample if there are very many. Labels are read once before that, so that nothing is
 //! encoded in vain.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use undertone_core::rng::{self, PublicRng};
 
@@ -235,8 +235,9 @@ fn public(
     let mut rng = PublicRng::new(seed);
     let (mut sentences, mut rows, mut offsets) = (Vec::new(), Vec::new(), vec![0]);
     let mut classes_of_documents = Vec::new();
+    let (mut ids, mut ids_of_documents) = (HashMap::new(), Vec::new());
     let mut index = 0;
-    corpus.pass(|_, own, vectors| {
+    corpus.pass(|document, own, vectors| {
         if own.is_empty() {
             return Ok(());
         }
@@ -247,6 +248,8 @@ fn public(
             rows.extend_from_slice(vectors);
             offsets.push(sentences.len());
             classes_of_documents.push(class);
+            let next = ids.len();
+            ids_of_documents.push(*ids.entry(document.id.clone()).or_insert(next));
         }
         Ok(())
     })?;
@@ -256,6 +259,7 @@ fn public(
         vectors: DocumentVectors::new(encoder.dimension(), rows, offsets),
         classes_of_documents,
         classes: classes.centres.len(),
+        ids_of_documents,
         centre: classes.centre.clone(),
         encoder: encoder.identity().clone(),
         lexicon: lexicon.cloned(),

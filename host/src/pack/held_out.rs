@@ -4,6 +4,7 @@
 //! a device runs.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use undertone_core::pack::Pack;
 use undertone_core::pack::format::{ALIGNMENT, Entry};
@@ -36,6 +37,8 @@ pub(super) struct Public {
     /// `[documents]`.
     pub(super) classes_of_documents: Vec<usize>,
     pub(super) classes: usize,
+    /// Documents with the same id have the same number: a text and its translations, say. `[documents]`.
+    pub(super) ids_of_documents: Vec<usize>,
     /// Of the vectors.
     pub(super) centre: Vec<f32>,
     pub(super) encoder: EncoderIdentity,
@@ -210,25 +213,39 @@ impl Public {
         self.calibrate(sections, &bytes, fold, calibrating)
     }
 
-    /// Documents dealt into folds, each class apart, so that no fold has all of a class. `None` if a class has fewer than
-    /// two documents.
+    /// Documents dealt into folds, each class apart, so that no fold has all of a class; those with the same id stay
+    /// together, because who has seen a translation is not asked anything new. `None` if a class is in fewer than two folds.
     fn folds(&self, seed: u64) -> Option<Vec<Vec<usize>>> {
-        let mut order: Vec<usize> = (0..self.vectors.len())
-            .filter(|document| !self.vectors.range(*document).is_empty())
-            .collect();
-        let mut rng = PublicRng::new(seed);
-        for end in (1..order.len()).rev() {
-            order.swap(end, rng::below(&mut rng, end as u128 + 1) as usize);
+        let mut by_id = vec![Vec::new(); self.vectors.len()];
+        for (document, id) in self.ids_of_documents.iter().enumerate() {
+            if !self.vectors.range(document).is_empty() {
+                by_id[*id].push(document);
+            }
         }
-        order.sort_by_key(|document| self.classes_of_documents[*document]);
-        let mut sizes = vec![0; self.classes];
+        by_id.retain(|documents| !documents.is_empty());
+        let mut rng = PublicRng::new(seed);
+        for end in (1..by_id.len()).rev() {
+            by_id.swap(end, rng::below(&mut rng, end as u128 + 1) as usize);
+        }
+        by_id.sort_by_key(|documents| self.classes_of_documents[documents[0]]);
         let mut folds = vec![Vec::new(); FOLDS];
-        for (place, document) in order.into_iter().enumerate() {
-            sizes[self.classes_of_documents[document]] += 1;
-            folds[place % FOLDS].push(document);
+        for (place, documents) in by_id.into_iter().enumerate() {
+            folds[place % FOLDS].extend(documents);
         }
         folds.retain(|fold| !fold.is_empty());
-        sizes.iter().all(|size| *size >= 2).then_some(folds)
+        let mut folds_of_classes = vec![0; self.classes];
+        for fold in &folds {
+            let classes = fold
+                .iter()
+                .map(|document| self.classes_of_documents[*document]);
+            for class in classes.collect::<BTreeSet<_>>() {
+                folds_of_classes[class] += 1;
+            }
+        }
+        folds_of_classes
+            .iter()
+            .all(|folds| *folds >= 2)
+            .then_some(folds)
     }
 
     /// The inputs, of those allowed, whose releases are right most often, and what is known of them. The first of them

@@ -21,6 +21,8 @@ mod scores;
 pub mod trained;
 mod writer;
 
+use std::path::{Path, PathBuf};
+
 use undertone_core::pack::Pack;
 use undertone_core::pack::format::MAX_DIMENSION;
 use undertone_core::rng::{self, PublicRng};
@@ -31,6 +33,7 @@ use crate::encoder::embeddings::{Embeddings, Encoded};
 use crate::encoder::vectors::{DocumentVectors, mean};
 use crate::encoder::{Encoder, NoEncoder};
 use crate::error::{Cause, Error, Result};
+use crate::files::atomic::AtomicFile;
 use crate::pack::candidates::{Candidate, Candidates};
 use crate::pack::heads::Targets;
 use crate::pack::trained::{Recoder, ScoreHeads};
@@ -148,6 +151,23 @@ pub struct Built {
     pub sentences: usize,
     /// What a candidate is: a label, a cluster, a document.
     pub candidates_are: &'static str,
+}
+
+/// Writes a pack and, [beside it](candidates_beside), its candidates. Both are on the disk before one of them gets its name,
+/// so that a full disk leaves the old ones.
+///
+/// # Errors
+/// [`ErrorKind::Io`](crate::error::ErrorKind::Io) or [`ErrorKind::Argument`](crate::error::ErrorKind::Argument).
+pub fn save(path: &Path, pack: &[u8], candidates: &Candidates) -> Result<()> {
+    let candidates = candidates.settled(&candidates_beside(path))?;
+    let pack = AtomicFile::settled(path, pack)?;
+    candidates.commit()?;
+    pack.commit()
+}
+
+/// Where the candidates of a pack are written.
+pub fn candidates_beside(pack: &Path) -> PathBuf {
+    pack.with_extension("candidates.safetensors")
 }
 
 /// The largest exponent of the format.

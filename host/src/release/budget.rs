@@ -72,6 +72,8 @@
 //!
 //! All numbers are rounded up.
 
+use std::fmt;
+
 use undertone_core::epsilon::{Epsilon, MICRO, Micro};
 use undertone_core::laplace::Noise;
 use undertone_core::pack::Pack;
@@ -166,6 +168,42 @@ fn square(micro: u64) -> f64 {
 /// Where what is spent for a unit is.
 fn place(unit: Unit) -> usize {
     usize::from(unit.number() - 1)
+}
+
+/// Its name, as commands take it: `permute-and-flip`, `words-exponential=50`.
+impl fmt::Display for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of_rule = |rule| match rule {
+            Rule::PermuteAndFlip => "permute-and-flip",
+            Rule::Exponential => "exponential",
+        };
+        match *self {
+            Self::Document(Method::Sentence(rule)) => f.write_str(of_rule(rule)),
+            Self::Document(Method::WholeText) => f.write_str("whole-text"),
+            Self::Document(Method::Projective) => f.write_str("projective"),
+            Self::Vector(Noise::Laplace) => f.write_str("vector-laplace"),
+            Self::Vector(Noise::DiscreteLaplace) => f.write_str("vector-discrete-laplace"),
+            Self::Words {
+                mechanism: WordMechanism::Selection(rule),
+                words,
+            } => write!(f, "words-{}={words}", of_rule(rule)),
+            Self::Words { words, .. } => write!(f, "words-laplace={words}"),
+        }
+    }
+}
+
+/// Micro-units in units, as numbers for programs.
+pub fn number(micro: Micro) -> f64 {
+    micro.0 as f64 / f64::from(MICRO)
+}
+
+/// Micro-units in units for people: from 1 on rounded up to hundredths.
+pub fn rounded(micro: Micro) -> String {
+    let step = match micro.0 >= MICRO.into() {
+        true => 10_000,
+        false => 1,
+    };
+    Micro(micro.0.div_ceil(step).saturating_mul(step)).to_string()
 }
 
 /// What is known of the pack under which documents are released.

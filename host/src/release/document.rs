@@ -13,7 +13,7 @@ use undertone_core::scores::SUMS_PER_ROW;
 use undertone_core::select::Rule;
 use undertone_core::unit::Unit;
 
-use crate::encoder::Encoder;
+use crate::encoder::{Encoder, PrivateEncoder};
 use crate::error::{Cause, Error, Result};
 use crate::text;
 
@@ -108,6 +108,21 @@ impl Method {
             Self::WholeText | Self::Projective => Unit::WholeText,
         }
     }
+
+    /// What the pack recommends at this ε for texts like those it was measured on, else a sentence by permute-and-flip. It
+    /// depends on public things only.
+    pub fn recommended(pack: &Pack<'_>, epsilon: Epsilon) -> Self {
+        let unit = pack.quality().map(|own| own.recommended(epsilon, 0));
+        match unit {
+            Some(Unit::WholeText) => Self::WholeText,
+            _ => Self::Sentence(Rule::PermuteAndFlip),
+        }
+    }
+
+    /// Whether it is the whole text that is exchanged.
+    pub fn is_whole_text(self) -> bool {
+        matches!(self, Self::WholeText | Self::Projective)
+    }
 }
 
 /// An empty document under `pack`.
@@ -145,6 +160,35 @@ pub fn fill(document: &mut HostDocument<'_>, sentences: &[&str], embeddings: &[f
     Ok(())
 }
 
+/// Forgets what `document` had, and adds the [`sentences`] of a text, each encoded alone.
+///
+/// # Leaks
+/// Those of [`sentences`], of the encoder and of [`Document::push_encoded`].
+///
+/// # Shapes
+/// `text`: any.
+///
+/// # Errors
+/// [`ErrorKind::Release`](crate::error::ErrorKind::Release) or [`ErrorKind::Encoder`](crate::error::ErrorKind::Encoder) for an encoder of another dimension: none depends on
+/// the text.
+///
+/// # Cost
+/// That of [`sentences`], and for each a run of the encoder and a [`push_encoded`](Document::push_encoded).
+pub fn fill_text(
+    document: &mut HostDocument<'_>,
+    encoder: &PrivateEncoder<'_>,
+    text: &str,
+) -> Result<()> {
+    document.clear();
+    let mut vector = vec![0.0; encoder.dimension()];
+    for sentence in sentences(text) {
+        encoder.encode(sentence, &mut vector)?;
+        let pushed = document.push_encoded(sentence.as_bytes(), &vector);
+        pushed.map_err(Error::from)?;
+    }
+    Ok(())
+}
+
 /// Releases one document given by its sentences and their embeddings.
 ///
 /// # Guarantee
@@ -172,6 +216,26 @@ pub fn release(
     method: Method,
 ) -> Result<Release> {
     fill(document, sentences, embeddings)?;
+    draw(document, grant, method)
+}
+
+/// Draws a release of what a document has, and forgets its sentences.
+///
+/// # Guarantee
+/// That of [`Document::release`], [`Document::release_whole_text`] or [`Document::release_projective`], as are its leaks, what it assumes and its source.
+///
+/// # Leaks
+/// Those of [`Document`].
+///
+/// # Errors
+/// [`ErrorKind::Release`](crate::error::ErrorKind::Release).
+///
+/// # Cost
+/// That of a release.
+///
+/// # Source
+/// That of [`Document`].
+pub fn draw(document: &mut HostDocument<'_>, grant: Grant, method: Method) -> Result<Release> {
     match method {
         Method::Sentence(rule) => document.release(grant, rule, &mut OsEntropy),
         Method::WholeText => document.release_whole_text(grant, &mut OsEntropy),

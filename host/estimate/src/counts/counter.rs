@@ -14,7 +14,10 @@ use undertone_tables::columns::guarded;
 
 use super::tally::{Refused, Tally};
 use super::turns::Aside;
-use super::{Counts, Expected, Reason, Rejected, columns, file, lines, raw};
+use super::{Counts, Expected, LONGEST_VALUE, Reason, Rejected, columns, file, lines, raw};
+
+/// How many releases are counted between two reports of progress.
+pub(super) const STEP: u64 = 1 << 12;
 
 /// The form of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,6 +199,32 @@ impl Counter {
                 problem: "Parquet, CSV and counts are read from files; save it in a file and name that",
             })),
         }
+    }
+
+    /// Counts releases in memory, each with a value for every slice; errors call them `name`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if they make the counts larger than their limits.
+    pub fn records<'r>(
+        &mut self,
+        name: &Path,
+        records: impl Iterator<Item = (&'r [u8; Release::BYTES], &'r [String])>,
+    ) -> Result<()> {
+        self.threads(name, |expected, _, _, progress| {
+            let mut thread = Thread::new(expected);
+            for (number, (record, values)) in (1..).zip(records) {
+                match values.iter().any(|value| value.len() > LONGEST_VALUE) {
+                    true => thread.rejected.add(Reason::LongValue, 1, number, None),
+                    false => {
+                        thread.count(values, record, number)?;
+                    }
+                }
+                if number % STEP == 0 {
+                    progress.advance(STEP);
+                }
+            }
+            Ok(vec![thread])
+        })
     }
 
     fn lines(&mut self, name: &Path, source: Lines) -> Result<()> {

@@ -8,12 +8,9 @@ use undertone::files::fields::Twice;
 use undertone::progress::Progress;
 use undertone::release::lines::{Lines, ReleaseLine};
 
-use super::counter::Thread;
+use super::counter::{STEP, Thread};
 use super::turns::Aside;
 use super::{LONGEST_VALUE, Reason};
-
-/// How many lines are counted between two reports of progress.
-const STEP: u64 = 1 << 12;
 
 pub(crate) fn count(
     thread: &mut Thread<'_>,

@@ -1,31 +1,23 @@
-//! `undertone plan`.
+//! A plan of what to collect: all numbers, as they are written as JSON, as text and as a page.
 
 mod page;
 mod text;
 
-use std::path::PathBuf;
-
-use clap::Args;
 use serde::Serialize;
 use undertone::error::{Error, Result};
-use undertone::files::atomic::AtomicFile;
 use undertone::pack::calibration::Calibration;
 use undertone::pack::candidates::Candidates;
-use undertone::release::budget::{Budget, Mechanism, Total, Unit};
+use undertone::release::budget::{Budget, Mechanism, Total, Unit, number};
 use undertone::release::document::{Method, epsilon_f64};
 use undertone_core::epsilon::{Epsilon, Micro};
 use undertone_core::release::Selector;
 use undertone_core::select::Rule;
-use undertone_estimate::channel::Channel;
-use undertone_estimate::counts::Kind;
-use undertone_estimate::plan::{Forecast, MOST_DEVICES, kinds};
-use undertone_estimate::published::{self, DELTA};
-use undertone_estimate::refused;
 
-use crate::budget::{self, Daily};
-use crate::files::print;
-use crate::paths::Paths;
-use crate::question::QuestionArgs;
+use crate::channel::Channel;
+use crate::counts::Kind;
+use crate::plan::{Forecast, MOST_DEVICES, kinds};
+use crate::published::{self, DELTA};
+use crate::refused;
 
 /// How often the truth lies within the precision.
 const LEVEL: f64 = 0.95;
@@ -39,48 +31,21 @@ const REACH: f64 = 1.959_963_984_540_054;
 /// Devices that the plot goes through.
 const PLOTTED: [f64; 9] = [100.0, 300.0, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6];
 
-/// Its arguments.
-#[derive(Args)]
-pub(crate) struct Arguments {
-    /// The candidates that `pack` wrote.
-    #[arg(long, value_name = "FILE")]
-    candidates: PathBuf,
-    /// The values of epsilon to compare.
-    #[arg(long, required = true, num_args = 1.., value_delimiter = ',', value_name = "E")]
-    epsilon: Vec<Epsilon>,
-    /// How far 95 of 100 estimated shares may lie from the truth: 0.03 is 3 percentage points.
-    #[arg(long, default_value_t = 0.03, value_name = "SHARE", value_parser = within)]
-    within: f64,
-    /// Say how precise these numbers of devices will be.
-    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_DEVICES as u64))]
-    devices: Vec<u64>,
-    /// Guessed shares, such as football=0.5,garden=0.2. All others share the rest equally.
-    #[arg(long, value_delimiter = ',', value_name = "NAME=SHARE")]
-    shares: Vec<String>,
-    /// For what releases cost a user: the probability with which the promise with delta may fail, well below one in the
-    /// number of users.
-    #[arg(long, default_value = "1e-6", value_name = "DELTA", value_parser = budget::delta, allow_hyphen_values = true)]
-    delta: f64,
-    #[command(flatten)]
-    question: QuestionArgs,
-    /// Plan for texts of different lengths: of each text of --question only the first N sentences are released, for every
-    /// N that is named.
-    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "N", requires = "question", value_parser = clap::value_parser!(u16).range(1..))]
-    first_sentences: Vec<u16>,
-    /// Where to write all numbers, as JSON.
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Where to write a page for people: one HTML file that needs no other.
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-}
-
-fn within(text: &str) -> std::result::Result<f64, String> {
-    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    match (1e-6..=0.5).contains(&share) {
-        true => Ok(share),
-        false => Err("it lies in 0.000001 to 0.5; 0.03 is 3 percentage points".to_owned()),
-    }
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The values of ε to compare.
+    pub epsilon: Vec<Epsilon>,
+    /// How far 95 of 100 estimated shares may lie from the truth, 0.000001 to 0.5.
+    pub within: f64,
+    /// Numbers of devices whose precision is wanted, each at most [`MOST_DEVICES`].
+    pub devices: Vec<u64>,
+    /// Guessed shares, each as `NAME=SHARE`. All others share the rest equally.
+    pub shares: Vec<String>,
+    /// For what releases cost a user: the probability, above 0 and below 1, with which the promise with δ may fail.
+    pub delta: f64,
+    /// Whether the public texts are those of a question.
+    pub question: bool,
 }
 
 /// What is estimated.
@@ -128,10 +93,12 @@ impl Way {
 struct Month {
     epsilon: Epsilon,
     /// By kind of release, those of sentences first.
-    costs: Vec<(Daily, Unit, Total)>,
+    costs: Vec<(Mechanism, Unit, Total)>,
 }
 
-struct Plan {
+/// How many devices it takes, for each way to release and to estimate.
+pub struct Plan {
+    asked: Asked,
     ways: Vec<Way>,
     months: Vec<Month>,
     unanswered: Vec<String>,
@@ -146,6 +113,41 @@ impl Month {
 }
 
 impl Plan {
+    /// The plan for the pack of these candidates. `texts`: labelled public texts, by the number of sentences that are released of
+    /// each; `None` for all, or for those that came with the candidates.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) for guesses of shares that cannot be, or if nothing can be planned, and why.
+    pub fn new(
+        asked: &Asked,
+        candidates: &Candidates,
+        texts: &[(Option<u16>, Calibration)],
+    ) -> Result<Self> {
+        let plan = asked.plan(candidates, texts)?;
+        match plan.ways.is_empty() {
+            true => Err(refused(plan.unanswered.join("; "))),
+            false => Ok(plan),
+        }
+    }
+
+    /// All numbers, for programs: the README of this crate has the form.
+    pub fn json(&self) -> String {
+        self.asked.written(self)
+    }
+
+    /// In words.
+    pub fn text(&self) -> String {
+        text::text(&self.asked, self)
+    }
+
+    /// A page for people: HTML that needs no other file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Internal`](undertone::error::ErrorKind::Internal) if a figure cannot be drawn.
+    pub fn html(&self) -> Result<String> {
+        page::page(&self.asked, self).map_err(Error::plot)
+    }
+
     /// Whether the length of texts is looked at.
     fn by_length(&self) -> bool {
         self.ways.iter().any(|way| way.sentences.is_some())
@@ -196,68 +198,14 @@ struct WrittenMonth {
 #[derive(Serialize)]
 struct WrittenCost {
     kind: String,
-    unit: &'static str,
+    unit: String,
     rho: f64,
     epsilon_with_delta: Option<f64>,
 }
 
-impl Arguments {
-    pub(crate) fn paths(&self) -> Paths {
-        let paths = Paths::default().input("--candidates", &self.candidates);
-        let outputs = [("--json", &self.json), ("--html", &self.html)];
-        let named = outputs
-            .into_iter()
-            .filter_map(|(option, path)| Some((option, path.as_ref()?)));
-        named.fold(self.question.paths(paths), |all, (option, path)| {
-            all.output(option, path)
-        })
-    }
-
-    pub(crate) fn run(&self) -> Result<()> {
-        // Before the work.
-        for path in [&self.json, &self.html].into_iter().flatten() {
-            AtomicFile::check(path)?;
-        }
-        let candidates = Candidates::read(&self.candidates)?;
-        let plan = self.plan(&candidates)?;
-        if plan.ways.is_empty() {
-            return Err(refused(plan.unanswered.join("; ")));
-        }
-        // All are on the disk before one of them gets its name.
-        let mut settled = Vec::new();
-        if let Some(path) = &self.json {
-            settled.push(AtomicFile::settled(path, self.written(&plan).as_bytes())?);
-        }
-        if let Some(path) = &self.html {
-            let page = page::page(self, &plan).map_err(Error::plot)?;
-            settled.push(AtomicFile::settled(path, page.as_bytes())?);
-        }
-        for file in settled {
-            file.commit()?;
-        }
-        print(&text::text(self, &plan))
-    }
-
-    /// The public texts, by the number of sentences that are released of each.
-    fn texts(&self, candidates: &Candidates) -> Result<Vec<(Option<u16>, Calibration)>> {
-        let Some(question) = self.question.open(&[candidates.pack_id()])? else {
-            let own = candidates.calibration.clone();
-            return Ok(own.map(|own| (None, own)).into_iter().collect());
-        };
-        let mut lengths: Vec<Option<u16>> =
-            self.first_sentences.iter().copied().map(Some).collect();
-        lengths.sort_unstable();
-        lengths.dedup();
-        if lengths.is_empty() {
-            lengths.push(None);
-        }
-        let of = |length| Ok((length, question.calibration(length)?));
-        lengths.into_iter().map(of).collect()
-    }
-
-    fn plan(&self, candidates: &Candidates) -> Result<Plan> {
+impl Asked {
+    fn plan(&self, candidates: &Candidates, texts: &[(Option<u16>, Calibration)]) -> Result<Plan> {
         let m = candidates.entries.len() as u32;
-        let texts = self.texts(candidates)?;
         let calibration = texts.first().map(|(_, own)| own);
         let selector = calibration.map_or(Selector::Scores, |own| own.selector);
         let mut names: Vec<&str> = candidates
@@ -275,6 +223,7 @@ impl Arguments {
         self.known(&all)?;
         let of_candidates = self.guessed(&names[..m as usize])?;
         let mut plan = Plan {
+            asked: self.clone(),
             ways: Vec::new(),
             months: Vec::new(),
             unanswered: Vec::new(),
@@ -294,7 +243,7 @@ impl Arguments {
                     way.published = self.published(&way, m)?;
                     plan.ways.push(way);
                 }
-                for (length, texts) in &texts {
+                for (length, texts) in texts {
                     let shares = self.guessed(&labels)?;
                     let own = Forecast::of_labels(kind, texts, &shares);
                     match own.and_then(|own| self.way(Of::Labels, kind, *length, &own)) {
@@ -438,16 +387,16 @@ impl Arguments {
         };
         let month = |month: &Month| WrittenMonth {
             epsilon: epsilon_f64(month.epsilon),
-            daily_for_a_month: budget::number(month.sum()),
+            daily_for_a_month: number(month.sum()),
             delta: self.delta,
             kinds: month
                 .costs
                 .iter()
-                .map(|(daily, unit, total)| WrittenCost {
-                    kind: daily.to_string(),
-                    unit: budget::identifier(*unit),
+                .map(|(kind, unit, total)| WrittenCost {
+                    kind: kind.to_string(),
+                    unit: unit.to_string(),
                     rho: total.rho(),
-                    epsilon_with_delta: total.with_delta(self.delta).map(budget::number),
+                    epsilon_with_delta: total.with_delta(self.delta).map(number),
                 })
                 .collect(),
         };
@@ -477,12 +426,8 @@ fn month(epsilon: Epsilon, sentences_by: Selector, candidates: u32) -> Result<Mo
     for (method, unit) in methods {
         let mut budget = Budget::default();
         budget.add_among(candidates, method, epsilon, 1)?;
-        let daily = Daily {
-            mechanism: Mechanism::Document(method),
-            epsilon,
-            releases: 1,
-        };
-        costs.extend(budget.total(unit, DAYS).map(|total| (daily, unit, total)));
+        let kind = Mechanism::Document(method);
+        costs.extend(budget.total(unit, DAYS).map(|total| (kind, unit, total)));
     }
     Ok(Month { epsilon, costs })
 }

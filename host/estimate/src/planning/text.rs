@@ -1,21 +1,20 @@
 //! A plan, as it is printed.
 
-use undertone::release::budget::Unit;
+use undertone::release::budget::{Unit, rounded};
 use undertone_core::release::Selector;
-use undertone_estimate::counts::Kind;
-use undertone_estimate::shares::is_whole_text;
 use undertone_report::number::{at_most, count, number, percent};
 use undertone_report::visible;
 
-use super::{Arguments, DAYS, Month, Of, Plan, Way};
-use crate::budget::rounded;
-use crate::estimate::{OF_PUBLISHED, OF_QUESTION};
+use super::{Asked, DAYS, Month, Of, Plan, Way};
+use crate::answer::{OF_PUBLISHED, OF_QUESTION};
+use crate::counts::Kind;
+use crate::shares::is_whole_text;
 
 /// So many times the devices are about as many.
 const NEAR: f64 = 1.2;
 
 /// What is better, in words, for each ε, length of texts and statement.
-pub(super) fn advice(asked: &Arguments, plan: &Plan) -> Vec<String> {
+pub(super) fn advice(asked: &Asked, plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     let mut ways = &plan.ways[..];
     while let Some(first) = ways.first() {
@@ -59,9 +58,9 @@ pub(super) fn advice(asked: &Arguments, plan: &Plan) -> Vec<String> {
 fn cost(month: &Month, delta: f64) -> String {
     let of = |wanted: Unit| {
         let own = month.costs.iter().filter(|(_, unit, _)| *unit == wanted);
-        let named = own.map(|(daily, _, total)| {
+        let named = own.map(|(kind, _, total)| {
             let with = total.with_delta(delta).map_or("never".to_owned(), rounded);
-            format!("{with} by {daily}")
+            format!("{with} by {kind}")
         });
         named.collect::<Vec<_>>().join(", ")
     };
@@ -79,7 +78,7 @@ fn cost(month: &Month, delta: f64) -> String {
 }
 
 /// What the plan rests on.
-pub(super) fn assumed(asked: &Arguments) -> String {
+pub(super) fn assumed(asked: &Asked) -> String {
     let shares = match asked.shares.is_empty() {
         true => "all shares are equal".to_owned(),
         false => format!(
@@ -87,7 +86,7 @@ pub(super) fn assumed(asked: &Arguments) -> String {
             asked.shares.join(", ")
         ),
     };
-    let question = match asked.question.is_asked() {
+    let question = match asked.question {
         true => format!(" {OF_QUESTION}"),
         false => String::new(),
     };
@@ -98,7 +97,7 @@ pub(super) fn assumed(asked: &Arguments) -> String {
     )
 }
 
-pub(super) fn text(asked: &Arguments, plan: &Plan) -> String {
+pub(super) fn text(asked: &Asked, plan: &Plan) -> String {
     let mut text = format!("{}\n\n", assumed(asked));
     for line in advice(asked, plan) {
         text += &format!("{line}\n");

@@ -6,10 +6,10 @@ use undertone_report::{
 };
 
 use super::text::{advice, assumed, length, points, published, sentences, short, unit_short, what};
-use super::{Arguments, Of, PLOTTED, Plan, Way};
-use crate::estimate::OF_PUBLISHED;
+use super::{Asked, Of, PLOTTED, Plan, Way};
+use crate::answer::OF_PUBLISHED;
 
-pub(super) fn page(asked: &Arguments, plan: &Plan) -> Result<String, DrawError> {
+pub(super) fn page(asked: &Asked, plan: &Plan) -> Result<String, DrawError> {
     let mut page = Page::new("How many devices it takes");
     for line in advice(asked, plan) {
         page.paragraph(&escape(&line));
@@ -69,7 +69,7 @@ pub(super) fn page(asked: &Arguments, plan: &Plan) -> Result<String, DrawError> 
 /// Devices of the plot by length, if none are asked for: one of [`PLOTTED`].
 const DEVICES: u64 = 10_000;
 
-fn table(asked: &Arguments, plan: &Plan) -> Table {
+fn table(asked: &Asked, plan: &Plan) -> Table {
     let mut columns = vec![
         Column::Text("ε".to_owned()),
         Column::Text("shares of".to_owned()),

@@ -1,32 +1,62 @@
-//! What releases say: all numbers, as they are written as JSON.
+//! What counts of releases say: all numbers, as they are written as JSON, as text and as a page.
+
+mod page;
+mod text;
+
+pub use text::{OF_PUBLISHED, OF_QUESTION};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use serde::Serialize;
-use undertone::error::Result;
+use undertone::error::{Error, Result};
 use undertone::pack::calibration::Calibration;
+use undertone::pack::candidates::Candidates;
 use undertone_core::release::Selector;
-use undertone_estimate::channel::Channel;
-use undertone_estimate::counts::{Counted, Kind, MOST};
-use undertone_estimate::labels::{self, Labels, Laws, Sample};
-use undertone_estimate::published::{self, DELTA};
-use undertone_estimate::refused;
-use undertone_estimate::shares::{self, Confidence, Share, Shares, is_whole_text};
+
+use crate::channel::Channel;
+use crate::counts::{Counted, Expected, Kind, MOST};
+use crate::labels::{self, Labels, Laws, Sample};
+use crate::published::{self, DELTA};
+use crate::refused;
+use crate::shares::{self, Confidence, Share, Shares, is_whole_text};
 
 /// More slices are a mistake, and would take hours.
 const MOST_SLICES: usize = 500;
 
 /// A pack of the fleet.
-pub(crate) struct Source {
-    pub(crate) id: [u8; 8],
-    pub(crate) names: Vec<String>,
-    pub(crate) calibration: Option<Calibration>,
+pub struct Source {
+    /// Its identifier.
+    pub id: [u8; 8],
+    /// The names of its candidates.
+    pub names: Vec<String>,
+    /// Labelled public texts.
+    pub calibration: Option<Calibration>,
+}
+
+impl From<Candidates> for Source {
+    fn from(candidates: Candidates) -> Self {
+        Self {
+            id: candidates.pack_id(),
+            names: candidates.entries.into_iter().map(|own| own.id).collect(),
+            calibration: candidates.calibration,
+        }
+    }
+}
+
+/// Which releases to count for an answer: those of these packs.
+pub fn expected(sources: &[Source]) -> Expected {
+    let mut expected = Expected::default();
+    for source in sources {
+        let candidates = u32::try_from(source.names.len()).unwrap_or(u32::MAX);
+        expected.pack(source.id, candidates);
+    }
+    expected
 }
 
 /// Which slices to compare.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Compare {
+pub enum Compare {
     /// Each with the first.
     First,
     /// The third with the second, values of the first.
@@ -56,7 +86,7 @@ impl FromStr for Compare {
 
 /// What releases say.
 #[derive(Serialize)]
-pub(crate) struct Answer {
+pub struct Answer {
     /// Of this form.
     version: u32,
     pub(crate) level: f64,
@@ -196,7 +226,11 @@ struct Group<'a> {
 }
 
 impl Answer {
-    pub(crate) fn new(
+    /// What these counts say of the packs of `sources`. `question`: whether their public texts are those of a question.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](undertone::error::ErrorKind::Input) if nothing can be said, and why.
+    pub fn new(
         counted: &Counted,
         sources: &[Source],
         confidence: Confidence,
@@ -260,8 +294,22 @@ impl Answer {
         Ok(answer)
     }
 
-    pub(crate) fn json(&self) -> String {
+    /// All numbers, for programs: the README of this crate has the form.
+    pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("strings and numbers are JSON") + "\n"
+    }
+
+    /// In words, with the `top` most frequent answers of each table.
+    pub fn text(&self, top: usize) -> String {
+        text::text(self, top)
+    }
+
+    /// A page for people, with the `top` most frequent answers of each table: HTML that needs no other file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Internal`](undertone::error::ErrorKind::Internal) if a figure cannot be drawn.
+    pub fn html(&self, top: usize) -> Result<String> {
+        page::page(self, top).map_err(Error::plot)
     }
 
     /// The packs by their labels; says which have none.

@@ -3,7 +3,7 @@
 use undertone_report::number::{at_most, count, percent};
 use undertone_report::visible;
 
-use super::answer::{Answer, Difference, OfCandidates, OfLabels, Row, Slice};
+use super::{Answer, Difference, OfCandidates, OfLabels, Row, Slice};
 
 /// What statement (a) assumes.
 pub(crate) const OF_CANDIDATES: &str = "What the pack's own classifier would have said of the texts. This assumes nothing about the texts, only \
@@ -13,7 +13,8 @@ pub(crate) const OF_CANDIDATES: &str = "What the pack's own classifier would hav
 pub(crate) const OF_LABELS: &str = "What the texts are about. This assumes that texts with one label look alike in public and on the devices; \
      only their shares may differ. A test below says whether the releases speak against it.";
 
-pub(crate) const OF_QUESTION: &str = "The labelled texts of the question must not be ones that the pack was made from: of texts that it knows, releases \
+/// What labels of a question assume.
+pub const OF_QUESTION: &str = "The labelled texts of the question must not be ones that the pack was made from: of texts that it knows, releases \
      are right more often, and the shares would come out wrong.";
 
 const REFUTED: &str = "The texts on the devices are not like the public ones: releases of texts like those would hardly ever look like this. The \
@@ -193,7 +194,7 @@ pub(crate) fn together(answer: &Answer) -> String {
 }
 
 /// What published counts mean, in words.
-pub(crate) const OF_PUBLISHED: &str = "What the counts of whole-text releases reveal of one text to somebody who sees the counts alone, and not which device \
+pub const OF_PUBLISHED: &str = "What the counts of whole-text releases reveal of one text to somebody who sees the counts alone, and not which device \
      sent what. Replacing the text by any other changes the probability of the counts by at most a factor e^epsilon, but for delta. The other \
      devices must be honest: forged releases hide nobody. Several releases of one text add up. Whoever receives the releases themselves learns of each what its own epsilon \
      allows. For sentence releases nothing of the kind holds.";

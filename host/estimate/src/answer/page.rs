@@ -6,11 +6,11 @@ use undertone_report::{
     visible,
 };
 
-use super::answer::{Answer, Difference, Row, Slice};
 use super::text::{
     OF_CANDIDATES, OF_LABELS, OF_PUBLISHED, OF_QUESTION, REMEDY, compared, fit, forged, honest,
     interval, most, published, slice, sure, together,
 };
+use super::{Answer, Difference, Row, Slice};
 
 /// Lines over time, at most: more cannot be told apart.
 const LINES: usize = 8;

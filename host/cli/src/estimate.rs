@@ -1,22 +1,15 @@
 //! `undertone estimate`.
 
-mod answer;
-mod page;
-mod text;
-
-pub(crate) use text::{OF_PUBLISHED, OF_QUESTION};
-
 use std::path::PathBuf;
 
 use clap::Args;
-use undertone::error::{Error, Result};
+use undertone::error::Result;
 use undertone::files::atomic::AtomicFile;
 use undertone::pack::candidates::Candidates;
-use undertone_estimate::counts::Expected;
+use undertone_estimate::answer::{Answer, Compare, Source, expected};
 use undertone_estimate::refused;
 use undertone_estimate::shares::Confidence;
 
-use self::answer::{Answer, Compare, Source};
 use crate::count::{ReleaseArgs, count};
 use crate::files::print;
 use crate::paths::Paths;
@@ -88,12 +81,7 @@ impl Arguments {
             AtomicFile::check(path)?;
         }
         let mut sources = self.sources()?;
-        let mut expected = Expected::default();
-        for source in &sources {
-            let candidates = u32::try_from(source.names.len()).unwrap_or(u32::MAX);
-            expected.pack(source.id, candidates);
-        }
-        let counted = count(self.releases.counter(expected)?, inputs)?;
+        let counted = count(self.releases.counter(expected(&sources))?, inputs)?;
         if counted.counts.is_empty() {
             return Err(refused("the inputs have no releases; give at least one"));
         }
@@ -123,8 +111,10 @@ impl Arguments {
             settled.push(AtomicFile::settled(path, answer.json().as_bytes())?);
         }
         if let Some(path) = &self.html {
-            let page = page::page(&answer, self.top).map_err(Error::plot)?;
-            settled.push(AtomicFile::settled(path, page.as_bytes())?);
+            settled.push(AtomicFile::settled(
+                path,
+                answer.html(self.top)?.as_bytes(),
+            )?);
         }
         for file in settled {
             file.commit()?;
@@ -136,7 +126,7 @@ impl Arguments {
                 counted.rejected.summary()
             );
         }
-        print(&text::text(&answer, self.top))
+        print(&answer.text(self.top))
     }
 
     fn sources(&self) -> Result<Vec<Source>> {
@@ -150,11 +140,7 @@ impl Arguments {
                     path.display()
                 )));
             }
-            sources.push(Source {
-                id,
-                names: candidates.entries.into_iter().map(|own| own.id).collect(),
-                calibration: candidates.calibration,
-            });
+            sources.push(candidates.into());
         }
         Ok(sources)
     }

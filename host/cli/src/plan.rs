@@ -1,0 +1,120 @@
+//! `undertone plan`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use undertone::error::Result;
+use undertone::files::atomic::AtomicFile;
+use undertone::pack::calibration::Calibration;
+use undertone::pack::candidates::Candidates;
+use undertone_core::epsilon::Epsilon;
+use undertone_estimate::plan::MOST_DEVICES;
+use undertone_estimate::planning::{Asked, Plan};
+
+use crate::budget;
+use crate::files::print;
+use crate::paths::Paths;
+use crate::question::QuestionArgs;
+
+/// Its arguments.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The candidates that `pack` wrote.
+    #[arg(long, value_name = "FILE")]
+    candidates: PathBuf,
+    /// The values of epsilon to compare.
+    #[arg(long, required = true, num_args = 1.., value_delimiter = ',', value_name = "E")]
+    epsilon: Vec<Epsilon>,
+    /// How far 95 of 100 estimated shares may lie from the truth: 0.03 is 3 percentage points.
+    #[arg(long, default_value_t = 0.03, value_name = "SHARE", value_parser = within)]
+    within: f64,
+    /// Say how precise these numbers of devices will be.
+    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_DEVICES as u64))]
+    devices: Vec<u64>,
+    /// Guessed shares, such as football=0.5,garden=0.2. All others share the rest equally.
+    #[arg(long, value_delimiter = ',', value_name = "NAME=SHARE")]
+    shares: Vec<String>,
+    /// For what releases cost a user: the probability with which the promise with delta may fail, well below one in the
+    /// number of users.
+    #[arg(long, default_value = "1e-6", value_name = "DELTA", value_parser = budget::delta, allow_hyphen_values = true)]
+    delta: f64,
+    #[command(flatten)]
+    question: QuestionArgs,
+    /// Plan for texts of different lengths: of each text of --question only the first N sentences are released, for every
+    /// N that is named.
+    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "N", requires = "question", value_parser = clap::value_parser!(u16).range(1..))]
+    first_sentences: Vec<u16>,
+    /// Where to write all numbers, as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Where to write a page for people: one HTML file that needs no other.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+fn within(text: &str) -> std::result::Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    match (1e-6..=0.5).contains(&share) {
+        true => Ok(share),
+        false => Err("it lies in 0.000001 to 0.5; 0.03 is 3 percentage points".to_owned()),
+    }
+}
+
+impl Arguments {
+    pub(crate) fn paths(&self) -> Paths {
+        let paths = Paths::default().input("--candidates", &self.candidates);
+        let outputs = [("--json", &self.json), ("--html", &self.html)];
+        let named = outputs
+            .into_iter()
+            .filter_map(|(option, path)| Some((option, path.as_ref()?)));
+        named.fold(self.question.paths(paths), |all, (option, path)| {
+            all.output(option, path)
+        })
+    }
+
+    pub(crate) fn run(&self) -> Result<()> {
+        // Before the work.
+        for path in [&self.json, &self.html].into_iter().flatten() {
+            AtomicFile::check(path)?;
+        }
+        let candidates = Candidates::read(&self.candidates)?;
+        let asked = Asked {
+            epsilon: self.epsilon.clone(),
+            within: self.within,
+            devices: self.devices.clone(),
+            shares: self.shares.clone(),
+            delta: self.delta,
+            question: self.question.is_asked(),
+        };
+        let plan = Plan::new(&asked, &candidates, &self.texts(&candidates)?)?;
+        // All are on the disk before one of them gets its name.
+        let mut settled = Vec::new();
+        if let Some(path) = &self.json {
+            settled.push(AtomicFile::settled(path, plan.json().as_bytes())?);
+        }
+        if let Some(path) = &self.html {
+            settled.push(AtomicFile::settled(path, plan.html()?.as_bytes())?);
+        }
+        for file in settled {
+            file.commit()?;
+        }
+        print(&plan.text())
+    }
+
+    /// The public texts, by the number of sentences that are released of each.
+    fn texts(&self, candidates: &Candidates) -> Result<Vec<(Option<u16>, Calibration)>> {
+        let Some(question) = self.question.open(&[candidates.pack_id()])? else {
+            let own = candidates.calibration.clone();
+            return Ok(own.map(|own| (None, own)).into_iter().collect());
+        };
+        let mut lengths: Vec<Option<u16>> =
+            self.first_sentences.iter().copied().map(Some).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        if lengths.is_empty() {
+            lengths.push(None);
+        }
+        let of = |length| Ok((length, question.calibration(length)?));
+        lengths.into_iter().map(of).collect()
+    }
+}
