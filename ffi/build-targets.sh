@@ -9,6 +9,7 @@
 #     FOLDER/android/include/            headers
 #     FOLDER/android/undertone.aar       the shared libraries with the Java classes
 #     FOLDER/undertone.xcframework/      for iOS devices and the simulator on Apple silicon
+#     FOLDER/swift/                      the Swift package, with the xcframework inside
 #
 # Needs nightly Rust with rust-src, because it compiles the core library, and javac for the aar. No NDK and no
 # Xcode: the linker is the one that comes with Rust.
@@ -74,7 +75,7 @@ if command -v javac >/dev/null; then
     mkdir "$stage/aar"
     "$here/java/build-jar.sh" "$stage/aar/classes.jar" >/dev/null
     cp -r "$stage/android/jniLibs" "$stage/aar/jni"
-    cp "$here/packaging/AndroidManifest.xml" "$here/packaging/proguard.txt" "$stage/aar"
+    cp "$here/packaging/AndroidManifest.xml" "$here/packaging/proguard.txt" "$here"/../LICENSE-* "$stage/aar"
     # No resources.
     : >"$stage/aar/R.txt"
     jar cfM "$stage/android/undertone.aar" -C "$stage/aar" .
@@ -90,11 +91,15 @@ for slice in ios-arm64:aarch64-apple-ios ios-arm64-simulator:aarch64-apple-ios-s
     folder=$stage/$framework/${slice%:*}
     # Xcode throws the headers of all frameworks together, so a folder of their own keeps one module map
     # from replacing another.
-    mkdir -p "$folder/Headers/Undertone"
-    cp "$here"/../include/* "$folder/Headers/Undertone"
+    mkdir -p "$folder/Headers/CUndertone"
+    cp -r "$here"/../include/* "$folder/Headers/CUndertone"
     cp "$out/${slice#*:}/libundertone.a" "$folder"
 done
 finish "$framework"
+
+mkdir "$stage/swift"
+cp -r "$here/swift/Package.swift" "$here/swift/Sources" "$out/$framework" "$stage/swift"
+finish swift
 
 if ! command -v llvm-size >/dev/null; then
     echo "no llvm-size here, so no table of sizes" >&2

@@ -25,7 +25,7 @@ mkdir -p "$stage/bin" "$stage/include" "$stage/lib/pkgconfig" "$stage/lib/cmake/
 "$here/build-lib.sh" "$stage/lib" static >/dev/null
 "$here/build-lib.sh" "$stage/lib" shared --features jni >/dev/null
 
-cp "$here"/../include/* "$stage/include"
+cp -r "$here"/../include/* "$stage/include"
 # With the static library inside: it runs wherever it is moved.
 "${CC:-cc}" -std=c99 -O2 -I "$stage/include" "$here/audit/device.c" "$stage/lib/libundertone.a" \
     -o "$stage/bin/undertone-device"

@@ -32,7 +32,8 @@
  *   word or a vector.
  * - Arguments. The object comes first, then inputs, then outputs. An output is written only if the
  *   status is UNDERTONE_STATUS_OK, with two exceptions: UNDERTONE_STATUS_BUFFER_TOO_SMALL writes the
- *   needed length to out_written, and functions of a ledger say what they write if they refuse.
+ *   needed length to out_written, and functions of a ledger say what they write if they refuse. An
+ *   output that you do not want may be NULL where the function says so.
  * - Wrong arguments. NULL, misaligned memory, impossible lengths, overlapping memory, a handle of the
  *   wrong kind, a moved or an uninitialised one: each gives a status, not a crash. An array may be
  *   NULL if its length is 0. The library cannot check that memory really exists.
@@ -56,6 +57,35 @@
  *     embedding   the vector of a sentence, from an encoder or from the lexicon of a pack
  *     unit        what a promise is about: one sentence, the whole text, words, or a vector
  *     micro       millionths: an epsilon_micro of 500000 is an epsilon of 0.5
+ *
+ * What a sentence is. undertone_document_push_text splits a text by a public rule that looks at nothing
+ * but the text. A sentence ends:
+ *
+ * - at an empty line, and at the end of a line that was not wrapped: one of fewer than 40 or more than
+ *   100 columns, or one before an item of a list;
+ * - after "!", "?" and their like in other scripts, with the quotes, brackets and emoji that follow;
+ * - after a full stop and a space, but for abbreviations, initials and the number of a list's item;
+ * - after an emoji, if a word follows that does not start with a lower-case letter;
+ * - after 600 bytes, between two words if there are any.
+ *
+ * White space around it is left out, and so is a piece without a letter or digit. An app that knows
+ * better splits a text itself and pushes one sentence after another. core/src/sentences.rs has the rule
+ * in full.
+ *
+ * The bytes of a release of a document, numbers little-endian. undertone_release_read reads them:
+ *
+ *     0   3   "UTR"
+ *     3   1   version of the layout, 1
+ *     4   1   mechanism: 1 by the sentence, by depth; 2 by the sentence, by scores; 7 by the whole text;
+ *             8 by the whole text, a point of a projective geometry
+ *     5   1   rule, a UNDERTONE_RULE_ number
+ *     6   2   order of the geometry; 0 unless the mechanism is 8
+ *     8   4   epsilon in micro-units
+ *     12  4   candidate, or point if the mechanism is 8
+ *     16  8   identifier of the pack (undertone_pack_id)
+ *
+ * Nothing else is in it: no text, no length, no time. core/FORMAT.md has the layouts of releases of
+ * vectors and words, of packs and of ledgers.
  *
  * Versions. UNDERTONE_ABI_VERSION rises when a program compiled with an older header could misbehave.
  * What such a program gets from a newer library:
@@ -527,7 +557,7 @@
 #define UNDERTONE_RULE_EXPONENTIAL 2
 
 /**
- * The length of a release.
+ * The length of a release of a document; the top of this header has its layout.
  */
 #define UNDERTONE_RELEASE_BYTES 24
 
@@ -668,7 +698,8 @@ typedef struct undertone_vocabulary undertone_vocabulary;
 /**
  * How an app reads and writes a ledger's file for `undertone_ledger_spend`, and the platform's monotonic counter if it has
  * one. Each function gets `context`, returns 0, or anything else if it failed, and returns normally: no `longjmp`, no
- * exception.
+ * exception. None may use this ledger, nor may the source of entropy: what a call spends within another is overwritten, so two
+ * grants would cost what one does.
  *
  * `lock` locks the file, by the rule in the README of the folder ffi, and `unlock` is called once after each `lock` that
  * returned 0. Both are NULL if nothing else can use the file. `read` reads the file from its start, at most `capacity`
@@ -904,7 +935,7 @@ uint32_t undertone_pack_feature_count(const undertone_pack *pack);
 uint32_t undertone_pack_nothing_known(const undertone_pack *pack);
 
 /**
- * The unit whose releases were right more often where whoever made the pack measured it on public texts, at the largest
+ * The unit whose releases were right more often when the maker of the pack measured them on public texts, at the largest
  * epsilon measured that is not above this one. It depends on public things only, and no promise depends on it: choose by
  * it before there is a text. 0 if the pack does not say, `epsilon_micro` is no epsilon or `pack` is not a valid handle.
  *
@@ -1398,7 +1429,7 @@ int32_t undertone_document_push(undertone_document *document,
  * `undertone_document_push` for each, but is faster: the pack is read once for every four.
  *
  * `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after another, each as
- * for `undertone_document_push`. `out_sentence_count`: the number of sentences added. It is private and must
+ * for `undertone_document_push`. `out_sentence_count`: NULL, or the number of sentences added. It is private and must
  * not leave the device.
  *
  * Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a
@@ -1472,7 +1503,7 @@ int32_t undertone_document_push_encoded(undertone_document *document,
  * does, until the document is full; the rest is left out.
  *
  * `text`: `len` bytes of UTF-8; do not count a terminating zero.
- * `out_sentence_count`: the number of sentences added. It is private and must not leave the device.
+ * `out_sentence_count`: NULL, or the number of sentences added. It is private and must not leave the device.
  *
  * No status depends on the text, but the time the call takes does.
  *
@@ -1521,7 +1552,7 @@ int32_t undertone_document_reset(undertone_document *document);
  * `undertone_document_release_whole_text` and `undertone_document_release_projective`. `epsilon_micro`: that of the grant, in micro-units. `out_sentence_micro`: what
  * replacing one sentence can cost at most, in micro-units. `out_whole_text_micro`: what replacing the whole text by any
  * other can cost at most. By the whole text both are epsilon. By the sentence the second is that of the worst two texts
- * of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`.
+ * of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`. Each output may be NULL.
  *
  * Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`;
  * for the whole text also `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
@@ -1653,7 +1684,8 @@ int32_t undertone_document_release_projective(undertone_document *document,
                                               size_t *out_written);
 
 /**
- * Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another.
+ * Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another. The top of this
+ * header says what a sentence is.
  *
  * `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
  * before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around
@@ -1700,7 +1732,7 @@ int32_t undertone_sentence_next_finished(const char *text,
  * order it is the number of a point, and no candidate. `out_epsilon_micro`: the epsilon
  * that the device spent, in micro-units. `out_rule`: one of the `UNDERTONE_RULE_` numbers.
  * `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose candidates the
- * index counts (`undertone_pack_id`).
+ * index counts (`undertone_pack_id`). Each output may be NULL.
  *
  * Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
  * `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
@@ -1902,7 +1934,8 @@ int32_t undertone_vector_mechanism_release(const undertone_vector_mechanism *mec
  * `bytes`: `len` bytes, anything. `out_dimension`: the dimension of the released vector. `out_noise`: one of
  * the `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per
  * unit of distance. `out_grid_exponent`: a step of the coordinates is 2 to this. `out_pack_id`:
- * `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection, zeroes without one.
+ * `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection, zeroes without one. Each output may be
+ * NULL.
  *
  * Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
  * `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
@@ -2016,7 +2049,7 @@ uint32_t undertone_vocabulary_word_count(const undertone_vocabulary *vocabulary)
  * Describes the vocabulary: the public word that all unknown words map to, and the step q of the guarantee,
  * which is 2^`out_unit_exponent`.
  *
- * `out_fallback`: a word, by number. `out_unit_exponent`: see `undertone_bag_release`.
+ * `out_fallback`: a word, by number. `out_unit_exponent`: see `undertone_bag_release`. Each output may be NULL.
  *
  * Threads: any.
  *
@@ -2196,7 +2229,7 @@ int32_t undertone_bag_release(undertone_bag *bag,
  * `bytes`: `len` bytes, anything. `out_word_count`: the number of words. `out_method`: one of the
  * `UNDERTONE_WORD_METHOD_` numbers. `out_epsilon_micro`: the epsilon that the device spent on each word, in
  * micro-units. `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose words are
- * counted.
+ * counted. Each output may be NULL.
  *
  * Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
  * `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.

@@ -1,9 +1,10 @@
 /*
- * A ledger in a POSIX file, for undertone_ledger_spend. Header only; include it in one place, beside undertone.h.
+ * What a POSIX system has for the library: a ledger in a file, for undertone_ledger_spend, and entropy. Header only, beside
+ * undertone.h. C++ has undertone::LedgerFile, which is made of it.
  *
  *     undertone_posix_ledger file = {"budget.ledger", -1, 0};
  *     const undertone_ledger_storage storage = undertone_posix_storage(&file);
- *     undertone_posix_create(&file, UNDERTONE_UNIT_SENTENCE, 10000000, entropy, NULL);   once: epsilon 10 a window
+ *     undertone_posix_create(&file, UNDERTONE_UNIT_SENTENCE, 10000000, undertone_posix_entropy, NULL);   once: epsilon 10 a window
  *     undertone_ledger_spend(&storage, UNDERTONE_UNIT_SENTENCE, ...);
  *
  * If a status is UNDERTONE_STATUS_LEDGER_STORAGE_FAILED, file.error says why (an errno). An app with a monotonic counter of its
@@ -33,6 +34,25 @@ typedef struct undertone_posix_ledger {
     /* The errno of what failed last. */
     int error;
 } undertone_posix_ledger;
+
+/* Secret bytes from the operating system, as every function with an undertone_entropy_fn takes them. The context is not used. */
+static inline int32_t undertone_posix_entropy(void *context, uint8_t *out, size_t len)
+{
+    int source;
+    (void)context;
+    do source = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    while (source < 0 && errno == EINTR);
+    if (source < 0) return -1;
+    while (len > 0) {
+        const ssize_t got = read(source, out, len);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        out += got;
+        len -= (size_t)got;
+    }
+    close(source);
+    return len == 0 ? 0 : -1;
+}
 
 /* Opens a regular file. O_NONBLOCK, because a pipe would wait for its other end. */
 static inline int undertone_posix_open(const char *path, int flags)
@@ -67,6 +87,12 @@ static inline int undertone_posix_lock_file(int descriptor, int wait)
     }
 #endif
     return result;
+}
+
+/* Whether that failed because another has the lock. */
+static inline int undertone_posix_is_locked(int error)
+{
+    return error == EAGAIN || error == EACCES;
 }
 
 /* Returns once storage has what was written. */
@@ -137,7 +163,8 @@ static inline int32_t undertone_posix_write(void *context, size_t offset, const 
     return -1;
 }
 
-/* How undertone_ledger_spend reads and writes the file, which must stay where it is. */
+/* How undertone_ledger_spend reads and writes the file, which must stay where it is. A counter that you add must not spend from
+ * it. */
 static inline undertone_ledger_storage undertone_posix_storage(undertone_posix_ledger *file)
 {
     undertone_ledger_storage storage;
@@ -175,7 +202,7 @@ static inline int32_t undertone_posix_place(undertone_posix_ledger *file, const 
     if (lock >= 0 && folder >= 0 && undertone_posix_lock_file(lock, 1) == 0) {
         if (lstat(file->path, &there) == 0) {
             status = UNDERTONE_STATUS_OK;
-        } else {
+        } else if (errno == ENOENT) {
             partial.descriptor = undertone_posix_open(partial_name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW);
             if (partial.descriptor >= 0 &&
                 undertone_posix_write(&partial, 0, image, UNDERTONE_LEDGER_IMAGE_BYTES) == 0 &&
@@ -186,6 +213,7 @@ static inline int32_t undertone_posix_place(undertone_posix_ledger *file, const 
         if (status == UNDERTONE_STATUS_OK) unlink(lock_name);
     }
     file->error = partial.error != 0 ? partial.error : errno;
+    if (status != UNDERTONE_STATUS_OK && partial.descriptor >= 0) unlink(partial_name);
     undertone_posix_unlock(&partial);
     if (folder >= 0) close(folder);
     if (lock >= 0) close(lock);
@@ -214,7 +242,11 @@ static inline int32_t undertone_posix_begin_anew(undertone_posix_ledger *file, c
     uint8_t image[UNDERTONE_LEDGER_IMAGE_BYTES];
     size_t len;
     int32_t status;
-    if (undertone_posix_lock(file) != 0) return UNDERTONE_STATUS_LEDGER_IN_USE;
+    file->error = 0;
+    if (undertone_posix_lock(file) != 0)
+        return undertone_posix_is_locked(file->error) ? UNDERTONE_STATUS_LEDGER_IN_USE : UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
+    /* Before the counter is raised: what is there and cannot be opened cannot be replaced. */
+    if (file->descriptor < 0 && file->error != ENOENT) return UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
     status = undertone_ledger_begin_anew(storage, unit, budget_micro, window, entropy, context, image, sizeof image, &len);
     if (status == UNDERTONE_STATUS_OK && file->descriptor < 0) {
         status = undertone_posix_place(file, image);

@@ -193,7 +193,7 @@ pub unsafe extern "C" fn undertone_document_push(
 /// `undertone_document_push` for each, but is faster: the pack is read once for every four.
 ///
 /// `embeddings`: `len` floats, a multiple of `undertone_pack_dimension`, one embedding after another, each as
-/// for `undertone_document_push`. `out_sentence_count`: the number of sentences added. It is private and must
+/// for `undertone_document_push`. `out_sentence_count`: NULL, or the number of sentences added. It is private and must
 /// not leave the device.
 ///
 /// Unless the status is `UNDERTONE_STATUS_OK` the document is unchanged. No status depends on the content of a
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn undertone_document_push_all(
 ) -> i32 {
     report_private::<SENTENCES_STACK>(|| {
         let read = memory::array(embeddings, len)?;
-        let written = memory::one(out_sentence_count)?;
+        let written = memory::optional(out_sentence_count)?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(document) }?;
         memory::all_disjoint(&[extent, read, written])?;
@@ -225,8 +225,8 @@ pub unsafe extern "C" fn undertone_document_push_all(
         // their length possible; the caller says that the floats are readable, and any bits are a float.
         let (value, embeddings) = unsafe { (&mut *value, memory::slice(embeddings, len)) };
         let pushed = value.push_all(embeddings).map_err(refusal)?;
-        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
-        unsafe { out_sentence_count.write(pushed) };
+        // SAFETY: `optional` accepted the pointer; the caller says that it is null or writable.
+        unsafe { memory::give(out_sentence_count, pushed) };
         Ok(())
     })
 }
@@ -326,7 +326,7 @@ pub unsafe extern "C" fn undertone_document_push_encoded(
 /// does, until the document is full; the rest is left out.
 ///
 /// `text`: `len` bytes of UTF-8; do not count a terminating zero.
-/// `out_sentence_count`: the number of sentences added. It is private and must not leave the device.
+/// `out_sentence_count`: NULL, or the number of sentences added. It is private and must not leave the device.
 ///
 /// No status depends on the text, but the time the call takes does.
 ///
@@ -347,7 +347,7 @@ pub unsafe extern "C" fn undertone_document_push_text(
 ) -> i32 {
     report_private::<SENTENCES_STACK>(|| {
         let read = memory::array(text, len)?;
-        let written = memory::one(out_sentence_count)?;
+        let written = memory::optional(out_sentence_count)?;
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(document) }?;
         memory::all_disjoint(&[extent, read, written])?;
@@ -356,8 +356,8 @@ pub unsafe extern "C" fn undertone_document_push_text(
         // length possible; the caller says that the bytes are readable.
         let (value, text) = unsafe { (&mut *value, memory::slice(text.cast::<u8>(), len)) };
         let added = value.push_text(text).map_err(refusal)?;
-        // SAFETY: `one` found the pointer aligned and not null; the caller says that it is writable.
-        unsafe { out_sentence_count.write(added) };
+        // SAFETY: `optional` accepted the pointer; the caller says that it is null or writable.
+        unsafe { memory::give(out_sentence_count, added) };
         Ok(())
     })
 }
@@ -406,7 +406,7 @@ pub unsafe extern "C" fn undertone_document_reset(document: *mut UndertoneDocume
 /// `undertone_document_release_whole_text` and `undertone_document_release_projective`. `epsilon_micro`: that of the grant, in micro-units. `out_sentence_micro`: what
 /// replacing one sentence can cost at most, in micro-units. `out_whole_text_micro`: what replacing the whole text by any
 /// other can cost at most. By the whole text both are epsilon. By the sentence the second is that of the worst two texts
-/// of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`.
+/// of at most `UNDERTONE_MAX_SENTENCES` sentences, and grows with `undertone_pack_level_count`. Each output may be NULL.
 ///
 /// Statuses: `UNDERTONE_STATUS_UNKNOWN_UNIT`, `UNDERTONE_STATUS_EPSILON_TOO_SMALL`, `UNDERTONE_STATUS_EPSILON_TOO_LARGE`;
 /// for the whole text also `UNDERTONE_STATUS_NO_SCORES`, `UNDERTONE_STATUS_TOO_MANY_CANDIDATES`.
@@ -426,8 +426,8 @@ pub unsafe extern "C" fn undertone_document_promise(
 ) -> i32 {
     report(|| {
         let outputs = [
-            memory::one(out_sentence_micro)?,
-            memory::one(out_whole_text_micro)?,
+            memory::optional(out_sentence_micro)?,
+            memory::optional(out_whole_text_micro)?,
         ];
         // SAFETY: the caller's promise is the one that `value` asks for.
         let (value, extent) = unsafe { memory::value(document) }?;
@@ -445,10 +445,10 @@ pub unsafe extern "C" fn undertone_document_promise(
             }
             _ => return Err(Refusal(UNDERTONE_STATUS_UNKNOWN_UNIT)),
         };
-        // SAFETY: `one` found the pointers aligned and not null; the caller says that they are writable.
+        // SAFETY: `optional` accepted the pointers; the caller says that they are null or writable.
         unsafe {
-            out_sentence_micro.write(epsilon.micro().into());
-            out_whole_text_micro.write(whole_text);
+            memory::give(out_sentence_micro, epsilon.micro().into());
+            memory::give(out_whole_text_micro, whole_text);
         }
         Ok(())
     })

@@ -3,48 +3,78 @@
 //!
 //! Nothing is allocated here either. The memory of a handle is a direct buffer, which does not move and lives
 //! as long as the Java object that holds it. The classes make sure that no argument is null, that one thread at
-//! a time uses a handle, and that a pack outlives its documents.
+//! a time uses a handle, and that a pack outlives its documents. An argument `_held` is read through the handle beside it: it is
+//! an argument so that no collector takes it during the call. Only a ledger calls back: Java reads and writes its file.
 
 use core::cell::Cell;
-use core::ffi::{c_char, c_void};
+use core::ffi::{CStr, c_char, c_void};
 use core::{ptr, slice};
 
 use jni_sys::{
     JNI_ABORT, JNIEnv, jarray, jboolean, jbyteArray, jclass, jfloatArray, jint, jlong, jlongArray,
-    jobject, jsize, jstring,
+    jmethodID, jobject, jsize, jstring, jvalue,
 };
 use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use crate::document::{
     UndertoneDocument, undertone_document_handle_size, undertone_document_init,
-    undertone_document_promise, undertone_document_push, undertone_document_push_encoded,
-    undertone_document_push_sentence, undertone_document_push_text, undertone_document_release,
+    undertone_document_promise, undertone_document_push, undertone_document_push_all,
+    undertone_document_push_encoded, undertone_document_push_sentence,
+    undertone_document_push_text, undertone_document_release,
     undertone_document_release_projective, undertone_document_release_whole_text,
-    undertone_document_reset,
+    undertone_document_reset, undertone_document_sentence_count,
 };
 use crate::epsilon::undertone_epsilon_parse;
 use crate::grant::{UndertoneGrant, undertone_grant_handle_size, undertone_grant_init_unrecorded};
 use crate::ledger::{
-    self, UNDERTONE_LEDGER_IMAGE_BYTES, UNDERTONE_LEDGER_RECORD_BYTES, UndertoneLedger,
-    undertone_ledger_create_image, undertone_ledger_grant, undertone_ledger_handle_size,
-    undertone_ledger_open, undertone_ledger_remaining,
+    UNDERTONE_LEDGER_IMAGE_BYTES, UndertoneLedgerStorage, undertone_ledger_begin_anew,
+    undertone_ledger_create_image, undertone_ledger_left, undertone_ledger_spend,
 };
 use crate::pack::{
     UNDERTONE_ENCODER_DIGEST_BYTES, UNDERTONE_ENCODER_NAME_BYTES, UNDERTONE_HANDLE_ALIGNMENT,
     UNDERTONE_PACK_ID_BYTES, UndertonePack, undertone_pack_candidate_count,
-    undertone_pack_dimension, undertone_pack_encoder_digest, undertone_pack_encoder_name,
-    undertone_pack_feature_count, undertone_pack_handle_size, undertone_pack_id,
-    undertone_pack_init, undertone_pack_nothing_known, undertone_pack_recommended_unit,
+    undertone_pack_dimension, undertone_pack_direction_count, undertone_pack_embed_sentence,
+    undertone_pack_encoder_digest, undertone_pack_encoder_name, undertone_pack_feature_count,
+    undertone_pack_handle_size, undertone_pack_id, undertone_pack_init,
+    undertone_pack_largest_score, undertone_pack_level_count, undertone_pack_nothing_known,
+    undertone_pack_projected_dimension, undertone_pack_recommended_unit, undertone_pack_selector,
     undertone_pack_word_count,
 };
 use crate::release::{
     UNDERTONE_RELEASE_BYTES, undertone_release_read, undertone_release_read_order,
     undertone_release_read_unit,
 };
+use crate::sentences::{undertone_sentence_next, undertone_sentence_next_finished};
 use crate::status::{
-    UNDERTONE_STATUS_LEDGER_RECORD_LOST, UNDERTONE_STATUS_OK, undertone_status_message,
+    self, UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE, UNDERTONE_STATUS_DOCUMENT_FULL,
+    UNDERTONE_STATUS_ENTROPY_FAILED, UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER,
+    UNDERTONE_STATUS_GRANT_WRONG_UNIT, UNDERTONE_STATUS_INTERNAL, UNDERTONE_STATUS_LEDGER_CHANGED,
+    UNDERTONE_STATUS_LEDGER_DAMAGED, UNDERTONE_STATUS_LEDGER_EXHAUSTED,
+    UNDERTONE_STATUS_LEDGER_MIXED, UNDERTONE_STATUS_LEDGER_NOT_PERSISTED,
+    UNDERTONE_STATUS_LEDGER_NOT_RESERVED, UNDERTONE_STATUS_LEDGER_SET_BACK,
+    UNDERTONE_STATUS_LEDGER_WRONG_LENGTH, UNDERTONE_STATUS_LEDGER_WRONG_UNIT,
+    UNDERTONE_STATUS_NEEDS_TEXT, UNDERTONE_STATUS_NO_LEXICON, UNDERTONE_STATUS_OK,
+    UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, UNDERTONE_STATUS_TOO_MANY_CANDIDATES,
+    UNDERTONE_STATUS_TOO_MANY_DIRECTIONS, UNDERTONE_STATUS_UNKNOWN_NOISE,
+    UNDERTONE_STATUS_UNKNOWN_RULE, UNDERTONE_STATUS_UNKNOWN_UNIT,
+    UNDERTONE_STATUS_UNKNOWN_WORD_METHOD, UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE,
+    UNDERTONE_STATUS_WRONG_DIMENSION,
 };
-use crate::version::{undertone_abi_version, undertone_version};
+use crate::vector::{
+    UndertoneVectorMechanism, undertone_vector_mechanism_dimension,
+    undertone_vector_mechanism_handle_size, undertone_vector_mechanism_init,
+    undertone_vector_mechanism_init_projected, undertone_vector_mechanism_release,
+    undertone_vector_mechanism_release_len, undertone_vector_release_read,
+    undertone_vector_release_read_steps, undertone_vector_release_read_values,
+};
+use crate::version::{undertone_abi_version, undertone_backend, undertone_version};
+use crate::words::{
+    UndertoneBag, UndertoneVocabulary, undertone_bag_handle_size, undertone_bag_init,
+    undertone_bag_push, undertone_bag_push_text, undertone_bag_release, undertone_bag_release_len,
+    undertone_bag_release_read, undertone_bag_release_read_words, undertone_bag_reset,
+    undertone_vocabulary_describe, undertone_vocabulary_handle_size, undertone_vocabulary_init,
+    undertone_vocabulary_word, undertone_vocabulary_word_count,
+};
 
 /// How a virtual machine shows the elements of an array, and says whether they are a copy.
 type Get<T> = unsafe extern "system" fn(*mut JNIEnv, jarray, *mut jboolean) -> *mut T;
@@ -86,6 +116,19 @@ impl Vm {
             Some(rest) => (start.wrapping_add(skipped).cast(), rest),
             None => (ptr::null_mut(), 0),
         }
+    }
+
+    /// The room for elements of a type in a direct buffer, which is aligned for them where virtual machines allocate it. What
+    /// is not gives a status.
+    fn room<T>(self, buffer: jobject) -> (*mut T, usize) {
+        let (start, capacity) = self.buffer(buffer);
+        (start.cast(), capacity / size_of::<T>())
+    }
+
+    /// Whether a method of Java that was called has thrown. Then nothing else may be called.
+    fn threw(self) -> bool {
+        // SAFETY: `self.0` is valid for the call that it came with.
+        unsafe { ((**self.0).v1_4.ExceptionCheck)(self.0) != jboolean::default() }
     }
 
     /// The handle in a direct buffer, valid or not.
@@ -253,10 +296,93 @@ extern "system" fn version(env: *mut JNIEnv, _: jclass) -> jstring {
     Vm(env).string(undertone_version())
 }
 
+/// `Native.backend`
+#[unsafe(export_name = "Java_dev_undertone_Native_backend")]
+extern "system" fn backend(env: *mut JNIEnv, _: jclass) -> jstring {
+    Vm(env).string(undertone_backend())
+}
+
 /// `Native.statusMessage`
 #[unsafe(export_name = "Java_dev_undertone_Native_statusMessage")]
 extern "system" fn status_message(env: *mut JNIEnv, _: jclass, status: jint) -> jstring {
-    Vm(env).string(undertone_status_message(status))
+    Vm(env).string(message(status).as_ptr())
+}
+
+/// What is wrong and what to do, without the names that only C has.
+fn message(status: i32) -> &'static CStr {
+    match status {
+        // What the classes see to: pointers, lengths, handles, and the numbers of enums.
+        1..=8
+        | UNDERTONE_STATUS_UNKNOWN_RULE
+        | UNDERTONE_STATUS_UNKNOWN_UNIT
+        | UNDERTONE_STATUS_UNKNOWN_NOISE
+        | UNDERTONE_STATUS_UNKNOWN_WORD_METHOD
+        | UNDERTONE_STATUS_LEDGER_NOT_RESERVED
+        | UNDERTONE_STATUS_INTERNAL => {
+            c"a bug in undertone; please report it with the call that threw this"
+        }
+        UNDERTONE_STATUS_EPSILON_NOT_A_NUMBER => {
+            c"epsilon is not a decimal number such as 10, 0.5 or 1e-3"
+        }
+        UNDERTONE_STATUS_DIMENSION_OUT_OF_RANGE => {
+            c"the dimension is not in 1..=1024; project longer vectors (VectorMechanism.projected)"
+        }
+        UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE => {
+            c"the number of words is not in 1..=256 (Bag.MAX_RELEASED_WORDS)"
+        }
+        UNDERTONE_STATUS_NO_LEXICON => {
+            c"the pack has no lexicon; push embeddings (of a pack with features: Document.pushEncoded), or build the pack with a lexicon as encoder or with `undertone vocabulary`"
+        }
+        UNDERTONE_STATUS_TOO_MANY_DIRECTIONS => {
+            c"the pack has more than 100 projection directions; build it with fewer"
+        }
+        UNDERTONE_STATUS_WRONG_DIMENSION => {
+            c"the array does not have the dimension of its pack or mechanism; use the encoder that the pack names"
+        }
+        UNDERTONE_STATUS_DOCUMENT_FULL => {
+            c"the document already has 128 sentences (Document.MAX_SENTENCES); release it, or leave the rest out"
+        }
+        UNDERTONE_STATUS_ENTROPY_FAILED => {
+            c"the system's source of entropy gave only zeroes; nothing was released, try again with a new grant"
+        }
+        UNDERTONE_STATUS_TOO_MANY_CANDIDATES => {
+            c"the pack has more candidates than this release can hold: 12800 with scores, 2560 with features, 4224 by the whole text; build it with fewer"
+        }
+        UNDERTONE_STATUS_NEEDS_TEXT => {
+            c"the pack has features of texts; push a sentence's text, or its text and embedding with Document.pushEncoded"
+        }
+        UNDERTONE_STATUS_RELEASE_WRONG_LENGTH => {
+            c"the release has the wrong number of bytes (a document's has 24); is it complete, and read as what it is?"
+        }
+        UNDERTONE_STATUS_LEDGER_WRONG_LENGTH => {
+            c"a ledger has 128 bytes, and this file does not; is it the right one? If it is, what was spent is not known: begin anew (Ledger.beginAnew), which counts this window as spent"
+        }
+        UNDERTONE_STATUS_LEDGER_DAMAGED => {
+            c"no record of the ledger is intact, so what was spent is not known; begin anew (Ledger.beginAnew), which counts this window as spent"
+        }
+        UNDERTONE_STATUS_LEDGER_MIXED => {
+            c"the records are not of one ledger, so what was spent is not known; begin anew (Ledger.beginAnew), which counts this window as spent"
+        }
+        UNDERTONE_STATUS_LEDGER_SET_BACK => {
+            c"the ledger was set back or exchanged, so what was spent is not known; begin anew (Ledger.beginAnew), which counts this window as spent"
+        }
+        UNDERTONE_STATUS_LEDGER_EXHAUSTED => {
+            c"this window has less left than the call needs (Ledger.remaining); wait for the next window"
+        }
+        UNDERTONE_STATUS_LEDGER_CHANGED => {
+            c"something else wrote to the ledger's file during the call, so nothing is granted; only a Ledger may write to it"
+        }
+        UNDERTONE_STATUS_LEDGER_NOT_PERSISTED => {
+            c"the file of the ledger does not have what was just written to it, so nothing is granted; does something else write there?"
+        }
+        UNDERTONE_STATUS_GRANT_WRONG_UNIT => {
+            c"the grant is for another unit than the release; every unit has a ledger of its own (Unit)"
+        }
+        UNDERTONE_STATUS_LEDGER_WRONG_UNIT => {
+            c"the ledger is for another unit; every unit has a ledger of its own (Unit)"
+        }
+        _ => status::message(status),
+    }
 }
 
 /// `Native.epsilonParse`: the epsilon in micro-units, or a status with its sign changed.
@@ -290,35 +416,110 @@ extern "system" fn pack_init(env: *mut JNIEnv, _: jclass, memory: jobject, bytes
 
 /// `Native.packDimension`
 #[unsafe(export_name = "Java_dev_undertone_Native_packDimension")]
-extern "system" fn pack_dimension(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
+extern "system" fn pack_dimension(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    _held: jobject,
+) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
     unsafe { undertone_pack_dimension(Vm(env).handle::<UndertonePack>(pack)) as jint }
 }
 
 /// `Native.packCandidateCount`
 #[unsafe(export_name = "Java_dev_undertone_Native_packCandidateCount")]
-extern "system" fn pack_candidates(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
+extern "system" fn pack_candidates(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    _held: jobject,
+) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
     unsafe { undertone_pack_candidate_count(Vm(env).handle::<UndertonePack>(pack)) as jint }
 }
 
 /// `Native.packWordCount`
 #[unsafe(export_name = "Java_dev_undertone_Native_packWordCount")]
-extern "system" fn pack_words(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
+extern "system" fn pack_words(env: *mut JNIEnv, _: jclass, pack: jobject, _held: jobject) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
     unsafe { undertone_pack_word_count(Vm(env).handle::<UndertonePack>(pack)) as jint }
 }
 
 /// `Native.packFeatureCount`
 #[unsafe(export_name = "Java_dev_undertone_Native_packFeatureCount")]
-extern "system" fn pack_features(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
+extern "system" fn pack_features(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    _held: jobject,
+) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
     unsafe { undertone_pack_feature_count(Vm(env).handle::<UndertonePack>(pack)) as jint }
 }
 
+/// `Native.packDirectionCount`
+#[unsafe(export_name = "Java_dev_undertone_Native_packDirectionCount")]
+extern "system" fn pack_directions(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    _held: jobject,
+) -> jint {
+    // SAFETY: a buffer that `packInit` made a pack in.
+    unsafe { undertone_pack_direction_count(Vm(env).handle::<UndertonePack>(pack)) as jint }
+}
+
+/// `Native.packProjectedDimension`
+#[unsafe(export_name = "Java_dev_undertone_Native_packProjectedDimension")]
+extern "system" fn pack_projected_dimension(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    _held: jobject,
+) -> jint {
+    // SAFETY: a buffer that `packInit` made a pack in.
+    unsafe { undertone_pack_projected_dimension(Vm(env).handle::<UndertonePack>(pack)) as jint }
+}
+
+/// `Native.packSelector`
+#[unsafe(export_name = "Java_dev_undertone_Native_packSelector")]
+extern "system" fn pack_selector(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    _held: jobject,
+) -> jint {
+    // SAFETY: a buffer that `packInit` made a pack in.
+    unsafe { undertone_pack_selector(Vm(env).handle::<UndertonePack>(pack)) }
+}
+
+/// `Native.packLargestScore`
+#[unsafe(export_name = "Java_dev_undertone_Native_packLargestScore")]
+extern "system" fn pack_largest_score(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    _held: jobject,
+) -> jint {
+    // SAFETY: a buffer that `packInit` made a pack in.
+    unsafe { undertone_pack_largest_score(Vm(env).handle::<UndertonePack>(pack)) as jint }
+}
+
+/// `Native.packLevelCount`
+#[unsafe(export_name = "Java_dev_undertone_Native_packLevelCount")]
+extern "system" fn pack_levels(env: *mut JNIEnv, _: jclass, pack: jobject, _held: jobject) -> jint {
+    // SAFETY: a buffer that `packInit` made a pack in.
+    unsafe { undertone_pack_level_count(Vm(env).handle::<UndertonePack>(pack)) as jint }
+}
+
 /// `Native.packNothingKnown`
 #[unsafe(export_name = "Java_dev_undertone_Native_packNothingKnown")]
-extern "system" fn pack_nothing_known(env: *mut JNIEnv, _: jclass, pack: jobject) -> jint {
+extern "system" fn pack_nothing_known(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    _held: jobject,
+) -> jint {
     // SAFETY: a buffer that `packInit` made a pack in.
     unsafe { undertone_pack_nothing_known(Vm(env).handle::<UndertonePack>(pack)) as jint }
 }
@@ -329,6 +530,7 @@ extern "system" fn pack_recommended_unit(
     env: *mut JNIEnv,
     _: jclass,
     pack: jobject,
+    _held: jobject,
     epsilon_micro: jlong,
     sentences: jint,
 ) -> jint {
@@ -338,6 +540,68 @@ extern "system" fn pack_recommended_unit(
         let pack = Vm(env).handle::<UndertonePack>(pack);
         undertone_pack_recommended_unit(pack, micro(epsilon_micro), sentences)
     }
+}
+
+/// `Native.packEmbedSentence`: the number of floats written to a direct buffer, or a status with its sign changed.
+#[unsafe(export_name = "Java_dev_undertone_Native_packEmbedSentence")]
+extern "system" fn pack_embed_sentence(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    _held: jobject,
+    text: jbyteArray,
+    out: jobject,
+) -> jint {
+    let vm = Vm(env);
+    let pack = vm.handle::<UndertonePack>(pack);
+    let (out, capacity) = vm.room::<f32>(out);
+    let mut written = 0;
+    // SAFETY: a buffer that `packInit` made a pack in; `bytes` gives readable bytes; the buffer is as long as it says and
+    // held by the caller in Java; the output is a variable here.
+    let status = vm.bytes(text, |text, len| unsafe {
+        undertone_pack_embed_sentence(
+            pack,
+            text.cast::<c_char>(),
+            len,
+            out,
+            capacity,
+            &raw mut written,
+        )
+    });
+    value_or(status, written)
+}
+
+/// `Native.sentenceNext`: writes where the sentence starts and how many bytes it has.
+#[unsafe(export_name = "Java_dev_undertone_Native_sentenceNext")]
+extern "system" fn sentence_next(
+    env: *mut JNIEnv,
+    _: jclass,
+    text: jbyteArray,
+    start: jint,
+    finished: jboolean,
+    out_range: jlongArray,
+) -> jint {
+    let vm = Vm(env);
+    let next = match finished != jboolean::default() {
+        true => undertone_sentence_next_finished,
+        false => undertone_sentence_next,
+    };
+    let start = start.try_into().unwrap_or(0);
+    let (mut found, mut found_len) = (0, 0);
+    // SAFETY: `bytes` gives readable bytes; the outputs are variables here.
+    let status = vm.bytes(text, |text, len| unsafe {
+        next(
+            text.cast::<c_char>(),
+            len,
+            start,
+            &raw mut found,
+            &raw mut found_len,
+        )
+    });
+    if status == UNDERTONE_STATUS_OK {
+        vm.write_longs(&[found as jlong, found_len as jlong], out_range);
+    }
+    status
 }
 
 /// Copies what `describe` writes of a pack into an array.
@@ -357,7 +621,13 @@ fn description<const N: usize>(
 
 /// `Native.packId`
 #[unsafe(export_name = "Java_dev_undertone_Native_packId")]
-extern "system" fn pack_id(env: *mut JNIEnv, _: jclass, pack: jobject, out: jbyteArray) -> jint {
+extern "system" fn pack_id(
+    env: *mut JNIEnv,
+    _: jclass,
+    pack: jobject,
+    _held: jobject,
+    out: jbyteArray,
+) -> jint {
     description::<UNDERTONE_PACK_ID_BYTES>(env, pack, out, undertone_pack_id)
 }
 
@@ -367,6 +637,7 @@ extern "system" fn pack_encoder_digest(
     env: *mut JNIEnv,
     _: jclass,
     pack: jobject,
+    _held: jobject,
     out: jbyteArray,
 ) -> jint {
     description::<UNDERTONE_ENCODER_DIGEST_BYTES>(env, pack, out, undertone_pack_encoder_digest)
@@ -387,6 +658,7 @@ extern "system" fn pack_encoder_name(
     env: *mut JNIEnv,
     _: jclass,
     pack: jobject,
+    _held: jobject,
     out: jbyteArray,
 ) -> jint {
     description::<UNDERTONE_ENCODER_NAME_BYTES>(env, pack, out, encoder_name)
@@ -446,139 +718,257 @@ extern "system" fn ledger_create(
     status
 }
 
-/// `Native.ledgerHandleMemory`: the bytes that a buffer for a ledger needs, wherever it starts.
-#[unsafe(export_name = "Java_dev_undertone_Native_ledgerHandleMemory")]
-extern "system" fn ledger_memory(_: *mut JNIEnv, _: jclass) -> jint {
-    memory_for(undertone_ledger_handle_size())
+/// The storage of a ledger: an object of the class `Storage`, and the buffer it reads into and writes from. What its methods
+/// throw, the method of Java that called us throws, once we return.
+struct Storage {
+    vm: Vm,
+    object: jobject,
+    buffer: jbyteArray,
+    read: jmethodID,
+    write: jmethodID,
+    read_counter: jmethodID,
+    raise_counter: jmethodID,
 }
 
-/// `Native.ledgerOpen`
-#[unsafe(export_name = "Java_dev_undertone_Native_ledgerOpen")]
-extern "system" fn ledger_open(
+impl Storage {
+    /// None if a method is missing; then an exception is thrown.
+    fn new(vm: Vm, object: jobject, buffer: jbyteArray) -> Option<Self> {
+        // SAFETY: `vm.0` is valid for the call that it came with, and so is `object`, which is not null by the promise of
+        // the classes.
+        let class = unsafe { ((**vm.0).v1_4.GetObjectClass)(vm.0, object) };
+        let method = |name: &CStr, signature: &CStr| {
+            // SAFETY: as above; the texts end with a zero.
+            let found = unsafe {
+                let find = (**vm.0).v1_4.GetMethodID;
+                find(vm.0, class, name.as_ptr(), signature.as_ptr())
+            };
+            (!found.is_null()).then_some(found)
+        };
+        Some(Self {
+            vm,
+            object,
+            buffer,
+            read: method(c"read", c"()I")?,
+            write: method(c"write", c"(II)V")?,
+            read_counter: method(c"readCounter", c"()J")?,
+            raise_counter: method(c"raiseCounter", c"(J)V")?,
+        })
+    }
+
+    /// For the functions below, as long as this is where it is.
+    fn functions(&mut self, counted: bool) -> UndertoneLedgerStorage {
+        UndertoneLedgerStorage {
+            context: ptr::from_mut(self).cast(),
+            // The file is locked as long as it is open.
+            lock: None,
+            unlock: None,
+            read: Some(storage_read),
+            write: Some(storage_write),
+            read_counter: counted.then_some(storage_read_counter as _),
+            raise_counter: counted.then_some(storage_raise_counter as _),
+        }
+    }
+
+    fn done(&self) -> i32 {
+        if self.vm.threw() { -1 } else { 0 }
+    }
+}
+
+/// # Safety
+/// `context` is a [`Storage`]; `out` is `capacity` writable bytes; `out_read` is writable.
+unsafe extern "C" fn storage_read(
+    context: *mut c_void,
+    out: *mut u8,
+    capacity: usize,
+    out_read: *mut usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    let storage = unsafe { &*context.cast::<Storage>() };
+    let (vm, object) = (storage.vm, storage.object);
+    // SAFETY: `vm.0` and `object` are valid as long as the storage, and the method takes nothing and returns an int.
+    let read = unsafe { ((**vm.0).v1_4.CallIntMethodA)(vm.0, object, storage.read, ptr::null()) };
+    let len = usize::try_from(read).unwrap_or(usize::MAX);
+    if vm.threw() || len > capacity {
+        return -1;
+    }
+    // SAFETY: as above; `out` has room for as many, and the virtual machine checks the length of the array.
+    unsafe {
+        ((**vm.0).v1_4.GetByteArrayRegion)(vm.0, storage.buffer, 0, read, out.cast());
+        out_read.write(len);
+    }
+    storage.done()
+}
+
+/// # Safety
+/// `context` is a [`Storage`]; `bytes` is `len` readable bytes.
+unsafe extern "C" fn storage_write(
+    context: *mut c_void,
+    offset: usize,
+    bytes: *const u8,
+    len: usize,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    let storage = unsafe { &*context.cast::<Storage>() };
+    let vm = storage.vm;
+    // A record in a file of 128 bytes.
+    let (offset, len) = (offset as jint, len as jint);
+    // SAFETY: `vm.0` is valid as long as the storage; there are as many bytes, and the virtual machine checks the length.
+    unsafe {
+        ((**vm.0).v1_4.SetByteArrayRegion)(vm.0, storage.buffer, 0, len, bytes.cast());
+    }
+    if vm.threw() {
+        return -1;
+    }
+    let arguments = [jvalue { i: offset }, jvalue { i: len }];
+    // SAFETY: as above, and the method takes two ints and returns nothing.
+    unsafe {
+        let call = (**vm.0).v1_4.CallVoidMethodA;
+        call(vm.0, storage.object, storage.write, arguments.as_ptr());
+    }
+    storage.done()
+}
+
+/// # Safety
+/// `context` is a [`Storage`]; `out_counter` is writable.
+unsafe extern "C" fn storage_read_counter(context: *mut c_void, out_counter: *mut u64) -> i32 {
+    // SAFETY: the caller's promise.
+    let storage = unsafe { &*context.cast::<Storage>() };
+    let vm = storage.vm;
+    // SAFETY: `vm.0` is valid as long as the storage, and the method takes nothing and returns a long.
+    unsafe {
+        let call = (**vm.0).v1_4.CallLongMethodA;
+        let counter = call(vm.0, storage.object, storage.read_counter, ptr::null());
+        out_counter.write(counter.cast_unsigned());
+    }
+    storage.done()
+}
+
+/// # Safety
+/// `context` is a [`Storage`].
+unsafe extern "C" fn storage_raise_counter(context: *mut c_void, to: u64) -> i32 {
+    // SAFETY: the caller's promise.
+    let storage = unsafe { &*context.cast::<Storage>() };
+    let vm = storage.vm;
+    let to = [jvalue {
+        j: to.cast_signed(),
+    }];
+    // SAFETY: `vm.0` is valid as long as the storage, and the method takes a long and returns nothing.
+    unsafe {
+        let call = (**vm.0).v1_4.CallVoidMethodA;
+        call(vm.0, storage.object, storage.raise_counter, to.as_ptr());
+    }
+    storage.done()
+}
+
+/// `Native.ledgerSpend`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerSpend")]
+extern "system" fn ledger_spend(
     env: *mut JNIEnv,
     _: jclass,
-    memory: jobject,
+    storage: jobject,
+    buffer: jbyteArray,
+    counted: jboolean,
     unit: jint,
-    image: jbyteArray,
+    epsilon_micro: jlong,
+    words: jint,
+    window: jlong,
     entropy: jbyteArray,
+    memory: jobject,
 ) -> jint {
     let vm = Vm(env);
-    let (memory, memory_len) = vm.memory(memory);
     let mut secret = vm.secret(entropy);
-    let mut ledger = ptr::null_mut();
-    // SAFETY: the memory is as long as it says and held by the `Ledger`; `bytes` gives readable bytes;
-    // `give_secret` keeps the promises of its type with a secret; the output is a variable here.
-    vm.bytes(image, |image, len| unsafe {
-        undertone_ledger_open(
-            memory,
-            memory_len,
+    let (memory, memory_len) = vm.memory(memory);
+    let Some(mut storage) = Storage::new(vm, storage, buffer) else {
+        return UNDERTONE_STATUS_INTERNAL;
+    };
+    let functions = storage.functions(counted != jboolean::default());
+    let mut grant = ptr::null_mut();
+    // SAFETY: the functions of a storage and `give_secret` keep the promises of their types, with the storage and the
+    // secret; the memory is as long as it says and held by the `Grant`; the output is a variable here.
+    unsafe {
+        undertone_ledger_spend(
+            &raw const functions,
             unit,
-            image,
-            len,
+            micro(epsilon_micro),
+            words.try_into().unwrap_or(0),
+            window.cast_unsigned(),
             Some(give_secret),
             (&raw mut secret).cast(),
-            &raw mut ledger,
+            memory,
+            memory_len,
+            &raw mut grant,
+            ptr::null_mut(),
         )
-    })
+    }
 }
 
-/// `Native.ledgerRemaining`
-#[unsafe(export_name = "Java_dev_undertone_Native_ledgerRemaining")]
-extern "system" fn ledger_remaining(
+/// `Native.ledgerLeft`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerLeft")]
+extern "system" fn ledger_left(
     env: *mut JNIEnv,
     _: jclass,
-    ledger: jobject,
+    storage: jobject,
+    buffer: jbyteArray,
+    counted: jboolean,
+    unit: jint,
     window: jlong,
     out_micro: jlongArray,
 ) -> jint {
     let vm = Vm(env);
-    let mut micro = 0;
-    // SAFETY: a buffer that `ledgerOpen` made a ledger in, and the monitor of the `Ledger` is held; the
-    // output is a variable here.
-    let status = unsafe {
-        undertone_ledger_remaining(
-            vm.handle::<UndertoneLedger>(ledger),
-            window.cast_unsigned(),
-            &raw mut micro,
-        )
+    let Some(mut storage) = Storage::new(vm, storage, buffer) else {
+        return UNDERTONE_STATUS_INTERNAL;
     };
+    let functions = storage.functions(counted != jboolean::default());
+    let (window, mut micro) = (window.cast_unsigned(), 0);
+    // SAFETY: as in `ledger_spend`.
+    let status =
+        unsafe { undertone_ledger_left(&raw const functions, unit, window, &raw mut micro) };
     if status == UNDERTONE_STATUS_OK {
         vm.write_longs(&[jlong::try_from(micro).unwrap_or(jlong::MAX)], out_micro);
     }
     status
 }
 
-/// The platform's counter; Java says -1 where it has none.
-fn counter(value: jlong) -> Option<u64> {
-    value.try_into().ok()
-}
-
-/// `Native.ledgerMeet`
-#[unsafe(export_name = "Java_dev_undertone_Native_ledgerMeet")]
-extern "system" fn ledger_meet(env: *mut JNIEnv, _: jclass, ledger: jobject, value: jlong) -> jint {
-    // SAFETY: a buffer that `ledgerOpen` made a ledger in, and the monitor of the `Ledger` is held.
-    unsafe { ledger::meet(Vm(env).handle::<UndertoneLedger>(ledger), counter(value)) }
-}
-
-/// `Native.ledgerReserve`: writes the record, its offset, and what the platform's counter has to be raised to, also if a
-/// record was lost.
-#[unsafe(export_name = "Java_dev_undertone_Native_ledgerReserve")]
-extern "system" fn ledger_reserve(
+/// `Native.ledgerBeginAnew`
+#[unsafe(export_name = "Java_dev_undertone_Native_ledgerBeginAnew")]
+extern "system" fn ledger_begin_anew(
     env: *mut JNIEnv,
     _: jclass,
-    ledger: jobject,
-    epsilon_micro: jlong,
-    words: jint,
+    storage: jobject,
+    buffer: jbyteArray,
+    counted: jboolean,
+    unit: jint,
+    budget_micro: jlong,
     window: jlong,
-    counted: jlong,
-    stored: jbyteArray,
-    out_record: jbyteArray,
-    out_numbers: jlongArray,
+    entropy: jbyteArray,
+    out_image: jbyteArray,
 ) -> jint {
     let vm = Vm(env);
-    let ledger = vm.handle::<UndertoneLedger>(ledger);
-    let mut record = [0; UNDERTONE_LEDGER_RECORD_BYTES];
-    let (mut written, mut offset, mut number) = (0, 0, 0);
-    // SAFETY: a buffer that `ledgerOpen` made a ledger in, and the monitor of the `Ledger` is held;
-    // `bytes` gives readable bytes; the outputs are variables here.
-    let status = vm.bytes(stored, |stored, len| unsafe {
-        ledger::reserve(
-            ledger,
-            (micro(epsilon_micro), words.try_into().unwrap_or(0)),
+    let mut secret = vm.secret(entropy);
+    let Some(mut storage) = Storage::new(vm, storage, buffer) else {
+        return UNDERTONE_STATUS_INTERNAL;
+    };
+    let functions = storage.functions(counted != jboolean::default());
+    let mut image = [0; UNDERTONE_LEDGER_IMAGE_BYTES];
+    let mut written = 0;
+    // SAFETY: as in `ledger_spend`.
+    let status = unsafe {
+        undertone_ledger_begin_anew(
+            &raw const functions,
+            unit,
+            budget_micro.max(0).cast_unsigned(),
             window.cast_unsigned(),
-            counter(counted),
-            (stored, len),
-            (record.as_mut_ptr(), record.len(), &raw mut written),
-            &raw mut offset,
-            &mut number,
+            Some(give_secret),
+            (&raw mut secret).cast(),
+            image.as_mut_ptr(),
+            image.len(),
+            &raw mut written,
         )
-    });
-    if let UNDERTONE_STATUS_OK | UNDERTONE_STATUS_LEDGER_RECORD_LOST = status {
-        vm.write(&record, out_record);
-        vm.write_longs(&[offset as jlong, number.cast_signed()], out_numbers);
+    };
+    if status == UNDERTONE_STATUS_OK {
+        vm.write(&image, out_image);
     }
     status
-}
-
-/// `Native.ledgerGrant`
-#[unsafe(export_name = "Java_dev_undertone_Native_ledgerGrant")]
-extern "system" fn ledger_grant(
-    env: *mut JNIEnv,
-    _: jclass,
-    ledger: jobject,
-    read_back: jbyteArray,
-    memory: jobject,
-) -> jint {
-    let vm = Vm(env);
-    let ledger = vm.handle::<UndertoneLedger>(ledger);
-    let (memory, memory_len) = vm.memory(memory);
-    let mut grant = ptr::null_mut();
-    // SAFETY: a buffer that `ledgerOpen` made a ledger in, and the monitor of the `Ledger` is held;
-    // `bytes` gives readable bytes; the memory is as long as it says and held by the `Grant`; the
-    // output is a variable here.
-    vm.bytes(read_back, |read_back, len| unsafe {
-        undertone_ledger_grant(ledger, read_back, len, memory, memory_len, &raw mut grant)
-    })
 }
 
 /// `Native.documentHandleMemory`: the bytes that a buffer for a document needs, wherever it starts.
@@ -594,6 +984,7 @@ extern "system" fn document_init(
     _: jclass,
     memory: jobject,
     pack: jobject,
+    _held: jobject,
 ) -> jint {
     let vm = Vm(env);
     let (memory, memory_len) = vm.memory(memory);
@@ -625,6 +1016,25 @@ extern "system" fn document_push(
     vm.floats(embedding, |embedding, len| unsafe {
         undertone_document_push(document, embedding, len)
     })
+}
+
+/// `Native.documentPushAll`: how many sentences were added, or a status with its sign changed.
+#[unsafe(export_name = "Java_dev_undertone_Native_documentPushAll")]
+extern "system" fn document_push_all(
+    env: *mut JNIEnv,
+    _: jclass,
+    document: jobject,
+    embeddings: jfloatArray,
+) -> jint {
+    let vm = Vm(env);
+    let document = vm.handle::<UndertoneDocument>(document);
+    let mut sentences = 0;
+    // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
+    // held; `floats` gives readable floats; the output is a variable here.
+    let status = vm.floats(embeddings, |embeddings, len| unsafe {
+        undertone_document_push_all(document, embeddings, len, &raw mut sentences)
+    });
+    value_or(status, sentences)
 }
 
 /// `Native.documentPushEncoded`
@@ -687,6 +1097,16 @@ extern "system" fn document_push_text(
         undertone_document_push_text(document, text.cast::<c_char>(), len, &raw mut sentences)
     });
     value_or(status, sentences)
+}
+
+/// `Native.documentSentenceCount`
+#[unsafe(export_name = "Java_dev_undertone_Native_documentSentenceCount")]
+extern "system" fn document_sentence_count(env: *mut JNIEnv, _: jclass, document: jobject) -> jint {
+    // SAFETY: a buffer that `documentInit` made a document in, and the monitor of the `Document` is
+    // held.
+    unsafe {
+        undertone_document_sentence_count(Vm(env).handle::<UndertoneDocument>(document)) as jint
+    }
 }
 
 /// `Native.documentReset`
@@ -866,6 +1286,441 @@ extern "system" fn release_read(
     status
 }
 
+/// What `release` writes into a direct buffer: how many bytes, or a status with its sign changed. Its handles are buffers that
+/// its objects were made in, and the monitors of those that it changes are held; `give_secret` keeps the promises of its
+/// type with the secret that it gets; the buffer is as long as it says and held by the caller in Java.
+fn released_into(
+    vm: Vm,
+    entropy: jbyteArray,
+    out: jobject,
+    release: impl FnOnce(*mut c_void, (*mut u8, usize), *mut usize) -> i32,
+) -> jint {
+    let mut secret = vm.secret(entropy);
+    let mut written = 0;
+    let out = vm.buffer(out);
+    let status = release((&raw mut secret).cast(), out, &raw mut written);
+    value_or(status, written)
+}
+
+/// `Native.vectorMechanismHandleMemory`: the bytes that a buffer for a mechanism needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_vectorMechanismHandleMemory")]
+extern "system" fn vector_mechanism_memory(_: *mut JNIEnv, _: jclass) -> jint {
+    memory_for(undertone_vector_mechanism_handle_size())
+}
+
+/// `Native.vectorMechanismInit`
+#[unsafe(export_name = "Java_dev_undertone_Native_vectorMechanismInit")]
+extern "system" fn vector_mechanism_init(
+    env: *mut JNIEnv,
+    _: jclass,
+    memory: jobject,
+    dimension: jint,
+    bound_exponent: jint,
+    noise: jint,
+    epsilon_micro: jlong,
+) -> jint {
+    let (memory, memory_len) = Vm(env).memory(memory);
+    let mut mechanism = ptr::null_mut();
+    // SAFETY: the memory is as long as it says and held by the `VectorMechanism`; the output is a variable here.
+    unsafe {
+        undertone_vector_mechanism_init(
+            memory,
+            memory_len,
+            dimension.try_into().unwrap_or(0),
+            bound_exponent,
+            noise,
+            micro(epsilon_micro),
+            &raw mut mechanism,
+        )
+    }
+}
+
+/// `Native.vectorMechanismInitProjected`
+#[unsafe(export_name = "Java_dev_undertone_Native_vectorMechanismInitProjected")]
+extern "system" fn vector_mechanism_init_projected(
+    env: *mut JNIEnv,
+    _: jclass,
+    memory: jobject,
+    pack: jobject,
+    _held: jobject,
+    noise: jint,
+    epsilon_micro: jlong,
+) -> jint {
+    let vm = Vm(env);
+    let (memory, memory_len) = vm.memory(memory);
+    let mut mechanism = ptr::null_mut();
+    // SAFETY: the memory is as long as it says and held by the `VectorMechanism`, which holds the `Pack`,
+    // too; the output is a variable here.
+    unsafe {
+        undertone_vector_mechanism_init_projected(
+            memory,
+            memory_len,
+            vm.handle::<UndertonePack>(pack),
+            noise,
+            micro(epsilon_micro),
+            &raw mut mechanism,
+        )
+    }
+}
+
+/// `Native.vectorMechanismDimension`
+#[unsafe(export_name = "Java_dev_undertone_Native_vectorMechanismDimension")]
+extern "system" fn vector_mechanism_dimension(
+    env: *mut JNIEnv,
+    _: jclass,
+    mechanism: jobject,
+    _held: jobject,
+) -> jint {
+    let mechanism = Vm(env).handle::<UndertoneVectorMechanism>(mechanism);
+    // SAFETY: a buffer that a mechanism was made in.
+    unsafe { undertone_vector_mechanism_dimension(mechanism) as jint }
+}
+
+/// `Native.vectorMechanismReleaseLength`
+#[unsafe(export_name = "Java_dev_undertone_Native_vectorMechanismReleaseLength")]
+extern "system" fn vector_mechanism_release_len(
+    env: *mut JNIEnv,
+    _: jclass,
+    mechanism: jobject,
+    _held: jobject,
+) -> jint {
+    let mechanism = Vm(env).handle::<UndertoneVectorMechanism>(mechanism);
+    // SAFETY: a buffer that a mechanism was made in.
+    unsafe { undertone_vector_mechanism_release_len(mechanism) as jint }
+}
+
+/// `Native.vectorMechanismRelease`: how many bytes were written to a direct buffer, or a status with its sign changed.
+#[unsafe(export_name = "Java_dev_undertone_Native_vectorMechanismRelease")]
+extern "system" fn vector_mechanism_release(
+    env: *mut JNIEnv,
+    _: jclass,
+    mechanism: jobject,
+    _held: jobject,
+    grant: jobject,
+    vector: jfloatArray,
+    entropy: jbyteArray,
+    out: jobject,
+) -> jint {
+    let vm = Vm(env);
+    let mechanism = vm.handle::<UndertoneVectorMechanism>(mechanism);
+    let grant = vm.handle::<UndertoneGrant>(grant);
+    released_into(vm, entropy, out, |secret, (out, capacity), written| {
+        // SAFETY: `released_into` and `floats` give what the function asks for.
+        vm.floats(vector, |vector, len| unsafe {
+            undertone_vector_mechanism_release(
+                mechanism,
+                grant,
+                vector,
+                len,
+                Some(give_secret),
+                secret,
+                out,
+                capacity,
+                written,
+            )
+        })
+    })
+}
+
+/// `Native.vectorReleaseRead`: the fields are the dimension, the noise, the epsilon in micro-units and the exponent of the grid.
+#[unsafe(export_name = "Java_dev_undertone_Native_vectorReleaseRead")]
+extern "system" fn vector_release_read(
+    env: *mut JNIEnv,
+    _: jclass,
+    bytes: jbyteArray,
+    out_fields: jlongArray,
+    out_pack_id: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let (mut dimension, mut noise, mut epsilon_micro, mut grid_exponent) = (0, 0, 0, 0);
+    let mut id = [0; UNDERTONE_PACK_ID_BYTES];
+    // SAFETY: `bytes` gives readable bytes; the outputs are variables here.
+    let status = vm.bytes(bytes, |bytes, len| unsafe {
+        undertone_vector_release_read(
+            bytes,
+            len,
+            &raw mut dimension,
+            &raw mut noise,
+            &raw mut epsilon_micro,
+            &raw mut grid_exponent,
+            id.as_mut_ptr(),
+        )
+    });
+    if status == UNDERTONE_STATUS_OK {
+        let fields = [
+            dimension.into(),
+            noise.into(),
+            epsilon_micro.into(),
+            grid_exponent.into(),
+        ];
+        vm.write_longs(&fields, out_fields);
+        vm.write(&id, out_pack_id);
+    }
+    status
+}
+
+/// What `read` writes of a release into a direct buffer: how many elements, or a status with its sign changed.
+fn read_into<T>(
+    env: *mut JNIEnv,
+    bytes: jbyteArray,
+    out: jobject,
+    read: unsafe extern "C" fn(*const u8, usize, *mut T, usize, *mut usize) -> i32,
+) -> jint {
+    let vm = Vm(env);
+    let (out, capacity) = vm.room::<T>(out);
+    let mut written = 0;
+    // SAFETY: `bytes` gives readable bytes; the buffer is as long as it says and held by the caller in Java; the output is
+    // a variable here.
+    let status = vm.bytes(bytes, |bytes, len| unsafe {
+        read(bytes, len, out, capacity, &raw mut written)
+    });
+    value_or(status, written)
+}
+
+/// `Native.vectorReleaseReadSteps`
+#[unsafe(export_name = "Java_dev_undertone_Native_vectorReleaseReadSteps")]
+extern "system" fn vector_release_read_steps(
+    env: *mut JNIEnv,
+    _: jclass,
+    bytes: jbyteArray,
+    out: jobject,
+) -> jint {
+    read_into(env, bytes, out, undertone_vector_release_read_steps)
+}
+
+/// `Native.vectorReleaseReadValues`
+#[unsafe(export_name = "Java_dev_undertone_Native_vectorReleaseReadValues")]
+extern "system" fn vector_release_read_values(
+    env: *mut JNIEnv,
+    _: jclass,
+    bytes: jbyteArray,
+    out: jobject,
+) -> jint {
+    read_into(env, bytes, out, undertone_vector_release_read_values)
+}
+
+/// `Native.vocabularyHandleMemory`: the bytes that a buffer for a vocabulary needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_vocabularyHandleMemory")]
+extern "system" fn vocabulary_memory(_: *mut JNIEnv, _: jclass) -> jint {
+    memory_for(undertone_vocabulary_handle_size())
+}
+
+/// `Native.vocabularyInit`
+#[unsafe(export_name = "Java_dev_undertone_Native_vocabularyInit")]
+extern "system" fn vocabulary_init(
+    env: *mut JNIEnv,
+    _: jclass,
+    memory: jobject,
+    pack: jobject,
+    _held: jobject,
+) -> jint {
+    let vm = Vm(env);
+    let (memory, memory_len) = vm.memory(memory);
+    let pack = vm.handle::<UndertonePack>(pack);
+    let mut vocabulary = ptr::null_mut();
+    // SAFETY: the memory is as long as it says and held by the `Vocabulary`, which holds the `Pack`, too; the output is
+    // a variable here.
+    unsafe { undertone_vocabulary_init(memory, memory_len, pack, &raw mut vocabulary) }
+}
+
+/// `Native.vocabularyWordCount`
+#[unsafe(export_name = "Java_dev_undertone_Native_vocabularyWordCount")]
+extern "system" fn vocabulary_words(
+    env: *mut JNIEnv,
+    _: jclass,
+    vocabulary: jobject,
+    _held: jobject,
+) -> jint {
+    let vocabulary = Vm(env).handle::<UndertoneVocabulary>(vocabulary);
+    // SAFETY: a buffer that `vocabularyInit` made a vocabulary in.
+    unsafe { undertone_vocabulary_word_count(vocabulary) as jint }
+}
+
+/// `Native.vocabularyDescribe`: the fallback word and the exponent of the step.
+#[unsafe(export_name = "Java_dev_undertone_Native_vocabularyDescribe")]
+extern "system" fn vocabulary_describe(
+    env: *mut JNIEnv,
+    _: jclass,
+    vocabulary: jobject,
+    _held: jobject,
+    out_numbers: jlongArray,
+) -> jint {
+    let vm = Vm(env);
+    let vocabulary = vm.handle::<UndertoneVocabulary>(vocabulary);
+    let (mut fallback, mut exponent) = (0, 0);
+    // SAFETY: a buffer that `vocabularyInit` made a vocabulary in; the outputs are variables here.
+    let status =
+        unsafe { undertone_vocabulary_describe(vocabulary, &raw mut fallback, &raw mut exponent) };
+    if status == UNDERTONE_STATUS_OK {
+        vm.write_longs(&[fallback.into(), exponent.into()], out_numbers);
+    }
+    status
+}
+
+/// `Native.vocabularyWord`: where in the bytes of the pack the word is, and how many it has.
+#[unsafe(export_name = "Java_dev_undertone_Native_vocabularyWord")]
+extern "system" fn vocabulary_word(
+    env: *mut JNIEnv,
+    _: jclass,
+    vocabulary: jobject,
+    bytes: jobject,
+    word: jint,
+    out_range: jlongArray,
+) -> jint {
+    let vm = Vm(env);
+    let vocabulary = vm.handle::<UndertoneVocabulary>(vocabulary);
+    let (pack, _) = vm.buffer(bytes);
+    let (mut text, mut len) = (ptr::null(), 0);
+    // SAFETY: a buffer that `vocabularyInit` made a vocabulary in; the outputs are variables here.
+    let status = unsafe {
+        undertone_vocabulary_word(
+            vocabulary,
+            word.try_into().unwrap_or(u32::MAX),
+            &raw mut text,
+            &raw mut len,
+        )
+    };
+    if status == UNDERTONE_STATUS_OK {
+        let offset = text.addr().wrapping_sub(pack.addr());
+        vm.write_longs(&[offset as jlong, len as jlong], out_range);
+    }
+    status
+}
+
+/// `Native.bagHandleMemory`: the bytes that a buffer for a bag needs, wherever it starts.
+#[unsafe(export_name = "Java_dev_undertone_Native_bagHandleMemory")]
+extern "system" fn bag_memory(_: *mut JNIEnv, _: jclass) -> jint {
+    memory_for(undertone_bag_handle_size())
+}
+
+/// `Native.bagInit`
+#[unsafe(export_name = "Java_dev_undertone_Native_bagInit")]
+extern "system" fn bag_init(
+    env: *mut JNIEnv,
+    _: jclass,
+    memory: jobject,
+    vocabulary: jobject,
+    _held: jobject,
+) -> jint {
+    let vm = Vm(env);
+    let (memory, memory_len) = vm.memory(memory);
+    let vocabulary = vm.handle::<UndertoneVocabulary>(vocabulary);
+    let mut bag = ptr::null_mut();
+    // SAFETY: the memory is as long as it says and held by the `Bag`, which holds the `Vocabulary`, too; the output is a
+    // variable here.
+    unsafe { undertone_bag_init(memory, memory_len, vocabulary, &raw mut bag) }
+}
+
+/// `Native.bagPush`: a word, or all words of a text.
+#[unsafe(export_name = "Java_dev_undertone_Native_bagPush")]
+extern "system" fn bag_push(
+    env: *mut JNIEnv,
+    _: jclass,
+    bag: jobject,
+    text: jbyteArray,
+    whole_text: jboolean,
+) -> jint {
+    let vm = Vm(env);
+    let bag = vm.handle::<UndertoneBag>(bag);
+    let push = match whole_text != jboolean::default() {
+        true => undertone_bag_push_text,
+        false => undertone_bag_push,
+    };
+    // SAFETY: a buffer that `bagInit` made a bag in, and the monitor of the `Bag` is held; `bytes` gives readable bytes.
+    vm.bytes(text, |text, len| unsafe {
+        push(bag, text.cast::<c_char>(), len)
+    })
+}
+
+/// `Native.bagReset`
+#[unsafe(export_name = "Java_dev_undertone_Native_bagReset")]
+extern "system" fn bag_reset(env: *mut JNIEnv, _: jclass, bag: jobject) -> jint {
+    // SAFETY: a buffer that `bagInit` made a bag in, and the monitor of the `Bag` is held.
+    unsafe { undertone_bag_reset(Vm(env).handle::<UndertoneBag>(bag)) }
+}
+
+/// `Native.bagReleaseLength`
+#[unsafe(export_name = "Java_dev_undertone_Native_bagReleaseLength")]
+extern "system" fn bag_release_len(_: *mut JNIEnv, _: jclass, words: jint) -> jint {
+    undertone_bag_release_len(words.try_into().unwrap_or(0)) as jint
+}
+
+/// `Native.bagRelease`: how many bytes were written to a direct buffer, or a status with its sign changed.
+#[unsafe(export_name = "Java_dev_undertone_Native_bagRelease")]
+extern "system" fn bag_release(
+    env: *mut JNIEnv,
+    _: jclass,
+    bag: jobject,
+    grant: jobject,
+    words: jint,
+    method: jint,
+    entropy: jbyteArray,
+    out: jobject,
+) -> jint {
+    let vm = Vm(env);
+    let bag = vm.handle::<UndertoneBag>(bag);
+    let grant = vm.handle::<UndertoneGrant>(grant);
+    let words = words.try_into().unwrap_or(0);
+    released_into(vm, entropy, out, |secret, (out, capacity), written| {
+        // SAFETY: `released_into` gives what the function asks for.
+        unsafe {
+            undertone_bag_release(
+                bag,
+                grant,
+                words,
+                method,
+                Some(give_secret),
+                secret,
+                out,
+                capacity,
+                written,
+            )
+        }
+    })
+}
+
+/// `Native.bagReleaseRead`: the fields are the number of words, the method and the epsilon in micro-units.
+#[unsafe(export_name = "Java_dev_undertone_Native_bagReleaseRead")]
+extern "system" fn bag_release_read(
+    env: *mut JNIEnv,
+    _: jclass,
+    bytes: jbyteArray,
+    out_fields: jlongArray,
+    out_pack_id: jbyteArray,
+) -> jint {
+    let vm = Vm(env);
+    let (mut words, mut method, mut epsilon_micro) = (0, 0, 0);
+    let mut id = [0; UNDERTONE_PACK_ID_BYTES];
+    // SAFETY: `bytes` gives readable bytes; the outputs are variables here.
+    let status = vm.bytes(bytes, |bytes, len| unsafe {
+        undertone_bag_release_read(
+            bytes,
+            len,
+            &raw mut words,
+            &raw mut method,
+            &raw mut epsilon_micro,
+            id.as_mut_ptr(),
+        )
+    });
+    if status == UNDERTONE_STATUS_OK {
+        let fields = [words.into(), method.into(), epsilon_micro.into()];
+        vm.write_longs(&fields, out_fields);
+        vm.write(&id, out_pack_id);
+    }
+    status
+}
+
+/// `Native.bagReleaseReadWords`
+#[unsafe(export_name = "Java_dev_undertone_Native_bagReleaseReadWords")]
+extern "system" fn bag_release_read_words(
+    env: *mut JNIEnv,
+    _: jclass,
+    bytes: jbyteArray,
+    out: jobject,
+) -> jint {
+    read_into(env, bytes, out, undertone_bag_release_read_words)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -951,5 +1806,33 @@ mod tests {
         let status = document_push_text(&raw mut env, null, null, object);
         assert_eq!(status, -UNDERTONE_STATUS_NULL_POINTER);
         assert_eq!(array.borrow().returned.as_deref(), Some(&[0; 19][..]));
+    }
+
+    /// What an exception says is about Java: no function of C, no constant, no pointer.
+    #[test]
+    fn messages_name_nothing_of_c() {
+        let numbers: Vec<i32> = include_str!("status.rs")
+            .lines()
+            .filter_map(|line| line.strip_prefix("pub const ")?.strip_suffix(';'))
+            .map(|constant| constant.rsplit(' ').next().unwrap().parse().unwrap())
+            .collect();
+        assert!(numbers.len() >= 60, "the constants were not found");
+        for number in numbers {
+            let said = message(number).to_str().unwrap();
+            for foreign in [
+                "undertone_",
+                "UNDERTONE_",
+                "NULL",
+                "malloc",
+                "pointer",
+                "handle",
+                "image",
+                "terminating",
+                "initialise",
+                "out_",
+            ] {
+                assert!(!said.contains(foreign), "{number}: {said}");
+            }
+        }
     }
 }

@@ -97,7 +97,8 @@ fn cost(epsilon_micro: u32, word_count: u32) -> Result<Cost, Refusal> {
 
 /// How an app reads and writes a ledger's file for `undertone_ledger_spend`, and the platform's monotonic counter if it has
 /// one. Each function gets `context`, returns 0, or anything else if it failed, and returns normally: no `longjmp`, no
-/// exception.
+/// exception. None may use this ledger, nor may the source of entropy: what a call spends within another is overwritten, so two
+/// grants would cost what one does.
 ///
 /// `lock` locks the file, by the rule in the README of the folder ffi, and `unlock` is called once after each `lock` that
 /// returned 0. Both are NULL if nothing else can use the file. `read` reads the file from its start, at most `capacity`
@@ -297,7 +298,7 @@ pub unsafe extern "C" fn undertone_ledger_spend(
 ) -> i32 {
     report(|| {
         let written = memory::one(out_grant)?;
-        let left = memory::array(out_left, usize::from(!out_left.is_null()))?;
+        let left = memory::optional(out_left)?;
         let room = memory::room::<UndertoneGrant>(memory, memory_len)?;
         let function = entropy.ok_or(Refusal(UNDERTONE_STATUS_NULL_POINTER))?;
         // SAFETY: the caller's promise is the one that `new` asks for.
@@ -312,9 +313,9 @@ pub unsafe extern "C" fn undertone_ledger_spend(
             let image = storage.image(&mut buffer)?;
             let mut ledger = Ledger::open(unit, image, &mut entropy).map_err(refusal)?;
             let spent = ledger.spend(cost, window, storage);
-            if let (Ok(remaining), false) = (ledger.remaining(window), out_left.is_null()) {
-                // SAFETY: `array` found the pointer aligned, and it is not null; the caller says that it is writable.
-                unsafe { out_left.write(remaining) };
+            if let Ok(remaining) = ledger.remaining(window) {
+                // SAFETY: `optional` accepted the pointer; the caller says that it is null or writable.
+                unsafe { memory::give(out_left, remaining) };
             }
             spent.map_err(spend_refusal)
         })?;
@@ -630,54 +631,6 @@ pub unsafe extern "C" fn undertone_ledger_reserve_epsilon(
     out_written: *mut usize,
     out_offset: *mut usize,
 ) -> i32 {
-    // SAFETY: the caller's promises are those that the call asks for.
-    unsafe {
-        reserve(
-            ledger,
-            (epsilon_micro, word_count),
-            window,
-            None,
-            (image, image_len),
-            (out_record, out_capacity, out_written),
-            out_offset,
-            &mut 0,
-        )
-    }
-}
-
-/// Compares a ledger with the platform's counter.
-///
-/// # Safety
-/// `ledger` is null or what `undertone_ledger_open` returned.
-#[cfg(feature = "jni")]
-pub(crate) unsafe fn meet(ledger: *mut UndertoneLedger, counter: Option<u64>) -> i32 {
-    report(|| {
-        // SAFETY: the caller's promise is the one that `value` asks for.
-        let (value, _) = unsafe { memory::value(ledger) }?;
-        // SAFETY: the tag says that `undertone_ledger_open` put a ledger there, which no other call uses.
-        unsafe { &mut *value }.meet(counter).map_err(refusal)
-    })
-}
-
-/// [`undertone_ledger_reserve_epsilon`] with the platform's counter, and what that has to be raised to before the record is
-/// written.
-///
-/// # Safety
-/// As for [`undertone_ledger_reserve_epsilon`].
-#[expect(
-    clippy::too_many_arguments,
-    reason = "those of the C function, and the counter"
-)]
-pub(crate) unsafe fn reserve(
-    ledger: *mut UndertoneLedger,
-    (epsilon_micro, word_count): (u32, u32),
-    window: u64,
-    counter: Option<u64>,
-    (image, image_len): (*const u8, usize),
-    (out_record, out_capacity, out_written): (*mut u8, usize, *mut usize),
-    out_offset: *mut usize,
-    out_number: &mut u64,
-) -> i32 {
     report(|| {
         let read = memory::array(image, image_len)?;
         let record = memory::array(out_record, out_capacity)?;
@@ -694,7 +647,7 @@ pub(crate) unsafe fn reserve(
         // SAFETY: the tag says that `undertone_ledger_open` put a ledger there, which no other call
         // uses; all else lies elsewhere.
         let reservation = unsafe { &mut *value }
-            .reserve(cost, window, image, counter)
+            .reserve(cost, window, image, None)
             .map_err(refusal)?;
         // SAFETY: `array` and `one` found the pointers aligned and not null (the capacity is not 0),
         // and the capacity holds a record; the caller says that they are writable.
@@ -705,7 +658,6 @@ pub(crate) unsafe fn reserve(
             out_written.write(UNDERTONE_LEDGER_RECORD_BYTES);
             out_offset.write(reservation.offset());
         }
-        *out_number = reservation.number();
         match reservation.is_lost() {
             true => Err(Refusal(UNDERTONE_STATUS_LEDGER_RECORD_LOST)),
             false => Ok(()),

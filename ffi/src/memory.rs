@@ -44,6 +44,22 @@ pub(crate) fn one<T>(pointer: *const T) -> Result<Extent, Refusal> {
     array(pointer, 1)
 }
 
+/// The extent of an output that the caller may not want: null for none.
+pub(crate) fn optional<T>(out: *const T) -> Result<Extent, Refusal> {
+    array(out, usize::from(!out.is_null()))
+}
+
+/// Writes an output, unless the caller does not want it.
+///
+/// # Safety
+/// [`optional`] accepted `out`, which is null or writable.
+pub(crate) unsafe fn give<T>(out: *mut T, value: T) {
+    if !out.is_null() {
+        // SAFETY: `optional` found the pointer aligned; the caller says that it is writable.
+        unsafe { out.write(value) };
+    }
+}
+
 /// Refuses unless all extents are disjoint. Extents that are only read need no check against each
 /// other.
 pub(crate) fn all_disjoint(extents: &[Extent]) -> Result<(), Refusal> {

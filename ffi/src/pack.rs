@@ -260,7 +260,7 @@ pub unsafe extern "C" fn undertone_pack_nothing_known(pack: *const UndertonePack
     scores.map_or(u32::MAX, |scores| scores.candidate_count())
 }
 
-/// The unit whose releases were right more often where whoever made the pack measured it on public texts, at the largest
+/// The unit whose releases were right more often when the maker of the pack measured them on public texts, at the largest
 /// epsilon measured that is not above this one. It depends on public things only, and no promise depends on it: choose by
 /// it before there is a text. 0 if the pack does not say, `epsilon_micro` is no epsilon or `pack` is not a valid handle.
 ///

@@ -11,7 +11,7 @@ use crate::status::{
     UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, UNDERTONE_STATUS_UNKNOWN_UNIT, report,
 };
 
-/// The length of a release.
+/// The length of a release of a document; the top of this header has its layout.
 pub const UNDERTONE_RELEASE_BYTES: usize = 24;
 
 const _: () = assert!(UNDERTONE_RELEASE_BYTES == Release::BYTES);
@@ -64,7 +64,7 @@ pub(crate) fn refusal(error: ReleaseFormatError) -> Refusal {
 /// order it is the number of a point, and no candidate. `out_epsilon_micro`: the epsilon
 /// that the device spent, in micro-units. `out_rule`: one of the `UNDERTONE_RULE_` numbers.
 /// `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose candidates the
-/// index counts (`undertone_pack_id`).
+/// index counts (`undertone_pack_id`). Each output may be NULL.
 ///
 /// Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
 /// `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
@@ -86,25 +86,23 @@ pub unsafe extern "C" fn undertone_release_read(
     report(|| {
         memory::array(bytes, len)?;
         let outputs = [
-            memory::one(out_candidate)?,
-            memory::one(out_epsilon_micro)?,
-            memory::one(out_rule)?,
-            memory::one(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>())?,
+            memory::optional(out_candidate)?,
+            memory::optional(out_epsilon_micro)?,
+            memory::optional(out_rule)?,
+            memory::optional(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>())?,
         ];
         memory::all_disjoint(&outputs)?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
         // the caller says that the bytes are readable. They are not used once an output is written.
         let bytes = unsafe { memory::slice(bytes, len) };
         let release = Release::from_bytes(bytes).map_err(refusal)?;
-        // SAFETY: `one` found each pointer aligned and not null, for as many bytes as are written
-        // here; the caller says that they are writable.
+        // SAFETY: `optional` accepted the pointers, for as many bytes as are written here; the caller says that
+        // they are null or writable.
         unsafe {
-            out_candidate.write(release.candidate());
-            out_epsilon_micro.write(release.epsilon().micro());
-            out_rule.write(release.rule() as i32);
-            out_pack_id
-                .cast::<[u8; UNDERTONE_PACK_ID_BYTES]>()
-                .write(release.pack_id());
+            memory::give(out_candidate, release.candidate());
+            memory::give(out_epsilon_micro, release.epsilon().micro());
+            memory::give(out_rule, release.rule() as i32);
+            memory::give(out_pack_id.cast(), release.pack_id());
         }
         Ok(())
     })

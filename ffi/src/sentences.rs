@@ -8,7 +8,8 @@ use undertone_core::sentences;
 use crate::memory;
 use crate::status::{SPLITTING_STACK, report_private};
 
-/// Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another.
+/// Finds the next sentence of a text: `undertone_document_push_text` pushes them one after another. The top of this
+/// header says what a sentence is.
 ///
 /// `text`: `len` bytes of UTF-8, the whole text so far, also on later calls. `start`: 0, or where the sentence
 /// before ended. `out_start` and `out_len`: where the sentence starts and how many bytes it has, spaces around

@@ -246,7 +246,7 @@ pub(crate) fn message(status: i32) -> &'static CStr {
         UNDERTONE_STATUS_BAD_HANDLE => {
             c"not a valid handle; initialise it with its _init function, and do not move or copy it"
         }
-        UNDERTONE_STATUS_BUSY => c"the handle is in use by a call that has not returned; do not use it in the entropy function",
+        UNDERTONE_STATUS_BUSY => c"the handle is in use by a call that has not returned; do not use it in a function that the call was given",
         UNDERTONE_STATUS_BUFFER_TOO_SMALL => {
             c"the buffer for the result is too short; its needed length was written to out_written"
         }

@@ -334,7 +334,8 @@ pub unsafe extern "C" fn undertone_vector_mechanism_release(
 /// `bytes`: `len` bytes, anything. `out_dimension`: the dimension of the released vector. `out_noise`: one of
 /// the `UNDERTONE_NOISE_` numbers. `out_epsilon_micro`: the epsilon that the device spent, in micro-units per
 /// unit of distance. `out_grid_exponent`: a step of the coordinates is 2 to this. `out_pack_id`:
-/// `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection, zeroes without one.
+/// `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack with the projection, zeroes without one. Each output may be
+/// NULL.
 ///
 /// Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
 /// `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
@@ -357,11 +358,11 @@ pub unsafe extern "C" fn undertone_vector_release_read(
     report(|| {
         memory::array(bytes, len)?;
         let outputs = [
-            memory::one(out_dimension)?,
-            memory::one(out_noise)?,
-            memory::one(out_epsilon_micro)?,
-            memory::one(out_grid_exponent)?,
-            memory::one(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>())?,
+            memory::optional(out_dimension)?,
+            memory::optional(out_noise)?,
+            memory::optional(out_epsilon_micro)?,
+            memory::optional(out_grid_exponent)?,
+            memory::optional(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>())?,
         ];
         memory::all_disjoint(&outputs)?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
@@ -369,16 +370,14 @@ pub unsafe extern "C" fn undertone_vector_release_read(
         let bytes = unsafe { memory::slice(bytes, len) };
         let release = VectorRelease::from_bytes(bytes).map_err(release::refusal)?;
         let dimension = release.coordinates().len() as u32;
-        // SAFETY: `one` found each pointer aligned and not null, for as many bytes as are written
-        // here; the caller says that they are writable.
+        // SAFETY: `optional` accepted the pointers, for as many bytes as are written here; the caller says that
+        // they are null or writable.
         unsafe {
-            out_dimension.write(dimension);
-            out_noise.write(release.noise() as i32);
-            out_epsilon_micro.write(release.epsilon().micro());
-            out_grid_exponent.write(release.grid_exponent());
-            out_pack_id
-                .cast::<[u8; UNDERTONE_PACK_ID_BYTES]>()
-                .write(release.pack_id());
+            memory::give(out_dimension, dimension);
+            memory::give(out_noise, release.noise() as i32);
+            memory::give(out_epsilon_micro, release.epsilon().micro());
+            memory::give(out_grid_exponent, release.grid_exponent());
+            memory::give(out_pack_id.cast(), release.pack_id());
         }
         Ok(())
     })

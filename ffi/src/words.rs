@@ -197,7 +197,7 @@ pub unsafe extern "C" fn undertone_vocabulary_word_count(
 /// Describes the vocabulary: the public word that all unknown words map to, and the step q of the guarantee,
 /// which is 2^`out_unit_exponent`.
 ///
-/// `out_fallback`: a word, by number. `out_unit_exponent`: see `undertone_bag_release`.
+/// `out_fallback`: a word, by number. `out_unit_exponent`: see `undertone_bag_release`. Each output may be NULL.
 ///
 /// Threads: any.
 ///
@@ -211,16 +211,19 @@ pub unsafe extern "C" fn undertone_vocabulary_describe(
     out_unit_exponent: *mut i32,
 ) -> i32 {
     report(|| {
-        let outputs = (memory::one(out_fallback)?, memory::one(out_unit_exponent)?);
+        let outputs = (
+            memory::optional(out_fallback)?,
+            memory::optional(out_unit_exponent)?,
+        );
         // SAFETY: the caller's promise is the one that `vocabulary_at` asks for; what is written does not
         // overlap the vocabulary or the call ends here.
         let (vocabulary, extent) = unsafe { vocabulary_at(vocabulary) }?;
         memory::all_disjoint(&[extent, outputs.0, outputs.1])?;
         let (fallback, unit) = (vocabulary.fallback(), vocabulary.unit_exponent());
-        // SAFETY: `one` found the pointers aligned and not null; the caller says that they are writable.
+        // SAFETY: `optional` accepted the pointers; the caller says that they are null or writable.
         unsafe {
-            out_fallback.write(fallback);
-            out_unit_exponent.write(unit);
+            memory::give(out_fallback, fallback);
+            memory::give(out_unit_exponent, unit);
         }
         Ok(())
     })
@@ -515,7 +518,7 @@ pub unsafe extern "C" fn undertone_bag_release(
 /// `bytes`: `len` bytes, anything. `out_word_count`: the number of words. `out_method`: one of the
 /// `UNDERTONE_WORD_METHOD_` numbers. `out_epsilon_micro`: the epsilon that the device spent on each word, in
 /// micro-units. `out_pack_id`: `UNDERTONE_PACK_ID_BYTES` bytes, the identifier of the pack whose words are
-/// counted.
+/// counted. Each output may be NULL.
 ///
 /// Statuses: `UNDERTONE_STATUS_RELEASE_WRONG_LENGTH`, `UNDERTONE_STATUS_NOT_A_RELEASE`,
 /// `UNDERTONE_STATUS_RELEASE_UNSUPPORTED_VERSION`, `UNDERTONE_STATUS_RELEASE_MALFORMED`.
@@ -537,10 +540,10 @@ pub unsafe extern "C" fn undertone_bag_release_read(
     report(|| {
         memory::array(bytes, len)?;
         let outputs = [
-            memory::one(out_word_count)?,
-            memory::one(out_method)?,
-            memory::one(out_epsilon_micro)?,
-            memory::one(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>())?,
+            memory::optional(out_word_count)?,
+            memory::optional(out_method)?,
+            memory::optional(out_epsilon_micro)?,
+            memory::optional(out_pack_id.cast::<[u8; UNDERTONE_PACK_ID_BYTES]>())?,
         ];
         memory::all_disjoint(&outputs)?;
         // SAFETY: `array` found the pointer aligned, not null unless empty and its length possible;
@@ -548,15 +551,13 @@ pub unsafe extern "C" fn undertone_bag_release_read(
         let bytes = unsafe { memory::slice(bytes, len) };
         let release = BagRelease::from_bytes(bytes).map_err(release::refusal)?;
         let word_count = release.words().len() as u32;
-        // SAFETY: `one` found each pointer aligned and not null, for as many bytes as are written
-        // here; the caller says that they are writable.
+        // SAFETY: `optional` accepted the pointers, for as many bytes as are written here; the caller says that
+        // they are null or writable.
         unsafe {
-            out_word_count.write(word_count);
-            out_method.write(number_of(release.mechanism()));
-            out_epsilon_micro.write(release.epsilon().micro());
-            out_pack_id
-                .cast::<[u8; UNDERTONE_PACK_ID_BYTES]>()
-                .write(release.pack_id());
+            memory::give(out_word_count, word_count);
+            memory::give(out_method, number_of(release.mechanism()));
+            memory::give(out_epsilon_micro, release.epsilon().micro());
+            memory::give(out_pack_id.cast(), release.pack_id());
         }
         Ok(())
     })

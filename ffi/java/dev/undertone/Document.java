@@ -1,7 +1,7 @@
 package dev.undertone;
 
+import java.io.Closeable;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
@@ -10,7 +10,7 @@ import java.util.Arrays;
  * <p>It lives outside the Java heap, and holds counts or sums, never a sentence. Close it to wipe it; its
  * memory goes with the object. Threads may share a document, which they then use in turn.
  */
-public final class Document implements AutoCloseable {
+public final class Document implements Closeable {
     /** The most sentences in a document. */
     public static final int MAX_SENTENCES = 128;
 
@@ -29,7 +29,7 @@ public final class Document implements AutoCloseable {
         this.pack = pack;
         ByteBuffer packMemory = pack.memory;
         memory = ByteBuffer.allocateDirect(Native.documentHandleMemory());
-        Native.check(Native.documentInit(memory, packMemory));
+        Native.check(Native.documentInit(memory, packMemory, pack.bytes));
     }
 
     private ByteBuffer open() {
@@ -54,6 +54,22 @@ public final class Document implements AutoCloseable {
     }
 
     /**
+     * Adds several sentences by their embeddings, until the document is full; the rest is left out. Equals {@link #push} for
+     * each, but is faster.
+     *
+     * @param embeddings one after another, each of {@link Pack#dimension} numbers
+     * @return the number of sentences added, which is private and must not leave the device
+     * @throws UndertoneException if the length is not a multiple of the dimension, or the pack has features of texts; the
+     *     document is unchanged then
+     */
+    public synchronized int pushAll(float[] embeddings) {
+        if (embeddings == null) {
+            throw new NullPointerException("embeddings");
+        }
+        return Native.checked(Native.documentPushAll(open(), embeddings));
+    }
+
+    /**
      * Adds one sentence by its text and its embedding, for a pack that was built with a neural encoder and has
      * {@link Pack#featureCount features} of texts. Without features, this is {@link #push}.
      *
@@ -64,7 +80,7 @@ public final class Document implements AutoCloseable {
         if (embedding == null) {
             throw new NullPointerException("embedding");
         }
-        byte[] text = sentence.getBytes(StandardCharsets.UTF_8);
+        byte[] text = Native.utf8(sentence);
         try {
             Native.check(Native.documentPushEncoded(open(), text, embedding));
         } finally {
@@ -80,7 +96,7 @@ public final class Document implements AutoCloseable {
      *     then
      */
     public synchronized void pushSentence(String sentence) {
-        byte[] text = sentence.getBytes(StandardCharsets.UTF_8);
+        byte[] text = Native.utf8(sentence);
         try {
             Native.check(Native.documentPushSentence(open(), text));
         } finally {
@@ -96,12 +112,17 @@ public final class Document implements AutoCloseable {
      * @throws UndertoneException if the pack reads no text; the document is unchanged then
      */
     public synchronized int pushText(String text) {
-        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        byte[] bytes = Native.utf8(text);
         try {
             return Native.checked(Native.documentPushText(open(), bytes));
         } finally {
             Arrays.fill(bytes, (byte) 0);
         }
+    }
+
+    /** The number of sentences in the document. It is private and must not leave the device. */
+    public synchronized int sentenceCount() {
+        return Native.documentSentenceCount(open());
     }
 
     /** Forgets all sentences and wipes what they left. */

@@ -1,10 +1,11 @@
 package dev.undertone;
 
+import java.io.Closeable;
 import java.io.File;
 import java.io.IOException;
+import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
@@ -12,33 +13,37 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
-import java.util.Arrays;
-import java.util.HashSet;
-import java.util.Set;
+import java.util.HashMap;
+import java.util.Map;
 
 /**
  * A privacy budget: an epsilon for every window of time, kept in a file that survives a power cut. What was
  * spent stays spent.
  *
- * <p>The file is locked until the ledger is closed, also against programs in Rust and C++. Nothing else in this
- * program may open it, because systems drop the lock when it is closed. A ledger is for one {@link Unit} and so are its
- * grants, because epsilons for different units do not add up. Out of scope: a file that is restored from a backup (on Android
- * keep it in {@code Context.getNoBackupFilesDir}), unless there is a {@link Counter}; a device that is cloned, a clock that is
- * set forward.
+ * <p>The file is locked until the ledger is closed, also against programs in Rust and C++. One that is let go without
+ * being closed stays locked until it is opened again, or the program ends. An interrupt during a call gives an {@link
+ * java.nio.channels.ClosedByInterruptException}, and every later call fails: close the ledger, and open it again. Nothing
+ * else in this program may open it, because systems drop the lock when it is closed. A ledger is for one {@link Unit} and
+ * so are its grants, because epsilons for different units do not add up. Out of scope: a file that is restored from a
+ * backup (on Android keep it in {@code Context.getNoBackupFilesDir}), unless there is a {@link Counter}; a device that is
+ * cloned, a clock that is set forward.
  */
-public final class Ledger implements AutoCloseable {
-    private static final int IMAGE_BYTES = 128;
-    private static final int RECORD_BYTES = 64;
+public final class Ledger implements Closeable {
+    static final int IMAGE_BYTES = 128;
 
-    /** Files of open ledgers: to open one again, and close it, would drop the lock on POSIX systems. */
-    private static final Set<Object> OPEN = new HashSet<>();
+    /**
+     * Files of open ledgers: to open one again, and close it, would drop the lock on POSIX systems. Held here, no channel is
+     * closed by a collector, which would drop the lock, too, at a time that nobody chose.
+     */
+    private static final Map<Object, Lock> OPEN = new HashMap<>();
 
     private static final Object CREATING = new Object();
 
-    private final Object file;
-    private final FileChannel channel;
-    private final Counter counter;
-    private final ByteBuffer memory;
+    private final Lock lock;
+    private final Unit unit;
+    private final Storage storage;
+    private boolean busy;
+    private boolean closed;
 
     /**
      * A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first, never goes
@@ -52,27 +57,21 @@ public final class Ledger implements AutoCloseable {
         void raise(long to) throws IOException;
     }
 
-    private Ledger(Object file, FileChannel channel, Unit unit, Counter counter) throws IOException {
-        this.file = file;
-        this.channel = channel;
-        this.counter = counter;
-        memory = ByteBuffer.allocateDirect(Native.ledgerHandleMemory());
-        Native.check(Native.ledgerOpen(memory, unit.number, stored(), Native.entropy()));
-        Native.check(Native.ledgerMeet(memory, counted()));
-    }
-
-    /** What the platform has counted, or -1. */
-    private long counted() throws IOException {
-        return counter == null ? -1 : counter.read();
+    private Ledger(Lock lock, Unit unit, Counter counter) {
+        this.lock = lock;
+        this.unit = unit;
+        storage = new Storage(lock.channel, counter);
+        lock.holder = new WeakReference<>(this);
     }
 
     /**
      * Opens a ledger that exists. Use this once the app has released: a ledger that is gone must not become a
      * fresh budget.
      *
-     * @throws IOException if the file is missing, another program or object has it open, or it cannot be read
      * @param unit what the grants are for; a ledger of an older version, which names none, becomes one for this unit
-     * @throws UndertoneException if it is not a ledger, or one for another unit
+     * @throws IOException if the file is missing or cannot be read
+     * @throws UndertoneException if it is not a ledger, or one for another unit; {@link Status#LEDGER_IN_USE} if another object
+     *     or program has it open
      */
     public static Ledger open(Path file, Unit unit) throws IOException {
         return open(file, unit, null);
@@ -84,43 +83,85 @@ public final class Ledger implements AutoCloseable {
      * @param counter may be null
      */
     public static Ledger open(Path file, Unit unit, Counter counter) throws IOException {
-        Path path = file.toRealPath();
-        // The file itself where the system has a number for it: it may have a second name.
-        Object number = Files.readAttributes(path, BasicFileAttributes.class).fileKey();
-        Object key = number == null ? path : number;
-        synchronized (OPEN) {
-            if (!OPEN.add(key)) {
-                throw inUse(file);
-            }
-        }
-        FileChannel channel = null;
-        Ledger ledger = null;
+        int number = unit.number;
+        Lock lock = Lock.of(file);
         try {
-            channel = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
-            lock(channel, file);
-            ledger = new Ledger(key, channel, unit, counter);
+            Ledger ledger = new Ledger(lock, unit, counter);
+            // Whether it is a ledger for this unit, and the one that was counted. No window is later than -1 without a sign.
+            long[] left = new long[1];
+            Storage storage = ledger.storage;
+            Native.check(
+                    Native.ledgerLeft(storage, storage.buffer, storage.isCounted(), number, -1, left));
             return ledger;
-        } finally {
-            if (ledger == null) {
-                free(key, channel);
-            }
+        } catch (Throwable refused) {
+            lock.close();
+            throw refused;
         }
     }
 
-    private static IOException inUse(Path file) {
-        return new IOException("the ledger " + file + " is in use: close the other Ledger, or the other program");
-    }
+    /** A ledger's file, locked until it is closed. */
+    private static final class Lock {
+        private final Object key;
+        private FileChannel channel;
+        private volatile WeakReference<Ledger> holder;
 
-    private static void free(Object key, FileChannel channel) throws IOException {
-        try {
-            if (channel != null) {
-                channel.close();
-            }
-        } finally {
+        private Lock(Object key) {
+            this.key = key;
+        }
+
+        static Lock of(Path file) throws IOException {
+            Path path = file.toRealPath();
+            // The file itself where the system has a number for it: it may have a second name.
+            Object number = Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+            Lock lock = new Lock(number == null ? path : number);
             synchronized (OPEN) {
-                OPEN.remove(key);
+                Lock other = OPEN.get(lock.key);
+                if (other != null) {
+                    boolean forgotten = other.holder != null && other.holder.get() == null;
+                    if (!forgotten) {
+                        throw inUse(file);
+                    }
+                    other.close();
+                }
+                OPEN.put(lock.key, lock);
+            }
+            try {
+                lock.channel = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE);
+                if (!tryLock(lock.channel)) {
+                    throw inUse(file);
+                }
+                return lock;
+            } catch (Throwable refused) {
+                lock.close();
+                throw refused;
             }
         }
+
+        private static boolean tryLock(FileChannel channel) throws IOException {
+            try {
+                return channel.tryLock() != null;
+            } catch (OverlappingFileLockException here) {
+                return false;
+            }
+        }
+
+        void close() throws IOException {
+            try {
+                if (channel != null) {
+                    channel.close();
+                }
+            } finally {
+                synchronized (OPEN) {
+                    OPEN.remove(key, this);
+                }
+            }
+        }
+    }
+
+    private static UndertoneException inUse(Path file) {
+        return new UndertoneException(
+                Status.LEDGER_IN_USE,
+                "the ledger " + file + " is in use: close the other Ledger, or the other program");
     }
 
     /**
@@ -142,14 +183,73 @@ public final class Ledger implements AutoCloseable {
     public static Ledger openOrCreate(Path file, Unit unit, long budgetMicro, Counter counter)
             throws IOException {
         if (!Files.exists(file)) {
-            create(file.toAbsolutePath(), unit, budgetMicro);
+            create(file.toAbsolutePath(), freshImage(unit, budgetMicro));
         }
         return open(file, unit, counter);
     }
 
-    private static void create(Path file, Unit unit, long budgetMicro) throws IOException {
+    /**
+     * Puts a ledger in the place of one that was lost, damaged or set back. What was spent is not known, so a window counts as
+     * spent. Only a person or a rule of the app's should decide this.
+     *
+     * @param budgetMicro as for {@link #openOrCreate}
+     * @param window the current one, or later
+     * @throws IOException if the file cannot be written
+     * @throws UndertoneException {@link Status#LEDGER_IN_USE}, or if the budget is not positive
+     */
+    public static Ledger beginAnew(Path file, Unit unit, long budgetMicro, long window) throws IOException {
+        return beginAnew(file, unit, budgetMicro, window, null);
+    }
+
+    /**
+     * The same for a ledger that the platform counts: no older file is taken for it.
+     *
+     * @param counter may be null
+     */
+    public static Ledger beginAnew(Path file, Unit unit, long budgetMicro, long window, Counter counter)
+            throws IOException {
+        check(window);
+        if (!Files.exists(file)) {
+            create(file.toAbsolutePath(), spentImage(new Storage(null, counter), unit, budgetMicro, window));
+            return open(file, unit, counter);
+        }
+        Lock lock = Lock.of(file);
+        try {
+            Ledger ledger = new Ledger(lock, unit, counter);
+            byte[] image = spentImage(ledger.storage, unit, budgetMicro, window);
+            // In place: the lock is on this file, and would not be on another. What is torn now was lost before.
+            Storage.write(lock.channel, ByteBuffer.wrap(image), 0);
+            lock.channel.truncate(IMAGE_BYTES);
+            lock.channel.force(true);
+            return ledger;
+        } catch (Throwable refused) {
+            lock.close();
+            throw refused;
+        }
+    }
+
+    private static byte[] spentImage(Storage storage, Unit unit, long budgetMicro, long window)
+            throws IOException {
+        byte[] image = new byte[IMAGE_BYTES];
+        Native.check(Native.ledgerBeginAnew(
+                storage,
+                storage.buffer,
+                storage.isCounted(),
+                unit.number,
+                budgetMicro,
+                window,
+                Native.entropy(),
+                image));
+        return image;
+    }
+
+    private static byte[] freshImage(Unit unit, long budgetMicro) {
         byte[] image = new byte[IMAGE_BYTES];
         Native.check(Native.ledgerCreateImage(unit.number, budgetMicro, Native.entropy(), image));
+        return image;
+    }
+
+    private static void create(Path file, byte[] image) throws IOException {
         Path lock = file.resolveSibling(file.getFileName() + ".lock");
         // One thread, because a lock is one of the whole program; and one program, because the move below replaces
         // what is there, and could replace a ledger that another program spent from.
@@ -172,7 +272,7 @@ public final class Ledger implements AutoCloseable {
         Path partial = file.resolveSibling(file.getFileName() + ".partial");
         try (FileChannel channel = openBeside(partial)) {
             channel.truncate(0);
-            write(channel, image, 0);
+            Storage.write(channel, ByteBuffer.wrap(image), 0);
         }
         Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
         // Windows has no folders that can be synced.
@@ -192,42 +292,21 @@ public final class Ledger implements AutoCloseable {
                 file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
     }
 
-    private static void lock(FileChannel channel, Path file) throws IOException {
-        FileLock lock;
-        try {
-            lock = channel.tryLock();
-        } catch (OverlappingFileLockException here) {
-            lock = null;
-        }
-        if (lock == null) {
-            throw inUse(file);
-        }
-    }
-
-    private static void write(FileChannel channel, byte[] bytes, long offset) throws IOException {
-        ByteBuffer left = ByteBuffer.wrap(bytes);
-        while (left.hasRemaining()) {
-            offset += channel.write(left, offset);
-        }
-        channel.force(true);
-    }
-
-    private byte[] stored() throws IOException {
-        // One byte more than a ledger has: a file that is too long is seen to be.
-        ByteBuffer bytes = ByteBuffer.allocate(IMAGE_BYTES + 1);
-        while (bytes.hasRemaining() && channel.read(bytes, bytes.position()) > 0) {
-            continue;
-        }
-        return Arrays.copyOf(bytes.array(), bytes.position());
-    }
-
-    private void check(long window) {
-        if (!channel.isOpen()) {
-            throw new IllegalStateException("the ledger is closed");
-        }
+    private static void check(long window) {
         if (window < 0) {
             throw new IllegalArgumentException("window " + window + " is negative");
         }
+    }
+
+    /** A counter must not use the ledger that asks it: what it spent would be forgotten. */
+    private void begin() {
+        if (closed) {
+            throw new IllegalStateException("the ledger is closed");
+        }
+        if (busy) {
+            throw new IllegalStateException("the ledger is in use by a call that has not returned");
+        }
+        busy = true;
     }
 
     /** The days since 1970, a window for a daily budget. */
@@ -236,15 +315,23 @@ public final class Ledger implements AutoCloseable {
     }
 
     /**
-     * The budget left in a window, in micro-units; 0 if a record was lost. It is private if an epsilon was chosen by looking at a text.
+     * The budget left in a window, in micro-units; 0 if a record was lost. It is private if an epsilon was chosen by looking at
+     * a text.
      *
      * @param window a public number that never decreases, such as {@link #today}
-     * @throws UndertoneException if the ledger is of a later window
+     * @throws IOException if the file cannot be read
+     * @throws UndertoneException if the ledger is of a later window, or what the file became is none
      */
-    public synchronized long remaining(long window) {
+    public synchronized long remaining(long window) throws IOException {
         check(window);
         long[] micro = new long[1];
-        Native.check(Native.ledgerRemaining(memory, window, micro));
+        begin();
+        try {
+            Native.check(Native.ledgerLeft(
+                    storage, storage.buffer, storage.isCounted(), unit.number, window, micro));
+        } finally {
+            busy = false;
+        }
         return micro[0];
     }
 
@@ -256,7 +343,8 @@ public final class Ledger implements AutoCloseable {
      * @param window a public number that never decreases, such as {@link #today}; one that is far in the
      *     future locks the ledger until then
      * @throws IOException if the file cannot be read or written
-     * @throws UndertoneException if less is left, the ledger is of a later window, or the file changed
+     * @throws UndertoneException {@link Status#LEDGER_EXHAUSTED} if less is left, {@link Status#LEDGER_RECORD_LOST} if a record
+     *     was torn in a power cut, after which the rest of the window is spent, or if the ledger is of a later window
      */
     public Grant spend(long epsilonMicro, long window) throws IOException {
         return spend(epsilonMicro, 1, window);
@@ -269,32 +357,32 @@ public final class Ledger implements AutoCloseable {
      */
     public synchronized Grant spend(long epsilonMicro, int words, long window) throws IOException {
         check(window);
-        byte[] record = new byte[RECORD_BYTES];
-        long[] numbers = new long[2];
-        int status = Native.ledgerReserve(
-                memory, epsilonMicro, words, window, counted(), stored(), record, numbers);
-        // If a record was lost, this one says that the rest of the window is spent, and the grant is refused.
-        if (status != Native.LEDGER_RECORD_LOST) {
-            Native.check(status);
-        }
-        // Before the record is written: a record that is on storage is never older than the counter.
-        if (counter != null) {
-            counter.raise(numbers[1]);
-            if (counter.read() != numbers[1]) {
-                Native.check(Native.LEDGER_NOT_RAISED);
-            }
-        }
-        write(channel, record, numbers[0]);
         ByteBuffer grant = ByteBuffer.allocateDirect(Native.grantHandleMemory());
-        Native.check(Native.ledgerGrant(memory, stored(), grant));
+        begin();
+        try {
+            Native.check(Native.ledgerSpend(
+                    storage,
+                    storage.buffer,
+                    storage.isCounted(),
+                    unit.number,
+                    epsilonMicro,
+                    words,
+                    window,
+                    Native.entropy(),
+                    grant));
+        } finally {
+            busy = false;
+        }
         return new Grant(grant);
     }
 
     /** Unlocks the file. Closing it again does nothing. */
     @Override
     public synchronized void close() throws IOException {
-        if (channel.isOpen()) {
-            free(file, channel);
+        // Not whether the channel is open: an interrupt closes that, and the file would stay in use.
+        if (!closed) {
+            closed = true;
+            lock.close();
         }
     }
 }

@@ -1,9 +1,19 @@
 package dev.undertone;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.CharBuffer;
+import java.nio.charset.CharsetEncoder;
+import java.nio.charset.CodingErrorAction;
+import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
+import java.util.Arrays;
 
-/** The functions of the native library, in ffi/src/jni.rs. No argument may be null. */
+/**
+ * The functions of the native library, in ffi/src/jni.rs. No argument may be null, but for what is only held: what the native side
+ * reads without being given it, and what a collector might take during the call.
+ */
 final class Native {
     /** The ABI version that these classes were written for. */
     private static final int ABI_VERSION = 2;
@@ -27,16 +37,29 @@ final class Native {
         return result;
     }
 
-    /** Statuses that the classes look at. */
-    static final int LEDGER_RECORD_LOST = 93;
-
-    static final int LEDGER_NOT_RAISED = 99;
-
     /** Throws what a status says, unless it is OK. */
     static void check(int status) {
         if (status != 0) {
             throw new UndertoneException(status, statusMessage(status));
         }
+    }
+
+    /**
+     * A text in UTF-8. Half a surrogate pair becomes U+FFFD, which separates words: {@code getBytes} makes it a question mark,
+     * which ends a sentence. The caller wipes the bytes.
+     */
+    static byte[] utf8(String text) {
+        CharsetEncoder encoder = StandardCharsets.UTF_8.newEncoder()
+                .onMalformedInput(CodingErrorAction.REPLACE)
+                .replaceWith(new byte[] {(byte) 0xef, (byte) 0xbf, (byte) 0xbd});
+        // A char has at most three bytes, and a pair four.
+        byte[] room = new byte[Math.multiplyExact(3, text.length())];
+        ByteBuffer out = ByteBuffer.wrap(room);
+        encoder.encode(CharBuffer.wrap(text), out, true);
+        encoder.flush(out);
+        byte[] bytes = Arrays.copyOf(room, out.position());
+        Arrays.fill(room, (byte) 0);
+        return bytes;
     }
 
     /** The most secret bytes that a call takes. The caller wipes them if they must stay secret. */
@@ -46,9 +69,23 @@ final class Native {
         return entropy;
     }
 
+    /** Room for what a call writes: numbers in the order of bytes of this machine. */
+    static ByteBuffer room(int bytes) {
+        return ByteBuffer.allocateDirect(bytes).order(ByteOrder.nativeOrder());
+    }
+
+    /** The first bytes of a buffer. */
+    static byte[] bytes(ByteBuffer buffer, int count) {
+        byte[] bytes = new byte[count];
+        buffer.get(bytes);
+        return bytes;
+    }
+
     private static native int abiVersion();
 
     static native String version();
+
+    static native String backend();
 
     static native String statusMessage(int status);
 
@@ -58,23 +95,37 @@ final class Native {
 
     static native int packInit(ByteBuffer memory, ByteBuffer bytes);
 
-    static native int packDimension(ByteBuffer pack);
+    static native int packDimension(ByteBuffer pack, ByteBuffer held);
 
-    static native int packCandidateCount(ByteBuffer pack);
+    static native int packCandidateCount(ByteBuffer pack, ByteBuffer held);
 
-    static native int packWordCount(ByteBuffer pack);
+    static native int packWordCount(ByteBuffer pack, ByteBuffer held);
 
-    static native int packFeatureCount(ByteBuffer pack);
+    static native int packFeatureCount(ByteBuffer pack, ByteBuffer held);
 
-    static native int packNothingKnown(ByteBuffer pack);
+    static native int packDirectionCount(ByteBuffer pack, ByteBuffer held);
 
-    static native int packRecommendedUnit(ByteBuffer pack, long epsilonMicro, int sentences);
+    static native int packProjectedDimension(ByteBuffer pack, ByteBuffer held);
 
-    static native int packId(ByteBuffer pack, byte[] out);
+    static native int packSelector(ByteBuffer pack, ByteBuffer held);
 
-    static native int packEncoderDigest(ByteBuffer pack, byte[] out);
+    static native int packLargestScore(ByteBuffer pack, ByteBuffer held);
 
-    static native int packEncoderName(ByteBuffer pack, byte[] out);
+    static native int packLevelCount(ByteBuffer pack, ByteBuffer held);
+
+    static native int packNothingKnown(ByteBuffer pack, ByteBuffer held);
+
+    static native int packEmbedSentence(ByteBuffer pack, ByteBuffer held, byte[] text, ByteBuffer out);
+
+    static native int packRecommendedUnit(ByteBuffer pack, ByteBuffer held, long epsilonMicro, int sentences);
+
+    static native int packId(ByteBuffer pack, ByteBuffer held, byte[] out);
+
+    static native int packEncoderDigest(ByteBuffer pack, ByteBuffer held, byte[] out);
+
+    static native int packEncoderName(ByteBuffer pack, ByteBuffer held, byte[] out);
+
+    static native int sentenceNext(byte[] text, int start, boolean finished, long[] outRange);
 
     static native int grantHandleMemory();
 
@@ -82,37 +133,48 @@ final class Native {
 
     static native int ledgerCreateImage(int unit, long budgetMicro, byte[] entropy, byte[] outImage);
 
-    static native int ledgerHandleMemory();
-
-    static native int ledgerOpen(ByteBuffer memory, int unit, byte[] image, byte[] entropy);
-
-    static native int ledgerMeet(ByteBuffer ledger, long counter);
-
-    static native int ledgerRemaining(ByteBuffer ledger, long window, long[] outMicro);
-
-    static native int ledgerReserve(
-            ByteBuffer ledger,
+    static native int ledgerSpend(
+            Storage storage,
+            byte[] buffer,
+            boolean counted,
+            int unit,
             long epsilonMicro,
             int words,
             long window,
-            long counter,
-            byte[] stored,
-            byte[] outRecord,
-            long[] outNumbers);
+            byte[] entropy,
+            ByteBuffer grantMemory)
+            throws IOException;
 
-    static native int ledgerGrant(ByteBuffer ledger, byte[] readBack, ByteBuffer memory);
+    static native int ledgerLeft(
+            Storage storage, byte[] buffer, boolean counted, int unit, long window, long[] outMicro)
+            throws IOException;
+
+    static native int ledgerBeginAnew(
+            Storage storage,
+            byte[] buffer,
+            boolean counted,
+            int unit,
+            long budgetMicro,
+            long window,
+            byte[] entropy,
+            byte[] outImage)
+            throws IOException;
 
     static native int documentHandleMemory();
 
-    static native int documentInit(ByteBuffer memory, ByteBuffer pack);
+    static native int documentInit(ByteBuffer memory, ByteBuffer pack, ByteBuffer held);
 
     static native int documentPush(ByteBuffer document, float[] embedding);
+
+    static native int documentPushAll(ByteBuffer document, float[] embeddings);
 
     static native int documentPushEncoded(ByteBuffer document, byte[] text, float[] embedding);
 
     static native int documentPushSentence(ByteBuffer document, byte[] text);
 
     static native int documentPushText(ByteBuffer document, byte[] text);
+
+    static native int documentSentenceCount(ByteBuffer document);
 
     static native int documentReset(ByteBuffer document);
 
@@ -128,4 +190,52 @@ final class Native {
             ByteBuffer document, ByteBuffer grant, byte[] entropy, byte[] out);
 
     static native int releaseRead(byte[] bytes, long[] outFields, byte[] outPackId);
+
+    static native int vectorMechanismHandleMemory();
+
+    static native int vectorMechanismInit(
+            ByteBuffer memory, int dimension, int boundExponent, int noise, long epsilonMicro);
+
+    static native int vectorMechanismInitProjected(
+            ByteBuffer memory, ByteBuffer pack, ByteBuffer held, int noise, long epsilonMicro);
+
+    static native int vectorMechanismDimension(ByteBuffer mechanism, Pack held);
+
+    static native int vectorMechanismReleaseLength(ByteBuffer mechanism, Pack held);
+
+    static native int vectorMechanismRelease(
+            ByteBuffer mechanism, Pack held, ByteBuffer grant, float[] vector, byte[] entropy, ByteBuffer out);
+
+    static native int vectorReleaseRead(byte[] bytes, long[] outFields, byte[] outPackId);
+
+    static native int vectorReleaseReadSteps(byte[] bytes, ByteBuffer out);
+
+    static native int vectorReleaseReadValues(byte[] bytes, ByteBuffer out);
+
+    static native int vocabularyHandleMemory();
+
+    static native int vocabularyInit(ByteBuffer memory, ByteBuffer pack, ByteBuffer held);
+
+    static native int vocabularyWordCount(ByteBuffer vocabulary, ByteBuffer held);
+
+    static native int vocabularyDescribe(ByteBuffer vocabulary, ByteBuffer held, long[] outNumbers);
+
+    static native int vocabularyWord(ByteBuffer vocabulary, ByteBuffer packBytes, int word, long[] outRange);
+
+    static native int bagHandleMemory();
+
+    static native int bagInit(ByteBuffer memory, ByteBuffer vocabulary, ByteBuffer held);
+
+    static native int bagPush(ByteBuffer bag, byte[] text, boolean wholeText);
+
+    static native int bagReset(ByteBuffer bag);
+
+    static native int bagReleaseLength(int words);
+
+    static native int bagRelease(
+            ByteBuffer bag, ByteBuffer grant, int words, int method, byte[] entropy, ByteBuffer out);
+
+    static native int bagReleaseRead(byte[] bytes, long[] outFields, byte[] outPackId);
+
+    static native int bagReleaseReadWords(byte[] bytes, ByteBuffer out);
 }

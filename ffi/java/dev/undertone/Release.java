@@ -29,8 +29,8 @@ public final class Release {
     }
 
     /**
-     * The index of the candidate drawn, or the number of a point if there is an {@link #order}; see {@link #isNothingKnown}. Compare it with {@link Pack#candidateCount} if the release came from
-     * elsewhere: it can be forged.
+     * The index of the candidate drawn, or the number of a point if there is an {@link #order}; see {@link #isNothingKnown}.
+     * Compare it with {@link Pack#candidateCount} if the release came from elsewhere: it can be forged.
      */
     public int candidate() {
         return (int) fields[0];
@@ -56,7 +56,7 @@ public final class Release {
      * names no candidate then. Like every candidate it may have been drawn by chance.
      */
     public boolean isNothingKnown(Pack pack) {
-        return unit() == Unit.WHOLE_TEXT && order() == 0 && candidate() == Native.packNothingKnown(pack.memory);
+        return unit() == Unit.WHOLE_TEXT && order() == 0 && candidate() == Native.packNothingKnown(pack.memory, pack.bytes);
     }
 
     /**

@@ -12,6 +12,14 @@ public final class Undertone {
     }
 
     /**
+     * Which of its kernels the native library uses on this processor: "avx512", "avx2", "neon" or "portable". It shows in
+     * time only.
+     */
+    public static String backend() {
+        return Native.backend();
+    }
+
+    /**
      * Reads a decimal number such as "10", "0.5" or "1e-3" as an epsilon in micro-units, exactly,
      * rounding down.
      *

@@ -14,7 +14,10 @@ public final class UndertoneException extends RuntimeException {
         this.status = status;
     }
 
-    /** The status: one of the UNDERTONE_STATUS_ numbers in undertone.h. */
+    /**
+     * What is wrong: one of the numbers in {@link Status}, or another one if the native library is newer than these
+     * classes.
+     */
     public int status() {
         return status;
     }

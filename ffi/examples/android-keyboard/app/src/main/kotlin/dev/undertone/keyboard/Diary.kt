@@ -1,0 +1,168 @@
+package dev.undertone.keyboard
+
+import dev.undertone.Document
+import dev.undertone.Ledger
+import dev.undertone.Pack
+import dev.undertone.Release
+import dev.undertone.Sentence
+import dev.undertone.Status
+import dev.undertone.UndertoneException
+import dev.undertone.Unit as ReleaseUnit
+import java.io.Closeable
+import java.io.IOException
+import java.io.RandomAccessFile
+import java.nio.file.Files
+import java.nio.file.NoSuchFileException
+import java.nio.file.Path
+
+/**
+ * Collects the finished sentences that are typed, and once a day makes a release of them.
+ *
+ * Every sentence is in at most one release, which protects it by [EPSILON_MICRO]: whatever else is known, a release tells it from any
+ * other sentence only by that much. Sentences exist in memory alone, as counts, and a keyboard that is killed loses them. Files have
+ * the ledger, 128 bytes, and the releases, 24 bytes each.
+ *
+ * @param folder a folder that no backup restores: `Context.getNoBackupFilesDir`
+ */
+class Diary(pack: Pack, folder: Path) : Closeable {
+    private val document = Document(pack)
+    private val ledgerFile = folder.resolve("sentences.ledger")
+
+    /** What may leave the device: releases, one after another. The program that uploads it takes whole ones, and empties it. */
+    val outbox: Path = folder.resolve("outbox")
+
+    /** The end of the text in the field that is not yet a finished sentence. */
+    private val typed = StringBuilder()
+    private var isCounting = false
+    private var day = -1L
+
+    /** Whether the user agreed, which nobody does for them. To withdraw it forgets all sentences. */
+    var isAllowed = false
+        set(allowed) {
+            field = allowed
+            if (!allowed) {
+                isCounting = false
+                wipe()
+                document.reset()
+            }
+        }
+
+    /** The sentences since the last release. Private: it must not leave the device. */
+    val sentenceCount: Int get() = document.sentenceCount()
+
+    /**
+     * The user begins to type in a field. With the first one of a day what was typed before is released, whatever it says and also if it
+     * is nothing: whether there is a release may depend on the use of the keyboard, but not on what was typed.
+     *
+     * @param today the days since 1970
+     */
+    fun begin(field: Field, today: Long) {
+        wipe()
+        isCounting = isAllowed && field.mayBeReleased
+        if (!isAllowed || today == day) return
+        if (day >= 0) release(today)
+        day = today
+    }
+
+    /** The keyboard puts text in front of the cursor. */
+    fun type(text: CharSequence) {
+        if (!isCounting) return
+        typed.append(text)
+        take { all, start -> Sentence.nextFinished(all, start) }
+    }
+
+    /** The keyboard deletes characters in front of the cursor. A sentence that was finished before stays. */
+    fun delete(characters: Int) {
+        typed.setLength(maxOf(0, typed.length - characters))
+    }
+
+    /** The cursor went elsewhere: what was not finished is forgotten. */
+    fun move() = wipe()
+
+    /** The text is finished as it is. */
+    fun finish() {
+        if (isCounting) take { all, start -> Sentence.next(all, start) }
+        wipe()
+    }
+
+    /** The user leaves the field. */
+    fun end() {
+        finish()
+        isCounting = false
+    }
+
+    private fun take(next: (String, Int) -> java.util.Optional<Sentence>) {
+        val all = typed.toString()
+        var end = 0
+        while (true) {
+            val sentence = next(all, end).orElse(null) ?: break
+            // A full document leaves the rest of the day out.
+            if (document.sentenceCount() < Document.MAX_SENTENCES) document.pushSentence(sentence.text())
+            end = sentence.end()
+        }
+        val rest = typed.length - end
+        for (i in 0 until rest) typed.setCharAt(i, typed[end + i])
+        wipe(rest)
+    }
+
+    /** Overwrites what was typed before it forgets it. Strings cannot be overwritten. */
+    private fun wipe(from: Int = 0) {
+        for (i in from until typed.length) typed.setCharAt(i, '\u0000')
+        typed.setLength(from)
+    }
+
+    /**
+     * Spends first, then releases. Whatever is refused, by the ledger or by storage that is full, a keyboard goes on: without a grant
+     * nothing leaves, and the sentences wait for the next day. A release that cannot be written is lost.
+     */
+    private fun release(today: Long) {
+        try {
+            val grant = ledger(today).use { it.spend(EPSILON_MICRO, today) }
+            append(document.release(grant).toBytes())
+        } catch (refused: UndertoneException) {
+            return
+        } catch (failed: IOException) {
+            return
+        }
+    }
+
+    /** Returns once the release is on storage. One that was cut short before is none: this one takes its place. */
+    private fun append(release: ByteArray) {
+        RandomAccessFile(outbox.toFile(), "rw").use { file ->
+            file.seek(file.length() / Release.BYTES * Release.BYTES)
+            file.write(release)
+            file.fd.sync()
+        }
+    }
+
+    private fun ledger(today: Long): Ledger = try {
+        // Once there was a release, a ledger that is gone must not become a fresh budget.
+        if (Files.exists(outbox)) {
+            Ledger.open(ledgerFile, ReleaseUnit.SENTENCE)
+        } else {
+            Ledger.openOrCreate(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO)
+        }
+    } catch (gone: NoSuchFileException) {
+        Ledger.beginAnew(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO, today)
+    } catch (refused: UndertoneException) {
+        if (refused.status() !in UNKNOWN_SPENT) throw refused
+        Ledger.beginAnew(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO, today)
+    }
+
+    /** Wipes what was typed. */
+    override fun close() {
+        wipe()
+        document.close()
+    }
+
+    companion object {
+        /** Epsilon 2 a day, and for every sentence. */
+        const val EPSILON_MICRO = 2_000_000L
+
+        /** What was spent is not known, so today counts as spent. */
+        private val UNKNOWN_SPENT = setOf(
+            Status.LEDGER_WRONG_LENGTH, Status.NOT_A_LEDGER, Status.LEDGER_DAMAGED, Status.LEDGER_MIXED,
+            Status.LEDGER_SET_BACK
+        )
+    }
+}

@@ -1,0 +1,280 @@
+import dev.undertone.Ledger
+import dev.undertone.Pack
+import dev.undertone.Release
+import dev.undertone.Unit as ReleaseUnit
+import dev.undertone.keyboard.Cursor
+import dev.undertone.keyboard.Diary
+import dev.undertone.keyboard.Field
+import java.io.ByteArrayOutputStream
+import java.io.Closeable
+import java.io.PrintStream
+import java.nio.file.Files
+import java.nio.file.Path
+import java.nio.file.Paths
+import java.nio.file.StandardOpenOption
+
+/**
+ * Days of the keyboard on a desktop: DiaryTestKt PACK, a pack with a lexicon.
+ */
+
+/** Kinds of fields as Android numbers them, besides those of [Field]; `NumbersTest.kt` compares them. */
+object Kinds {
+    const val CLASS_NUMBER = 0x2
+    const val PASSWORD = 0x80
+    const val VISIBLE_PASSWORD = 0x90
+    const val WEB_PASSWORD = 0xe0
+    const val NUMBER_PASSWORD = 0x10
+    const val EMAIL_ADDRESS = 0x20
+    const val ACTION_SEND = 0x4
+}
+
+private const val DAY = 20_000L
+
+private val prose = Field(Field.CLASS_TEXT or Field.VARIATION_SHORT_MESSAGE, 0)
+
+private class Phone(bytes: ByteArray) : Closeable {
+    private val pack = Pack.copyOf(bytes)
+    val folder: Path = Files.createTempDirectory("keyboard")
+    val ledger: Path = folder.resolve("sentences.ledger")
+    var diary = start()
+
+    private fun start(): Diary {
+        val diary = Diary(pack, folder)
+        diary.isAllowed = true
+        return diary
+    }
+
+    /** The system ends the keyboard without a word, and starts it again. */
+    fun kill() {
+        diary = start()
+    }
+
+    fun write(text: String, field: Field, day: Long) {
+        diary.begin(field, day)
+        for (letter in text) diary.type(letter.toString())
+        diary.end()
+    }
+
+    fun releases(): List<Release> {
+        if (!Files.exists(diary.outbox)) return emptyList()
+        val bytes = Files.readAllBytes(diary.outbox)
+        check(bytes.size % Release.BYTES == 0) { "the outbox has whole releases" }
+        return (bytes.indices step Release.BYTES).map { Release(bytes.copyOfRange(it, it + Release.BYTES)) }
+    }
+
+    override fun close() = diary.close()
+}
+
+/** Fields of every class and variation that there can be: five kinds are prose. */
+private fun privateFieldsAreLeftAlone(phone: Phone) {
+    val secret = listOf(
+        Field(Field.CLASS_TEXT or Kinds.PASSWORD, 0),
+        Field(Field.CLASS_TEXT or Kinds.VISIBLE_PASSWORD, 0),
+        Field(Field.CLASS_TEXT or Kinds.WEB_PASSWORD, 0),
+        Field(Kinds.CLASS_NUMBER or Kinds.NUMBER_PASSWORD, 0),
+        Field(Field.CLASS_TEXT or Kinds.EMAIL_ADDRESS, 0),
+        Field(Field.CLASS_TEXT or Field.FLAG_NO_SUGGESTIONS, 0),
+        Field(0, 0),
+        // Incognito.
+        Field(Field.CLASS_TEXT, Field.FLAG_NO_PERSONALIZED_LEARNING),
+        Field(Field.CLASS_TEXT, Field.FLAG_NO_PERSONALIZED_LEARNING or Kinds.ACTION_SEND)
+    )
+    for (field in secret) {
+        phone.write("Correct horse. Battery staple.", field, DAY)
+        check(phone.diary.sentenceCount == 0) { "a private field" }
+    }
+    var allowed = 0
+    for (inputType in 0..0xfff) if (Field(inputType, 0).mayBeReleased) allowed++
+    check(allowed == 5) { "$allowed kinds of fields" }
+    // The same text in a field for prose: nothing of the private fields is left over.
+    phone.write("Correct horse. Battery staple.", prose, DAY)
+    check(phone.diary.sentenceCount == 2) { "prose" }
+}
+
+private fun onlyFinishedSentencesCount(phone: Phone) {
+    val diary = phone.diary
+    diary.begin(prose, DAY)
+    for (letter in "Dr. Smith called. I wil") diary.type(letter.toString())
+    check(diary.sentenceCount == 1) { "the finished one" }
+    diary.delete(1)
+    for (letter in "ll go. ") diary.type(letter.toString())
+    check(diary.sentenceCount <= 2) { "one more at most" }
+    diary.type("A")
+    check(diary.sentenceCount == 2) { "one more" }
+    diary.delete(1000)
+    diary.type("half a sentence")
+    diary.move()
+    diary.end()
+    check(diary.sentenceCount == 2) { "what was deleted, or left behind" }
+    diary.begin(prose, DAY)
+    diary.type("no full stop")
+    diary.end()
+    check(diary.sentenceCount == 3) { "a field that was left is finished" }
+    diary.end()
+    diary.type("outside of any field. ")
+    check(diary.sentenceCount == 3) { "outside of a field" }
+    repeat(200) { phone.write("Again and again.", prose, DAY) }
+    check(diary.sentenceCount == 128) { "as many as a document holds" }
+}
+
+private fun consentIsNeeded(phone: Phone) {
+    val diary = phone.diary
+    phone.write("We won the match.", prose, DAY)
+    diary.isAllowed = false
+    check(diary.sentenceCount == 0) { "withdrawn" }
+    phone.write("We won the match.", prose, DAY + 1)
+    phone.write("We won the match.", prose, DAY + 2)
+    check(diary.sentenceCount == 0 && phone.releases().isEmpty()) { "nothing without consent" }
+    check(phone.folder.toFile().list().isNullOrEmpty()) { "no files without consent" }
+}
+
+private fun aReleaseADay(phone: Phone) {
+    phone.write("My doctor wants to repeat the blood test.", prose, DAY)
+    check(phone.releases().isEmpty()) { "not on the first day" }
+    phone.write("Good morning.", prose, DAY + 1)
+    val release = phone.releases().single()
+    check(release.epsilonMicro() == Diary.EPSILON_MICRO && release.unit() == ReleaseUnit.SENTENCE) { "the promise" }
+    check(phone.diary.sentenceCount == 1) { "a sentence is in one release only" }
+    phone.write("And again.", prose, DAY + 1)
+    check(phone.releases().size == 1) { "one a day" }
+
+    // Killed and started on the same day: the ledger knows. The first field after a start releases nothing.
+    phone.kill()
+    phone.write("I am back.", prose, DAY + 1)
+    check(phone.releases().size == 1 && phone.diary.sentenceCount == 1) { "started again" }
+    phone.diary.begin(Field(Kinds.CLASS_NUMBER, 0), DAY + 2)
+    check(phone.releases().size == 2 && phone.diary.sentenceCount == 0) { "the next day, in any field" }
+
+    // A day on which nothing was typed is released, too: that there is a release says nothing of what was typed.
+    phone.diary.begin(prose, DAY + 3)
+    check(phone.releases().size == 3) { "an empty day" }
+    // The clock was set back: nothing leaves, and nothing fails.
+    phone.diary.begin(prose, DAY + 1)
+    check(phone.releases().size == 3) { "the clock was set back" }
+}
+
+private fun killedInTheMiddleOfARecord(phone: Phone) {
+    phone.write("One.", prose, DAY)
+    phone.write("Two.", prose, DAY + 1)
+    val before = Files.readAllBytes(phone.ledger)
+    phone.write("Three.", prose, DAY + 2)
+    val after = Files.readAllBytes(phone.ledger)
+    check(phone.releases().size == 2) { "two releases" }
+    val record = if (before.copyOf(64).contentEquals(after.copyOf(64))) 64 else 0
+    val torn = before.clone()
+    System.arraycopy(after, record, torn, record, 40)
+    Files.write(phone.ledger, torn)
+    phone.kill()
+    // A field of yesterday, so that the next one is the first of a day.
+    phone.write("Four.", prose, DAY + 1)
+    phone.write("Five.", prose, DAY + 2)
+    check(phone.releases().size == 2 && phone.diary.sentenceCount == 2) { "the rest of the day is spent" }
+    phone.write("Six.", prose, DAY + 3)
+    check(phone.releases().size == 3) { "the next day" }
+
+    // A ledger that is gone or empty does not give the budget of the day again.
+    Files.delete(phone.ledger)
+    phone.write("Seven.", prose, DAY + 4)
+    check(phone.releases().size == 3) { "a ledger that is gone" }
+    phone.write("Eight.", prose, DAY + 5)
+    check(phone.releases().size == 4) { "the day after" }
+    Files.write(phone.ledger, ByteArray(0))
+    phone.write("Nine.", prose, DAY + 6)
+    check(phone.releases().size == 4) { "a ledger that is empty" }
+    phone.write("Ten.", prose, DAY + 7)
+    check(phone.releases().size == 5) { "the day after" }
+    // Another program has it.
+    Ledger.open(phone.ledger, ReleaseUnit.SENTENCE).use { phone.write("Eleven.", prose, DAY + 8) }
+    check(phone.releases().size == 5) { "in use" }
+}
+
+/** Storage that is full or broken ends no keyboard, and what it cut short is no release. */
+private fun storageFails(phone: Phone) {
+    phone.write("One.", prose, DAY)
+    phone.write("Two.", prose, DAY + 1)
+    check(phone.releases().size == 1) { "one release" }
+    // As a full disk would: nothing can be written to the outbox.
+    val saved = Files.readAllBytes(phone.diary.outbox)
+    Files.delete(phone.diary.outbox)
+    Files.createDirectory(phone.diary.outbox)
+    phone.write("Three.", prose, DAY + 2)
+    check(phone.diary.sentenceCount == 1) { "a release that was lost has its sentences" }
+    Files.delete(phone.diary.outbox)
+    Files.write(phone.diary.outbox, saved + ByteArray(10))
+    phone.write("Four.", prose, DAY + 3)
+    check(phone.releases().size == 2) { "a release that was cut short" }
+    Files.write(phone.diary.outbox, ByteArray(23), StandardOpenOption.APPEND)
+    phone.write("Five.", prose, DAY + 4)
+    check(phone.releases().size == 3) { "a release that was cut short" }
+    Files.delete(phone.ledger)
+    Files.createDirectory(phone.ledger)
+    phone.write("Six.", prose, DAY + 5)
+    check(phone.releases().size == 3 && phone.diary.sentenceCount == 2) { "a ledger that cannot be read" }
+}
+
+/** Text of two places does not become one sentence. */
+private fun theCursorIsFollowed(phone: Phone) {
+    val cursor = Cursor()
+    cursor.place(0, 0)
+    // Nothing to delete, so nothing is seen; the next move is the user's.
+    cursor.delete(1)
+    check(!cursor.isOurs(7, 7)) { "a move after a key that did nothing" }
+    cursor.put(1)
+    cursor.put(1)
+    check(cursor.isOurs(8, 8) && cursor.isOurs(9, 9) && cursor.isOurs(9, 9)) { "one by one" }
+    cursor.put(1)
+    cursor.put(1)
+    cursor.delete(1)
+    check(cursor.isOurs(10, 10) && !cursor.isOurs(11, 11)) { "only the last" }
+    cursor.put(1)
+    check(!cursor.isOurs(3, 3)) { "elsewhere" }
+    check(!cursor.isOurs(12, 12)) { "what was expected before" }
+    check(!cursor.isOurs(2, 5)) { "a selection" }
+    cursor.put(1)
+    check(!cursor.isOurs(3, 3)) { "what replaces a selection" }
+    cursor.place(-1, -1)
+    cursor.put(1)
+    check(!cursor.isOurs(0, 0)) { "a field that does not say where" }
+
+    val diary = phone.diary
+    diary.begin(prose, DAY)
+    diary.type("no full stop")
+    diary.finish()
+    diary.type("And here.")
+    check(diary.sentenceCount == 1) { "a line that was sent" }
+    diary.end()
+    check(diary.sentenceCount == 2) { "the field goes on" }
+}
+
+/** All that is on storage after days of typing is a ledger and whole releases, without a word of the text. */
+private fun nothingOfATextIsStored(phone: Phone) {
+    val words = listOf("zugzwang", "quixotic", "xylophone")
+    for (day in 0L..5L) for (word in words) phone.write("The $word is mine. ", prose, DAY + day)
+    for (file in phone.folder.toFile().walk().filter { it.isFile }) {
+        val stored = String(file.readBytes(), Charsets.ISO_8859_1)
+        check(words.none { it in stored }) { "$file has a word" }
+        check(file.name in listOf("sentences.ledger", "outbox")) { "$file" }
+    }
+    check(Files.size(phone.ledger) == 128L && phone.releases().size == 5) { "a ledger and five releases" }
+}
+
+fun main(arguments: Array<String>) {
+    val pack = Files.readAllBytes(Paths.get(arguments[0]))
+    val tests = listOf(
+        ::privateFieldsAreLeftAlone, ::onlyFinishedSentencesCount, ::consentIsNeeded, ::aReleaseADay,
+        ::killedInTheMiddleOfARecord, ::storageFails, ::theCursorIsFollowed, ::nothingOfATextIsStored
+    )
+    // Nothing is printed or logged while the keyboard is used.
+    val (out, err) = Pair(System.out, System.err)
+    val said = ByteArrayOutputStream()
+    System.setOut(PrintStream(said, true))
+    System.setErr(PrintStream(said, true))
+    try {
+        for (test in tests) Phone(pack).use(test)
+    } finally {
+        System.setOut(out)
+        System.setErr(err)
+    }
+    check(said.size() == 0) { "something was printed" }
+    println("${tests.size} tests of the keyboard")
+}

@@ -1,0 +1,56 @@
+// What a release is drawn with: an epsilon, a rule, a unit.
+
+#ifndef UNDERTONE_EPSILON_HPP
+#define UNDERTONE_EPSILON_HPP
+
+#include <cstdint>
+#include <string_view>
+
+#include "status.hpp"
+
+namespace undertone {
+
+/// How a candidate is drawn.
+enum class Rule : std::int32_t {
+    /// The default: never worse than the exponential mechanism at the same epsilon.
+    permute_and_flip = UNDERTONE_RULE_PERMUTE_AND_FLIP,
+    /// For accounting in zCDP.
+    exponential = UNDERTONE_RULE_EXPONENTIAL,
+};
+
+/// For what a release keeps its epsilon. Every unit has a ledger of its own.
+enum class Unit : std::int32_t {
+    /// Any one sentence may be exchanged: Document::release.
+    sentence = UNDERTONE_UNIT_SENTENCE,
+    /// The whole text may be exchanged for any other: Document::release_whole_text, Document::release_projective.
+    whole_text = UNDERTONE_UNIT_WHOLE_TEXT,
+    /// A bag of words may be exchanged for one at word mover's distance 1: Bag::release.
+    word = UNDERTONE_UNIT_WORD,
+    /// A vector may be exchanged for one at distance 1: VectorMechanism::release.
+    vector = UNDERTONE_UNIT_VECTOR,
+};
+
+/// An epsilon: a whole number of micro-units, 1 to UNDERTONE_MAX_EPSILON_MICRO.
+class Epsilon {
+public:
+    /// Reads "10", "0.5" or "1e-3", exactly, rounding down.
+    static Result<Epsilon> parse(std::string_view text) noexcept
+    {
+        std::uint32_t micro = 0;
+        const Status status(undertone_epsilon_parse(text.data(), text.size(), &micro));
+        if (!status) return status;
+        return Epsilon(micro);
+    }
+
+    /// Checked where it is used.
+    static constexpr Epsilon from_micro(std::uint32_t micro) noexcept { return Epsilon(micro); }
+    constexpr std::uint32_t micro() const noexcept { return micro_; }
+
+private:
+    constexpr explicit Epsilon(std::uint32_t micro) noexcept : micro_(micro) {}
+    std::uint32_t micro_;
+};
+
+} // namespace undertone
+
+#endif // UNDERTONE_EPSILON_HPP

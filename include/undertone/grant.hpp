@@ -1,0 +1,46 @@
+// Permission to spend an epsilon once.
+
+#ifndef UNDERTONE_GRANT_HPP
+#define UNDERTONE_GRANT_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "epsilon.hpp"
+#include "handle.hpp"
+
+namespace undertone {
+
+/// Permission to spend an epsilon once: what every release takes.
+class Grant {
+public:
+    Grant() noexcept = default;
+
+    /// A grant without a ledger, for apps that count elsewhere what they spend, and for public text. A release for another
+    /// unit refuses it. It is gone then, too: a release takes its grant.
+    static Result<Grant> unrecorded(Unit unit, Epsilon epsilon) noexcept
+    {
+        auto handle = detail::make<undertone_grant>(
+            undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t len, undertone_grant **out) {
+                return detail::call(undertone_grant_init_unrecorded, memory, len, static_cast<std::int32_t>(unit),
+                                    epsilon.micro(), out);
+            });
+        if (!handle) return handle.status();
+        return Grant(*std::move(handle));
+    }
+
+    undertone_grant *capi() noexcept { return handle_.get(); }
+    const undertone_grant *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Grant(detail::Handle<undertone_grant> handle) noexcept : handle_(std::move(handle)) {}
+    friend class Ledger;
+    friend class LedgerFile;
+
+    detail::Handle<undertone_grant> handle_;
+};
+
+} // namespace undertone
+
+#endif // UNDERTONE_GRANT_HPP

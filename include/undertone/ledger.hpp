@@ -1,0 +1,117 @@
+// A privacy budget over storage of your own.
+
+#ifndef UNDERTONE_LEDGER_HPP
+#define UNDERTONE_LEDGER_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "entropy.hpp"
+#include "grant.hpp"
+
+namespace undertone {
+
+/// A privacy budget: an epsilon for every window of time, for one unit. For storage of your own; LedgerFile keeps it in a
+/// file. The app keeps UNDERTONE_LEDGER_IMAGE_BYTES bytes, which one ledger at a time may use.
+class Ledger {
+public:
+    using Image = std::array<std::uint8_t, UNDERTONE_LEDGER_IMAGE_BYTES>;
+
+    /// What a reservation writes, and where.
+    struct Record {
+        std::array<std::uint8_t, UNDERTONE_LEDGER_RECORD_BYTES> bytes;
+        std::size_t offset;
+    };
+
+    Ledger() noexcept = default;
+
+    /// What is stored of a new ledger.
+    static Result<Image> create_image(Unit unit, std::uint64_t budget_micro, Entropy entropy) noexcept
+    {
+        Image image{};
+        std::size_t written = 0;
+        const Status status = detail::call(undertone_ledger_create_image, static_cast<std::int32_t>(unit), budget_micro,
+                                           entropy.function(), entropy.context(), image.data(), image.size(), &written);
+        if (!status) return status;
+        return image;
+    }
+#if UNDERTONE_OS_ENTROPY
+    static Result<Image> create_image(Unit unit, std::uint64_t budget_micro) noexcept
+    {
+        return create_image(unit, budget_micro, Entropy());
+    }
+#endif
+
+    /// Opens a ledger from what is stored. A ledger of an older version, which names no unit, becomes one for this unit.
+    static Result<Ledger> open(Unit unit, const std::uint8_t *stored, std::size_t len, Entropy entropy) noexcept
+    {
+        auto handle = detail::make<undertone_ledger>(
+            undertone_ledger_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_ledger **out) {
+                return detail::call(undertone_ledger_open, memory, memory_len, static_cast<std::int32_t>(unit), stored,
+                                    len, entropy.function(), entropy.context(), out);
+            });
+        if (!handle) return handle.status();
+        return Ledger(*std::move(handle));
+    }
+    static Result<Ledger> open(Unit unit, const Image &stored, Entropy entropy) noexcept
+    {
+        return open(unit, stored.data(), stored.size(), entropy);
+    }
+#if UNDERTONE_OS_ENTROPY
+    static Result<Ledger> open(Unit unit, const std::uint8_t *stored, std::size_t len) noexcept
+    {
+        return open(unit, stored, len, Entropy());
+    }
+    static Result<Ledger> open(Unit unit, const Image &stored) noexcept { return open(unit, stored, Entropy()); }
+#endif
+
+    /// The budget left in a window, in micro-units. `window`: a public number that never decreases, such as the
+    /// days since 1970.
+    Result<std::uint64_t> remaining(std::uint64_t window) const noexcept
+    {
+        std::uint64_t micro = 0;
+        const Status status = detail::call(undertone_ledger_remaining, capi(), window, &micro);
+        if (!status) return status;
+        return micro;
+    }
+
+    /// Reserves an epsilon for each of so many words (1, unless for a bag), which is spent from now on. `stored`: what is
+    /// stored now. Write the record, sync, and read again for grant(). If a record was lost, the record says that the rest of
+    /// the window is spent, and grant() refuses.
+    Result<Record> reserve(Epsilon epsilon, std::uint64_t window, const std::uint8_t *stored, std::size_t len,
+                           std::uint32_t word_count = 1) noexcept
+    {
+        Record record{};
+        std::size_t written = 0;
+        const Status status =
+            detail::call(undertone_ledger_reserve_epsilon, capi(), epsilon.micro(), word_count, window, stored, len,
+                         record.bytes.data(), record.bytes.size(), &written, &record.offset);
+        if (!status && status.code() != UNDERTONE_STATUS_LEDGER_RECORD_LOST) return status;
+        return record;
+    }
+
+    /// The grant of the last reservation, for what is stored now.
+    Result<Grant> grant(const std::uint8_t *stored, std::size_t len) noexcept
+    {
+        auto handle = detail::make<undertone_grant>(
+            undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
+                return detail::call(undertone_ledger_grant, capi(), stored, len, memory, memory_len, out);
+            });
+        if (!handle) return handle.status();
+        return Grant(*std::move(handle));
+    }
+
+    undertone_ledger *capi() noexcept { return handle_.get(); }
+    const undertone_ledger *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Ledger(detail::Handle<undertone_ledger> handle) noexcept : handle_(std::move(handle)) {}
+
+    detail::Handle<undertone_ledger> handle_;
+};
+
+} // namespace undertone
+
+#endif // UNDERTONE_LEDGER_HPP

@@ -1,0 +1,250 @@
+// A privacy budget in a POSIX file.
+
+#ifndef UNDERTONE_LEDGER_FILE_HPP
+#define UNDERTONE_LEDGER_FILE_HPP
+
+#if defined(__unix__) || defined(__APPLE__)
+#define UNDERTONE_LEDGER_FILE 1
+#else
+#define UNDERTONE_LEDGER_FILE 0
+#endif
+
+#if UNDERTONE_LEDGER_FILE
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "../undertone_posix.h"
+#include "entropy.hpp"
+#include "grant.hpp"
+
+namespace undertone {
+
+namespace detail {
+
+/// The open file of a ledger, which is closed, and with it unlocked, at the end.
+class File {
+public:
+    File() noexcept = default;
+    explicit File(const char *path) noexcept : descriptor_(undertone_posix_open(path, O_RDWR)) {}
+    File(File &&other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    File &operator=(File &&other) noexcept
+    {
+        std::swap(descriptor_, other.descriptor_);
+        return *this;
+    }
+    ~File()
+    {
+        if (is_open()) ::close(descriptor_);
+    }
+
+    bool is_open() const noexcept { return descriptor_ >= 0; }
+    int descriptor() const noexcept { return descriptor_; }
+
+private:
+    int descriptor_ = -1;
+};
+
+} // namespace detail
+
+/// A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first, never goes
+/// back, kept where the file is not. The README of the folder ffi says what platforms have. It must not use the ledger that asks
+/// it: what it spent would be forgotten, so the call is refused (`UNDERTONE_STATUS_BUSY`).
+class Counter {
+public:
+    virtual ~Counter() = default;
+    /// The counter as it is now.
+    virtual Result<std::uint64_t> read() noexcept = 0;
+    /// Raises the counter, and returns once it is `to` for good.
+    virtual Status raise(std::uint64_t to) noexcept = 0;
+};
+
+/// A ledger in a file, for systems with POSIX files. It locks the file as long as it lives; a forked child
+/// inherits the lock. Unless the platform counts, the file must not come back from a backup: what was spent since would be
+/// forgotten. What the entropy and the counter refer to must live as long as the ledger.
+class LedgerFile {
+public:
+    LedgerFile() noexcept = default;
+
+    /// Opens a ledger that exists. Use this once the app has released: a ledger that is gone must not become a
+    /// fresh budget. A ledger of an older version, which names no unit, becomes one for this unit.
+    static Result<LedgerFile> open(const std::string &path, Unit unit, Entropy entropy,
+                                   Counter *counter = nullptr) noexcept
+    {
+        detail::File file(path.c_str());
+        if (!file.is_open()) return Status::system(errno);
+        return from(std::move(file), unit, entropy, counter);
+    }
+
+    /// Opens a ledger, or makes one with this budget for every window if the file is missing. The budget of a
+    /// ledger that exists stays as it is. With a counter, a ledger that was deleted is not made anew in silence.
+    static Result<LedgerFile> open_or_create(const std::string &path, Unit unit, std::uint64_t budget_micro,
+                                             Entropy entropy, Counter *counter = nullptr)
+    {
+        detail::File file(path.c_str());
+        if (!file.is_open() && errno == ENOENT) {
+            Access access(path.c_str());
+            const Status status(undertone_posix_create(&access, static_cast<std::int32_t>(unit), budget_micro,
+                                                       entropy.function(), entropy.context()));
+            if (!status) return access.reason(status);
+            return open(path, unit, entropy, counter);
+        }
+        if (!file.is_open()) return Status::system(errno);
+        return from(std::move(file), unit, entropy, counter);
+    }
+
+    /// Puts a ledger in the place of one that was lost, damaged or set back. What was spent is not known, so `window` counts as
+    /// spent: it is the current one, or later. Only a person or a rule of the app's should decide this.
+    static Result<LedgerFile> begin_anew(const std::string &path, Unit unit, std::uint64_t budget_micro,
+                                         std::uint64_t window, Entropy entropy, Counter *counter = nullptr)
+    {
+        Access access(path.c_str(), -1, counter);
+        const undertone_ledger_storage storage = access.storage();
+        const Status status(undertone_posix_begin_anew(&access, &storage, static_cast<std::int32_t>(unit), budget_micro,
+                                                       window, entropy.function(), entropy.context()));
+        if (!status) return access.reason(status);
+        return open(path, unit, entropy, counter);
+    }
+#if UNDERTONE_OS_ENTROPY
+    static Result<LedgerFile> open(const std::string &path, Unit unit, Counter *counter = nullptr) noexcept
+    {
+        return open(path, unit, Entropy(), counter);
+    }
+    static Result<LedgerFile> open_or_create(const std::string &path, Unit unit, std::uint64_t budget_micro,
+                                             Counter *counter = nullptr)
+    {
+        return open_or_create(path, unit, budget_micro, Entropy(), counter);
+    }
+    static Result<LedgerFile> begin_anew(const std::string &path, Unit unit, std::uint64_t budget_micro,
+                                         std::uint64_t window, Counter *counter = nullptr)
+    {
+        return begin_anew(path, unit, budget_micro, window, Entropy(), counter);
+    }
+#endif
+
+    /// The budget left in a window, in micro-units; 0 if a record was lost. `window`: a public number that never decreases,
+    /// such as the days since 1970.
+    Result<std::uint64_t> remaining(std::uint64_t window) noexcept
+    {
+        if (!file_.is_open()) return Status(STATUS_MOVED);
+        if (busy_) return Status(UNDERTONE_STATUS_BUSY);
+        const InUse in_use(busy_);
+        Access access(nullptr, file_.descriptor(), counter_);
+        const undertone_ledger_storage storage = access.storage();
+        std::uint64_t micro = 0;
+        const Status status(undertone_ledger_left(&storage, static_cast<std::int32_t>(unit_), window, &micro));
+        if (!status) return access.reason(status);
+        return micro;
+    }
+
+    /// Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes
+    /// of the grant, and may be spent if this fails. `word_count`: 1, or for a bag the number of words it releases; each
+    /// costs epsilon.
+    Result<Grant> spend(Epsilon epsilon, std::uint64_t window, std::uint32_t word_count = 1) noexcept
+    {
+        if (!file_.is_open() || !entropy_) return Status(STATUS_MOVED);
+        if (busy_) return Status(UNDERTONE_STATUS_BUSY);
+        const InUse in_use(busy_);
+        Access access(nullptr, file_.descriptor(), counter_);
+        const undertone_ledger_storage storage = access.storage();
+        auto handle = detail::make<undertone_grant>(
+            undertone_grant_handle_size(), nullptr, [&](void *memory, std::size_t memory_len, undertone_grant **out) {
+                return detail::call(undertone_ledger_spend, &storage, static_cast<std::int32_t>(unit_), epsilon.micro(),
+                                    word_count, window, entropy_->function(), entropy_->context(), memory, memory_len,
+                                    out, nullptr);
+            });
+        if (!handle) return access.reason(handle.status());
+        return Grant(*std::move(handle));
+    }
+
+private:
+    /// That a call has not returned.
+    class InUse {
+    public:
+        explicit InUse(bool &busy) noexcept : busy_(busy) { busy_ = true; }
+        ~InUse() { busy_ = false; }
+        InUse(const InUse &) = delete;
+        InUse &operator=(const InUse &) = delete;
+
+    private:
+        bool &busy_;
+    };
+
+    /// What the library reads and writes by during a call, and why that failed.
+    struct Access : undertone_posix_ledger {
+        explicit Access(const char *place, int opened = -1, Counter *platform = nullptr) noexcept
+            : undertone_posix_ledger{place, opened, 0}, counter(platform)
+        {
+        }
+
+        /// Without a lock: that is held as long as the file is open.
+        undertone_ledger_storage storage() noexcept
+        {
+            undertone_ledger_storage storage = undertone_posix_storage(this);
+            storage.lock = nullptr;
+            storage.unlock = nullptr;
+            if (counter == nullptr) return storage;
+            storage.read_counter = [](void *context, std::uint64_t *out) {
+                Access &access = of(context);
+                const Result<std::uint64_t> value = access.counter->read();
+                if (value) *out = *value;
+                return access.keep(value.status());
+            };
+            storage.raise_counter = [](void *context, std::uint64_t to) {
+                Access &access = of(context);
+                return access.keep(access.counter->raise(to));
+            };
+            return storage;
+        }
+
+        static Access &of(void *context) noexcept
+        {
+            return static_cast<Access &>(*static_cast<undertone_posix_ledger *>(context));
+        }
+
+        std::int32_t keep(Status status) noexcept
+        {
+            counted = status;
+            return status.ok() ? 0 : -1;
+        }
+
+        Status reason(Status status) const noexcept
+        {
+            if (status.code() != UNDERTONE_STATUS_LEDGER_STORAGE_FAILED) return status;
+            return counted.ok() ? Status::system(error) : counted;
+        }
+
+        Counter *counter;
+        Status counted;
+    };
+
+    LedgerFile(detail::File file, Unit unit, Entropy entropy, Counter *counter) noexcept
+        : file_(std::move(file)), unit_(unit), entropy_(entropy), counter_(counter)
+    {
+    }
+
+    static Result<LedgerFile> from(detail::File file, Unit unit, Entropy entropy, Counter *counter) noexcept
+    {
+        if (undertone_posix_lock_file(file.descriptor(), 0) != 0) {
+            return undertone_posix_is_locked(errno) ? Status(STATUS_LEDGER_IN_USE) : Status::system(errno);
+        }
+        LedgerFile ledger(std::move(file), unit, entropy, counter);
+        // Whether it is a ledger for this unit, and the one that was counted. No window is before the last.
+        const Result<std::uint64_t> left = ledger.remaining(UINT64_MAX);
+        if (!left) return left.status();
+        return Result<LedgerFile>(std::move(ledger));
+    }
+
+    detail::File file_;
+    Unit unit_ = Unit::sentence;
+    std::optional<Entropy> entropy_;
+    Counter *counter_ = nullptr;
+    bool busy_ = false;
+};
+
+} // namespace undertone
+#endif
+
+#endif // UNDERTONE_LEDGER_FILE_HPP

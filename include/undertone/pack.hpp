@@ -1,0 +1,161 @@
+// What the public side built and every device reads.
+
+#ifndef UNDERTONE_PACK_HPP
+#define UNDERTONE_PACK_HPP
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "epsilon.hpp"
+#include "handle.hpp"
+
+namespace undertone {
+
+namespace detail {
+
+struct CloseFile {
+    void operator()(std::FILE *file) const noexcept { std::fclose(file); }
+};
+
+} // namespace detail
+
+/// A pack: what the public side built and every device reads.
+class Pack {
+public:
+    Pack() noexcept = default;
+
+    /// A pack in memory (a mapped file): the bytes must stay where they are, unchanged, as long as the pack
+    /// or a document made from it is used.
+    static Result<Pack> view(const std::uint8_t *bytes, std::size_t len) noexcept { return make(bytes, len, nullptr); }
+
+    /// A pack in memory that the pack, and all that is made from it, keeps.
+    static Result<Pack> own(std::vector<std::uint8_t> bytes)
+    {
+        auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
+        const std::uint8_t *data = owner->data();
+        const std::size_t len = owner->size();
+        return make(data, len, std::move(owner));
+    }
+
+    /// Reads a file.
+    static Result<Pack> open(const char *path)
+    {
+        const std::unique_ptr<std::FILE, detail::CloseFile> file(std::fopen(path, "rb"));
+        if (!file) return Status::system(errno);
+        std::vector<std::uint8_t> bytes;
+        std::array<std::uint8_t, 65536> block;
+        std::size_t got;
+        while ((got = std::fread(block.data(), 1, block.size(), file.get())) > 0)
+            bytes.insert(bytes.end(), block.data(), block.data() + got);
+        if (std::ferror(file.get())) return Status::system(errno);
+        return own(std::move(bytes));
+    }
+    static Result<Pack> open(const std::string &path) { return open(path.c_str()); }
+
+    /// The dimension of an embedding.
+    std::uint32_t dimension() const noexcept { return undertone_pack_dimension(capi()); }
+    /// The number of candidates that a release is drawn from.
+    std::uint32_t candidate_count() const noexcept { return undertone_pack_candidate_count(capi()); }
+    /// The number of projection directions of a pack that selects by depth, else 0.
+    std::uint32_t direction_count() const noexcept { return undertone_pack_direction_count(capi()); }
+    /// The number of words in the lexicon; 0 without one.
+    std::uint32_t word_count() const noexcept { return undertone_pack_word_count(capi()); }
+
+    /// The dimension of a released vector after the pack's projection; 0 without one.
+    std::uint32_t projected_dimension() const noexcept { return undertone_pack_projected_dimension(capi()); }
+    /// UNDERTONE_SELECTOR_DEPTH, UNDERTONE_SELECTOR_SCORES, or 0 without candidates.
+    std::int32_t selector() const noexcept { return undertone_pack_selector(capi()); }
+    /// The largest score that one sentence can give a candidate; 0 without scores.
+    std::uint32_t largest_score() const noexcept { return undertone_pack_largest_score(capi()); }
+    /// The number of levels of the scores; 0 without scores.
+    std::uint32_t level_count() const noexcept { return undertone_pack_level_count(capi()); }
+    /// The number of features of texts, which need the text of a sentence; 0 without them.
+    std::uint32_t feature_count() const noexcept { return undertone_pack_feature_count(capi()); }
+    /// What a release by the whole text has as its candidate if the pack knew nothing of the text; UINT32_MAX
+    /// without scores.
+    std::uint32_t nothing_known() const noexcept { return undertone_pack_nothing_known(capi()); }
+
+    /// The unit whose releases were right more often when the maker of the pack measured them on public texts, for texts
+    /// of so many sentences, or 0 for texts as those; nothing if the pack does not say. It depends on public things only.
+    std::optional<Unit> recommended_unit(Epsilon epsilon, std::uint32_t sentences = 0) const noexcept
+    {
+        const std::int32_t unit = undertone_pack_recommended_unit(capi(), epsilon.micro(), sentences);
+        if (unit == 0) return std::nullopt;
+        return static_cast<Unit>(unit);
+    }
+
+    /// The vector of one sentence by the lexicon of the pack. It is as private as the sentence.
+    Result<std::vector<float>> embed_sentence(std::string_view text) const
+    {
+        return detail::array<float>(dimension(), [&](float *out, std::size_t capacity, std::size_t *written) {
+            return detail::call(undertone_pack_embed_sentence, capi(), text.data(), text.size(), out, capacity,
+                                written);
+        });
+    }
+
+    using Id = std::array<std::uint8_t, UNDERTONE_PACK_ID_BYTES>;
+    /// The identifier, which a release carries.
+    Result<Id> id() const noexcept
+    {
+        Id id{};
+        const Status status = detail::call(undertone_pack_id, capi(), id.data());
+        if (!status) return status;
+        return id;
+    }
+
+    using EncoderDigest = std::array<std::uint8_t, UNDERTONE_ENCODER_DIGEST_BYTES>;
+    /// The digest of the encoder that the pack was built with.
+    Result<EncoderDigest> encoder_digest() const noexcept
+    {
+        EncoderDigest digest{};
+        const Status status = detail::call(undertone_pack_encoder_digest, capi(), digest.data());
+        if (!status) return status;
+        return digest;
+    }
+
+    /// The name of that encoder.
+    Result<std::string> encoder_name() const
+    {
+        char name[UNDERTONE_ENCODER_NAME_BYTES] = {};
+        const Status status = detail::call(undertone_pack_encoder_name, capi(), name);
+        if (!status) return status;
+        return std::string(name);
+    }
+
+    undertone_pack *capi() noexcept { return handle_.get(); }
+    const undertone_pack *capi() const noexcept { return handle_.get(); }
+
+private:
+    explicit Pack(detail::Handle<undertone_pack> handle) noexcept : handle_(std::move(handle)) {}
+
+    static Result<Pack> make(const std::uint8_t *bytes, std::size_t len, detail::Owner owner) noexcept
+    {
+        auto handle = detail::make<undertone_pack>(undertone_pack_handle_size(), std::move(owner),
+                                                   [&](void *memory, std::size_t memory_len, undertone_pack **out) {
+                                                       return detail::call(undertone_pack_init, memory, memory_len,
+                                                                           bytes, len, out);
+                                                   });
+        if (!handle) return handle.status();
+        return Pack(*std::move(handle));
+    }
+
+    const detail::Owner &bytes() const noexcept { return handle_.get_deleter().bytes; }
+    friend class Document;
+    friend class VectorMechanism;
+    friend class Vocabulary;
+
+    detail::Handle<undertone_pack> handle_;
+};
+
+} // namespace undertone
+
+#endif // UNDERTONE_PACK_HPP

@@ -1,0 +1,66 @@
+// What leaves the device, and what it says.
+
+#ifndef UNDERTONE_RELEASE_HPP
+#define UNDERTONE_RELEASE_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "pack.hpp"
+
+namespace undertone {
+
+/// A release: the bytes that leave the device.
+using Release = std::array<std::uint8_t, UNDERTONE_RELEASE_BYTES>;
+
+/// What a release says.
+struct ReleaseContent {
+    /// Compare it with Pack::candidate_count: a release can be forged. With an order it is a point.
+    std::uint32_t candidate;
+    Epsilon epsilon;
+    Rule rule;
+    Pack::Id pack_id;
+    Unit unit;
+    /// Of a release by Document::release_projective the order of its geometry: then `candidate` is the number of a
+    /// point. 0 for all others.
+    std::uint32_t order;
+
+    /// Whether a release by the whole text, under this pack, says that the pack knew nothing of the text.
+    bool nothing_known(const Pack &pack) const noexcept
+    {
+        return unit == Unit::whole_text && order == 0 && candidate == pack.nothing_known();
+    }
+};
+
+/// Reads a release that came from a device.
+inline Result<ReleaseContent> read_release(const std::uint8_t *bytes, std::size_t len) noexcept
+{
+    std::uint32_t candidate = 0;
+    std::uint32_t micro = 0;
+    std::int32_t rule = 0;
+    Pack::Id id{};
+    const Status status(undertone_release_read(bytes, len, &candidate, &micro, &rule, id.data()));
+    if (!status) return status;
+    std::int32_t unit = 0;
+    const Status unit_status(undertone_release_read_unit(bytes, len, &unit));
+    if (!unit_status) return unit_status;
+    std::uint32_t order = 0;
+    const Status order_status(undertone_release_read_order(bytes, len, &order));
+    if (!order_status) return order_status;
+    return ReleaseContent{candidate, Epsilon::from_micro(micro), static_cast<Rule>(rule), id, static_cast<Unit>(unit),
+                          order};
+}
+inline Result<ReleaseContent> read_release(const Release &release) noexcept
+{
+    return read_release(release.data(), release.size());
+}
+inline Result<ReleaseContent> read_release(const std::vector<std::uint8_t> &bytes) noexcept
+{
+    return read_release(bytes.data(), bytes.size());
+}
+
+} // namespace undertone
+
+#endif // UNDERTONE_RELEASE_HPP
