@@ -1,0 +1,123 @@
+import CUndertone
+
+/// The public vocabulary of private words: the words of a pack's lexicon, by number.
+public final class Vocabulary: Sendable {
+    let handle: Handle
+
+    public init(_ pack: Pack) throws {
+        handle = try Handle(size: undertone_vocabulary_handle_size(), bytes: pack.handle.bytes) { memory, size, out in
+            try pack.handle.use { undertone_vocabulary_init(memory, size, $0, out) }
+        }
+    }
+
+    /// The number of words.
+    public var wordCount: Int { (try? handle.use { Int(undertone_vocabulary_word_count($0)) }) ?? 0 }
+
+    /// The text of a word.
+    public func word(_ number: UInt32) throws -> String {
+        try handle.use { vocabulary in
+            var text: UnsafePointer<CChar>?
+            var len = 0
+            try check(undertone_vocabulary_word(vocabulary, number, &text, &len))
+            return String(decoding: UnsafeBufferPointer(start: text, count: len).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+}
+
+/// How a word is made private.
+public enum WordMethod: Int32, Sendable {
+    /// Selection by permute-and-flip, the default.
+    case permuteAndFlip = 1
+    /// Selection by the exponential mechanism.
+    case exponential
+    /// Noise on a word's vector, then the nearest word; for comparison.
+    case laplaceNearest
+}
+
+/// The words of one private text: words go in, one private release comes out, and the bag is empty again.
+public final class Bag: Sendable {
+    private let handle: Handle
+
+    public init(_ vocabulary: Vocabulary) throws {
+        let wipe: (OpaquePointer) -> Void = { undertone_bag_reset($0) }
+        handle = try Handle(size: undertone_bag_handle_size(), bytes: vocabulary.handle.bytes, wipe: wipe) { memory, size, out in
+            try vocabulary.handle.use { undertone_bag_init(memory, size, $0, out) }
+        }
+    }
+
+    /// Adds every word of a text.
+    public func push(text: String) throws {
+        try handle.use { bag in try check(withBytes(of: text) { undertone_bag_push_text(bag, $0, $1) }) }
+    }
+
+    /// Draws `words` words, replaces each by one of the vocabulary, and forgets all words. The epsilon of the grant is that of
+    /// each word.
+    public func release(_ grant: Grant, words: UInt32, method: WordMethod = .permuteAndFlip) throws -> [UInt8] {
+        try handle.use { bag in
+            try grant.handle.use { grant in
+                try array(undertone_bag_release_len(words), of: UInt8(0)) {
+                    undertone_bag_release(bag, grant, words, method.rawValue, entropy, nil, $0, $1, &$2)
+                }
+            }
+        }
+    }
+
+    /// Forgets all words, for good. A second time does nothing.
+    public func close() { handle.close() }
+}
+
+/// The words of a released bag, by number, ascending.
+public func wordsOfBag(_ release: [UInt8]) throws -> [UInt32] {
+    try array(Int(UNDERTONE_MAX_RELEASED_WORDS), of: UInt32(0)) {
+        undertone_bag_release_read_words(release, release.count, $0, $1, &$2)
+    }
+}
+
+/// The noise on a released vector.
+public enum Noise: Int32, Sendable {
+    /// n-dimensional Laplace noise, the default: the least noise.
+    case laplace = 3
+    /// Discrete Laplace noise on each coordinate: no delta, for about 1.5 times the noise.
+    case discreteLaplace
+}
+
+/// The mechanism that releases private vectors, with its public parameters.
+public final class VectorMechanism: Sendable {
+    private let handle: Handle
+
+    /// Releases vectors as they are, clamped to plus or minus 2^`boundExponent`; 0 is enough for norm 1.
+    public init(dimension: UInt32, boundExponent: Int32 = 0, epsilon: Epsilon, noise: Noise = .laplace) throws {
+        handle = try Handle(size: undertone_vector_mechanism_handle_size()) { memory, size, out in
+            undertone_vector_mechanism_init(memory, size, dimension, boundExponent, noise.rawValue, epsilon.micro, out)
+        }
+    }
+
+    /// Projects vectors with the projection of a pack, then releases them.
+    public init(projectedBy pack: Pack, epsilon: Epsilon, noise: Noise = .laplace) throws {
+        let size = undertone_vector_mechanism_handle_size()
+        handle = try Handle(size: size, bytes: pack.handle.bytes) { memory, size, out in
+            try pack.handle.use {
+                undertone_vector_mechanism_init_projected(memory, size, $0, noise.rawValue, epsilon.micro, out)
+            }
+        }
+    }
+
+    /// Draws the release of one private vector. The epsilon of the grant is that of the mechanism.
+    public func release(_ grant: Grant, _ vector: [Float]) throws -> [UInt8] {
+        try handle.use { mechanism in
+            try grant.handle.use { grant in
+                try array(undertone_vector_mechanism_release_len(mechanism), of: UInt8(0)) {
+                    undertone_vector_mechanism_release(
+                        mechanism, grant, vector, vector.count, entropy, nil, $0, $1, &$2)
+                }
+            }
+        }
+    }
+}
+
+/// The coordinates of a released vector.
+public func valuesOfVector(_ release: [UInt8]) throws -> [Double] {
+    try array(Int(UNDERTONE_MAX_VECTOR_DIMENSION), of: 0.0) {
+        undertone_vector_release_read_values(release, release.count, $0, $1, &$2)
+    }
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Compiles and tests the Swift package on Linux, and makes the first release of ffi/README.md as printed.
+#
+#     ffi/swift/test.sh --fetch FOLDER       only fetches a Swift into FOLDER, if this machine has none
+#     ffi/swift/test.sh INSTALLED FOLDER     INSTALLED is what ffi/install.sh made; works in FOLDER
+#
+# With the Swift of this machine; without one with that of Debian 13, which debootstrap unpacks in FOLDER. That wants root and
+# 2 GB.
+set -euo pipefail
+[ $# = 2 ] || { sed -n '4,5s/^# *//p' "$0" >&2; exit 2; }
+root=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p "$2"
+folder=$(cd "$2" && pwd)
+debian=$folder/debian
+tree=$folder/tree
+command -v swift >/dev/null || tree=$debian/tree
+
+if ! command -v swift >/dev/null && [ ! -e "$debian/usr/bin/swiftc" ]; then
+    debootstrap --variant=minbase --include=swiftlang,libc6-dev,libstdc++-14-dev,gcc,pkg-config trixie "$debian" \
+        >"$folder/debootstrap.log" || { tail -n 20 "$folder/debootstrap.log" >&2; exit 1; }
+fi
+[ "$1" != --fetch ] || exit 0
+installed=$(cd "$1" && pwd)
+
+# Only what the package needs, with the static library: nothing has to be found when the tests run.
+rm -rf "$tree/first"
+mkdir -p "$tree/ffi/swift" "$tree/tests" "$tree/include" "$tree/installed/lib" "$tree/build" "$tree/first"
+cp -r "$root/ffi/swift/Package.swift" "$root/ffi/swift/Sources" "$root/ffi/swift/Tests" "$tree/ffi/swift"
+cp -r "$root/tests/golden" "$tree/tests"
+cp "$root/include/undertone.h" "$tree/include"
+cp -r "$installed/include" "$tree/installed"
+cp -r "$installed/lib/pkgconfig" "$installed/lib/libundertone.a" "$tree/installed/lib"
+# Any pack with a lexicon will do.
+cp "$root/tests/golden/golden-scores.pack" "$tree/build/demo.pack"
+awk '$0 == "<!-- ci:first-swift -->" { found = 1 }
+    found && /^```/ { if (inside) exit; inside = 1; next }
+    inside' "$root/ffi/README.md" >"$tree/first/first.sh"
+[ -s "$tree/first/first.sh" ] || { echo "ffi/README.md has no block ci:first-swift" >&2; exit 1; }
+
+commands='export UNDERTONE=$PWD PKG_CONFIG_PATH=$PWD/installed/lib/pkgconfig
+cd ffi/swift && swift test && cd ../../first && bash -euo pipefail first.sh'
+if command -v swift >/dev/null; then
+    cd "$tree"
+    bash -euo pipefail -c "$commands"
+else
+    # Swift looks for itself in /proc. The mounts are in a namespace of their own, so none is left.
+    unshare -mpf bash -euo pipefail -c "
+        mount -t proc proc '$debian/proc'
+        mount --bind /dev '$debian/dev'
+        exec chroot '$debian' /usr/bin/env -i HOME=/root PATH=/usr/libexec/swift/bin:/usr/bin:/bin \
+            LD_LIBRARY_PATH=/usr/libexec/swift/lib/swift/linux bash -euo pipefail -c 'cd /tree
+$commands'"
+fi
