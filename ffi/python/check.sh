@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# What CI asks of the wheel that README.md has built and installed in build/python: its size, what it links, how fast it
+# is there, its tests and its types.
+#
+#     ffi/python/check.sh        from the top of the repository
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+python=build/python/bin/python
+fail() { echo "$1" >&2; exit 1; }
+
+wheel=$(echo build/wheels/undertone-*-cp310-abi3-*.whl)
+[ -f "$wheel" ] || fail "no single wheel for all versions of Python in build/wheels: $wheel"
+bytes=$(stat -c %s "$wheel")
+echo "wheel: $wheel, $bytes bytes"
+[ "$bytes" -lt 15000000 ] || fail "the wheel has $bytes bytes; 15,000,000 are too many"
+
+# Beside libc and its loader: nothing that a system may lack.
+module=$($python -c 'import undertone._undertone as own; print(own.__file__)')
+needed=$(readelf -d "$module" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | tr '\n' ' ')
+echo "links: $needed"
+for library in $needed; do
+    case $library in
+    libc.so.6 | libm.so.6 | libgcc_s.so.1 | ld-linux-x86-64.so.2 | ld-linux-aarch64.so.1) ;;
+    *) fail "the module links $library" ;;
+    esac
+done
+
+# Of the processor, the best of five: other programs may have it meanwhile.
+$python - <<'PYTHON'
+import subprocess, sys
+run = lambda code: float(subprocess.run([sys.executable, "-c", "import time; s = time.process_time(); " + code + "; print(time.process_time() - s)"], capture_output=True, text=True, check=True).stdout)
+whole, alone = min(run("import undertone") for _ in range(5)), min(run("import numpy") for _ in range(5))
+print(f"import: {whole:.3f} s, of that NumPy {alone:.3f} s")
+sys.exit(whole >= 0.3 and "importing takes 0.3 s or more")
+PYTHON
+
+# Without pandas, Polars and PyArrow, which users may lack.
+$python -m pip install --quiet pytest
+$python -X dev -m pytest ffi/python/tests/test_releases.py
+# With them. The rest of this page needs them, too.
+$python -m pip install --quiet pandas polars pyarrow pyspark==4.3.0 scikit-learn mypy pandas-stubs pyarrow-stubs
+$python -X dev -m pytest ffi/python/tests
+$python -m mypy --config-file ffi/python/pyproject.toml ffi/python/{python,tests,examples,bench}
+$python -m mypy.stubtest undertone._undertone
+
+$python ffi/python/examples/over_time.py build/over-time.html
+grep -q '<svg' build/over-time.html || fail "the example drew nothing"

@@ -1,0 +1,265 @@
+"""Counts of releases, what they say, and how many it takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+from typing import Any, NamedTuple, Optional, Union
+
+from . import _undertone
+from ._frames import Framed
+from ._undertone import Candidates, Pack
+
+Path = Union[str, "PathLike[str]"]
+Number = Union[float, str]
+Progress = Callable[[str, int, int], Any]
+
+
+def several(one_or_more: Any, kind: type) -> list[Any]:
+    return [one_or_more] if isinstance(one_or_more, kind) else list(one_or_more)
+
+
+class Share(NamedTuple):
+    """An estimated share, 0 to 1, and its interval; ``None`` where there is no interval."""
+
+    name: str
+    share: float
+    low: Optional[float]
+    high: Optional[float]
+
+
+class Estimate(Framed):
+    """What releases say. ``print`` it, draw it with ``html``, or take the numbers.
+
+    ``data`` has all numbers, in the form that the README of ``host/estimate`` describes.
+    """
+
+    def __init__(self, answer: _undertone.Answer) -> None:
+        self._answer = answer
+        self.data: dict[str, Any] = json.loads(answer.json())
+
+    def shares(self, of: Optional[str] = None, slice: Optional[Sequence[str]] = None) -> list[Share]:
+        """The shares of one table, in the order of the pack.
+
+        ``of``: ``"labels"`` (what the texts are about) or ``"candidates"`` (what the pack's own classifier would have said of
+        them); by default labels where they could be estimated. ``slice``: the value of each slice column, or ``None`` for all
+        releases. Of several packs, the first.
+
+        Raises ``KeyError`` if there is no such table.
+        """
+        if of is None:
+            of = "labels" if self.data["labels"] else "candidates"
+        if of not in ("labels", "candidates"):
+            raise ValueError(f'of = {of!r} is unknown; take "labels" or "candidates"')
+        wanted = None if slice is None else [str(value) for value in slice]
+        for table in self.data[of]:
+            if table["slice"] == wanted:
+                return [Share(row["name"], row["share"], row["low"], row["high"]) for row in table["shares"]]
+        raise KeyError(f"no shares of {of} for slice {wanted}; see .data and .unanswered")
+
+    @property
+    def unanswered(self) -> list[str]:
+        """What could not be said, and why."""
+        return list(self.data["unanswered"])
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """A row for each share of each table: ``of``, ``pack`` (identifiers, joined by blanks), a column for each slice (``None``
+        for all), ``name``, ``share``, ``low``, ``high``, ``unbiased``."""
+        slices: list[str] = self.data["slices"]
+        columns: dict[str, list[Any]] = {
+            name: [] for name in ["of", "pack", *slices, "name", "share", "low", "high", "unbiased"]
+        }
+        for of in ("candidates", "labels"):
+            for table in self.data[of]:
+                values = table["slice"] or [None] * len(slices)
+                packs = " ".join(table["packs"]) if "packs" in table else table["pack"]
+                for row in table["shares"]:
+                    columns["of"].append(of)
+                    columns["pack"].append(packs)
+                    for name, value in zip(slices, values):
+                        columns[name].append(value)
+                    for name in ("name", "share", "low", "high", "unbiased"):
+                        columns[name].append(row.get(name))
+        return columns
+
+    def text(self, top: int = 10) -> str:
+        """In words, with the ``top`` most frequent answers of each table."""
+        return self._answer.text(top)
+
+    def html(self, top: int = 10) -> str:
+        """A page for people, with plots: HTML that needs no other file."""
+        return self._answer.html(top)
+
+    def json(self) -> str:
+        """All numbers, for programs."""
+        return self._answer.json()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"Estimate({self.data['releases']} releases)"
+
+
+class PlanOf(Framed):
+    """How many devices it takes, for each way to release and to estimate. ``data`` has all numbers."""
+
+    def __init__(self, answer: _undertone.PlanAnswer) -> None:
+        self._answer = answer
+        self.data: dict[str, Any] = json.loads(answer.json())
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """A row for each way: ``epsilon``, ``shares_of``, ``mechanism``, ``rule``, ``order``, ``devices`` (``None``: no number is
+        enough) and ``limit``, the precision of any number of devices."""
+        names = ["epsilon", "shares_of", "mechanism", "rule", "order", "devices", "limit"]
+        return {name: [way[name] for way in self.data["ways"]] for name in names}
+
+    def text(self) -> str:
+        """In words."""
+        return self._answer.text()
+
+    def html(self) -> str:
+        """A page for people, with plots: HTML that needs no other file."""
+        return self._answer.html()
+
+    def json(self) -> str:
+        """All numbers, for programs."""
+        return self._answer.json()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"PlanOf({len(self.data['ways'])} ways)"
+
+
+class Counts(Framed):
+    """How often each outcome was released, by kind of release and slice: all that an estimate needs."""
+
+    def __init__(self, own: _undertone.Counts) -> None:
+        self._own = own
+
+    @classmethod
+    def open(cls, path: Path) -> Counts:
+        """Reads a file of counts: Parquet or CSV, by its ending."""
+        return cls(_undertone.Counts.open(path))
+
+    def save(self, path: Path) -> None:
+        """Writes Parquet or CSV, by the ending; the file appears whole or not at all."""
+        self._own.save(path)
+
+    @property
+    def total(self) -> int:
+        """How many releases were counted."""
+        return self._own.total
+
+    @property
+    def slices(self) -> list[str]:
+        """The names of the slice columns."""
+        return self._own.slices
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        """How many were not counted, by the reason."""
+        return dict(self._own.rejected)
+
+    def merge(self, other: Counts) -> Counts:
+        """These counts and those of ``other``, which must have the same slices; ``rejected`` stays that of these."""
+        return Counts(self._own.merge(other._own))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """``pack``, ``mechanism``, ``rule``, ``epsilon``, ``order``, the slices, ``outcome``, ``count``."""
+        return self._own.columns()
+
+    def estimate(
+        self,
+        candidates: Union[Candidates, Sequence[Candidates]],
+        *,
+        level: float = 0.95,
+        at_once: bool = False,
+        difference: Union[bool, str] = False,
+        progress: Optional[Progress] = None,
+    ) -> Estimate:
+        """What the counts say of the packs with these candidates. The arguments are those of :func:`estimate`."""
+        compare: Optional[str] = difference or None if isinstance(difference, str) else ("" if difference else None)
+        own = self._own.estimate(several(candidates, Candidates), level, at_once, compare, progress)
+        return Estimate(own)
+
+    def __repr__(self) -> str:
+        return f"Counts(total={self.total}, slices={self.slices})"
+
+
+def count(
+    paths: Union[Path, Sequence[Path]],
+    *,
+    by: Sequence[str] = (),
+    packs: Union[Pack, Sequence[Pack]] = (),
+    candidates: Union[Candidates, Sequence[Candidates]] = (),
+    epsilon: Iterable[Number] = (),
+    format: Optional[str] = None,
+    progress: Optional[Progress] = None,
+) -> Counts:
+    """Counts files of releases of any size, as a stream, as ``undertone count`` does.
+
+    ``paths``: ``.jsonl`` (a release in hexadecimal digits in the field ``release``), ``.csv`` (the same in a column), ``.raw`` or ``.bin`` (24 bytes
+    each), all gzipped or not; ``.parquet`` with a column ``release``; files of counts, which are added. ``format`` (``"jsonl"``, ``"csv"``, ``"raw"``,
+    ``"parquet"``, ``"counts"``) says what they are, whatever their endings. ``by``: public fields to slice by. ``packs``, ``candidates``,
+    ``epsilon``: which releases to expect; all others are rejected. Name them: any client can send anything.
+
+    What is no such release is counted in ``rejected`` and stops nothing. ``progress`` is called with what is done, how many steps are
+    done, and how many there are (0: unknown). Raises ``UndertoneError``.
+    """
+    paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    own = _undertone.count_files(
+        paths, format, list(by), several(packs, Pack), several(candidates, Candidates), list(epsilon), progress
+    )
+    return Counts(own)
+
+
+def estimate(
+    paths: Union[Path, Sequence[Path]],
+    candidates: Union[Candidates, Sequence[Candidates]],
+    *,
+    by: Sequence[str] = (),
+    epsilon: Iterable[Number] = (),
+    format: Optional[str] = None,
+    level: float = 0.95,
+    at_once: bool = False,
+    difference: Union[bool, str] = False,
+    progress: Optional[Progress] = None,
+) -> Estimate:
+    """What files of releases say, as ``undertone estimate`` does. :func:`count` describes ``paths``, ``by`` and ``epsilon``.
+
+    ``candidates``: those of every pack of the fleet; releases of other packs are rejected. ``level``: how often intervals are right,
+    0.5 to below 1. ``at_once``: all intervals hold together, and not each alone. ``difference``: ``True`` compares each slice with
+    the first, ``"country=SE,NO"`` the second with the first of these.
+
+    Raises ``UndertoneError`` if nothing can be said, and why.
+    """
+    candidates = several(candidates, Candidates)
+    counted = count(paths, by=by, candidates=candidates, epsilon=epsilon, format=format, progress=progress)
+    return counted.estimate(candidates, level=level, at_once=at_once, difference=difference, progress=progress)
+
+
+def plan(
+    candidates: Candidates,
+    epsilon: Union[Number, Iterable[Number]],
+    *,
+    within: float = 0.03,
+    devices: Iterable[int] = (),
+    shares: Optional[dict[str, float]] = None,
+    delta: float = 1e-6,
+    progress: Optional[Progress] = None,
+) -> PlanOf:
+    """Before anything is collected: how many devices it takes, as ``undertone plan`` does.
+
+    ``epsilon``: the values to compare. ``within``: how far 95 of 100 estimated shares may lie from the truth, 0.000001 to 0.5; 0.03 is
+    3 percentage points. ``devices``: say how precise so many will be. ``shares``: guesses by name; all others share the rest equally.
+    ``delta``: for what releases cost a user, the probability with which the promise with delta may fail, between 0 and 1.
+
+    Raises ``UndertoneError`` for guesses that cannot be, or if nothing can be planned.
+    """
+    values = [epsilon] if isinstance(epsilon, (int, float, str)) else list(epsilon)
+    guesses = [f"{name}={share}" for name, share in (shares or {}).items()]
+    return PlanOf(_undertone.plan(candidates, values, within, list(devices), guesses, delta, progress))

@@ -1,0 +1,37 @@
+"""What can go wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Optional
+
+if TYPE_CHECKING:
+    from ._releases import Releases
+
+
+class UndertoneError(Exception):
+    """What went wrong, in one sentence that says what to do.
+
+    ``kind`` is one of ``argument``, ``in-use``, ``input``, ``io``, ``encoder``, ``pack``, ``release``, ``ledger`` and
+    ``internal``. No message quotes a text, and none depends on what a private text says.
+    """
+
+    def __init__(self, message: str, kind: str = "internal") -> None:
+        super().__init__(message, kind)
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ArgumentError(UndertoneError, ValueError):
+    """An argument has a value that is not allowed. The message has the value and the limit."""
+
+
+class LedgerError(UndertoneError):
+    """The ledger is damaged or is of another budget, or less than the cost is left."""
+
+
+class BudgetExhausted(LedgerError):
+    """Less than the cost of a release is left of today's budget. ``releases`` has what was paid for, of the first texts."""
+
+    releases: Optional[Releases] = None

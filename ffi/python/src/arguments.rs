@@ -1,0 +1,98 @@
+//! What Python calls with.
+
+use std::borrow::Cow;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyFloat, PyInt, PyList, PyString};
+use undertone::release::document::Method;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::pack::Pack;
+use undertone_core::select::Rule;
+
+use crate::errors::argument;
+
+/// An ε: a number, or its digits as a string, taken exactly.
+pub(crate) fn epsilon(value: &Bound<'_, PyAny>) -> PyResult<Epsilon> {
+    let number = value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>();
+    if !number && !value.is_instance_of::<PyString>() && !value.hasattr("__float__")? {
+        return Err(PyTypeError::new_err(format!(
+            "epsilon is a number or its digits as a string, not {}",
+            type_name(value)
+        )));
+    }
+    // The shortest digits that are this number: what was typed.
+    let digits = value.str()?;
+    let digits = digits.to_string_lossy();
+    digits
+        .parse()
+        .map_err(|problem| argument(format!("epsilon = {digits}: {problem}")))
+}
+
+/// How to release, by the names of `undertone privatize --rule`.
+pub(crate) fn method(rule: &str, pack: &Pack<'_>, epsilon: Epsilon) -> PyResult<Method> {
+    match rule {
+        "recommended" => Ok(Method::recommended(pack, epsilon)),
+        "permute-and-flip" => Ok(Method::Sentence(Rule::PermuteAndFlip)),
+        "exponential" => Ok(Method::Sentence(Rule::Exponential)),
+        "whole-text" => Ok(Method::WholeText),
+        "projective" => Ok(Method::Projective),
+        other => Err(argument(format!(
+            "rule = {other:?} is unknown; take \"recommended\", \"permute-and-flip\", \"exponential\", \"whole-text\" or \"projective\""
+        ))),
+    }
+}
+
+/// A text of Python, which stays as it is without the interpreter.
+pub(crate) enum Text {
+    Borrowed(PyBackedStr),
+    /// With U+FFFD for lone surrogates: an error would say something about the text.
+    Replaced(String),
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        match self {
+            Self::Borrowed(text) => text,
+            Self::Replaced(text) => text,
+        }
+    }
+}
+
+impl Text {
+    /// `name`: what errors call it. They say nothing of a text.
+    pub(crate) fn new(value: &Bound<'_, PyAny>, name: impl FnOnce() -> String) -> PyResult<Self> {
+        let Ok(text) = value.cast::<PyString>() else {
+            return Err(PyTypeError::new_err(format!(
+                "{} is {}, not str; leave it out, or give an empty text, which is released like any other",
+                name(),
+                type_name(value)
+            )));
+        };
+        match PyBackedStr::try_from(text.clone()) {
+            Ok(text) => Ok(Self::Borrowed(text)),
+            Err(_) => Ok(Self::Replaced(text.to_string_lossy().into_owned())),
+        }
+    }
+
+    /// The texts of a list, of which `first` come before.
+    pub(crate) fn all(texts: &Bound<'_, PyList>, first: usize) -> PyResult<Vec<Self>> {
+        let number = |place: usize| move || format!("text {}", first + place);
+        let texts = texts.iter().enumerate();
+        texts
+            .map(|(place, text)| Self::new(&text, number(place)))
+            .collect()
+    }
+}
+
+/// The name of a value's type.
+pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
+    if value.is_none() {
+        return "None".to_owned();
+    }
+    let name = value.get_type().name();
+    let name = name.as_ref().map(|name| name.to_string_lossy());
+    name.unwrap_or(Cow::Borrowed("of an unknown type"))
+        .into_owned()
+}

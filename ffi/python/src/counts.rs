@@ -1,0 +1,460 @@
+//! Candidates, counts of releases, and what they say.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use numpy::PyArray2;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use undertone::pack::candidates::Candidates as HostCandidates;
+use undertone::release::document::epsilon_f64;
+use undertone_core::epsilon::Epsilon;
+use undertone_core::release::Release as CoreRelease;
+use undertone_estimate::answer::{Answer as HostAnswer, Compare, Source};
+use undertone_estimate::counts::{
+    Counted, Counter, Counts as HostCounts, Expected, Format, Rejected,
+};
+use undertone_estimate::planning::{Asked, Plan};
+use undertone_estimate::shares::Confidence;
+
+use crate::arguments;
+use crate::document::Release;
+use crate::errors::{argument, quietly, raised};
+use crate::pack::{Pack, lent, selector_name};
+use crate::work;
+
+/// What a server keeps to read releases of one pack: the names of its candidates, their embeddings, and public texts for estimates.
+#[pyclass(frozen, module = "undertone")]
+pub(crate) struct Candidates(pub(crate) Arc<HostCandidates>);
+
+#[pymethods]
+impl Candidates {
+    /// Reads the file that was written beside a pack, `.candidates.safetensors`. Raises `UndertoneError`.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let read = py.detach(|| quietly(|| HostCandidates::read(&path)));
+        Ok(Self(Arc::new(raised(read)?)))
+    }
+
+    /// Writes the file, which appears whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        raised(py.detach(|| quietly(|| self.0.write(&path))))
+    }
+
+    /// The identifier of the pack: 16 hexadecimal digits.
+    #[getter]
+    fn pack_id(&self) -> String {
+        hex::encode(self.0.pack_id())
+    }
+
+    /// The name of each: a label, or the number of a cluster.
+    #[getter]
+    fn names(&self) -> Vec<&str> {
+        self.0.entries.iter().map(|own| own.id.as_str()).collect()
+    }
+
+    /// The label of each, or None.
+    #[getter]
+    fn labels(&self) -> Vec<Option<&str>> {
+        self.0
+            .entries
+            .iter()
+            .map(|own| own.label.as_deref())
+            .collect()
+    }
+
+    /// A public sentence that is typical of each.
+    #[getter]
+    fn excerpts(&self) -> Vec<&str> {
+        self.0
+            .entries
+            .iter()
+            .map(|own| own.excerpt.as_str())
+            .collect()
+    }
+
+    /// Their embeddings, `[candidates, dimension]` of float32: a view without a copy, which cannot be written to.
+    #[getter]
+    fn embeddings<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray2<f32>> {
+        let own = &slf.get().0;
+        // SAFETY: the candidates of a frozen object do not change, and live as long as it.
+        unsafe { lent(slf, &own.embeddings, own.dimension) }
+    }
+
+    /// The number of the candidate that a release names; None for "nothing known". Raises `UndertoneError` for a release of another pack, a forged one, or one
+    /// of a point, which names no candidate.
+    fn decode(&self, release: &Release) -> PyResult<Option<u32>> {
+        let decoded = raised(self.0.decode(&release.0))?;
+        Ok(decoded.map(|_| release.0.candidate()))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.entries.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "Candidates(pack_id={:?}, names={})",
+            self.pack_id(),
+            self.__len__()
+        )
+    }
+}
+
+/// How often each outcome was released.
+#[pyclass(frozen, module = "undertone")]
+pub(crate) struct Counts(Arc<Counted>);
+
+/// Which releases are counted.
+fn expected(
+    packs: &[PyRef<'_, Pack>],
+    candidates: &[PyRef<'_, Candidates>],
+    epsilons: &[Epsilon],
+) -> Expected {
+    let mut expected = Expected::default();
+    for pack in packs {
+        let pack = pack.0.pack();
+        expected.pack(pack.id(), pack.candidate_count());
+    }
+    for own in candidates {
+        let most = u32::try_from(own.0.entries.len()).unwrap_or(u32::MAX);
+        expected.pack(own.0.pack_id(), most);
+    }
+    for epsilon in epsilons {
+        expected.epsilon(*epsilon);
+    }
+    expected
+}
+
+fn epsilons(values: &[Bound<'_, PyAny>]) -> PyResult<Vec<Epsilon>> {
+    values.iter().map(arguments::epsilon).collect()
+}
+
+pub(crate) fn form(name: &str) -> PyResult<Format> {
+    match name {
+        "jsonl" => Ok(Format::Lines),
+        "raw" => Ok(Format::Raw),
+        "parquet" => Ok(Format::Parquet),
+        "csv" => Ok(Format::Csv),
+        "counts" => Ok(Format::Counts),
+        other => Err(argument(format!(
+            "format = {other:?} is unknown; take \"jsonl\", \"raw\", \"parquet\", \"csv\" or \"counts\""
+        ))),
+    }
+}
+
+/// Counts files of releases, and adds files of counts.
+#[pyfunction]
+#[pyo3(signature = (paths, format, by, packs, candidates, epsilon, progress))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn count_files(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    format: Option<&str>,
+    by: Vec<String>,
+    packs: Vec<PyRef<'_, Pack>>,
+    candidates: Vec<PyRef<'_, Candidates>>,
+    epsilon: Vec<Bound<'_, PyAny>>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Counts> {
+    let expected = expected(&packs, &candidates, &epsilons(&epsilon)?);
+    let format = format.map(form).transpose()?;
+    let counted = work::run(py, progress, move || {
+        let mut counter = Counter::new(by, expected)?;
+        for path in &paths {
+            let format = format.map_or_else(|| Format::of(path), Ok)?;
+            counter.file(path, format)?;
+        }
+        counter.finish()
+    })?;
+    Ok(Counts(Arc::new(counted)))
+}
+
+/// A column: its different values, and which of them each release has.
+struct Column {
+    values: Vec<String>,
+    places: Vec<usize>,
+}
+
+impl Column {
+    fn new(values: Vec<String>) -> Self {
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut own = Self {
+            values: Vec::new(),
+            places: Vec::with_capacity(values.len()),
+        };
+        for value in values {
+            let place = match known.get(&value) {
+                Some(place) => *place,
+                None => {
+                    own.values.push(value.clone());
+                    known.insert(value, own.values.len() - 1);
+                    own.values.len() - 1
+                }
+            };
+            own.places.push(place);
+        }
+        own
+    }
+}
+
+/// Counts releases in memory, 24 bytes each, with a value of each column for every one.
+#[pyfunction]
+#[pyo3(signature = (releases, by, columns, packs, candidates, epsilon, progress))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn count_records(
+    py: Python<'_>,
+    releases: &Bound<'_, PyBytes>,
+    by: Vec<String>,
+    columns: Vec<Vec<String>>,
+    packs: Vec<PyRef<'_, Pack>>,
+    candidates: Vec<PyRef<'_, Candidates>>,
+    epsilon: Vec<Bound<'_, PyAny>>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Counts> {
+    let expected = expected(&packs, &candidates, &epsilons(&epsilon)?);
+    let bytes = releases.as_bytes();
+    let (records, rest) = bytes.as_chunks::<{ CoreRelease::BYTES }>();
+    if !rest.is_empty() {
+        return Err(argument(format!(
+            "{} bytes are no whole number of releases of {} bytes",
+            bytes.len(),
+            CoreRelease::BYTES
+        )));
+    }
+    for (name, column) in by.iter().zip(&columns) {
+        if column.len() != records.len() {
+            return Err(argument(format!(
+                "by {name:?} has {} values for {} releases; give one for each",
+                column.len(),
+                records.len()
+            )));
+        }
+    }
+    let records = records.to_vec();
+    let counted = work::run(py, progress, move || {
+        let columns: Vec<Column> = columns.into_iter().map(Column::new).collect();
+        // The slices that there are.
+        let mut known: HashMap<Vec<usize>, usize> = HashMap::new();
+        let mut slices: Vec<Vec<String>> = Vec::new();
+        let mut of_records = Vec::with_capacity(records.len());
+        for number in 0..records.len() {
+            let places: Vec<usize> = columns.iter().map(|own| own.places[number]).collect();
+            let next = slices.len();
+            let place = *known.entry(places).or_insert(next);
+            if place == next {
+                slices.push(
+                    columns
+                        .iter()
+                        .map(|own| own.values[own.places[number]].clone())
+                        .collect(),
+                );
+            }
+            of_records.push(place);
+        }
+        let mut counter = Counter::new(by, expected)?;
+        let records = records.iter().zip(&of_records);
+        counter.records(
+            Path::new("the releases"),
+            records.map(|(record, place)| (record, slices[*place].as_slice())),
+        )?;
+        counter.finish()
+    })?;
+    Ok(Counts(Arc::new(counted)))
+}
+
+#[pymethods]
+impl Counts {
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let counts = raised(py.detach(|| quietly(|| HostCounts::read(&path))))?;
+        let rejected = Rejected::default();
+        Ok(Self(Arc::new(Counted { counts, rejected })))
+    }
+
+    /// Writes Parquet or CSV, which appears whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        raised(py.detach(|| quietly(|| self.0.counts.write(&path))))
+    }
+
+    /// These counts and those of others, which are sliced alike.
+    fn merge(&self, other: &Self) -> PyResult<Self> {
+        let mut counts = self.0.counts.clone();
+        raised(counts.merge(&other.0.counts))?;
+        let rejected = self.0.rejected.clone();
+        Ok(Self(Arc::new(Counted { counts, rejected })))
+    }
+
+    #[getter]
+    fn total(&self) -> u64 {
+        self.0.counts.total()
+    }
+
+    #[getter]
+    fn slices(&self) -> Vec<String> {
+        self.0.counts.slices().to_vec()
+    }
+
+    /// Why releases were not counted, and how many.
+    #[getter]
+    fn rejected(&self) -> Vec<(String, u64)> {
+        let reasons = self.0.rejected.reasons();
+        reasons
+            .map(|(reason, seen)| (reason.to_string(), seen.count))
+            .collect()
+    }
+
+    /// A list for each column of a file of counts.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows: Vec<_> = self.0.counts.rows().collect();
+        let columns = PyDict::new(py);
+        let of = |row: &undertone_estimate::counts::Row<'_>| hex::encode(row.kind.pack_id());
+        columns.set_item("pack", rows.iter().map(of).collect::<Vec<_>>())?;
+        let names = rows.iter().map(|row| selector_name(row.kind.selector()));
+        columns.set_item("mechanism", names.collect::<Vec<_>>())?;
+        let rules = rows
+            .iter()
+            .map(|row| crate::document::rule_name(row.kind.rule()));
+        columns.set_item("rule", rules.collect::<Vec<_>>())?;
+        let epsilons = rows.iter().map(|row| epsilon_f64(row.kind.epsilon()));
+        columns.set_item("epsilon", epsilons.collect::<Vec<_>>())?;
+        columns.set_item(
+            "order",
+            rows.iter().map(|row| row.kind.order()).collect::<Vec<_>>(),
+        )?;
+        for (place, name) in self.0.counts.slices().iter().enumerate() {
+            let values = rows.iter().map(|row| row.slice[place].as_str());
+            columns.set_item(name, values.collect::<Vec<_>>())?;
+        }
+        columns.set_item(
+            "outcome",
+            rows.iter().map(|row| row.outcome).collect::<Vec<_>>(),
+        )?;
+        columns.set_item(
+            "count",
+            rows.iter().map(|row| row.count).collect::<Vec<_>>(),
+        )?;
+        Ok(columns)
+    }
+
+    /// What the counts say.
+    #[pyo3(signature = (candidates, level, at_once, difference, progress))]
+    fn estimate(
+        &self,
+        py: Python<'_>,
+        candidates: Vec<PyRef<'_, Candidates>>,
+        level: f64,
+        at_once: bool,
+        difference: Option<&str>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Answer> {
+        if !(0.5..1.0).contains(&level) {
+            return Err(argument(format!(
+                "level = {level}: a level lies from 0.5 to below 1, such as 0.95"
+            )));
+        }
+        let compare: Option<Compare> = difference
+            .map(|text| text.parse().map_err(|problem: String| argument(problem)))
+            .transpose()?;
+        let sources: Vec<Source> = candidates
+            .iter()
+            .map(|own| (*own.0).clone().into())
+            .collect();
+        let counted = self.0.clone();
+        let answer = work::run(py, progress, move || {
+            let confidence = Confidence { level, at_once };
+            HostAnswer::new(&counted, &sources, confidence, compare.as_ref(), false)
+        })?;
+        Ok(Answer(answer))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Counts(total={}, slices={:?})", self.total(), self.slices())
+    }
+}
+
+/// What releases say.
+#[pyclass(frozen, module = "undertone._undertone")]
+pub(crate) struct Answer(HostAnswer);
+
+#[pymethods]
+impl Answer {
+    fn json(&self) -> String {
+        self.0.json()
+    }
+
+    fn text(&self, top: usize) -> String {
+        self.0.text(top)
+    }
+
+    fn html(&self, py: Python<'_>, top: usize) -> PyResult<String> {
+        raised(py.detach(|| quietly(|| self.0.html(top))))
+    }
+}
+
+/// How many devices it takes.
+#[pyclass(frozen, module = "undertone._undertone")]
+pub(crate) struct PlanAnswer(Plan);
+
+#[pymethods]
+impl PlanAnswer {
+    fn json(&self) -> String {
+        self.0.json()
+    }
+
+    fn text(&self) -> String {
+        self.0.text()
+    }
+
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        raised(py.detach(|| quietly(|| self.0.html())))
+    }
+}
+
+/// Plans what to collect.
+#[pyfunction]
+#[pyo3(signature = (candidates, epsilon, within, devices, shares, delta, progress))]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn plan(
+    py: Python<'_>,
+    candidates: &Candidates,
+    epsilon: Vec<Bound<'_, PyAny>>,
+    within: f64,
+    devices: Vec<u64>,
+    shares: Vec<String>,
+    delta: f64,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PlanAnswer> {
+    if !(delta > 0.0 && delta < 1.0) {
+        return Err(argument(format!(
+            "delta = {delta}: it lies between 0 and 1; 1e-6 is one in a million"
+        )));
+    }
+    if !(1e-6..=0.5).contains(&within) {
+        return Err(argument(format!(
+            "within = {within}: it lies in 0.000001 to 0.5; 0.03 is 3 percentage points"
+        )));
+    }
+    let most = undertone_estimate::plan::MOST_DEVICES as u64;
+    if let Some(found) = devices.iter().find(|own| !(1..=most).contains(*own)) {
+        return Err(argument(format!(
+            "devices = {found}: a number of devices lies in 1 to {most}"
+        )));
+    }
+    let asked = Asked {
+        epsilon: epsilons(&epsilon)?,
+        within,
+        devices,
+        shares,
+        delta,
+        question: false,
+    };
+    let candidates = candidates.0.clone();
+    let plan = work::run(py, progress, move || {
+        let texts = candidates.calibration.clone();
+        let texts: Vec<_> = texts.into_iter().map(|own| (None, own)).collect();
+        Plan::new(&asked, &candidates, &texts)
+    })?;
+    Ok(PlanAnswer(plan))
+}

@@ -1,0 +1,162 @@
+//! Sentence encoders.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use rayon::prelude::*;
+use self_cell::self_cell;
+use undertone::encoder::{
+    Encoder as HostEncoder, EncoderIdentity, LexiconEncoder, OnnxEncoder, PrivateEncoder,
+};
+use undertone::error::Result;
+use undertone::pack::LexiconData;
+
+use crate::arguments::Text;
+use crate::errors::{argument, quietly, raise};
+use crate::pack::{Loaded, Pack};
+use crate::work;
+
+/// Sentences between two looks for signals.
+const TURN: usize = 256;
+
+self_cell!(
+    struct Carried {
+        owner: Arc<Loaded>,
+        #[covariant]
+        dependent: LexiconEncoder,
+    }
+);
+
+/// The lexicon of a pack.
+struct PackLexicon(Carried);
+
+impl HostEncoder for PackLexicon {
+    fn identity(&self) -> &EncoderIdentity {
+        self.0.borrow_dependent().identity()
+    }
+
+    fn dimension(&self) -> usize {
+        self.0.borrow_dependent().dimension()
+    }
+
+    fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
+        self.0.borrow_dependent().encode(sentence, out)
+    }
+}
+
+/// Turns sentences into vectors, each alone.
+#[pyclass(frozen, module = "undertone")]
+pub(crate) struct Encoder {
+    pub(crate) encoder: Arc<dyn HostEncoder>,
+    /// What packs made with it carry along.
+    pub(crate) lexicon: Option<LexiconData>,
+}
+
+impl Encoder {
+    fn of_lexicon(pack: &Pack) -> PyResult<Self> {
+        let carried = Carried::try_new(pack.0.clone(), |loaded| {
+            LexiconEncoder::new(loaded.pack()).ok_or(())
+        });
+        let carried = carried.map_err(|()| {
+            argument("the pack has no lexicon; name the model that it was built with")
+        })?;
+        let lexicon = LexiconData::from_view(carried.borrow_dependent().lexicon());
+        Ok(Self {
+            encoder: Arc::new(PackLexicon(carried)),
+            lexicon: Some(lexicon),
+        })
+    }
+
+    /// The built-in lexicon.
+    pub(crate) fn embedded() -> Self {
+        let encoder = LexiconEncoder::embedded();
+        Self {
+            lexicon: Some(LexiconData::from_view(encoder.lexicon())),
+            encoder: Arc::new(encoder),
+        }
+    }
+}
+
+#[pymethods]
+impl Encoder {
+    /// A neural encoder: a folder with model.onnx and tokenizer.json, or an .onnx file with tokenizer.json beside it. `onnxruntime`: the shared library of
+    /// ONNX Runtime; by default the one that ORT_DYLIB_PATH names, else the built-in engine. Raises `UndertoneError`.
+    #[staticmethod]
+    #[pyo3(signature = (path, onnxruntime = None))]
+    fn open(py: Python<'_>, path: PathBuf, onnxruntime: Option<PathBuf>) -> PyResult<Self> {
+        let opened = py.detach(|| quietly(|| OnnxEncoder::open(&path, onnxruntime.as_deref())));
+        Ok(Self {
+            encoder: Arc::new(opened.map_err(|error| raise(&error))?),
+            lexicon: None,
+        })
+    }
+
+    /// The lexicon of a pack, or the built-in one for English. Raises `ArgumentError` if the pack has none.
+    #[staticmethod]
+    #[pyo3(signature = (pack = None))]
+    fn lexicon(py: Python<'_>, pack: Option<&Pack>) -> PyResult<Self> {
+        match pack {
+            Some(pack) => Self::of_lexicon(pack),
+            None => Ok(py.detach(Self::embedded)),
+        }
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.encoder.identity().name
+    }
+
+    /// SHA-256 of what it is made of: 64 hexadecimal digits.
+    #[getter]
+    fn digest(&self) -> String {
+        hex::encode(self.encoder.identity().digest)
+    }
+
+    /// The number of coordinates of a vector.
+    #[getter]
+    fn dimension(&self) -> usize {
+        self.encoder.dimension()
+    }
+
+    /// The vectors of a list of sentences, `[sentences, dimension]` of float32. Each sentence is encoded alone. One that the encoder cannot take has the
+    /// vector 0. `threads`: by default as many as there are processors. Raises `TypeError` for what is no str. Leaks: time depends on the sentences.
+    #[pyo3(signature = (sentences, threads = None))]
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        sentences: &Bound<'py, PyList>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let sentences = Text::all(sentences, 0)?;
+        let dimension = self.dimension();
+        let mut rows = vec![0.0; sentences.len() * dimension];
+        let pool = work::pool(threads)?;
+        let encoder = PrivateEncoder::new(self.encoder.as_ref());
+        let turns = rows
+            .chunks_mut(TURN * dimension)
+            .zip(sentences.chunks(TURN));
+        for (rows, sentences) in turns {
+            let rows = rows.par_chunks_exact_mut(dimension).zip(sentences);
+            let encode =
+                |(row, sentence): (&mut [f32], &Text)| encoder.encode(sentence.as_ref(), row);
+            py.detach(|| pool.install(|| quietly(|| rows.try_for_each(encode))))
+                .map_err(|error| raise(&error))?;
+            py.check_signals()?;
+        }
+        let rows = Array2::from_shape_vec((sentences.len(), dimension), rows).expect("as many");
+        Ok(rows.into_pyarray(py))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "Encoder(name={:?}, dimension={})",
+            self.name(),
+            self.dimension()
+        )
+    }
+}

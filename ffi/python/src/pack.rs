@@ -1,0 +1,267 @@
+//! Packs.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::ndarray::ArrayView2;
+use numpy::{Element, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use self_cell::self_cell;
+use undertone::error::{Cause, Error};
+use undertone::release::document::{self, epsilon_f64};
+use undertone_core::epsilon::MICRO;
+use undertone_core::pack::Pack as CorePack;
+use undertone_core::release::Selector;
+use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
+
+use crate::arguments;
+use crate::errors::raise;
+
+self_cell!(
+    /// The bytes of a pack and what looks into them.
+    pub(crate) struct Loaded {
+        owner: Vec<u8>,
+        #[covariant]
+        dependent: CorePack,
+    }
+);
+
+impl Loaded {
+    /// The pack.
+    pub(crate) fn pack(&self) -> &CorePack<'_> {
+        self.borrow_dependent()
+    }
+}
+
+/// A pack: the public file that devices release under. `Pack(data)` takes its bytes, which are untrusted: any bytes either
+/// parse or raise `UndertoneError`.
+#[pyclass(frozen, module = "undertone")]
+pub(crate) struct Pack(pub(crate) Arc<Loaded>);
+
+impl Pack {
+    pub(crate) fn parse(bytes: Vec<u8>) -> Result<Self, Error> {
+        let loaded = Loaded::try_new(bytes, |bytes| CorePack::parse(bytes));
+        Ok(Self(Arc::new(loaded.map_err(Error::from)?)))
+    }
+
+    fn own(&self) -> &CorePack<'_> {
+        self.0.pack()
+    }
+}
+
+#[pymethods]
+impl Pack {
+    #[new]
+    fn new(py: Python<'_>, data: &Bound<'_, PyBytes>) -> PyResult<Self> {
+        let bytes = data.as_bytes().to_vec();
+        py.detach(|| Self::parse(bytes).map_err(|error| raise(&error)))
+    }
+
+    /// Reads a pack from a file. Raises `UndertoneError`, which names the file.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| {
+            let bytes = fs::read(&path).map_err(Error::io("read", &path))?;
+            let loaded = Loaded::try_new(bytes, |bytes| CorePack::parse(bytes));
+            let loaded = loaded.map_err(|problem| Error::from(Cause::Pack { path, problem }))?;
+            Ok(Self(Arc::new(loaded)))
+        })
+        .map_err(|error: Error| raise(&error))
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.borrow_owner())
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyBytes>,) {
+        (self.__bytes__(py),)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.borrow_owner().len()
+    }
+
+    /// What releases under this pack carry: 16 hexadecimal digits.
+    #[getter]
+    fn id(&self) -> String {
+        hex::encode(self.own().id())
+    }
+
+    /// SHA-256 of the pack: 64 hexadecimal digits.
+    #[getter]
+    fn digest(&self) -> String {
+        hex::encode(self.own().digest())
+    }
+
+    /// How many candidates a release can name.
+    #[getter]
+    fn candidate_count(&self) -> u32 {
+        self.own().candidate_count()
+    }
+
+    /// The number of coordinates of an embedding.
+    #[getter]
+    fn dimension(&self) -> usize {
+        self.own().dimension()
+    }
+
+    /// The encoder that the pack was built with.
+    #[getter]
+    fn encoder_name(&self) -> &str {
+        self.own().encoder_name()
+    }
+
+    /// What sentence releases are selected by: "scores", "depth", or None for a pack without candidates.
+    #[getter]
+    fn selector(&self) -> Option<&'static str> {
+        self.own().selector().map(selector_name)
+    }
+
+    /// The word vectors that the pack carries, or None.
+    #[getter]
+    fn lexicon(slf: &Bound<'_, Self>) -> Option<Lexicon> {
+        let own = slf.get();
+        own.own().lexicon()?;
+        Some(Lexicon(own.0.clone()))
+    }
+
+    /// What a release promises: the epsilon for one sentence exchanged, and that for the whole text. Both depend on public things only.
+    ///
+    /// Raises `ArgumentError` for an epsilon outside 0.000001 to 1000 or an unknown rule, `UndertoneError` if the pack has no such releases.
+    #[pyo3(signature = (epsilon, rule = "recommended"))]
+    fn promise(&self, epsilon: &Bound<'_, PyAny>, rule: &str) -> PyResult<(f64, f64)> {
+        let epsilon = arguments::epsilon(epsilon)?;
+        let method = arguments::method(rule, self.own(), epsilon)?;
+        let document = document::empty(self.own()).map_err(|error| raise(&error))?;
+        let sentence = epsilon_f64(epsilon);
+        let whole = match method {
+            document::Method::Sentence(rule) => {
+                let micro = document.sentence_loss(epsilon, rule).0;
+                micro as f64 / f64::from(MICRO)
+            }
+            _ => {
+                let check = document.check_whole_text();
+                check.map_err(|problem| raise(&Error::from(problem)))?;
+                sentence
+            }
+        };
+        Ok((sentence, whole))
+    }
+
+    /// Which rule the pack recommends at an epsilon: the one whose releases of held-out public texts were right more often.
+    fn recommended(&self, epsilon: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+        let epsilon = arguments::epsilon(epsilon)?;
+        Ok(match document::Method::recommended(self.own(), epsilon) {
+            document::Method::Sentence(Rule::Exponential) => "exponential",
+            document::Method::Sentence(_) => "permute-and-flip",
+            document::Method::WholeText => "whole-text",
+            document::Method::Projective => "projective",
+        })
+    }
+
+    /// How often releases of held-out public texts were right: a row for each epsilon and length of text, with shares of 0 to 1 or None. `sentences`
+    /// is None for texts as the public ones are. Empty if it was not measured.
+    fn quality<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let Some(quality) = self.own().quality() else {
+            return Ok(Vec::new());
+        };
+        let share = |accuracy: Option<u16>| accuracy.map(|own| f64::from(own) / 65534.0);
+        let mut rows = Vec::new();
+        for (place, epsilon) in quality.epsilons().enumerate() {
+            for (column, sentences) in quality.lengths().enumerate() {
+                let row = PyDict::new(py);
+                row.set_item("epsilon", epsilon_f64(epsilon))?;
+                row.set_item("sentences", (sentences > 0).then_some(sentences))?;
+                let of = |unit| share(quality.accuracy(unit, place, column));
+                row.set_item("sentence", of(Unit::Sentence))?;
+                row.set_item("whole_text", of(Unit::WholeText))?;
+                row.set_item("without_noise", share(quality.noiseless(column)))?;
+                rows.push(row);
+            }
+        }
+        Ok(rows)
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "Pack(id={:?}, candidates={}, encoder={:?}, bytes={})",
+            self.id(),
+            self.candidate_count(),
+            self.encoder_name(),
+            self.__len__()
+        )
+    }
+}
+
+pub(crate) fn selector_name(selector: Selector) -> &'static str {
+    match selector {
+        Selector::Depth => "depth",
+        Selector::Scores => "scores",
+        Selector::WholeText => "whole-text",
+        Selector::Projective => "projective",
+        _ => "unknown",
+    }
+}
+
+/// The word vectors of a pack.
+#[pyclass(frozen, module = "undertone")]
+pub(crate) struct Lexicon(Arc<Loaded>);
+
+impl Lexicon {
+    fn own(&self) -> undertone_core::lexicon::Lexicon<'_> {
+        self.0
+            .pack()
+            .lexicon()
+            .expect("made of packs that have one")
+    }
+}
+
+#[pymethods]
+impl Lexicon {
+    fn __len__(&self) -> usize {
+        self.own().word_count()
+    }
+
+    /// The words, in the order of their bytes.
+    #[getter]
+    fn words(&self) -> Vec<&str> {
+        let own = self.own();
+        (0..own.word_count())
+            .filter_map(|index| self.own().word(index))
+            .collect()
+    }
+
+    /// The vectors, `[words, dimension]` of int8: a view of the pack without a copy, which cannot be written to.
+    #[getter]
+    fn vectors<'py>(slf: &Bound<'py, Self>) -> Bound<'py, PyArray2<i8>> {
+        let own = slf.get().own();
+        // SAFETY: the pack of a frozen object does not change, and lives as long as it.
+        unsafe { lent(slf, own.matrix(), own.dimension()) }
+    }
+
+    /// A coordinate is its integer times 2 to this power.
+    #[getter]
+    fn exponent(&self) -> i32 {
+        self.own().vector_exponent()
+    }
+}
+
+/// Rows of `dimension` numbers that `owner` has, as a NumPy array that cannot be written to.
+///
+/// # Safety
+/// `rows` neither change nor move as long as `owner` lives.
+pub(crate) unsafe fn lent<'py, T: Element, O>(
+    owner: &Bound<'py, O>,
+    rows: &[T],
+    dimension: usize,
+) -> Bound<'py, PyArray2<T>> {
+    let shape = (rows.len() / dimension.max(1), dimension);
+    let view = ArrayView2::from_shape(shape, &rows[..shape.0 * shape.1]).expect("they fit");
+    // SAFETY: the caller's promise.
+    let array = unsafe { PyArray2::borrow_from_array(&view, owner.clone().into_any()) };
+    array.readwrite().make_nonwriteable();
+    array
+}

@@ -1,0 +1,104 @@
+//! Packs from public texts.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use undertone::corpus::CorpusDocument;
+use undertone::demo;
+use undertone::encoder::embeddings::Encoded;
+use undertone::files::resume::Encoding;
+use undertone::pack::{self, Contest, Fit, Inputs, Options, Selector, TargetChoice};
+
+use crate::counts::Candidates;
+use crate::encoder::Encoder;
+use crate::errors::{argument, quietly, raised};
+use crate::pack::Pack;
+use crate::work;
+
+/// What heads may read, the preferred inputs first: the choices of `undertone pack --heads`.
+fn inputs(heads: &str, named: bool) -> PyResult<Option<&'static [Inputs]>> {
+    Ok(Some(match (heads, named) {
+        ("best", true) => &[Inputs::Vectors, Inputs::Both],
+        ("best", false) => &[Inputs::Vectors, Inputs::Features, Inputs::Both],
+        ("vectors", _) => return Ok(None),
+        ("features", _) => &[Inputs::Features],
+        ("both", _) => &[Inputs::Both],
+        (other, _) => {
+            return Err(argument(format!(
+                "heads = {other:?} is unknown; take \"best\", \"vectors\", \"features\" or \"both\""
+            )));
+        }
+    }))
+}
+
+/// A pack and its candidates, from public texts.
+#[pyfunction]
+#[pyo3(signature = (texts, labels, encoder, clusters, heads, progress))]
+pub(crate) fn build_pack(
+    py: Python<'_>,
+    texts: Vec<String>,
+    labels: Vec<Option<String>>,
+    encoder: Option<&Encoder>,
+    clusters: Option<usize>,
+    heads: &str,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Pack, Candidates)> {
+    let inputs = inputs(heads, encoder.is_some())?;
+    let embedded = encoder.is_none().then(Encoder::embedded);
+    let own = encoder.or(embedded.as_ref()).expect("one of them is there");
+    let (encoder, lexicon) = (own.encoder.clone(), own.lexicon.clone());
+    let documents: Vec<CorpusDocument> = (1..)
+        .zip(texts.into_iter().zip(labels))
+        .map(|(line, (text, label))| CorpusDocument {
+            id: format!("line-{line}"),
+            label: label.filter(|label| !label.is_empty()),
+            text,
+            line,
+            ..CorpusDocument::default()
+        })
+        .collect();
+    let built = work::run(py, progress, move || {
+        let fit = match inputs {
+            None => Fit::ClosedForm,
+            Some(inputs) => Fit::HeldOut(Contest { inputs, size: None }),
+        };
+        let targets = match clusters {
+            None => TargetChoice::Labels,
+            clusters => TargetChoice::Clusters(clusters),
+        };
+        let options = Options {
+            selector: Selector::Scores { targets, fit },
+            ..Options::default()
+        };
+        let encoding = Encoding::new(encoder.as_ref());
+        let mut encoded = Encoded::new("the texts", encoding, || {
+            Ok(documents.iter().cloned().map(Ok))
+        });
+        let built = pack::build(&mut encoded, lexicon, &options)?;
+        Ok((Pack::parse(built.pack)?, built.candidates))
+    })?;
+    let (pack, candidates) = built;
+    Ok((pack, Candidates(Arc::new(candidates))))
+}
+
+/// Public texts written for this project, and their labels. Other numbers draw other texts from the same sentences.
+#[pyfunction]
+pub(crate) fn demo_corpus(number: u64) -> (Vec<String>, Vec<Option<String>>) {
+    let documents = demo::corpus(number).into_iter();
+    documents
+        .map(|document| (document.text, document.label))
+        .unzip()
+}
+
+/// Writes a pack and, beside it, its candidates.
+#[pyfunction]
+pub(crate) fn save_built(
+    py: Python<'_>,
+    path: PathBuf,
+    pack: &Pack,
+    candidates: &Candidates,
+) -> PyResult<()> {
+    let bytes = pack.0.borrow_owner();
+    raised(py.detach(|| quietly(|| pack::save(&path, bytes, &candidates.0))))
+}

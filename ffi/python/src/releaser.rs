@@ -1,0 +1,182 @@
+//! Many texts in, as many releases out.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+use rayon::prelude::*;
+use undertone::encoder::{Encoder as HostEncoder, PrivateEncoder};
+use undertone::error::{Error, Result};
+use undertone::release::document::{self, HostDocument, Method};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
+use undertone_core::release::Release as CoreRelease;
+use undertone_core::unit::Unit;
+
+use crate::arguments::{self, Text};
+use crate::encoder::Encoder;
+use crate::errors::{quietly, raised};
+use crate::pack::{Loaded, Pack};
+use crate::work;
+
+/// Below this many texts, threads cost more than they gain.
+const FEW: usize = 64;
+
+/// A release as bytes.
+pub(crate) type Released = [u8; CoreRelease::BYTES];
+
+/// What releases of one kind are drawn with.
+#[pyclass(frozen, module = "undertone._undertone")]
+pub(crate) struct Releaser {
+    pack: Arc<Loaded>,
+    encoder: Option<Arc<dyn HostEncoder>>,
+    epsilon: Epsilon,
+    method: Method,
+    threads: Option<usize>,
+}
+
+impl Releaser {
+    /// What its releases protect.
+    pub(crate) fn unit(&self) -> Unit {
+        self.method.unit()
+    }
+
+    fn document(&self) -> Result<HostDocument<'_>> {
+        document::empty(self.pack.pack())
+    }
+
+    /// Fills the document with a text. Without an encoder the pack reads it, as on a device.
+    fn fill(
+        &self,
+        encoder: Option<&PrivateEncoder<'_>>,
+        document: &mut HostDocument<'_>,
+        text: &str,
+    ) -> Result<()> {
+        match encoder {
+            Some(encoder) => document::fill_text(document, encoder, text),
+            None => {
+                document.clear();
+                document.push_text(text.as_bytes()).map_err(Error::from)?;
+                Ok(())
+            }
+        }
+    }
+
+    fn release_one(
+        &self,
+        encoder: Option<&PrivateEncoder<'_>>,
+        document: &mut HostDocument<'_>,
+        text: &str,
+        grant: Grant,
+    ) -> Result<Released> {
+        self.fill(encoder, document, text)?;
+        Ok(document::draw(document, grant, self.method)?.to_bytes())
+    }
+
+    fn private(&self) -> Option<PrivateEncoder<'_>> {
+        self.encoder.as_deref().map(PrivateEncoder::new)
+    }
+
+    /// Releases one text after the other, each with a grant that `pay` gives.
+    pub(crate) fn each(
+        &self,
+        texts: &[Text],
+        mut pay: impl FnMut(Epsilon) -> Result<Grant>,
+        mut keep: impl FnMut(Released),
+    ) -> Result<()> {
+        let mut document = self.document()?;
+        let encoder = self.private();
+        for text in texts {
+            let grant = pay(self.epsilon)?;
+            let release =
+                self.release_one(encoder.as_ref(), &mut document, text.as_ref(), grant)?;
+            keep(release);
+        }
+        Ok(())
+    }
+
+    fn one_by_one(&self, texts: &[Text]) -> Result<Vec<Released>> {
+        let mut released = Vec::with_capacity(texts.len());
+        let pay = |epsilon| Ok(Grant::unrecorded(self.method.unit(), epsilon));
+        self.each(texts, pay, |release| released.push(release))?;
+        Ok(released)
+    }
+
+    fn in_threads(&self, texts: &[Text]) -> Result<Vec<Released>> {
+        let start = || self.document().map(|document| (document, self.private()));
+        let each = texts
+            .par_iter()
+            .with_min_len(FEW / 4)
+            .map_init(start, |state, text| {
+                let (document, encoder) = match state {
+                    Ok(state) => state,
+                    // It was checked when this was made.
+                    Err(_) => return Err(Error::from(undertone::error::Cause::Defect)),
+                };
+                let grant = Grant::unrecorded(self.method.unit(), self.epsilon);
+                self.release_one(encoder.as_ref(), document, text.as_ref(), grant)
+            });
+        each.collect()
+    }
+}
+
+#[pymethods]
+impl Releaser {
+    #[new]
+    fn new(
+        pack: &Pack,
+        epsilon: &Bound<'_, PyAny>,
+        rule: &str,
+        encoder: Option<&Encoder>,
+        threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let epsilon = arguments::epsilon(epsilon)?;
+        let method = arguments::method(rule, pack.0.pack(), epsilon)?;
+        let own = Self {
+            pack: pack.0.clone(),
+            encoder: encoder.map(|own| own.encoder.clone()),
+            epsilon,
+            method,
+            threads,
+        };
+        raised(own.check())?;
+        Ok(own)
+    }
+
+    /// The releases of these texts, 24 bytes each; `first` texts come before.
+    fn release<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyList>,
+        first: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let texts = Text::all(texts, first)?;
+        let pool = match self.threads == Some(1) || texts.len() < FEW {
+            true => None,
+            false => Some(work::pool(self.threads)?),
+        };
+        let released = py.detach(|| {
+            let released = match pool {
+                None => quietly(|| self.one_by_one(&texts)),
+                Some(pool) => pool.install(|| quietly(|| self.in_threads(&texts))),
+            };
+            drop(texts);
+            released
+        });
+        Ok(PyBytes::new(py, raised(released)?.as_flattened()))
+    }
+}
+
+impl Releaser {
+    /// Refuses before anything is drawn what would be refused at the first text. It depends on the pack and the encoder.
+    fn check(&self) -> Result<()> {
+        let mut document = self.document()?;
+        if self.method.is_whole_text() {
+            document.check_whole_text().map_err(Error::from)?;
+        }
+        if let Some(encoder) = &self.encoder {
+            document::check_encoder(self.pack.pack(), encoder.as_ref())?;
+        }
+        self.fill(self.private().as_ref(), &mut document, "")
+    }
+}

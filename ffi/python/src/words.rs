@@ -1,0 +1,138 @@
+//! Private words.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+use rayon::prelude::*;
+use undertone::error::Result;
+use undertone::release::words;
+use undertone::text::{WordFilter, english_stop_words};
+use undertone_core::epsilon::Epsilon;
+use undertone_core::ledger::Grant;
+use undertone_core::lexicon::{Word, words as words_of};
+use undertone_core::release::BagRelease;
+use undertone_core::select::Rule;
+use undertone_core::unit::Unit;
+use undertone_core::words::{Vocabulary, WordMechanism};
+
+use crate::arguments::{self, Text};
+use crate::errors::{argument, quietly, raised};
+use crate::pack::{Loaded, Pack};
+use crate::work;
+
+/// What bags of one kind are drawn with.
+#[pyclass(frozen, module = "undertone._undertone")]
+pub(crate) struct Obfuscator {
+    pack: Arc<Loaded>,
+    size: u16,
+    epsilon: Epsilon,
+    mechanism: WordMechanism,
+    filter: WordFilter,
+    threads: Option<usize>,
+}
+
+fn listed(words: &[String]) -> HashSet<Word> {
+    words.iter().flat_map(|word| words_of(word)).collect()
+}
+
+impl Obfuscator {
+    fn vocabulary(&self) -> Option<Vocabulary<'_>> {
+        Vocabulary::new(self.pack.pack()).ok()
+    }
+}
+
+#[pymethods]
+impl Obfuscator {
+    #[new]
+    fn new(
+        pack: &Pack,
+        size: u16,
+        epsilon: &Bound<'_, PyAny>,
+        rule: &str,
+        stop_words: Option<Vec<String>>,
+        keep: Option<Vec<String>>,
+        threads: Option<usize>,
+    ) -> PyResult<Self> {
+        let mechanism = match rule {
+            "permute-and-flip" => WordMechanism::Selection(Rule::PermuteAndFlip),
+            "exponential" => WordMechanism::Selection(Rule::Exponential),
+            "laplace" => WordMechanism::LaplaceNearest,
+            other => {
+                return Err(argument(format!(
+                    "rule = {other:?} is unknown; take \"permute-and-flip\", \"exponential\" or \"laplace\""
+                )));
+            }
+        };
+        let own = Self {
+            pack: pack.0.clone(),
+            size,
+            epsilon: arguments::epsilon(epsilon)?,
+            mechanism,
+            filter: WordFilter {
+                stop: stop_words.map_or_else(english_stop_words, |words| listed(&words)),
+                keep: keep.map(|words| listed(&words)),
+            },
+            threads,
+        };
+        let vocabulary = own.vocabulary();
+        let vocabulary = vocabulary
+            .ok_or_else(|| argument("the pack has no lexicon, so it has no words to exchange"))?;
+        // Before a text is there: what is refused for its size or its ε.
+        let grant = Grant::unrecorded(Unit::Word, own.epsilon);
+        raised(words::release(
+            &vocabulary,
+            [""],
+            own.size,
+            own.mechanism,
+            grant,
+        ))?;
+        Ok(own)
+    }
+
+    /// A bag for each text, as bytes; `first` texts come before.
+    fn release<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyList>,
+        first: usize,
+    ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let texts = Text::all(texts, first)?;
+        let pool = work::pool(self.threads)?;
+        let released: Result<Vec<Vec<u8>>> = py.detach(|| {
+            let vocabulary = self.vocabulary().expect("checked when this was made");
+            let one = |text: &Text| {
+                let grant = Grant::unrecorded(Unit::Word, self.epsilon);
+                let own = self.filter.words(text.as_ref());
+                words::release(&vocabulary, own, self.size, self.mechanism, grant)
+            };
+            pool.install(|| quietly(|| texts.par_iter().map(one).collect()))
+        });
+        let released = raised(released)?;
+        Ok(released.iter().map(|bag| PyBytes::new(py, bag)).collect())
+    }
+
+    /// The words of a bag, in their order.
+    fn words(&self, bag: &[u8]) -> PyResult<Vec<String>> {
+        let bag = BagRelease::from_bytes(bag)
+            .map_err(|problem| argument(format!("cannot read the bag: {problem}")))?;
+        if bag.pack_id() != self.pack.pack().id() {
+            return Err(argument("the bag was released under another pack"));
+        }
+        let vocabulary = self.vocabulary().expect("checked when this was made");
+        let word = |index: u32| vocabulary.lexicon().word(index as usize);
+        let mut words: Vec<String> = bag.words().filter_map(word).map(str::to_owned).collect();
+        words.sort_unstable();
+        Ok(words)
+    }
+
+    /// What the bags promise, in words, and a warning if that is weak.
+    fn guarantee(&self, py: Python<'_>) -> PyResult<(String, Option<String>)> {
+        let pool = work::pool(self.threads)?;
+        Ok(py.detach(|| {
+            let vocabulary = self.vocabulary().expect("checked when this was made");
+            pool.install(|| words::guarantee(&vocabulary, self.size, self.mechanism, self.epsilon))
+        }))
+    }
+}

@@ -1,0 +1,152 @@
+//! Work that takes long: Python is let go of, Ctrl-C stops it, and a callback hears how far it is.
+
+use std::cell::RefCell;
+use std::panic::{self, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use undertone::error::{Error, Result};
+use undertone::progress::{Steps, Watcher, watch};
+
+use crate::errors::{quietly, raise};
+
+/// How long Python waits before it looks for signals.
+const TURN: Duration = Duration::from_millis(50);
+
+/// One call that takes long.
+#[derive(Default)]
+struct Call {
+    stopped: AtomicBool,
+    what: Mutex<&'static str>,
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+thread_local! {
+    /// The call that a thread works for.
+    static CALL: RefCell<Option<Arc<Call>>> = const { RefCell::new(None) };
+}
+
+/// Tells the call of the thread.
+struct Told;
+
+impl Watcher for Told {
+    fn start(&self, what: &'static str, total: u64) -> Box<dyn Steps> {
+        let call = CALL.with_borrow(Clone::clone);
+        if let Some(call) = &call {
+            *call.what.lock().unwrap_or_else(PoisonError::into_inner) = what;
+            call.done.store(0, Ordering::Relaxed);
+            call.total.store(total, Ordering::Relaxed);
+        }
+        Box::new(ToldSteps(call))
+    }
+}
+
+struct ToldSteps(Option<Arc<Call>>);
+
+/// What unwinds the work of a call that nobody waits for any more.
+struct Stopped;
+
+impl Steps for ToldSteps {
+    fn advance(&self, steps: u64) {
+        let Some(call) = &self.0 else { return };
+        call.done.fetch_add(steps, Ordering::Relaxed);
+        if call.stopped.load(Ordering::Relaxed) && !thread::panicking() {
+            resume_unwind(Box::new(Stopped));
+        }
+    }
+}
+
+/// What is done when the module is loaded.
+pub(crate) fn start() {
+    watch(Told);
+    // Of this library alone, which has a Rust of its own. The message of a panic could quote a private text.
+    panic::set_hook(Box::new(|_| ()));
+}
+
+/// Threads for one call. A process that was forked would wait forever for those of its parent.
+pub(crate) fn pool(threads: Option<usize>) -> PyResult<ThreadPool> {
+    pool_of(threads, &None)
+}
+
+fn pool_of(threads: Option<usize>, call: &Option<Arc<Call>>) -> PyResult<ThreadPool> {
+    let call = call.clone();
+    let pool = ThreadPoolBuilder::new()
+        // 0: as many as there are processors, or as RAYON_NUM_THREADS says.
+        .num_threads(threads.unwrap_or(0))
+        .start_handler(move |_| CALL.set(call.clone()))
+        .build();
+    pool.map_err(|problem| {
+        let problem = std::io::Error::other(problem);
+        raise(&Error::io("start threads for", "this call".as_ref())(
+            problem,
+        ))
+    })
+}
+
+/// Does `work` in threads of its own. `progress` is called with what is done, how many steps are done, and how many there
+/// are (0 if nobody knows); what it raises stops the work, as Ctrl-C does.
+pub(crate) fn run<T: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let call = Arc::new(Call::default());
+    let pool = pool_of(None, &Some(call.clone()))?;
+    let (sender, mut receiver) = channel();
+    // Not waited for when it is stopped: what it works on is its own.
+    thread::spawn(move || {
+        // Nobody listens if it was stopped.
+        let _ = sender.send(pool.install(|| quietly(work)));
+    });
+    let mut told = None;
+    let waited = loop {
+        let turn;
+        (receiver, turn) = py.detach(move || {
+            let turn = receiver.recv_timeout(TURN);
+            (receiver, turn)
+        });
+        match turn {
+            Ok(result) => break result.map_err(|error| raise(&error)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                break Err(raise(&Error::from(undertone::error::Cause::Defect)));
+            }
+        }
+        let heard = py
+            .check_signals()
+            .and_then(|()| tell(progress, &call, &mut told));
+        if let Err(stop) = heard {
+            break Err(stop);
+        }
+    };
+    call.stopped.store(true, Ordering::Relaxed);
+    waited
+}
+
+type State = (&'static str, u64, u64);
+
+fn tell(
+    progress: Option<&Bound<'_, PyAny>>,
+    call: &Call,
+    told: &mut Option<State>,
+) -> PyResult<()> {
+    let Some(progress) = progress else {
+        return Ok(());
+    };
+    let state = (
+        *call.what.lock().unwrap_or_else(PoisonError::into_inner),
+        call.done.load(Ordering::Relaxed),
+        call.total.load(Ordering::Relaxed),
+    );
+    if state.0.is_empty() || *told == Some(state) {
+        return Ok(());
+    }
+    *told = Some(state);
+    progress.call1(state).map(|_| ())
+}

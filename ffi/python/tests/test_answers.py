@@ -1,0 +1,129 @@
+"""Counts and what they say, the same as the command line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+import undertone as ut
+
+
+@pytest.fixture(scope="module")
+def releases(built: ut.Built) -> ut.Releases:
+    private = ut.demo.private(3000)
+    days = [("2026-11-01", "2026-11-02")[place % 2] for place in range(3000)]
+    return ut.privatize(private.texts, built.pack, 3).with_columns(day=days, nth=list(range(3000)))
+
+
+def test_estimates_cover_the_truth(built: ut.Built, releases: ut.Releases) -> None:
+    estimate = releases.estimate(built.candidates, level=1 - 1e-12, at_once=True)
+    truth = ut.demo.private(3000).labels
+    shares = estimate.shares("labels")
+    assert [share.name for share in shares] == built.candidates.names
+    for share in shares:
+        assert share.low is not None and share.high is not None
+        assert share.low <= truth.count(share.name) / 3000 <= share.high
+    assert "3,000 releases" in str(estimate)
+    page = estimate.html()
+    assert page.startswith("<!DOCTYPE html>") and "<svg" in page
+    assert json.loads(estimate.json()) == estimate.data
+
+
+def test_slices_and_differences(built: ut.Built, releases: ut.Releases) -> None:
+    estimate = releases.estimate(built.candidates, by="day", difference="day=2026-11-01,2026-11-02")
+    assert estimate.data["slices"] == ["day"] and len(estimate.data["differences"]) >= 1
+    assert estimate.shares(slice=["2026-11-01"]) != estimate.shares(slice=["2026-11-02"])
+    with pytest.raises(KeyError, match="2026-12-01"):
+        estimate.shares(slice=["2026-12-01"])
+    frame = estimate.to_dict()
+    assert set(frame["day"]) == {None, "2026-11-01", "2026-11-02"}
+    with pytest.raises(ut.ArgumentError, match="FIELD=A,B"):
+        releases.estimate(built.candidates, by="day", difference="country")
+    with pytest.raises(ut.UndertoneError, match="no slices"):
+        releases.estimate(built.candidates, difference=True)
+
+
+def test_counts_are_those_of_files(built: ut.Built, releases: ut.Releases, tmp_path: Path) -> None:
+    counted = releases.count("day", candidates=built.candidates)
+    assert counted.total == 3000 and counted.slices == ["day"] and counted.rejected == {}
+    releases.save(tmp_path / "all.jsonl")
+    releases.save(tmp_path / "all.raw")
+    (tmp_path / "all.jsonl.gz").write_bytes(gzip.compress((tmp_path / "all.jsonl").read_bytes()))
+    releases.save(tmp_path / "all.csv")
+    for name in ("all.jsonl", "all.jsonl.gz", "all.csv"):
+        assert ut.count(tmp_path / name, by=["day"]).to_dict() == counted.to_dict()
+    assert ut.count([tmp_path / "all.raw"]).to_dict() == releases.count().to_dict()
+    counted.save(tmp_path / "counts.csv")
+    assert ut.Counts.open(tmp_path / "counts.csv").to_dict() == counted.to_dict()
+    assert counted.merge(counted).total == 6000
+    from_file = ut.estimate(tmp_path / "all.jsonl", built.candidates, by=["day"])
+    assert from_file.data == releases.estimate(built.candidates, by="day").data
+    pytest.importorskip("pyarrow")
+    releases.save(tmp_path / "all.parquet")
+    assert ut.count(tmp_path / "all.parquet", by=["day"]).to_dict() == counted.to_dict()
+    counted.save(tmp_path / "counts.parquet")
+    assert ut.Counts.open(tmp_path / "counts.parquet").to_dict() == counted.to_dict()
+
+
+def test_files_are_read(built: ut.Built, releases: ut.Releases, tmp_path: Path) -> None:
+    few = releases[:5]
+    few.save(tmp_path / "few.jsonl")
+    read = ut.read_releases(tmp_path / "few.jsonl", ["day", "nth", "other"])
+    assert bytes(read) == bytes(few) and read.columns["nth"] == [0, 1, 2, 3, 4] and read.columns["other"] == [None] * 5
+    with open(tmp_path / "few.jsonl", "a", encoding="utf-8") as file:
+        file.write('{"release": "00"}\nno json\n{}\n')
+    (tmp_path / "few.raw").write_bytes(bytes(few) + bytes(24) + b"rest")
+    (tmp_path / "nested.jsonl").write_text(json.dumps({"release": few[0].hex(), "app": {"day": "mon"}}) + "\n")
+    assert ut.read_releases(tmp_path / "nested.jsonl", ["app.day"]).columns == {"app.day": ["mon"]}
+    few.with_columns(ready=[True, False, None, True, False]).save(tmp_path / "few.csv")
+    read = ut.read_releases(tmp_path / "few.csv", ["day", "nth", "ready"])
+    assert bytes(read) == bytes(few) and read.columns["day"] == few.columns["day"] and read.columns["nth"] == list("01234")
+    assert read.columns["ready"] == ["true", "false", None, "true", "false"]
+    with pytest.raises(ut.ArgumentError, match="no releases"):
+        ut.read_releases(tmp_path / "few.csv", format="counts")
+    both = ut.read_releases([tmp_path / "few.jsonl", tmp_path / "few.raw"])
+    assert bytes(both) == 2 * bytes(few) and sum(both.rejected.values()) == 5
+    with pytest.raises(ut.UndertoneError, match="no fields"):
+        ut.read_releases(tmp_path / "few.raw", ["day"])
+    pytest.importorskip("pyarrow")
+    few.save(tmp_path / "few.parquet")
+    read = ut.read_releases(tmp_path / "few.parquet", ["day"])
+    assert bytes(read) == bytes(few) and read.columns["day"] == few.columns["day"]
+
+
+def test_forgeries_are_rejected(built: ut.Built, releases: ut.Releases) -> None:
+    forged = bytearray(bytes(releases[:2]))
+    forged[12:16] = b"\xff\xff\x00\x00"
+    counted = ut.Releases(bytes(forged)).count(candidates=built.candidates)
+    assert counted.total == 1 and sum(counted.rejected.values()) == 1
+    assert ut.Releases(bytes(24) + bytes(forged)).count(packs=built.pack, epsilon=[3]).total == 1
+    assert releases.count(epsilon=[1]).total == 0
+
+
+def test_plans(built: ut.Built) -> None:
+    heard: list[tuple[str, int, int]] = []
+    plan = ut.plan(built.candidates, [1, 3], within=0.05, devices=[1000], shares={"health-clinic": 0.5}, progress=lambda *a: heard.append(a))
+    frame = plan.to_dict()
+    assert set(frame["epsilon"]) == {1.0, 3.0} and set(frame["shares_of"]) == {"candidates", "labels"}
+    assert "epsilon 3" in str(plan) and plan.html().startswith("<!DOCTYPE html>")
+    with pytest.raises(ut.UndertoneError, match="no candidate"):
+        ut.plan(built.candidates, 1, shares={"no such": 0.5})
+
+
+def test_packs_and_candidates_are_files(built: ut.Built, tmp_path: Path) -> None:
+    built.save(tmp_path / "topics.pack")
+    pack, candidates = ut.Pack.open(tmp_path / "topics.pack"), ut.Candidates.open(tmp_path / "topics.candidates.safetensors")
+    assert pack.digest == built.pack.digest and bytes(pack) == bytes(built.pack) and len(pack) == len(bytes(pack))
+    assert (candidates.names, candidates.labels, candidates.excerpts) == (
+        built.candidates.names, built.candidates.labels, built.candidates.excerpts
+    )
+    assert pack.selector == "scores" and pack.candidate_count == len(candidates) == 12
+
+
+def test_clusters_are_found_without_labels() -> None:
+    public = ut.demo.public()
+    built = ut.build_pack(public.texts, clusters=5, heads="vectors")
+    assert len(built.candidates) == 5

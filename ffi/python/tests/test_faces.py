@@ -1,0 +1,158 @@
+"""The cases of misuse that every language goes through, by their names in tests/faces/misuse.md."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import undertone as ut
+
+GOLDEN = Path(__file__).parents[3] / "tests/golden"
+BYTES = (GOLDEN / "golden-scores.pack").read_bytes()
+Refused = ut.UndertoneError
+
+
+def golden(name: str) -> ut.Pack:
+    return ut.Pack.open(GOLDEN / f"{name}.pack")
+
+
+def document(name: str = "golden-scores") -> ut.Document:
+    return ut.Document(golden(name))
+
+
+def vector(count: int) -> npt.NDArray[np.float32]:
+    odd = np.full((1, count), 0.5, np.float32)
+    odd[0, 3:6] = [np.nan, np.inf, -np.inf]
+    return odd
+
+
+def flipped(data: bytes, *places: int) -> bytes:
+    changed = bytearray(data)
+    for place in places:
+        changed[place] ^= 1
+    return bytes(changed)
+
+
+def forged() -> bytes:
+    data = bytearray(bytes(document().release(1)))
+    data[4] = 99
+    return bytes(data)
+
+
+def untyped(value: Any) -> Any:
+    """What the types would refuse."""
+    return value
+
+
+CASES: list[tuple[str, type[Exception], str, Callable[[], object]]] = [
+    ("short_pack", Refused, "0 bytes, but a pack has", lambda: ut.Pack(b"")),
+    ("foreign_pack", Refused, "not a pack", lambda: ut.Pack(bytes(1000))),
+    ("cut_pack", Refused, "has 6360 bytes, found 6359", lambda: ut.Pack(BYTES[:-1])),
+    ("damaged_pack", Refused, "digest does not match", lambda: ut.Pack(flipped(BYTES, -1))),
+    ("pack_without_candidates", Refused, "no candidates", lambda: document("golden-vectors")),
+    ("null_argument", TypeError, "None", lambda: document().push_text(untyped(None))),
+    ("null_argument", TypeError, "None", lambda: ut.Document(untyped(None))),
+    ("wrong_type", TypeError, "int, not str", lambda: document().push_text(untyped(7))),
+    ("wrong_type", TypeError, "not str", lambda: document().push(untyped("text"))),
+    ("short_embedding", Refused, "the pack takes", lambda: document().push(vector(15))),
+    ("embedding_without_text", Refused, "features", lambda: document("golden-features").push(vector(16))),
+    ("whole_text_without_scores", Refused, "needs a pack with scores", lambda: document("golden").release(1, "whole-text")),
+    ("short_release", Refused, "23 bytes, but a release has 24", lambda: ut.Release(bytes(23))),
+    ("foreign_release", Refused, "not a release", lambda: ut.Release(bytes(24))),
+    ("forged_release", Refused, "mechanism of the release is 99", lambda: ut.Release(forged())),
+    ("epsilon_not_a_number", Refused, "not a decimal number", lambda: document().release("much")),
+    ("epsilon_not_a_number", Refused, "not a decimal number", lambda: document().release(float("nan"))),
+    ("epsilon_zero", Refused, "below 0.000001", lambda: document().release(0)),
+    ("epsilon_too_large", Refused, "above 1000", lambda: document().release("1000.000001")),
+    ("words_out_of_range", Refused, "0 words", lambda: ut.obfuscate(["a"], golden("golden-scores"), words=0, epsilon=1)),
+    ("words_out_of_range", Refused, "257", lambda: ut.obfuscate(["a"], golden("golden-scores"), words=257, epsilon=1)),
+]
+
+
+@pytest.mark.parametrize(("name", "error", "message", "call"), CASES, ids=[f"{case[0]}-{i}" for i, case in enumerate(CASES)])
+def test_what_is_refused(name: str, error: type[Exception], message: str, call: Callable[[], object]) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_what_is_no_mistake() -> None:
+    alone = ut.Document(ut.Pack(BYTES))
+    alone.push_text("The pack is gone.")
+    assert alone.release(1).candidate is not None, "pack_closed_first"
+    for name, text, sentences in [
+        ("empty_text", "", 0),
+        ("text_that_is_no_unicode", "It \udc00 snows.", 1),
+        ("long_text", "x" * (1 << 20), None),
+    ]:
+        found = document().push_text(text)
+        assert sentences is None or found == sentences, name
+    assert document().push(vector(16)) == 1, "embedding_of_nan"
+    twice = document()
+    twice.push_text("Once.")
+    for name in ["release_twice", "release_of_nothing"]:
+        assert len(bytes(twice.release(1))) == 24 and twice.sentence_count == 0, name
+
+
+def test_ledgers(tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+
+    def opened(unit: str = "sentence", budget: float = 10) -> ut.Ledger:
+        return ut.Ledger(path, budget, unit=unit)
+
+    def spent(epsilon: float) -> object:
+        return ut.release("We won.", golden("golden-scores"), epsilon, ledger=ledger, rule="permute-and-flip")
+
+    def refused(name: str, message: str, call: Callable[[], object]) -> None:
+        with pytest.raises(Refused, match=message):
+            call()
+            pytest.fail(name)
+
+    refused("ledger_without_budget", "below 0.000001", lambda: opened(budget=0))
+    ledger = opened()
+    refused("ledger_in_use", "in use", opened)
+    spent(7)
+    refused("over_budget", "epsilon 3 is left", lambda: spent(4))
+    ledger.close()
+    close_twice = ledger.close
+    close_twice()
+    refused("ledger_after_close", "closed", lambda: spent(1))
+    refused("ledger_of_another_unit", "unit", lambda: opened("whole-text"))
+    whole = path.read_bytes()
+    for name, data, message in [
+        ("short_ledger", whole[:127], "these are 127"),
+        ("foreign_ledger", bytes(128), "not a ledger"),
+        ("damaged_ledger", flipped(whole, 30, 100), "no record of the ledger is intact"),
+    ]:
+        path.write_bytes(data)
+        refused(name, message, opened)
+
+
+@pytest.mark.parametrize(("name", "count"), [("pack_from_many_threads", 4), ("document_from_two_threads", 2)])
+def test_threads(name: str, count: int) -> None:
+    pack = golden("golden-scores")
+    shared = ut.Document(pack)
+    failures: list[Exception] = []
+
+    def work() -> None:
+        try:
+            for _ in range(25):
+                own = ut.Document(pack) if name.startswith("pack") else shared
+                own.push_text("The choir sings.")
+                own.release(1)
+        except Exception as failure:
+            # A document that another thread is in says so.
+            if not (own is shared and isinstance(failure, RuntimeError)):
+                failures.append(failure)
+
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures

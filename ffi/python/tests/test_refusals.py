@@ -1,0 +1,244 @@
+"""Whatever is passed in: an exception, never an abort, and nothing of a text in it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import undertone as ut
+
+SECRET = "Kowalski"
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([SECRET, None], "text 1 is None, not str"),
+        ([SECRET, float("nan")], "text 1 is float, not str"),
+        ([SECRET, b"x"], "text 1 is bytes, not str"),
+        ([[SECRET]], "text 0 is list, not str"),
+        (SECRET, "for one text call release"),
+        (SECRET.encode(), "for one text call release"),
+        ({SECRET: 1}, "for one text call release"),
+        (7, "texts are a list"),
+        (None, "texts are a list"),
+        (np.array([[SECRET]]), "one column"),
+    ],
+)
+def test_what_is_no_text(pack: ut.Pack, texts: Any, message: str) -> None:
+    with pytest.raises(TypeError) as raised:
+        ut.privatize(texts, pack, 1)
+    assert message in str(raised.value) and SECRET not in str(raised.value)
+
+
+def test_missing_values_of_frames(pack: ut.Pack) -> None:
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    for column in (pandas.Series([SECRET, None]), pandas.Series([SECRET, pandas.NA]), arrow.array([SECRET, None])):
+        with pytest.raises(TypeError, match="text 1 is "):
+            ut.privatize(column, pack, 1)
+    with pytest.raises(TypeError, match="one column"):
+        ut.privatize(pandas.DataFrame({"a": [SECRET]}), pack, 1)
+    with pytest.raises(TypeError, match="one column"):
+        ut.privatize(arrow.table({"a": [SECRET]}), pack, 1)
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfff b. \udcff", "\x00", "", " \n", "\U0010ffff" * 10])
+def test_any_string_is_a_text(pack: ut.Pack, vectors: ut.Built, text: str) -> None:
+    """An error would say something about the text."""
+    assert len(ut.privatize([text], pack, 1)) == 1
+    assert isinstance(ut.release(text, pack, 1), ut.Release)
+    ut.Document(pack).push_text(text)
+    ut.obfuscate([text], vectors.pack, 5, words=3)
+    ut.Encoder.lexicon().encode([text])
+
+
+def test_bytes_that_are_no_text_are_replaced(pack: ut.Pack) -> None:
+    """Arrow lets any bytes pass as a string, and Python would quote them in its error."""
+    arrow = pytest.importorskip("pyarrow")
+    texts = arrow.array([b"a \xff b", None, b"\xed\xa0\x80"])
+    broken = arrow.Array.from_buffers(arrow.string(), 3, texts.buffers())
+    for column in (broken.drop_null(), arrow.chunked_array([broken.drop_null()]), broken.drop_null().dictionary_encode()):
+        assert len(ut.privatize(column, pack, 1)) == 2
+    with pytest.raises(TypeError, match="text 1 is None"):
+        ut.privatize(broken, pack, 1)
+
+
+def test_huge_strings(pack: ut.Pack) -> None:
+    assert len(ut.privatize(["x" * 100_000_000, "a. " * 10_000_000, "Word. Another sentence. " * 1_000_000], pack, 1)) == 3
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, 1001, float("nan"), float("inf"), "", "one", "1e400", True])
+def test_epsilon_out_of_range(pack: ut.Pack, epsilon: Any) -> None:
+    with pytest.raises(ut.ArgumentError, match="epsilon = "):
+        ut.privatize(["x"], pack, epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [None, [1], b"1", object()])
+def test_epsilon_of_another_type(pack: ut.Pack, epsilon: Any) -> None:
+    with pytest.raises(TypeError):
+        ut.release("x", pack, epsilon)
+
+
+def test_arguments_are_refused(pack: ut.Pack, vectors: ut.Built, built: ut.Built, tmp_path: Path) -> None:
+    for wrong in (b"", b"no pack", bytes(pack)[:-1], bytes(pack) + b"x"):
+        with pytest.raises(ut.UndertoneError):
+            ut.Pack(wrong)
+    with pytest.raises(TypeError):
+        ut.Pack("topics.pack")  # type: ignore[arg-type]
+    with pytest.raises(ut.UndertoneError, match="nothing.pack") as raised:
+        ut.Pack.open(tmp_path / "nothing.pack")
+    assert raised.value.kind == "io"
+    with pytest.raises(ValueError, match="rule"):
+        ut.release("x", pack, 1, rule="best")
+    with pytest.raises(TypeError):
+        ut.release("x", pack, 1, seed=1)  # type: ignore[call-arg]
+    for wrong in (b"", bytes(23), bytes(24)):
+        with pytest.raises(ValueError):
+            ut.Release(wrong)
+    with pytest.raises(ValueError, match="23 bytes"):
+        ut.Releases(bytes(23))
+    with pytest.raises(ValueError, match="give one for each"):
+        ut.Releases(bytes(24), {"day": []})
+    with pytest.raises(ut.UndertoneError):
+        vectors.candidates.decode(ut.release("x", built.pack, 1))
+    with pytest.raises(ValueError, match="give one for each"):
+        ut.build_pack(["a", "b"], ["x"])
+    with pytest.raises(ut.UndertoneError):
+        ut.build_pack([], [])
+    with pytest.raises(TypeError):
+        ut.build_pack(["a", None], ["x", "y"])
+    with pytest.raises(ut.UndertoneError):
+        ut.build_pack(["a"], clusters=10**9)
+    with pytest.raises(ValueError, match="level"):
+        ut.privatize(["x"], built.pack, 1).estimate(built.candidates, level=2)
+    with pytest.raises(ut.UndertoneError, match="unknown ending"):
+        ut.count(tmp_path / "releases.txt")
+    with pytest.raises(ut.UndertoneError):
+        ut.obfuscate(["x"], vectors.pack, 1, words=0)
+    with pytest.raises(ValueError, match="no column"):
+        ut.privatize(["x"], built.pack, 1).count("day")
+    with pytest.raises(TypeError, match="to slice by"):
+        ut.privatize(["x"], built.pack, 1).with_columns(day=[None]).count("day")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda d: np.zeros(d),
+        lambda d: np.zeros((2, d), np.float16),
+        lambda d: np.zeros((2, d + 1), np.float32),
+        lambda d: np.zeros((1, 2, d), np.float32),
+        lambda d: np.zeros((), np.float32),
+        lambda d: np.zeros((d, 2), np.float32).T,
+        lambda d: np.zeros((4, d), np.float32)[::2, ::-1],
+        lambda d: [0.0] * d,
+        lambda d: None,
+        lambda d: "x",
+    ],
+)
+def test_embeddings_of_another_form(vectors: ut.Built, make: Any) -> None:
+    document = ut.Document(vectors.pack)
+    with pytest.raises((TypeError, ValueError), match="embeddings"):
+        document.push(make(document.dimension))
+    assert document.sentence_count == 0
+
+
+def test_an_encoder_of_another_pack(built: ut.Built) -> None:
+    public = ut.demo.public()
+    alone = ut.build_pack(public.texts[::8], public.labels[::8], heads="features").pack
+    with pytest.raises(ut.UndertoneError) as raised:
+        ut.release("x", alone, 1, encoder=ut.Encoder.lexicon())
+    assert raised.value.kind == "encoder"
+    assert alone.lexicon is None
+    with pytest.raises(ut.ArgumentError, match="no lexicon"):
+        ut.Encoder.lexicon(alone)
+    with pytest.raises(ut.ArgumentError, match="no lexicon"):
+        ut.obfuscate(["x"], alone, 1)
+    ut.release("x", alone, 1)
+
+
+def test_callbacks_stop_the_work(pack: ut.Pack) -> None:
+    def stop(*state: object) -> None:
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        ut.privatize(["x"] * 10, pack, 1, progress=stop)
+    public = ut.demo.public()
+    with pytest.raises(KeyError, match="enough"):
+        ut.build_pack(public.texts * 20, public.labels * 20, progress=stop)
+
+
+def _drawn(pack: ut.Pack) -> bytes:
+    return bytes(ut.privatize(["The clinic called. " * 5] * 300, pack, 1, rule="exponential"))
+
+
+def test_forked_processes_draw_on_their_own(pack: ut.Pack) -> None:
+    """Each has the entropy of the operating system: the same releases twice have a probability below 2^-300."""
+    ut.privatize(["x"] * 1000, pack, 1)
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        drawn = pool.map(_drawn, [pack] * 6, chunksize=1)
+    assert len(set(drawn)) == 6
+
+
+def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", textwrap.dedent(script)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "work",
+    ["ut.privatize(texts * 100_000, built.pack, 1)", "ut.build_pack(public.texts * 200, public.labels * 200)"],
+)
+def test_ctrl_c_stops_the_work(work: str) -> None:
+    done = _run(
+        f"""
+        import os, signal, threading, time
+        import undertone as ut
+        public = ut.demo.public()
+        built = ut.build_pack(public.texts, public.labels, heads="vectors")
+        texts = public.texts
+        threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        try:
+            {work}
+        except KeyboardInterrupt:
+            print("stopped", time.monotonic() - start < 5)
+        """
+    )
+    assert done.stdout == "stopped True\n", done.stderr
+
+
+def test_other_threads_run_meanwhile(pack: ut.Pack) -> None:
+    done = _run(
+        """
+        import threading
+        import undertone as ut
+        public = ut.demo.public()
+        counted = 0
+        def count():
+            global counted
+            while not done:
+                counted += 1
+        done = False
+        thread = threading.Thread(target=count)
+        thread.start()
+        ut.privatize(public.texts * 10, ut.build_pack(public.texts, public.labels, heads="vectors").pack, 1)
+        done = True
+        thread.join()
+        print(counted > 1000)
+        """
+    )
+    assert done.stdout == "True\n", done.stderr
+
+
+
+

@@ -1,0 +1,198 @@
+"""Texts in, releases out."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+import undertone as ut
+
+TEXT = "The doctor wants to repeat the blood test. The clinic called on Monday."
+
+
+def test_a_release_names_a_candidate(built: ut.Built) -> None:
+    # At the largest epsilon another candidate than the best has a probability below 1e-9.
+    release = ut.release(TEXT, built.pack, 1000)
+    place = built.candidates.decode(release)
+    assert place is not None and built.candidates.names[place] == "health-clinic"
+    assert release.pack_id == built.pack.id == built.candidates.pack_id
+    assert release.epsilon == 1000
+    assert len(bytes(release)) == 24 and bytes(release).hex() == release.hex()
+    assert ut.Release(bytes(release)) == release and hash(ut.Release(bytes(release))) == hash(release)
+    assert TEXT not in repr(release)
+
+
+@pytest.mark.parametrize("rule", ["permute-and-flip", "exponential", "whole-text", "projective"])
+def test_every_rule_is_there(pack: ut.Pack, rule: str) -> None:
+    release = ut.release(TEXT, pack, 3, rule=rule)
+    assert release.mechanism == (rule if rule in ("whole-text", "projective") else "scores")
+    assert release.rule == ("permute-and-flip" if rule == "permute-and-flip" else "exponential")
+    assert (release.order > 0) == (rule == "projective")
+
+
+def test_what_is_recommended_is_taken(pack: ut.Pack) -> None:
+    rule = pack.recommended(3)
+    assert ut.release(TEXT, pack, 3).mechanism == ut.release(TEXT, pack, 3, rule=rule).mechanism
+    sentence, whole = pack.promise(1, "permute-and-flip")
+    assert sentence == 1 and whole > 1
+    assert pack.promise(1, "whole-text") == (1, 1)
+    assert {row["epsilon"] for row in pack.quality()} >= {1.0, 3.0}
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "micro"), [(1, 1_000_000), (0.1, 100_000), ("0.1000009", 100_000), (np.float64(2.5), 2_500_000), (Decimal("3"), 3_000_000)]
+)
+def test_epsilon_is_exact(pack: ut.Pack, epsilon: float, micro: int) -> None:
+    releases = ut.privatize([TEXT], pack, epsilon)
+    assert releases.fields["epsilon"].tolist() == [micro]
+
+
+def test_all_columns_are_texts(pack: ut.Pack) -> None:
+    texts = [TEXT, "", "Frost killed the roses."]
+    columns: list[object] = [texts, tuple(texts), (text for text in texts), np.array(texts), np.array(texts, object)]
+    pandas = pytest.importorskip("pandas")
+    columns += [pandas.Series(texts), pandas.Series(texts, index=[7, 7, 9]), pandas.Series(texts, dtype="category")]
+    polars = pytest.importorskip("polars")
+    columns += [polars.Series(texts)]
+    arrow = pytest.importorskip("pyarrow")
+    columns += [arrow.array(texts), arrow.chunked_array([texts[:1], texts[1:]]), arrow.array(texts, arrow.large_string())]
+    columns += [arrow.array(texts).dictionary_encode()]
+    for column in columns:
+        releases = ut.privatize(column, pack, 1000, rule="whole-text")
+        # The second text says nothing, which is an outcome of its own.
+        assert releases.fields["outcome"].tolist()[1] == 12, type(column)
+        assert len(releases) == 3
+
+
+def test_many_texts_in_any_number_of_threads(built: ut.Built) -> None:
+    private = ut.demo.private(5000)
+    heard: list[tuple[int, int]] = []
+    for threads in (1, 2, None):
+        heard.clear()
+        releases = ut.privatize(
+            private.texts, built.pack, 1000, rule="whole-text", threads=threads, progress=lambda *state: heard.append(state)
+        )
+        named = [built.candidates.names[outcome] for outcome in releases.fields["outcome"]]
+        right = np.mean([name == label for name, label in zip(named, private.labels)])
+        assert right > 0.9
+        assert heard == [(2048, 5000), (4096, 5000), (5000, 5000)]
+    generator = (text for text in private.texts[:10])
+    ut.privatize(generator, built.pack, 1, progress=lambda *state: heard.append(state))
+    assert heard[-1] == (10, 0)
+
+
+def test_releases_are_bytes_without_copies(pack: ut.Pack) -> None:
+    releases = ut.privatize([TEXT] * 5, pack, 1).with_columns(day=["mon", "mon", "tue", "tue", "wed"])
+    assert releases.array.shape == (5, 24) and not releases.array.flags.writeable
+    assert releases.array.base is not None
+    assert np.shares_memory(releases.array, np.frombuffer(bytes(releases), np.uint8))
+    assert np.shares_memory(releases.array, releases.fields)
+    with pytest.raises(ValueError, match="read-only"):
+        releases.array[0, 0] = 1
+    first = releases[0]
+    assert (first.candidate, first.mechanism) == (releases.fields["outcome"][0], "scores" if releases.fields["mechanism"][0] == 2 else "whole-text")
+    assert releases[1:3].columns == {"day": ["mon", "tue"]} and bytes(releases[1:3]) == bytes(releases)[24:72]
+    assert list(releases) == [releases[place] for place in range(5)] and releases[-1] == releases[4]
+    with pytest.raises(IndexError):
+        releases[5]
+    assert len(releases + releases) == 10
+    assert pickle.loads(pickle.dumps(releases)) == releases
+    assert pickle.loads(pickle.dumps(first)) == first
+    assert pickle.loads(pickle.dumps(pack)).digest == pack.digest
+
+
+def test_releases_are_frames(pack: ut.Pack) -> None:
+    releases = ut.privatize([TEXT] * 3, pack, 2.5, rule="projective").with_columns(day=["mon", "tue", "tue"])
+    pandas = pytest.importorskip("pandas")
+    frame = releases.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns) == ["release", "pack", "mechanism", "rule", "epsilon", "order", "outcome", "day"]
+    assert frame["release"].tolist() == [release.hex() for release in releases]
+    assert set(frame["pack"]) == {pack.id} and set(frame["epsilon"]) == {2.5} and set(frame["mechanism"]) == {"projective"}
+    pytest.importorskip("polars")
+    assert releases.to_polars().shape == (3, 8)
+    arrow = pytest.importorskip("pyarrow")
+    table = releases.to_arrow()
+    assert table.schema.field("release").type == arrow.binary(24)
+    assert table["release"].to_pylist() == [bytes(release) for release in releases]
+    # Without a copy: the bytes of the table are those of the releases.
+    chunk: Any = table["release"].chunk(0)
+    assert chunk.buffers()[1].address == releases.array.ctypes.data
+
+
+def test_documents_take_vectors_and_texts(vectors: ut.Built) -> None:
+    document = ut.Document(vectors.pack)
+    assert document.push_text(TEXT) == 2 and document.sentence_count == 2
+    encoder = ut.Encoder.lexicon()
+    rows = encoder.encode(["The clinic called.", "A blood test."])
+    assert rows.shape == (2, document.dimension) and rows.dtype == np.float32
+    assert document.push(rows) == 2 and document.push(rows[0]) == 1 and document.sentence_count == 5
+    assert vectors.candidates.names[document.release(1000, "whole-text").candidate] == "health-clinic"
+    assert document.sentence_count == 0
+    assert document.push(np.zeros((200, document.dimension), np.float32)) == 128
+    document.clear()
+    assert document.sentence_count == 0
+    # Read-only and empty arrays are fine, and numbers that are none are taken as they are.
+    rows.flags.writeable = False
+    assert document.push(rows) == 2 and document.push(rows[:0]) == 0
+    assert document.push(np.full(document.dimension, np.nan, np.float32)) == 1
+    document.release(1)
+
+
+def test_encoders_are_those_of_the_pack(vectors: ut.Built) -> None:
+    built_in, carried = ut.Encoder.lexicon(), ut.Encoder.lexicon(vectors.pack)
+    assert (carried.digest, carried.dimension) == (built_in.digest, built_in.dimension)
+    np.testing.assert_array_equal(built_in.encode([TEXT]), carried.encode([TEXT]))
+    release = ut.release(TEXT, vectors.pack, 1000, rule="whole-text", encoder=carried)
+    assert vectors.candidates.names[release.candidate] == "health-clinic"
+    lexicon = vectors.pack.lexicon
+    assert lexicon is not None
+    words = lexicon.words
+    assert lexicon.vectors.shape == (len(lexicon), carried.dimension) and words == sorted(words)
+    assert lexicon.vectors.dtype == np.int8 and not lexicon.vectors.flags.owndata and not lexicon.vectors.flags.writeable
+    first = lexicon.vectors
+    del lexicon
+    assert first[words.index("doctor")].any()
+    embeddings = vectors.candidates.embeddings
+    assert embeddings.shape == (12, carried.dimension) and not embeddings.flags.owndata
+
+
+def test_threads_share_packs_and_not_documents(pack: ut.Pack) -> None:
+    document = ut.Document(pack)
+    problems: list[BaseException] = []
+
+    def work() -> None:
+        for _ in range(50):
+            ut.privatize([TEXT] * 100, pack, 1, threads=1)
+            try:
+                document.push_text(TEXT * 200)
+                document.release(1)
+            except RuntimeError as borrowed:  # used by another thread just now
+                problems.append(borrowed)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all("borrowed" in str(problem) for problem in problems)
+
+
+def test_words_and_vectors(vectors: ut.Built) -> None:
+    bags = ut.obfuscate([TEXT, "Frost killed the roses."], vectors.pack, 1000, words=5)
+    assert [len(bag) for bag in bags.words] == [5, 5]
+    # At this epsilon a word stays itself, but with a probability below 1e-9.
+    assert set(bags.words[0]) <= {"doctor", "wants", "repeat", "blood", "test", "clinic", "called", "monday"}
+    assert "word mover's distance" in bags.guarantee and bags.warning is not None
+    mechanism = ut.VectorMechanism(3, 1000, bound_exponent=1)
+    vector = np.array([1.0, -1.0, 0.5], np.float32)
+    release = mechanism.release(vector)
+    # Noise of a thousandth: a norm of 1 has a probability below e^-900.
+    assert np.linalg.norm(release.values - vector) < 1
+    assert release.noise == "laplace" and release.epsilon == 1000
+    assert ut.VectorRelease(bytes(release)).values.tolist() == release.values.tolist()

@@ -1,0 +1,42 @@
+"""Releases with the habits of scikit-learn."""
+
+from __future__ import annotations
+
+import pytest
+
+import undertone as ut
+
+pytest.importorskip("sklearn")
+
+from sklearn.base import clone  # type: ignore[import-untyped]  # noqa: E402
+from sklearn.exceptions import NotFittedError  # type: ignore[import-untyped]  # noqa: E402
+from sklearn.model_selection import GridSearchCV, cross_val_score  # type: ignore[import-untyped]  # noqa: E402
+
+from undertone.sklearn import ReleaseClassifier  # noqa: E402
+
+
+def test_it_is_a_classifier() -> None:
+    public = ut.demo.public()
+    texts, labels = public.texts[::3], public.labels[::3]
+    classifier = ReleaseClassifier(epsilon=1000, rule="whole-text", heads="features")
+    with pytest.raises(NotFittedError):
+        classifier.predict(texts)
+    # At this epsilon another candidate than the best has a probability below 1e-9; at the other, each has 1 in 13.
+    assert cross_val_score(classifier, texts, labels, cv=2).min() > 0.8
+    search = GridSearchCV(classifier, {"epsilon": [0.001, 1000]}, cv=2, refit=False).fit(texts, labels)
+    assert search.best_params_ == {"epsilon": 1000}
+    again = clone(classifier)
+    assert again.get_params() == {"epsilon": 1000, "rule": "whole-text", "heads": "features"} and not hasattr(again, "classes_")
+
+
+def test_labels_are_those_that_were_given() -> None:
+    public = ut.demo.public()
+    names = sorted(set(public.labels))
+    numbers = [10 * names.index(label) for label in public.labels]
+    classifier = ReleaseClassifier(epsilon="1000", rule="whole-text", heads="features").fit(public.texts, numbers)
+    assert classifier.classes_.tolist() == [10 * place for place in range(len(names))]
+    assert (classifier.predict(public.texts) == numbers).mean() > 0.9
+    # Of an empty text nothing is known.
+    assert classifier.predict([""]).tolist() == [max(classifier.classes_.tolist(), key=numbers.count)]
+    with pytest.raises(ValueError, match="projective"):
+        ReleaseClassifier(rule="projective").fit(public.texts, numbers)

@@ -1,0 +1,285 @@
+"""Releases by a Spark cluster of two executor processes, of which one is killed. Speculation is not tried: Spark runs no second copy of a task
+on the same machine.
+
+Chance: false alarm 10⁻¹⁰. The law of releases on executors is compared with that of releases here by a χ² test.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import chance
+import undertone as ut
+from chance import probability, same_law
+
+pytest.importorskip("pyspark")
+
+from pyspark import SparkConf, TaskContext  # noqa: E402
+from pyspark.errors import PythonException  # noqa: E402
+from pyspark.sql import DataFrame, SparkSession  # noqa: E402
+from pyspark.sql import functions as sql  # noqa: E402
+
+import undertone.spark as us  # noqa: E402
+
+if TYPE_CHECKING:
+    import pyarrow
+
+# PySpark warns of pandas 3, which is not used with it, and leaves sockets to the collector.
+pytestmark = [pytest.mark.filterwarnings("ignore::FutureWarning"), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+TEXTS = 3000
+PARTITIONS = 12
+COMMITTER = "spark.sql.parquet.output.committer.class"
+DAYS = ("2026-11-01", "2026-11-02", "2026-11-03")
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.executor.memory": "512m",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "50",
+        # Little is done here, so compilers cost more than they gain.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        # What must not matter: a committer that joins the files of each task at once.
+        "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+    }
+    builder = SparkSession.builder.master("local-cluster[2,1,768]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    # Executors run functions of this file.
+    for path in (__file__, chance.__file__):
+        session.sparkContext.addPyFile(path)
+    yield session
+    session.stop()
+
+
+@lru_cache
+def _texts() -> list[str]:
+    return ut.demo.private(TEXTS).texts
+
+
+def _with_texts(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    import pyarrow as arrow
+
+    for batch in batches:
+        numbers: list[Any] = batch.column(0).to_pylist()
+        texts = arrow.array([_texts()[number] for number in numbers])
+        days = arrow.array([DAYS[number % 3] for number in numbers])
+        yield arrow.RecordBatch.from_arrays([texts, batch.column(0), days], names=["text", "id", "day"])
+
+
+def _executor() -> int:
+    """The process of Java that this one works for."""
+    process = os.getpid()
+    while b"CoarseGrainedExecutorBackend" not in Path(f"/proc/{process}/cmdline").read_bytes():
+        process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    return process
+
+
+def _seldom_lucky(folder: str, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    """The executor of the sixth partition is killed when a part of its texts is released. The last says what others left by then."""
+    context = TaskContext.get()
+    assert context is not None
+    here = Path(folder)
+    (here / f"attempt-{context.partitionId()}-{context.attemptNumber()}").touch()
+    for number, batch in enumerate(batches):
+        yield batch
+        if context.partitionId() == 5 and number == 2 and not (here / "killed").exists():
+            (here / "killed").touch()
+            os.kill(_executor(), signal.SIGKILL)
+            time.sleep(600)
+    if context.partitionId() == PARTITIONS - 1:
+        until = time.monotonic() + 300
+        while not (found := [*here.glob("_out.partial/*/part-*"), *here.glob("_out.partial/*/_temporary/0/task_*")]):
+            if time.monotonic() > until:
+                break
+            time.sleep(0.1)
+        (here / "committed").write_text("\n".join(map(str, found)))
+
+
+def _frame(spark: SparkSession) -> DataFrame:
+    return spark.range(TEXTS, numPartitions=PARTITIONS).mapInArrow(_with_texts, "text string, id long, day string")
+
+
+def _one(spark: SparkSession) -> DataFrame:
+    return spark.sql("SELECT 'The clinic called.' AS text, 1 AS id, 'mon' AS day")
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.parquet"))
+
+
+def test_a_chance_is_computed() -> None:
+    for statistic, freedom, known in ((3.841459, 1, 0.05), (5.991465, 2, 0.05), (16.26624, 3, 0.001), (32.90949, 12, 0.001)):
+        assert probability(statistic, freedom) == pytest.approx(known, rel=1e-5)
+    assert same_law(Counter({0: 500, 1: 500}), Counter({0: 700, 1: 300})) < 1e-10
+
+
+def test_an_executor_is_killed_and_nothing_is_lost(spark: SparkSession, built: ut.Built, tmp_path: Path) -> None:
+    # A committer of the session must not matter, either.
+    spark.conf.set(COMMITTER, "org.apache.hadoop.mapreduce.lib.output.committer.manifest.ManifestCommitter")
+    texts = _frame(spark).mapInArrow(partial(_seldom_lucky, str(tmp_path)), "text string, id long, day string")
+    released = us.privatize(texts, "text", built.pack, 0.2, to=str(tmp_path / "out"), by=["id", "day"])
+    spark.conf.unset(COMMITTER)
+
+    attempts = Counter(path.name.split("-")[1] for path in tmp_path.glob("attempt-*"))
+    assert len(attempts) == PARTITIONS and attempts["5"] > 1 and (tmp_path / "killed").exists()
+    committed = (tmp_path / "committed").read_text().splitlines()
+    assert committed and all("/_temporary/0/task_" in path for path in committed)
+    assert not list(tmp_path.glob("_out*")) and (tmp_path / "out" / "_SUCCESS").exists()
+
+    assert released.columns == ["release", "id", "day"]
+    rows = {row["id"]: (bytes(row["release"]), row["day"]) for row in released.collect()}
+    assert released.count() == TEXTS and sorted(rows) == list(range(TEXTS))
+    assert all(day == DAYS[number % 3] for number, (_, day) in rows.items())
+    # Whatever is asked of it, it is the same releases, and the same that others read.
+    assert {row["id"]: (bytes(row["release"]), row["day"]) for row in released.cache().collect()} == rows
+    read = ut.read_releases(_files(tmp_path / "out"), ["id", "day"])
+    assert {number: (bytes(own), day) for number, own, day in zip(read.columns["id"], read, read.columns["day"])} == rows
+
+    here = ut.privatize(_texts(), built.pack, 0.2)
+    kind = ["mechanism", "rule", "order", "epsilon"]
+    assert set(read.fields[kind].tolist()) == set(here.fields[kind].tolist())
+    outcomes = Counter(read.fields["outcome"].tolist())
+    assert same_law(outcomes, Counter(here.fields["outcome"].tolist())) > 1e-10
+    # So many releases would tell another epsilon.
+    assert same_law(outcomes, Counter(ut.privatize(_texts(), built.pack, 0.8).fields["outcome"].tolist())) < 1e-10
+
+
+def test_counts_are_those_of_files(spark: SparkSession, built: ut.Built, tmp_path: Path) -> None:
+    released = us.privatize(_frame(spark), "text", built.pack, "2.5", to=str(tmp_path / "out"), by=["day", "id"], rule="projective")
+    files = _files(tmp_path / "out")
+    for slices in ("day", [], ["day", "id"]):
+        by = [slices] if isinstance(slices, str) else slices
+        ours = ut.count(files, by=by, candidates=built.candidates)
+        counted = us.count(released, slices)
+        theirs = us.collect(counted, candidates=built.candidates)
+        assert theirs.to_dict() == ours.to_dict() and theirs.total == TEXTS and theirs.slices == by
+    # They are a file of counts, too.
+    us.count(released, "day").write.parquet(str(tmp_path / "counts"))
+    assert ut.count(_files(tmp_path / "counts"), by=["day"]).to_dict() == ut.count(files, by=["day"]).to_dict()
+    estimate = us.collect(us.count(released, "day")).estimate(built.candidates)
+    assert estimate.data == ut.estimate(files, built.candidates, by=["day"]).data
+    # What is no release, has no value, or is of others.
+    odd = released.select("release", sql.lit("a`{b}").alias("a`{b}")).limit(5)
+    odd = odd.unionAll(spark.createDataFrame([(b"x" * 24, "c"), (b"UTR", "c"), (None, "c")], odd.schema))
+    odd = odd.unionAll(released.select("release", sql.lit(None)).limit(1))
+    assert us.collect(us.count(odd, "a`{b}")).total == 5
+    assert us.collect(us.count(odd), epsilon=[1]).total == 0
+
+
+def test_a_frame_that_draws_would_draw_again(spark: SparkSession, pack: ut.Pack) -> None:
+    """Why :func:`undertone.spark.privatize` writes. Two equal draws of these texts have a probability below 10⁻¹⁰⁰⁰."""
+    broadcast = spark.sparkContext.broadcast(bytes(pack))
+    lazy = _frame(spark).select("text").mapInArrow(partial(us._draw, broadcast, 0.000001, "whole-text", ["release"]), "release binary")
+    assert lazy.collect() != lazy.collect()
+
+
+def test_no_texts_and_odd_texts(spark: SparkSession, pack: ut.Pack, tmp_path: Path) -> None:
+    none = us.privatize(_one(spark).where("false"), "text", pack, 1, to=f"file://{tmp_path}/none", by="day")
+    assert none.count() == 0 and none.columns == ["release", "day"]
+    odd = spark.sql("SELECT CAST(x'61ff20' AS STRING) AS `my.text` UNION ALL SELECT '' UNION ALL SELECT char(0)")
+    assert us.privatize(odd, "my.text", pack, 1, to=str(tmp_path / "odd")).count() == 3
+
+
+def test_a_missing_text_releases_nothing(spark: SparkSession, pack: ut.Pack, tmp_path: Path) -> None:
+    texts = _one(spark).union(spark.sql("SELECT NULL, 2, 'tue'"))
+    with pytest.raises(PythonException, match="is None, not str") as raised:
+        us.privatize(texts, "text", pack, 1, to=str(tmp_path / "out"))
+    assert "clinic" not in str(raised.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def _lossy(_pack: Any, _epsilon: Any, _rule: str, _names: list[str], batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    import pyarrow as arrow
+
+    for batch in batches:
+        yield arrow.RecordBatch.from_arrays([arrow.array([bytes(24)] * (batch.num_rows - 1))], names=["release"])
+
+
+def test_fewer_releases_than_texts_are_an_error(
+    spark: SparkSession, pack: ut.Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(us, "_draw", _lossy)
+    with pytest.raises(ut.UndertoneError, match="2940 releases were written of 3000 texts") as raised:
+        us.privatize(_frame(spark), "text", pack, 1, to=str(tmp_path / "out"))
+    assert raised.value.kind == "io" and list(tmp_path.iterdir()) == []
+
+
+def test_a_second_release_is_refused(spark: SparkSession, pack: ut.Pack, tmp_path: Path) -> None:
+    frame = _one(spark)
+    us.privatize(frame, "text", pack, 1, to=str(tmp_path / "out"))
+    with pytest.raises(FileExistsError, match="read it"):
+        us.privatize(frame, "text", pack, 1, to=str(tmp_path / "out"))
+    (tmp_path / "_other.partial").mkdir()
+    with pytest.raises(ut.UndertoneError, match="delete it") as raised:
+        us.privatize(frame, "text", pack, 1, to=str(tmp_path / "other"))
+    assert raised.value.kind == "in-use"
+    # Of two calls in the same moment, the second to end finds the name taken, and leaves nothing.
+    with us._claimed(spark, str(tmp_path / "third")) as (folder, finish):
+        frame.write.parquet(folder)
+        (tmp_path / "third").mkdir()
+        with pytest.raises(Exception, match="already exists"):
+            finish()
+    assert list((tmp_path / "third").iterdir()) == [] and not (tmp_path / "_third.partial").exists()
+
+
+def test_what_would_show_two_attempts_is_refused(
+    spark: SparkSession, pack: ut.Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = _one(spark)
+    to = str(tmp_path / "out")
+    with pytest.raises(ut.ArgumentError, match="s3a"):
+        us.privatize(frame, "text", pack, 1, to="s3a://bucket/out")
+    setting = "spark.sql.sources.commitProtocolClass"
+    spark.conf.set(setting, "org.apache.spark.internal.io.HadoopMapReduceCommitProtocol")
+    with pytest.raises(ut.ArgumentError, match="HadoopMapReduceCommitProtocol, of which"):
+        us.privatize(frame, "text", pack, 1, to=to)
+    spark.conf.unset(setting)
+    off = SparkConf().set("spark.hadoop.outputCommitCoordination.enabled", "false")
+    monkeypatch.setattr(type(spark.sparkContext), "getConf", lambda _context: off)
+    with pytest.raises(ut.ArgumentError, match="switch it on"):
+        us.privatize(frame, "text", pack, 1, to=to)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_arguments_are_refused(spark: SparkSession, pack: ut.Pack, tmp_path: Path) -> None:
+    frame = _frame(spark)
+    to = str(tmp_path / "out")
+    for column, by, kind in (("texts", [], ValueError), ("text", ["country"], ValueError), ("id", [], TypeError), ("text", ["TEXT"], ValueError)):
+        with pytest.raises(kind):
+            us.privatize(frame, column, pack, 1, to=to, by=by)
+    with pytest.raises(ValueError, match="rename"):
+        us.privatize(frame.withColumn("Release", sql.lit(1)), "text", pack, 1, to=to, by="Release")
+    with pytest.raises(ValueError, match="rename"):
+        us.privatize(frame, "text", pack, 1, to=to, by=["day", "day"])
+    with pytest.raises(ut.ArgumentError, match="epsilon"):
+        us.privatize(frame, "text", pack, 0, to=to)
+    with pytest.raises(ValueError, match="rule"):
+        us.privatize(frame, "text", pack, 1, to=to, rule="best")
+
+    class Remote:
+        sparkSession = spark
+
+    with pytest.raises(ut.ArgumentError, match="Connect"):
+        us.privatize(Remote(), "text", pack, 1, to=to)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
