@@ -1,0 +1,154 @@
+//! The chances of every release of a text, for the playground: the law that the crate `undertone` computes, of the levels
+//! that `undertone-core` gives the text.
+//!
+//! **For whoever wrote the text.** What this computes is private and no release.
+//!
+//! A page writes bytes where [`laws_input`] says, calls a function that takes them, and reads numbers where it says.
+
+pub mod document {
+    //! What the law wants of the crate `undertone`, which has engines and tokenizers that a page does without.
+
+    use undertone_core::document::Document;
+
+    /// The document of `undertone::release::document`.
+    pub type HostDocument<'p> = Document<'p, 128, 100>;
+}
+
+// The file itself: a law is written once.
+#[path = "../../../../host/src/release/law.rs"]
+pub mod law;
+
+use std::cell::RefCell;
+
+use undertone_core::epsilon::Epsilon;
+use undertone_core::hazmat;
+use undertone_core::pack::Pack;
+use undertone_core::select::{Ratio, Rule};
+use undertone_core::unit::Unit;
+
+use crate::document::HostDocument;
+use crate::law::Law;
+
+/// What is kept of a text: all that a law depends on, and no word.
+struct Text {
+    levels: Vec<u8>,
+    /// The best outcome for the whole text, if the pack has such releases.
+    best: Option<u32>,
+}
+
+/// A pack, and what it says of two texts that may be compared.
+struct Playground {
+    document: Box<HostDocument<'static>>,
+    texts: [Option<Text>; 2],
+}
+
+impl Playground {
+    /// The pack stays as long as the page.
+    fn new(bytes: Vec<u8>) -> Option<Self> {
+        let pack = Pack::parse(Box::leak(bytes.into_boxed_slice())).ok()?;
+        Some(Self {
+            document: Box::new(HostDocument::new(&pack).ok()?),
+            texts: [None, None],
+        })
+    }
+
+    fn read(&mut self, slot: usize, sentences: &[&[u8]]) -> Option<()> {
+        self.document.clear();
+        for sentence in sentences {
+            self.document.push_sentence_lossy(sentence).ok()?;
+        }
+        *self.texts.get_mut(slot)? = Some(Text {
+            levels: law::levels(&self.document),
+            best: hazmat::best(&self.document).ok(),
+        });
+        self.document.clear();
+        Some(())
+    }
+
+    fn law(&self, slot: usize, unit: Unit, epsilon: Epsilon) -> Option<Vec<f64>> {
+        let text = self.texts.get(slot)?.as_ref()?;
+        let (levels, ratio, rule) = match unit {
+            Unit::Sentence => {
+                let ratio = self.document.ratio(epsilon);
+                (text.levels.clone(), ratio, Rule::PermuteAndFlip)
+            }
+            // The best outcome is one level better than all others: the rule for whole texts.
+            Unit::WholeText => {
+                let mut levels = vec![1; text.levels.len() + 1];
+                *levels.get_mut(text.best? as usize)? = 0;
+                (levels, Ratio::per_unit(epsilon, 1), Rule::Exponential)
+            }
+            Unit::Word | Unit::Vector => return None,
+        };
+        let outcomes = levels.len();
+        let law = Law::new(levels, ratio, rule);
+        Some(
+            (0..outcomes)
+                .map(|outcome| law.probability(outcome))
+                .collect(),
+        )
+    }
+}
+
+thread_local! {
+    static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static OUTPUT: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+    static PLAYGROUND: RefCell<Option<Playground>> = const { RefCell::new(None) };
+}
+
+/// Where the page writes `length` bytes for the next call.
+#[unsafe(no_mangle)]
+pub extern "C" fn laws_input(length: usize) -> *mut u8 {
+    INPUT.with_borrow_mut(|input| {
+        input.clear();
+        input.resize(length, 0);
+        input.as_mut_ptr()
+    })
+}
+
+/// Takes the input as a pack. Returns 1, or 0 if it is none or has no candidates.
+#[unsafe(no_mangle)]
+pub extern "C" fn laws_open() -> u32 {
+    let made = Playground::new(INPUT.take());
+    let opened = made.is_some().into();
+    PLAYGROUND.set(made);
+    opened
+}
+
+/// Takes the input as so many sentences in UTF-8 with a zero after each, and keeps what the pack says of them as text number
+/// `slot`, 0 or 1. Returns 1, or 0 if there is no pack that reads text, or more than 128 sentences.
+#[unsafe(no_mangle)]
+pub extern "C" fn laws_read(slot: usize, sentence_count: usize) -> u32 {
+    let input = INPUT.take();
+    let sentences: Vec<&[u8]> = input
+        .split(|byte| *byte == 0)
+        .take(sentence_count)
+        .collect();
+    let read = PLAYGROUND.with_borrow_mut(|all| all.as_mut()?.read(slot, &sentences));
+    read.is_some().into()
+}
+
+/// Computes the probability of each outcome: a candidate, and for the whole text last "nothing known". Returns how many
+/// there are, where [`laws_output`] says; 0 if there is no such law.
+///
+/// `unit` and `epsilon_micro` are those of the C interface; by the sentence the rule is permute-and-flip.
+#[unsafe(no_mangle)]
+pub extern "C" fn laws_of_text(slot: usize, unit: u8, epsilon_micro: u32) -> usize {
+    let law = PLAYGROUND.with_borrow(|all| {
+        let (unit, epsilon) = (
+            Unit::from_number(unit)?,
+            Epsilon::from_micro(epsilon_micro).ok()?,
+        );
+        all.as_ref()?.law(slot, unit, epsilon)
+    });
+    OUTPUT.with_borrow_mut(|output| {
+        *output = law.unwrap_or_default();
+        output.len()
+    })
+}
+
+/// Where [`laws_of_text`] wrote the probabilities. They stay until its next call.
+#[unsafe(no_mangle)]
+pub extern "C" fn laws_output() -> *const f64 {
+    OUTPUT.with_borrow(Vec::as_ptr)
+}

@@ -1,0 +1,13 @@
+import { staticText } from "./wasm.js";
+
+export { Document, Release, type Promised, type Rule } from "./document.js";
+export { Grant, type Unit } from "./grant.js";
+export { Ledger } from "./ledger.js";
+export { Pack } from "./pack.js";
+export { finishedSentences, sentences } from "./sentences.js";
+export { VectorMechanism, VectorRelease, type Noise, type VectorOptions } from "./vector.js";
+export { type Code, type Handle, UndertoneError } from "./wasm.js";
+export { Bag, BagRelease, Vocabulary, type WordMethod } from "./words.js";
+
+/** The version of the library. */
+export const version = () => staticText("undertone_version");

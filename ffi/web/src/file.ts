@@ -1,0 +1,169 @@
+// Ledgers in Node: files. Node cannot lock a file, so the program flock does, on our descriptor: the lock belongs to the open
+// file, stays when flock ends, and goes when the file is closed or this process dies.
+
+import { spawn } from "node:child_process";
+import { constants } from "node:fs";
+import { type FileHandle, link, lstat, open, rename, stat, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
+
+import { LEDGER_IMAGE_BYTES } from "./numbers.js";
+import type { Ledgers } from "./storage.js";
+import { UndertoneError } from "./wasm.js";
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR } = constants;
+
+/** Locks an open file; false if it is locked. `wait`: until it is not. */
+async function flock(file: FileHandle, wait: boolean): Promise<boolean> {
+    const status = await new Promise<number | null>((resolve, reject) => {
+        const program = spawn("flock", ["-x", ...(wait ? [] : ["-n"]), "3"], {
+            stdio: ["ignore", "ignore", "ignore", file.fd],
+        });
+        const missing = "flock does not start: install util-linux, without which no ledger is safe";
+        program.on("error", (cause) => reject(new UndertoneError("NO_LOCKS", missing, { cause })));
+        program.on("close", resolve);
+    });
+    if (status === 0) return true;
+    if (status === 1 && !wait) return false;
+    throw new UndertoneError("NO_LOCKS", `flock ended with status ${status}: this file system may have no locks`);
+}
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
+
+async function locked(path: string): Promise<FileHandle> {
+    let file: FileHandle;
+    try {
+        file = await openRegular(path, 0);
+    } catch (cause) {
+        if (codeOf(cause) !== "ENOENT") throw cause;
+        throw new UndertoneError("LEDGER_MISSING", `there is no ledger ${path}: Ledger.openOrCreate makes one`, { cause });
+    }
+    try {
+        // What is locked is the ledger only if no other was put into its place before.
+        if ((await flock(file, false)) && (await isAt(file, path))) return file;
+        throw new UndertoneError("LEDGER_IN_USE", `the ledger ${path} is in use: close the other Ledger, or the other program`);
+    } catch (error) {
+        await file.close();
+        throw error;
+    }
+}
+
+async function isAt(file: FileHandle, path: string): Promise<boolean> {
+    const [open, there] = [await file.stat(), await stat(path)];
+    return open.ino === there.ino && open.dev === there.dev;
+}
+
+/** Opens a regular file. A pipe would wait for its other end. */
+async function openRegular(path: string, more: number): Promise<FileHandle> {
+    const file = await open(path, O_RDWR | O_NONBLOCK | more, 0o600);
+    if ((await file.stat()).isFile()) return file;
+    await file.close();
+    throw irregular(path);
+}
+
+const irregular = (path: string) => new Error(`${path} is not a regular file; remove it`);
+
+async function sync(path: string): Promise<void> {
+    const folder = await open(path, O_RDONLY);
+    try {
+        await folder.sync();
+    } finally {
+        await folder.close();
+    }
+}
+
+/** Writes a file beside its place, then moves it there, unless a ledger is there: one exists whole or not at all. */
+async function place(path: string, image: Uint8Array): Promise<void> {
+    // Java writes NAME.partial, and does not see our lock.
+    const partial = `${path}.node.partial`;
+    const left = await about(partial);
+    if (left && !left.isFile()) throw irregular(partial);
+    // It may be a second name of a ledger, if a process was killed between the link and the unlink: nobody writes to it.
+    if (left) await unlink(partial);
+    const file = await openRegular(partial, O_CREAT | O_EXCL | O_NOFOLLOW);
+    try {
+        await writeAll(file, image, 0);
+    } finally {
+        await file.close();
+    }
+    try {
+        // Fails if there is a ledger by now, which a rename would replace.
+        await link(partial, path);
+        await unlink(partial);
+    } catch (error) {
+        if (codeOf(error) === "EEXIST") return unlink(partial);
+        if (!NO_LINKS.includes(codeOf(error))) throw error;
+        await rename(partial, path);
+    }
+    await sync(dirname(path));
+}
+
+/** What systems say of a file system that has no links, or of a process that may make none. */
+const NO_LINKS: readonly unknown[] = ["EPERM", "EACCES", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
+
+async function writeAll(file: FileHandle, data: Uint8Array, offset: number): Promise<void> {
+    for (let done = 0; done < data.length; ) {
+        done += (await file.write(data, done, data.length - done, offset + done)).bytesWritten;
+    }
+    await file.sync();
+}
+
+/** What is at a path, a link that leads nowhere too; undefined if nothing is. */
+async function about(path: string) {
+    try {
+        return await lstat(path);
+    } catch (error) {
+        if (codeOf(error) === "ENOENT") return undefined;
+        throw error;
+    }
+}
+
+/** Puts a ledger where there is none. */
+async function make(path: string, image: Uint8Array): Promise<void> {
+    const name = `${path}.lock`;
+    const lock = await openRegular(name, O_CREAT | O_NOFOLLOW);
+    try {
+        await flock(lock, true);
+        if (!(await about(path))) await place(path, image);
+        // Whoever waits for this lock, or makes the file anew, finds the ledger.
+        await unlink(name).catch(() => {});
+    } finally {
+        await lock.close();
+    }
+}
+
+/** @internal */
+export const files: Ledgers = {
+    async open(path) {
+        const file = await locked(path);
+        return {
+            async read() {
+                // One byte more than a ledger has: a file that is too long is seen to be.
+                const buffer = new Uint8Array(LEDGER_IMAGE_BYTES + 1);
+                for (let length = 0; ; ) {
+                    const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
+                    length += bytesRead;
+                    if (bytesRead === 0 || length === buffer.length) return buffer.subarray(0, length);
+                }
+            },
+            write: (offset, record) => writeAll(file, record, offset),
+            close: () => file.close(),
+        };
+    },
+
+    async create(path, image, replace) {
+        // To be replaced, a ledger must be there; this one is none, and grants nothing.
+        if (!(await about(path))) await make(path, replace ? new Uint8Array(LEDGER_IMAGE_BYTES) : image);
+        if (!replace) return;
+        // Replacing a ledger in use would forget what that spends.
+        const file = await locked(path);
+        try {
+            // In place, so that a program that has opened the file, and locks it next, has the new one. First empty, so that
+            // what a power cut leaves is refused.
+            await file.truncate(0);
+            await file.sync();
+            await writeAll(file, image, 0);
+        } finally {
+            await file.close();
+        }
+    },
+};

@@ -1,0 +1,37 @@
+import { UNIT_SENTENCE, UNIT_VECTOR, UNIT_WHOLE_TEXT, UNIT_WORD } from "./numbers.js";
+import { Handle, Region, call, epsilonMicro, handleMemory, numberOf } from "./wasm.js";
+
+/** What an epsilon protects: what may be replaced in the text without changing the chances by more than e^epsilon. */
+export type Unit = "sentence" | "whole-text" | "word" | "vector";
+
+/** @internal */
+export const UNITS: Record<Unit, number> = {
+    sentence: UNIT_SENTENCE,
+    "whole-text": UNIT_WHOLE_TEXT,
+    word: UNIT_WORD,
+    vector: UNIT_VECTOR,
+};
+
+/** Permission to spend an epsilon once. A `Ledger` makes it, or `unrecorded`. */
+export class Grant extends Handle {
+    /** @internal */
+    constructor(memory: Region) {
+        super("grant", memory);
+    }
+
+    /**
+     * A grant that no ledger counts, for apps that count elsewhere, and for public text. Several releases of one text
+     * add up.
+     *
+     * @param epsilon 0.000001 to 1000; a text is read exactly
+     * @throws UndertoneError if epsilon is out of range
+     */
+    static unrecorded(unit: Unit, epsilon: number | string): Grant {
+        const [number, micro] = [numberOf(UNITS, unit, "the unit"), epsilonMicro(epsilon)];
+        return new Grant(
+            handleMemory("grant", (memory, length, out) =>
+                call("undertone_grant_init_unrecorded", memory, length, number, micro, out),
+            ),
+        );
+    }
+}

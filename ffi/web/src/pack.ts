@@ -1,0 +1,149 @@
+import { ENCODER_DIGEST_BYTES, ENCODER_NAME_BYTES, PACK_ID_BYTES } from "./numbers.js";
+import { type Unit, UNITS } from "./grant.js";
+import {
+    Handle, Region, bytes, call, epsilonMicro, handleMemory, hex, natural, number, out, withBytes, withText, wordOf,
+    written,
+} from "./wasm.js";
+
+function init(data: Uint8Array): [Region, Region] {
+    if (!(data instanceof Uint8Array)) throw new TypeError("the pack is not a Uint8Array");
+    const content = new Region(data.length);
+    content.bytes.set(data);
+    try {
+        const made = (memory: number, length: number, out: number) =>
+            call("undertone_pack_init", memory, length, content.address, content.length, out);
+        return [handleMemory("pack", made), content];
+    } catch (error) {
+        content.letGo();
+        throw error;
+    }
+}
+
+/** A pack: what the public side built and every device reads. Documents go on working when it is closed. */
+export class Pack extends Handle {
+    /** @internal The bytes of the pack, which documents read, too. */
+    readonly content: Region;
+
+    /**
+     * Checks a pack and copies it.
+     *
+     * @param data the bytes of the file
+     * @throws UndertoneError if they are not a pack, or damaged
+     */
+    constructor(data: Uint8Array) {
+        const [memory, content] = init(data);
+        super("pack", memory, content);
+        // `Handle` keeps it now.
+        content.letGo();
+        this.content = content;
+    }
+
+    #number(name: string): number {
+        return number(`undertone_pack_${name}`, this.address);
+    }
+
+    /** The identifier, which releases carry, in hexadecimal. */
+    get id(): string {
+        return hex(this.#bytes("id", PACK_ID_BYTES));
+    }
+
+    #bytes(name: string, length: number): Uint8Array {
+        const pack = this.address;
+        return withBytes(length, (region) => {
+            call(`undertone_pack_${name}`, pack, region.address);
+            return region.bytes.slice();
+        });
+    }
+
+    /** The dimension of an embedding, 1 to 4096. */
+    get dimension(): number {
+        return this.#number("dimension");
+    }
+
+    /** The number of candidates that a release is drawn from; 0 if the pack has none. */
+    get candidateCount(): number {
+        return this.#number("candidate_count");
+    }
+
+    /** How candidates are selected; undefined if the pack has none. */
+    get selector(): "depth" | "scores" | undefined {
+        return ([undefined, "depth", "scores"] as const)[this.#number("selector")];
+    }
+
+    /** The largest score that a sentence can give a candidate, 1 to 255; 0 if the pack has no scores. */
+    get largestScore(): number {
+        return this.#number("largest_score");
+    }
+
+    /** The number of levels of the scores, 2 to 160; 0 if the pack has no scores. */
+    get levelCount(): number {
+        return this.#number("level_count");
+    }
+
+    /** The number of features of texts that add to the scores; with features, a document needs the text. */
+    get featureCount(): number {
+        return this.#number("feature_count");
+    }
+
+    /** What a release by the whole text has in place of a candidate if nothing was known; undefined without scores. */
+    get nothingKnown(): number | undefined {
+        const found = this.#number("nothing_known");
+        return found === 0xffffffff ? undefined : found;
+    }
+
+    /** The number of words in the lexicon, which reads text; 0 if there is none. */
+    get wordCount(): number {
+        return this.#number("word_count");
+    }
+
+    /** The number of directions of a pack that selects by depth, else 0. */
+    get directionCount(): number {
+        return this.#number("direction_count");
+    }
+
+    /** The dimension of a vector released through the projection of the pack; 0 if it has none. */
+    get projectedDimension(): number {
+        return this.#number("projected_dimension");
+    }
+
+    /** The name of the encoder whose embeddings the pack was built from. */
+    get encoderName(): string {
+        return new TextDecoder().decode(this.#bytes("encoder_name", ENCODER_NAME_BYTES)).replace(/\0+$/, "");
+    }
+
+    /** The digest that identifies that encoder, in hexadecimal. */
+    get encoderDigest(): string {
+        return hex(this.#bytes("encoder_digest", ENCODER_DIGEST_BYTES));
+    }
+
+    /**
+     * The unit whose releases were right more often on public texts; undefined if the pack does not say. Choose by it
+     * before there is a text.
+     *
+     * @param sentences how many the texts of the app have, as a rule; 0: as the public texts
+     */
+    recommendedUnit(epsilon: number | string, sentences = 0): Unit | undefined {
+        const [micro, length] = [epsilonMicro(epsilon), natural(sentences, "the number of sentences")];
+        const found = number("undertone_pack_recommended_unit", this.address, micro, length);
+        return found === 0 ? undefined : wordOf(UNITS, found);
+    }
+
+    /**
+     * The embedding of one sentence, by the lexicon. It is as private as the sentence.
+     *
+     * @returns `dimension` coordinates
+     * @throws UndertoneError if the pack has no lexicon
+     */
+    embedSentence(text: string): Float32Array {
+        const [pack, dimension] = [this.address, this.dimension];
+        const floats = withText(text, (start, length) =>
+            written(4, dimension, (memory, room, count) =>
+                call("undertone_pack_embed_sentence", pack, start, length, memory, room, count),
+            ),
+        );
+        return new Float32Array(floats.buffer);
+    }
+}
+
+/** @internal The identifier of a pack that the library wrote as a result. */
+export const writtenId = (n: number) => hex(bytes(out(n), PACK_ID_BYTES));

@@ -1,0 +1,160 @@
+// The package in a browser: ledgers in IndexedDB, tabs that share one, and tabs that are killed.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+
+import { golden } from "./common.mjs";
+import { chromium } from "./chromium.mjs";
+
+const FILES = {
+    "/": ["text/html", "<!doctype html><title>test</title>"],
+    "/day.mjs": ["text/javascript", readFileSync(new URL("day.mjs", import.meta.url))],
+    "/golden-scores.pack": ["application/octet-stream", golden("golden-scores.pack")],
+};
+for (const name of ["bare.js", "browser.js", "undertone.wasm"]) {
+    const type = name.endsWith(".js") ? "text/javascript" : "application/wasm";
+    FILES[`/${name}`] = [type, readFileSync(new URL(`../dist/${name}`, import.meta.url))];
+}
+
+let server, browser, address;
+before(async () => {
+    server = createServer(({ url }, response) => {
+        const [type, content] = FILES[url] ?? ["text/plain", ""];
+        response.writeHead(url in FILES ? 200 : 404, { "Content-Type": type }).end(content);
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    address = `http://127.0.0.1:${server.address().port}/`;
+    browser = await chromium();
+});
+after(async () => {
+    await browser.close();
+    server.close();
+});
+
+async function tab() {
+    const page = await browser.newPage();
+    await page.goto(address);
+    await page.evaluate(async () => {
+        window.undertone = await import("/browser.js");
+    });
+    return page;
+}
+
+/** Opens a ledger in a page. A browser takes a while to unlock what a tab had that is gone. */
+const open = (page, how) =>
+    page.evaluate(
+        (how) =>
+            (async function again() {
+                const opened = new Function(`return undertone.Ledger.${how}`)();
+                const ledger = await opened.catch((error) => (error.code === "LEDGER_IN_USE" ? again() : Promise.reject(error)));
+                return (window.ledger = ledger);
+            })().then(() => {}),
+        how,
+    );
+
+/** The code of the error that a piece of the page ends with, or its result. */
+const codeOf = (page, code) =>
+    page.evaluate((code) => new Function(`return (async () => { ${code} })()`)().catch((error) => error.code ?? `${error}`), code);
+
+test("a day of a keyboard", async () => {
+    const page = await tab();
+    const steps = await page.evaluate(async () => {
+        const { keyboardDay } = await import("/day.mjs");
+        const pack = new Uint8Array(await (await fetch("/golden-scores.pack")).arrayBuffer());
+        // What is stored, past the package.
+        const entry = (mode, use) =>
+            new Promise((resolve, reject) => {
+                const request = indexedDB.open("undertone");
+                request.onerror = () => reject(request.error);
+                request.onsuccess = () => {
+                    const transaction = request.result.transaction("ledgers", mode);
+                    const result = use(transaction.objectStore("ledgers"));
+                    transaction.oncomplete = () => {
+                        request.result.close();
+                        resolve(result.result);
+                    };
+                };
+            });
+        const stored = {
+            read: () => entry("readonly", (store) => store.get("day")),
+            write: (bytes) => entry("readwrite", (store) => store.put(bytes, "day")),
+        };
+        return keyboardDay(window.undertone, pack, "day", stored);
+    });
+    assert.equal(steps, 18);
+    await page.close();
+});
+
+test("tabs share a ledger", async () => {
+    const [first, second] = [await tab(), await tab()];
+    await open(first, `openOrCreate("tabs", "sentence", 10)`);
+    assert.equal(await codeOf(second, `await undertone.Ledger.open("tabs", "sentence")`), "LEDGER_IN_USE");
+    assert.equal(await codeOf(second, `await undertone.Ledger.beginAnew("tabs", "sentence", 10)`), "LEDGER_IN_USE");
+    const closed = await codeOf(first, `await ledger.spend(4, { window: 20000 }); await ledger.close(); await ledger.left(20000)`);
+    assert.equal(closed, "CLOSED");
+    // At once, without another try.
+    assert.equal(await codeOf(second, `window.ledger = await undertone.Ledger.open("tabs", "sentence")`), undefined);
+    assert.equal(await codeOf(second, `return ledger.left(20000)`), 6);
+    // A tab that is closed, or crashes, unlocks.
+    await second.close();
+    await open(first, `open("tabs", "sentence")`);
+    assert.equal(await codeOf(first, `return ledger.left(20000)`), 6);
+    assert.equal(await codeOf(first, `await undertone.Ledger.open("none", "sentence")`), "LEDGER_MISSING");
+    await first.close();
+});
+
+test("killed in the middle", async () => {
+    let granted = 0;
+    for (let round = 0; round < 4; round++) {
+        const page = await tab();
+        let here = 0;
+        let enough;
+        const spent = new Promise((resolve) => (enough = resolve));
+        await page.exposeFunction("got", () => {
+            here++;
+            granted++;
+            if (here > round) enough();
+        });
+        await open(page, `openOrCreate("killed", "sentence", 1000)`);
+        await page.evaluate(() => {
+            (async () => {
+                const { ledger } = window;
+                for (;;) {
+                    await ledger.spend(1, { window: 20000 });
+                    await window.got();
+                }
+            })();
+        });
+        await spent;
+        await page.close({ runBeforeUnload: false });
+    }
+    const page = await tab();
+    await open(page, `open("killed", "sentence")`);
+    const left = await codeOf(page, `return ledger.left(20000)`);
+    assert(granted >= 4);
+    assert(left <= 1000 - granted, `${granted} grants, but ${left} of 1000 is left`);
+    await page.close();
+});
+
+test("a grant waits for a strict transaction", async () => {
+    const page = await tab();
+    const order = await page.evaluate(async () => {
+        const { Ledger } = window.undertone;
+        const ledger = await Ledger.openOrCreate("strict", "sentence", 10);
+        const order = [];
+        const { transaction } = IDBDatabase.prototype;
+        IDBDatabase.prototype.transaction = function (...options) {
+            const made = transaction.apply(this, options);
+            if (made.mode === "readwrite") made.addEventListener("complete", () => order.push(made.durability));
+            return made;
+        };
+        await ledger.spend(1);
+        order.push("granted");
+        await ledger.close();
+        return order;
+    });
+    assert.deepEqual(order, ["strict", "granted"]);
+    await page.close();
+});

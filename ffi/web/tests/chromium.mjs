@@ -1,0 +1,9 @@
+import puppeteer from "puppeteer-core";
+
+/** Starts Debian's Chromium, or the one that CHROMIUM names. */
+export const chromium = () =>
+    puppeteer.launch({
+        executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+        // The sandbox needs what a container may lack, and the pages are ours.
+        args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+    });

@@ -1,0 +1,18 @@
+// What the tests share.
+
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export const golden = (name) => readFileSync(new URL(`../../../tests/golden/${name}`, import.meta.url));
+
+/** Does something in a new folder. */
+export async function inFolder(use) {
+    const folder = await mkdtemp(join(tmpdir(), "undertone-"));
+    try {
+        return await use((name) => join(folder, name));
+    } finally {
+        await rm(folder, { recursive: true });
+    }
+}

@@ -1,0 +1,147 @@
+// The golden vectors of tests/golden through the package, to the byte.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+// The package takes its source of random bytes once, when it is loaded.
+let key;
+globalThis.crypto.getRandomValues = (out) => {
+    assert.equal(out.length, key.length);
+    out.set(key);
+    return out;
+};
+const { Bag, BagRelease, Document, Grant, Pack, Release, VectorMechanism, VectorRelease, Vocabulary, finishedSentences, sentences } =
+    await import("undertone");
+
+const GOLDEN = new URL("../../../tests/golden/", import.meta.url);
+const fromHex = (text) => new Uint8Array(Buffer.from(text, "hex"));
+const floats = (text) => new Float32Array(fromHex(text).buffer);
+// Bytes that are no UTF-8 cannot be a string of JavaScript; U+FFFD separates words as they do.
+const decoded = (text) => new TextDecoder().decode(fromHex(text));
+const toHex = (bytes) => Buffer.from(bytes).toString("hex");
+const NOISES = { 3: "laplace", 4: "discrete-laplace" };
+const METHODS = { 1: "permute-and-flip", 2: "exponential", 3: "laplace-nearest" };
+
+function document(pack, lines, { rule, epsilon }) {
+    const into = new Document(pack);
+    for (const [name, value] of lines) {
+        if (name === "embedding") into.push(floats(value));
+        else if (name === "sentence") into.pushSentence(decoded(value));
+    }
+    const drawn =
+        rule === "projective" ? into.releaseProjective(Grant.unrecorded("whole-text", epsilon))
+        : rule === "whole-text" ? into.releaseWholeText(Grant.unrecorded("whole-text", epsilon))
+        : into.release(Grant.unrecorded("sentence", epsilon), METHODS[rule]);
+    assert.equal(into.sentenceCount, 0);
+    assert.equal(drawn.packId, pack.id);
+    assert.equal(drawn.epsilon, Number(epsilon));
+    assert.equal(new Release(drawn.bytes).candidate, drawn.candidate);
+    return drawn;
+}
+
+function bag(pack, lines, { size, mechanism, epsilon }) {
+    const vocabulary = new Vocabulary(pack);
+    const into = new Bag(vocabulary);
+    for (const [name, value] of lines) {
+        if (name === "word") into.push(decoded(value));
+        else if (name === "text") into.pushText(decoded(value));
+    }
+    const drawn = into.release(Grant.unrecorded("word", epsilon), Number(size), METHODS[mechanism]);
+    assert.equal(drawn.words.length, Number(size));
+    assert.deepEqual(new BagRelease(drawn.bytes).words, drawn.words);
+    return drawn;
+}
+
+function vector(pack, { noise, bound_exponent: exponent, vector: hex, epsilon }) {
+    const values = floats(hex);
+    const options =
+        exponent === undefined
+            ? { pack, noise: NOISES[noise] }
+            : { dimension: values.length, boundExponent: Number(exponent), noise: NOISES[noise] };
+    const mechanism = new VectorMechanism(epsilon, options);
+    assert.equal(mechanism.dimension, values.length);
+    const drawn = mechanism.release(Grant.unrecorded("vector", epsilon), values);
+    const read = new VectorRelease(drawn.bytes);
+    assert.equal(read.noise, NOISES[noise]);
+    read.steps.forEach((step, i) => assert.equal(read.values[i], step * 2 ** read.gridExponent));
+    return drawn;
+}
+
+for (const [file, vectors] of [
+    ["golden.pack", "vectors.txt"],
+    ["golden-scores.pack", "vectors-scores.txt"],
+    ["golden-vote.pack", "vectors-vote.txt"],
+    ["golden-recoded.pack", "vectors-recoded.txt"],
+    ["golden-scores.pack", "whole-text-scores.txt"],
+    ["golden-vote.pack", "whole-text-vote.txt"],
+    ["golden-scores.pack", "projective-scores.txt"],
+    ["golden-vote.pack", "projective-vote.txt"],
+    ["golden-features.pack", "vectors-features.txt"],
+    ["golden.pack", "words.txt"],
+    ["golden-vectors.pack", "private-vectors.txt"],
+]) {
+    test(vectors, (t) => {
+        const pack = new Pack(readFileSync(new URL(file, GOLDEN)));
+        let cases = 0;
+        for (const block of readFileSync(new URL(vectors, GOLDEN), "ascii").split("\n\n")) {
+            const lines = block
+                .split("\n")
+                .filter((line) => line !== "" && !line.startsWith("#"))
+                .map((line) => [line.split(" ", 1)[0], line.includes(" ") ? line.slice(line.indexOf(" ") + 1) : ""]);
+            if (lines.length === 0) continue;
+            const fields = Object.fromEntries(lines);
+            key = fromHex(fields.entropy);
+            fields.epsilon = (BigInt(fields.epsilon_micro) / 1000000n + "." + fields.epsilon_micro.slice(-6).padStart(6, "0"));
+            const drawn =
+                fields.noise !== undefined ? vector(pack, fields)
+                : fields.mechanism !== undefined ? bag(pack, lines, fields)
+                : document(pack, lines, fields);
+            assert.equal(toHex(drawn.bytes), fields.release, `${vectors}: ${fields.case}`);
+            cases++;
+        }
+        assert(cases > 0, `${vectors} holds no case`);
+        t.diagnostic(`${cases} golden vectors agree`);
+    });
+}
+
+test("sentences", () => {
+    assert.deepEqual(sentences("It rains. Dr. Smith sleeps!"), ["It rains.", "Dr. Smith sleeps!"]);
+    assert.deepEqual(sentences(""), []);
+});
+
+// What a keyboard does: it keeps the rest, to which more is typed. Cut anywhere, also between the halves of an emoji or of a
+// letter, which may be a small one after a stop.
+test("sentences of a text in two halves", () => {
+    const text =
+        "\ufeffIt rains \u{1f327}\u{1f327} Dr. Smith sleeps! \u{1f634}\r\n\n\ufeffMore? approx. \u{10428}\u{10429} and \ud800 so. \u{1f469}\u{200d}\u{1f52c} It is a \udfff b. \ud83d";
+    const whole = sentences(text);
+    assert(whole.length > 3);
+    const pack = new Pack(readFileSync(new URL("golden-scores.pack", GOLDEN)));
+    const into = new Document(pack);
+    key = new Uint8Array(32).fill(1);
+    const release = (push) => (push(), toHex(into.release(Grant.unrecorded("sentence", 20)).bytes));
+    const expected = release(() => into.pushText(text));
+    let before = 0;
+    for (let cut = 0; cut <= text.length; cut++) {
+        const { sentences: finished, rest } = finishedSentences(text.slice(0, cut));
+        assert(text.slice(0, cut).endsWith(rest));
+        const all = [...finished, ...sentences(rest + text.slice(cut))];
+        assert.deepEqual(all, whole, `cut at ${cut}`);
+        if (finished.length > before) assert.equal(release(() => all.forEach((one) => into.pushSentence(one))), expected);
+        before = finished.length;
+    }
+    assert.equal(before, whole.length - 1);
+});
+
+for (const [file, embeddings] of [["golden.pack", "sentences.txt"], ["golden-recoded.pack", "sentences-phrases.txt"]]) {
+    test(embeddings, () => {
+        const pack = new Pack(readFileSync(new URL(file, GOLDEN)));
+        const text = readFileSync(new URL(embeddings, GOLDEN), "ascii");
+        const cases = [...text.matchAll(/^sentence ?(\w*)\nvector (\w+)$/gm)];
+        assert(cases.length > 10);
+        for (const [, sentence, vector] of cases) {
+            assert.equal(toHex(new Uint8Array(pack.embedSentence(decoded(sentence)).buffer)), vector);
+        }
+    });
+}

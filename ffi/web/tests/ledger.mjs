@@ -1,0 +1,235 @@
+// Ledgers in files: a day, processes that are killed, and other programs.
+
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { symlinkSync } from "node:fs";
+import promises, { open, readFile, readdir, rename, stat, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import * as undertone from "undertone";
+
+import { golden, inFolder } from "./common.mjs";
+import { keyboardDay } from "./day.mjs";
+
+const { Ledger } = undertone;
+const { link } = promises;
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+
+test("a day of a keyboard", () =>
+    inFolder(async (path) => {
+        const file = path("ledger");
+        const stored = {
+            read: async () => new Uint8Array(await readFile(file)),
+            write: (bytes) => writeFile(file, bytes),
+        };
+        assert.equal(await keyboardDay(undertone, golden("golden-scores.pack"), file, stored), 18);
+    }));
+
+// Each process spends until it is killed, and says what it got a grant for. None may get one for what is not recorded,
+// and what one spent another must find spent.
+test("killed in the middle", () =>
+    inFolder(async (path) => {
+        const file = path("ledger");
+        const program = `
+            import { Ledger } from "undertone";
+            const ledger = await Ledger.openOrCreate(process.argv[1], "sentence", 1000);
+            for (;;) {
+                await ledger.spend(1, { window: 20000 });
+                process.stdout.write(".");
+            }`;
+        let granted = 0;
+        for (let round = 0; round < 6; round++) {
+            const process = spawn("node", ["--input-type=module", "-e", program, file], { cwd: HERE });
+            process.stderr.on("data", (data) => assert.fail(`${data}`));
+            await new Promise((resolve) => {
+                let here = 0;
+                process.stdout.on("data", (data) => {
+                    here += data.length;
+                    granted += data.length;
+                    // At another place in each round: what is under way then is not known, which is the point.
+                    if (here > round) process.kill("SIGKILL");
+                });
+                process.on("close", resolve);
+            });
+        }
+        const ledger = await Ledger.open(file, "sentence");
+        const left = await ledger.left(20000);
+        await ledger.close();
+        assert(granted >= 6);
+        assert(left <= 1000 - granted, `${granted} grants, but ${left} of 1000 is left`);
+    }));
+
+test("programs that ask at once make one ledger", () =>
+    inFolder(async (path) => {
+        const file = path("ledger");
+        const ledgers = await Promise.allSettled(
+            Array.from({ length: 8 }, () => Ledger.openOrCreate(file, "sentence", 10)),
+        );
+        const open = ledgers.filter(({ status }) => status === "fulfilled");
+        assert.equal(open.length, 1);
+        ledgers.filter(({ reason }) => reason).forEach(({ reason }) => assert.equal(reason.code, "LEDGER_IN_USE"));
+        await open[0].value.close();
+        await assert.rejects(stat(`${file}.lock`), { code: "ENOENT" });
+        await assert.rejects(stat(`${file}.node.partial`), { code: "ENOENT" });
+        assert.equal((await stat(file)).mode & 0o777, 0o600);
+    }));
+
+test("one that was replaced is not taken for the ledger", () =>
+    inFolder(async (path) => {
+        const file = path("ledger");
+        await (await Ledger.openOrCreate(file, "sentence", 10)).close();
+        // However these are interleaved, one ledger is open at a time.
+        const made = await Promise.allSettled(
+            Array.from({ length: 8 }, (_, i) =>
+                i % 2 ? Ledger.beginAnew(file, "sentence", 10, 20000) : Ledger.open(file, "sentence"),
+            ),
+        );
+        const open = made.filter(({ status }) => status === "fulfilled").map(({ value }) => value);
+        made.filter(({ reason }) => reason).forEach(({ reason }) => assert.equal(reason.code, "LEDGER_IN_USE"));
+        assert.equal(open.length, 1);
+        await open[0].spend(1, { window: 20001 });
+        await open[0].close();
+        const again = await Ledger.open(file, "sentence");
+        assert.equal(await again.left(20001), 9);
+        await again.close();
+    }));
+
+test("whoever has opened the file has the new one", () =>
+    inFolder(async (path) => {
+        const file = path("ledger");
+        await (await Ledger.openOrCreate(file, "sentence", 10)).close();
+        // A program in Rust, C or Java that opened it, and locks it only now.
+        const other = await open(file, "r");
+        const ledger = await Ledger.beginAnew(file, "sentence", 10, 20000);
+        await ledger.spend(4, { window: 20001 });
+        await ledger.close();
+        const seen = (await other.read(new Uint8Array(129), 0, 129, 0)).bytesRead;
+        assert.equal(seen, 128);
+        assert.equal((await other.stat()).ino, (await stat(file)).ino);
+        await other.close();
+    }));
+
+test("begun anew where nothing is", () =>
+    inFolder(async (path) => {
+        const ledger = await Ledger.beginAnew(path("ledger"), "sentence", 10, 20000);
+        assert.deepEqual([await ledger.left(20000), await ledger.left(20001)], [0, 10]);
+        await ledger.close();
+        assert.deepEqual(await readdir(path(".")), ["ledger"]);
+    }));
+
+// A disk that is full, or a power cut, at any of these bytes.
+test("begun anew in part", () =>
+    inFolder(async (path) => {
+        const file = path("ledger");
+        const { constructor } = await open(file, "w").then(async (handle) => (await handle.close(), handle));
+        const { write } = constructor.prototype;
+        for (const length of [0, 1, 63, 64, 65, 127]) {
+            await writeFile(file, "");
+            const old = await Ledger.beginAnew(file, "sentence", 10, 20000);
+            await old.spend(1, { window: 20001 });
+            await old.close();
+            constructor.prototype.write = async function (bytes, ...where) {
+                await write.call(this, bytes.subarray(0, length), 0, length, where[2]);
+                throw new Error("cut");
+            };
+            try {
+                await assert.rejects(Ledger.beginAnew(file, "sentence", 10, 20001), /cut/);
+            } finally {
+                constructor.prototype.write = write;
+            }
+            assert.equal((await stat(file)).size, length);
+            await assert.rejects(Ledger.open(file, "sentence"), { code: "LEDGER_WRONG_LENGTH" });
+        }
+    }));
+
+/** Opens or makes a ledger while something else is done in place of `fs.link`. */
+async function withLink(file, instead) {
+    let asked = 0;
+    promises.link = (...paths) => {
+        asked++;
+        return instead(...paths);
+    };
+    try {
+        await (await Ledger.openOrCreate(file, "sentence", 7)).close();
+    } finally {
+        promises.link = link;
+    }
+    assert.equal(asked, 1);
+    await assert.rejects(stat(`${file}.node.partial`), { code: "ENOENT" });
+}
+
+// Java does not see our lock on NAME.lock, so it may make the ledger when we have seen that there is none.
+test("a ledger made meanwhile is not replaced", () =>
+    inFolder(async (path) => {
+        await (await Ledger.openOrCreate(path("other"), "sentence", 10)).close();
+        const made = await readFile(path("other"));
+        await withLink(path("ledger"), async (from, to) => {
+            await rename(path("other"), to);
+            return link(from, to);
+        });
+        assert.deepEqual(await readFile(path("ledger")), made);
+    }));
+
+test("a file system without links", () =>
+    inFolder(async (path) => {
+        await withLink(path("ledger"), async () => {
+            throw Object.assign(new Error("no links here"), { code: "EPERM" });
+        });
+        assert.equal((await readFile(path("ledger"))).length, 128);
+    }));
+
+test("what a killed program left beside a ledger is not written to", () =>
+    inFolder(async (path) => {
+        await (await Ledger.openOrCreate(path("ledger"), "sentence", 10)).close();
+        const made = await readFile(path("ledger"));
+        await link(path("ledger"), path("ledger.node.partial"));
+        await rename(path("ledger"), path("kept"));
+        await (await Ledger.openOrCreate(path("ledger"), "sentence", 7)).close();
+        assert.deepEqual(await readFile(path("kept")), made);
+        assert.notDeepEqual(await readFile(path("ledger")), made);
+    }));
+
+test("another program has the lock", () =>
+    inFolder(async (path) => {
+        const file = path("ledger");
+        await (await Ledger.openOrCreate(file, "sentence", 10)).close();
+        const other = spawn("flock", ["-x", file, "sh", "-c", "echo; cat"], { stdio: ["pipe", "pipe", "inherit"] });
+        await new Promise((resolve) => other.stdout.once("data", resolve));
+        await assert.rejects(Ledger.open(file, "sentence"), { code: "LEDGER_IN_USE" });
+        await assert.rejects(Ledger.beginAnew(file, "sentence", 10), { code: "LEDGER_IN_USE" });
+        other.stdin.end();
+        await new Promise((resolve) => other.on("close", resolve));
+        const ledger = await Ledger.open(file, "sentence");
+        const busy = spawnSync("flock", ["-n", "-x", file, "true"]).status;
+        await ledger.close();
+        assert.equal(busy, 1);
+        assert.equal(spawnSync("flock", ["-n", "-x", file, "true"]).status, 0);
+    }));
+
+test("links and pipes are refused", () =>
+    inFolder(async (path) => {
+        symlinkSync(path("elsewhere"), path("a.lock"));
+        await assert.rejects(Ledger.openOrCreate(path("a"), "sentence", 10), { code: "ELOOP" });
+        assert.equal(spawnSync("mkfifo", [path("b.node.partial"), path("c")]).status, 0);
+        await assert.rejects(Ledger.openOrCreate(path("b"), "sentence", 10), /regular file/);
+        await assert.rejects(Ledger.beginAnew(path("c"), "sentence", 10), /regular file/);
+    }));
+
+test("without flock there is no ledger", () =>
+    inFolder(async (path) => {
+        const before = process.env.PATH;
+        process.env.PATH = "/nowhere";
+        try {
+            await assert.rejects(Ledger.openOrCreate(path("ledger"), "sentence", 10), { code: "NO_LOCKS" });
+        } finally {
+            process.env.PATH = before;
+        }
+    }));
+
+test("programs that require get the same objects", () => {
+    const required = createRequire(import.meta.url)("undertone");
+    assert.deepEqual(Object.keys(required).sort(), Object.keys(undertone).sort());
+    assert.equal(required.Pack, undertone.Pack);
+});

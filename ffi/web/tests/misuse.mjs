@@ -1,0 +1,313 @@
+// Every way to use the package wrongly that its types let through: the cases of tests/faces/misuse.md, by their names.
+
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { test } from "node:test";
+
+import { Document, Grant, Ledger, Pack, Release, UndertoneError, VectorMechanism } from "undertone";
+
+import { golden, inFolder } from "./common.mjs";
+
+const SCORES = golden("golden-scores.pack");
+const EMBEDDING = Array(16).fill(0.5);
+const WINDOW = { window: 20000 };
+
+const pack = (name = "golden-scores.pack") => new Pack(golden(name));
+const document = (name) => new Document(pack(name));
+const grant = (unit = "sentence", epsilon = 1) => Grant.unrecorded(unit, epsilon);
+
+/** What the library or the package says. */
+const says = (code) => (error) => {
+    assert(error instanceof UndertoneError, `${error}`);
+    assert.equal(error.code, code);
+    assert(error.message.length > 10, error.message);
+    return true;
+};
+/** What JavaScript says of an argument. */
+const ARGUMENT = (error) => error instanceof TypeError || error instanceof RangeError;
+
+const refuses = (name, code, use) =>
+    test(name, () => assert.throws(use, code === ARGUMENT ? code : says(code)));
+
+refuses("short_pack", "PACK_TOO_SHORT", () => new Pack(new Uint8Array()));
+refuses("foreign_pack", "NOT_A_PACK", () => new Pack(new Uint8Array(1000)));
+refuses("cut_pack", "PACK_WRONG_LENGTH", () => new Pack(SCORES.subarray(0, -1)));
+refuses("damaged_pack", "PACK_DAMAGED", () => {
+    const damaged = Uint8Array.from(SCORES);
+    damaged[damaged.length - 1] ^= 1;
+    new Pack(damaged);
+});
+refuses("pack_without_candidates", "NO_CANDIDATES", () => document("golden-vectors.pack"));
+
+test("pack_closed_first", () => {
+    const from = pack();
+    const into = new Document(from);
+    from.close();
+    // Whatever takes the memory of the pack now is not what the document reads.
+    const other = new Pack(golden("golden-features.pack"));
+    into.pushSentence("It snows.");
+    assert.equal(into.release(grant()).packId, "16f4b64559f90996");
+    other.close();
+    assert.throws(() => new Document(from), says("CLOSED"));
+});
+
+test("null_argument", () => {
+    const into = document();
+    for (const nothing of [null, undefined]) {
+        assert.throws(() => new Pack(nothing), ARGUMENT);
+        assert.throws(() => new Document(nothing), ARGUMENT);
+        assert.throws(() => into.pushSentence(nothing), ARGUMENT);
+        assert.throws(() => into.pushText(nothing), ARGUMENT);
+        assert.throws(() => into.push(nothing), ARGUMENT);
+        assert.throws(() => into.release(nothing), ARGUMENT);
+        assert.throws(() => new Release(nothing), ARGUMENT);
+        assert.throws(() => Grant.unrecorded(nothing, 1), ARGUMENT);
+        assert.throws(() => Grant.unrecorded("sentence", nothing), ARGUMENT);
+    }
+    assert.equal(into.sentenceCount, 0);
+});
+
+test("wrong_type", () => {
+    const into = document();
+    assert.throws(() => into.pushSentence(7), ARGUMENT);
+    assert.throws(() => into.push("It snows."), ARGUMENT);
+    assert.throws(() => into.push(["a", ...EMBEDDING.slice(1)]), ARGUMENT);
+    assert.throws(() => into.release(pack()), ARGUMENT);
+    assert.throws(() => into.release(grant(), "coin"), ARGUMENT);
+    assert.throws(() => into.release(grant(), "toString"), ARGUMENT);
+    assert.throws(() => Grant.unrecorded("line", 1), ARGUMENT);
+    // What another thread gets is a copy without what is inside, so this is what its calls say.
+    const copy = Object.setPrototypeOf(structuredClone(into), Document.prototype);
+    assert.throws(() => copy.pushSentence("It snows."), ARGUMENT);
+    assert.equal(into.sentenceCount, 0);
+});
+
+test("empty_text", () => {
+    const into = document();
+    assert.equal(into.pushText(""), 0);
+    into.pushSentence("");
+    assert.equal(into.sentenceCount, 1);
+});
+
+test("text_that_is_no_unicode", () => {
+    const into = document();
+    into.pushSentence("It\ud800 snows.");
+    into.pushText("It \udc00 snows.");
+    assert.equal(into.sentenceCount, 2);
+});
+
+test("long_text", () => {
+    const into = document();
+    into.pushSentence("x".repeat(1048576));
+    assert.equal(into.sentenceCount, 1);
+});
+
+test("embedding_of_nan", () => {
+    const into = document();
+    const numbers = [NaN, Infinity, -Infinity, ...EMBEDDING.slice(3)];
+    into.push(numbers);
+    into.push(Float32Array.from(numbers));
+    assert.equal(into.sentenceCount, 2);
+});
+
+refuses("short_embedding", "WRONG_DIMENSION", () => document().push(EMBEDDING.slice(1)));
+refuses("embedding_without_text", "NEEDS_TEXT", () => document("golden-features.pack").push(EMBEDDING));
+refuses("full_document", "DOCUMENT_FULL", () => {
+    const into = document();
+    assert.equal(into.pushAll(Float32Array.from({ length: 128 * 16 }, () => 0.5)), 128);
+    into.push(EMBEDDING);
+});
+
+test("release_of_nothing", () => assert.equal(document().release(grant()).bytes.length, 24));
+
+test("release_twice", () => {
+    const into = document();
+    into.pushSentence("It snows.");
+    into.release(grant());
+    assert.equal(into.sentenceCount, 0);
+    assert.equal(into.release(grant()).unit, "sentence");
+});
+
+refuses("whole_text_without_scores", "NO_SCORES", () => document("golden.pack").releaseWholeText(grant("whole-text")));
+refuses("used_grant", "GRANT_SPENT", () => {
+    const [into, once] = [document(), grant()];
+    into.release(once);
+    into.release(once);
+});
+refuses("grant_of_another_unit", "GRANT_WRONG_UNIT", () => document().release(grant("whole-text")));
+test("grant_kept_after_wrong_unit", () => {
+    const [into, once] = [document(), grant("whole-text")];
+    assert.throws(() => into.release(once), says("GRANT_WRONG_UNIT"));
+    assert.equal(into.releaseWholeText(once).unit, "whole-text");
+});
+
+refuses("document_after_close", "CLOSED", () => {
+    const into = document();
+    into.close();
+    into.pushSentence("It snows.");
+});
+
+test("close_twice", () =>
+    inFolder(async (path) => {
+        const into = document();
+        into.close();
+        into.close();
+        const ledger = await Ledger.openOrCreate(path("ledger"), "sentence", 10);
+        await ledger.close();
+        await ledger.close();
+    }));
+
+const RELEASE = document().release(grant()).bytes;
+refuses("short_release", "RELEASE_WRONG_LENGTH", () => new Release(RELEASE.subarray(0, 23)));
+refuses("foreign_release", "NOT_A_RELEASE", () => new Release(new Uint8Array(24)));
+refuses("forged_release", "RELEASE_MALFORMED", () => new Release(RELEASE.with(4, 99)));
+
+test("epsilon_not_a_number", () => {
+    for (const text of ["much", "nan", NaN, "", "1 "]) {
+        assert.throws(() => grant("sentence", text), says("EPSILON_NOT_A_NUMBER"));
+    }
+});
+refuses("epsilon_zero", "EPSILON_TOO_SMALL", () => grant("sentence", 0));
+refuses("epsilon_too_large", "EPSILON_TOO_LARGE", () => grant("sentence", "1000.000001"));
+
+/** A case with a ledger, which is open, in a file. */
+const withLedger = (name, use) =>
+    test(name, () =>
+        inFolder(async (path) => {
+            const file = path("ledger");
+            const ledger = await Ledger.openOrCreate(file, "sentence", 10);
+            await use({ file, ledger });
+            await ledger.close();
+        }),
+    );
+const open = (file, unit = "sentence") => Ledger.open(file, unit);
+
+withLedger("ledger_after_close", async ({ ledger }) => {
+    await ledger.close();
+    await assert.rejects(ledger.spend(1, WINDOW), says("CLOSED"));
+    await assert.rejects(ledger.left(20000), says("CLOSED"));
+});
+test("missing_ledger", () => inFolder((path) => assert.rejects(open(path("none")), says("LEDGER_MISSING"))));
+test("ledger_without_budget", () =>
+    inFolder((path) => assert.rejects(Ledger.openOrCreate(path("none"), "sentence", 0), says("LEDGER_NO_BUDGET"))));
+withLedger("ledger_in_use", ({ file }) => assert.rejects(open(file), says("LEDGER_IN_USE")));
+withLedger("ledger_of_another_unit", async ({ file, ledger }) => {
+    await ledger.close();
+    await assert.rejects(open(file, "whole-text"), says("LEDGER_WRONG_UNIT"));
+});
+
+/** A ledger that was closed, and then changed. */
+const changed = (name, code, change) =>
+    withLedger(name, async ({ file, ledger }) => {
+        await ledger.close();
+        await writeFile(file, change(new Uint8Array(await readFile(file))));
+        await assert.rejects(open(file), says(code));
+    });
+changed("short_ledger", "LEDGER_WRONG_LENGTH", (image) => image.subarray(0, 127));
+changed("foreign_ledger", "NOT_A_LEDGER", () => new Uint8Array(128));
+changed("damaged_ledger", "LEDGER_DAMAGED", (image) => image.with(30, image[30] ^ 1).with(100, image[100] ^ 1));
+
+withLedger("over_budget", async ({ ledger }) => {
+    await ledger.spend(7, WINDOW);
+    await assert.rejects(ledger.spend(4, WINDOW), says("LEDGER_EXHAUSTED"));
+    assert.equal(await ledger.left(20000), 3);
+});
+withLedger("clock_set_back", async ({ ledger }) => {
+    await ledger.spend(1, { window: 20001 });
+    await assert.rejects(ledger.spend(1, WINDOW), says("LEDGER_FROM_FUTURE"));
+});
+withLedger("negative_window", async ({ ledger }) => {
+    await assert.rejects(ledger.spend(1, { window: -1 }), ARGUMENT);
+    assert.equal(await ledger.left(20000), 10);
+});
+
+// What the list cannot have, because it is of this package alone.
+
+// A text in the place of another argument is not quoted, and no error says how long one is.
+test("errors keep texts to themselves", async () => {
+    const secret = "My doctor wants to repeat the blood test.";
+    const into = document();
+    const all = [
+        () => into.release(grant(), secret),
+        () => into.promise(secret, 1),
+        () => into.promise("sentence", secret),
+        () => Grant.unrecorded(secret, 1),
+        () => Grant.unrecorded("sentence", secret),
+        () => new VectorMechanism(1, { dimension: 4, boundExponent: secret }),
+        () => new VectorMechanism(1, { dimension: secret }),
+        () => new VectorMechanism(1, { dimension: 4, noise: [secret] }),
+        () => pack().recommendedUnit(1, secret),
+    ];
+    for (const use of all) {
+        assert.throws(use, (error) => {
+            assert.doesNotMatch(error.message, /doctor|blood|41/);
+            return true;
+        });
+    }
+    await assert.rejects(Ledger.openOrCreate("none", secret, 1), /^TypeError: the unit is a text, not one of sentence, /);
+    await assert.rejects(Ledger.openOrCreate("none", "lines", 1), /"lines"/);
+    await assert.rejects(Ledger.openOrCreate("none", 7n, 1), /the unit is a bigint/);
+});
+
+test("out of memory", () => {
+    const into = document();
+    const { grow } = WebAssembly.Memory.prototype;
+    WebAssembly.Memory.prototype.grow = (pages) => {
+        throw new RangeError(`no ${pages} pages`);
+    };
+    const messages = [1e7, 2e7].map((length) => {
+        try {
+            into.pushText("x".repeat(length));
+        } catch (error) {
+            assert.equal(error.code, "OUT_OF_MEMORY");
+            return `${error.message} ${error.cause}`;
+        }
+    });
+    WebAssembly.Memory.prototype.grow = grow;
+    assert.equal(messages[0], "no memory is left: close what is not used, or take a shorter text undefined");
+    assert.equal(messages[1], messages[0]);
+});
+
+withLedger("calls take turns", async ({ ledger }) => {
+    const spent = await Promise.allSettled(Array.from({ length: 12 }, () => ledger.spend(1, WINDOW)));
+    assert.equal(spent.filter(({ status }) => status === "fulfilled").length, 10);
+    spent.filter(({ reason }) => reason).forEach(({ reason }) => says("LEDGER_EXHAUSTED")(reason));
+});
+
+test("budgets in micro-units", () =>
+    inFolder(async (path) => {
+        const most = 2n ** 64n - 1n;
+        for (const [micro, left] of [[1n, 1e-6], [12_000_000_000n, 12000], [most, Number(most) / 1e6]]) {
+            const file = path(`${micro}`);
+            const ledger = await Ledger.openOrCreate(file, "sentence", micro);
+            assert.equal(await ledger.left(20000), left);
+            await ledger.close();
+            const again = await Ledger.beginAnew(file, "sentence", micro, 20000);
+            assert.deepEqual([await again.left(20000), await again.left(20001)], [0, left]);
+            await again.close();
+        }
+        for (const micro of [-1n, most + 1n]) {
+            await assert.rejects(Ledger.openOrCreate(path("none"), "sentence", micro), /^RangeError: .*18446744073709551615/);
+        }
+        await assert.rejects(Ledger.openOrCreate(path("none"), "sentence", 0n), says("LEDGER_NO_BUDGET"));
+        await assert.rejects(Ledger.openOrCreate(path("none"), "sentence", 1001), says("EPSILON_TOO_LARGE"));
+    }));
+
+test("memory is given back", async () => {
+    const bytes = golden("golden-features.pack");
+    const size = () => process.memoryUsage().external;
+    new Document(new Pack(bytes)).close();
+    const before = size();
+    // Closed ones at once, and forgotten ones when they are collected. Kept, they would take 75 MB.
+    for (let i = 0; i < 2000; i++) {
+        const from = new Pack(bytes);
+        const into = new Document(from);
+        from.close();
+        if (i % 2 === 0) into.close();
+        if (i % 100 === 0) {
+            globalThis.gc();
+            await new Promise((resolve) => setImmediate(resolve));
+        }
+    }
+    assert(size() - before < 16e6, `${size() - before} bytes more`);
+});
