@@ -28,6 +28,10 @@ EOF
 fi
 
 "$deny" check licenses bans sources
+# The package for Python links the bindings of NumPy beside it.
+awk '/^unused-/ { sub(/"deny"/, "\"allow\"") } { print }
+    $0 == "exceptions = [" { print "    { allow = [\"BSD-2-Clause\"], crate = \"numpy\" }," }' deny.toml >"$work/python.toml"
+"$deny" --manifest-path ffi/python/Cargo.toml --config "$work/python.toml" check licenses bans sources
 
 # A database of its own, so that an old one is not taken for today's.
 awk -v path="$work/advisories" '{ print } $0 == "[advisories]" { print "db-path = \"" path "\"" }' \
@@ -40,7 +44,7 @@ fi
 if timeout 120 "$deny" --config "$work/deny.toml" fetch db >"$work/fetch.log" 2>&1; then
     database=$(echo "$work"/advisories/advisory-db-*)
     echo "advisories as of $(git -C "$database" log -1 --format=%cs)"
-    for manifest in Cargo.toml fuzz/Cargo.toml; do
+    for manifest in Cargo.toml fuzz/Cargo.toml ffi/python/Cargo.toml; do
         "$deny" --manifest-path "$manifest" --config "$work/deny.toml" --offline check -A advisory-not-detected advisories
     done
 else

@@ -16,7 +16,7 @@ const FILE_BYTES: usize = UNDERTONE_LEDGER_IMAGE_BYTES;
 const RECORD_BYTES: usize = UNDERTONE_LEDGER_RECORD_BYTES;
 
 /// Counts, so that no two handles sign alike.
-unsafe extern "C" fn entropy(context: *mut c_void, out: *mut u8, len: usize) -> i32 {
+pub(crate) unsafe extern "C" fn entropy(context: *mut c_void, out: *mut u8, len: usize) -> i32 {
     // SAFETY: every call passes a number that is still there; `len` bytes are writable.
     unsafe {
         let count = context.cast::<u64>();

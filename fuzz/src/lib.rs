@@ -18,6 +18,7 @@
 
 mod backends;
 mod calls;
+mod counted_ledger;
 mod document;
 mod embedding;
 mod epsilon;
@@ -38,6 +39,7 @@ mod double;
 
 pub use backends::document_backends_agree;
 pub use calls::ffi_calls_match_a_model;
+pub use counted_ledger::counted_ledger_keeps_the_budget;
 pub use document::document_release_is_total;
 pub use embedding::embedding_is_total;
 pub use epsilon::epsilon_parse_is_total;
@@ -72,6 +74,10 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("ffi_any_args", ffi_any_args),
     ("ffi_calls_match_a_model", ffi_calls_match_a_model),
     ("ledger_calls_keep_the_budget", ledger_calls_keep_the_budget),
+    (
+        "counted_ledger_keeps_the_budget",
+        counted_ledger_keeps_the_budget,
+    ),
     #[cfg(feature = "host")]
     ("candidates_file_is_total", candidates_file_is_total),
     #[cfg(feature = "host")]

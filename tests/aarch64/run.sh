@@ -33,4 +33,4 @@ golden-vectors.pack vectors private-vectors.txt
 golden.pack sentences sentences.txt
 golden-recoded.pack sentences sentences-phrases.txt
 END
-qemu-aarch64 "$folder/misuse" "$golden/golden.pack" "$golden/golden-vectors.pack"
+qemu-aarch64 "$folder/misuse" "$golden/golden.pack" "$golden/golden-vectors.pack" "$golden/golden-features.pack"

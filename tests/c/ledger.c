@@ -9,15 +9,6 @@
 
 #include "undertone_posix.h"
 
-static int32_t os_entropy(void *context, uint8_t *out, size_t len)
-{
-    FILE *source = fopen("/dev/urandom", "rb");
-    const size_t got = source ? fread(out, 1, len, source) : 0;
-    (void)context;
-    if (source) fclose(source);
-    return got == len ? 0 : -1;
-}
-
 int main(int argc, char **argv)
 {
     static union {
@@ -29,10 +20,10 @@ int main(int argc, char **argv)
     const int32_t unit = UNDERTONE_UNIT_SENTENCE;
     undertone_grant *grant;
     uint64_t left;
-    int32_t status = undertone_posix_create(&file, unit, 5000000, os_entropy, NULL);
+    int32_t status = undertone_posix_create(&file, unit, 5000000, undertone_posix_entropy, NULL);
     if (argc != 3) return 2;
     if (status == UNDERTONE_STATUS_OK && strcmp(argv[1], "spend") == 0) {
-        status = undertone_ledger_spend(&storage, unit, 1000000, 1, 1, os_entropy, NULL, &memory, sizeof memory, &grant,
+        status = undertone_ledger_spend(&storage, unit, 1000000, 1, 1, undertone_posix_entropy, NULL, &memory, sizeof memory, &grant,
                                         &left);
     } else if (status == UNDERTONE_STATUS_OK) {
         status = undertone_posix_lock(&file) == 0 ? UNDERTONE_STATUS_OK : UNDERTONE_STATUS_LEDGER_IN_USE;

@@ -1,9 +1,9 @@
 /*
  * Every way to use the library wrongly that a program survives, with the status it must give.
  *
- *     misuse PACK VECTORS     a valid pack with depth and a lexicon, another with a projection
+ *     misuse PACK VECTORS FEATURES     valid packs: with depth and a lexicon; with a projection; with features
  *
- * Run it under a memory checker too: blocks have exactly the size that a call is told.
+ * It prints the name of each case of tests/faces/misuse.md that it runs. Run it under a memory checker too: blocks have exactly the size that a call is told.
  */
 #include <limits.h>
 #include <math.h>
@@ -40,6 +40,8 @@ static void hold(int condition, const char *text, int line)
 
 #define EXPECT(status, call) expect((status), (call), #call, __LINE__)
 #define HOLD(condition) hold((condition) != 0, #condition, __LINE__)
+/* What follows is a case that every face has. */
+#define CASE(name) puts("case " #name)
 
 static void *allocate(size_t len)
 {
@@ -68,6 +70,9 @@ struct fixture {
     uint8_t *projection_bytes;
     void *projection_memory;
     undertone_pack *projection;
+    uint8_t *features_bytes;
+    void *features_memory;
+    undertone_pack *features;
     void *document_memory;
     size_t document_size;
     void *grant_memory;
@@ -205,6 +210,7 @@ static void epsilon_is_checked(void)
         {"1e99", UNDERTONE_STATUS_EPSILON_TOO_LARGE, 7},
     };
     uint32_t micro;
+    CASE(epsilon_not_a_number);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const size_t len = strlen(cases[i].text);
         /* Without the terminating zero. */
@@ -246,6 +252,7 @@ static void pack_pointers_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_pack_init(NULL, size, f->bytes, f->len, &pack));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_pack_init(memory, size, NULL, f->len, &pack));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_pack_init(memory, size, f->bytes, f->len, NULL));
+    CASE(short_pack);
     EXPECT(UNDERTONE_STATUS_PACK_TOO_SHORT, undertone_pack_init(memory, size, NULL, 0, &pack));
     EXPECT(UNDERTONE_STATUS_MISALIGNED, undertone_pack_init(memory + 1, size, f->bytes, f->len, &pack));
     EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL,
@@ -265,6 +272,7 @@ static void pack_pointers_are_checked(const struct fixture *f)
 
 static void damaged_packs_are_refused(const struct fixture *f)
 {
+    CASE(cut_pack);
     /* Cut off: in a block of exactly that size. */
     for (size_t len = 0; len < f->len; len += len < 200 ? 1 : 97) {
         uint8_t *cut = copy_of(f->bytes, len);
@@ -278,6 +286,7 @@ static void damaged_packs_are_refused(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_PACK_WRONG_LENGTH, init_pack(f, longer, f->len + 1));
     free(longer);
 
+    CASE(damaged_pack);
     /* One bit wrong. */
     uint8_t *flipped = copy_of(f->bytes, f->len);
     for (size_t at = 0; at < f->len; at += at < 256 ? 1 : 61) {
@@ -293,6 +302,7 @@ static void damaged_packs_are_refused(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_OK, init_pack(f, flipped, f->len));
     free(flipped);
 
+    CASE(foreign_pack);
     /* Garbage. */
     uint8_t garbage[4096];
     uint32_t state = 1;
@@ -424,6 +434,9 @@ static void document_pointers_are_checked(const struct fixture *f)
     document = new_document(f);
     undertone_grant *grant = new_grant(f, UNDERTONE_UNIT_SENTENCE, 1);
     void *moved = copy_of(document, size);
+    CASE(document_after_close);
+    CASE(moved_handle);
+    CASE(handle_of_another_kind);
     undertone_document *wrong[] = {NULL, zeroes, moved, f->pack_memory,
                                    (void *)((uint8_t *)document + 1)};
     const int32_t statuses[] = {UNDERTONE_STATUS_NULL_POINTER, UNDERTONE_STATUS_BAD_HANDLE, UNDERTONE_STATUS_BAD_HANDLE,
@@ -458,7 +471,6 @@ static void batches_are_checked(const struct fixture *f)
     const size_t dimension = f->dimension;
     size_t pushed = 99;
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push_all(document, NULL, dimension, &pushed));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push_all(document, f->embedding, dimension, NULL));
     EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH,
            undertone_document_push_all(document, f->embedding, SIZE_MAX, &pushed));
     EXPECT(UNDERTONE_STATUS_MISALIGNED,
@@ -498,8 +510,10 @@ static void batches_are_checked(const struct fixture *f)
 static void sentences_are_checked(const struct fixture *f)
 {
     undertone_document *document = new_document(f);
+    CASE(null_argument);
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push(document, NULL, f->dimension));
     EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION, undertone_document_push(document, NULL, 0));
+    CASE(short_embedding);
     EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION,
            undertone_document_push(document, f->embedding, f->dimension - 1));
     EXPECT(UNDERTONE_STATUS_WRONG_DIMENSION,
@@ -517,6 +531,7 @@ static void sentences_are_checked(const struct fixture *f)
            undertone_document_push_sentence(document, "word", SIZE_MAX));
     EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_document_push_sentence(document, (void *)document, 8));
 
+    CASE(embedding_of_nan);
     /* No content is an error. Exactly 128 sentences fit. */
     const float odd[] = {NAN, INFINITY, -INFINITY, 3.4e38f, -3.4e38f, 1e-45f, -0.0f, 1e9f};
     float *embedding = allocate(f->dimension * sizeof *embedding);
@@ -527,16 +542,34 @@ static void sentences_are_checked(const struct fixture *f)
         EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, embedding, f->dimension));
     }
     free(embedding);
-    for (size_t i = 100; i < UNDERTONE_MAX_SENTENCES; i++) {
+    CASE(text_that_is_no_unicode);
+    size_t one = 0;
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_text(document, "It \xff snows.", 12, &one));
+    HOLD(one == 1);
+    for (size_t i = 101; i < UNDERTONE_MAX_SENTENCES; i++) {
         static const char bytes[] = "\xff\xc0\x80\xed\xa0\x80 word\0word \xf4\x90\x80\x80";
         char *text = copy_of(bytes, i % sizeof bytes);
         EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_sentence(document, text, i % sizeof bytes));
         free(text);
     }
+    CASE(full_document);
     EXPECT(UNDERTONE_STATUS_DOCUMENT_FULL, undertone_document_push(document, f->embedding, f->dimension));
     EXPECT(UNDERTONE_STATUS_DOCUMENT_FULL, undertone_document_push_sentence(document, "word", 4));
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_reset(document));
+    CASE(empty_text);
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_sentence(document, NULL, 0));
+    size_t sentences = 99;
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_text(document, NULL, 0, &sentences));
+    HOLD(sentences == 0 && undertone_document_sentence_count(document) == 1);
+    /* Who does not want the number says so. */
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_text(document, "One. Two.", 9, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_all(document, f->embedding, f->dimension, NULL));
+    HOLD(undertone_document_sentence_count(document) == 4);
+    CASE(long_text);
+    char *text = allocate(1 << 20);
+    memset(text, 'x', 1 << 20);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_push_sentence(document, text, 1 << 20));
+    free(text);
 }
 
 /* --- Release --- */
@@ -573,6 +606,7 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, NULL, out, 24, &written));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, counting_entropy, NULL, 24, &written));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, RELEASE(1, counting_entropy, out, 24, NULL));
+    CASE(unknown_rule);
     EXPECT(UNDERTONE_STATUS_UNKNOWN_RULE, RELEASE(0, counting_entropy, out, 24, &written));
     EXPECT(UNDERTONE_STATUS_UNKNOWN_RULE, RELEASE(3, counting_entropy, out, 24, &written));
     EXPECT(UNDERTONE_STATUS_UNKNOWN_RULE, RELEASE(INT32_MIN, counting_entropy, out, 24, &written));
@@ -580,10 +614,12 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, RELEASE(1, counting_entropy, out, SIZE_MAX, &written));
     EXPECT(UNDERTONE_STATUS_MISALIGNED,
            RELEASE(1, counting_entropy, out, 24, (void *)((uint8_t *)f->embedding + 1)));
+    CASE(overlapping_memory);
     EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(1, counting_entropy, (void *)document, 24, &written));
     EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(1, counting_entropy, (void *)&written, 24, &written));
     EXPECT(UNDERTONE_STATUS_OVERLAP, RELEASE(1, counting_entropy, out, 24, (void *)document));
     HOLD(written == 99);
+    CASE(short_buffer);
     for (size_t capacity = 0; capacity < UNDERTONE_RELEASE_BYTES; capacity++) {
         uint8_t *exact = allocate(capacity);
         written = 99;
@@ -597,9 +633,11 @@ static void release_arguments_are_checked_before_entropy(const struct fixture *f
     for (size_t i = 0; i < sizeof out; i++) {
         HOLD(out[i] == 0xee);
     }
+    CASE(release_of_nothing);
     EXPECT(UNDERTONE_STATUS_OK, RELEASE(1, counting_entropy, out, sizeof out, &written));
     HOLD(calls == 1 && written == UNDERTONE_RELEASE_BYTES && out[written] == 0xee);
 
+    CASE(used_grant);
     /* Once. Nothing is drawn for a grant that is spent. */
     written = 99;
     EXPECT(UNDERTONE_STATUS_GRANT_SPENT, RELEASE(1, counting_entropy, out, sizeof out, &written));
@@ -642,10 +680,6 @@ static void promises_are_checked(const struct fixture *f)
     const int scores = undertone_pack_selector(f->pack) == UNDERTONE_SELECTOR_SCORES;
     uint64_t sentence = 99, whole_text = 99;
 #define PROMISE(unit, micro) undertone_document_promise(document, unit, micro, &sentence, &whole_text)
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
-           undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 1, NULL, &whole_text));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
-           undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 1, &sentence, NULL));
     EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 1, &sentence, &sentence));
     EXPECT(UNDERTONE_STATUS_OVERLAP,
@@ -656,6 +690,12 @@ static void promises_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL, PROMISE(UNDERTONE_UNIT_SENTENCE, 0));
     EXPECT(UNDERTONE_STATUS_EPSILON_TOO_LARGE, PROMISE(UNDERTONE_UNIT_WHOLE_TEXT, UINT32_MAX));
     HOLD(sentence == 99 && whole_text == 99);
+    /* Either number alone, and neither. */
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 7, &sentence, NULL));
+    HOLD(sentence == 7 && whole_text == 99);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 7, NULL, &whole_text));
+    HOLD(whole_text != 99);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_promise(document, UNDERTONE_UNIT_SENTENCE, 7, NULL, NULL));
     static const uint32_t epsilons[] = {1, 1000000, UNDERTONE_MAX_EPSILON_MICRO};
     for (size_t i = 0; i < 3; i++) {
         EXPECT(UNDERTONE_STATUS_OK, PROMISE(UNDERTONE_UNIT_SENTENCE, epsilons[i]));
@@ -703,6 +743,7 @@ static void releases_of_whole_texts_are_checked(const struct fixture *f, whole_r
     HOLD(calls == 0 && written == 99 && out[0] == 0xee);
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
     if (!scores) {
+        CASE(whole_text_without_scores);
         /* Refused before the grant is spent, and the sentence stays. */
         EXPECT(UNDERTONE_STATUS_NO_SCORES, RELEASE(counting_entropy, out, bytes, &written));
         HOLD(calls == 0 && written == 99 && undertone_document_sentence_count(document) == 1);
@@ -775,6 +816,7 @@ static void grants_are_checked(const struct fixture *f)
     const size_t size = f->grant_size;
     uint8_t *memory = allocate(size + 1);
 #define GRANT(memory, len, micro, out) undertone_grant_init_unrecorded(memory, len, UNDERTONE_UNIT_VECTOR, micro, out)
+    CASE(unknown_unit);
     EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, undertone_grant_init_unrecorded(memory, size, 0, 1, &grant));
     EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, undertone_grant_init_unrecorded(memory, size, 5, 1, &grant));
     EXPECT(UNDERTONE_STATUS_UNKNOWN_UNIT, undertone_grant_init_unrecorded(memory, size, INT32_MIN, 1, &grant));
@@ -784,7 +826,9 @@ static void grants_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_MISALIGNED, GRANT(memory + 1, size, 1, &grant));
     EXPECT(UNDERTONE_STATUS_MEMORY_TOO_SMALL, GRANT(memory, size - 1, 1, &grant));
     EXPECT(UNDERTONE_STATUS_OVERLAP, GRANT(memory, size, 1, (void *)memory));
+    CASE(epsilon_zero);
     EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL, GRANT(memory, size, 0, &grant));
+    CASE(epsilon_too_large);
     EXPECT(UNDERTONE_STATUS_EPSILON_TOO_LARGE, GRANT(memory, size, 1000000001, &grant));
     EXPECT(UNDERTONE_STATUS_EPSILON_TOO_LARGE, GRANT(memory, size, UINT32_MAX, &grant));
     HOLD(grant == untouched);
@@ -845,6 +889,7 @@ static void failed_entropy_releases_nothing_and_keeps_the_sentences(const struct
     HOLD(memcmp(expected, empty, sizeof empty) != 0);
 
     push_deep(f, document);
+    CASE(failed_entropy);
     uint8_t zero = 0;
     EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, release_with(f, document, failing_entropy, NULL, release));
     EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, release_with(f, document, silent_entropy, NULL, release));
@@ -852,6 +897,7 @@ static void failed_entropy_releases_nothing_and_keeps_the_sentences(const struct
     EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, expected, sizeof release) == 0);
 
+    CASE(release_twice);
     /* A release and a reset both leave an empty document. */
     EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, empty, sizeof release) == 0);
@@ -860,6 +906,7 @@ static void failed_entropy_releases_nothing_and_keeps_the_sentences(const struct
     EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, counting_entropy, &context, release));
     HOLD(memcmp(release, empty, sizeof release) == 0);
 
+    CASE(release_from_the_entropy);
     EXPECT(UNDERTONE_STATUS_OK, release_with(f, document, reentrant_entropy, (void *)f, release));
     EXPECT(UNDERTONE_STATUS_OK, undertone_document_push(document, f->embedding, f->dimension));
 }
@@ -985,6 +1032,7 @@ static void ledger_arguments_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, CREATE(1, counting_entropy, out, IMAGE, NULL));
     EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, CREATE(1, counting_entropy, out, SIZE_MAX, &written));
     EXPECT(UNDERTONE_STATUS_OVERLAP, CREATE(1, counting_entropy, (void *)&written, IMAGE, &written));
+    CASE(ledger_without_budget);
     EXPECT(UNDERTONE_STATUS_LEDGER_NO_BUDGET, CREATE(0, counting_entropy, out, IMAGE, &written));
     HOLD(calls == 0 && written == 99);
     EXPECT(UNDERTONE_STATUS_ENTROPY_FAILED, CREATE(1, failing_entropy, out, IMAGE, &written));
@@ -1193,6 +1241,7 @@ static void ledgers_grant_what_is_recorded_and_no_more(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_NOT_A_LEDGER, INIT());
     memcpy(torn, file, IMAGE);
     torn[30] ^= 1;
+    CASE(damaged_ledger);
     torn[RECORD + 30] ^= 1;
     EXPECT(UNDERTONE_STATUS_LEDGER_DAMAGED, INIT());
     memcpy(torn, file, RECORD);
@@ -1310,6 +1359,7 @@ static void spending_arguments_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_EPSILON_TOO_SMALL, SPEND(&storage, 1, 0, 1, counting_entropy, memory, size, &grant, &left));
     EXPECT(UNDERTONE_STATUS_EPSILON_TOO_LARGE,
            SPEND(&storage, 1, 1000000001, 1, counting_entropy, memory, size, &grant, &left));
+    CASE(words_out_of_range);
     const uint32_t words[] = {0, 257, 65537, UINT32_MAX};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         EXPECT(UNDERTONE_STATUS_WORD_COUNT_OUT_OF_RANGE,
@@ -1367,10 +1417,13 @@ static void one_call_spends(const struct fixture *f)
            undertone_document_release(document, grant, 1, counting_entropy, NULL, release, sizeof release, &written));
     EXPECT(UNDERTONE_STATUS_OK, undertone_ledger_left(&storage, UNDERTONE_UNIT_SENTENCE, 7, &left));
     HOLD(left == 6);
+    CASE(over_budget);
     EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, spend_one(f, &storage, 7, 7, &grant, &left));
     HOLD(left == 6 && grant == untouched && strcmp(stored.said, "LRRX") == 0);
+    CASE(clock_set_back);
     EXPECT(UNDERTONE_STATUS_LEDGER_FROM_FUTURE, spend_one(f, &storage, 1, 6, &grant, &left));
     HOLD(left == 99);
+    CASE(ledger_of_another_unit);
     for (int32_t unit = UNDERTONE_UNIT_WHOLE_TEXT; unit <= UNDERTONE_UNIT_VECTOR; unit++) {
         EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_UNIT, undertone_ledger_left(&storage, unit, 7, &left));
         EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_UNIT,
@@ -1388,6 +1441,8 @@ static void one_call_spends(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_OK, spend_one(f, &storage, 1, 8, &grant, &left));
     HOLD(left == 9);
 
+    CASE(missing_ledger);
+    CASE(ledger_in_use);
     /* Whatever step fails: no grant, and the file is unlocked. */
     for (int counts = 0; counts < 2; counts++) {
         const char *const steps = counts ? "LRRCUCWRX" : "LRRWRX";
@@ -1408,6 +1463,7 @@ static void one_call_spends(const struct fixture *f)
         }
     }
 
+    CASE(short_ledger);
     /* A file of another length, and one that is none. */
     storage = storage_of(&stored, 0);
     for (size_t len = 0; len <= IMAGE + 40; len++) {
@@ -1415,6 +1471,7 @@ static void one_call_spends(const struct fixture *f)
         if (len != IMAGE) EXPECT(UNDERTONE_STATUS_LEDGER_WRONG_LENGTH, spend_one(f, &storage, 1, 1, &grant, &left));
     }
     stored.len = IMAGE;
+    CASE(foreign_ledger);
     memset(stored.file, 0, IMAGE);
     EXPECT(UNDERTONE_STATUS_NOT_A_LEDGER, spend_one(f, &storage, 1, 1, &grant, &left));
 
@@ -1425,6 +1482,7 @@ static void one_call_spends(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_LEDGER_EXHAUSTED, spend_one(f, &storage, 1, 1, &grant, &left));
     EXPECT(UNDERTONE_STATUS_OK, spend_one(f, &storage, 1, 2, &grant, &left));
 
+    CASE(set_back_ledger);
     /* With a counter, an older file gives nothing. */
     storage = storage_of(&stored, 1);
     before = stored;
@@ -1458,6 +1516,7 @@ static void one_call_spends(const struct fixture *f)
            undertone_ledger_spend(&storage, UNDERTONE_UNIT_WORD, 900000, 5, 7, counting_entropy, NULL, f->grant_memory,
                                   f->grant_size, &grant, &left));
     HOLD(left == 500000);
+    CASE(bag_of_more_words);
     EXPECT(UNDERTONE_STATUS_GRANT_TOO_FEW_WORDS,
            undertone_bag_release(f->bag, grant, 6, UNDERTONE_WORD_METHOD_EXPONENTIAL, counting_entropy, NULL, words,
                                  sizeof words, &written));
@@ -1480,17 +1539,20 @@ static void releases_are_read_back(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, READ(NULL, 0));
     EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, READ(release, 25));
     EXPECT(UNDERTONE_STATUS_IMPOSSIBLE_LENGTH, READ(release, SIZE_MAX));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read(release, 24, NULL, &epsilon, &rule, id));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read(release, 24, &candidate, NULL, &rule, id));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read(release, 24, &candidate, &epsilon, NULL, id));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read(release, 24, &candidate, &epsilon, &rule, NULL));
+    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_release_read(NULL, 24, NULL, NULL, NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_MISALIGNED,
+           undertone_release_read(release, 24, (void *)((uint8_t *)f->embedding + 1), NULL, NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, undertone_release_read(release, 25, NULL, NULL, NULL, NULL));
     EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_release_read(release, 24, &candidate, &candidate, &rule, id));
+    CASE(short_release);
     for (size_t len = 0; len < 24; len++) {
         uint8_t *cut = copy_of(release, len);
         EXPECT(UNDERTONE_STATUS_RELEASE_WRONG_LENGTH, READ(cut, len));
         free(cut);
     }
+    CASE(foreign_release);
+    CASE(forged_release);
     for (size_t at = 0; at < 8; at++) {
         uint8_t *wrong = copy_of(release, 24);
         wrong[at] ^= 0x80;
@@ -1511,6 +1573,17 @@ static void releases_are_read_back(const struct fixture *f)
     HOLD(candidate < undertone_pack_candidate_count(f->pack));
     HOLD(epsilon == 5000000 && rule == UNDERTONE_RULE_EXPONENTIAL);
     HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
+    /* Each alone, as the four together, and none: whether it is a release. */
+    uint32_t alone[2] = {77, 77};
+    int32_t alone_rule = 77;
+    uint8_t alone_id[UNDERTONE_PACK_ID_BYTES] = {0};
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, &alone[0], NULL, NULL, NULL));
+    HOLD(alone[0] == candidate && alone[1] == 77 && alone_rule == 77);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, &alone[1], NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, NULL, &alone_rule, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, NULL, NULL, alone_id));
+    HOLD(alone[1] == epsilon && alone_rule == rule && memcmp(id, alone_id, sizeof id) == 0);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_release_read(release, 24, NULL, NULL, NULL, NULL));
 #undef READ
 }
 
@@ -1561,7 +1634,6 @@ static void sentences_are_found(const struct fixture *f)
     undertone_document *document = new_document(f);
     size_t added = 99;
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push_text(document, NULL, 1, &added));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push_text(document, text, len, NULL));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_document_push_text(NULL, text, len, &added));
     EXPECT(UNDERTONE_STATUS_BAD_HANDLE,
            undertone_document_push_text((void *)f->pack, text, len, &added));
@@ -1742,6 +1814,7 @@ static void vectors_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_BAD_HANDLE,
            undertone_vector_mechanism_release(vector, (void *)f->pack, point, 3, counting_entropy, NULL, out,
                                               needed, &written));
+    CASE(grant_of_another_epsilon);
     /* A grant of another epsilon is not spent. */
     grant = new_grant(f, UNDERTONE_UNIT_VECTOR, 2000001);
     EXPECT(UNDERTONE_STATUS_GRANT_WRONG_EPSILON,
@@ -1799,16 +1872,7 @@ static void vectors_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, READ(NULL, needed));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, STEPS(NULL, needed));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, VALUES(NULL, needed));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
-           undertone_vector_release_read(out, needed, NULL, &noise, &epsilon, &grid, id));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
-           undertone_vector_release_read(out, needed, &dimension, NULL, &epsilon, &grid, id));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
-           undertone_vector_release_read(out, needed, &dimension, &noise, NULL, &grid, id));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
-           undertone_vector_release_read(out, needed, &dimension, &noise, &epsilon, NULL, id));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
-           undertone_vector_release_read(out, needed, &dimension, &noise, &epsilon, &grid, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_vector_release_read(out, needed, NULL, NULL, NULL, NULL, NULL));
     EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_vector_release_read(out, needed, &dimension, &noise, &dimension, &grid, id));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vector_release_read_steps(out, needed, NULL, 3, &written));
@@ -1847,6 +1911,10 @@ static void vectors_are_checked(const struct fixture *f)
     HOLD(steps[0] == 77);
     EXPECT(UNDERTONE_STATUS_OK, READ(out, needed));
     HOLD(dimension == 3 && epsilon == 2000000 && noise == UNDERTONE_NOISE_DISCRETE_LAPLACE);
+    dimension = epsilon = 77;
+    EXPECT(UNDERTONE_STATUS_OK, undertone_vector_release_read(out, needed, &dimension, NULL, NULL, NULL, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_vector_release_read(out, needed, NULL, NULL, &epsilon, NULL, NULL));
+    HOLD(dimension == 3 && epsilon == 2000000);
     EXPECT(UNDERTONE_STATUS_OK, STEPS(out, needed));
     EXPECT(UNDERTONE_STATUS_OK, VALUES(out, needed));
     HOLD(written == 3);
@@ -1914,8 +1982,7 @@ static void vocabularies_are_checked(const struct fixture *f)
     EXPECT(UNDERTONE_STATUS_OVERLAP, undertone_vocabulary_word(vocabulary, 0, (void *)memory, &len));
     EXPECT(UNDERTONE_STATUS_NO_SUCH_WORD, undertone_vocabulary_word(vocabulary, words, &text, &len));
     EXPECT(UNDERTONE_STATUS_NO_SUCH_WORD, undertone_vocabulary_word(vocabulary, UINT32_MAX, &text, &len));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vocabulary_describe(vocabulary, NULL, &unit));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_vocabulary_describe(vocabulary, &fallback, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_describe(vocabulary, NULL, NULL));
     EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_vocabulary_describe(vocabulary, &fallback, (void *)&fallback));
 
@@ -1940,6 +2007,13 @@ static void vocabularies_are_checked(const struct fixture *f)
     HOLD(text == untouched && len == 99 && fallback == 77 && unit == 77);
     EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_describe(vocabulary, &fallback, &unit));
     HOLD(fallback < words);
+    const uint32_t both_fallback = fallback;
+    const int32_t both_unit = unit;
+    fallback = 77;
+    unit = 77;
+    EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_describe(vocabulary, &fallback, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_describe(vocabulary, NULL, &unit));
+    HOLD(fallback == both_fallback && unit == both_unit);
     for (uint32_t word = 0; word < words; word++) {
         EXPECT(UNDERTONE_STATUS_OK, undertone_vocabulary_word(vocabulary, word, &text, &len));
         HOLD(len > 0 && (const uint8_t *)text > f->bytes
@@ -2111,11 +2185,7 @@ static void bags_are_checked(const struct fixture *f)
 #define WORDS(bytes, len) undertone_bag_release_read_words(bytes, len, words, 9, &written)
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, READ(NULL, needed));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, WORDS(NULL, needed));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_release_read(expected, needed, NULL, &mechanism, &epsilon, id));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_release_read(expected, needed, &number, NULL, &epsilon, id));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_release_read(expected, needed, &number, &mechanism, NULL, id));
-    EXPECT(UNDERTONE_STATUS_NULL_POINTER,
-           undertone_bag_release_read(expected, needed, &number, &mechanism, &epsilon, NULL));
+    EXPECT(UNDERTONE_STATUS_OK, undertone_bag_release_read(expected, needed, NULL, NULL, NULL, NULL));
     EXPECT(UNDERTONE_STATUS_OVERLAP,
            undertone_bag_release_read(expected, needed, &number, &mechanism, &number, id));
     EXPECT(UNDERTONE_STATUS_NULL_POINTER, undertone_bag_release_read_words(expected, needed, NULL, 9, &written));
@@ -2147,6 +2217,9 @@ static void bags_are_checked(const struct fixture *f)
     HOLD(number == 77 && epsilon == 77 && mechanism == 77 && words[0] == 77);
     EXPECT(UNDERTONE_STATUS_OK, READ(expected, needed));
     HOLD(number == 9 && epsilon == 3000000 && mechanism == UNDERTONE_WORD_METHOD_EXPONENTIAL);
+    number = 77;
+    EXPECT(UNDERTONE_STATUS_OK, undertone_bag_release_read(expected, needed, &number, NULL, NULL, NULL));
+    HOLD(number == 9);
     HOLD(memcmp(id, f->bytes + 32, sizeof id) == 0);
     EXPECT(UNDERTONE_STATUS_OK, WORDS(expected, needed));
     HOLD(written == 9);
@@ -2154,6 +2227,37 @@ static void bags_are_checked(const struct fixture *f)
 #undef WORDS
     free(memory);
     free(vocabulary_memory);
+}
+
+/* --- What the list of all faces has beside --- */
+
+static void packs_say_what_they_lack(const struct fixture *f)
+{
+    undertone_document *document = untouched;
+    CASE(pack_without_candidates);
+    EXPECT(UNDERTONE_STATUS_NO_CANDIDATES,
+           undertone_document_init(f->document_memory, f->document_size, f->projection, &document));
+    HOLD(document == untouched);
+    CASE(embedding_without_text);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_init(f->document_memory, f->document_size, f->features, &document));
+    float *embedding = calloc(undertone_pack_dimension(f->features), sizeof *embedding);
+    HOLD(embedding != NULL);
+    EXPECT(UNDERTONE_STATUS_NEEDS_TEXT,
+           undertone_document_push(document, embedding, undertone_pack_dimension(f->features)));
+    free(embedding);
+
+    /* This pack has scores. */
+    CASE(grant_of_another_unit);
+    uint8_t out[UNDERTONE_RELEASE_BYTES];
+    size_t written = 99;
+    undertone_grant *grant = new_grant(f, UNDERTONE_UNIT_WHOLE_TEXT, 1000000);
+    EXPECT(UNDERTONE_STATUS_GRANT_WRONG_UNIT,
+           undertone_document_release(document, grant, UNDERTONE_RULE_PERMUTE_AND_FLIP, counting_entropy, NULL, out,
+                                      sizeof out, &written));
+    HOLD(written == 99);
+    CASE(grant_kept_after_wrong_unit);
+    EXPECT(UNDERTONE_STATUS_OK, undertone_document_release_whole_text(document, grant, counting_entropy, NULL, out,
+                                                                      sizeof out, &written));
 }
 
 static uint8_t *read_file(const char *path, size_t *len)
@@ -2177,8 +2281,8 @@ static uint8_t *read_file(const char *path, size_t *len)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fputs("usage: misuse PACK VECTORS\n", stderr);
+    if (argc != 4) {
+        fputs("usage: misuse PACK VECTORS FEATURES\n", stderr);
         return 2;
     }
     struct fixture f;
@@ -2208,6 +2312,11 @@ int main(int argc, char **argv)
     f.projection_memory = allocate(f.pack_size);
     EXPECT(UNDERTONE_STATUS_OK, undertone_pack_init(f.projection_memory, f.pack_size, f.projection_bytes,
                                                     projection_len, &f.projection));
+    size_t features_len;
+    f.features_bytes = read_file(argv[3], &features_len);
+    f.features_memory = allocate(f.pack_size);
+    EXPECT(UNDERTONE_STATUS_OK,
+           undertone_pack_init(f.features_memory, f.pack_size, f.features_bytes, features_len, &f.features));
     pack_handles_are_checked(&f);
     document_pointers_are_checked(&f);
     batches_are_checked(&f);
@@ -2229,7 +2338,10 @@ int main(int argc, char **argv)
     vectors_are_checked(&f);
     vocabularies_are_checked(&f);
     bags_are_checked(&f);
+    packs_say_what_they_lack(&f);
 
+    free(f.features_memory);
+    free(f.features_bytes);
     free(f.projection_memory);
     free(f.projection_bytes);
     free(f.embedding);

@@ -186,6 +186,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++) {
         all = pthread_join(threads[i], NULL) == 0 && all && (shared != NULL || same[i]);
     }
-    puts(all ? "all threads agree" : "a thread released something else");
+    puts(all ? "case pack_from_many_threads\nall threads agree" : "a thread released something else");
     return !all;
 }

@@ -34,7 +34,7 @@ link() {
     shift 2
     arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=c99 -Wall -Wextra -Wpedantic \
         -Werror -Os -ffreestanding -ffunction-sections -fdata-sections -nostdlib -I "$root/include" -I "$folder" \
-        -Wa,-I"$folder" -Wl,--gc-sections -Wl,-z,noexecstack -Wl,-Map="$folder/$output.map" -T "$here/link.ld" \
+        -Wa,-I"$folder" -Wl,--gc-sections -Wl,-z,noexecstack -Wl,-Map="$folder/$output.map" -T "$root/ffi/examples/firmware/link.ld" \
         "$@" "$here/startup.c" "$here/$program.c" "$library" -o "$folder/$output.elf"
 }
 

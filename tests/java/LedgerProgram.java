@@ -1,4 +1,6 @@
 import dev.undertone.Ledger;
+import dev.undertone.Status;
+import dev.undertone.UndertoneException;
 import dev.undertone.Unit;
 
 import java.io.IOException;
@@ -21,15 +23,18 @@ public final class LedgerProgram {
             }
             try (Ledger again = Ledger.openOrCreate(path, Unit.SENTENCE, 5_000_000)) {
                 throw new AssertionError("opened twice: " + again);
-            } catch (IOException refused) {
+            } catch (UndertoneException refused) {
                 System.out.println("open");
             }
             while (System.in.read() >= 0) {
                 continue;
             }
+        } catch (UndertoneException refused) {
+            System.err.println(refused.getMessage());
+            System.exit(refused.status() == Status.LEDGER_IN_USE ? 3 : 1);
         } catch (IOException refused) {
             System.err.println(refused.getMessage());
-            System.exit(refused.getMessage().contains("in use") ? 3 : 1);
+            System.exit(1);
         }
     }
 }

@@ -61,9 +61,13 @@ needs_library() {
 
 # --- C through pkg-config: the program of ffi/README.md
 
-awk '$0 == "<!-- ci:c-quickstart -->" { found = 1 }
-    found && /^```/ { if (inside) exit; inside = 1; next }
-    inside' ffi/README.md >"$work/quickstart.c"
+# The program after a marker in a page.
+printed() {
+    awk -v marker="<!-- ci:$1 -->" '$0 == marker { found = 1 }
+        found && /^```/ { if (inside) exit; inside = 1; next }
+        inside' "$2"
+}
+printed c-quickstart ffi/README.md >"$work/quickstart.c"
 export PKG_CONFIG_PATH=$install/lib/pkgconfig
 [ "$(pkg-config --modversion undertone)" = "$version" ] || fail "pkg-config has another version"
 libdir=$(pkg-config --variable=libdir undertone)
@@ -128,7 +132,9 @@ refused module
 
 jar=$install/share/java/undertone.jar
 mkdir "$work/classes"
-javac -Xlint:all,-try -Werror -cp "$jar" -d "$work/classes" "$here"/java/*.java
+printed java-quickstart ffi/java/README.md >"$work/Quickstart.java"
+javac -encoding UTF-8 -Xlint:all,-try -Werror -cp "$jar" -d "$work/classes" "$work/Quickstart.java" "$here"/java/*.java \
+    tests/java/EveryMethod.java
 javap -v -cp "$jar" dev.undertone.Document | grep -q 'major version: 52' || fail "the classes are not for Java 8"
 
 # Runs a class with the native library in a folder.
@@ -185,6 +191,7 @@ mkdir "$work/x86_64" "$work/arm64"
 ln -s "$(gcc -print-file-name=libc.so.6)" "$work/x86_64/libc.so"
 cp "$targets/android/jniLibs/x86_64/libundertone.so" "$work/x86_64"
 LD_LIBRARY_PATH=$work/x86_64 java_with "$work/x86_64" Checks "$pack" include/undertone.h
+LD_LIBRARY_PATH=$work/x86_64 java_with "$work/x86_64" EveryMethod tests/golden include/undertone.h
 
 aarch64-linux-gnu-gcc -std=c99 -Iinclude "$work/quickstart.c" "$targets/android/jniLibs/arm64-v8a/libundertone.so" \
     -Wl,--allow-shlib-undefined -o "$work/quickstart-arm64"
@@ -193,7 +200,7 @@ cp "$targets/android/jniLibs/arm64-v8a/libundertone.so" "$work/arm64"
 quickstart qemu-aarch64 -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH="$work/arm64" "$work/quickstart-arm64"
 
 aar=$(jar tf "$targets/android/undertone.aar")
-for entry in AndroidManifest.xml R.txt classes.jar proguard.txt jni/{arm64-v8a,armeabi-v7a,x86_64}/libundertone.so; do
+for entry in AndroidManifest.xml LICENSE-APACHE LICENSE-MIT R.txt classes.jar proguard.txt jni/{arm64-v8a,armeabi-v7a,x86_64}/libundertone.so; do
     grep -qxF "$entry" <<<"$aar" || fail "the aar has no $entry"
 done
 
@@ -213,10 +220,13 @@ for name, library in libraries.items():
     assert (framework / name / library["LibraryPath"]).is_file(), library
     headers = framework / name / library["HeadersPath"]
     # Nothing at the top, where the files of another framework would have the same name.
-    assert [path.name for path in headers.iterdir()] == ["Undertone"], list(headers.iterdir())
-    assert (headers / "Undertone" / "module.modulemap").is_file()
+    assert [path.name for path in headers.iterdir()] == ["CUndertone"], list(headers.iterdir())
+    assert (headers / "CUndertone" / "module.modulemap").is_file()
 PYTHON
 module -I "$targets/undertone.xcframework/ios-arm64/Headers"
+for file in Package.swift Sources/Undertone/Document.swift undertone.xcframework/Info.plist; do
+    [ -f "$targets/swift/$file" ] || fail "the Swift package has no $file"
+done
 
 # --- What all of them released is what the server reads
 

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`documents`] | documents to try, and their neighbours |
 //! | [`entropy`] | replayed and counted randomness |
+//! | [`faces`] | what every language's face of the library is tested with, by name |
 //! | [`golden`] | the golden pack and its vectors, from an independent implementation |
 //! | [`law`] | the exact output distribution of a selection, random bits included |
 //! | [`exponential`] | rational bounds on e^x, to compare exact probabilities with |
@@ -15,6 +16,7 @@
 pub mod documents;
 pub mod entropy;
 pub mod exponential;
+pub mod faces;
 pub mod golden;
 pub mod law;
 pub mod noise;

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use common::{STRICT, build_library_with, have, output_dir, root, run, static_library};
+use common::{Java, STRICT, have, java, output_dir, root, run, static_library};
 use undertone::error::{Cause, Error};
 use undertone::release::ledger::LedgerFile;
 use undertone_core::epsilon::{Epsilon, MICRO};
@@ -103,22 +103,19 @@ fn cpp() -> &'static Path {
     })
 }
 
-/// The folder of the native library, and where Java finds its classes.
-fn java() -> &'static (PathBuf, PathBuf) {
-    static BUILT: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let library = build_library_with("shared", "lib-java", &["--features", "jni"]);
+/// Where Java finds the program.
+fn java_program() -> &'static Path {
+    static CLASSES: OnceLock<PathBuf> = OnceLock::new();
+    CLASSES.get_or_init(|| {
         let classes = output_dir().join("ledger-classes");
         fs::create_dir_all(&classes).expect("the target folder can be written");
-        let own = root().join("ffi/java/dev/undertone");
-        let sources = fs::read_dir(own).expect("the sources are there");
         run(Command::new("javac")
+            .arg("-cp")
+            .arg(&java().classes)
             .arg("-d")
             .arg(&classes)
-            .args(sources.map(|source| source.expect("a file").path()))
             .arg(root().join("tests/java/LedgerProgram.java")));
-        let folder = library.parent().expect("a file in a folder");
-        (folder.to_owned(), classes)
+        classes
     })
 }
 
@@ -164,13 +161,14 @@ impl Language {
                 command.arg(task).arg(ledger);
             }
             Self::Java => {
-                let (library, classes) = java();
+                let Java { library, classes } = java();
+                let (classes, own) = (classes.display(), java_program().display());
                 command = Command::new("java");
                 command
                     .arg(format!("-Djava.library.path={}", library.display()))
                     // It starts faster, and several run at once.
                     .args(["-XX:TieredStopAtLevel=1", "-Xshare:auto", "-cp"])
-                    .arg(classes)
+                    .arg(format!("{classes}:{own}"))
                     .arg("LedgerProgram")
                     .arg(task)
                     .arg(ledger);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders with what is built, not written.
-const NOT_OURS: [&str; 4] = ["target", "build", ".git", "corpus"];
+const NOT_OURS: [&str; 5] = ["target", "build", ".git", "corpus", "node_modules"];
 
 fn pages(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder of the tree") {

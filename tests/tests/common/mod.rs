@@ -114,6 +114,31 @@ pub(crate) fn static_library() -> &'static Path {
     LIBRARY.get_or_init(|| build_library("static"))
 }
 
+/// Where Java finds the native library, and where our classes.
+pub(crate) struct Java {
+    pub(crate) library: PathBuf,
+    pub(crate) classes: PathBuf,
+}
+
+/// As `ffi/java/build-jar.sh` makes the classes, with its warnings. In a folder for each test program: they run at the same
+/// time.
+pub(crate) fn java() -> &'static Java {
+    static BUILT: OnceLock<Java> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let library = build_library_with("shared", "lib-java", &["--features", "jni"]);
+        let program = env::current_exe().expect("a program");
+        let name = program.file_name().expect("a file").to_string_lossy();
+        let folder = output_dir().join(format!("java-{name}"));
+        fs::create_dir_all(&folder).expect("the target folder can be written");
+        let classes = folder.join("undertone.jar");
+        run(Command::new("sh")
+            .arg(root().join("ffi/java/build-jar.sh"))
+            .arg(&classes));
+        let library = library.parent().expect("a file in a folder").to_owned();
+        Java { library, classes }
+    })
+}
+
 /// The sanitizers are in the program: without a check they could be missing unnoticed.
 pub(crate) fn assert_sanitized(program: &Path) {
     let binary = fs::read(program).expect("the program was just built");

@@ -1,0 +1,88 @@
+//! The lists of `tests/faces`, which every face of the library runs: the library as one language sees it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// All faces, by the names that the lists have for them.
+pub const FACES: [&str; 8] = [
+    "C",
+    "C++",
+    "Java",
+    "Kotlin",
+    "Swift",
+    "JavaScript",
+    "Python",
+    "Rust",
+];
+
+/// A file of the repository, by its path from the top.
+pub fn read(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    let path = root.expect("this crate is in a folder").join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The cells of the rows of a page's only table.
+pub fn rows(page: &str) -> Vec<Vec<&str>> {
+    let lines = page.lines().filter(|line| line.starts_with('|')).skip(2);
+    lines
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect()
+}
+
+/// What stands between backticks.
+pub fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+/// The faces that have a case, from its last cell.
+fn faces_of(cell: &str) -> BTreeSet<&'static str> {
+    let named = |list: &str| {
+        list.split(", ")
+            .map(|name| {
+                let known = FACES.iter().find(|face| **face == name);
+                *known.unwrap_or_else(|| panic!("{name} is no face: {cell}"))
+            })
+            .collect::<BTreeSet<_>>()
+    };
+    match cell.strip_prefix("not ") {
+        Some(without) => &BTreeSet::from(FACES) - &named(without),
+        None if cell == "all" => BTreeSet::from(FACES),
+        None => named(cell),
+    }
+}
+
+/// The names of a list's cases, each with the faces that have it.
+pub fn cases(page: &str) -> Vec<(&str, BTreeSet<&'static str>)> {
+    let all = || BTreeSet::from(FACES);
+    let cases: Vec<_> = rows(page)
+        .into_iter()
+        .map(|row| {
+            let name = quoted(row[0]).next().expect("a name between backticks");
+            let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(!name.is_empty() && name.chars().all(snake), "{name}");
+            (name, row.get(3).map_or_else(all, |cell| faces_of(cell)))
+        })
+        .collect();
+    let names: BTreeSet<_> = cases.iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), cases.len(), "a name is there twice");
+    cases
+}
+
+/// Compares what a face's programs printed, "case NAME" for each, with a list of `tests/faces`.
+///
+/// # Panics
+/// If a case did not run, or one ran that the list rules out.
+pub fn assert_ran(face: &str, list: &str, printed: &str) {
+    let ran: BTreeSet<&str> = printed
+        .lines()
+        .filter_map(|line| line.strip_prefix("case "))
+        .collect();
+    let page = read(&format!("tests/faces/{list}"));
+    let wanted: BTreeSet<&str> = cases(&page)
+        .into_iter()
+        .filter_map(|(name, faces)| faces.contains(face).then_some(name))
+        .collect();
+    assert_eq!(ran, wanted, "{face}: what ran, and {list}");
+}

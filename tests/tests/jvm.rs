@@ -1,0 +1,226 @@
+//! The library as Java and Kotlin see it: all functions of C are there, and the programs in `tests/java` and `tests/kotlin`,
+//! which use it rightly and wrongly, hold.
+//!
+//! Chance: false alarm 10⁻¹², miss none. A bag and a vector are released at the largest epsilon, where any other outcome has a
+//! chance below 2⁻⁵⁰ for a word and e⁻²⁰⁰ for a coordinate; of other releases nothing is looked at but their form.
+
+#![cfg(unix)]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Java, have, java, output_dir, root, run};
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .any(|found| found == word)
+}
+
+/// What C can do, Java and Kotlin can: a function that is new in C is missing here until it is there, too.
+#[test]
+fn every_function_of_c_has_a_face() {
+    let native = read("ffi/src/jni.rs");
+    let native = native.split("#[cfg(test)]").next().unwrap_or_default();
+    for function in read("tests/c/symbols.txt").lines() {
+        let needless = function.ends_with("_handle_alignment")
+            // `message` in jni.rs, without the names of C.
+            || function == "undertone_status_message"
+            // The steps of `undertone_ledger_spend` one by one, for storage that answers later: a thread of Java waits.
+            || [
+                "undertone_ledger_grant",
+                "undertone_ledger_handle_size",
+                "undertone_ledger_open",
+                "undertone_ledger_remaining",
+                "undertone_ledger_reserve_epsilon",
+            ]
+            .contains(&function);
+        assert!(
+            needless || has_word(native, function),
+            "ffi/src/jni.rs lacks {function}"
+        );
+        assert!(
+            !needless || !has_word(native, function),
+            "{function} is not needless"
+        );
+    }
+}
+
+/// Nothing is exported that Java does not declare, and nothing declared that no class calls.
+#[test]
+fn native_methods_are_declared_exported_and_called() {
+    let declared = read("ffi/java/dev/undertone/Native.java");
+    let exported = read("ffi/src/jni.rs");
+    let mut callers = String::new();
+    let folder = root().join("ffi/java/dev/undertone");
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        callers += &fs::read_to_string(entry.expect("a file").path()).expect("text");
+    }
+    let methods: Vec<&str> = declared
+        .lines()
+        .filter(|line| line.contains("static native "))
+        .filter_map(|line| line.split('(').next()?.rsplit(' ').next())
+        .collect();
+    assert!(methods.len() > 50, "{methods:?}");
+    for method in &methods {
+        let export = format!("\"Java_dev_undertone_Native_{method}\"");
+        assert!(exported.contains(&export), "jni.rs lacks {method}");
+        // Declared once, and called.
+        let named = callers.matches(&format!("{method}(")).count();
+        assert!(named >= 2, "no class calls {method}");
+    }
+    let exports = exported.matches("export_name = \"Java_").count();
+    assert_eq!(exports, methods.len());
+}
+
+/// A pack, and what was made from one, reads the bytes of the pack where they are. A collector that took them during a call would
+/// free them, so every call gets them. The calls of a document and a bag hold a monitor, which holds the rest.
+#[test]
+fn what_a_call_reads_outlives_it() {
+    let mut checked = 0;
+    for declared in read("ffi/java/dev/undertone/Native.java").split("static native ") {
+        let arguments = declared.split(");").next().unwrap_or_default();
+        for reader in ["pack", "vocabulary", "mechanism"] {
+            if arguments.contains(&format!("ByteBuffer {reader}")) {
+                let held = [" held", "ByteBuffer packBytes"];
+                assert!(
+                    held.iter().any(|held| arguments.contains(held)),
+                    "{arguments}"
+                );
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 15, "{checked} methods found");
+}
+
+/// Compiles programs against our classes.
+fn compiled(name: &str, compiler: &str, sources: &[PathBuf], options: &[&str]) -> PathBuf {
+    let folder = output_dir().join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    run(Command::new(compiler)
+        .args(options)
+        .arg("-cp")
+        .arg(&java().classes)
+        .arg("-d")
+        .arg(&folder)
+        .args(sources));
+    folder
+}
+
+/// Runs a program with the checks of the virtual machine for native code, which print what they find.
+fn runs(classes: &Path, program: &str, arguments: &[&Path]) {
+    let Java {
+        library,
+        classes: own,
+    } = java();
+    let path = format!("{}:{}", own.display(), classes.display());
+    let output = run(Command::new("java")
+        .arg(format!("-Djava.library.path={}", library.display()))
+        .args(["-Xcheck:jni", "-XX:TieredStopAtLevel=1", "-Xmx512m", "-cp"])
+        .arg(path)
+        .arg(program)
+        .args(arguments));
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{said}");
+    assert_eq!(said.lines().count(), 1, "warnings");
+}
+
+#[test]
+fn java_holds() {
+    if !have("javac", "default-jdk-headless") {
+        return;
+    }
+    let folder = root().join("tests/java");
+    let sources = ["EveryMethod.java", "KeyboardDay.java", "Misuse.java"];
+    let classes = compiled(
+        "java-programs",
+        "javac",
+        &sources.map(|source| folder.join(source)),
+        &["-encoding", "UTF-8", "-Xlint:all", "-Werror"],
+    );
+    let golden = root().join("tests/golden");
+    let header = root().join("include/undertone.h");
+    runs(&classes, "EveryMethod", &[&golden, &header]);
+    runs(&classes, "KeyboardDay", &[&golden]);
+    runs(&classes, "Misuse", &[&golden]);
+}
+
+/// Kotlin's compiler, and programs with its runtime inside.
+fn kotlin(name: &str, sources: &[PathBuf]) -> Option<PathBuf> {
+    if !have("javac", "default-jdk-headless") || !have("kotlinc", "kotlin") {
+        return None;
+    }
+    let folder = output_dir().join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    let programs = folder.join("programs.jar");
+    run(Command::new("kotlinc")
+        .args(["-Werror", "-include-runtime", "-cp"])
+        .arg(&java().classes)
+        .arg("-d")
+        .arg(&programs)
+        .args(sources));
+    Some(programs)
+}
+
+#[test]
+fn kotlin_holds() {
+    let folder = root().join("tests/kotlin");
+    let sources = ["KeyboardDay.kt", "Misuse.kt"].map(|source| folder.join(source));
+    let Some(programs) = kotlin("kotlin-programs", &sources) else {
+        return;
+    };
+    let golden = root().join("tests/golden");
+    runs(&programs, "KeyboardDayKt", &[&golden]);
+    runs(&programs, "MisuseKt", &[&golden]);
+}
+
+/// Of `ffi/examples/android-keyboard` all that needs no Android.
+#[test]
+fn the_keyboard_of_android_keeps_its_promises() {
+    let app = root().join("ffi/examples/android-keyboard/app/src");
+    let main = app.join("main/kotlin/dev/undertone/keyboard");
+    let sources = [
+        main.join("Cursor.kt"),
+        main.join("Diary.kt"),
+        main.join("Field.kt"),
+        app.join("test/kotlin/DiaryTest.kt"),
+    ];
+    let Some(programs) = kotlin("kotlin-keyboard", &sources) else {
+        return;
+    };
+    let pack = root().join("tests/golden/golden-scores.pack");
+    runs(&programs, "DiaryTestKt", &[&pack]);
+}
+
+/// No permission but the one that Android asks of every keyboard, no backup, no log.
+#[test]
+fn the_keyboard_of_android_asks_for_nothing() {
+    let folder = "ffi/examples/android-keyboard/app/src/main";
+    let manifest = read(&format!("{folder}/AndroidManifest.xml"));
+    assert!(!manifest.contains("uses-permission"));
+    assert!(manifest.contains("android:allowBackup=\"false\""));
+    let permissions: Vec<&str> = manifest.split("android:permission=").skip(1).collect();
+    let [permission] = permissions[..] else {
+        panic!("{} permissions", permissions.len());
+    };
+    assert!(permission.starts_with("\"android.permission.BIND_INPUT_METHOD\""));
+    for source in ["Cursor.kt", "Diary.kt", "Field.kt", "KeyboardService.kt"] {
+        let text = read(&format!("{folder}/kotlin/dev/undertone/keyboard/{source}"));
+        for word in ["Log", "println", "print", "Timber", "Throwable"] {
+            assert!(!has_word(&text, word), "{source} has {word}");
+        }
+    }
+    let service = read(&format!(
+        "{folder}/kotlin/dev/undertone/keyboard/KeyboardService.kt"
+    ));
+    assert!(service.contains("noBackupFilesDir") && !has_word(&service, "filesDir"));
+}
