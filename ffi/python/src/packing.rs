@@ -68,7 +68,7 @@ pub(crate) fn build_pack(
 ) -> PyResult<(Pack, Candidates)> {
     let inputs = inputs(heads, encoder.is_some())?;
     let embedded = encoder.is_none().then(Encoder::embedded);
-    let own = encoder.or(embedded.as_ref()).expect("one of them is there");
+    let own = encoder.or(embedded.as_ref()).expect("one of them exists");
     let (encoder, lexicon) = match size {
         None => own.parts(),
         Some(size) => own.within(size)?.parts(),

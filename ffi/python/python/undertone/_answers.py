@@ -292,7 +292,7 @@ def plan(
     """Before anything is collected: how many devices it takes, as ``undertone plan`` does.
 
     ``epsilon``: the values to compare. ``within``: how far 95 of 100 estimated shares may lie from the truth, 0.000001 to 0.5; 0.03 is
-    3 percentage points. ``devices``: say how precise so many will be. ``shares``: guesses by name; all others share the rest equally.
+    3 percentage points. ``devices``: numbers of devices whose precision to say. ``shares``: guesses by name; all others share the rest equally.
     ``delta``: for what releases cost a user, the probability with which the promise with delta may fail, between 0 and 1. ``question``: the labels to plan
     for, in the place of those of the pack.
 

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 #: Bytes of a release.
 BYTES = 24
 
-#: Texts between two looks for signals, and between two calls of ``progress``.
+#: Texts between two looks for signals, and between two calls of ``progress``: without an encoder, and with one, which may take a second for some texts.
 BLOCK = 2048
+ENCODED = 64
 
 #: The fields of a release, as core/FORMAT.md has them.
 FIELDS = np.dtype(
@@ -264,7 +265,7 @@ def privatize(
 
     The arguments, the guarantee and the leaks are those of :func:`release`, for each text. The random bytes come from the operating system; there
     is no seed. ``threads``: as many as there are processors, if it is left out. ``progress`` is called with how many texts are done and how many
-    there are (0: unknown); what it raises stops the call. Ctrl-C does, too, within some thousand texts.
+    there are (0: unknown); what it raises stops the call. Ctrl-C does, too, after 2,048 texts at most, or 64 with an ``encoder``.
 
     With a ``ledger``, each text is paid for before its release is drawn, one after the other; ``BudgetExhausted`` has the releases that were paid for.
 
@@ -275,7 +276,7 @@ def privatize(
     total = count_of(texts)
     drawn: list[bytes] = []
     done = 0
-    for block in blocks(texts, BLOCK):
+    for block in blocks(texts, BLOCK if encoder is None else ENCODED):
         if ledger is None:
             drawn.append(releaser.release(block, done))
         else:

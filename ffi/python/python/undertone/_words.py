@@ -41,7 +41,7 @@ def obfuscate(
 
     Guarantee: metric. ``epsilon`` counts per unit of distance between word vectors; unrelated words may hardly be protected, which ``guarantee``
     says in numbers. ``pack`` has a lexicon. ``rule``: ``"permute-and-flip"``, ``"exponential"`` or ``"laplace"``. ``stop_words`` do not count (by default
-    NLTK's for English); of all others only those of ``keep`` do, if it is there.
+    NLTK's for English); of all others only those of ``keep`` do, if it is given.
 
     Raises ``ArgumentError``, ``UndertoneError`` and ``TypeError``; none depends on what a text says. Leaks: time depends on the texts.
     """

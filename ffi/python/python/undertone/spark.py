@@ -24,7 +24,7 @@ all other attempts. We show that ``to`` is missing, or has one file for each par
    After the renaming, the digest of each file is compared with what was reported for its partition, and the number of all releases with that of all texts.
    So neither a late attempt that replaced the files of another before step 1, nor an extension of Spark that moves rows between the
    drawing and the writing, goes unnoticed: the call fails, and ``to`` is missing. A wrong digest agrees by chance with a probability of 2⁻⁶⁴.
-3. *One rename makes them visible*, and it fails if ``to`` is there.
+3. *One rename makes them visible*, and it fails if ``to`` exists.
 4. ``C(p)`` depends on crashes, speed and room on disks. It does not depend on what was drawn: the work is the same for each release, and a file
    has the same length whatever the releases in it are, because they are neither compressed nor listed in a dictionary. Hence ``R(p, C(p))`` has the law
    of ``R(p, 1)``.
@@ -111,7 +111,7 @@ def privatize(
     Runs now and not lazily. ``to`` appears when all releases are in it, or not at all. It is on ``file:`` (of one machine, or shared by all)
     or ``hdfs:``. ``pack``, ``epsilon`` and ``rule`` are those of :func:`undertone.privatize`; the pack reads the texts itself, and is broadcast.
 
-    Guarantee: that of :func:`undertone.privatize` for each text, for whoever sees the result, however often Spark repeats its tasks. This module
+    Guarantee: that of :func:`undertone.privatize` for each text, for anyone who sees the result, however often Spark repeats its tasks. This module
     has the proof. Nothing counts what several calls cost: a text that is released by two of them has two releases.
 
     Raises ``FileExistsError`` if ``to`` exists: read it. A second release of its texts would add up. ``UndertoneError`` of the kind ``in-use`` if a call
