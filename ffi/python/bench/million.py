@@ -108,6 +108,7 @@ def main(undertone: str, folder: Path, count: int) -> None:
     settings = {
         "spark.executor.memory": "512m",
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.sql.files.maxPartitionBytes": str((folder / "texts.parquet").stat().st_size // GROUPS),
         "spark.sql.files.openCostInBytes": "0",
     }

@@ -66,6 +66,7 @@ impl Obfuscator {
                 )));
             }
         };
+        work::check_threads(threads)?;
         let own = Self {
             pack: pack.0.clone(),
             size,

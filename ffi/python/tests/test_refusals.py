@@ -47,7 +47,7 @@ def test_missing_values_of_frames(pack: ut.Pack) -> None:
     columns += [pandas.Series(texts, dtype=pandas.ArrowDtype(arrow.large_string())), pandas.Index(texts)]
     columns += [arrow.array(texts, kind) for kind in (arrow.string(), arrow.large_string(), arrow.string_view())]
     columns += [arrow.array(texts).dictionary_encode(), arrow.chunked_array([texts[:1], [], texts[1:]], arrow.string())]
-    columns += [polars.Series(texts), polars.Series(texts, dtype=polars.Categorical), np.ma.array([SECRET, ""], mask=[0, 1])]
+    columns += [polars.Series(texts), polars.Series(texts, dtype=polars.Categorical), np.ma.array([SECRET, ""], mask=[False, True])]
     for column in columns:
         with pytest.raises(TypeError, match="text 1 is .*not str") as raised:
             ut.privatize(column, pack, 1)
@@ -153,6 +153,19 @@ def test_huge_strings(pack: ut.Pack) -> None:
 def test_epsilon_out_of_range(pack: ut.Pack, epsilon: Any) -> None:
     with pytest.raises(ut.ArgumentError, match="epsilon = "):
         ut.privatize(["x"], pack, epsilon)
+
+
+@pytest.mark.parametrize("threads", [0, 1025, 10**9])
+def test_threads_out_of_range(pack: ut.Pack, vectors: ut.Built, threads: int) -> None:
+    for call in (
+        lambda: ut.privatize(["x"], pack, 1, threads=threads),
+        lambda: ut.obfuscate(["x"], vectors.pack, 1, threads=threads),
+        lambda: ut.Encoder.lexicon().encode(["x"], threads),
+    ):
+        with pytest.raises(ut.ArgumentError, match=f"threads = {threads}"):
+            call()
+    with pytest.raises(OverflowError):
+        ut.privatize(["x"], pack, 1, threads=-1)
 
 
 @pytest.mark.parametrize("epsilon", [None, [1], b"1", object()])

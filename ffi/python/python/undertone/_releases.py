@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 #: Bytes of a release.
 BYTES = 24
 
-#: Texts between two looks for signals, and between two calls of ``progress``: without an encoder, and with one, which may take a second for some texts.
+#: Texts between two looks for signals, and between two calls of ``progress``: without an encoder, and where a text takes longer.
 BLOCK = 2048
-ENCODED = 64
+FEW = 64
 
 #: The fields of a release, as core/FORMAT.md has them.
 FIELDS = np.dtype(
@@ -100,8 +100,8 @@ class Releases(Framed):
         the candidate, mostly) and ``pack``."""
         return np.frombuffer(self._data, FIELDS)
 
-    def with_columns(self, **columns: Sequence[Any]) -> Releases:
-        """The same releases with more public columns."""
+    def with_columns(self, **columns: Any) -> Releases:
+        """The same releases with more public columns: each a list, a Series, a NumPy or Arrow array, or any iterable, with a value for every release."""
         return Releases(self._data, {**self.columns, **columns})
 
     def to_dict(self) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def privatize(
     """Releases every text of a column: a list, a pandas or Polars Series, an Arrow array, any iterable of ``str``.
 
     The arguments, the guarantee and the leaks are those of :func:`release`, for each text. The random bytes come from the operating system; there
-    is no seed. ``threads``: as many as there are processors, if it is left out. ``progress`` is called with how many texts are done and how many
+    is no seed. ``threads``: 1 to 1024, by default as many as there are processors. ``progress`` is called with how many texts are done and how many
     there are (0: unknown); what it raises stops the call. Ctrl-C does, too, after 2,048 texts at most, or 64 with an ``encoder``.
 
     With a ``ledger``, each text is paid for before its release is drawn, one after the other; ``BudgetExhausted`` has the releases that were paid for.
@@ -276,7 +276,7 @@ def privatize(
     total = count_of(texts)
     drawn: list[bytes] = []
     done = 0
-    for block in blocks(texts, BLOCK if encoder is None else ENCODED):
+    for block in blocks(texts, BLOCK if encoder is None else FEW):
         if ledger is None:
             drawn.append(releaser.release(block, done))
         else:

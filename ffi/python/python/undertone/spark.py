@@ -223,7 +223,8 @@ def _read(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatc
     """Runs on executors: a count and a digest for each file of a batch."""
     arrow = library("pyarrow")
     for batch in batches:
-        releases = _releases.Releases(b"".join(batch.column(0).to_pylist()))
+        data: Any = batch.column(0).to_pylist()
+        releases = _releases.Releases(b"".join(data))
         digests = _digests(releases.array, batch.column(2).to_numpy()).view(np.int64)
         files = batch.column(1).dictionary_encode()
         places = files.indices.to_numpy()
