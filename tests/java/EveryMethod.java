@@ -98,6 +98,12 @@ public final class EveryMethod {
         check(constants.get("MAX_VECTOR_DIMENSION") == VectorMechanism.MAX_DIMENSION, "the largest dimension");
         check(constants.get("RELEASE_BYTES") == Release.BYTES, "the length of a release");
         check(Arrays.asList("avx512", "avx2", "neon", "portable").contains(Undertone.backend()), Undertone.backend());
+        String[] version = Undertone.version().split("\\.");
+        int number = 0;
+        for (String part : version) {
+            number = 100 * number + Integer.parseInt(part);
+        }
+        check(version.length == 3 && constants.get("VERSION_NUMBER") == number, Undertone.version());
     }
 
     private static void packsSayWhatTheyAre() throws Exception {
@@ -114,6 +120,12 @@ public final class EveryMethod {
         check(depth.largestScore() == 0 && depth.levelCount() == 0, "no levels");
         Pack vectors = pack("golden-vectors.pack");
         check(!vectors.selector().isPresent() && vectors.projectedDimension() > 0, "a projection");
+        check(vectors.candidateCount() == 0 && scores.candidateCount() == 200, "candidates");
+        check(scores.featureCount() == 0 && pack("golden-features.pack").featureCount() > 0, "features");
+        check(scores.encoderName().equals("golden"), "the name of the encoder");
+        check(scores.encoderDigest().length == 32 && Arrays.equals(scores.encoderDigest(), depth.encoderDigest()), "its digest");
+        // It was not measured.
+        check(!scores.recommendedUnit(ONE, 0).isPresent(), "a recommendation");
     }
 
     private static List<String> sentences(String text, boolean finished) {

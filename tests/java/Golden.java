@@ -147,6 +147,8 @@ public final class Golden {
             check(drawn.unit() == unit && (drawn.order() != 0) == projective, "the unit or the order read back differs");
             check(drawn.epsilonMicro() == test.epsilonMicro(), "the epsilon read back differs");
             check(Arrays.equals(drawn.packId(), pack.id()), "the pack read back differs");
+            boolean nothing = unit == Unit.WHOLE_TEXT && !projective && drawn.candidate() == pack.candidateCount();
+            check(drawn.isNothingKnown(pack) == nothing, "whether nothing was known");
             return drawn.toBytes();
         }
     }

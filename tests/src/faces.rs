@@ -67,12 +67,26 @@ pub fn read(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The rows of a page's only table.
+fn table(page: &str) -> impl Iterator<Item = Vec<&str>> {
+    let lines = page.lines().filter_map(|line| line.strip_prefix('|'));
+    lines.map(|line| {
+        let line = line.strip_suffix('|').unwrap_or(line);
+        line.split('|').map(str::trim).collect()
+    })
+}
+
+/// What is above the columns of a page's only table.
+///
+/// # Panics
+/// If there is no table.
+pub fn columns(page: &str) -> Vec<&str> {
+    table(page).next().expect("a table")
+}
+
 /// The cells of the rows of a page's only table.
 pub fn rows(page: &str) -> Vec<Vec<&str>> {
-    let lines = page.lines().filter(|line| line.starts_with('|')).skip(2);
-    lines
-        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-        .collect()
+    table(page).skip(2).collect()
 }
 
 /// What stands between backticks.

@@ -114,6 +114,9 @@ final class FacesTests: XCTestCase {
         forged[4] = 99
         refused("RELEASE_MALFORMED", "forged_release") { try Release(forged) }
 
+        let why = UndertoneError.refused(Self.statuses["GRANT_SPENT"]!).description
+        XCTAssertTrue(why.contains("grant") && !UndertoneError.system(ENOENT).description.isEmpty, why)
+
         document.close()
         refused(.closed, "document_after_close") { try document.push(sentence: "Nowhere.") }
         refused(.closed, "document_after_close") { try document.release(grant()) }

@@ -60,6 +60,8 @@ final class GoldenTests: XCTestCase {
         XCTAssertEqual(drawn.order != 0, rule == "projective")
         XCTAssertEqual(drawn.epsilon, try test.epsilon())
         XCTAssertEqual(drawn.packID, pack.id)
+        let nothing = rule == "whole-text" && drawn.candidate == UInt32(pack.candidateCount)
+        XCTAssertEqual(drawn.isNothingKnown(pack), nothing)
         return drawn.bytes
     }
 
@@ -77,6 +79,7 @@ final class GoldenTests: XCTestCase {
         let drawn = try bag.release(test.grant(.word), words: test.number("size"), method: method)
         XCTAssertEqual(drawn.words.count, try test.number("size"))
         XCTAssertEqual(drawn.method, method)
+        XCTAssertEqual(try BagRelease(drawn.bytes), drawn)
         for word in drawn.words { XCTAssertFalse(try vocabulary.word(word).isEmpty) }
         return drawn.bytes
     }
@@ -93,6 +96,7 @@ final class GoldenTests: XCTestCase {
         XCTAssertEqual(mechanism.dimension, values.count)
         let drawn = try mechanism.release(test.grant(.vector), values)
         XCTAssertEqual(drawn.noise, noise)
+        XCTAssertEqual(try VectorRelease(drawn.bytes), drawn)
         for (step, value) in zip(drawn.steps, drawn.values) {
             XCTAssertEqual(value, Double(sign: .plus, exponent: Int(drawn.gridExponent), significand: Double(step)))
         }
