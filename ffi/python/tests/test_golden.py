@@ -18,18 +18,18 @@ import undertone as ut
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests/golden"
 
-#: The packs, the vectors, and how many of them Python has no calls for.
+#: The packs, the vectors, and how many of them Python has no calls for: it splits texts itself, and pushes no sentence or word alone.
 FILES = [
-    ("golden.pack", "vectors.txt", 0),
-    ("golden-scores.pack", "vectors-scores.txt", 0),
-    ("golden-vote.pack", "vectors-vote.txt", 0),
-    ("golden-recoded.pack", "vectors-recoded.txt", 0),
-    ("golden-scores.pack", "whole-text-scores.txt", 0),
-    ("golden-vote.pack", "whole-text-vote.txt", 0),
-    ("golden-scores.pack", "projective-scores.txt", 0),
-    ("golden-vote.pack", "projective-vote.txt", 0),
-    ("golden-features.pack", "vectors-features.txt", 0),
-    ("golden.pack", "words.txt", 0),
+    ("golden.pack", "vectors.txt", 5),
+    ("golden-scores.pack", "vectors-scores.txt", 5),
+    ("golden-vote.pack", "vectors-vote.txt", 5),
+    ("golden-recoded.pack", "vectors-recoded.txt", 5),
+    ("golden-scores.pack", "whole-text-scores.txt", 6),
+    ("golden-vote.pack", "whole-text-vote.txt", 6),
+    ("golden-scores.pack", "projective-scores.txt", 6),
+    ("golden-vote.pack", "projective-vote.txt", 6),
+    ("golden-features.pack", "vectors-features.txt", 18),
+    ("golden.pack", "words.txt", 22),
     ("golden-vectors.pack", "private-vectors.txt", 0),
     ("golden.pack", "sentences.txt", 0),
     ("golden-recoded.pack", "sentences-phrases.txt", 0),
@@ -90,6 +90,9 @@ def released(pack: ut.Pack, case: Case) -> bytes | None:
         if not all(re.fullmatch("[a-z]+", word) for word in words):
             return None
         whole = "\n".join(words + [text(line) for line in case.all("text")])
+        # A device leaves words out after 1,024, a server later.
+        if len(whole.split()) > 1024:
+            return None
         # The first draw is for the check of the arguments.
         prescribe(key, 2)
         bags = ut.obfuscate([whole], pack, case.epsilon, words=int(fields["size"]), rule=RULES[fields["mechanism"]], stop_words=[])
