@@ -35,6 +35,7 @@ cp "$root/tests/golden/golden-scores.pack" "$tree/build/demo.pack"
 awk '$0 == "<!-- ci:first-swift -->" { found = 1 }
     found && /^```/ { if (inside) exit; inside = 1; next }
     inside' "$root/ffi/README.md" >"$tree/first/first.sh"
+[ "$(wc -l <"$tree/first/first.sh")" -le 15 ] || { echo "ci:first-swift has more than 15 lines" >&2; exit 1; }
 [ -s "$tree/first/first.sh" ] || { echo "ffi/README.md has no block ci:first-swift" >&2; exit 1; }
 
 commands='export UNDERTONE=$PWD PKG_CONFIG_PATH=$PWD/installed/lib/pkgconfig
