@@ -672,7 +672,8 @@ typedef struct undertone_grant undertone_grant;
  *
  * `undertone_ledger_spend` does all that spending takes, without this handle. The handle is for storage that answers later:
  * lock the file, by the rule in the README of the folder ffi, read it, `undertone_ledger_reserve_epsilon`, write the record
- * where it says, sync, read the file again, `undertone_ledger_grant`.
+ * where it says, sync, read the file again, `undertone_ledger_grant`. These steps take no counter of the platform, and what they
+ * spend is not counted: a counter refuses such a ledger.
  *
  * Out of scope: a file that is restored from a backup (unless the storage has a counter), a cloned device, a clock that is
  * set forward, a process that forks and spends on both sides.

@@ -17,8 +17,8 @@ class Grant {
 public:
     Grant() noexcept = default;
 
-    /// A grant without a ledger, for apps that count elsewhere what they spend, and for public text. A release for another
-    /// unit refuses it. It is gone then, too: a release takes its grant.
+    /// A grant without a ledger, for apps that count elsewhere what they spend, and for public text. A release takes its
+    /// grant, so it is gone even if it is refused, as one for another unit is.
     static Result<Grant> unrecorded(Unit unit, Epsilon epsilon) noexcept
     {
         auto handle = detail::make<undertone_grant>(

@@ -84,8 +84,9 @@ public:
     /// without scores.
     std::uint32_t nothing_known() const noexcept { return undertone_pack_nothing_known(capi()); }
 
-    /// The unit whose releases were right more often when the maker of the pack measured them on public texts, for texts
-    /// of so many sentences, or 0 for texts as those; nothing if the pack does not say. It depends on public things only.
+    /// The unit whose releases were right more often when the maker of the pack measured them on public texts; nothing if
+    /// the pack does not say. `sentences`: how many the texts of the app have, as a rule; 0: as the public texts. It depends
+    /// on public things only.
     std::optional<Unit> recommended_unit(Epsilon epsilon, std::uint32_t sentences = 0) const noexcept
     {
         const std::int32_t unit = undertone_pack_recommended_unit(capi(), epsilon.micro(), sentences);

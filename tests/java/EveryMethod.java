@@ -20,6 +20,7 @@ import dev.undertone.WordMethod;
 
 import java.io.IOException;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
@@ -33,6 +34,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * What the classes give beyond misuse and a day of a keyboard: java EveryMethod GOLDEN HEADER, the folder tests/golden and
@@ -98,6 +100,12 @@ public final class EveryMethod {
         check(constants.get("MAX_VECTOR_DIMENSION") == VectorMechanism.MAX_DIMENSION, "the largest dimension");
         check(constants.get("RELEASE_BYTES") == Release.BYTES, "the length of a release");
         check(Arrays.asList("avx512", "avx2", "neon", "portable").contains(Undertone.backend()), Undertone.backend());
+        String[] version = Undertone.version().split("\\.");
+        int number = 0;
+        for (String part : version) {
+            number = 100 * number + Integer.parseInt(part);
+        }
+        check(version.length == 3 && constants.get("VERSION_NUMBER") == number, Undertone.version());
     }
 
     private static void packsSayWhatTheyAre() throws Exception {
@@ -114,6 +122,12 @@ public final class EveryMethod {
         check(depth.largestScore() == 0 && depth.levelCount() == 0, "no levels");
         Pack vectors = pack("golden-vectors.pack");
         check(!vectors.selector().isPresent() && vectors.projectedDimension() > 0, "a projection");
+        check(vectors.candidateCount() == 0 && scores.candidateCount() == 200, "candidates");
+        check(scores.featureCount() == 0 && pack("golden-features.pack").featureCount() > 0, "features");
+        check(scores.encoderName().equals("golden"), "the name of the encoder");
+        check(scores.encoderDigest().length == 32 && Arrays.equals(scores.encoderDigest(), depth.encoderDigest()), "its digest");
+        // It was not measured.
+        check(!scores.recommendedUnit(ONE, 0).isPresent(), "a recommendation");
     }
 
     private static List<String> sentences(String text, boolean finished) {
@@ -343,6 +357,30 @@ public final class EveryMethod {
         }
     }
 
+    /** Node does not see the lock of a ledger that is being made: one that it made meanwhile stays. */
+    private static void ledgersReplaceNone() throws Exception {
+        Path folder = Files.createTempDirectory("meanwhile");
+        Path file = folder.resolve("budget.ledger");
+        try (Ledger ledger = Ledger.openOrCreate(file, Unit.SENTENCE, 5 * ONE)) {
+            ledger.spend(ONE, WINDOW);
+        }
+        byte[] made = Files.readAllBytes(file);
+        // What a program left that was killed between the link and the deletion: the ledger by another name.
+        Files.createLink(folder.resolve("budget.ledger.java.partial"), file);
+        Method place = Ledger.class.getDeclaredMethod("place", Path.class, byte[].class);
+        place.setAccessible(true);
+        place.invoke(null, file, new byte[128]);
+        check(Arrays.equals(Files.readAllBytes(file), made), "the ledger that was there");
+        try (Stream<Path> left = Files.list(folder)) {
+            check(left.count() == 1, "nothing is left beside it");
+        }
+        // Now it is gone, and another one may come.
+        Files.move(file, folder.resolve("kept"));
+        place.invoke(null, file, new byte[128]);
+        check(Arrays.equals(Files.readAllBytes(file), new byte[128]), "the new one");
+        check(Arrays.equals(Files.readAllBytes(folder.resolve("kept")), made), "the old one");
+    }
+
     /** A ledger that was interrupted, refused or forgotten does not stay in use. */
     private static void ledgersAreLetGo() throws Exception {
         Path file = Files.createTempDirectory("let-go").resolve("budget.ledger");
@@ -401,6 +439,7 @@ public final class EveryMethod {
         wordsAreReleased();
         vectorsAreReleased();
         ledgersBeginAnew();
+        ledgersReplaceNone();
         countersMayFail();
         ledgersAreLetGo();
         promisesAreNumbers();

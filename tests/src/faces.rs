@@ -16,6 +16,50 @@ pub const FACES: [&str; 8] = [
     "Rust",
 ];
 
+/// The golden packs and the vectors that every face runs, files in `tests/golden`. Not `features.txt`, what the library finds in a
+/// text: that is inside, and `vectors-features.txt` releases it.
+pub const GOLDEN: [(&str, &str); 13] = [
+    ("golden.pack", "vectors.txt"),
+    ("golden-scores.pack", "vectors-scores.txt"),
+    ("golden-vote.pack", "vectors-vote.txt"),
+    ("golden-recoded.pack", "vectors-recoded.txt"),
+    ("golden-scores.pack", "whole-text-scores.txt"),
+    ("golden-vote.pack", "whole-text-vote.txt"),
+    ("golden-scores.pack", "projective-scores.txt"),
+    ("golden-vote.pack", "projective-vote.txt"),
+    ("golden-features.pack", "vectors-features.txt"),
+    ("golden.pack", "words.txt"),
+    ("golden-vectors.pack", "private-vectors.txt"),
+    ("golden.pack", "sentences.txt"),
+    ("golden-recoded.pack", "sentences-phrases.txt"),
+];
+
+/// How many golden vectors a file has: lines with what must come out, a release or the vector of a sentence.
+pub fn golden_vectors(file: &str) -> usize {
+    let text = read(&format!("tests/golden/{file}"));
+    let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+    let releases = lines("release ");
+    if releases == 0 {
+        lines("vector ")
+    } else {
+        releases
+    }
+}
+
+/// Compares what a face's program printed, a line for each file of [`GOLDEN`], with how many vectors the files have.
+///
+/// # Panics
+/// If it ran fewer, or printed anything else.
+pub fn assert_agrees(face: &str, printed: &str) {
+    let wanted = GOLDEN.map(|(_, file)| {
+        let count = golden_vectors(file);
+        assert!(count > 20, "{file} has {count} golden vectors");
+        format!("{file}: {count} golden vectors agree")
+    });
+    let found: Vec<&str> = printed.lines().collect();
+    assert_eq!(found, wanted, "{face}: what ran, and tests/golden");
+}
+
 /// A file of the repository, by its path from the top.
 pub fn read(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
@@ -23,12 +67,26 @@ pub fn read(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The rows of a page's only table.
+fn table(page: &str) -> impl Iterator<Item = Vec<&str>> {
+    let lines = page.lines().filter_map(|line| line.strip_prefix('|'));
+    lines.map(|line| {
+        let line = line.strip_suffix('|').unwrap_or(line);
+        line.split('|').map(str::trim).collect()
+    })
+}
+
+/// What is above the columns of a page's only table.
+///
+/// # Panics
+/// If there is no table.
+pub fn columns(page: &str) -> Vec<&str> {
+    table(page).next().expect("a table")
+}
+
 /// The cells of the rows of a page's only table.
 pub fn rows(page: &str) -> Vec<Vec<&str>> {
-    let lines = page.lines().filter(|line| line.starts_with('|')).skip(2);
-    lines
-        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-        .collect()
+    table(page).skip(2).collect()
 }
 
 /// What stands between backticks.

@@ -29,7 +29,7 @@ use undertone_core::pack::Pack;
 use undertone_core::release::Release;
 use undertone_core::unit::Unit;
 use undertone_tests::FixedEntropy;
-use undertone_tests::faces::assert_ran;
+use undertone_tests::faces::{GOLDEN, assert_agrees, assert_ran};
 use undertone_tests::packs::features_pack;
 
 fn source(name: &str) -> PathBuf {
@@ -67,21 +67,6 @@ fn compile<const N: usize>(
     program
 }
 
-/// The golden packs and their vectors.
-const GOLDEN: [(&str, &str); 11] = [
-    ("golden.pack", "vectors.txt"),
-    ("golden-scores.pack", "vectors-scores.txt"),
-    ("golden-vote.pack", "vectors-vote.txt"),
-    ("golden-recoded.pack", "vectors-recoded.txt"),
-    ("golden-scores.pack", "whole-text-scores.txt"),
-    ("golden-vote.pack", "whole-text-vote.txt"),
-    ("golden-scores.pack", "projective-scores.txt"),
-    ("golden-vote.pack", "projective-vote.txt"),
-    ("golden-features.pack", "vectors-features.txt"),
-    ("golden.pack", "words.txt"),
-    ("golden-vectors.pack", "private-vectors.txt"),
-];
-
 /// The golden packs with candidates and a lexicon.
 const PACKS: [&str; 4] = [
     "golden.pack",
@@ -96,23 +81,25 @@ const SCORES_PACK: &str = "golden-scores.pack";
 /// The one with a projection.
 const VECTORS_PACK: &str = "golden-vectors.pack";
 
+/// Runs all golden vectors.
+fn golden_vectors_agree(consumer: &dyn Fn() -> Command) {
+    let mut agree = String::new();
+    for (pack, vectors) in GOLDEN {
+        let kind = if vectors.starts_with("sentences") {
+            "--sentences"
+        } else {
+            "--vectors"
+        };
+        let mut command = consumer();
+        let output = run(command.arg(golden(pack)).arg(kind).arg(golden(vectors)));
+        agree += &format!("{vectors}: {}", String::from_utf8_lossy(&output.stdout));
+    }
+    assert_agrees("C", &agree);
+}
+
 /// The two programs that between them make every call, right and wrong; what the second printed.
 fn run_both(consumer: impl Fn() -> Command, misuse: impl Fn() -> Command) -> String {
-    for (pack, vectors) in GOLDEN {
-        run(consumer()
-            .arg(golden(pack))
-            .arg("--vectors")
-            .arg(golden(vectors)));
-    }
-    for (pack, sentences) in [
-        ("golden.pack", "sentences.txt"),
-        ("golden-recoded.pack", "sentences-phrases.txt"),
-    ] {
-        run(consumer()
-            .arg(golden(pack))
-            .arg("--sentences")
-            .arg(golden(sentences)));
-    }
+    golden_vectors_agree(&consumer);
     let mut printed = String::new();
     // It wants directions, too.
     for pack in PACKS.into_iter().filter(|pack| *pack != SCORES_PACK) {
@@ -603,13 +590,11 @@ fn libraries_export_the_committed_list_and_nothing_else() {
 
     let program = compile("gcc", "consumer-shared", "consumer.c", &library, []);
     let folder = library.parent().unwrap_or(Path::new("."));
-    for (pack, vectors) in GOLDEN {
-        run(Command::new(&program)
-            .env("LD_LIBRARY_PATH", folder)
-            .arg(golden(pack))
-            .arg("--vectors")
-            .arg(golden(vectors)));
-    }
+    golden_vectors_agree(&|| {
+        let mut command = Command::new(&program);
+        command.env("LD_LIBRARY_PATH", folder);
+        command
+    });
 }
 
 /// Links the library with a panic handler that calls a function nobody defines.

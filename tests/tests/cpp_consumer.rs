@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::{fs, thread};
 
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
-use undertone_tests::faces::assert_ran;
+use undertone_tests::faces::{GOLDEN, assert_agrees, assert_ran};
 use undertone_tests::packs::features_pack;
 
 const COMPILERS: [(&str, &str); 2] = [("g++", "g++"), ("clang++", "clang")];
@@ -142,29 +142,34 @@ fn every_method_holds_under_sanitizers() {
     calls_every_method(&program, "every-method-sanitized-files");
 }
 
+/// A program of `tests/cpp` with the library, by g++ under sanitizers, by clang optimised.
+fn program(compiler: &str, file: &str) -> PathBuf {
+    let sanitize: &[&str] = match compiler {
+        "g++" => &["-fsanitize=address,undefined", "-g"],
+        _ => &["-O2"],
+    };
+    let program = output_dir().join(format!("{file}-{compiler}"));
+    run(Command::new(compiler)
+        .args(STRICT)
+        .args(["-std=c++17", "-pthread"])
+        .args(sanitize)
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(root().join("tests/cpp").join(file))
+        .arg(static_library())
+        .arg("-o")
+        .arg(&program));
+    program
+}
+
 #[test]
 fn cases_and_days_are_as_for_all_faces() {
     for (compiler, package) in COMPILERS {
         if !have(compiler, package) {
             continue;
         }
-        let sanitize: &[&str] = match compiler {
-            "g++" => &["-fsanitize=address,undefined", "-g"],
-            _ => &["-O2"],
-        };
-        let name = format!("faces-{compiler}");
-        let program = output_dir().join(&name);
-        run(Command::new(compiler)
-            .args(STRICT)
-            .args(["-std=c++17", "-pthread"])
-            .args(sanitize)
-            .arg("-I")
-            .arg(root().join("include"))
-            .arg(root().join("tests/cpp/faces.cpp"))
-            .arg(static_library())
-            .arg("-o")
-            .arg(&program));
-        let folder = fresh(&format!("{name}-files"));
+        let program = program(compiler, "faces.cpp");
+        let folder = fresh(&format!("faces-{compiler}-files"));
         for (mode, list) in [("misuse", "misuse.md"), ("day", "keyboard-day.md")] {
             let mut command = Command::new(&program);
             let output = run(command
@@ -173,6 +178,20 @@ fn cases_and_days_are_as_for_all_faces() {
                 .arg(&folder));
             assert_ran("C++", list, &String::from_utf8_lossy(&output.stdout));
         }
+    }
+}
+
+#[test]
+fn golden_vectors_agree() {
+    for (compiler, package) in COMPILERS {
+        if !have(compiler, package) {
+            continue;
+        }
+        let files = GOLDEN.iter().flat_map(|(pack, vectors)| [pack, vectors]);
+        let output = run(Command::new(program(compiler, "golden.cpp"))
+            .arg(root().join("tests/golden"))
+            .args(files));
+        assert_agrees("C++", &String::from_utf8_lossy(&output.stdout));
     }
 }
 

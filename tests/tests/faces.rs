@@ -1,8 +1,10 @@
 //! Every face runs the lists of `tests/faces` by their names, and the lists name statuses that exist.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
-use undertone_tests::faces::{FACES, cases, quoted, read, rows};
+use undertone_tests::faces::{FACES, GOLDEN, cases, columns, quoted, read, rows};
 
 /// What comes out and is no status of the header: `tests/faces/misuse.md` says what each stands for.
 const WORDS: [&str; 4] = ["OK", "CLOSED", "ARGUMENT", "SYSTEM"];
@@ -23,11 +25,22 @@ fn without_comments(path: &str, file: &str) -> String {
         .collect()
 }
 
+/// The words of a file: names, and what strings have.
+fn words(file: &str) -> BTreeSet<&str> {
+    file.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .collect()
+}
+
+/// The code of the files that a cell names.
+fn code(cell: &str) -> String {
+    quoted(cell)
+        .map(|path| without_comments(path, &read(path)))
+        .collect()
+}
+
 /// What a file of a face lacks, and what it has although the list rules it out.
 fn wrong(file: &str, face: &str, cases: &[(&str, BTreeSet<&'static str>)]) -> Vec<String> {
-    let words: BTreeSet<&str> = file
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .collect();
+    let words = words(file);
     let cases = cases.iter().filter_map(|(name, faces)| {
         match (faces.contains(face), words.contains(name)) {
             (true, false) => Some(format!("{face} lacks {name}")),
@@ -50,18 +63,173 @@ fn every_face_runs_every_case() {
     let mut found = Vec::new();
     for row in &table {
         for (cell, list) in row[1..].iter().zip(&lists) {
-            if *cell == "not yet" || cell.starts_with("none: ") {
-                println!("not checked: {}", row[0]);
+            if cell.starts_with("none: ") {
                 continue;
             }
-            let files: Vec<String> = quoted(cell)
-                .map(|path| without_comments(path, &read(path)))
-                .collect();
+            let files = code(cell);
             assert!(!files.is_empty(), "no path between backticks: {row:?}");
-            found.extend(wrong(&files.concat(), row[0], list));
+            found.extend(wrong(&files, row[0], list));
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// What cells name that the tests of their faces do not have, and functions that are in no row, or in several.
+fn unfounded(page: &str, declared: &BTreeSet<&str>, tests: &BTreeMap<&str, String>) -> Vec<String> {
+    let columns = columns(page);
+    let tests: BTreeMap<_, _> = tests
+        .iter()
+        .map(|(face, code)| (*face, words(code)))
+        .collect();
+    let mut found = Vec::new();
+    let mut listed = Vec::new();
+    for row in rows(page) {
+        assert_eq!(row.len(), columns.len(), "the columns of {row:?}");
+        listed.extend(quoted(row[1]).filter(|name| name.starts_with("undertone_")));
+        for (face, cell) in columns.iter().zip(&row).skip(1) {
+            // Kotlin calls the classes of Java.
+            let face = face.trim_end_matches(", Kotlin");
+            let none = cell.strip_prefix("none: ").is_some_and(|why| why.len() > 5);
+            if none {
+                continue;
+            }
+            let names: Vec<&str> = quoted(cell)
+                .flat_map(words)
+                .filter(|name| !name.is_empty())
+                .collect();
+            if names.is_empty() {
+                found.push(format!("{face}: {}: an empty cell", row[0]));
+            }
+            for name in names.iter().filter(|name| !tests[face].contains(*name)) {
+                found.push(format!("{face}: {}: no test has {name}", row[0]));
+            }
+        }
+    }
+    let rows_with = |name: &str| listed.iter().filter(|listed| **listed == name).count();
+    found.extend(
+        declared
+            .iter()
+            .filter(|name| rows_with(name) != 1)
+            .map(|name| format!("{name} is in {} rows", rows_with(name))),
+    );
+    found.extend(
+        listed
+            .iter()
+            .filter(|name| !declared.contains(*name))
+            .map(|name| format!("the header has no {name}")),
+    );
+    found
+}
+
+/// The tests of every face, by the table of `tests/faces/README.md`.
+fn tests_of_faces(readme: &str) -> BTreeMap<&str, String> {
+    let tests = |row: &[&str]| {
+        row[1..]
+            .iter()
+            .filter(|cell| !cell.starts_with("none: "))
+            .map(|cell| code(cell))
+            .collect()
+    };
+    rows(readme)
+        .iter()
+        .map(|row| (row[0], tests(row)))
+        .collect()
+}
+
+#[test]
+fn every_face_has_every_feature() {
+    let readme = read("tests/faces/README.md");
+    // The functions of the header, which c_consumer.rs checks.
+    let symbols = read("tests/c/symbols.txt");
+    let declared: BTreeSet<&str> = symbols.lines().collect();
+    assert!(declared.len() > 70, "{declared:?}");
+    let found = unfounded(
+        &read("tests/faces/features.md"),
+        &declared,
+        &tests_of_faces(&readme),
+    );
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn what_the_table_of_features_lacks_is_found() {
+    let declared = BTreeSet::from(["undertone_one", "undertone_two"]);
+    let tests = BTreeMap::from([
+        ("C", "undertone_one(); undertone_two();".to_owned()),
+        ("Java", "one(); push(text: 1)".to_owned()),
+    ]);
+    let unfounded = |rows: &str| {
+        unfounded(
+            &format!("| feature | C | Java, Kotlin |\n| --- | --- | --- |\n{rows}"),
+            &declared,
+            &tests,
+        )
+    };
+    let both = "| a | `undertone_one`, `undertone_two` |";
+    assert!(unfounded(&format!("{both} `one`, `push(text:)` |\n")).is_empty());
+    assert!(unfounded(&format!("{both} none: a reason |\n")).is_empty());
+    for (rows, what) in [
+        (format!("{both} |\n"), "Java: a: an empty cell"),
+        (format!("{both} none: |\n"), "Java: a: an empty cell"),
+        (format!("{both} `two` |\n"), "Java: a: no test has two"),
+        (
+            "| a | `undertone_one` | `one` |\n".to_owned(),
+            "undertone_two is in 0 rows",
+        ),
+        (
+            format!("{both} `one` |\n| b | `undertone_two` | `one` |\n"),
+            "undertone_two is in 2 rows",
+        ),
+    ] {
+        assert_eq!(unfounded(&rows), [what], "{rows}");
+    }
+}
+
+/// Files of golden vectors that somebody adds are run by every face.
+#[test]
+fn every_face_runs_the_golden_vectors() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+    let files = fs::read_dir(folder).expect("the folder of the golden vectors");
+    let files = files.map(|file| {
+        file.expect("a file")
+            .file_name()
+            .into_string()
+            .expect("a name")
+    });
+    // What the library finds in a text, which no face shows.
+    let files: BTreeSet<String> = files
+        .filter(|name| name.ends_with(".txt") && name != "features.txt")
+        .collect();
+    assert_eq!(
+        files,
+        GOLDEN
+            .iter()
+            .map(|(_, vectors)| (*vectors).to_owned())
+            .collect(),
+        "the list in tests/src/faces.rs"
+    );
+    let readme = read("tests/faces/README.md");
+    for row in rows(&readme)
+        .iter()
+        .filter(|row| !row[3].starts_with("none: "))
+    {
+        let code = code(row[3]);
+        // C, C++ and Java get the list from the tests in Rust that start them.
+        let own = !["C", "C++", "Java"].contains(&row[0]);
+        let words = if row[0] == "Rust" {
+            read("tests/src/golden.rs")
+        } else {
+            code
+        };
+        assert!(words.contains("golden"), "{row:?}");
+        for file in files.iter().filter(|_| own) {
+            let name = file.trim_end_matches(".txt");
+            let named = [file, name].iter().any(|name| {
+                words.contains(&format!("\"{name}\"")) || words.contains(&format!("/{name}\""))
+            });
+            assert!(named, "{} does not run {file}", row[0]);
+        }
+    }
 }
 
 #[test]

@@ -8,11 +8,13 @@
 
 mod common;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Java, have, java, output_dir, root, run};
+use undertone_tests::faces::{GOLDEN, assert_agrees};
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -115,8 +117,8 @@ fn compiled(name: &str, compiler: &str, sources: &[PathBuf], options: &[&str]) -
     folder
 }
 
-/// Runs a program with the checks of the virtual machine for native code, which print what they find.
-fn runs(classes: &Path, program: &str, arguments: &[&Path]) {
+/// Runs a program with the checks of the virtual machine for native code, which print what they find, and returns what it printed.
+fn printed<A: AsRef<OsStr>>(classes: &Path, program: &str, arguments: &[A]) -> String {
     let Java {
         library,
         classes: own,
@@ -128,7 +130,12 @@ fn runs(classes: &Path, program: &str, arguments: &[&Path]) {
         .arg(path)
         .arg(program)
         .args(arguments));
-    let said = String::from_utf8_lossy(&output.stdout);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs a program that prints a line.
+fn runs(classes: &Path, program: &str, arguments: &[&Path]) {
+    let said = printed(classes, program, arguments);
     println!("{said}");
     assert_eq!(said.lines().count(), 1, "warnings");
 }
@@ -139,7 +146,12 @@ fn java_holds() {
         return;
     }
     let folder = root().join("tests/java");
-    let sources = ["EveryMethod.java", "KeyboardDay.java", "Misuse.java"];
+    let sources = [
+        "EveryMethod.java",
+        "Golden.java",
+        "KeyboardDay.java",
+        "Misuse.java",
+    ];
     let classes = compiled(
         "java-programs",
         "javac",
@@ -151,6 +163,14 @@ fn java_holds() {
     runs(&classes, "EveryMethod", &[&golden, &header]);
     runs(&classes, "KeyboardDay", &[&golden]);
     runs(&classes, "Misuse", &[&golden]);
+
+    let mut arguments = vec![golden.into_os_string()];
+    arguments.extend(
+        GOLDEN
+            .iter()
+            .flat_map(|(pack, vectors)| [pack.into(), vectors.into()]),
+    );
+    assert_agrees("Java", &printed(&classes, "Golden", &arguments));
 }
 
 /// Kotlin's compiler, and programs with its runtime inside.

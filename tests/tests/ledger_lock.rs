@@ -310,7 +310,8 @@ fn links_and_pipes_with_the_names_of_its_parts_are_not_opened() {
         // In Rust the part has a name that nobody can foresee, and is made only where nothing is.
         let ends = match language {
             Language::Rust => &["", ".lock"][..],
-            Language::C | Language::Cpp | Language::Java => &["", ".lock", ".partial"],
+            Language::C | Language::Cpp => &["", ".lock", ".partial"],
+            Language::Java => &["", ".lock", ".java.partial"],
         };
         for (end, linked) in ends.iter().flat_map(|end| [(end, true), (end, false)]) {
             let ledger = folder.join(format!("{language:?}.ledger"));

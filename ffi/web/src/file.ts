@@ -73,7 +73,7 @@ async function sync(path: string): Promise<void> {
 
 /** Writes a file beside its place, then moves it there, unless a ledger is there: one exists whole or not at all. */
 async function place(path: string, image: Uint8Array): Promise<void> {
-    // Java writes NAME.partial, and does not see our lock.
+    // A name of our own: Java does not see our lock.
     const partial = `${path}.node.partial`;
     const left = await about(partial);
     if (left && !left.isFile()) throw irregular(partial);

@@ -20,6 +20,8 @@ const floats = (text) => new Float32Array(fromHex(text).buffer);
 // Bytes that are no UTF-8 cannot be a string of JavaScript; U+FFFD separates words as they do.
 const decoded = (text) => new TextDecoder().decode(fromHex(text));
 const toHex = (bytes) => Buffer.from(bytes).toString("hex");
+/** How many lines of a file say what must come out. */
+const lines = (file, name) => readFileSync(new URL(file, GOLDEN), "ascii").split("\n").filter((line) => line.startsWith(`${name} `)).length;
 const NOISES = { 3: "laplace", 4: "discrete-laplace" };
 const METHODS = { 1: "permute-and-flip", 2: "exponential", 3: "laplace-nearest" };
 
@@ -37,6 +39,7 @@ function document(pack, lines, { rule, epsilon }) {
     assert.equal(drawn.packId, pack.id);
     assert.equal(drawn.epsilon, Number(epsilon));
     assert.equal(new Release(drawn.bytes).candidate, drawn.candidate);
+    assert.equal(drawn.unit, rule === "projective" || rule === "whole-text" ? "whole-text" : "sentence");
     return drawn;
 }
 
@@ -85,22 +88,22 @@ for (const [file, vectors] of [
         const pack = new Pack(readFileSync(new URL(file, GOLDEN)));
         let cases = 0;
         for (const block of readFileSync(new URL(vectors, GOLDEN), "ascii").split("\n\n")) {
-            const lines = block
+            const own = block
                 .split("\n")
                 .filter((line) => line !== "" && !line.startsWith("#"))
                 .map((line) => [line.split(" ", 1)[0], line.includes(" ") ? line.slice(line.indexOf(" ") + 1) : ""]);
-            if (lines.length === 0) continue;
-            const fields = Object.fromEntries(lines);
+            if (own.length === 0) continue;
+            const fields = Object.fromEntries(own);
             key = fromHex(fields.entropy);
             fields.epsilon = (BigInt(fields.epsilon_micro) / 1000000n + "." + fields.epsilon_micro.slice(-6).padStart(6, "0"));
             const drawn =
                 fields.noise !== undefined ? vector(pack, fields)
-                : fields.mechanism !== undefined ? bag(pack, lines, fields)
-                : document(pack, lines, fields);
+                : fields.mechanism !== undefined ? bag(pack, own, fields)
+                : document(pack, own, fields);
             assert.equal(toHex(drawn.bytes), fields.release, `${vectors}: ${fields.case}`);
             cases++;
         }
-        assert(cases > 0, `${vectors} holds no case`);
+        assert.equal(cases, lines(vectors, "release"), `${vectors}: not all ran`);
         t.diagnostic(`${cases} golden vectors agree`);
     });
 }
@@ -139,7 +142,7 @@ for (const [file, embeddings] of [["golden.pack", "sentences.txt"], ["golden-rec
         const pack = new Pack(readFileSync(new URL(file, GOLDEN)));
         const text = readFileSync(new URL(embeddings, GOLDEN), "ascii");
         const cases = [...text.matchAll(/^sentence ?(\w*)\nvector (\w+)$/gm)];
-        assert(cases.length > 10);
+        assert.equal(cases.length, lines(embeddings, "vector"), `${embeddings}: not all ran`);
         for (const [, sentence, vector] of cases) {
             assert.equal(toHex(new Uint8Array(pack.embedSentence(decoded(sentence)).buffer)), vector);
         }

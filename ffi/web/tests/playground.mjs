@@ -19,9 +19,10 @@ let browser;
 before(async () => (browser = await chromium()));
 after(() => browser.close());
 
-/** Opens the playground, and notes all that it asks for and complains about. */
-async function open(viewport = DESKTOP, scheme = "light") {
+/** Opens the playground, after `first` ran in it, and notes all that it asks for and complains about. */
+async function open(viewport = DESKTOP, scheme = "light", first = () => {}) {
     const page = await browser.newPage();
+    await page.evaluateOnNewDocument(first);
     const asked = [], complaints = [];
     page.on("request", (request) => asked.push(request.url()));
     page.on("console", (message) => complaints.push(message.text()));
@@ -196,22 +197,36 @@ for (const [device, viewport] of Object.entries({ phone: PHONE, desktop: DESKTOP
     }
 }
 
-test("laws while dragging", async (t) => {
-    const { page } = await open();
-    const frames = await page.evaluate(() => {
-        const slider = document.getElementById("epsilon");
-        const start = performance.now();
-        let done = 0;
-        // Each is an exact law, two with a replaced sentence, and the table as it is laid out.
-        document.querySelector("#sentences button").click();
-        for (; performance.now() - start < 1000; done++) {
-            slider.value = done % 1000;
-            slider.dispatchEvent(new Event("input"));
-            void document.getElementById("chances").offsetHeight;
-        }
-        return (1000 * done) / (performance.now() - start);
+// scripts/rate.mjs measures how many a second that is.
+test("dragging epsilon reads no text again", async () => {
+    const { page } = await open(DESKTOP, "light", () => {
+        const { instantiate } = WebAssembly;
+        window.calls = {};
+        WebAssembly.instantiate = async (...module) => {
+            const made = await instantiate(...module);
+            if (!made.instance.exports.laws_of_text) return made;
+            const counted = (name, value) => (...given) => ((window.calls[name] = (window.calls[name] ?? 0) + 1), value(...given));
+            const exports = Object.fromEntries(
+                Object.entries(made.instance.exports).map(([name, value]) =>
+                    [name, value instanceof Function ? counted(name, value) : value]),
+            );
+            return { instance: { exports } };
+        };
     });
-    // A number for people; a slow machine is no failure.
-    t.diagnostic(`${Math.round(frames)} times a second two exact laws and their bars (60 are wanted)`);
+    await page.click("#sentences button");
+    const [before, after] = await page.evaluate(() => {
+        const [before, slider] = [{ ...window.calls }, document.getElementById("epsilon")];
+        for (let place = 0; place < 100; place++) {
+            slider.value = 10 * place;
+            slider.dispatchEvent(new Event("input"));
+        }
+        return [before, window.calls];
+    });
+    assert(before.laws_of_text > 0 && before.laws_read > 1);
+    // The text, and the text with a sentence replaced.
+    assert.equal(after.laws_of_text - before.laws_of_text, 200);
+    assert.equal(after.laws_output - before.laws_output, 200);
+    const { laws_of_text: laws, laws_output: outputs, ...rest } = after;
+    assert.deepEqual({ ...rest, laws_of_text: before.laws_of_text, laws_output: before.laws_output }, before);
     await page.close();
 });

@@ -2,10 +2,11 @@
 //!
 //! [`OnnxEncoder`] runs a sentence-transformers model that was exported to ONNX, on one of two
 //! engines: `rten`, which is built in, or ONNX Runtime, which is faster and is loaded while running
-//! when a library is named (see [`Runtime`]).
+//! when a library is named (see [`Runtime`]). Both need the feature `neural`, which is on by default.
 
 pub mod embeddings;
 pub(crate) mod lexicon;
+#[cfg(feature = "neural")]
 pub(crate) mod onnx;
 pub mod vectors;
 
@@ -17,11 +18,14 @@ use crate::error::{Cause, Result};
 use crate::progress::Progress;
 
 pub use lexicon::LexiconEncoder;
-pub(crate) use onnx::RUNTIME_OLDEST_MINOR;
+#[cfg(feature = "neural")]
 pub use onnx::{OnnxEncoder, Runtime};
 
 /// The environment variable that names the shared library of ONNX Runtime.
 pub const RUNTIME_VARIABLE: &str = "ORT_DYLIB_PATH";
+
+/// The oldest ONNX Runtime 1.x that has the functions used here.
+pub(crate) const RUNTIME_OLDEST_MINOR: u32 = 17;
 
 /// Turns a sentence into a vector.
 ///

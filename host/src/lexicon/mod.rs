@@ -2,6 +2,7 @@
 
 mod affixes;
 pub mod distil;
+#[cfg(feature = "neural")]
 pub mod model2vec;
 pub mod pieces;
 pub mod word_vectors;

@@ -7,8 +7,8 @@ import java.util.Arrays;
 /**
  * The words of one private text: words go in, one private release comes out, and the bag is empty again.
  *
- * <p>It lives outside the Java heap. Close it to wipe it; its memory goes with the object. Threads may share a bag, which they
- * then use in turn.
+ * <p>It lives outside the Java heap. Close it to wipe it; its memory goes with the object. Threads may share a bag; they use it in
+ * turn.
  */
 public final class Bag implements Closeable {
     /** The most words that a bag keeps of a text; the rest is left out. */
@@ -40,7 +40,7 @@ public final class Bag implements Closeable {
 
     /**
      * Adds one word. One that the vocabulary does not have counts as its {@link Vocabulary#fallback}, and so does anything that
-     * is not one word: letters and digits with apostrophes inside. A bag with {@link #MAX_WORDS} words stays as it is.
+     * is not one word. A word is letters and digits, with apostrophes inside. A bag with {@link #MAX_WORDS} words stays as it is.
      */
     public void push(String word) {
         push(word, false);

@@ -8,7 +8,7 @@ import java.util.Arrays;
  * A private document: sentences go in, one private release comes out, and the document is empty again.
  *
  * <p>It lives outside the Java heap, and holds counts or sums, never a sentence. Close it to wipe it; its
- * memory goes with the object. Threads may share a document, which they then use in turn.
+ * memory goes with the object. Threads may share a document; they use it in turn.
  */
 public final class Document implements Closeable {
     /** The most sentences in a document. */

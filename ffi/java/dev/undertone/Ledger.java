@@ -7,6 +7,8 @@ import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -251,8 +253,8 @@ public final class Ledger implements Closeable {
 
     private static void create(Path file, byte[] image) throws IOException {
         Path lock = file.resolveSibling(file.getFileName() + ".lock");
-        // One thread, because a lock is one of the whole program; and one program, because the move below replaces
-        // what is there, and could replace a ledger that another program spent from.
+        // One thread, because a lock is one of the whole program; and one program: without hard links, the move in place()
+        // could replace a ledger that another one spent from.
         synchronized (CREATING) {
             try (FileChannel creating = openBeside(lock)) {
                 creating.lock();
@@ -267,14 +269,17 @@ public final class Ledger implements Closeable {
         }
     }
 
-    /** Writes a file beside its place, then moves it: the ledger exists whole or not at all. */
+    /** Writes a file beside its place, then puts it there, unless a ledger is there: one exists whole or not at all. */
     private static void place(Path file, byte[] image) throws IOException {
-        Path partial = file.resolveSibling(file.getFileName() + ".partial");
-        try (FileChannel channel = openBeside(partial)) {
-            channel.truncate(0);
+        Path partial = file.resolveSibling(file.getFileName() + ".java.partial");
+        mustBeRegular(partial);
+        // It may be a second name of a ledger, if a program was killed between the link and the deletion: nobody writes to it.
+        Files.deleteIfExists(partial);
+        try (FileChannel channel = FileChannel.open(partial, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
             Storage.write(channel, ByteBuffer.wrap(image), 0);
         }
-        Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
+        link(file, partial);
+        Files.deleteIfExists(partial);
         // Windows has no folders that can be synced.
         if (File.separatorChar != '\\') {
             try (FileChannel folder = FileChannel.open(file.getParent(), StandardOpenOption.READ)) {
@@ -283,11 +288,27 @@ public final class Ledger implements Closeable {
         }
     }
 
-    /** Opens a regular file, or makes it. A link would lead elsewhere, and a pipe would wait for its other end. */
-    private static FileChannel openBeside(Path file) throws IOException {
+    /** Gives a new file its name, unless a program has it that does not see our lock, such as Node. */
+    private static void link(Path file, Path partial) throws IOException {
+        try {
+            Files.createLink(file, partial);
+        } catch (FileAlreadyExistsException made) {
+            return;
+        } catch (UnsupportedOperationException | FileSystemException noLinks) {
+            Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
+        }
+    }
+
+    /** A link would lead elsewhere, and a pipe would wait for its other end. */
+    private static void mustBeRegular(Path file) throws IOException {
         if (Files.exists(file, LinkOption.NOFOLLOW_LINKS) && !Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
             throw new IOException(file + " is not a regular file; remove it");
         }
+    }
+
+    /** Opens a regular file, or makes it. */
+    private static FileChannel openBeside(Path file) throws IOException {
+        mustBeRegular(file);
         return FileChannel.open(
                 file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
     }

@@ -26,11 +26,21 @@ public final class Pack: Sendable {
     public var wordCount: Int { Int(number(undertone_pack_word_count)) }
     /// The number of features of texts, which need the text of a sentence; 0 without them.
     public var featureCount: Int { Int(number(undertone_pack_feature_count)) }
+    /// The number of projection directions of a pack that selects by depth; 0 for any other.
+    public var directionCount: Int { Int(number(undertone_pack_direction_count)) }
+    /// The dimension of a vector released through the pack's projection; 0 without one.
+    public var projectedDimension: Int { Int(number(undertone_pack_projected_dimension)) }
+    /// How a candidate is selected; nil without candidates.
+    public var selector: Selection? { Selection(rawValue: number(undertone_pack_selector)) }
+    /// The largest score that one sentence can give a candidate; 0 without scores.
+    public var largestScore: Int { Int(number(undertone_pack_largest_score)) }
+    /// The number of levels of the scores; 0 without scores.
+    public var levelCount: Int { Int(number(undertone_pack_level_count)) }
     /// What a release by the whole text has as its candidate if the pack knew nothing of the text; `UInt32.max` without scores.
     public var nothingKnown: UInt32 { number(undertone_pack_nothing_known) }
 
-    /// The unit whose releases were right more often where the pack was measured, for texts of so many sentences, or 0 for
-    /// texts as those; nil if the pack does not say. It looks at no text.
+    /// The unit whose releases were right more often when the maker of the pack measured them on public texts; nil if the pack
+    /// does not say. `sentences`: how many the texts of the app have, as a rule, or 0: as the public texts. It looks at no text.
     public func recommendedUnit(_ epsilon: Epsilon, sentences: UInt32 = 0) -> PrivacyUnit? {
         PrivacyUnit(rawValue: number { undertone_pack_recommended_unit($0, epsilon.micro, sentences) })
     }
@@ -40,6 +50,26 @@ public final class Pack: Sendable {
     /// The digest of the encoder that the pack was built with: 32 bytes.
     public var encoderDigest: [UInt8] { read(Int(UNDERTONE_ENCODER_DIGEST_BYTES), undertone_pack_encoder_digest) }
 
+    /// The name of that encoder.
+    public var encoderName: String {
+        let name = read(Int(UNDERTONE_ENCODER_NAME_BYTES)) { pack, out in
+            out.withMemoryRebound(to: CChar.self, capacity: Int(UNDERTONE_ENCODER_NAME_BYTES)) {
+                undertone_pack_encoder_name(pack, $0)
+            }
+        }
+        return String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+    }
+
+    /// The embedding of one sentence by the lexicon of the pack. It is as private as the sentence.
+    public func embed(sentence: String) throws -> [Float] {
+        let dimension = dimension
+        return try handle.use { pack in
+            try withBytes(of: sentence) { text, count in
+                try array(dimension, of: Float(0)) { undertone_pack_embed_sentence(pack, text, count, $0, $1, &$2) }
+            }
+        }
+    }
+
     private func read(_ count: Int, _ from: (OpaquePointer, UnsafeMutablePointer<UInt8>) -> Int32) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         _ = number { pack in bytes.withUnsafeMutableBufferPointer { from(pack, $0.baseAddress!) } }
@@ -47,16 +77,33 @@ public final class Pack: Sendable {
     }
 }
 
+/// How a pack selects a candidate.
+public enum Selection: Int32, Sendable {
+    /// By depth, along random directions.
+    case depth = 1
+    /// By scores.
+    case scores
+}
+
 /// The sentences of a text: those that `Document.push(text:)` adds.
-public func sentences(of text: String) -> [String] {
+public func sentences(of text: String) -> [String] { split(text, undertone_sentence_next).sentences }
+
+/// The sentences of a text that is still being typed that nothing typed later can change, and the rest, to which more is typed.
+public func finishedSentences(of text: String) -> (sentences: [String], rest: String) {
+    split(text, undertone_sentence_next_finished)
+}
+
+private func split(
+    _ text: String, _ next: (UnsafePointer<CChar>?, Int, Int, UnsafeMutablePointer<Int>, UnsafeMutablePointer<Int>) -> Int32
+) -> (sentences: [String], rest: String) {
     withBytes(of: text) { bytes, count in
+        let utf8 = UnsafeRawBufferPointer(start: bytes, count: count)
         var found: [String] = []
-        var (start, len) = (0, 0)
-        while undertone_sentence_next(bytes, count, start, &start, &len) == UNDERTONE_STATUS_OK, len > 0 {
-            let sentence = UnsafeBufferPointer(start: bytes! + start, count: len)
-            found.append(String(decoding: sentence.map { UInt8(bitPattern: $0) }, as: UTF8.self))
-            start += len
+        var (end, start, len) = (0, 0, 0)
+        while next(bytes, count, end, &start, &len) == UNDERTONE_STATUS_OK, len > 0 {
+            end = start + len
+            found.append(String(decoding: utf8[start..<end], as: UTF8.self))
         }
-        return found
+        return (found, String(decoding: utf8[end...], as: UTF8.self))
     }
 }

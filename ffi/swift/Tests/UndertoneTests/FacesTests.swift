@@ -5,7 +5,7 @@ import XCTest
 
 /// The cases of misuse and the day of a keyboard that every face goes through (tests/faces), by their names there.
 final class FacesTests: XCTestCase {
-    private static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    static let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("tests/golden")
     private var folder = URL(fileURLWithPath: "")
@@ -114,6 +114,9 @@ final class FacesTests: XCTestCase {
         forged[4] = 99
         refused("RELEASE_MALFORMED", "forged_release") { try Release(forged) }
 
+        let why = UndertoneError.refused(Self.statuses["GRANT_SPENT"]!).description
+        XCTAssertTrue(why.contains("grant") && !UndertoneError.system(ENOENT).description.isEmpty, why)
+
         document.close()
         refused(.closed, "document_after_close") { try document.push(sentence: "Nowhere.") }
         refused(.closed, "document_after_close") { try document.release(grant()) }
@@ -162,11 +165,11 @@ final class FacesTests: XCTestCase {
         let bag = try Bag(Vocabulary(try pack()))
         let single = try words.spend(one, in: 20000)
         refused("GRANT_TOO_FEW_WORDS", "bag_of_more_words") { try bag.release(single, words: 2) }
-        XCTAssertEqual(try wordsOfBag(bag.release(single, words: 1)).count, 1)
+        XCTAssertEqual(try bag.release(single, words: 1).words.count, 1)
         let mechanism = try VectorMechanism(dimension: 4, epsilon: one)
         let vector: [Float] = [0, 0, 0, 0]
         refused("GRANT_WRONG_EPSILON", "grant_of_another_epsilon") { try mechanism.release(grant(.vector, 2), vector) }
-        XCTAssertEqual(try valuesOfVector(mechanism.release(grant(.vector), vector)).count, 4)
+        XCTAssertEqual(try mechanism.release(grant(.vector), vector).values.count, 4)
 
         final class Counted: Counter {
             var value: UInt64 = 0
@@ -210,6 +213,49 @@ final class FacesTests: XCTestCase {
     func testSentencesAreFound() {
         XCTAssertEqual(sentences(of: "Dr. Wu paid 3.5 dollars. Why? 😀"), ["Dr. Wu paid 3.5 dollars.", "Why? 😀"])
         XCTAssertEqual(sentences(of: ""), [])
+        let typed = finishedSentences(of: "Dr. Wu paid. Why? He sa")
+        XCTAssertEqual(typed.sentences, ["Dr. Wu paid.", "Why?"])
+        XCTAssertEqual(typed.rest, " He sa")
+        XCTAssertEqual(finishedSentences(of: "").rest, "")
+    }
+
+    func testPacksSayWhatTheyAre() throws {
+        let scores = try pack()
+        XCTAssertEqual(scores.selector, .scores)
+        XCTAssertTrue(scores.largestScore > 0 && scores.levelCount > 1 && scores.directionCount == 0)
+        XCTAssertTrue(scores.nothingKnown == UInt32(scores.candidateCount) && scores.wordCount > 0)
+        XCTAssertEqual(scores.encoderName, "golden")
+        XCTAssertEqual(scores.encoderDigest.count, 32)
+        // It was not measured.
+        XCTAssertNil(scores.recommendedUnit(try Epsilon("3"), sentences: 1))
+        let depth = try pack("golden")
+        XCTAssertTrue(depth.selector == .depth && depth.directionCount > 0 && depth.levelCount == 0)
+        let vectors = try pack("golden-vectors")
+        XCTAssertTrue(vectors.selector == nil && vectors.projectedDimension > 0)
+        XCTAssertTrue(try pack("golden-features").featureCount > 0)
+    }
+
+    func testDocumentsTakeAllThatPacksRead() throws {
+        let document = try document()
+        let embedding = try pack().embed(sentence: "The clinic called.")
+        try document.push(embedding: embedding)
+        XCTAssertEqual(try document.push(embeddings: embedding + embedding), 2)
+        XCTAssertEqual(document.sentenceCount, 3)
+        let features = try Document(try pack("golden-features"))
+        try features.push(sentence: "The clinic called.", embedding: Array(repeating: 0.5, count: try pack("golden-features").dimension))
+        XCTAssertEqual(features.sentenceCount, 1)
+        let promise = try document.promise(.wholeText, Epsilon("3"))
+        XCTAssertEqual(promise.wholeTextMicro, 3_000_000)
+        XCTAssertTrue(try document.promise(.sentence, Epsilon("3")).wholeTextMicro > 3_000_000)
+        XCTAssertEqual(try document.releaseWholeText(grant(.wholeText)).unit, .wholeText)
+        XCTAssertNotEqual(try document.releaseProjective(grant(.wholeText)).order, 0)
+        let vocabulary = try Vocabulary(try pack("golden"))
+        XCTAssertTrue(vocabulary.fallback < vocabulary.wordCount && vocabulary.unitExponent < 0)
+        let bag = try Bag(vocabulary)
+        try bag.push(word: "clinic")
+        try bag.reset()
+        bag.close()
+        refused(.closed, "bag") { try bag.push(word: "clinic") }
     }
 
     func testDayOfAKeyboard() throws {

@@ -17,8 +17,6 @@ use self::rten::RtenEngine;
 use super::{Encoder, EncoderIdentity, RUNTIME_VARIABLE};
 use crate::error::{Cause, Error, Result};
 
-pub(crate) use self::ort::RUNTIME_OLDEST_MINOR;
-
 const MODEL: &str = "model.onnx";
 const TOKENIZER: &str = "tokenizer.json";
 

@@ -11,10 +11,10 @@ use ::ort::session::builder::GraphOptimizationLevel;
 use ::ort::value::{Outlet, Tensor, TensorElementType, ValueType};
 
 use super::{Engine, HiddenStates, Tokens, token_output, wants_token_types};
+use crate::encoder::RUNTIME_OLDEST_MINOR;
 use crate::error::{Cause, Error, Result};
 
-/// The oldest ONNX Runtime 1.x that has the functions used here.
-pub(crate) const RUNTIME_OLDEST_MINOR: u32 = ort::MINOR_VERSION;
+const _: () = assert!(RUNTIME_OLDEST_MINOR == ort::MINOR_VERSION);
 
 /// Sessions of one model at most. Each holds the weights once more, so this bounds memory; beyond
 /// it, callers wait for each other.

@@ -1,0 +1,24 @@
+//! The first thing that a newcomer runs. The command `undertone demo` shows the same of a text of one's own.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use undertone::demo::{PRIVATE_TEXT, build, tell};
+
+fn main() -> ExitCode {
+    let shown = match build(1).and_then(|built| tell(&built, PRIVATE_TEXT)) {
+        Ok(shown) => shown,
+        Err(problem) => {
+            eprintln!("error: {problem}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match io::stdout().write_all(shown.as_bytes()) {
+        // Its reader may stop early, as `head` does.
+        Err(problem) if problem.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("error: cannot write: {problem}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
