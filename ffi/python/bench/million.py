@@ -1,7 +1,7 @@
 """A million texts on a Spark cluster of two executor processes, of which one is killed; and the same texts by the command.
 
     cargo build --release
-    build/python/bin/python ffi/python/bench/million.py target/release/undertone
+    build/python/bin/python ffi/python/bench/million.py target/release/undertone [number of texts]
 
 There must be as many releases as texts, none twice. What chance does not touch must be equal to what the command says, the rest of
 one law: a χ² test at 10⁻⁶. The memory of each executor, its Python included, must stay below 1 GB.
@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from chance import same_law  # noqa: E402
 
 TEXTS = 1_000_000
-GROUP = 10_000
+GROUPS = 100
 SENTENCES = 3
 EPSILON = "0.5"
 DAYS = [f"2026-11-{day:02}" for day in range(1, 11)]
@@ -40,12 +40,12 @@ DAYS = [f"2026-11-{day:02}" for day in range(1, 11)]
 COMMITTED = 30
 
 
-def write_texts(path: Path) -> None:
+def write_texts(path: Path, count: int) -> None:
     """A hundred row groups of the demo's texts, each cut to its first sentences."""
-    texts = [". ".join(text.split(". ")[:SENTENCES]) for text in ut.demo.private(GROUP).texts]
-    days = [DAYS[number % len(DAYS)] for number in range(TEXTS)]
-    table = arrow.table({"id": list(range(TEXTS)), "day": days, "text": texts * (TEXTS // GROUP)})
-    parquet.write_table(table, path, row_group_size=GROUP)
+    texts = [". ".join(text.split(". ")[:SENTENCES]) for text in ut.demo.private(count // GROUPS).texts]
+    days = [DAYS[number % len(DAYS)] for number in range(count)]
+    table = arrow.table({"id": list(range(count)), "day": days, "text": texts * GROUPS})
+    parquet.write_table(table, path, row_group_size=count // GROUPS)
 
 
 def processes() -> dict[int, tuple[int, bytes]]:
@@ -98,17 +98,18 @@ def memory(process: int) -> int:
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
-def main(undertone: str, folder: Path) -> None:
+def main(undertone: str, folder: Path, count: int) -> None:
     public = ut.demo.public()
     built = ut.build_pack(public.texts, public.labels)
     built.save(folder / "topics.pack")
-    write_texts(folder / "texts.parquet")
+    write_texts(folder / "texts.parquet", count)
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
         "spark.executor.memory": "512m",
         "spark.ui.enabled": "false",
-        "spark.sql.files.maxPartitionBytes": str((folder / "texts.parquet").stat().st_size // 100),
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.files.maxPartitionBytes": str((folder / "texts.parquet").stat().st_size // GROUPS),
         "spark.sql.files.openCostInBytes": "0",
     }
     builder = SparkSession.builder.master("local-cluster[2,1,768]")
@@ -127,7 +128,7 @@ def main(undertone: str, folder: Path) -> None:
     assert watch.killed and len(watch.most) == 3, watch.most
     seen = released.selectExpr("count(*)", "count(DISTINCT id)", "min(id)", "max(id)").first()
     print("releases, different ids, first and last:", seen)
-    assert seen is not None and tuple(seen) == (TEXTS, TEXTS, 0, TEXTS - 1)
+    assert seen is not None and tuple(seen) == (count, count, 0, count - 1)
     start = time.perf_counter()
     counted = us.collect(us.count(released, "day"), candidates=built.candidates, epsilon=[EPSILON])
     print(f"count: {time.perf_counter() - start:.1f} s")
@@ -151,7 +152,7 @@ def main(undertone: str, folder: Path) -> None:
     theirs = ut.count(folder / "command.parquet", by=["day"], candidates=built.candidates, epsilon=[EPSILON])
     fixed = ["pack", "mechanism", "rule", "epsilon", "order", "day"]
     totals, outcomes = zip(*(by(own, fixed) for own in (counted, theirs)))
-    assert totals[0] == totals[1] and theirs.total == TEXTS
+    assert totals[0] == totals[1] and theirs.total == count
     print(f"the same {len(totals[0])} kinds and days, with the same number of releases each")
     probability = same_law(*outcomes)
     print(f"χ² over {len(outcomes[0])} outcomes and days: such a difference or more has probability {probability:.3g}")
@@ -171,4 +172,4 @@ def by(counts: ut.Counts, fixed: list[str]) -> tuple[Counter[tuple[object, ...]]
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        main(sys.argv[1], Path(name))
+        main(sys.argv[1], Path(name), int(sys.argv[2]) if len(sys.argv) > 2 else TEXTS)

@@ -11,7 +11,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
-use crate::errors::argument;
+use crate::errors::{argument, short};
 
 /// An ε: a number, or its digits as a string, taken exactly.
 pub(crate) fn epsilon(value: &Bound<'_, PyAny>) -> PyResult<Epsilon> {
@@ -25,9 +25,20 @@ pub(crate) fn epsilon(value: &Bound<'_, PyAny>) -> PyResult<Epsilon> {
     // The shortest digits that are this number: what was typed.
     let digits = value.str()?;
     let digits = digits.to_string_lossy();
-    digits
-        .parse()
-        .map_err(|problem| argument(format!("epsilon = {digits}: {problem}")))
+    digits.parse().map_err(|problem| {
+        let found = match value.cast::<PyString>() {
+            // It could be a text, in the wrong place.
+            Ok(_) if !numeric(&digits) => Cow::from("a string that is no number"),
+            _ if digits.len() > 40 => Cow::from(format!("a number of {} digits", digits.len())),
+            _ => Cow::from(digits.as_ref()),
+        };
+        argument(format!("epsilon = {found}: {problem}"))
+    })
+}
+
+fn numeric(text: &str) -> bool {
+    let numeric = |own: u8| own.is_ascii_digit() || b"+-.,eE".contains(&own);
+    text.bytes().all(numeric)
 }
 
 /// How to release, by the names of `undertone privatize --rule`.
@@ -39,7 +50,8 @@ pub(crate) fn method(rule: &str, pack: &Pack<'_>, epsilon: Epsilon) -> PyResult<
         "whole-text" => Ok(Method::WholeText),
         "projective" => Ok(Method::Projective),
         other => Err(argument(format!(
-            "rule = {other:?} is unknown; take \"recommended\", \"permute-and-flip\", \"exponential\", \"whole-text\" or \"projective\""
+            "rule = {} is unknown; take \"recommended\", \"permute-and-flip\", \"exponential\", \"whole-text\" or \"projective\"",
+            short(other)
         ))),
     }
 }
@@ -93,6 +105,7 @@ pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
     }
     let name = value.get_type().name();
     let name = name.as_ref().map(|name| name.to_string_lossy());
-    name.unwrap_or(Cow::Borrowed("of an unknown type"))
-        .into_owned()
+    let name = name.unwrap_or(Cow::Borrowed("of an unknown type"));
+    // A name of a type may have megabytes, too.
+    name.chars().take(80).collect()
 }

@@ -20,8 +20,9 @@ use undertone_estimate::shares::Confidence;
 
 use crate::arguments;
 use crate::document::Release;
-use crate::errors::{argument, quietly, raised};
+use crate::errors::{argument, quietly, raised, short};
 use crate::pack::{Pack, lent, selector_name};
+use crate::question::Question;
 use crate::work;
 
 /// What a server keeps to read releases of one pack: the names of its candidates, their embeddings, and public texts for estimates.
@@ -139,7 +140,8 @@ pub(crate) fn form(name: &str) -> PyResult<Format> {
         "csv" => Ok(Format::Csv),
         "counts" => Ok(Format::Counts),
         other => Err(argument(format!(
-            "format = {other:?} is unknown; take \"jsonl\", \"raw\", \"parquet\", \"csv\" or \"counts\""
+            "format = {} is unknown; take \"jsonl\", \"raw\", \"parquet\", \"csv\" or \"counts\"",
+            short(other)
         ))),
     }
 }
@@ -226,7 +228,8 @@ pub(crate) fn count_records(
     for (name, column) in by.iter().zip(&columns) {
         if column.len() != records.len() {
             return Err(argument(format!(
-                "by {name:?} has {} values for {} releases; give one for each",
+                "by {} has {} values for {} releases; give one for each",
+                short(name),
                 column.len(),
                 records.len()
             )));
@@ -338,8 +341,9 @@ impl Counts {
         Ok(columns)
     }
 
-    /// What the counts say.
-    #[pyo3(signature = (candidates, level, at_once, difference, progress))]
+    /// What the counts say. `question`: public texts in the place of those that came with its pack.
+    #[pyo3(signature = (candidates, level, at_once, difference, question, progress))]
+    #[allow(clippy::too_many_arguments)]
     fn estimate(
         &self,
         py: Python<'_>,
@@ -347,6 +351,7 @@ impl Counts {
         level: f64,
         at_once: bool,
         difference: Option<&str>,
+        question: Option<&Question>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Answer> {
         if !(0.5..1.0).contains(&level) {
@@ -357,14 +362,27 @@ impl Counts {
         let compare: Option<Compare> = difference
             .map(|text| text.parse().map_err(|problem: String| argument(problem)))
             .transpose()?;
-        let sources: Vec<Source> = candidates
+        let mut sources: Vec<Source> = candidates
             .iter()
             .map(|own| (*own.0).clone().into())
             .collect();
+        if let Some(question) = question {
+            let ids: Vec<_> = sources.iter().map(|own| own.id).collect();
+            question.check(&ids)?;
+            let [(_, calibration)] = &question.texts[..] else {
+                return Err(argument(
+                    "the question has texts of several lengths; give it one of first_sentences, as many as the released texts have",
+                ));
+            };
+            for source in &mut sources {
+                source.calibration = (source.id == question.pack).then(|| calibration.clone());
+            }
+        }
         let counted = self.0.clone();
+        let asked = question.is_some();
         let answer = work::run(py, progress, move || {
             let confidence = Confidence { level, at_once };
-            HostAnswer::new(&counted, &sources, confidence, compare.as_ref(), false)
+            HostAnswer::new(&counted, &sources, confidence, compare.as_ref(), asked)
         })?;
         Ok(Answer(answer))
     }
@@ -414,7 +432,7 @@ impl PlanAnswer {
 
 /// Plans what to collect.
 #[pyfunction]
-#[pyo3(signature = (candidates, epsilon, within, devices, shares, delta, progress))]
+#[pyo3(signature = (candidates, epsilon, within, devices, shares, delta, question, progress))]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn plan(
     py: Python<'_>,
@@ -424,6 +442,7 @@ pub(crate) fn plan(
     devices: Vec<u64>,
     shares: Vec<String>,
     delta: f64,
+    question: Option<&Question>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PlanAnswer> {
     if !(delta > 0.0 && delta < 1.0) {
@@ -448,13 +467,19 @@ pub(crate) fn plan(
         devices,
         shares,
         delta,
-        question: false,
+        question: question.is_some(),
     };
     let candidates = candidates.0.clone();
-    let plan = work::run(py, progress, move || {
-        let texts = candidates.calibration.clone();
-        let texts: Vec<_> = texts.into_iter().map(|own| (None, own)).collect();
-        Plan::new(&asked, &candidates, &texts)
-    })?;
+    let texts = match question {
+        None => {
+            let own = candidates.calibration.clone();
+            own.into_iter().map(|own| (None, own)).collect()
+        }
+        Some(question) => {
+            question.check(&[candidates.pack_id()])?;
+            question.texts.clone()
+        }
+    };
+    let plan = work::run(py, progress, move || Plan::new(&asked, &candidates, &texts))?;
     Ok(PlanAnswer(plan))
 }

@@ -16,6 +16,7 @@ use undertone_estimate::counts::Kind;
 
 use crate::arguments::{self, Text, type_name};
 use crate::errors::{argument, quietly, raise};
+use crate::ledger::Ledger;
 use crate::pack::{Loaded, Pack, selector_name};
 
 self_cell!(
@@ -98,22 +99,32 @@ impl Document {
         .map_err(|error| raise(&error))
     }
 
-    /// Draws a release, and forgets the sentences. The guarantee and the arguments are those of `undertone.release`.
-    #[pyo3(signature = (epsilon, rule = "recommended"))]
+    /// Draws a release, and forgets the sentences. The guarantee and the arguments are those of `undertone.release`. If `ledger` does not pay for it, the
+    /// sentences stay.
+    #[pyo3(signature = (epsilon, rule = "recommended", *, ledger = None))]
     fn release(
         &mut self,
         py: Python<'_>,
         epsilon: &Bound<'_, PyAny>,
         rule: &str,
+        ledger: Option<&Bound<'_, Ledger>>,
     ) -> PyResult<Release> {
         let epsilon = arguments::epsilon(epsilon)?;
         let method = arguments::method(rule, self.0.borrow_owner().pack(), epsilon)?;
+        if method.is_whole_text() {
+            let ready = |document: &HostDocument<'_>| document.check_whole_text();
+            let ready = self.0.with_dependent(|_, document| ready(document));
+            // Before it is paid for.
+            ready.map_err(|problem| raise(&Error::from(problem)))?;
+        }
+        let grant = match ledger {
+            None => Grant::unrecorded(method.unit(), epsilon),
+            Some(ledger) => ledger.try_borrow_mut()?.spend(py, epsilon, method.unit())?,
+        };
         let document = &mut self.0;
         py.detach(move || {
             quietly(|| {
-                document.with_dependent_mut(|_, document| {
-                    document::draw(document, Grant::unrecorded(method.unit(), epsilon), method)
-                })
+                document.with_dependent_mut(|_, document| document::draw(document, grant, method))
             })
         })
         .map(Release)

@@ -10,13 +10,13 @@ use pyo3::types::PyList;
 use rayon::prelude::*;
 use self_cell::self_cell;
 use undertone::encoder::{
-    Encoder as HostEncoder, EncoderIdentity, LexiconEncoder, OnnxEncoder, PrivateEncoder,
+    Encoder as HostEncoder, EncoderIdentity, LexiconEncoder, NoEncoder, OnnxEncoder, PrivateEncoder,
 };
 use undertone::error::Result;
 use undertone::pack::LexiconData;
 
 use crate::arguments::Text;
-use crate::errors::{argument, quietly, raise};
+use crate::errors::{argument, quietly, raise, raised};
 use crate::pack::{Loaded, Pack};
 use crate::work;
 
@@ -57,7 +57,28 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    fn of_lexicon(pack: &Pack) -> PyResult<Self> {
+    /// With the lexicon that packs made with it carry along.
+    pub(crate) fn parts(&self) -> (Arc<dyn HostEncoder>, Option<LexiconData>) {
+        (self.encoder.clone(), self.lexicon.clone())
+    }
+
+    /// With a lexicon that leaves room for other parts of a pack of so many bytes.
+    pub(crate) fn within(&self, size: usize) -> PyResult<Self> {
+        let (encoder, lexicon) = self.parts();
+        let Some(lexicon) = lexicon else {
+            return Ok(Self { encoder, lexicon });
+        };
+        match raised(lexicon.leaving_room(self.name(), size))? {
+            Some(pack) => Self::of_lexicon(&raised(Pack::parse(pack))?),
+            // Then only features fit.
+            None => Ok(Self {
+                encoder: Arc::new(NoEncoder::default()),
+                lexicon: None,
+            }),
+        }
+    }
+
+    pub(crate) fn of_lexicon(pack: &Pack) -> PyResult<Self> {
         let carried = Carried::try_new(pack.0.clone(), |loaded| {
             LexiconEncoder::new(loaded.pack()).ok_or(())
         });

@@ -37,6 +37,15 @@ pub(crate) fn raise(error: &Error) -> PyErr {
     }
 }
 
+/// A value of a user's for a message: it may have megabytes.
+pub(crate) fn short(value: &str) -> String {
+    const MOST: usize = 40;
+    match value.char_indices().nth(MOST) {
+        None => format!("{value:?}"),
+        Some((end, _)) => format!("{:?}… ({} bytes)", &value[..end], value.len()),
+    }
+}
+
 /// What an argument should have been.
 pub(crate) fn argument(problem: impl Into<String>) -> PyErr {
     ArgumentError::new_err((problem.into(), "argument"))

@@ -13,6 +13,7 @@ mod errors;
 mod ledger;
 mod pack;
 mod packing;
+mod question;
 mod reading;
 mod releaser;
 mod vectors;
@@ -35,6 +36,8 @@ mod _undertone {
     use crate::pack::{Lexicon, Pack};
     #[pymodule_export]
     use crate::packing::{build_pack, demo_corpus, save_built};
+    #[pymodule_export]
+    use crate::question::Question;
     #[pymodule_export]
     use crate::reading::{format_of, read_file};
     #[pymodule_export]

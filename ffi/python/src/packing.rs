@@ -4,15 +4,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use undertone::corpus::CorpusDocument;
 use undertone::demo;
 use undertone::encoder::embeddings::Encoded;
+use undertone::error::{Cause, Error};
 use undertone::files::resume::Encoding;
 use undertone::pack::{self, Contest, Fit, Inputs, Options, Selector, TargetChoice};
 
+use crate::arguments::Text;
 use crate::counts::Candidates;
 use crate::encoder::Encoder;
-use crate::errors::{argument, quietly, raised};
+use crate::errors::{argument, quietly, raised, short};
 use crate::pack::Pack;
 use crate::work;
 
@@ -26,42 +29,56 @@ fn inputs(heads: &str, named: bool) -> PyResult<Option<&'static [Inputs]>> {
         ("both", _) => &[Inputs::Both],
         (other, _) => {
             return Err(argument(format!(
-                "heads = {other:?} is unknown; take \"best\", \"vectors\", \"features\" or \"both\""
+                "heads = {} is unknown; take \"best\", \"vectors\", \"features\" or \"both\"",
+                short(other)
             )));
         }
     }))
 }
 
+/// Public texts with a label each. An empty label is none.
+pub(crate) fn documents(texts: Vec<Text>, labels: Vec<Option<String>>) -> Vec<CorpusDocument> {
+    (1..)
+        .zip(texts.iter().zip(labels))
+        .map(|(line, (text, label))| CorpusDocument {
+            id: format!("line-{line}"),
+            label: label.filter(|label| !label.is_empty()),
+            text: text.as_ref().to_owned(),
+            line,
+            ..CorpusDocument::default()
+        })
+        .collect()
+}
+
 /// A pack and its candidates, from public texts.
 #[pyfunction]
-#[pyo3(signature = (texts, labels, encoder, clusters, heads, progress))]
+#[pyo3(signature = (texts, labels, encoder, clusters, skip, heads, size, seed, progress))]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn build_pack(
     py: Python<'_>,
-    texts: Vec<String>,
+    texts: &Bound<'_, PyList>,
     labels: Vec<Option<String>>,
     encoder: Option<&Encoder>,
     clusters: Option<usize>,
+    skip: bool,
     heads: &str,
+    size: Option<usize>,
+    seed: u64,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Pack, Candidates)> {
     let inputs = inputs(heads, encoder.is_some())?;
     let embedded = encoder.is_none().then(Encoder::embedded);
-    let own = encoder.or(embedded.as_ref()).expect("one of them is there");
-    let (encoder, lexicon) = (own.encoder.clone(), own.lexicon.clone());
-    let documents: Vec<CorpusDocument> = (1..)
-        .zip(texts.into_iter().zip(labels))
-        .map(|(line, (text, label))| CorpusDocument {
-            id: format!("line-{line}"),
-            label: label.filter(|label| !label.is_empty()),
-            text,
-            line,
-            ..CorpusDocument::default()
-        })
-        .collect();
+    let own = encoder.or(embedded.as_ref()).expect("one of them exists");
+    let (encoder, lexicon) = match size {
+        None => own.parts(),
+        Some(size) => own.within(size)?.parts(),
+    };
+    let mut documents = documents(Text::all(texts, 0)?, labels);
+    documents.retain(|own| !skip || own.label.is_some());
     let built = work::run(py, progress, move || {
         let fit = match inputs {
             None => Fit::ClosedForm,
-            Some(inputs) => Fit::HeldOut(Contest { inputs, size: None }),
+            Some(inputs) => Fit::HeldOut(Contest { inputs, size }),
         };
         let targets = match clusters {
             None => TargetChoice::Labels,
@@ -69,13 +86,17 @@ pub(crate) fn build_pack(
         };
         let options = Options {
             selector: Selector::Scores { targets, fit },
-            ..Options::default()
+            seed,
         };
         let encoding = Encoding::new(encoder.as_ref());
         let mut encoded = Encoded::new("the texts", encoding, || {
             Ok(documents.iter().cloned().map(Ok))
         });
         let built = pack::build(&mut encoded, lexicon, &options)?;
+        if let Some(size) = size.filter(|size| built.pack.len() > *size) {
+            let bytes = built.pack.len();
+            return Err(Error::from(Cause::PackSize { bytes, size }));
+        }
         Ok((Pack::parse(built.pack)?, built.candidates))
     })?;
     let (pack, candidates) = built;

@@ -130,6 +130,7 @@ impl Releaser {
         encoder: Option<&Encoder>,
         threads: Option<usize>,
     ) -> PyResult<Self> {
+        work::check_threads(threads)?;
         let epsilon = arguments::epsilon(epsilon)?;
         let method = arguments::method(rule, pack.0.pack(), epsilon)?;
         let own = Self {

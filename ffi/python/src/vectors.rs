@@ -16,7 +16,7 @@ use undertone_core::unit::Unit;
 use undertone_core::vector::VectorMechanism as CoreMechanism;
 
 use crate::arguments::{self, type_name};
-use crate::errors::{argument, quietly, raise, raised};
+use crate::errors::{argument, quietly, raise, raised, short};
 use crate::pack::{Loaded, Pack};
 
 self_cell!(
@@ -42,7 +42,8 @@ fn noise(name: &str) -> PyResult<Noise> {
         "laplace" => Ok(Noise::Laplace),
         "discrete-laplace" => Ok(Noise::DiscreteLaplace),
         other => Err(argument(format!(
-            "noise = {other:?} is unknown; take \"laplace\" or \"discrete-laplace\""
+            "noise = {} is unknown; take \"laplace\" or \"discrete-laplace\"",
+            short(other)
         ))),
     }
 }

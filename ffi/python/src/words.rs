@@ -18,7 +18,7 @@ use undertone_core::unit::Unit;
 use undertone_core::words::{Vocabulary, WordMechanism};
 
 use crate::arguments::{self, Text};
-use crate::errors::{argument, quietly, raised};
+use crate::errors::{argument, quietly, raised, short};
 use crate::pack::{Loaded, Pack};
 use crate::work;
 
@@ -61,10 +61,12 @@ impl Obfuscator {
             "laplace" => WordMechanism::LaplaceNearest,
             other => {
                 return Err(argument(format!(
-                    "rule = {other:?} is unknown; take \"permute-and-flip\", \"exponential\" or \"laplace\""
+                    "rule = {} is unknown; take \"permute-and-flip\", \"exponential\" or \"laplace\"",
+                    short(other)
                 )));
             }
         };
+        work::check_threads(threads)?;
         let own = Self {
             pack: pack.0.clone(),
             size,

@@ -13,7 +13,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use undertone::error::{Error, Result};
 use undertone::progress::{Steps, Watcher, watch};
 
-use crate::errors::{quietly, raise};
+use crate::errors::{argument, quietly, raise};
 
 /// How long Python waits before it looks for signals.
 const TURN: Duration = Duration::from_millis(50);
@@ -69,8 +69,20 @@ pub(crate) fn start() {
     panic::set_hook(Box::new(|_| ()));
 }
 
+/// A number of threads that the machine may be able to start.
+pub(crate) fn check_threads(threads: Option<usize>) -> PyResult<()> {
+    const MOST: usize = 1024;
+    match threads {
+        Some(count) if !(1..=MOST).contains(&count) => Err(argument(format!(
+            "threads = {count}: it lies in 1 to {MOST}; leave it out for as many as there are processors"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Threads for one call. A process that was forked would wait forever for those of its parent.
 pub(crate) fn pool(threads: Option<usize>) -> PyResult<ThreadPool> {
+    check_threads(threads)?;
     pool_of(threads, &None)
 }
 

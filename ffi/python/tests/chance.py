@@ -11,7 +11,7 @@ Outcome = TypeVar("Outcome", bound=Hashable)
 
 
 def probability(statistic: float, freedom: int) -> float:
-    """That a χ² of so many degrees of freedom is larger."""
+    """The probability that a χ² with this many degrees of freedom is larger."""
     if statistic == 0:
         return 1.0
     half = statistic / 2

@@ -108,9 +108,72 @@ def test_plans(built: ut.Built) -> None:
     plan = ut.plan(built.candidates, [1, 3], within=0.05, devices=[1000], shares={"health-clinic": 0.5}, progress=lambda *a: heard.append(a))
     frame = plan.to_dict()
     assert set(frame["epsilon"]) == {1.0, 3.0} and set(frame["shares_of"]) == {"candidates", "labels"}
+    assert set(frame["mechanism"]) == {"scores", "whole-text", "projective"} and set(frame["rule"]) == {"permute-and-flip", "exponential"}
     assert "epsilon 3" in str(plan) and plan.html().startswith("<!DOCTYPE html>")
     with pytest.raises(ut.UndertoneError, match="no candidate"):
         ut.plan(built.candidates, 1, shares={"no such": 0.5})
+
+
+def test_questions(built: ut.Built, tmp_path: Path) -> None:
+    """Labels that the pack was not made for. The public texts are not those that it was made from."""
+    names = {"cooking": "indoors", "gardening": "outdoors"}
+    public, private = ut.demo.public(), ut.demo.private(3000)
+    own = [(text, names[label]) for place, (text, label) in enumerate(zip(*public)) if place % 3 and label in names]
+    texts, labels = [text for text, _ in own], [label for _, label in own]
+    devices = [(text, names[label]) for text, label in zip(*private) if label in names]
+    releases = ut.privatize([text for text, _ in devices], built.pack, 3)
+    heard: list[tuple[str, int, int]] = []
+    question = ut.Question(built.pack, texts, labels, progress=lambda *state: heard.append(state))
+    estimate = releases.estimate(built.candidates, level=1 - 1e-12, question=question)
+    shares = {share.name: share for share in estimate.shares("labels")}
+    assert set(shares) == {"indoors", "outdoors"} and estimate.data["question"]
+    for name, share in shares.items():
+        assert share.low is not None and share.high is not None
+        assert share.low <= sum(label == name for _, label in devices) / len(devices) <= share.high < 1
+    releases.save(tmp_path / "all.raw")
+    assert ut.estimate(tmp_path / "all.raw", built.candidates, level=1 - 1e-12, question=question).data == estimate.data
+    # Short texts say less.
+    few = ut.Question(built.pack, texts, labels, first_sentences=[3, 1, 3])
+    plan = ut.plan(built.candidates, 3, within=0.1, question=few)
+    ways = plan.to_dict()
+    limits = {number: limit for of, number, limit in zip(ways["shares_of"], ways["sentences"], ways["limit"]) if of == "labels"}
+    assert set(limits) == {1, 3} and "labelled texts of the question" in str(plan)
+    assert ut.plan(built.candidates, 3, within=0.1, question=question).to_dict()["sentences"].count(None) > 1
+    with pytest.raises(ut.ArgumentError, match="several lengths"):
+        releases.estimate(built.candidates, question=few)
+    with pytest.raises(ut.ArgumentError, match="1 labels"):
+        ut.Question(built.pack, texts, ["one"] * len(texts))
+    with pytest.raises(ValueError, match="give one for each"):
+        ut.Question(built.pack, texts, labels[1:])
+    with pytest.raises(ut.ArgumentError, match="1 or more"):
+        ut.Question(built.pack, texts, labels, first_sentences=0)
+    with pytest.raises(TypeError, match="text 1 is None"):
+        ut.Question(built.pack, ["a", None], ["one", "other"])
+    others = ut.build_pack(texts, labels, heads="features")
+    with pytest.raises(ut.ArgumentError, match="no candidates of it"):
+        ut.plan(built.candidates, 1, question=ut.Question(others.pack, texts, labels))
+
+
+def test_options_of_packs() -> None:
+    public = ut.demo.public()
+    texts, labels = public.texts[::6], public.labels[::6]
+    # The lexicon shrinks, or there is no room for it.
+    shrunk = ut.build_pack(texts, labels, heads="vectors", size=500_000)
+    assert len(shrunk.pack) <= 500_000 and shrunk.pack.lexicon is not None
+    assert len(shrunk.pack.lexicon) < len(ut.build_pack(texts, labels, heads="vectors").pack.lexicon or "")
+    assert len(ut.build_pack(texts, labels, heads="features", size=50_000).pack) <= 50_000
+    for heads, message in (("features", "no room"), ("vectors", "1000")):
+        with pytest.raises(ut.UndertoneError, match=message):
+            ut.build_pack(texts, labels, heads=heads, size=1000)
+    some = [label if place % 2 else None for place, label in enumerate(labels)]
+    with pytest.raises(ut.UndertoneError, match="label"):
+        ut.build_pack(texts, some, heads="vectors")
+    skipped = ut.build_pack(texts, some, heads="vectors", unlabelled="skip").candidates
+    assert skipped.names == ut.build_pack(texts[1::2], labels[1::2], heads="vectors").candidates.names
+    with pytest.raises(ValueError, match="clusters"):
+        ut.build_pack(texts, clusters=3, unlabelled="skip")
+    seeds = [ut.build_pack(texts, clusters=5, heads="vectors", seed=seed).pack.digest for seed in (1, 1, 2)]
+    assert seeds[0] == seeds[1] != seeds[2]
 
 
 def test_packs_and_candidates_are_files(built: ut.Built, tmp_path: Path) -> None:

@@ -133,6 +133,89 @@ def test_ledgers(tmp_path: Path) -> None:
         refused(name, message, opened)
 
 
+def test_a_day_of_a_keyboard(tmp_path: Path) -> None:
+    """The steps and numbers of tests/faces/keyboard-day.md. A ledger pays when a release is drawn, so the first spending releases."""
+    path = tmp_path / "budget.ledger"
+    pack = golden("golden-scores")
+    typed = ut.Document(pack)
+
+    def opened() -> ut.Ledger:
+        return ut.Ledger(path, 10, unit="sentence", window=20000)
+
+    def left(step: str, micro: int) -> None:
+        assert round(ledger.remaining * 1e6) == micro, step
+
+    def spend(epsilon: float) -> ut.Release:
+        return typed.release(epsilon, "permute-and-flip", ledger=ledger)
+
+    def refused(step: str, error: type[Exception], message: str, call: Callable[[], object]) -> None:
+        with pytest.raises(error, match=message):
+            call()
+            pytest.fail(step)
+
+    ledger = opened()
+    assert len(path.read_bytes()) == 128, "new_ledger"
+    left("new_ledger", 10_000_000)
+    text = "My doctor wants to repeat the blood test. The clinic called about the swollen node."
+    assert typed.push_text(text) == 2, "typed_text"
+    release = spend(3)
+    left("first_spend", 7_000_000)
+    found = (len(bytes(release)), release.epsilon, release.mechanism, release.rule, release.order, release.pack_id)
+    assert found == (24, 3, "scores", "permute-and-flip", 0, "16f4b64559f90996"), "first_release"
+    assert release.candidate < 200 and typed.sentence_count == 0, "first_release"
+    typed.push_text("We won the match.")
+    spend(4)
+    left("second_release", 3_000_000)
+    refused("refused_spend", ut.BudgetExhausted, "epsilon 3 is left", lambda: spend(4))
+    left("refused_spend", 3_000_000)
+    ledger.close()
+    ledger = opened()
+    left("reopened", 3_000_000)
+    before = path.read_bytes()
+    spend(1)
+    left("killed_before", 2_000_000)
+    after = path.read_bytes()
+    ledger.close()
+    path.write_bytes(before)
+    ledger = opened()
+    left("killed_before", 3_000_000)
+    ledger.close()
+    path.write_bytes(after)
+    ledger = opened()
+    left("killed_after", 2_000_000)
+    ledger.close()
+    start = 0 if before[:64] != after[:64] else 64
+    path.write_bytes(before[:start] + after[start : start + 40] + before[start + 40 :])
+    ledger = opened()
+    left("killed_in_between", 0)
+    refused("lost_record", ut.LedgerError, "record", lambda: spend(1))
+    left("lost_record", 0)
+    refused("rest_of_the_window", ut.BudgetExhausted, "is left", lambda: spend(1))
+    left("rest_of_the_window", 0)
+    ledger.window = 20001
+    typed.push_text("The rehearsal is at seven.")
+    spend(3)
+    left("next_window", 7_000_000)
+    ledger.window = 20000
+    refused("clock_back", ut.LedgerError, "later", lambda: spend(1))
+    ledger.window = 20001
+    left("clock_back", 7_000_000)
+    ledger.close()
+    path.write_bytes(b"")
+    refused("emptied", ut.LedgerError, "these are 0", opened)
+    ledger = ut.Ledger.begin_anew(path, 10, unit="sentence", window=20001)
+    left("begun_anew", 0)
+    ledger.window = 20002
+    left("begun_anew", 10_000_000)
+    ledger.window = 20001
+    refused("refused_anew", ut.BudgetExhausted, "is left", lambda: spend(1))
+    ledger.window = 20002
+    typed.push_text("Good morning.")
+    spend(3)
+    left("new_day", 7_000_000)
+    ledger.close()
+
+
 @pytest.mark.parametrize(("name", "count"), [("pack_from_many_threads", 4), ("document_from_two_threads", 2)])
 def test_threads(name: str, count: int) -> None:
     pack = golden("golden-scores")

@@ -135,7 +135,9 @@ def main() -> None:
 def test_golden_vectors(tmp_path: Path) -> None:
     library = tmp_path / "replay.so"
     subprocess.run(["cc", "-shared", "-fPIC", ROOT / "tests/faces/replay.c", "-o", library], check=True)
-    environment = {**os.environ, "LD_PRELOAD": str(library)}
+    # A sanitizer has to stay the first.
+    preloaded = f"{os.environ.get('LD_PRELOAD', '')} {library}"
+    environment = {**os.environ, "LD_PRELOAD": preloaded.strip()}
     printed = subprocess.run([sys.executable, __file__], env=environment, check=True, capture_output=True, text=True).stdout
     wanted = []
     for _, vectors, without in FILES:

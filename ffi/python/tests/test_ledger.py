@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import gc
 import multiprocessing
 from pathlib import Path
 from typing import Optional
@@ -48,6 +50,48 @@ def test_files_that_are_no_ledger(tmp_path: Path) -> None:
         ut.Ledger(path, 0, unit="sentence")
 
 
+def test_a_ledger_is_begun_anew(pack: ut.Pack, tmp_path: Path) -> None:
+    path = tmp_path / "budget.ledger"
+    ut.Ledger(path, 10, unit="sentence", window=7).close()
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ut.LedgerError, match="127"):
+        ut.Ledger(path, 10, unit="sentence")
+    # What was spent is not known, so the window counts as spent.
+    with ut.Ledger.begin_anew(path, 10, unit="sentence", window=7) as ledger:
+        assert ledger.remaining == 0 and ledger.window == 7
+        with pytest.raises(ut.BudgetExhausted):
+            ut.release("x", pack, 1, ledger=ledger, rule="exponential")
+        ledger.window = 8
+        ut.release("x", pack, 1, ledger=ledger, rule="exponential")
+        assert ledger.remaining == 9
+        with pytest.raises(ut.UndertoneError, match="in use"):
+            ut.Ledger.begin_anew(path, 10, unit="sentence", window=7)
+        ledger.window = 7
+        with pytest.raises(ut.LedgerError):
+            ledger.remaining
+    path.unlink()
+    with ut.Ledger.begin_anew(path, 10, unit="sentence") as today:
+        assert today.remaining == 0 and today.window is None
+    with pytest.raises(ut.ArgumentError, match="unit"):
+        ut.Ledger.begin_anew(path, 10, unit="word")
+    with pytest.raises(OverflowError):
+        ut.Ledger(path, 10, unit="sentence", window=-1)
+
+
+def test_documents_are_paid_for(pack: ut.Pack, tmp_path: Path) -> None:
+    document = ut.Document(pack)
+    document.push_text("The clinic called.")
+    with ut.Ledger(tmp_path / "budget.ledger", 5, unit="sentence", window=1) as ledger:
+        with pytest.raises(ut.ArgumentError, match="another unit"):
+            document.release(3, "whole-text", ledger=ledger)
+        document.release(3, "exponential", ledger=ledger)
+        assert ledger.remaining == 2 and document.sentence_count == 0
+        document.push_text("The clinic called.")
+        with pytest.raises(ut.BudgetExhausted):
+            document.release(3, "exponential", ledger=ledger)
+        assert document.sentence_count == 1
+
+
 LEDGER: Optional[ut.Ledger] = None
 
 
@@ -68,3 +112,51 @@ def test_a_forked_process_opens_its_own(pack: ut.Pack, tmp_path: Path) -> None:
         assert "forked" in pool.apply(_spend, (pack,))
     assert _spend(pack) == "released" and LEDGER.remaining == 9
     LEDGER = None
+
+
+def _drop(how: str) -> None:
+    global LEDGER
+    assert LEDGER is not None
+    if how == "close":
+        LEDGER.close()
+    LEDGER = None
+    gc.collect()
+
+
+@pytest.mark.parametrize("how", ["close", "collect"])
+def test_a_forked_process_gives_up_no_lock(pack: ut.Pack, tmp_path: Path, how: str) -> None:
+    global LEDGER
+    path = tmp_path / "budget.ledger"
+    LEDGER = ut.Ledger(path, 10, unit="sentence")
+    child = multiprocessing.get_context("fork").Process(target=_drop, args=(how,))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    with pytest.raises(ut.UndertoneError, match="in use"):
+        ut.Ledger(path, 10, unit="sentence")
+    assert _spend(pack) == "released"
+    LEDGER = None
+
+
+def test_a_forked_process_keeps_no_lock(tmp_path: Path) -> None:
+    """Its copy of the open file lives as long as it does."""
+    global LEDGER
+    path = tmp_path / "budget.ledger"
+    LEDGER = ut.Ledger(path, 10, unit="sentence")
+    context = multiprocessing.get_context("fork")
+    end = context.Event()
+    child = context.Process(target=end.wait)
+    child.start()
+    try:
+        LEDGER.close()
+        # Other programs may look for either of two locks.
+        for _ in range(2):
+            ut.Ledger(path, 10, unit="sentence").close()
+        with path.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with path.open("r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        LEDGER = None
+        end.set()
+        child.join()

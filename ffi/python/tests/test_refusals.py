@@ -6,6 +6,7 @@ import multiprocessing
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ SECRET = "Kowalski"
         (SECRET, "for one text call release"),
         (SECRET.encode(), "for one text call release"),
         ({SECRET: 1}, "for one text call release"),
-        (7, "texts are a list"),
-        (None, "texts are a list"),
+        (7, "expected a list"),
+        (None, "expected a list"),
         (np.array([[SECRET]]), "one column"),
     ],
 )
@@ -39,14 +40,83 @@ def test_what_is_no_text(pack: ut.Pack, texts: Any, message: str) -> None:
 
 
 def test_missing_values_of_frames(pack: ut.Pack) -> None:
-    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-    for column in (pandas.Series([SECRET, None]), pandas.Series([SECRET, pandas.NA]), arrow.array([SECRET, None])):
-        with pytest.raises(TypeError, match="text 1 is "):
+    pandas, arrow, polars = (pytest.importorskip(name) for name in ("pandas", "pyarrow", "polars"))
+    texts = [SECRET, None]
+    columns = [pandas.Series([SECRET, missing], dtype=object) for missing in (None, pandas.NA, pandas.NaT, float("nan"))]
+    columns += [pandas.Series(texts, dtype=kind) for kind in ("str", "string[pyarrow]", "string[python]", "category")]
+    columns += [pandas.Series(texts, dtype=pandas.ArrowDtype(arrow.large_string())), pandas.Index(texts)]
+    columns += [arrow.array(texts, kind) for kind in (arrow.string(), arrow.large_string(), arrow.string_view())]
+    columns += [arrow.array(texts).dictionary_encode(), arrow.chunked_array([texts[:1], [], texts[1:]], arrow.string())]
+    columns += [polars.Series(texts), polars.Series(texts, dtype=polars.Categorical), np.ma.array([SECRET, ""], mask=[False, True])]
+    for column in columns:
+        with pytest.raises(TypeError, match="text 1 is .*not str") as raised:
             ut.privatize(column, pack, 1)
-    with pytest.raises(TypeError, match="one column"):
-        ut.privatize(pandas.DataFrame({"a": [SECRET]}), pack, 1)
-    with pytest.raises(TypeError, match="one column"):
-        ut.privatize(arrow.table({"a": [SECRET]}), pack, 1)
+        assert SECRET not in str(raised.value)
+    for frame in (pandas.DataFrame({"a": [SECRET]}), arrow.table({"a": [SECRET]}), polars.LazyFrame({"a": [SECRET]}), np.array(SECRET)):
+        with pytest.raises(TypeError, match="one column"):
+            ut.privatize(frame, pack, 1)
+
+
+def test_columns_beside_releases(pack: ut.Pack, tmp_path: Path) -> None:
+    releases = ut.privatize(["a", "b"], pack, 1)
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    days = ["2026-11-01", "2026-11-02"]
+    dates = pandas.Series(pandas.to_datetime(days))
+    alike = [np.array(days), arrow.chunked_array([days[:1], days[1:]]), pandas.Series(days, dtype="category"), arrow.array(days, arrow.string_view())]
+    alike += [np.array(days, "datetime64[D]"), dates.dt.date]
+    for column in alike:
+        assert releases.with_columns(day=column).count("day").to_dict()["day"] == days, column
+    for column in (dates, dates.to_numpy(), arrow.array(dates)):
+        assert releases.with_columns(day=column).count("day").to_dict()["day"] == [f"{day} 00:00:00" for day in days], column
+    # Missing values are written as such, and are no slices.
+    one = pandas.Series(["mon", None], dtype=object)
+    for column in (one, [None, pandas.NA], pandas.Series([1, None], dtype="Int64"), np.array(["2026-11-01", "NaT"], "datetime64[ns]"), ["x", float("nan")]):
+        own = releases.with_columns(day=column)
+        for ending in ("jsonl", "csv", "parquet"):
+            own.save(tmp_path / f"own.{ending}")
+            assert ut.read_releases(tmp_path / f"own.{ending}", ["day"]).columns["day"][1] is None
+        with pytest.raises(TypeError, match="column 'day': row . is"):
+            own.count("day")
+    for wrong, message in (("ab", "not one str"), ({"a": 1}, "not one dict"), (pandas.DataFrame({"a": days}), "one column"), (7, "not int")):
+        with pytest.raises(TypeError, match=f"column 'day'.*{message}"):
+            releases.with_columns(day=wrong)
+    for wrong in ([1.5, 2.5], [b"a", b"b"], [["a"], ["b"]]):
+        with pytest.raises(TypeError, match="column 'day': row 0 is"):
+            releases.with_columns(day=wrong).count("day")
+
+
+def test_messages_are_short_and_quote_no_text(pack: ut.Pack, tmp_path: Path) -> None:
+    """A value may be a megabyte, or a text in the wrong place."""
+    long = "x" * 1_000_000
+    releases = ut.privatize(["a"], pack, 1)
+    calls: list[Callable[[], object]] = [
+        lambda: ut.release("a", pack, "9" * 1_000_000),
+        lambda: ut.release("a", pack, long),
+        lambda: ut.release("a", pack, 1, rule=long),
+        lambda: ut.privatize(type(long, (), {})(), pack, 1),
+        lambda: ut.privatize([type(long, (), {})()], pack, 1),
+        lambda: ut.count(long),
+        lambda: ut.count(tmp_path, format=long),
+        lambda: ut.Pack.open(long),
+        lambda: ut.Ledger(tmp_path / "own.ledger", 1, unit=long),
+        lambda: ut.Ledger(long, 1, unit="sentence"),
+        lambda: releases.count(long),
+        lambda: releases.with_columns(**{long: []}),
+        lambda: releases.with_columns(**{long: [None]}).count(long),
+        lambda: releases.save(long),
+        lambda: ut.build_pack(["a", "b"], ["a", "b"], heads=long),
+        lambda: ut.build_pack(["a", "b"], ["a", "b"], unlabelled=long),
+        lambda: ut.obfuscate(["a"], pack, 1, rule=long),
+        lambda: ut.VectorMechanism(3, 1, noise=long),
+        lambda: releases.count().merge(releases.with_columns(**{long: ["a"]}).count(long)),
+    ]
+    for place, call in enumerate(calls):
+        with pytest.raises((ut.UndertoneError, TypeError, ValueError)) as raised:
+            call()
+        assert len(str(raised.value)) < 5000, place
+    with pytest.raises(ut.ArgumentError, match="no number") as raised:
+        ut.release("1", pack, f"My name is {SECRET}.")
+    assert SECRET not in str(raised.value)
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff b. \udcff", "\x00", "", " \n", "\U0010ffff" * 10])
@@ -64,7 +134,12 @@ def test_bytes_that_are_no_text_are_replaced(pack: ut.Pack) -> None:
     arrow = pytest.importorskip("pyarrow")
     texts = arrow.array([b"a \xff b", None, b"\xed\xa0\x80"])
     broken = arrow.Array.from_buffers(arrow.string(), 3, texts.buffers())
-    for column in (broken.drop_null(), arrow.chunked_array([broken.drop_null()]), broken.drop_null().dictionary_encode()):
+    text = broken.drop_null()
+    columns = [text, arrow.chunked_array([text]), text.dictionary_encode(), pytest.importorskip("pyarrow.compute").run_end_encode(text)]
+    columns += [arrow.Array.from_buffers(arrow.string_view(), 2, texts.drop_null().cast(arrow.binary_view()).buffers())]
+    pandas = pytest.importorskip("pandas")
+    columns += [pandas.Series(column, dtype=pandas.ArrowDtype(column.type)) for column in (text, text.dictionary_encode())]
+    for column in columns:
         assert len(ut.privatize(column, pack, 1)) == 2
     with pytest.raises(TypeError, match="text 1 is None"):
         ut.privatize(broken, pack, 1)
@@ -78,6 +153,19 @@ def test_huge_strings(pack: ut.Pack) -> None:
 def test_epsilon_out_of_range(pack: ut.Pack, epsilon: Any) -> None:
     with pytest.raises(ut.ArgumentError, match="epsilon = "):
         ut.privatize(["x"], pack, epsilon)
+
+
+@pytest.mark.parametrize("threads", [0, 1025, 10**9])
+def test_threads_out_of_range(pack: ut.Pack, vectors: ut.Built, threads: int) -> None:
+    for call in (
+        lambda: ut.privatize(["x"], pack, 1, threads=threads),
+        lambda: ut.obfuscate(["x"], vectors.pack, 1, threads=threads),
+        lambda: ut.Encoder.lexicon().encode(["x"], threads),
+    ):
+        with pytest.raises(ut.ArgumentError, match=f"threads = {threads}"):
+            call()
+    with pytest.raises(OverflowError):
+        ut.privatize(["x"], pack, 1, threads=-1)
 
 
 @pytest.mark.parametrize("epsilon", [None, [1], b"1", object()])
@@ -112,8 +200,11 @@ def test_arguments_are_refused(pack: ut.Pack, vectors: ut.Built, built: ut.Built
         ut.build_pack(["a", "b"], ["x"])
     with pytest.raises(ut.UndertoneError):
         ut.build_pack([], [])
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="text 1 is None"):
         ut.build_pack(["a", None], ["x", "y"])
+    # A label that is missing is none.
+    with pytest.raises(ut.UndertoneError, match="label"):
+        ut.build_pack(["a", "b", "c"], ["x", "y", float("nan")])
     with pytest.raises(ut.UndertoneError):
         ut.build_pack(["a"], clusters=10**9)
     with pytest.raises(ValueError, match="level"):

@@ -61,7 +61,11 @@ def test_all_columns_are_texts(pack: ut.Pack) -> None:
     columns += [polars.Series(texts)]
     arrow = pytest.importorskip("pyarrow")
     columns += [arrow.array(texts), arrow.chunked_array([texts[:1], texts[1:]]), arrow.array(texts, arrow.large_string())]
-    columns += [arrow.array(texts).dictionary_encode()]
+    columns += [arrow.array(texts).dictionary_encode(), arrow.array(texts, arrow.string_view()), arrow.chunked_array([[], texts], arrow.string())]
+    columns += [pandas.Series(texts, dtype=kind) for kind in ("string[pyarrow]", "string[python]", pandas.ArrowDtype(arrow.large_string()))]
+    columns += [pandas.Index(texts), pandas.array(texts), pandas.Categorical(texts)]
+    columns += [polars.Series(texts, dtype=polars.Categorical), pytest.importorskip("pyarrow.compute").run_end_encode(arrow.array(texts))]
+    assert len(ut.privatize(arrow.chunked_array([], arrow.string()), pack, 1)) == 0
     for column in columns:
         releases = ut.privatize(column, pack, 1000, rule="whole-text")
         # The second text says nothing, which is an outcome of its own.

@@ -34,12 +34,14 @@ import undertone.spark as us  # noqa: E402
 if TYPE_CHECKING:
     import pyarrow
 
+    Batches = Iterator[pyarrow.RecordBatch]
+
 # PySpark warns of pandas 3, which is not used with it, and leaves sockets to the collector.
 pytestmark = [pytest.mark.filterwarnings("ignore::FutureWarning"), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 TEXTS = 3000
 PARTITIONS = 12
-COMMITTER = "spark.sql.parquet.output.committer.class"
+COMMITTERS = ("spark.sql.parquet.output.committer.class", "spark.sql.sources.outputCommitterClass")
 DAYS = ("2026-11-01", "2026-11-02", "2026-11-03")
 
 
@@ -57,8 +59,11 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.adaptive.enabled": "false",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        # What must not matter: a committer that joins the files of each task at once.
+        # What must not matter: a committer that joins the files of each task at once, and leaves those of attempts; several files a task.
         "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+        "spark.hadoop.mapreduce.fileoutputcommitter.cleanup.skipped": "true",
+        "spark.hadoop.parquet.summary.metadata.level": "ALL",
+        "spark.sql.files.maxRecordsPerFile": "100",
     }
     builder = SparkSession.builder.master("local-cluster[2,1,768]")
     for name, value in settings.items():
@@ -77,7 +82,7 @@ def _texts() -> list[str]:
     return ut.demo.private(TEXTS).texts
 
 
-def _with_texts(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+def _with_texts(batches: Batches) -> Batches:
     import pyarrow as arrow
 
     for batch in batches:
@@ -95,7 +100,7 @@ def _executor() -> int:
     return process
 
 
-def _seldom_lucky(folder: str, batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+def _seldom_lucky(folder: str, batches: Batches) -> Batches:
     """The executor of the sixth partition is killed when a part of its texts is released. The last says what others left by then."""
     context = TaskContext.get()
     assert context is not None
@@ -116,8 +121,8 @@ def _seldom_lucky(folder: str, batches: Iterator[pyarrow.RecordBatch]) -> Iterat
         (here / "committed").write_text("\n".join(map(str, found)))
 
 
-def _frame(spark: SparkSession) -> DataFrame:
-    return spark.range(TEXTS, numPartitions=PARTITIONS).mapInArrow(_with_texts, "text string, id long, day string")
+def _frame(spark: SparkSession, partitions: int = 2) -> DataFrame:
+    return spark.range(TEXTS, numPartitions=partitions).mapInArrow(_with_texts, "text string, id long, day string")
 
 
 def _one(spark: SparkSession) -> DataFrame:
@@ -135,17 +140,20 @@ def test_a_chance_is_computed() -> None:
 
 
 def test_an_executor_is_killed_and_nothing_is_lost(spark: SparkSession, built: ut.Built, tmp_path: Path) -> None:
-    # A committer of the session must not matter, either.
-    spark.conf.set(COMMITTER, "org.apache.hadoop.mapreduce.lib.output.committer.manifest.ManifestCommitter")
-    texts = _frame(spark).mapInArrow(partial(_seldom_lucky, str(tmp_path)), "text string, id long, day string")
+    # Committers of the session must not matter, either.
+    for setting in COMMITTERS:
+        spark.conf.set(setting, "org.apache.hadoop.mapreduce.lib.output.committer.manifest.ManifestCommitter")
+    texts = _frame(spark, PARTITIONS).mapInArrow(partial(_seldom_lucky, str(tmp_path)), "text string, id long, day string")
     released = us.privatize(texts, "text", built.pack, 0.2, to=str(tmp_path / "out"), by=["id", "day"])
-    spark.conf.unset(COMMITTER)
+    for setting in COMMITTERS:
+        spark.conf.unset(setting)
 
     attempts = Counter(path.name.split("-")[1] for path in tmp_path.glob("attempt-*"))
     assert len(attempts) == PARTITIONS and attempts["5"] > 1 and (tmp_path / "killed").exists()
     committed = (tmp_path / "committed").read_text().splitlines()
     assert committed and all("/_temporary/0/task_" in path for path in committed)
-    assert not list(tmp_path.glob("_out*")) and (tmp_path / "out" / "_SUCCESS").exists()
+    assert not list(tmp_path.glob("_out*"))
+    assert [path.name[:10] for path in sorted((tmp_path / "out").glob("[!.]*"))] == ["_SUCCESS", *(f"part-{number:05}" for number in range(PARTITIONS))]
 
     assert released.columns == ["release", "id", "day"]
     rows = {row["id"]: (bytes(row["release"]), row["day"]) for row in released.collect()}
@@ -168,7 +176,7 @@ def test_an_executor_is_killed_and_nothing_is_lost(spark: SparkSession, built: u
 def test_counts_are_those_of_files(spark: SparkSession, built: ut.Built, tmp_path: Path) -> None:
     released = us.privatize(_frame(spark), "text", built.pack, "2.5", to=str(tmp_path / "out"), by=["day", "id"], rule="projective")
     files = _files(tmp_path / "out")
-    for slices in ("day", [], ["day", "id"]):
+    for slices in ("day", ["day", "id"]):
         by = [slices] if isinstance(slices, str) else slices
         ours = ut.count(files, by=by, candidates=built.candidates)
         counted = us.count(released, slices)
@@ -190,15 +198,19 @@ def test_counts_are_those_of_files(spark: SparkSession, built: ut.Built, tmp_pat
 def test_a_frame_that_draws_would_draw_again(spark: SparkSession, pack: ut.Pack) -> None:
     """Why :func:`undertone.spark.privatize` writes. Two equal draws of these texts have a probability below 10⁻¹⁰⁰⁰."""
     broadcast = spark.sparkContext.broadcast(bytes(pack))
-    lazy = _frame(spark).select("text").mapInArrow(partial(us._draw, broadcast, 0.000001, "whole-text", ["release"]), "release binary")
+    reports = spark.sparkContext.accumulator([], us._Reports())
+    draw = partial(us._draw, broadcast, 0.000001, "whole-text", ["release"], reports)
+    lazy = _frame(spark).select("text").mapInArrow(draw, "release binary")
     assert lazy.collect() != lazy.collect()
 
 
 def test_no_texts_and_odd_texts(spark: SparkSession, pack: ut.Pack, tmp_path: Path) -> None:
     none = us.privatize(_one(spark).where("false"), "text", pack, 1, to=f"file://{tmp_path}/none", by="day")
     assert none.count() == 0 and none.columns == ["release", "day"]
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
     odd = spark.sql("SELECT CAST(x'61ff20' AS STRING) AS `my.text` UNION ALL SELECT '' UNION ALL SELECT char(0)")
     assert us.privatize(odd, "my.text", pack, 1, to=str(tmp_path / "odd")).count() == 3
+    spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
 
 
 def test_a_missing_text_releases_nothing(spark: SparkSession, pack: ut.Pack, tmp_path: Path) -> None:
@@ -209,7 +221,7 @@ def test_a_missing_text_releases_nothing(spark: SparkSession, pack: ut.Pack, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def _lossy(_pack: Any, _epsilon: Any, _rule: str, _names: list[str], batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+def _lossy(_pack: Any, _epsilon: Any, _rule: str, _names: Any, _reports: Any, batches: Batches) -> Batches:
     import pyarrow as arrow
 
     for batch in batches:
@@ -225,6 +237,73 @@ def test_fewer_releases_than_texts_are_an_error(
     assert raised.value.kind == "io" and list(tmp_path.iterdir()) == []
 
 
+class _Unheard:
+    def add(self, _report: Any) -> None:
+        pass
+
+
+def _replaced(pack: Any, epsilon: Any, rule: str, names: Any, reports: Any, batches: Batches) -> Batches:
+    texts = list(batches)
+    list(us._draw(pack, epsilon, rule, names, reports, iter(texts)))
+    yield from us._draw(pack, epsilon, rule, names, untyped(_Unheard()), iter(texts))
+
+
+def untyped(value: Any) -> Any:
+    """What the types would refuse."""
+    return value
+
+
+def test_what_no_task_drew_is_an_error(spark: SparkSession, pack: ut.Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two draws of these texts are equal with a probability below 10⁻¹⁰⁰."""
+    texts = _frame(spark)
+    # A late attempt whose files replaced those of the attempt that succeeded.
+    with monkeypatch.context() as patched:
+        patched.setattr(us, "_draw", _replaced)
+        with pytest.raises(ut.UndertoneError, match="not what one task drew") as raised:
+            us.privatize(texts, "text", pack, 1, to=str(tmp_path / "out"))
+    assert raised.value.kind == "io" and list(tmp_path.iterdir()) == []
+    # An extension of Spark that moves rows between drawing and writing: a task that is repeated then draws for several files.
+    draw = type(texts).mapInArrow
+    with monkeypatch.context() as patched:
+        patched.setattr(type(texts), "mapInArrow", lambda *arguments: draw(*arguments).repartition(3))
+        with pytest.raises(ut.UndertoneError, match="not what one task drew"):
+            us.privatize(texts, "text", pack, 1, to=str(tmp_path / "out"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_late_attempts_add_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """What an executor does that Spark believes dead, by the names that it knows."""
+    with us._claimed(spark, str(tmp_path / "out")) as claim:
+        _one(spark).write.parquet(claim.folder)
+        folder = Path(claim.folder.removeprefix("file:"))
+        # It committed into a folder that was there already, and the driver joined both.
+        (folder / "attempt_1").mkdir()
+        (folder / "attempt_1" / "part-00000-late.snappy.parquet").write_bytes(b"late")
+        attempt = folder / "_temporary" / "0" / "_temporary" / "attempt_2"
+        attempt.mkdir(parents=True)
+        with (attempt / "part-00000-late.snappy.parquet").open("wb") as file:
+            sealed = Path(claim.seal().removeprefix("file:"))
+            assert not folder.exists() and sealed.exists()
+            file.write(b"late" * 10_000)
+        attempt.mkdir(parents=True)
+        (attempt / "part-00000-late.snappy.parquet").write_bytes(b"late")
+        attempt.rename(folder / "part-00000-late.snappy.parquet")
+        claim.finish()
+    names = [path.name[:10] for path in (tmp_path / "out").rglob("*") if not path.name.startswith(".")]
+    assert sorted(names) == ["_SUCCESS", "part-00000"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_length_of_a_file_says_nothing(spark: SparkSession, pack: ut.Pack, tmp_path: Path) -> None:
+    """Else a disk that is nearly full would choose among attempts by what they drew."""
+    texts = _frame(spark, 1)
+    for epsilon, to in ((0.001, "a"), (0.001, "b"), (50, "c")):
+        us.privatize(texts, "text", pack, epsilon, to=str(tmp_path / to), by="day")
+    files = [_files(tmp_path / to) for to in "abc"]
+    assert len({len(own) for own in files}) == 1 and len({own[0].stat().st_size for own in files}) == 1
+    assert len({own[0].read_bytes() for own in files}) == 3
+
+
 def test_a_second_release_is_refused(spark: SparkSession, pack: ut.Pack, tmp_path: Path) -> None:
     frame = _one(spark)
     us.privatize(frame, "text", pack, 1, to=str(tmp_path / "out"))
@@ -235,11 +314,12 @@ def test_a_second_release_is_refused(spark: SparkSession, pack: ut.Pack, tmp_pat
         us.privatize(frame, "text", pack, 1, to=str(tmp_path / "other"))
     assert raised.value.kind == "in-use"
     # Of two calls in the same moment, the second to end finds the name taken, and leaves nothing.
-    with us._claimed(spark, str(tmp_path / "third")) as (folder, finish):
-        frame.write.parquet(folder)
+    with us._claimed(spark, str(tmp_path / "third")) as claim:
+        frame.write.parquet(claim.folder)
+        claim.seal()
         (tmp_path / "third").mkdir()
         with pytest.raises(Exception, match="already exists"):
-            finish()
+            claim.finish()
     assert list((tmp_path / "third").iterdir()) == [] and not (tmp_path / "_third.partial").exists()
 
 
@@ -252,7 +332,7 @@ def test_what_would_show_two_attempts_is_refused(
         us.privatize(frame, "text", pack, 1, to="s3a://bucket/out")
     setting = "spark.sql.sources.commitProtocolClass"
     spark.conf.set(setting, "org.apache.spark.internal.io.HadoopMapReduceCommitProtocol")
-    with pytest.raises(ut.ArgumentError, match="HadoopMapReduceCommitProtocol, of which"):
+    with pytest.raises(ut.ArgumentError, match="HadoopMapReduceCommitProtocol, which may"):
         us.privatize(frame, "text", pack, 1, to=to)
     spark.conf.unset(setting)
     off = SparkConf().set("spark.hadoop.outputCommitCoordination.enabled", "false")

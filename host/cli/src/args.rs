@@ -299,25 +299,25 @@ impl OpenEncoder {
             (lexicon.words.len(), coordinates, lexicon.phrases.len())
         };
         let (all, before) = (lexicon.words.len(), extent(&lexicon));
-        let lexicon = lexicon.within(size / 4 * 3);
-        let (words, coordinates, phrases) = extent(&lexicon);
-        if lexicon.words.is_empty() {
+        let Some(bytes) = lexicon.leaving_room(name, size)? else {
             // Then only features fit.
             return Ok(Self {
                 encoder: Box::new(NoEncoder::default()),
                 lexicon: None,
             });
-        }
+        };
+        let bytes: &'static [u8] = bytes.leak();
+        let pack = Pack::parse(bytes).map_err(Error::from)?;
+        let encoder = LexiconEncoder::new(&pack).expect("the pack was made of a lexicon");
+        let lexicon = LexiconData::from_view(encoder.lexicon());
+        let (words, coordinates, phrases) = extent(&lexicon);
         if (words, coordinates, phrases) != before {
             note!(
                 "the lexicon has room for {words} of its {all} words, with {coordinates} coordinates, and {phrases} phrases"
             );
         }
-        let bytes: &'static [u8] = lexicon.to_pack(name, coordinates)?.leak();
-        let pack = Pack::parse(bytes).map_err(Error::from)?;
-        let encoder = LexiconEncoder::new(&pack).expect("the pack was made of a lexicon");
         Ok(Self {
-            lexicon: Some(LexiconData::from_view(encoder.lexicon())),
+            lexicon: Some(lexicon),
             encoder: Box::new(encoder),
         })
     }

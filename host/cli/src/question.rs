@@ -118,7 +118,8 @@ impl Question {
                 "{unlabelled} texts of the question have no label, the first in line {line}: they do not count"
             );
         }
-        let (all, most) = self.sizes();
+        let all: usize = self.labels.values().sum();
+        let most = Calibration::most_texts(self.pack.candidate_count() as usize);
         if all > most {
             let taken: usize = self.labels.values().map(|own| own * most / all).sum();
             note!(
@@ -128,34 +129,11 @@ impl Question {
         Ok(())
     }
 
-    /// How many texts there are, and how many are taken at most.
-    fn sizes(&self) -> (usize, usize) {
-        let most = Calibration::most_texts(self.pack.candidate_count() as usize);
-        (self.labels.values().sum(), most)
-    }
-
     /// What devices would say of these texts, or of the first sentences of each.
     pub(crate) fn calibration(&self, first_sentences: Option<u16>) -> Result<Calibration> {
-        let names: Vec<String> = self.labels.keys().cloned().collect();
-        let mut calibration = Calibration::new(&self.pack, names.clone())?;
-        let (all, most) = self.sizes();
-        let mut seen = vec![0; names.len()];
         let corpus = self.corpus(first_sentences);
         let encoding = Encoding::new(self.encoder.encoder.as_ref());
         let mut encoded = corpus.encoded(encoding, |document| document.label.is_some());
-        encoded.pass(|document, sentences, vectors| {
-            let label = document.label.as_deref().unwrap_or_default();
-            let Ok(label) = names.binary_search_by(|own| own.as_str().cmp(label)) else {
-                return Ok(());
-            };
-            // Of too many texts equal parts of all labels.
-            let place: usize = seen[label];
-            seen[label] += 1;
-            if all > most && (place + 1) * most / all == place * most / all {
-                return Ok(());
-            }
-            calibration.add(&self.pack, label as u32, sentences, vectors)
-        })?;
-        Ok(calibration)
+        Calibration::of_corpus(&self.pack, &self.labels, &mut encoded)
     }
 }

@@ -1,9 +1,12 @@
 //! What devices would say of public texts whose labels are known: what turns counts of releases into shares of labels.
 
+use std::collections::BTreeMap;
+
 use undertone_core::hazmat;
 use undertone_core::pack::Pack;
 use undertone_core::release::Selector;
 
+use crate::encoder::embeddings::Encoded;
 use crate::error::{Error, Result};
 use crate::release::document::{self, HostDocument, MAX_SENTENCES};
 use crate::release::law::levels;
@@ -55,6 +58,35 @@ impl Calibration {
             best: Vec::new(),
             levels: Vec::new(),
         })
+    }
+
+    /// What devices would say of the texts of a corpus that have one of `labels`; each comes with how many texts have it. If there are more
+    /// texts than are kept, equal parts of all labels are.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Release`](crate::error::ErrorKind::Release) if the pack cannot be released from, and those of the corpus.
+    pub fn of_corpus(
+        pack: &Pack<'_>,
+        labels: &BTreeMap<String, usize>,
+        encoded: &mut Encoded<'_>,
+    ) -> Result<Self> {
+        let names: Vec<String> = labels.keys().cloned().collect();
+        let all: usize = labels.values().sum();
+        let most = Self::most_texts(pack.candidate_count() as usize);
+        let mut seen = vec![0; names.len()];
+        let mut own = Self::new(pack, names)?;
+        encoded.pass(|document, sentences, vectors| {
+            let label = document.label.as_deref().unwrap_or_default();
+            let label = own.labels.binary_search_by(|name| name.as_str().cmp(label));
+            let Ok(label) = label else { return Ok(()) };
+            let place: usize = seen[label];
+            seen[label] += 1;
+            if all > most && (place + 1) * most / all == place * most / all {
+                return Ok(());
+            }
+            own.add(pack, label as u32, sentences, vectors)
+        })?;
+        Ok(own)
     }
 
     /// The most texts that are kept under a pack with so many candidates.

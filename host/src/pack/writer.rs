@@ -227,6 +227,18 @@ impl LexiconData {
         self
     }
 
+    /// The lexicon that a pack of at most `size` bytes carries, as a pack of its own: a quarter is left to other parts. None if no word
+    /// has room.
+    ///
+    /// # Errors
+    /// Those of [`to_pack`](Self::to_pack).
+    pub fn leaving_room(self, name: &str, size: usize) -> Result<Option<Vec<u8>>> {
+        let own = self.within(size / 4 * 3);
+        let coordinates = own.words.first().map(|(_, _, vector)| vector.len());
+        let pack = coordinates.map(|coordinates| own.to_pack(name, coordinates));
+        pack.transpose()
+    }
+
     /// A copy of a lexicon that was read from a pack.
     pub fn from_view(lexicon: &Lexicon<'_>) -> Self {
         let words = (0..lexicon.word_count())

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::process;
 use std::time::{Duration, SystemTime};
 
 use undertone_core::epsilon::Epsilon;
@@ -81,6 +82,18 @@ struct LockedFile {
     file: File,
     path: PathBuf,
     counter: Option<Box<dyn Counter>>,
+    /// The process that took the lock.
+    process: u32,
+}
+
+impl Drop for LockedFile {
+    /// A process that was forked shares the lock: it may not give it up, and its copy of the file must not keep it.
+    fn drop(&mut self) {
+        if self.process == process::id() {
+            // Closing the file does the same, unless there is such a copy.
+            unlock(&self.file);
+        }
+    }
 }
 
 impl Storage for LockedFile {
@@ -245,6 +258,7 @@ impl LockedFile {
             file,
             path: path.to_owned(),
             counter,
+            process: process::id(),
         })
     }
 
@@ -302,14 +316,7 @@ fn lock_alone(path: &Path) -> Result<File> {
 fn lock_record(file: &File, wait: bool) -> std::result::Result<(), TryLockError> {
     use nix::errno::Errno;
     use nix::fcntl::{FcntlArg, fcntl};
-    use nix::libc;
-    let whole = libc::flock {
-        l_type: libc::F_WRLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    };
+    let whole = whole_file(nix::libc::F_WRLCK);
     loop {
         let how = if wait {
             FcntlArg::F_OFD_SETLKW(&whole)
@@ -329,6 +336,28 @@ fn lock_record(file: &File, wait: bool) -> std::result::Result<(), TryLockError>
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn lock_record(_: &File, _: bool) -> std::result::Result<(), TryLockError> {
     Ok(())
+}
+
+/// A record lock of this kind on all of a file.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn whole_file(kind: nix::libc::c_int) -> nix::libc::flock {
+    nix::libc::flock {
+        l_type: kind as nix::libc::c_short,
+        l_whence: nix::libc::SEEK_SET as nix::libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    }
+}
+
+/// Gives up both locks. What fails here is done when the file is closed.
+fn unlock(file: &File) {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        use nix::fcntl::{FcntlArg, fcntl};
+        let _ = fcntl(file, FcntlArg::F_OFD_SETLK(&whole_file(nix::libc::F_UNLCK)));
+    }
+    let _ = file.unlock();
 }
 
 /// Reads the file, as far as the buffer goes.

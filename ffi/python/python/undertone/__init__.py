@@ -6,7 +6,7 @@ says what many texts are about, and how sure that is. :func:`build_pack` makes a
 """
 
 from . import demo
-from ._answers import Counts, Estimate, PlanOf, Share, count, estimate, plan
+from ._answers import Counts, Estimate, PlanOf, Question, Share, count, estimate, plan
 from ._errors import ArgumentError, BudgetExhausted, LedgerError, UndertoneError
 from ._packing import Built, build_pack
 from ._releases import Releases, privatize, read_releases, release
@@ -39,6 +39,7 @@ __all__ = [
     "Lexicon",
     "Pack",
     "PlanOf",
+    "Question",
     "Release",
     "Releases",
     "Share",

@@ -8,8 +8,10 @@ from os import PathLike
 from typing import Any, NamedTuple, Optional, Union
 
 from . import _undertone
+from ._errors import short
 from ._frames import Framed
-from ._undertone import Candidates, Pack
+from ._texts import Texts, labels_of, listed
+from ._undertone import Candidates, Encoder, Pack
 
 Path = Union[str, "PathLike[str]"]
 Number = Union[float, str]
@@ -18,6 +20,32 @@ Progress = Callable[[str, int, int], Any]
 
 def several(one_or_more: Any, kind: type) -> list[Any]:
     return [one_or_more] if isinstance(one_or_more, kind) else list(one_or_more)
+
+
+class Question:
+    """Labelled **public** texts, by which estimates take the shares of these labels, also of ones that ``pack`` was not made for: ``--question`` of the
+    command. The pack must not have been made from these texts.
+
+    ``texts``: a column, as for :func:`undertone.privatize`; ``labels``: a label for each; texts without one do not count. ``encoder``: the one that the pack
+    was built with, unless the pack reads text itself. ``first_sentences``: use only so many sentences of each text, as many as the released texts
+    have; :func:`plan` takes several numbers, and plans for each.
+
+    Raises ``TypeError`` and ``UndertoneError``.
+    """
+
+    def __init__(
+        self,
+        pack: Pack,
+        texts: Texts,
+        labels: Any,
+        *,
+        encoder: Optional[Encoder] = None,
+        first_sentences: Union[int, Sequence[int]] = (),
+        progress: Optional[Progress] = None,
+    ) -> None:
+        own = listed(texts, "texts")
+        lengths = several(first_sentences, int)
+        self._own = _undertone.Question(pack, own, labels_of(labels, len(own)), encoder, lengths, progress)
 
 
 class Share(NamedTuple):
@@ -51,7 +79,7 @@ class Estimate(Framed):
         if of is None:
             of = "labels" if self.data["labels"] else "candidates"
         if of not in ("labels", "candidates"):
-            raise ValueError(f'of = {of!r} is unknown; take "labels" or "candidates"')
+            raise ValueError(f'of = {short(of)!r} is unknown; take "labels" or "candidates"')
         wanted = None if slice is None else [str(value) for value in slice]
         for table in self.data[of]:
             if table["slice"] == wanted:
@@ -110,10 +138,13 @@ class PlanOf(Framed):
         self.data: dict[str, Any] = json.loads(answer.json())
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """A row for each way: ``epsilon``, ``shares_of``, ``mechanism``, ``rule``, ``order``, ``devices`` (``None``: no number is
-        enough) and ``limit``, the precision of any number of devices."""
-        names = ["epsilon", "shares_of", "mechanism", "rule", "order", "devices", "limit"]
-        return {name: [way[name] for way in self.data["ways"]] for name in names}
+        """A row for each way: ``epsilon``, ``shares_of``, ``sentences`` (released of each text; ``None``: any number), ``mechanism``, ``rule``, ``order``,
+        ``devices`` (``None``: no number is enough) and ``limit``, the precision of any number of devices."""
+        names = ["epsilon", "shares_of", "sentences", "mechanism", "rule", "order", "devices", "limit"]
+        columns: dict[str, list[Any]] = {name: [way[name] for way in self.data["ways"]] for name in names}
+        columns["mechanism"] = [_undertone.MECHANISMS[number] for number in columns["mechanism"]]
+        columns["rule"] = [_undertone.RULES[number] for number in columns["rule"]]
+        return columns
 
     def text(self) -> str:
         """In words."""
@@ -179,11 +210,13 @@ class Counts(Framed):
         level: float = 0.95,
         at_once: bool = False,
         difference: Union[bool, str] = False,
+        question: Optional[Question] = None,
         progress: Optional[Progress] = None,
     ) -> Estimate:
         """What the counts say of the packs with these candidates. The arguments are those of :func:`estimate`."""
         compare: Optional[str] = difference or None if isinstance(difference, str) else ("" if difference else None)
-        own = self._own.estimate(several(candidates, Candidates), level, at_once, compare, progress)
+        asked = None if question is None else question._own
+        own = self._own.estimate(several(candidates, Candidates), level, at_once, compare, asked, progress)
         return Estimate(own)
 
     def __repr__(self) -> str:
@@ -227,19 +260,22 @@ def estimate(
     level: float = 0.95,
     at_once: bool = False,
     difference: Union[bool, str] = False,
+    question: Optional[Question] = None,
     progress: Optional[Progress] = None,
 ) -> Estimate:
     """What files of releases say, as ``undertone estimate`` does. :func:`count` describes ``paths``, ``by`` and ``epsilon``.
 
     ``candidates``: those of every pack of the fleet; releases of other packs are rejected. ``level``: how often intervals are right,
     0.5 to below 1. ``at_once``: all intervals hold together, and not each alone. ``difference``: ``True`` compares each slice with
-    the first, ``"country=SE,NO"`` the second with the first of these.
+    the first, ``"country=SE,NO"`` the second with the first of these. ``question``: the labels to estimate, in the place of those of the pack.
 
     Raises ``UndertoneError`` if nothing can be said, and why.
     """
     candidates = several(candidates, Candidates)
     counted = count(paths, by=by, candidates=candidates, epsilon=epsilon, format=format, progress=progress)
-    return counted.estimate(candidates, level=level, at_once=at_once, difference=difference, progress=progress)
+    return counted.estimate(
+        candidates, level=level, at_once=at_once, difference=difference, question=question, progress=progress
+    )
 
 
 def plan(
@@ -250,16 +286,19 @@ def plan(
     devices: Iterable[int] = (),
     shares: Optional[dict[str, float]] = None,
     delta: float = 1e-6,
+    question: Optional[Question] = None,
     progress: Optional[Progress] = None,
 ) -> PlanOf:
     """Before anything is collected: how many devices it takes, as ``undertone plan`` does.
 
     ``epsilon``: the values to compare. ``within``: how far 95 of 100 estimated shares may lie from the truth, 0.000001 to 0.5; 0.03 is
-    3 percentage points. ``devices``: say how precise so many will be. ``shares``: guesses by name; all others share the rest equally.
-    ``delta``: for what releases cost a user, the probability with which the promise with delta may fail, between 0 and 1.
+    3 percentage points. ``devices``: numbers of devices whose precision to say. ``shares``: guesses by name; all others share the rest equally.
+    ``delta``: for what releases cost a user, the probability with which the promise with delta may fail, between 0 and 1. ``question``: the labels to plan
+    for, in the place of those of the pack.
 
     Raises ``UndertoneError`` for guesses that cannot be, or if nothing can be planned.
     """
     values = [epsilon] if isinstance(epsilon, (int, float, str)) else list(epsilon)
     guesses = [f"{name}={share}" for name, share in (shares or {}).items()]
-    return PlanOf(_undertone.plan(candidates, values, within, list(devices), guesses, delta, progress))
+    asked = None if question is None else question._own
+    return PlanOf(_undertone.plan(candidates, values, within, list(devices), guesses, delta, asked, progress))

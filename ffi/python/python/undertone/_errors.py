@@ -8,6 +8,16 @@ if TYPE_CHECKING:
     from ._releases import Releases
 
 
+#: Characters of a message at most: paths and names of columns may have megabytes.
+_MOST = 4000
+
+
+def short(value: object, most: int = 80) -> str:
+    """A value of a user's for a message."""
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
+
+
 class UndertoneError(Exception):
     """What went wrong, in one sentence that says what to do.
 
@@ -16,7 +26,7 @@ class UndertoneError(Exception):
     """
 
     def __init__(self, message: str, kind: str = "internal") -> None:
-        super().__init__(message, kind)
+        super().__init__(short(message, _MOST), kind)
         self.kind = kind
 
     def __str__(self) -> str:
@@ -32,6 +42,6 @@ class LedgerError(UndertoneError):
 
 
 class BudgetExhausted(LedgerError):
-    """Less than the cost of a release is left of today's budget. ``releases`` has what was paid for, of the first texts."""
+    """Less than the cost of a release is left in this window. ``releases`` has what was paid for, of the first texts."""
 
     releases: Optional[Releases] = None

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Optional
 
 from . import _undertone
 from ._answers import Path, Progress
-from ._texts import Texts, listed
+from ._errors import short
+from ._texts import Texts, labels_of, listed
 from ._undertone import Candidates, Encoder, Pack
 
 
@@ -28,23 +29,33 @@ def build_pack(
     *,
     encoder: Optional[Encoder] = None,
     clusters: Optional[int] = None,
+    unlabelled: str = "refuse",
     heads: str = "best",
+    size: Optional[int] = None,
+    seed: int = 1,
     progress: Optional[Progress] = None,
 ) -> Built:
     """Builds a pack from **public** texts, as ``undertone pack`` does.
 
     ``texts``: a column, as for :func:`undertone.privatize`. ``labels``: a label for each; they become the candidates. Without labels, or with
-    ``clusters`` (at most 12800), clusters of texts do. ``encoder``: by default the built-in lexicon for English, or whatever reads the texts best.
-    ``heads``: ``"best"``, or what they may read: ``"vectors"``, ``"features"`` or ``"both"``.
+    ``clusters`` (at most 12800), clusters of texts do. If only some texts have a label, ``unlabelled="skip"`` leaves the others out. ``encoder``: by
+    default the built-in lexicon for English, or whatever reads the texts best. ``heads``: ``"best"``, or what they may read: ``"vectors"``,
+    ``"features"`` or ``"both"``. ``size``: bytes that the pack may take at most; what does least is left out. ``seed``: of first centres and what is held
+    out; a pack is public.
+
+    Packs that select by depth, trained heads and lexicons of another language are made by the command.
 
     ``progress`` is called with what is done, how many steps are done, and how many there are (0: unknown); what it raises stops the call, as
     Ctrl-C does.
 
     Raises ``TypeError`` and ``UndertoneError``: among others, if only some texts have a label.
     """
-    own = listed(texts)
-    of_texts = [None] * len(own) if labels is None else [None if label is None else str(label) for label in listed(labels)]
-    if len(of_texts) != len(own):
-        raise ValueError(f"there are {len(of_texts)} labels for {len(own)} texts; give one for each")
-    pack, candidates = _undertone.build_pack(own, of_texts, encoder, clusters, heads, progress)
+    if unlabelled not in ("refuse", "skip"):
+        raise ValueError(f'unlabelled = {short(unlabelled)!r} is unknown; take "refuse" or "skip"')
+    if unlabelled == "skip" and clusters is not None:
+        raise ValueError('unlabelled = "skip" is for labels as candidates, not for clusters; leave one of them out')
+    own = listed(texts, "texts")
+    of_texts = labels_of(labels, len(own))
+    skip = unlabelled == "skip"
+    pack, candidates = _undertone.build_pack(own, of_texts, encoder, clusters, skip, heads, size, seed, progress)
     return Built(pack, candidates)

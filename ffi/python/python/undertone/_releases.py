@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Optional, Union, overload
 
@@ -12,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _undertone
-from ._answers import Counts, Estimate, Number, Path, Progress, several
-from ._errors import BudgetExhausted
+from ._answers import Counts, Estimate, Number, Path, Progress, Question, several
+from ._errors import BudgetExhausted, short
 from ._frames import Framed, library
-from ._texts import Texts, blocks, count_of, listed
+from ._texts import Texts, blocks, count_of, is_missing, kind, listed
 from ._undertone import Candidates, Encoder, Ledger, Pack, Release
 
 if TYPE_CHECKING:
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 #: Bytes of a release.
 BYTES = 24
 
-#: Texts between two looks for signals, and between two calls of ``progress``.
+#: Texts between two looks for signals, and between two calls of ``progress``: without an encoder, and where a text takes longer.
 BLOCK = 2048
+FEW = 64
 
 #: The fields of a release, as core/FORMAT.md has them.
 FIELDS = np.dtype(
@@ -52,9 +54,9 @@ class Releases(Framed):
         #: How many lines or rows of a file were no release, by the reason.
         self.rejected: dict[str, int] = {}
         for name, values in (columns or {}).items():
-            values = listed(values)
+            values = listed(values, f"column {short(name)!r}")
             if len(values) != len(self):
-                raise ValueError(f"column {name!r} has {len(values)} values for {len(self)} releases; give one for each")
+                raise ValueError(f"column {short(name)!r} has {len(values)} values for {len(self)} releases; give one for each")
             self.columns[name] = values
 
     def __len__(self) -> int:
@@ -83,7 +85,7 @@ class Releases(Framed):
 
     def __add__(self, other: Releases) -> Releases:
         if set(self.columns) != set(other.columns):
-            raise ValueError(f"releases with the columns {list(self.columns)} and {list(other.columns)} do not add up")
+            raise ValueError(f"releases with the columns {short(list(self.columns))} and {short(list(other.columns))} do not add up")
         columns = {name: values + other.columns[name] for name, values in self.columns.items()}
         return Releases(self._data + other._data, columns)
 
@@ -98,8 +100,8 @@ class Releases(Framed):
         the candidate, mostly) and ``pack``."""
         return np.frombuffer(self._data, FIELDS)
 
-    def with_columns(self, **columns: Sequence[Any]) -> Releases:
-        """The same releases with more public columns."""
+    def with_columns(self, **columns: Any) -> Releases:
+        """The same releases with more public columns: each a list, a Series, a NumPy or Arrow array, or any iterable, with a value for every release."""
         return Releases(self._data, {**self.columns, **columns})
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,11 +122,15 @@ class Releases(Framed):
         }
 
     def to_arrow(self) -> pyarrow.Table:
-        """``release`` as fixed-size binaries of 24 bytes, without a copy, and the columns: what ``count`` reads as Parquet. Needs PyArrow."""
+        """``release`` as fixed-size binaries of 24 bytes, without a copy, and the columns, missing values as null: what ``count`` reads as Parquet. Needs PyArrow."""
         arrow = library("pyarrow")
         buffers = [None, arrow.py_buffer(self._data)]
         releases = arrow.FixedSizeBinaryArray.from_buffers(arrow.binary(BYTES), len(self), buffers)
-        table: pyarrow.Table = arrow.table({"release": releases, **self.columns})
+        table: pyarrow.Table = arrow.table({"release": releases})
+        for name, values in self.columns.items():
+            column = arrow.array([None if is_missing(value) else value for value in values])
+            # Readers know no type for a column of nothing but missing values.
+            table = table.append_column(name, column.cast(arrow.string()) if arrow.types.is_null(column.type) else column)
         return table
 
     def save(self, path: Path) -> None:
@@ -137,8 +143,8 @@ class Releases(Framed):
             digits = self.to_dict()["release"]
             with open(path, "w", encoding="utf-8") as file:
                 for place, release in enumerate(digits):
-                    values = {name: values[place] for name, values in self.columns.items()}
-                    file.write(json.dumps({**values, "release": release}) + "\n")
+                    values = {name: _plain(values[place]) for name, values in self.columns.items()}
+                    file.write(json.dumps({**values, "release": release}, default=str) + "\n")
         elif path.endswith(".csv"):
             digits = self.to_dict()["release"]
             with open(path, "w", encoding="utf-8", newline="") as file:
@@ -146,11 +152,11 @@ class Releases(Framed):
                 rows.writerow([*self.columns, "release"])
                 for row in zip(*self.columns.values(), digits):
                     # Truth values as they are in JSON; None is an empty cell.
-                    rows.writerow([str(value).lower() if isinstance(value, bool) else value for value in row])
+                    rows.writerow([str(value).lower() if isinstance(value, bool) else value for value in map(_plain, row)])
         elif path.endswith(".parquet"):
             library("pyarrow.parquet").write_table(self.to_arrow(), path)
         else:
-            raise ValueError(f"{path!r} has an unknown ending; known are .raw, .jsonl, .csv and .parquet")
+            raise ValueError(f"{short(path)!r} has an unknown ending; known are .raw, .jsonl, .csv and .parquet")
 
     def count(
         self,
@@ -165,8 +171,8 @@ class Releases(Framed):
         by = [by] if isinstance(by, str) else list(by)
         missing = [name for name in by if name not in self.columns]
         if missing:
-            raise ValueError(f"there is no column {missing[0]!r}; there are {list(self.columns)}")
-        columns = [[_value(value) for value in self.columns[name]] for name in by]
+            raise ValueError(f"there is no column {short(missing[0])!r}; there are {short(list(self.columns))}")
+        columns = [[_value(name, place, value) for place, value in enumerate(self.columns[name])] for name in by]
         own = _undertone.count_records(
             self._data, by, columns, several(packs, Pack), several(candidates, Candidates), list(epsilon), progress
         )
@@ -181,23 +187,35 @@ class Releases(Framed):
         level: float = 0.95,
         at_once: bool = False,
         difference: Union[bool, str] = False,
+        question: Optional[Question] = None,
         progress: Optional[Progress] = None,
     ) -> Estimate:
         """What the releases say. The arguments are those of :func:`undertone.estimate`, and ``by`` names columns."""
         candidates = several(candidates, Candidates)
         counted = self.count(by, candidates=candidates, epsilon=epsilon, progress=progress)
-        return counted.estimate(candidates, level=level, at_once=at_once, difference=difference, progress=progress)
+        return counted.estimate(
+            candidates, level=level, at_once=at_once, difference=difference, question=question, progress=progress
+        )
 
     def __repr__(self) -> str:
         return f"Releases({len(self)}, columns={list(self.columns)})"
 
 
-def _value(value: Any) -> str:
-    """The value of a slice, as in files of releases: a string, a whole number or a truth value."""
+def _plain(value: Any) -> Any:
+    """A value as JSON and CSV have it: ``None`` if it is missing, dates as strings."""
+    if isinstance(value, np.generic) and not isinstance(value, np.datetime64):
+        value = value.item()
+    if is_missing(value):
+        return None
+    return str(value) if isinstance(value, (date, np.datetime64)) else value
+
+
+def _value(name: str, place: int, value: Any) -> str:
+    """The value of a slice, as in files of releases: a string, a whole number or a truth value; and dates, as strings."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
-    if value is None or isinstance(value, (float, np.floating)):
-        raise TypeError(f"a column to slice by has {value!r}; give strings, whole numbers, truth values or dates")
+    if is_missing(value) or not isinstance(value, (str, int, np.integer, date, np.datetime64)):
+        raise TypeError(f"column {short(name)!r}: row {place} is {kind(value)}; to slice by it, give strings, whole numbers, truth values or dates")
     return str(value)
 
 
@@ -246,8 +264,8 @@ def privatize(
     """Releases every text of a column: a list, a pandas or Polars Series, an Arrow array, any iterable of ``str``.
 
     The arguments, the guarantee and the leaks are those of :func:`release`, for each text. The random bytes come from the operating system; there
-    is no seed. ``threads``: as many as there are processors, if it is left out. ``progress`` is called with how many texts are done and how many
-    there are (0: unknown); what it raises stops the call. Ctrl-C does, too, within some thousand texts.
+    is no seed. ``threads``: 1 to 1024, by default as many as there are processors. ``progress`` is called with how many texts are done and how many
+    there are (0: unknown); what it raises stops the call. Ctrl-C does, too, after 2,048 texts at most, or 64 with an ``encoder``.
 
     With a ``ledger``, each text is paid for before its release is drawn, one after the other; ``BudgetExhausted`` has the releases that were paid for.
 
@@ -258,7 +276,7 @@ def privatize(
     total = count_of(texts)
     drawn: list[bytes] = []
     done = 0
-    for block in blocks(texts, BLOCK):
+    for block in blocks(texts, BLOCK if encoder is None else FEW):
         if ledger is None:
             drawn.append(releaser.release(block, done))
         else:

@@ -1,4 +1,4 @@
-"""Columns of texts, of whatever library, as lists of strings."""
+"""Columns, of whatever library, as lists: of texts, of labels, or of public values beside releases."""
 
 from __future__ import annotations
 
@@ -6,58 +6,95 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Union
 
+import numpy as np
+
+from ._errors import short
 from ._frames import library
 
 Texts = Union[Sequence[str], Iterable[str], Any]
 
 
-def refuse_one(texts: object) -> None:
-    """One text is iterable, too: by its letters."""
-    if isinstance(texts, (str, bytes, bytearray, Mapping)):
-        found = type(texts).__name__
-        raise TypeError(f"texts are a list, a Series or an Arrow array of str, not one {found}; for one text call release")
-    if hasattr(texts, "columns") or getattr(texts, "ndim", 1) != 1:
-        raise TypeError(f"texts are one column, not a {type(texts).__name__} of several; name the column")
+def refuse_one(values: object, name: str) -> None:
+    """One string is iterable, too: by its letters."""
+    if isinstance(values, (str, bytes, bytearray, Mapping)):
+        advice = "; for one text call release" if name == "texts" else ""
+        raise TypeError(f"{name}: expected a list, a Series or an Arrow array, not one {kind(values)}{advice}")
+    if hasattr(type(values), "columns") or getattr(values, "ndim", 1) != 1:
+        raise TypeError(f"{name}: expected one column, not a {kind(values)} of several; name the column")
+
+
+def kind(value: object) -> str:
+    """What a value is, for a message."""
+    return "None" if value is None else short(type(value).__name__)
 
 
 def count_of(texts: object) -> int:
     """How many there are; 0 if nobody knows yet."""
+    refuse_one(texts, "texts")
     return len(texts) if hasattr(texts, "__len__") else 0
 
 
-def of_arrow(texts: Any) -> list[Any]:
+def of_arrow(values: Any) -> list[Any]:
     """With U+FFFD for bytes that are no UTF-8, which Arrow lets pass: an error would say something about the text."""
     try:
-        values: list[Any] = texts.to_pylist()
-        return values
+        listed: list[Any] = values.to_pylist()
+        return listed
     except UnicodeDecodeError:
-        binary = texts.cast(library("pyarrow").binary())
+        arrow = library("pyarrow")
+        if arrow.types.is_run_end_encoded(values.type):
+            values = library("pyarrow.compute").run_end_decode(values)
+        if arrow.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        views = arrow.types.is_string_view(values.type)
+        binary = values.cast(arrow.binary_view() if views else arrow.large_binary())
         return [None if value is None else value.decode("utf-8", "replace") for value in binary.to_pylist()]
 
 
-def blocks(texts: Any, size: int) -> Iterator[list[Any]]:
-    """The texts in lists of at most ``size``. Nothing is copied but references, and Arrow a block at a time."""
-    refuse_one(texts)
-    if hasattr(texts, "to_pylist"):  # PyArrow
-        for start in range(0, len(texts), size):
-            yield of_arrow(texts.slice(start, size))
-    elif hasattr(texts, "iloc"):  # pandas
-        for start in range(0, len(texts), size):
-            yield texts.iloc[start : start + size].tolist()
-    elif hasattr(texts, "to_list"):  # Polars
-        for start in range(0, len(texts), size):
-            yield texts.slice(start, size).to_list()
-    elif hasattr(texts, "dtype"):  # NumPy
-        for start in range(0, len(texts), size):
-            yield texts[start : start + size].tolist()
-    elif isinstance(texts, Iterable):
-        rest = iter(texts)
+def blocks(values: Any, size: int, name: str = "texts") -> Iterator[list[Any]]:
+    """The values in lists of at most ``size``. Nothing is copied but references, and Arrow a block at a time."""
+    refuse_one(values, name)
+    if hasattr(values, "iloc") and hasattr(values.array, "__arrow_array__") and hasattr(values.dtype, "pyarrow_dtype"):
+        values = values.array.__arrow_array__()  # pandas, with an Arrow array inside
+    if hasattr(values, "to_pylist"):  # PyArrow
+        for start in range(0, len(values), size):
+            yield of_arrow(values.slice(start, size))
+    elif hasattr(values, "iloc"):  # pandas
+        for start in range(0, len(values), size):
+            yield values.iloc[start : start + size].tolist()
+    elif hasattr(values, "to_list") and hasattr(values, "slice"):  # Polars
+        for start in range(0, len(values), size):
+            yield values.slice(start, size).to_list()
+    elif hasattr(values, "dtype"):  # NumPy, and indexes and arrays of pandas
+        if isinstance(values, np.ndarray) and values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] == "ns":
+            values = values.astype("datetime64[us]")  # NumPy makes numbers of nanoseconds.
+        for start in range(0, len(values), size):
+            yield values[start : start + size].tolist()
+    elif isinstance(values, Iterable):
+        rest = iter(values)
         while block := list(islice(rest, size)):
             yield block
     else:
-        raise TypeError(f"texts are a list, a Series or an Arrow array of str, not {type(texts).__name__}")
+        raise TypeError(f"{name}: expected a list, a Series or an Arrow array, not {kind(values)}")
 
 
-def listed(values: Any) -> list[Any]:
+def listed(values: Any, name: str) -> list[Any]:
     """A whole column as a list."""
-    return [value for block in blocks(values, 1 << 16) for value in block]
+    return [value for block in blocks(values, 1 << 16, name) for value in block]
+
+
+def is_missing(value: Any) -> bool:
+    """``None``, NaN, NaT and ``pandas.NA``: the last is of no type that can be asked for without pandas."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return False
+
+
+def labels_of(labels: Any, count: int) -> list[Any]:
+    """A label for each of ``count`` texts, as a string; ``None`` where it is missing."""
+    own = [None] * count if labels is None else [None if is_missing(label) else str(label) for label in listed(labels, "labels")]
+    if len(own) != count:
+        raise ValueError(f"there are {len(own)} labels for {count} texts; give one for each")
+    return own

@@ -21,6 +21,7 @@ __all__ = [
     "Obfuscator",
     "Pack",
     "PlanAnswer",
+    "Question",
     "RULES",
     "Release",
     "Releaser",
@@ -87,7 +88,9 @@ class Document:
     def __new__(cls, pack: Pack) -> Document: ...
     def push(self, embeddings: npt.NDArray[np.float32]) -> int: ...
     def push_text(self, text: str) -> int: ...
-    def release(self, epsilon: _Number, rule: str = "recommended") -> Release: ...
+    def release(
+        self, epsilon: _Number, rule: str = "recommended", *, ledger: Ledger | None = None
+    ) -> Release: ...
     def clear(self) -> None: ...
     @property
     def dimension(self) -> int: ...
@@ -132,7 +135,10 @@ class Encoder:
 
 @final
 class Ledger:
-    def __new__(cls, path: _Path, budget: _Number, *, unit: str) -> Ledger: ...
+    def __new__(cls, path: _Path, budget: _Number, *, unit: str, window: int | None = None) -> Ledger: ...
+    @staticmethod
+    def begin_anew(path: _Path, budget: _Number, *, unit: str, window: int | None = None) -> Ledger: ...
+    window: int | None
     @property
     def budget(self) -> float: ...
     @property
@@ -229,8 +235,21 @@ class Counts:
         level: float,
         at_once: bool,
         difference: str | None,
+        question: Question | None,
         progress: Callable[[str, int, int], Any] | None,
     ) -> Answer: ...
+
+@final
+class Question:
+    def __new__(
+        cls,
+        pack: Pack,
+        texts: list[str],
+        labels: Sequence[str | None],
+        encoder: Encoder | None,
+        lengths: Sequence[int],
+        progress: Callable[[str, int, int], Any] | None,
+    ) -> Question: ...
 
 @final
 class Answer:
@@ -269,6 +288,7 @@ def plan(
     devices: list[int],
     shares: list[str],
     delta: float,
+    question: Question | None,
     progress: Callable[[str, int, int], Any] | None,
 ) -> PlanAnswer: ...
 def build_pack(
@@ -276,7 +296,10 @@ def build_pack(
     labels: Sequence[str | None],
     encoder: Encoder | None,
     clusters: int | None,
+    skip: bool,
     heads: str,
+    size: int | None,
+    seed: int,
     progress: Callable[[str, int, int], Any] | None,
 ) -> tuple[Pack, Candidates]: ...
 def demo_corpus(number: int) -> tuple[list[str], list[str | None]]: ...

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional
 
 from . import _undertone
 from ._answers import Number
-from ._releases import BLOCK
+from ._releases import FEW
 from ._texts import Texts, blocks, count_of
 from ._undertone import Pack
 
@@ -41,7 +41,9 @@ def obfuscate(
 
     Guarantee: metric. ``epsilon`` counts per unit of distance between word vectors; unrelated words may hardly be protected, which ``guarantee``
     says in numbers. ``pack`` has a lexicon. ``rule``: ``"permute-and-flip"``, ``"exponential"`` or ``"laplace"``. ``stop_words`` do not count (by default
-    NLTK's for English); of all others only those of ``keep`` do, if it is there.
+    NLTK's for English); of all others only those of ``keep`` do, if it is given.
+
+    ``threads`` and ``progress`` are those of :func:`undertone.privatize`.
 
     Raises ``ArgumentError``, ``UndertoneError`` and ``TypeError``; none depends on what a text says. Leaks: time depends on the texts.
     """
@@ -50,7 +52,7 @@ def obfuscate(
     )
     total = count_of(texts)
     releases: list[bytes] = []
-    for block in blocks(texts, BLOCK // 8):
+    for block in blocks(texts, FEW):
         releases += own.release(block, len(releases))
         if progress is not None:
             progress(len(releases), total)

@@ -40,7 +40,7 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """``X``: public texts, a column as for :func:`undertone.privatize`; ``y``: a label for each. Raises as :func:`undertone.build_pack` does."""
         if self.rule == "projective":
             raise ValueError("rule = 'projective': such a release names a point and no candidate; take another rule")
-        labels = np.asarray(listed(y))
+        labels = np.asarray(listed(y, "y"))
         self.classes_, counts = np.unique(labels, return_counts=True)
         self.built_ = build_pack(X, labels.tolist(), heads=self.heads)
         places = {str(label): place for place, label in enumerate(self.classes_.tolist())}

@@ -4,44 +4,61 @@
 to where estimates are made. It takes PySpark 4 and this package on every executor; Spark Connect is refused, which has no view of
 the cluster's files.
 
-**What a repeated task costs in privacy: nothing.** Spark computes a data frame anew whenever it needs it: for each action, after an executor
-was lost, when a task is slow (speculation), and when a cache was evicted. Each time the releases of its texts would be drawn anew, and two releases of a
-text at epsilon add up to 2·epsilon for whoever sees both. So no data frame that draws leaves :func:`privatize`. The releases are written once, and
-what it returns reads the files.
+**What a repeated task costs in privacy: nothing.** Spark computes a data frame again whenever it needs it: for each action, after an executor
+was lost, when a task is slow (speculation), and when a cache was evicted. Each time the releases of its texts would be drawn again, and two releases
+of a text at epsilon add up to 2·epsilon for anyone who sees both. So no data frame that draws leaves :func:`privatize`. The releases are written once,
+and what it returns reads the files.
 
-Guarantee: whoever sees the folder ``to`` and nothing else of the cluster sees one release of each text, with the law of one release.
+Guarantee: anyone who sees the folder ``to`` and nothing else of the cluster sees one release of each text, with the law of one release.
 
 Proof. Attempt ``a`` at the task of partition ``p`` draws ``R(p, a)``, a release of each of its texts, from the operating system and so independently of
-all other attempts. It writes them into a folder of its own. The driver allows one attempt of each task to commit (Spark's output commit
-coordinator), which renames this folder to one of the task; a later attempt replaces it as a whole. Once every task has committed, the folders of
-the tasks are joined, and one rename gives the result its name. So ``to`` is missing, or it has ``R(p, C(p))`` for every partition ``p``,
-where ``C(p)`` is the attempt that committed last. ``C(p)`` depends on crashes and speed, which do not depend on what is drawn: a release has 24 bytes
-and takes the same work whatever it says. Hence ``R(p, C(p))`` has the law of ``R(p, 1)``.
+all other attempts. We show that ``to`` is missing, or has one file for each partition ``p`` that has texts, with ``R(p, C(p))`` for one attempt ``C(p)``.
 
-What the proof uses is checked before anything is drawn: the coordinator is on, Spark's own committer is used in its first version, and the
-file system can rename a folder in one step. Afterwards releases are compared with texts by their number.
+1. *The files do not change once they are checked.* An attempt writes and closes its file in a folder of its own before it asks the driver whether it may
+   commit (Spark's output commit coordinator). Committing renames this folder to one of the task. Once every task has committed, the driver moves the files
+   of the tasks' folders into the folder of the call. So every file there is closed. An executor that Spark believes dead may still be alive: it may then
+   write, delete or rename, but only by names in the folder of the call, which it knows. After Spark has said that the job is done, that folder is
+   renamed to a random name that no writing task knows, and all that is not a file of a partition is deleted from it, such as folders of
+   attempts. From then on a late attempt writes elsewhere, or into a file that has no name any more.
+2. *Each file is what one attempt drew.* Each attempt also reports a digest of what it drew, and the driver gets the reports of attempts that succeeded.
+   After the renaming, the digest of each file is compared with what was reported for its partition, and the number of all releases with that of all texts.
+   So neither a late attempt that replaced the files of another before step 1, nor an extension of Spark that moves rows between the
+   drawing and the writing, goes unnoticed: the call fails, and ``to`` is missing. A wrong digest agrees by chance with a probability of 2⁻⁶⁴.
+3. *One rename makes them visible*, and it fails if ``to`` exists.
+4. ``C(p)`` depends on crashes, speed and room on disks. It does not depend on what was drawn: the work is the same for each release, and a file
+   has the same length whatever the releases in it are, because they are neither compressed nor listed in a dictionary. Hence ``R(p, C(p))`` has the law
+   of ``R(p, 1)``.
 
-Not covered: those who can read the cluster's memory or its folders while a call runs (they could read the texts, too); a call that was
-killed with its driver, which leaves the folder ``_NAME.partial`` beside ``to``; two calls for the same texts, which are two releases of each.
+What the proof uses of the cluster is checked before anything is drawn: the coordinator is on, Spark's own commit protocol is used with Parquet's
+committer in its first version, and the file system can rename a folder in one step.
+
+Not covered: those who can read the cluster's memory or its folders while a call runs (they could read the texts, too). A call that was
+killed with its driver leaves the folder ``_NAME.partial`` beside ``to``, and an executor that Spark believes dead may make that folder again after the
+call: nobody may read it. Two calls for the same texts are two releases of each. An extension of Spark that replaces the writer itself could leave files
+open after its tasks have committed.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
+import numpy as np
+import numpy.typing as npt
+from pyspark import Accumulator, AccumulatorParam, TaskContext
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from . import _answers, _releases, _undertone
 from ._answers import Counts, Number
-from ._errors import ArgumentError, UndertoneError
+from ._errors import ArgumentError, UndertoneError, short
 from ._frames import library
 from ._undertone import Candidates, Pack
 
@@ -58,11 +75,21 @@ _FILE_SYSTEMS = ("file", "hdfs")
 _COORDINATOR = "spark.hadoop.outputCommitCoordination.enabled"
 _PROTOCOL = ("spark.sql.sources.commitProtocolClass", "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol")
 
-#: Whatever the session says: a task's files have no place in the result before all are there.
+#: Whatever the session says.
 _WRITING = {
+    # A task's file has no place in the folder of the call before all are there.
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
     "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
+    # One file for each task.
+    "maxRecordsPerFile": "0",
+    # Its length does not depend on what was drawn.
+    "compression": "none",
+    "parquet.enable.dictionary#release": "false",
+    "parquet.page.write-checksum.enabled": "false",
 }
+
+#: The file of a partition.
+_PART = re.compile(r"part-(\d+)-.*\.parquet")
 
 #: The columns of counts that are no slices.
 _OF_COUNTS = ("pack", "mechanism", "rule", "epsilon", "order", "outcome", "count")
@@ -84,7 +111,7 @@ def privatize(
     Runs now and not lazily. ``to`` appears when all releases are in it, or not at all. It is on ``file:`` (of one machine, or shared by all)
     or ``hdfs:``. ``pack``, ``epsilon`` and ``rule`` are those of :func:`undertone.privatize`; the pack reads the texts itself, and is broadcast.
 
-    Guarantee: that of :func:`undertone.privatize` for each text, for whoever sees the result, however often Spark repeats its tasks. This module
+    Guarantee: that of :func:`undertone.privatize` for each text, for anyone who sees the result, however often Spark repeats its tasks. This module
     has the proof. Nothing counts what several calls cost: a text that is released by two of them has two releases.
 
     Raises ``FileExistsError`` if ``to`` exists: read it. A second release of its texts would add up. ``UndertoneError`` of the kind ``in-use`` if a call
@@ -105,97 +132,185 @@ def privatize(
 
     texts = Observation()
     broadcast = session.sparkContext.broadcast(bytes(pack))
+    reports = session.sparkContext.accumulator([], _Reports())
+    counted = _columns(df, text_col, by).observe(texts, sql.count(sql.lit(1)).alias("count"))
     schema = StructType([StructField("release", BinaryType(), False), *(df.schema[name] for name in by)])
-    # `mapInArrow` takes no names with dots.
-    columns = [sql.col(_quoted(name)).alias(f"c{place}") for place, name in enumerate([text_col, *by])]
-    drawn = (
-        df.select(*columns)
-        .observe(texts, sql.count(sql.lit(1)).alias("count"))
-        .mapInArrow(partial(_draw, broadcast, epsilon, rule, schema.names), schema)
-    )
     try:
-        with _claimed(session, to) as (own, finish):
-            drawn.write.options(**_WRITING).parquet(own)
-            written = session.read.parquet(own).count()
-            if written != texts.get["count"]:
-                problem = f"{written} releases were written of {texts.get['count']} texts; is {to!r} a folder that all executors share?"
-                raise UndertoneError(problem, "io")
-            finish()
+        with _claimed(session, to) as claim:
+            drawn = counted.mapInArrow(partial(_draw, broadcast, epsilon, rule, schema.names, reports), schema)
+            drawn.write.options(**_WRITING).parquet(claim.folder)
+            _check_files(session.read.parquet(claim.seal()), reports.value, texts.get["count"])
+            claim.finish()
     finally:
         broadcast.unpersist()
     return session.read.parquet(to)
 
 
+def _columns(df: DataFrame, text_col: str, by: list[str]) -> DataFrame:
+    """The texts, and what goes along. `mapInArrow` takes no names with dots."""
+    return df.select(*(sql.col(_quoted(name)).alias(f"c{place}") for place, name in enumerate([text_col, *by])))
+
+
+#: The number of a partition, and a digest of what one attempt drew of it.
+_Report = tuple[int, int]
+
+
+class _Reports(AccumulatorParam[list[_Report]]):
+    def zero(self, value: list[_Report]) -> list[_Report]:
+        return []
+
+    def addInPlace(self, value1: list[_Report], value2: list[_Report]) -> list[_Report]:
+        return value1 + value2
+
+
 def _draw(
-    pack: Broadcast[bytes], epsilon: Number, rule: str, names: list[str], batches: Iterator[pyarrow.RecordBatch]
+    pack: Broadcast[bytes],
+    epsilon: Number,
+    rule: str,
+    names: list[str],
+    reports: Accumulator[list[_Report]],
+    batches: Iterator[pyarrow.RecordBatch],
 ) -> Iterator[pyarrow.RecordBatch]:
     """Runs on executors. The first column has the texts, the others go along."""
     arrow = library("pyarrow")
     own = Pack(pack.value)
+    row, digest = 0, 0
     for batch in batches:
         # One thread: Spark gives each task one processor.
         releases = _releases.privatize(batch.column(0), own, epsilon, rule=rule, threads=1)
+        digest ^= int(np.bitwise_xor.reduce(_digests(releases.array, np.arange(row, row + len(releases)))))
+        row += len(releases)
         column = releases.to_arrow().column("release").combine_chunks().cast(arrow.binary())
         yield arrow.RecordBatch.from_arrays([column, *batch.columns[1:]], names=names)
+    context = TaskContext.get()
+    assert context is not None, "it runs in a task"
+    reports.add([(context.partitionId(), digest)])
+
+
+def _digests(releases: npt.NDArray[np.uint8], rows: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+    """64 bits for each release and its row. Mistakes are found by it, not lies: no attempt has a reason to lie."""
+    mixed = rows.astype(np.uint64)
+    for word in np.ascontiguousarray(releases).view(np.uint64).T:
+        # The mixing function of SplitMix64.
+        mixed = (mixed ^ word) + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+    return mixed
+
+
+def _check_files(written: DataFrame, reports: list[_Report], texts: int) -> None:
+    """Each file has what one attempt at its partition drew, and all have as many releases as there are texts."""
+    place = written.metadataColumn("_metadata")
+    rows = written.select("release", place["file_name"].alias("file"), place["row_index"].alias("row"))
+    of_parts = rows.mapInArrow(_read, "file string, count long, digest long").groupBy("file")
+    found = of_parts.agg(sql.sum("count").alias("count"), sql.bit_xor("digest").alias("digest")).collect()
+    releases = sum(part["count"] for part in found)
+    if releases != texts:
+        raise UndertoneError(f"{releases} releases were written of {texts} texts; is `to` in a folder that all executors share?", "io")
+    known = set(reports)
+    numbers = set()
+    for part in found:
+        name = _PART.fullmatch(part["file"])
+        number = -1 if name is None else int(name[1])
+        if (number, part["digest"] % (1 << 64)) not in known or number in numbers:
+            problem = f"{part['file']} is not what one task drew, so a late task or an extension of Spark changed it; nothing was released: call again"
+            raise UndertoneError(problem, "io")
+        numbers.add(number)
+
+
+def _read(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    """Runs on executors: a count and a digest for each file of a batch."""
+    arrow = library("pyarrow")
+    for batch in batches:
+        data: Any = batch.column(0).to_pylist()
+        releases = _releases.Releases(b"".join(data))
+        digests = _digests(releases.array, batch.column(2).to_numpy()).view(np.int64)
+        files = batch.column(1).dictionary_encode()
+        places = files.indices.to_numpy()
+        own = [digests[places == place] for place in range(len(files.dictionary))]
+        columns = [files.dictionary, arrow.array([len(of) for of in own]), arrow.array([np.bitwise_xor.reduce(of) for of in own])]
+        yield arrow.RecordBatch.from_arrays(columns, names=["file", "count", "digest"])
 
 
 def _check_columns(df: DataFrame, text_col: str, by: list[str]) -> None:
     missing = [name for name in (text_col, *by) if name not in df.columns]
     if missing:
-        raise ValueError(f"there is no column {missing[0]!r}; there are {df.columns}")
+        raise ValueError(f"there is no column {short(missing[0])!r}; there are {short(df.columns)}")
     if not isinstance(df.schema[text_col].dataType, StringType):
-        raise TypeError(f"column {text_col!r} is of {df.schema[text_col].dataType.simpleString()}, not of string")
+        found = df.schema[text_col].dataType.simpleString()
+        raise TypeError(f"column {short(text_col)!r} is of {short(found)}, not of string")
     # Spark's names have no case.
     names = [name.lower() for name in by]
     if text_col.lower() in names:
-        raise ValueError(f"by has {text_col!r}, the private texts; leave it out")
+        raise ValueError(f"by has {short(text_col)!r}, the private texts; leave it out")
     if "release" in names or len(set(names)) < len(names):
-        raise ValueError(f"by = {by}: each name may be there once, and none is 'release'; rename columns")
+        raise ValueError(f"by = {short(by)}: each name may be there once, and none is 'release'; rename columns")
 
 
 def _check_cluster(session: SparkSession) -> None:
-    """Refuses what could make two attempts of one task visible."""
-    if session.sparkContext.getConf().get(_COORDINATOR, "true") != "true":
-        problem = f"{_COORDINATOR} is off: two attempts of one task could commit, and a text be released twice; switch it on"
+    """Refuses what could make two attempts at one task visible."""
+    if session.sparkContext.getConf().get(_COORDINATOR, "true").strip().lower() != "true":
+        problem = f"{_COORDINATOR} is off: two attempts at one task could commit, and a text be released twice; switch it on"
         raise ArgumentError(problem, "argument")
     setting, own = _PROTOCOL
     found = session.conf.get(setting, own)
     if found != own:
-        problem = f"{setting} is {found}, of which is not known that it keeps one attempt of each task; take {own}"
+        problem = f"{setting} is {short(found)}, which may not keep to one attempt at each task; take {own}"
         raise ArgumentError(problem, "argument")
 
 
+class _Claim(NamedTuple):
+    """A folder to write into."""
+
+    folder: str
+    #: Gives the folder, without all that is not a result, a name that no task knows, and says which.
+    seal: Callable[[], str]
+    #: Gives that one the name that was asked for, in one step.
+    finish: Callable[[], None]
+
+
 @contextmanager
-def _claimed(session: SparkSession, to: str) -> Iterator[tuple[str, Any]]:
-    """A folder to write into, and what gives it the name ``to`` in one step. It is gone if that is not called."""
+def _claimed(session: SparkSession, to: str) -> Iterator[_Claim]:
+    """Folders for ``to``, which are gone afterwards if it was not finished."""
     jvm: Any = session._jvm
     hadoop = jvm.org.apache.hadoop.fs
     settings = session._jsparkSession.sessionState().newHadoopConf()
     scheme = hadoop.Path(to).toUri().getScheme() or hadoop.FileSystem.getDefaultUri(settings).getScheme()
     if scheme not in _FILE_SYSTEMS:
-        problem = f"to = {to!r} is on {scheme}:, which does not rename a folder in one step; write to {' or '.join(_FILE_SYSTEMS)} and copy it"
+        problem = f"to = {short(to)!r} is on {short(scheme)}:, which does not rename a folder in one step; write to {' or '.join(_FILE_SYSTEMS)} and copy it"
         raise ArgumentError(problem, "argument")
     files = hadoop.Path(to).getFileSystem(settings)
     wanted = files.makeQualified(hadoop.Path(to))
     if files.exists(wanted):
-        raise FileExistsError(f"{to!r} exists; read it: a second release of its texts would add up")
+        raise FileExistsError(f"{short(to)!r} exists; read it: a second release of its texts would add up")
     beside = hadoop.Path(wanted.getParent(), f"_{wanted.getName()}.partial")
     if files.exists(beside):
         problem = f"{beside.toString()} is of a call that runs, or was killed; in that case delete it before anybody reads it"
         raise UndertoneError(problem, "in-use")
-    # A name that no other call has, should it have started in the same moment.
-    own = hadoop.Path(beside, uuid.uuid4().hex)
+    # Names that no other call has, should it have started in the same moment, and no task of this one.
+    own, sealed = (hadoop.Path(beside, uuid.uuid4().hex) for _ in range(2))
+
+    def seal() -> str:
+        if not files.rename(own, sealed):
+            raise UndertoneError(f"{own.toString()} cannot be renamed; is `to` in a folder that all executors share?", "io")
+        for found in files.listStatus(sealed):
+            name = found.getPath().getName()
+            if not found.isFile() or not (_PART.fullmatch(name) or name == "_SUCCESS"):
+                files.delete(found.getPath(), True)
+        return str(sealed.toString())
 
     def finish() -> None:
         context = hadoop.FileContext.getFileContext(wanted.toUri(), settings)
         # Without options it fails if the name is taken.
         options = session.sparkContext._gateway.new_array(hadoop.Options.Rename, 0)  # type: ignore[union-attr]
-        context.rename(own, wanted, options)
+        context.rename(sealed, wanted, options)
 
     try:
-        yield own.toString(), finish
+        yield _Claim(own.toString(), seal, finish)
     finally:
-        files.delete(own, True)
+        for folder in (own, sealed):
+            files.delete(folder, True)
         if files.exists(beside) and not files.listStatus(beside):
             files.delete(beside, False)
 
