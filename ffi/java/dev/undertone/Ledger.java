@@ -192,7 +192,8 @@ public final class Ledger implements Closeable {
 
     /**
      * Puts a ledger in the place of one that was lost, damaged or set back. What was spent is not known, so a window counts as
-     * spent. Only a person or a rule of the app's should decide this.
+     * spent. Only a person or a rule of the app's should decide this. If this fails, the file may be one that is refused: begin
+     * anew again.
      *
      * @param budgetMicro as for {@link #openOrCreate}
      * @param window the current one, or later
@@ -212,8 +213,9 @@ public final class Ledger implements Closeable {
             throws IOException {
         check(window);
         if (!Files.exists(file)) {
-            create(file.toAbsolutePath(), spentImage(new Storage(null, counter), unit, budgetMicro, window));
-            return open(file, unit, counter);
+            // A file to lock, from which nobody spends. If another program makes a ledger first, that is overwritten below: its
+            // budget would be a second one for this window.
+            create(file.toAbsolutePath(), new byte[IMAGE_BYTES]);
         }
         Lock lock = Lock.of(file);
         try {
