@@ -78,7 +78,16 @@ static inline int undertone_posix_lock_file(int descriptor, int wait)
     /* Java takes a record lock; here that and flock do not see each other. F_OFD_SETLK and F_OFD_SETLKW by their numbers,
      * because not every C library shows the names. */
     if (result == 0) {
+#if defined(__ANDROID__) && !defined(__LP64__)
+        /* Android's libc passes it on as it is, and the system takes offsets of 64 bits. */
+        struct flock64 whole;
+#else
         struct flock whole;
+#endif
+#if !defined(__GLIBC__)
+        /* Does not compile if they are shorter. glibc converts them. */
+        (void)sizeof(char[sizeof whole.l_len == 8 ? 1 : -1]);
+#endif
         memset(&whole, 0, sizeof whole);
         whole.l_type = F_WRLCK;
         whole.l_whence = SEEK_SET;
