@@ -24,6 +24,7 @@ import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -371,6 +372,13 @@ public final class EveryMethod {
         place.setAccessible(true);
         place.invoke(null, file, new byte[128]);
         check(Arrays.equals(Files.readAllBytes(file), made), "the ledger that was there");
+        // Without hard links.
+        Path other = Files.write(folder.resolve("other"), new byte[128]);
+        Method move = Ledger.class.getDeclaredMethod("move", Path.class, Path.class);
+        move.setAccessible(true);
+        move.invoke(null, file, other);
+        check(Arrays.equals(Files.readAllBytes(file), made), "the ledger that was there");
+        Files.delete(other);
         try (Stream<Path> left = Files.list(folder)) {
             check(left.count() == 1, "nothing is left beside it");
         }
@@ -379,6 +387,25 @@ public final class EveryMethod {
         place.invoke(null, file, new byte[128]);
         check(Arrays.equals(Files.readAllBytes(file), new byte[128]), "the new one");
         check(Arrays.equals(Files.readAllBytes(folder.resolve("kept")), made), "the old one");
+    }
+
+    /** That nobody can tell whether there is a ledger does not make one. */
+    private static void onlyMissingLedgersAreMissing() throws Exception {
+        Path folder = Files.createTempDirectory("missing");
+        Method isMissing = Ledger.class.getDeclaredMethod("isMissing", Path.class);
+        isMissing.setAccessible(true);
+        check((boolean) isMissing.invoke(null, folder.resolve("budget.ledger")), "a free name");
+        Path file = Files.write(folder.resolve("file"), new byte[128]);
+        check(!(boolean) isMissing.invoke(null, file), "a file");
+        Path link = Files.createSymbolicLink(folder.resolve("link"), folder.resolve("nowhere"));
+        check(!(boolean) isMissing.invoke(null, link), "a link that leads nowhere");
+        // The system says neither.
+        Path odd = file.resolve("budget.ledger");
+        Throwable cause = thrown(() -> isMissing.invoke(null, odd)).getCause();
+        check(cause instanceof IOException && !(cause instanceof NoSuchFileException), "no answer: " + cause);
+        Counter counter = new Counter();
+        check(thrown(() -> Ledger.beginAnew(odd, Unit.SENTENCE, ONE, WINDOW, counter)) instanceof IOException, "no ledger");
+        check(counter.counted == 0, "nothing was counted");
     }
 
     /** A ledger that was interrupted, refused or forgotten does not stay in use. */
@@ -440,6 +467,7 @@ public final class EveryMethod {
         vectorsAreReleased();
         ledgersBeginAnew();
         ledgersReplaceNone();
+        onlyMissingLedgersAreMissing();
         countersMayFail();
         ledgersAreLetGo();
         promisesAreNumbers();
