@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Java, have, java, output_dir, root, run};
-use undertone_tests::faces::{GOLDEN, assert_agrees};
+use undertone_tests::faces::{GOLDEN, assert_agrees, assert_ran};
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -140,6 +140,15 @@ fn runs(classes: &Path, program: &str, arguments: &[&Path]) {
     assert_eq!(said.lines().count(), 1, "warnings");
 }
 
+/// Runs a program that prints the names of a list's cases.
+fn runs_list(classes: &Path, program: &str, golden: &Path, face: &str, list: &str) {
+    let said = printed(classes, program, &[golden]);
+    println!("{said}");
+    let warnings = said.lines().any(|line| !line.starts_with("case "));
+    assert!(!warnings, "warnings of {program}");
+    assert_ran(face, list, &said);
+}
+
 #[test]
 fn java_holds() {
     if !have("javac", "default-jdk-headless") {
@@ -161,8 +170,9 @@ fn java_holds() {
     let golden = root().join("tests/golden");
     let header = root().join("include/undertone.h");
     runs(&classes, "EveryMethod", &[&golden, &header]);
-    runs(&classes, "KeyboardDay", &[&golden]);
-    runs(&classes, "Misuse", &[&golden]);
+    let ran = |program, list| runs_list(&classes, program, &golden, "Java", list);
+    ran("KeyboardDay", "keyboard-day.md");
+    ran("Misuse", "misuse.md");
 
     let mut arguments = vec![golden.into_os_string()];
     arguments.extend(
@@ -199,8 +209,9 @@ fn kotlin_holds() {
         return;
     };
     let golden = root().join("tests/golden");
-    runs(&programs, "KeyboardDayKt", &[&golden]);
-    runs(&programs, "MisuseKt", &[&golden]);
+    let ran = |program, list| runs_list(&programs, program, &golden, "Kotlin", list);
+    ran("KeyboardDayKt", "keyboard-day.md");
+    ran("MisuseKt", "misuse.md");
 }
 
 /// Of `ffi/examples/android-keyboard` all that needs no Android.
