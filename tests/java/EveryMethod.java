@@ -38,8 +38,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What the classes give beyond misuse and a day of a keyboard: java EveryMethod GOLDEN HEADER, the folder tests/golden and
- * undertone.h.
+ * What the classes give beyond misuse and a day of a keyboard: java EveryMethod GOLDEN HEADER MEASURED, the folder tests/golden,
+ * undertone.h, and a pack with features of two topics and a table of what its maker measured.
  */
 public final class EveryMethod {
     private static final long ONE = 1_000_000;
@@ -129,6 +129,44 @@ public final class EveryMethod {
         check(scores.encoderDigest().length == 32 && Arrays.equals(scores.encoderDigest(), depth.encoderDigest()), "its digest");
         // It was not measured.
         check(!scores.recommendedUnit(ONE, 0).isPresent(), "a recommendation");
+    }
+
+    /** As the table of the pack has it: for one epsilon and for texts of 1 to 9 sentences, whole texts. */
+    private static void packsRecommend(Pack measured) {
+        Optional<Unit> sentence = Optional.of(Unit.SENTENCE);
+        for (int sentences : new int[] {0, 1, 9, 10}) {
+            check(measured.recommendedUnit(2 * ONE, sentences).equals(sentence), "at a small epsilon: " + sentences);
+        }
+        check(measured.recommendedUnit(3 * ONE, 0).equals(sentence), "for the maker's texts");
+        check(measured.recommendedUnit(3 * ONE, 9).equals(Optional.of(Unit.WHOLE_TEXT)), "for short texts");
+        check(measured.recommendedUnit(3 * ONE, 10).equals(sentence), "for long texts");
+    }
+
+    private static Release wholeText(Document document, String sentence, float[] embedding) {
+        document.pushEncoded(sentence, embedding);
+        check(document.sentenceCount() == 1, "a sentence");
+        return document.releaseWholeText(Grant.unrecorded(Unit.WHOLE_TEXT, 1000 * ONE));
+    }
+
+    /** What a text says counts, also beside an embedding that says nothing. */
+    private static void featuresCount(Pack measured) throws Exception {
+        check(measured.featureCount() > 0, "features");
+        float[] nothing = new float[measured.dimension()];
+        try (Document document = new Document(measured)) {
+            // At this epsilon another outcome has a chance of 2^-48.
+            check(wholeText(document, "my dentist", nothing).candidate() == 0, "a word of the first topic");
+            check(wholeText(document, "one goal", nothing).candidate() == 1, "a word of the second");
+            check(wholeText(document, "zzz", nothing).isNothingKnown(measured), "no word of either");
+            refuses(Status.WRONG_DIMENSION, () -> document.pushEncoded("dentist", new float[1]));
+        }
+        Pack pack = pack("golden-features.pack");
+        try (Document document = new Document(pack)) {
+            String sentence = "The clinic called.";
+            Release release = wholeText(document, sentence, pack.embedSentence(sentence));
+            check(release.unit() == Unit.WHOLE_TEXT && Arrays.equals(release.packId(), pack.id()), "a whole text");
+            document.pushEncoded(sentence, pack.embedSentence(sentence));
+            check(document.release(Grant.unrecorded(Unit.SENTENCE, ONE)).unit() == Unit.SENTENCE, "a sentence");
+        }
     }
 
     private static List<String> sentences(String text, boolean finished) {
@@ -461,6 +499,9 @@ public final class EveryMethod {
         golden = Paths.get(arguments[0]);
         numbersAreThoseOfTheHeader(arguments[1]);
         packsSayWhatTheyAre();
+        Pack measured = Pack.copyOf(Files.readAllBytes(Paths.get(arguments[2])));
+        packsRecommend(measured);
+        featuresCount(measured);
         sentencesAreFound();
         manySentencesAtOnce();
         wordsAreReleased();
