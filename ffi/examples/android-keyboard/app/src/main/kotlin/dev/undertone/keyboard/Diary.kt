@@ -144,10 +144,11 @@ class Diary(pack: Pack, folder: Path) : Closeable {
 
     private fun ledger(today: Long): Ledger = try {
         // Once there was a release, a ledger that is gone must not become a fresh budget.
-        if (Files.exists(outbox)) {
-            Ledger.open(ledgerFile, ReleaseUnit.SENTENCE)
-        } else {
+        // That nobody can tell is not that there was none.
+        if (Files.notExists(outbox)) {
             Ledger.openOrCreate(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO)
+        } else {
+            Ledger.open(ledgerFile, ReleaseUnit.SENTENCE)
         }
     } catch (gone: NoSuchFileException) {
         Ledger.beginAnew(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO, today)
