@@ -78,7 +78,16 @@ static inline int undertone_posix_lock_file(int descriptor, int wait)
     /* Java takes a record lock; here that and flock do not see each other. F_OFD_SETLK and F_OFD_SETLKW by their numbers,
      * because not every C library shows the names. */
     if (result == 0) {
+#if defined(__ANDROID__) && !defined(__LP64__)
+        /* Android's libc passes it on as it is, and the system takes offsets of 64 bits. */
+        struct flock64 whole;
+#else
         struct flock whole;
+#endif
+#if !defined(__GLIBC__)
+        /* Does not compile if they are shorter. glibc converts them. */
+        (void)sizeof(char[sizeof whole.l_len == 8 ? 1 : -1]);
+#endif
         memset(&whole, 0, sizeof whole);
         whole.l_type = F_WRLCK;
         whole.l_whence = SEEK_SET;
@@ -234,23 +243,31 @@ static inline int32_t undertone_posix_create(undertone_posix_ledger *file, int32
 }
 
 /* Puts a ledger in the place of one that was lost, damaged or set back (undertone_ledger_begin_anew): `window` counts as
- * spent. Only a person or a rule of the app's should decide this. `storage`: that of the file, with its counter if any. */
+ * spent. Only a person or a rule of the app's should decide this. `storage`: that of the file, with its counter if any. If this
+ * fails, the file may be one that is refused: begin anew again. */
 static inline int32_t undertone_posix_begin_anew(undertone_posix_ledger *file, const undertone_ledger_storage *storage,
                                                  int32_t unit, uint64_t budget_micro, uint64_t window,
                                                  undertone_entropy_fn entropy, void *context)
 {
     uint8_t image[UNDERTONE_LEDGER_IMAGE_BYTES];
     size_t len;
-    int32_t status;
+    int32_t status, locked;
     file->error = 0;
-    if (undertone_posix_lock(file) != 0)
+    locked = undertone_posix_lock(file);
+    if (locked == 0 && file->descriptor < 0 && file->error == ENOENT) {
+        /* A file to lock, from which nobody spends. If another program makes a ledger first, that is overwritten below: its
+         * budget would be a second one for this window. */
+        memset(image, 0, sizeof image);
+        status = undertone_posix_place(file, image);
+        if (status != UNDERTONE_STATUS_OK) return status;
+        locked = undertone_posix_lock(file);
+    }
+    if (locked != 0)
         return undertone_posix_is_locked(file->error) ? UNDERTONE_STATUS_LEDGER_IN_USE : UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
     /* Before the counter is raised: what is there and cannot be opened cannot be replaced. */
-    if (file->descriptor < 0 && file->error != ENOENT) return UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
+    if (file->descriptor < 0) return UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
     status = undertone_ledger_begin_anew(storage, unit, budget_micro, window, entropy, context, image, sizeof image, &len);
-    if (status == UNDERTONE_STATUS_OK && file->descriptor < 0) {
-        status = undertone_posix_place(file, image);
-    } else if (status == UNDERTONE_STATUS_OK) {
+    if (status == UNDERTONE_STATUS_OK) {
         /* In place, so that whoever has opened the file has the new one. A power cut leaves one that is refused. */
         status = UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
         if (ftruncate(file->descriptor, sizeof image) != 0) file->error = errno;

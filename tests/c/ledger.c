@@ -1,13 +1,22 @@
-/* A program with a ledger, for tests/tests/ledger_lock.rs: ledger hold|spend PATH.
+/* A program with a ledger, for tests/tests/ledger_lock.rs: ledger hold|spend|anew PATH.
  *
- * Both make a ledger of epsilon 5 a window if there is none, and exit with 3 if it is in use. "spend" spends 1 in window 1.
- * "hold" tries to use the file a second time, says "open", and waits for the end of its input. */
+ * The first two make a ledger of epsilon 5 a window if there is none, and exit with 3 if it is in use. "spend" spends 1 in
+ * window 1. "hold" tries to use the file a second time, says "open", and waits for the end of its input. "anew" begins anew in
+ * window 1; meanwhile another one makes the ledger. */
 
 #define _DEFAULT_SOURCE
 #include <stdio.h>
 #include <string.h>
 
 #include "undertone_posix.h"
+
+/* Between the look whether there is a ledger and its writing. */
+static int32_t entropy_after_another(void *path, uint8_t *out, size_t len)
+{
+    undertone_posix_ledger other = {(const char *)path, -1, 0};
+    const int32_t made = undertone_posix_create(&other, UNDERTONE_UNIT_SENTENCE, 5000000, undertone_posix_entropy, NULL);
+    return made == UNDERTONE_STATUS_OK ? undertone_posix_entropy(NULL, out, len) : -1;
+}
 
 int main(int argc, char **argv)
 {
@@ -20,8 +29,11 @@ int main(int argc, char **argv)
     const int32_t unit = UNDERTONE_UNIT_SENTENCE;
     undertone_grant *grant;
     uint64_t left;
-    int32_t status = undertone_posix_create(&file, unit, 5000000, undertone_posix_entropy, NULL);
+    int32_t status;
     if (argc != 3) return 2;
+    if (strcmp(argv[1], "anew") == 0)
+        return undertone_posix_begin_anew(&file, &storage, unit, 5000000, 1, entropy_after_another, argv[2]) != UNDERTONE_STATUS_OK;
+    status = undertone_posix_create(&file, unit, 5000000, undertone_posix_entropy, NULL);
     if (status == UNDERTONE_STATUS_OK && strcmp(argv[1], "spend") == 0) {
         status = undertone_ledger_spend(&storage, unit, 1000000, 1, 1, undertone_posix_entropy, NULL, &memory, sizeof memory, &grant,
                                         &left);

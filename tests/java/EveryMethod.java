@@ -24,6 +24,7 @@ import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -37,8 +38,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What the classes give beyond misuse and a day of a keyboard: java EveryMethod GOLDEN HEADER, the folder tests/golden and
- * undertone.h.
+ * What the classes give beyond misuse and a day of a keyboard: java EveryMethod GOLDEN HEADER MEASURED, the folder tests/golden,
+ * undertone.h, and a pack with features of two topics and a table of what its maker measured.
  */
 public final class EveryMethod {
     private static final long ONE = 1_000_000;
@@ -128,6 +129,44 @@ public final class EveryMethod {
         check(scores.encoderDigest().length == 32 && Arrays.equals(scores.encoderDigest(), depth.encoderDigest()), "its digest");
         // It was not measured.
         check(!scores.recommendedUnit(ONE, 0).isPresent(), "a recommendation");
+    }
+
+    /** As the table of the pack has it: for one epsilon and for texts of 1 to 9 sentences, whole texts. */
+    private static void packsRecommend(Pack measured) {
+        Optional<Unit> sentence = Optional.of(Unit.SENTENCE);
+        for (int sentences : new int[] {0, 1, 9, 10}) {
+            check(measured.recommendedUnit(2 * ONE, sentences).equals(sentence), "at a small epsilon: " + sentences);
+        }
+        check(measured.recommendedUnit(3 * ONE, 0).equals(sentence), "for the maker's texts");
+        check(measured.recommendedUnit(3 * ONE, 9).equals(Optional.of(Unit.WHOLE_TEXT)), "for short texts");
+        check(measured.recommendedUnit(3 * ONE, 10).equals(sentence), "for long texts");
+    }
+
+    private static Release wholeText(Document document, String sentence, float[] embedding) {
+        document.pushEncoded(sentence, embedding);
+        check(document.sentenceCount() == 1, "a sentence");
+        return document.releaseWholeText(Grant.unrecorded(Unit.WHOLE_TEXT, 1000 * ONE));
+    }
+
+    /** What a text says counts, also beside an embedding that says nothing. */
+    private static void featuresCount(Pack measured) throws Exception {
+        check(measured.featureCount() > 0, "features");
+        float[] nothing = new float[measured.dimension()];
+        try (Document document = new Document(measured)) {
+            // At this epsilon another outcome has a chance of 2^-48.
+            check(wholeText(document, "my dentist", nothing).candidate() == 0, "a word of the first topic");
+            check(wholeText(document, "one goal", nothing).candidate() == 1, "a word of the second");
+            check(wholeText(document, "zzz", nothing).isNothingKnown(measured), "no word of either");
+            refuses(Status.WRONG_DIMENSION, () -> document.pushEncoded("dentist", new float[1]));
+        }
+        Pack pack = pack("golden-features.pack");
+        try (Document document = new Document(pack)) {
+            String sentence = "The clinic called.";
+            Release release = wholeText(document, sentence, pack.embedSentence(sentence));
+            check(release.unit() == Unit.WHOLE_TEXT && Arrays.equals(release.packId(), pack.id()), "a whole text");
+            document.pushEncoded(sentence, pack.embedSentence(sentence));
+            check(document.release(Grant.unrecorded(Unit.SENTENCE, ONE)).unit() == Unit.SENTENCE, "a sentence");
+        }
     }
 
     private static List<String> sentences(String text, boolean finished) {
@@ -371,6 +410,13 @@ public final class EveryMethod {
         place.setAccessible(true);
         place.invoke(null, file, new byte[128]);
         check(Arrays.equals(Files.readAllBytes(file), made), "the ledger that was there");
+        // Without hard links.
+        Path other = Files.write(folder.resolve("other"), new byte[128]);
+        Method move = Ledger.class.getDeclaredMethod("move", Path.class, Path.class);
+        move.setAccessible(true);
+        move.invoke(null, file, other);
+        check(Arrays.equals(Files.readAllBytes(file), made), "the ledger that was there");
+        Files.delete(other);
         try (Stream<Path> left = Files.list(folder)) {
             check(left.count() == 1, "nothing is left beside it");
         }
@@ -379,6 +425,25 @@ public final class EveryMethod {
         place.invoke(null, file, new byte[128]);
         check(Arrays.equals(Files.readAllBytes(file), new byte[128]), "the new one");
         check(Arrays.equals(Files.readAllBytes(folder.resolve("kept")), made), "the old one");
+    }
+
+    /** That nobody can tell whether there is a ledger does not make one. */
+    private static void onlyMissingLedgersAreMissing() throws Exception {
+        Path folder = Files.createTempDirectory("missing");
+        Method isMissing = Ledger.class.getDeclaredMethod("isMissing", Path.class);
+        isMissing.setAccessible(true);
+        check((boolean) isMissing.invoke(null, folder.resolve("budget.ledger")), "a free name");
+        Path file = Files.write(folder.resolve("file"), new byte[128]);
+        check(!(boolean) isMissing.invoke(null, file), "a file");
+        Path link = Files.createSymbolicLink(folder.resolve("link"), folder.resolve("nowhere"));
+        check(!(boolean) isMissing.invoke(null, link), "a link that leads nowhere");
+        // The system says neither.
+        Path odd = file.resolve("budget.ledger");
+        Throwable cause = thrown(() -> isMissing.invoke(null, odd)).getCause();
+        check(cause instanceof IOException && !(cause instanceof NoSuchFileException), "no answer: " + cause);
+        Counter counter = new Counter();
+        check(thrown(() -> Ledger.beginAnew(odd, Unit.SENTENCE, ONE, WINDOW, counter)) instanceof IOException, "no ledger");
+        check(counter.counted == 0, "nothing was counted");
     }
 
     /** A ledger that was interrupted, refused or forgotten does not stay in use. */
@@ -434,12 +499,16 @@ public final class EveryMethod {
         golden = Paths.get(arguments[0]);
         numbersAreThoseOfTheHeader(arguments[1]);
         packsSayWhatTheyAre();
+        Pack measured = Pack.copyOf(Files.readAllBytes(Paths.get(arguments[2])));
+        packsRecommend(measured);
+        featuresCount(measured);
         sentencesAreFound();
         manySentencesAtOnce();
         wordsAreReleased();
         vectorsAreReleased();
         ledgersBeginAnew();
         ledgersReplaceNone();
+        onlyMissingLedgersAreMissing();
         countersMayFail();
         ledgersAreLetGo();
         promisesAreNumbers();

@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.Arrays;
 
-/** The steps of tests/faces/keyboard-day.md in Java: java KeyboardDay GOLDEN, the folder tests/golden. */
+/** The steps of tests/faces/keyboard-day.md in Java: java KeyboardDay GOLDEN, the folder tests/golden. It prints their names. */
 public final class KeyboardDay {
     private static final long EPSILON = 1_000_000;
     private static final long BUDGET = 10 * EPSILON;
@@ -23,7 +23,6 @@ public final class KeyboardDay {
     private final Pack pack;
     private final Document document;
     private Ledger ledger;
-    private int steps;
 
     private KeyboardDay(Path golden) throws Exception {
         pack = Pack.copyOf(Files.readAllBytes(golden.resolve("golden-scores.pack")));
@@ -47,11 +46,11 @@ public final class KeyboardDay {
         if (!held) {
             throw new AssertionError(step);
         }
+        System.out.println("case " + step);
     }
 
     private void left(String step, long millions, long window) throws Exception {
-        check(step + ": left", ledger.remaining(window) == millions * EPSILON);
-        steps++;
+        check(step, ledger.remaining(window) == millions * EPSILON);
     }
 
     private void release(String sentence, Grant grant) {
@@ -125,7 +124,6 @@ public final class KeyboardDay {
         left("new_day", 7, DAY + 2);
         ledger.close();
         document.close();
-        System.out.println("a day of " + steps + " balances");
     }
 
     public static void main(String[] arguments) throws Exception {

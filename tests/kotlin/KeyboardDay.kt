@@ -11,7 +11,7 @@ import java.nio.file.Files
 import java.nio.file.Path
 import java.nio.file.Paths
 
-/** The steps of tests/faces/keyboard-day.md in Kotlin: KeyboardDayKt GOLDEN, the folder tests/golden. */
+/** The steps of tests/faces/keyboard-day.md in Kotlin: KeyboardDayKt GOLDEN, the folder tests/golden. It prints their names. */
 
 private const val EPSILON = 1_000_000L
 private const val BUDGET = 10 * EPSILON
@@ -22,12 +22,15 @@ private class Keyboard(golden: Path) {
     private val pack = Pack.copyOf(Files.readAllBytes(golden.resolve("golden-scores.pack")))
     private val document = Document(pack)
     private var ledger = Ledger.openOrCreate(file, ReleaseUnit.SENTENCE, BUDGET)
-    private var steps = 0
+
+    private fun step(name: String, held: Boolean, found: String = "not so") {
+        check(held) { "$name: $found" }
+        println("case $name")
+    }
 
     private fun left(step: String, millions: Long, window: Long) {
         val left = ledger.remaining(window)
-        check(left == millions * EPSILON) { "$step: $left is left" }
-        steps++
+        step(step, left == millions * EPSILON, "$left is left")
     }
 
     private fun refuses(step: String, status: Int, call: () -> Any) {
@@ -37,7 +40,7 @@ private class Keyboard(golden: Path) {
         } catch (refused: UndertoneException) {
             refused.status()
         }
-        check(found == status) { "$step: status $found" }
+        step(step, found == status, "status $found")
     }
 
     private fun release(sentence: String, grant: Grant) {
@@ -53,19 +56,20 @@ private class Keyboard(golden: Path) {
     }
 
     fun run() {
-        check(Files.size(file) == 128L) { "new_ledger" }
+        step("new_ledger", Files.size(file) == 128L)
         left("new_ledger", 10, DAY)
         val text = "My doctor wants to repeat the blood test. The clinic called about the swollen node."
-        check(document.pushText(text) == 2 && document.sentenceCount() == 2) { "typed_text" }
+        step("typed_text", document.pushText(text) == 2 && document.sentenceCount() == 2)
         val grant = ledger.spend(3 * EPSILON, DAY)
         left("first_spend", 7, DAY)
         val release = Release(document.release(grant).toBytes())
-        check(
+        step(
+            "first_release",
             release.toBytes().size == 24 && release.epsilonMicro() == 3 * EPSILON &&
                 release.unit() == ReleaseUnit.SENTENCE && release.rule() == Rule.PERMUTE_AND_FLIP &&
                 release.order() == 0 && release.candidate() < 200 && document.sentenceCount() == 0 &&
                 release.packId().joinToString("") { "%02x".format(it) } == "16f4b64559f90996"
-        ) { "first_release" }
+        )
         release("We won the match.", ledger.spend(4 * EPSILON, DAY))
         left("second_release", 3, DAY)
         refuses("refused_spend", Status.LEDGER_EXHAUSTED) { ledger.spend(4 * EPSILON, DAY) }
@@ -107,7 +111,6 @@ private class Keyboard(golden: Path) {
         left("new_day", 7, DAY + 2)
         ledger.close()
         document.close()
-        println("a day of $steps balances")
     }
 }
 

@@ -299,6 +299,26 @@ fn a_ledger_that_many_make_is_one() {
     assert_eq!(names(&folder), ["a.ledger"]);
 }
 
+/// A window that counts as spent stays so if another ledger is made while this one is begun anew. In Rust nobody can get in
+/// between: it draws its own entropy, and C++ and Swift use the functions of C.
+#[test]
+fn what_is_begun_anew_is_spent_whoever_was_first() {
+    let _alone = alone();
+    let folder = fresh("ledger-anew");
+    let languages = Language::all().into_iter();
+    for language in languages.filter(|one| matches!(one, Language::C | Language::Java)) {
+        let name = format!("{language:?}.ledger");
+        let ledger = folder.join(&name);
+        run(&mut language.command("anew", &ledger));
+        let begun = LedgerFile::open_or_create(&ledger, Unit::Sentence, budget());
+        let begun = begun.expect("nobody has it");
+        let left = [1, 2].map(|window| begun.remaining(window).expect("none has passed"));
+        assert_eq!(left, [0, 5 * u64::from(MICRO)], "{language:?}");
+        fs::remove_file(&ledger).expect("it is there");
+        assert_eq!(names(&folder), [""; 0], "{language:?} leaves something");
+    }
+}
+
 /// What has the name of the lock, or of the part that a new ledger is written to, is opened only if it is a regular
 /// file: a link that leads nowhere was written through, and Java waited for the other end of a pipe.
 #[test]

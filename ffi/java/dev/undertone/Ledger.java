@@ -11,8 +11,8 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.HashMap;
@@ -184,7 +184,7 @@ public final class Ledger implements Closeable {
      */
     public static Ledger openOrCreate(Path file, Unit unit, long budgetMicro, Counter counter)
             throws IOException {
-        if (!Files.exists(file)) {
+        if (isMissing(file)) {
             create(file.toAbsolutePath(), freshImage(unit, budgetMicro));
         }
         return open(file, unit, counter);
@@ -192,7 +192,8 @@ public final class Ledger implements Closeable {
 
     /**
      * Puts a ledger in the place of one that was lost, damaged or set back. What was spent is not known, so a window counts as
-     * spent. Only a person or a rule of the app's should decide this.
+     * spent. Only a person or a rule of the app's should decide this. If this fails, the file may be one that is refused: begin
+     * anew again.
      *
      * @param budgetMicro as for {@link #openOrCreate}
      * @param window the current one, or later
@@ -211,9 +212,10 @@ public final class Ledger implements Closeable {
     public static Ledger beginAnew(Path file, Unit unit, long budgetMicro, long window, Counter counter)
             throws IOException {
         check(window);
-        if (!Files.exists(file)) {
-            create(file.toAbsolutePath(), spentImage(new Storage(null, counter), unit, budgetMicro, window));
-            return open(file, unit, counter);
+        if (isMissing(file)) {
+            // A file to lock, from which nobody spends. If another program makes a ledger first, that is overwritten below: its
+            // budget would be a second one for this window.
+            create(file.toAbsolutePath(), new byte[IMAGE_BYTES]);
         }
         Lock lock = Lock.of(file);
         try {
@@ -251,15 +253,27 @@ public final class Ledger implements Closeable {
         return image;
     }
 
+    /**
+     * Whether nothing has this name, not even a link that leads nowhere. That it cannot be told is thrown: a ledger would be
+     * replaced.
+     */
+    private static boolean isMissing(Path file) throws IOException {
+        try {
+            Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
+            return false;
+        } catch (NoSuchFileException missing) {
+            return true;
+        }
+    }
+
     private static void create(Path file, byte[] image) throws IOException {
         Path lock = file.resolveSibling(file.getFileName() + ".lock");
-        // One thread, because a lock is one of the whole program; and one program: without hard links, the move in place()
-        // could replace a ledger that another one spent from.
+        // One thread, because a lock is one of the whole program; and one program: without hard links, move() could replace a
+        // ledger that another one spent from.
         synchronized (CREATING) {
             try (FileChannel creating = openBeside(lock)) {
                 creating.lock();
-                // Anything of that name, a link that leads nowhere too.
-                if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+                if (isMissing(file)) {
                     place(file, image);
                 }
                 // Whoever waits for this lock, or makes the file anew, finds the ledger. A file that stays does
@@ -295,7 +309,21 @@ public final class Ledger implements Closeable {
         } catch (FileAlreadyExistsException made) {
             return;
         } catch (UnsupportedOperationException | FileSystemException noLinks) {
-            Files.move(partial, file, StandardCopyOption.ATOMIC_MOVE);
+            move(file, partial);
+        }
+    }
+
+    /**
+     * Without hard links. Not with ATOMIC_MOVE, which replaces what is there. Windows moves only to a free name; elsewhere the
+     * system looks, then moves, and what such a program makes in between is replaced.
+     */
+    private static void move(Path file, Path partial) throws IOException {
+        if (isMissing(file)) {
+            try {
+                Files.move(partial, file);
+            } catch (FileAlreadyExistsException made) {
+                return;
+            }
         }
     }
 

@@ -246,6 +246,32 @@ private fun theCursorIsFollowed(phone: Phone) {
     check(diary.sentenceCount == 2) { "the field goes on" }
 }
 
+/** No array keeps what was deleted, counted or forgotten, nor does one that became too small. */
+private fun lettersAreOverwritten(phone: Phone) {
+    val diary = phone.diary
+    val field = Diary::class.java.getDeclaredField("typed")
+    field.isAccessible = true
+    fun array() = field.get(diary) as CharArray
+    fun holds(letters: String) = String(array()).trimEnd('\u0000') == letters
+    diary.begin(prose, DAY)
+    diary.type("half a sentence")
+    diary.delete(8)
+    check(holds("half a ")) { "what was deleted" }
+    val small = array()
+    diary.type("x".repeat(small.size))
+    check(array() !== small && small.all { it == '\u0000' }) { "the array that was too small" }
+    diary.type(". One more")
+    check(diary.sentenceCount == 1 && holds(" One more")) { "what was counted" }
+    diary.delete(1000)
+    check(holds("")) { "all was deleted" }
+    diary.type("left behind")
+    diary.move()
+    check(holds("")) { "what was forgotten" }
+    diary.type("closed")
+    diary.close()
+    check(holds("")) { "what was there at the end" }
+}
+
 /** All that is on storage after days of typing is a ledger and whole releases, without a word of the text. */
 private fun nothingOfATextIsStored(phone: Phone) {
     val words = listOf("zugzwang", "quixotic", "xylophone")
@@ -262,7 +288,8 @@ fun main(arguments: Array<String>) {
     val pack = Files.readAllBytes(Paths.get(arguments[0]))
     val tests = listOf(
         ::privateFieldsAreLeftAlone, ::onlyFinishedSentencesCount, ::consentIsNeeded, ::aReleaseADay,
-        ::killedInTheMiddleOfARecord, ::storageFails, ::theCursorIsFollowed, ::nothingOfATextIsStored
+        ::killedInTheMiddleOfARecord, ::storageFails, ::theCursorIsFollowed, ::lettersAreOverwritten,
+        ::nothingOfATextIsStored
     )
     // Nothing is printed or logged while the keyboard is used.
     val (out, err) = Pair(System.out, System.err)

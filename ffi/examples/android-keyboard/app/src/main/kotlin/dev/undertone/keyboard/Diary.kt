@@ -31,8 +31,9 @@ class Diary(pack: Pack, folder: Path) : Closeable {
     /** What may leave the device: releases, one after another. The program that uploads it takes whole ones, and empties it. */
     val outbox: Path = folder.resolve("outbox")
 
-    /** The end of the text in the field that is not yet a finished sentence. */
-    private val typed = StringBuilder()
+    /** The end of the text in the field that is not yet a finished sentence, [length] letters. Zeroes follow. */
+    private var typed = CharArray(64)
+    private var length = 0
     private var isCounting = false
     private var day = -1L
 
@@ -67,14 +68,13 @@ class Diary(pack: Pack, folder: Path) : Closeable {
     /** The keyboard puts text in front of the cursor. */
     fun type(text: CharSequence) {
         if (!isCounting) return
-        typed.append(text)
+        makeRoom(length + text.length)
+        for (letter in text) typed[length++] = letter
         take { all, start -> Sentence.nextFinished(all, start) }
     }
 
     /** The keyboard deletes characters in front of the cursor. A sentence that was finished before stays. */
-    fun delete(characters: Int) {
-        typed.setLength(maxOf(0, typed.length - characters))
-    }
+    fun delete(characters: Int) = wipe(maxOf(0, length - characters))
 
     /** The cursor went elsewhere: what was not finished is forgotten. */
     fun move() = wipe()
@@ -92,7 +92,7 @@ class Diary(pack: Pack, folder: Path) : Closeable {
     }
 
     private fun take(next: (String, Int) -> java.util.Optional<Sentence>) {
-        val all = typed.toString()
+        val all = String(typed, 0, length)
         var end = 0
         while (true) {
             val sentence = next(all, end).orElse(null) ?: break
@@ -100,15 +100,22 @@ class Diary(pack: Pack, folder: Path) : Closeable {
             if (document.sentenceCount() < Document.MAX_SENTENCES) document.pushSentence(sentence.text())
             end = sentence.end()
         }
-        val rest = typed.length - end
-        for (i in 0 until rest) typed.setCharAt(i, typed[end + i])
-        wipe(rest)
+        typed.copyInto(typed, 0, end, length)
+        wipe(length - end)
+    }
+
+    /** The array that was too small keeps nothing. */
+    private fun makeRoom(letters: Int) {
+        if (letters <= typed.size) return
+        val larger = typed.copyOf(maxOf(letters, 2 * typed.size))
+        typed.fill('\u0000')
+        typed = larger
     }
 
     /** Overwrites what was typed before it forgets it. Strings cannot be overwritten. */
     private fun wipe(from: Int = 0) {
-        for (i in from until typed.length) typed.setCharAt(i, '\u0000')
-        typed.setLength(from)
+        typed.fill('\u0000', from, length)
+        length = from
     }
 
     /**
@@ -137,10 +144,11 @@ class Diary(pack: Pack, folder: Path) : Closeable {
 
     private fun ledger(today: Long): Ledger = try {
         // Once there was a release, a ledger that is gone must not become a fresh budget.
-        if (Files.exists(outbox)) {
-            Ledger.open(ledgerFile, ReleaseUnit.SENTENCE)
-        } else {
+        // That nobody can tell is not that there was none.
+        if (Files.notExists(outbox)) {
             Ledger.openOrCreate(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO)
+        } else {
+            Ledger.open(ledgerFile, ReleaseUnit.SENTENCE)
         }
     } catch (gone: NoSuchFileException) {
         Ledger.beginAnew(ledgerFile, ReleaseUnit.SENTENCE, EPSILON_MICRO, today)
