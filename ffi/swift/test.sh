@@ -26,6 +26,8 @@ installed=$(cd "$1" && pwd)
 rm -rf "$tree/first" "$tree/build"
 mkdir -p "$tree/ffi/swift" "$tree/tests" "$tree/include" "$tree/build/installed" "$tree/first"
 cp -r "$root/ffi/swift/Package.swift" "$root/ffi/swift/Sources" "$root/ffi/swift/Tests" "$tree/ffi/swift"
+rm -rf "$tree/shipped"
+"$root/ffi/swift/ship.sh" "$tree/shipped"
 cp -r "$root/tests/golden" "$root/tests/faces" "$tree/tests"
 cp "$root/include/undertone.h" "$tree/include"
 cp -r "$installed/include" "$installed/lib" "$tree/build/installed"
@@ -56,6 +58,8 @@ for file in ../../tests/golden/*.txt; do
     grep -Fqx "$name: $(grep -c "^$line " "$file") golden vectors agree" "$UNDERTONE/tests.log" ||
         { echo "not all golden vectors of $name ran" >&2; exit 1; }
 done
+# What apps get; on Linux without the xcframework.
+(cd ../../shipped && swift build)
 # As somebody who has set nothing but UNDERTONE.
 unset PKG_CONFIG_PATH
 cd ../../first && bash -euo pipefail first.sh'
