@@ -186,6 +186,39 @@ final class FacesTests: XCTestCase {
         refused("LEDGER_SET_BACK", "set_back_ledger") { try Ledger(opening: counted, for: .sentence, counter: counter) }
     }
 
+    func testCountersUseNoLedgerThatAsksThem() throws {
+        final class Reentrant: Counter {
+            var ledger: Ledger?
+            var refusals: [Error] = []
+            var closes = false
+            private var value: UInt64 = 0
+            func read() throws -> UInt64 { value }
+            func raise(to: UInt64) throws {
+                do { _ = try ledger?.spend(Epsilon(micro: 1_000_000), in: 20000) } catch { refusals.append(error) }
+                do { _ = try ledger?.remaining(in: 20000) } catch { refusals.append(error) }
+                if closes { ledger?.close() }
+                value = to
+            }
+        }
+        let counter = Reentrant()
+        let path = path("reentrant")
+        let ledger = try Ledger(openingOrCreating: path, for: .sentence, budgetMicro: 10_000_000, counter: counter)
+        counter.ledger = ledger
+        for left: UInt64 in [9_000_000, 8_000_000] {
+            counter.refusals = []
+            _ = try spend(ledger, 1, 20000)
+            let busy = UndertoneError.refused(Self.statuses["BUSY"]!)
+            XCTAssertEqual(counter.refusals.map { $0 as? UndertoneError }, [busy, busy])
+            XCTAssertEqual(try ledger.remaining(in: 20000), left)
+        }
+        counter.closes = true
+        _ = try spend(ledger, 1, 20000)
+        XCTAssertThrowsError(try ledger.remaining(in: 20000)) { XCTAssertEqual($0 as? UndertoneError, .closed) }
+        counter.ledger = nil
+        let again = try Ledger(opening: path, for: .sentence, counter: counter)
+        XCTAssertEqual(try again.remaining(in: 20000), 7_000_000)
+    }
+
     func testThreads() throws {
         let pack = try pack()
         let shared = try Document(pack)
