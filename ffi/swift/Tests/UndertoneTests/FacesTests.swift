@@ -219,6 +219,22 @@ final class FacesTests: XCTestCase {
         XCTAssertEqual(try again.remaining(in: 20000), 7_000_000)
     }
 
+    func testCopiesOfTextsAreWiped() throws {
+        for count in [0, 1, 5000] {
+            let text = String(repeating: "é", count: count)
+            // The system reads, because the memory is free by then.
+            let memory = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/mem"))
+            var after = [UInt8](repeating: 1, count: 2 * count)
+            let place = withBytes(of: text) { bytes, length in
+                XCTAssertTrue(UnsafeRawBufferPointer(start: bytes, count: length).elementsEqual(text.utf8))
+                return Int(bitPattern: bytes)
+            }
+            let read = pread(memory.fileDescriptor, &after, after.count, off_t(place))
+            XCTAssertEqual(read, after.count)
+            XCTAssertFalse(String(decoding: after, as: UTF8.self).contains("éééé"))
+        }
+    }
+
     func testThreads() throws {
         let pack = try pack()
         let shared = try Document(pack)
