@@ -40,6 +40,14 @@ awk '$0 == "<!-- ci:first-swift -->" { found = 1 }
     inside' "$root/ffi/README.md" >"$tree/first/first.sh"
 [ "$(wc -l <"$tree/first/first.sh")" -le 15 ] || { echo "ci:first-swift has more than 15 lines" >&2; exit 1; }
 [ -s "$tree/first/first.sh" ] || { echo "ffi/README.md has no block ci:first-swift" >&2; exit 1; }
+# The cases that Swift has. The last cell of misuse.md names the faces that have a case or, after "not", those that lack it; the
+# day is for all.
+awk -F' *[|] *' '/^[|] `/ {
+    has = $5 == "" || $5 == "all"
+    except = sub(/^not /, "", $5)
+    if (has || except != (index(", " $5 ", ", ", Swift, ") > 0)) print "case " substr($2, 2, length($2) - 2)
+}' "$root/tests/faces/misuse.md" "$root/tests/faces/keyboard-day.md" | LC_ALL=C sort >"$tree/cases.txt"
+[ "$(wc -l <"$tree/cases.txt")" -gt 50 ] || { echo "tests/faces has hardly any cases for Swift" >&2; exit 1; }
 
 commands='export UNDERTONE=$PWD PKG_CONFIG_PATH=$PWD/build/installed/lib/pkgconfig
 library="-Xlinker -rpath -Xlinker $UNDERTONE/build/installed/lib"
@@ -58,6 +66,8 @@ for file in ../../tests/golden/*.txt; do
     grep -Fqx "$name: $(grep -c "^$line " "$file") golden vectors agree" "$UNDERTONE/tests.log" ||
         { echo "not all golden vectors of $name ran" >&2; exit 1; }
 done
+grep "^case " "$UNDERTONE/tests.log" | LC_ALL=C sort -u | diff "$UNDERTONE/cases.txt" - ||
+    { echo "the cases of tests/faces (<) are not those that ran (>)" >&2; exit 1; }
 # What apps get; on Linux without the xcframework.
 (cd ../../shipped && swift build)
 # As somebody who has set nothing but UNDERTONE.
