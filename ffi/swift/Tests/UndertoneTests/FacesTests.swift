@@ -286,6 +286,12 @@ final class FacesTests: XCTestCase {
         let vectors = try pack("golden-vectors")
         XCTAssertTrue(vectors.selector == nil && vectors.projectedDimension > 0)
         XCTAssertTrue(try pack("golden-features").featureCount > 0)
+        // As the table of the pack has it.
+        let measured = try pack("golden-measured")
+        XCTAssertEqual(measured.recommendedUnit(try Epsilon("2"), sentences: 1), .sentence)
+        XCTAssertEqual(measured.recommendedUnit(try Epsilon("3")), .sentence)
+        XCTAssertEqual(measured.recommendedUnit(try Epsilon("3"), sentences: 9), .wholeText)
+        XCTAssertEqual(measured.recommendedUnit(try Epsilon("3"), sentences: 10), .sentence)
     }
 
     func testDocumentsTakeAllThatPacksRead() throws {
