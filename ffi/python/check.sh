@@ -10,20 +10,7 @@ fail() { echo "$1" >&2; exit 1; }
 
 wheel=$(echo build/wheels/undertone-*-cp310-abi3-*.whl)
 [ -f "$wheel" ] || fail "no single wheel for all versions of Python in build/wheels: $wheel"
-bytes=$(stat -c %s "$wheel")
-echo "wheel: $wheel, $bytes bytes"
-[ "$bytes" -lt 15000000 ] || fail "the wheel has $bytes bytes; 15,000,000 are too many"
-
-# Beside libc and its loader: nothing that a system may lack.
-module=$($python -c 'import undertone._undertone as own; print(own.__file__)')
-needed=$(readelf -d "$module" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | tr '\n' ' ')
-echo "links: $needed"
-for library in $needed; do
-    case $library in
-    libc.so.6 | libm.so.6 | libgcc_s.so.1 | ld-linux-x86-64.so.2 | ld-linux-aarch64.so.1) ;;
-    *) fail "the module links $library" ;;
-    esac
-done
+ffi/python/check-wheel.sh "$wheel"
 
 # Of the processor, the best of five: other programs may have it meanwhile.
 $python - <<'PYTHON'

@@ -35,7 +35,8 @@
 //! # Rooms
 //!
 //! Text in: [`corpus`], [`text`]. Vectors: [`encoder`], [`lexicon`]. Packs: [`pack`]. Releases: [`release`]. Files:
-//! [`files`]. Audits are the crate `undertone-audit`, training is `undertone-train`, the command line `undertone-cli`.
+//! [`files`]. The feature `models`, on by default, has neural encoders, static embeddings, word vectors, and lexicons made of
+//! them. Audits are the crate `undertone-audit`, training is `undertone-train`, the command line `undertone-cli`.
 //!
 //! # Errors
 //!
@@ -50,6 +51,7 @@ pub mod demo;
 pub mod encoder;
 pub mod error;
 pub mod files;
+#[cfg(feature = "models")]
 pub mod lexicon;
 pub mod pack;
 pub mod progress;

@@ -2,11 +2,11 @@
 //!
 //! [`OnnxEncoder`] runs a sentence-transformers model that was exported to ONNX, on one of two
 //! engines: `rten`, which is built in, or ONNX Runtime, which is faster and is loaded while running
-//! when a library is named (see [`Runtime`]). Both need the feature `neural`, which is on by default.
+//! when a library is named (see [`Runtime`]). Both need the feature `models`, which is on by default.
 
 pub mod embeddings;
 pub(crate) mod lexicon;
-#[cfg(feature = "neural")]
+#[cfg(feature = "models")]
 pub(crate) mod onnx;
 pub mod vectors;
 
@@ -18,7 +18,7 @@ use crate::error::{Cause, Result};
 use crate::progress::Progress;
 
 pub use lexicon::LexiconEncoder;
-#[cfg(feature = "neural")]
+#[cfg(feature = "models")]
 pub use onnx::{OnnxEncoder, Runtime};
 
 /// The environment variable that names the shared library of ONNX Runtime.

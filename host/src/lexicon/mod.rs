@@ -2,7 +2,6 @@
 
 mod affixes;
 pub mod distil;
-#[cfg(feature = "neural")]
 pub mod model2vec;
 pub mod pieces;
 pub mod word_vectors;

@@ -43,11 +43,13 @@ use crate::release::document::{MAX_SENTENCES, sentences};
 pub use depth::{Directions, depth_pack};
 pub use held_out::{Contest, Inputs};
 pub use scores::scores_pack;
+#[cfg(feature = "models")]
+pub(crate) use writer::lexicon_pack;
+pub(crate) use writer::limit;
 pub use writer::{
     DepthData, FeaturesData, LayerData, LexiconData, PackContents, ProjectionData, QualityData,
     RecoderData, ScoresData,
 };
-pub(crate) use writer::{lexicon_pack, limit};
 
 /// Public choices that make a pack.
 pub struct Options<'a> {
