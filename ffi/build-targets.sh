@@ -97,8 +97,8 @@ for slice in ios-arm64:aarch64-apple-ios ios-arm64-simulator:aarch64-apple-ios-s
 done
 finish "$framework"
 
-mkdir "$stage/swift"
-cp -r "$here/swift/Package.swift" "$here/swift/Sources" "$out/$framework" "$stage/swift"
+"$here/swift/ship.sh" "$stage/swift"
+cp -r "$out/$framework" "$stage/swift"
 finish swift
 
 if ! command -v llvm-size >/dev/null; then

@@ -22,27 +22,39 @@ fi
 [ "$1" != --fetch ] || exit 0
 installed=$(cd "$1" && pwd)
 
-# Only what the package needs, with the static library: nothing has to be found when the tests run.
-rm -rf "$tree/first"
-mkdir -p "$tree/ffi/swift" "$tree/tests" "$tree/include" "$tree/installed/lib" "$tree/build" "$tree/first"
+# Only what the package needs, where ffi/README.md has it.
+rm -rf "$tree/first" "$tree/build"
+mkdir -p "$tree/ffi/swift" "$tree/tests" "$tree/include" "$tree/build/installed" "$tree/first"
 cp -r "$root/ffi/swift/Package.swift" "$root/ffi/swift/Sources" "$root/ffi/swift/Tests" "$tree/ffi/swift"
+rm -rf "$tree/shipped"
+"$root/ffi/swift/ship.sh" "$tree/shipped"
 cp -r "$root/tests/golden" "$root/tests/faces" "$tree/tests"
 cp "$root/include/undertone.h" "$tree/include"
-cp -r "$installed/include" "$tree/installed"
-cp -r "$installed/lib/pkgconfig" "$installed/lib/libundertone.a" "$tree/installed/lib"
-# Any pack with a lexicon will do.
-cp "$root/tests/golden/golden-scores.pack" "$tree/build/demo.pack"
+cp -r "$installed/include" "$installed/lib" "$tree/build/installed"
+# Any pack with a lexicon will do, if the demo did not run.
+pack=$root/build/demo.pack
+[ -e "$pack" ] || pack=$root/tests/golden/golden-scores.pack
+cp "$pack" "$tree/build/demo.pack"
 awk '$0 == "<!-- ci:first-swift -->" { found = 1 }
     found && /^```/ { if (inside) exit; inside = 1; next }
     inside' "$root/ffi/README.md" >"$tree/first/first.sh"
 [ "$(wc -l <"$tree/first/first.sh")" -le 15 ] || { echo "ci:first-swift has more than 15 lines" >&2; exit 1; }
 [ -s "$tree/first/first.sh" ] || { echo "ffi/README.md has no block ci:first-swift" >&2; exit 1; }
+# The cases that Swift has. The last cell of misuse.md names the faces that have a case or, after "not", those that lack it; the
+# day is for all.
+awk -F' *[|] *' '/^[|] `/ {
+    has = $5 == "" || $5 == "all"
+    except = sub(/^not /, "", $5)
+    if (has || except != (index(", " $5 ", ", ", Swift, ") > 0)) print "case " substr($2, 2, length($2) - 2)
+}' "$root/tests/faces/misuse.md" "$root/tests/faces/keyboard-day.md" | LC_ALL=C sort >"$tree/cases.txt"
+[ "$(wc -l <"$tree/cases.txt")" -gt 50 ] || { echo "tests/faces has hardly any cases for Swift" >&2; exit 1; }
 
-commands='export UNDERTONE=$PWD PKG_CONFIG_PATH=$PWD/installed/lib/pkgconfig
+commands='export UNDERTONE=$PWD PKG_CONFIG_PATH=$PWD/build/installed/lib/pkgconfig
+library="-Xlinker -rpath -Xlinker $UNDERTONE/build/installed/lib"
 gcc -shared -fPIC -Wall -Wextra -Werror tests/faces/replay.c -o replay.so
 cd ffi/swift
-swift build --build-tests
-LD_PRELOAD=$UNDERTONE/replay.so swift test --skip-build | tee "$UNDERTONE/tests.log"
+swift build --build-tests $library
+LD_PRELOAD=$UNDERTONE/replay.so swift test --skip-build $library | tee "$UNDERTONE/tests.log"
 for file in ../../tests/golden/*.txt; do
     name=${file##*/}
     case $name in
@@ -54,6 +66,12 @@ for file in ../../tests/golden/*.txt; do
     grep -Fqx "$name: $(grep -c "^$line " "$file") golden vectors agree" "$UNDERTONE/tests.log" ||
         { echo "not all golden vectors of $name ran" >&2; exit 1; }
 done
+grep "^case " "$UNDERTONE/tests.log" | LC_ALL=C sort -u | diff "$UNDERTONE/cases.txt" - ||
+    { echo "the cases of tests/faces (<) are not those that ran (>)" >&2; exit 1; }
+# What apps get; on Linux without the xcframework.
+(cd ../../shipped && swift build)
+# As somebody who has set nothing but UNDERTONE.
+unset PKG_CONFIG_PATH
 cd ../../first && bash -euo pipefail first.sh'
 if command -v swift >/dev/null; then
     cd "$tree"

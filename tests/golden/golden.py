@@ -19,6 +19,7 @@ pack, the sentences and the 32 bytes of entropy.
     golden-vote.pack     projective-vote.txt   projective geometry response
     golden.pack          words.txt             bags of private words
     golden-vectors.pack  private-vectors.txt   private vectors, as they are and projected
+    golden-measured.pack                       says how good it is, so that it recommends a unit
 
 The packs follow core/src/FORMAT.md. Vectors have one block per case, blocks separated by a blank
 line, `#` lines at the top are comments:
@@ -825,6 +826,16 @@ def projection_section(projection):
     ]))
 
 
+def quality_section(epsilons, lengths, accuracies, noiseless):
+    return (b"QUAL", section([
+        struct.pack("<IIII", len(epsilons), len(lengths), 0, 0),
+        packed("I", [epsilons]),
+        packed("I", [lengths]),
+        packed("H", accuracies),
+        packed("H", [noiseless]),
+    ]))
+
+
 def write_pack(sections, minor=0):
     table, body, end = b"", b"", 128 + 24 * len(sections)
     for tag, content in sections:
@@ -956,6 +967,15 @@ def scores_pack(lexicon):
         "file": write_pack([
             recoder_section(recoder), scores_section(scores), lexicon_section(lexicon)]),
     }
+
+
+def measured_pack(scored):
+    """At epsilon 1 releases of sentences are right more often; at 3 those of whole texts of 1 to 9 sentences, on texts like the
+    public ones not."""
+    by_sentence, by_whole_text = [300, 300, 300, 400, 400, 400], [200, 200, 200, 399, 500, 400]
+    return write_pack([
+        recoder_section(scored["recoder"]), scores_section(scored["scores"]),
+        quality_section([1000000, 3000000], [0, 1, 10], [by_sentence, by_whole_text], [600] * 3)], 2)
 
 
 def vote_pack(lexicon, depth):
@@ -1433,6 +1453,7 @@ def generate():
         if "scores" in pack:
             files[f"whole-text-{kind}.txt"] = generate_vectors(name, pack, whole_text_cases(seed))
             files[f"projective-{kind}.txt"] = generate_vectors(name, pack, projective_cases(seed))
+    files["golden-measured.pack"] = measured_pack(scores_pack(lexicon))
     featured = features_pack(lexicon)
     files["golden-features.pack"] = featured["file"]
     files["vectors-features.txt"] = generate_vectors(

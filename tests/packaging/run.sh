@@ -227,6 +227,7 @@ module -I "$targets/undertone.xcframework/ios-arm64/Headers"
 for file in Package.swift Sources/Undertone/Document.swift undertone.xcframework/Info.plist; do
     [ -f "$targets/swift/$file" ] || fail "the Swift package has no $file"
 done
+! grep -q testTarget "$targets/swift/Package.swift" || fail "the Swift package names tests that it lacks"
 
 # --- What all of them released is what the server reads
 

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use undertone_tests::faces::{FACES, GOLDEN, cases, columns, quoted, read, rows};
+use undertone_tests::faces::{FACES, GOLDEN, cases, columns, golden_vectors, quoted, read, rows};
 
 /// What comes out and is no status of the header: `tests/faces/misuse.md` says what each stands for.
 const WORDS: [&str; 4] = ["OK", "CLOSED", "ARGUMENT", "SYSTEM"];
 const OF_LANGUAGES: [&str; 3] = ["STATUS_MOVED", "STATUS_FILE_FAILED", "RuntimeError"];
 
-/// A file without its comments, by line: a case that only a comment names does not run. What follows a `//` in a string goes, too,
-/// which at worst hides a name.
+/// A file without its comments, by line: a case that only a comment names does not run, nor does one that is only imported. What
+/// follows a `//` in a string goes, too, which at worst hides a name.
 fn without_comments(path: &str, file: &str) -> String {
     let mark = if path.ends_with(".py") { "#" } else { "//" };
+    let mut imports = false;
     file.lines()
         .filter(|line| {
             !["*", "/*"]
@@ -21,7 +22,19 @@ fn without_comments(path: &str, file: &str) -> String {
                 .any(|mark| line.trim_start().starts_with(mark))
         })
         .filter_map(|line| line.split(mark).next())
-        .flat_map(|line| [line, "\n"])
+        .filter(|line| {
+            let starts = ["import ", "from ", "use "];
+            let first = starts
+                .iter()
+                .any(|word| line.trim_start().starts_with(word));
+            let import = imports || first;
+            // What is imported may have lines of its own, in brackets.
+            imports =
+                import && !line.contains([')', '}']) && (imports || line.contains(['(', '{']));
+            !import
+        })
+        // `pytest.raises(..., match=...)` calls nothing of that name.
+        .flat_map(|line| [line.replace(" match=", " "), "\n".to_owned()])
         .collect()
 }
 
@@ -89,11 +102,21 @@ fn unfounded(page: &str, declared: &BTreeSet<&str>, tests: &BTreeMap<&str, Strin
         for (face, cell) in columns.iter().zip(&row).skip(1) {
             // Kotlin calls the classes of Java.
             let face = face.trim_end_matches(", Kotlin");
-            let none = cell.strip_prefix("none: ").is_some_and(|why| why.len() > 5);
-            if none {
+            let explained = |why: &str| why.len() > 5;
+            if cell.strip_prefix("none: ").is_some_and(explained) {
                 continue;
             }
-            let names: Vec<&str> = quoted(cell)
+            // What a face lacks of a feature, after the names of what it has.
+            let (has, lacks) = cell
+                .split_once("; none for ")
+                .unwrap_or((cell, "a: reason"));
+            if !lacks
+                .split_once(": ")
+                .is_some_and(|(_, why)| explained(why))
+            {
+                found.push(format!("{face}: {}: no reason for what it lacks", row[0]));
+            }
+            let names: Vec<&str> = quoted(has)
                 .flat_map(words)
                 .filter(|name| !name.is_empty())
                 .collect();
@@ -168,10 +191,19 @@ fn what_the_table_of_features_lacks_is_found() {
     let both = "| a | `undertone_one`, `undertone_two` |";
     assert!(unfounded(&format!("{both} `one`, `push(text:)` |\n")).is_empty());
     assert!(unfounded(&format!("{both} none: a reason |\n")).is_empty());
+    assert!(unfounded(&format!("{both} `one`; none for `two`: a reason |\n")).is_empty());
     for (rows, what) in [
         (format!("{both} |\n"), "Java: a: an empty cell"),
         (format!("{both} none: |\n"), "Java: a: an empty cell"),
         (format!("{both} `two` |\n"), "Java: a: no test has two"),
+        (
+            format!("{both} `two`; none for one: a reason |\n"),
+            "Java: a: no test has two",
+        ),
+        (
+            format!("{both} `one`; none for two |\n"),
+            "Java: a: no reason for what it lacks",
+        ),
         (
             "| a | `undertone_one` | `one` |\n".to_owned(),
             "undertone_two is in 0 rows",
@@ -232,6 +264,28 @@ fn every_face_runs_the_golden_vectors() {
     }
 }
 
+/// Python has no calls for some golden vectors. Its test says for how many of each file, and runs all others; the table of the faces
+/// says how many those are.
+#[test]
+fn the_table_says_how_many_golden_vectors_python_runs() {
+    let test = read("ffi/python/tests/test_golden.py");
+    let (mut all, mut ran) = (0, 0);
+    for (pack, file) in GOLDEN {
+        let without = test
+            .split_once(&format!("(\"{pack}\", \"{file}\", "))
+            .and_then(|(_, rest)| rest.split_once(')'))
+            .and_then(|(number, _)| number.parse::<usize>().ok());
+        let without = without.unwrap_or_else(|| panic!("{file} in test_golden.py"));
+        all += golden_vectors(file);
+        ran += golden_vectors(file) - without;
+    }
+    let readme = read("tests/faces/README.md");
+    let table = rows(&readme);
+    let python = table.iter().find(|row| row[0] == "Python").expect("a row");
+    let says = format!(": {ran} of {all}, because ");
+    assert!(python[3].contains(&says), "{says:?} in {python:?}");
+}
+
 #[test]
 fn lists_name_statuses_that_exist() {
     let header = read("include/undertone.h");
@@ -272,8 +326,17 @@ fn what_is_missing_is_found() {
             "/// close_twice\n    /** close_twice\n     * close_twice */\nused_grant()",
         ),
         ("a.py", "used_grant()  # close_twice"),
+        ("a.py", "from a import close_twice, b\nused_grant()"),
+        (
+            "a.py",
+            "from a import (\n    b,\n    close_twice,\n)\nused_grant()",
+        ),
+        ("a.mjs", "import { close_twice } from \"b\";\nused_grant()"),
+        ("a.rs", "use a::{\n    b, close_twice,\n};\nused_grant()"),
     ] {
         let found = wrong(&without_comments(path, file), "Java", &cases);
         assert_eq!(found, ["Java lacks close_twice"], "{path}");
     }
+    let raises = without_comments("a.py", "with raises(E, match=\"b\"): used_grant()\n");
+    assert!(!words(&raises).contains("match") && words(&raises).contains("used_grant"));
 }

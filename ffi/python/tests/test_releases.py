@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from decimal import Decimal
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,11 @@ def test_every_rule_is_there(pack: ut.Pack, rule: str) -> None:
     assert release.mechanism == (rule if rule in ("whole-text", "projective") else "scores")
     assert release.rule == ("permute-and-flip" if rule == "permute-and-flip" else "exponential")
     assert (release.order > 0) == (rule == "projective")
+
+
+def test_the_package_and_packs_say_what_they_are(pack: ut.Pack, vectors: ut.Built) -> None:
+    assert ut.__version__ == metadata.version("undertone")
+    assert (pack.selector, vectors.pack.selector) == ("scores", "scores")
 
 
 def test_what_is_recommended_is_taken(pack: ut.Pack) -> None:

@@ -250,11 +250,11 @@ export function epsilonMicro(epsilon: number | string): number {
     return u32();
 }
 
-/** @internal A refused argument as errors show it. Arguments that were swapped may put a private text here. */
+/** @internal A refused argument as errors show it. No text: one of a single word may be private, too. */
 export function shown(value: unknown): string {
     if (typeof value === "number" || value === undefined) return String(value);
-    if (typeof value !== "string") return typeof value === "object" ? "an object" : `a ${typeof value}`;
-    return /^[0-9a-z.+-]{1,20}$/.test(value) ? JSON.stringify(value) : "a text";
+    if (typeof value === "string") return "a text";
+    return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 /** @internal A whole number for C. WebAssembly would take any number modulo 2^32. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 
-import { Document, Grant, Ledger, Pack, Release, UndertoneError, VectorMechanism } from "undertone";
+import { Bag, Document, Grant, Ledger, Pack, Release, UndertoneError, VectorMechanism, Vocabulary } from "undertone";
 
 import { golden, inFolder } from "./common.mjs";
 
@@ -225,9 +225,8 @@ withLedger("negative_window", async ({ ledger }) => {
 
 // A text in the place of another argument is not quoted, and no error says how long one is.
 test("errors keep texts to themselves", async () => {
-    const secret = "My doctor wants to repeat the blood test.";
     const into = document();
-    const all = [
+    const all = (secret) => [
         () => into.release(grant(), secret),
         () => into.promise(secret, 1),
         () => into.promise("sentence", secret),
@@ -237,15 +236,17 @@ test("errors keep texts to themselves", async () => {
         () => new VectorMechanism(1, { dimension: secret }),
         () => new VectorMechanism(1, { dimension: 4, noise: [secret] }),
         () => pack().recommendedUnit(1, secret),
+        () => new Bag(new Vocabulary(pack())).release(Grant.unrecorded("word", 1), secret),
     ];
-    for (const use of all) {
+    const secret = "My doctor wants to repeat the blood test.";
+    for (const use of [...all(secret), ...all("diabetes")]) {
         assert.throws(use, (error) => {
-            assert.doesNotMatch(error.message, /doctor|blood|41/);
+            assert.doesNotMatch(error.message, /doctor|blood|41|diabetes/);
             return true;
         });
     }
     await assert.rejects(Ledger.openOrCreate("none", secret, 1), /^TypeError: the unit is a text, not one of sentence, /);
-    await assert.rejects(Ledger.openOrCreate("none", "lines", 1), /"lines"/);
+    await assert.rejects(Ledger.openOrCreate("none", "lines", 1), /^TypeError: the unit is a text, /);
     await assert.rejects(Ledger.openOrCreate("none", 7n, 1), /the unit is a bigint/);
 });
 

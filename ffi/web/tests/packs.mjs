@@ -33,6 +33,12 @@ test("by depth, with a projection, with features", () => {
     assert(pack("golden-features.pack").featureCount > 0);
 });
 
+test("a unit is recommended as the table of the pack has it", () => {
+    const measured = pack("golden-measured.pack");
+    const recommended = [[2], [2, 1], [3], [3, 9], [3, 10]].map((asked) => measured.recommendedUnit(...asked));
+    assert.deepEqual(recommended, ["sentence", "sentence", "sentence", "whole-text", "sentence"]);
+});
+
 test("documents take all that packs read", () => {
     const into = new Document(pack("golden-scores.pack"));
     const embedding = pack("golden-scores.pack").embedSentence("The clinic called.");

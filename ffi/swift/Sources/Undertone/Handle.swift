@@ -82,12 +82,24 @@ final class Bytes: @unchecked Sendable {
     deinit { buffer.deallocate() }
 }
 
-/// The UTF-8 of a text, as C takes it.
+/// The UTF-8 of a text, as C takes it: a copy, because what Swift copies to get at it would not be wiped.
 func withBytes<T>(of text: String, _ body: (UnsafePointer<CChar>?, Int) throws -> T) rethrows -> T {
-    var text = text
-    return try text.withUTF8 { utf8 in
-        try utf8.withMemoryRebound(to: CChar.self) { try body($0.baseAddress, $0.count) }
+    let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: text.utf8.count)
+    defer {
+        wipe(copy)
+        copy.deallocate()
     }
+    _ = copy.initialize(from: text.utf8)
+    return try copy.withMemoryRebound(to: CChar.self) { try body($0.baseAddress, $0.count) }
+}
+
+/// Writes zeroes by a function that no compiler leaves out.
+private func wipe(_ bytes: UnsafeMutableBufferPointer<UInt8>) {
+    #if canImport(Darwin)
+    memset_s(bytes.baseAddress!, bytes.count, 0, bytes.count)
+    #else
+    explicit_bzero(bytes.baseAddress!, bytes.count)
+    #endif
 }
 
 /// An array of which the library says the length.

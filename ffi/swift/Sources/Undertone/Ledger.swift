@@ -2,7 +2,7 @@ import CUndertone
 import Foundation
 
 /// A monotonic counter of the platform for one ledger, by which a file that was set back is noticed: 0 at first, never goes
-/// back, kept where the file is not.
+/// back, kept where the file is not. While it is asked, its ledger is busy: what it spends there is refused.
 public protocol Counter: AnyObject {
     /// The counter as it is now.
     func read() throws -> UInt64
@@ -13,7 +13,10 @@ public protocol Counter: AnyObject {
 /// A privacy budget in a file: an epsilon for every window of time, for one unit. It locks the file until it is closed or let
 /// go. Exclude the file from backups (`isExcludedFromBackup`): what was spent since would be forgotten.
 public final class Ledger: @unchecked Sendable {
-    private let lock = NSLock()
+    /// One that lets its own thread in again: a counter that uses its ledger is refused and does not wait for itself.
+    private let lock = NSRecursiveLock()
+    private var busy = false
+    private var closing = false
     private let access: Access
     private let unit: PrivacyUnit
 
@@ -50,34 +53,45 @@ public final class Ledger: @unchecked Sendable {
     /// The budget left in a window, in micro-units; 0 if a record was lost. `window`: a public number that never decreases, such
     /// as the days since 1970.
     public func remaining(in window: UInt64) throws -> UInt64 {
-        lock.lock()
-        defer { lock.unlock() }
-        guard access.file.descriptor >= 0 else { throw UndertoneError.closed }
         var micro: UInt64 = 0
-        try access.with { undertone_ledger_left(&$0, unit.rawValue, window, &micro) }
+        try alone { try access.with { undertone_ledger_left(&$0, unit.rawValue, window, &micro) } }
         return micro
     }
 
     /// Spends an epsilon: when this returns a grant, storage has recorded it. It stays spent, whatever becomes of the grant, and
     /// may be spent if this fails. `words`: 1, or for a bag the number of words it releases; each costs epsilon.
     public func spend(_ epsilon: Epsilon, in window: UInt64, words: UInt32 = 1) throws -> Grant {
-        lock.lock()
-        defer { lock.unlock() }
-        guard access.file.descriptor >= 0 else { throw UndertoneError.closed }
-        return Grant(try Handle(size: undertone_grant_handle_size()) { memory, size, out in
-            try access.with { storage in
-                undertone_ledger_spend(
-                    &storage, unit.rawValue, epsilon.micro, words, window, entropy, nil, memory, size, out, nil)
-            }
-            return UNDERTONE_STATUS_OK
-        })
+        try alone {
+            Grant(try Handle(size: undertone_grant_handle_size()) { memory, size, out in
+                try access.with { storage in
+                    undertone_ledger_spend(
+                        &storage, unit.rawValue, epsilon.micro, words, window, entropy, nil, memory, size, out, nil)
+                }
+                return UNDERTONE_STATUS_OK
+            })
+        }
     }
 
-    /// Lets others open the file. A second time does nothing.
+    /// Lets others open the file. A second time does nothing. From within a counter, it closes once the call is done.
     public func close() {
         lock.lock()
         defer { lock.unlock() }
-        undertone_posix_unlock(&access.file)
+        closing = true
+        if !busy { undertone_posix_unlock(&access.file) }
+    }
+
+    /// Does something with the open file while no other thread does.
+    private func alone<T>(_ body: () throws -> T) throws -> T {
+        lock.lock()
+        defer { lock.unlock() }
+        if busy { throw UndertoneError.refused(UNDERTONE_STATUS_BUSY) }
+        if closing { throw UndertoneError.closed }
+        busy = true
+        defer {
+            busy = false
+            if closing { undertone_posix_unlock(&access.file) }
+        }
+        return try body()
     }
 }
 

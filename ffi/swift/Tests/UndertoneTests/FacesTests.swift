@@ -35,12 +35,16 @@ final class FacesTests: XCTestCase {
         try ledger.spend(Epsilon(micro: whole * 1_000_000), in: window)
     }
 
-    /// Runs a case, which must not throw.
-    private func run(_ name: String, _ body: () throws -> Void) { XCTAssertNoThrow(try body(), name) }
+    /// Runs a case, which must not throw. Cases are printed: ffi/swift/test.sh compares them with the lists.
+    private func run(_ name: String, _ body: () throws -> Void) {
+        XCTAssertNoThrow(try body(), name)
+        print("case \(name)")
+    }
 
     /// Runs a call that must be refused.
     private func refused<T>(_ error: UndertoneError, _ name: String, _ body: () throws -> T) {
         XCTAssertThrowsError(try body(), name) { XCTAssertEqual($0 as? UndertoneError, error, name) }
+        print("case \(name)")
     }
 
     private func refused<T>(_ status: String, _ name: String, _ body: () throws -> T) {
@@ -186,6 +190,55 @@ final class FacesTests: XCTestCase {
         refused("LEDGER_SET_BACK", "set_back_ledger") { try Ledger(opening: counted, for: .sentence, counter: counter) }
     }
 
+    func testCountersUseNoLedgerThatAsksThem() throws {
+        final class Reentrant: Counter {
+            var ledger: Ledger?
+            var refusals: [Error] = []
+            var closes = false
+            private var value: UInt64 = 0
+            func read() throws -> UInt64 { value }
+            func raise(to: UInt64) throws {
+                do { _ = try ledger?.spend(Epsilon(micro: 1_000_000), in: 20000) } catch { refusals.append(error) }
+                do { _ = try ledger?.remaining(in: 20000) } catch { refusals.append(error) }
+                if closes { ledger?.close() }
+                value = to
+            }
+        }
+        let counter = Reentrant()
+        let path = path("reentrant")
+        let ledger = try Ledger(openingOrCreating: path, for: .sentence, budgetMicro: 10_000_000, counter: counter)
+        counter.ledger = ledger
+        for left: UInt64 in [9_000_000, 8_000_000] {
+            counter.refusals = []
+            _ = try spend(ledger, 1, 20000)
+            let busy = UndertoneError.refused(Self.statuses["BUSY"]!)
+            XCTAssertEqual(counter.refusals.map { $0 as? UndertoneError }, [busy, busy])
+            XCTAssertEqual(try ledger.remaining(in: 20000), left)
+        }
+        counter.closes = true
+        _ = try spend(ledger, 1, 20000)
+        XCTAssertThrowsError(try ledger.remaining(in: 20000)) { XCTAssertEqual($0 as? UndertoneError, .closed) }
+        counter.ledger = nil
+        let again = try Ledger(opening: path, for: .sentence, counter: counter)
+        XCTAssertEqual(try again.remaining(in: 20000), 7_000_000)
+    }
+
+    func testCopiesOfTextsAreWiped() throws {
+        for count in [0, 1, 5000] {
+            let text = String(repeating: "é", count: count)
+            // The system reads, because the memory is free by then.
+            let memory = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/mem"))
+            var after = [UInt8](repeating: 1, count: 2 * count)
+            let place = withBytes(of: text) { bytes, length in
+                XCTAssertTrue(UnsafeRawBufferPointer(start: bytes, count: length).elementsEqual(text.utf8))
+                return Int(bitPattern: bytes)
+            }
+            let read = pread(memory.fileDescriptor, &after, after.count, off_t(place))
+            XCTAssertEqual(read, after.count)
+            XCTAssertFalse(String(decoding: after, as: UTF8.self).contains("éééé"))
+        }
+    }
+
     func testThreads() throws {
         let pack = try pack()
         let shared = try Document(pack)
@@ -233,6 +286,12 @@ final class FacesTests: XCTestCase {
         let vectors = try pack("golden-vectors")
         XCTAssertTrue(vectors.selector == nil && vectors.projectedDimension > 0)
         XCTAssertTrue(try pack("golden-features").featureCount > 0)
+        // As the table of the pack has it.
+        let measured = try pack("golden-measured")
+        XCTAssertEqual(measured.recommendedUnit(try Epsilon("2"), sentences: 1), .sentence)
+        XCTAssertEqual(measured.recommendedUnit(try Epsilon("3")), .sentence)
+        XCTAssertEqual(measured.recommendedUnit(try Epsilon("3"), sentences: 9), .wholeText)
+        XCTAssertEqual(measured.recommendedUnit(try Epsilon("3"), sentences: 10), .sentence)
     }
 
     func testDocumentsTakeAllThatPacksRead() throws {
@@ -255,7 +314,7 @@ final class FacesTests: XCTestCase {
         try bag.push(word: "clinic")
         try bag.reset()
         bag.close()
-        refused(.closed, "bag") { try bag.push(word: "clinic") }
+        XCTAssertThrowsError(try bag.push(word: "clinic")) { XCTAssertEqual($0 as? UndertoneError, .closed) }
     }
 
     func testDayOfAKeyboard() throws {
@@ -364,6 +423,7 @@ private final class Failures: @unchecked Sendable {
     func `catch`(_ name: String, _ body: () throws -> Void) {
         do {
             try body()
+            print("case \(name)")
         } catch {
             lock.lock()
             found.append("\(name): \(error)")
