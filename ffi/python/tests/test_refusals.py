@@ -139,10 +139,30 @@ def test_bytes_that_are_no_text_are_replaced(pack: ut.Pack) -> None:
     columns += [arrow.Array.from_buffers(arrow.string_view(), 2, texts.drop_null().cast(arrow.binary_view()).buffers())]
     pandas = pytest.importorskip("pandas")
     columns += [pandas.Series(column, dtype=pandas.ArrowDtype(column.type)) for column in (text, text.dictionary_encode())]
+    # What pandas 3 makes of strings by default, and what was there before.
+    for na in (float("nan"), pandas.NA):
+        strings = pandas.arrays.ArrowStringArray(text.cast(arrow.large_string()), dtype=pandas.StringDtype("pyarrow", na))
+        columns += [strings, pandas.Series(strings), pandas.Index(strings)]
     for column in columns:
         assert len(ut.privatize(column, pack, 1)) == 2
     with pytest.raises(TypeError, match="text 1 is None"):
         ut.privatize(broken, pack, 1)
+
+
+def test_what_cannot_be_read_is_not_quoted(pack: ut.Pack) -> None:
+    """Each library has its own errors, which may have a value in them, or be no error of a value."""
+
+    class Column(np.ndarray[Any, Any]):
+        def tolist(self) -> Any:
+            raise ValueError(f"wrapping {SECRET} failed")
+
+    no_letter = np.array([0x61, 0x110000], np.uint32).view("U1")
+    for column in (no_letter, np.array([SECRET, "x"]).view(Column)):
+        with pytest.raises(TypeError, match="texts: a value in rows 0 to 1 cannot be read") as raised:
+            ut.privatize(column, pack, 1)
+        assert raised.value.__context__ is None
+    with pytest.raises(ZeroDivisionError):
+        ut.privatize((str(1 // 0) for _ in "x"), pack, 1)
 
 
 def test_huge_strings(pack: ut.Pack) -> None:
