@@ -18,6 +18,11 @@ import undertone as ut
 SECRET = "Kowalski"
 
 
+def untyped(value: Any) -> Any:
+    """What the types would refuse."""
+    return value
+
+
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
@@ -117,6 +122,10 @@ def test_messages_are_short_and_quote_no_text(pack: ut.Pack, tmp_path: Path) -> 
     with pytest.raises(ut.ArgumentError, match="no number") as raised:
         ut.release("1", pack, f"My name is {SECRET}.")
     assert SECRET not in str(raised.value)
+    for wrong in (np.array([SECRET]), np.array(f"My name is {SECRET}.")):
+        with pytest.raises(ut.ArgumentError, match="ndarray, which is no number") as raised:
+            ut.release("1", pack, untyped(wrong))
+        assert SECRET not in str(raised.value)
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff b. \udcff", "\x00", "", " \n", "\U0010ffff" * 10])
