@@ -178,6 +178,26 @@ def test_huge_strings(pack: ut.Pack) -> None:
     assert len(ut.privatize(["x" * 100_000_000, "a. " * 10_000_000, "Word. Another sentence. " * 1_000_000], pack, 1)) == 3
 
 
+def test_no_room_for_vectors_is_an_exception() -> None:
+    done = _run(
+        """
+        import resource
+        import undertone as ut
+        encoder = ut.Encoder.lexicon()
+        sentences = ["x"] * 3_000_000
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        limit = used + len(sentences) * encoder.dimension * 4
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        try:
+            encoder.encode(sentences)
+        except MemoryError as problem:
+            print(problem)
+        """
+    )
+    assert "do not fit into memory" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize("epsilon", [0, -1, 1001, float("nan"), float("inf"), "", "one", "1e400", True])
 def test_epsilon_out_of_range(pack: ut.Pack, epsilon: Any) -> None:
     with pytest.raises(ut.ArgumentError, match="epsilon = "):
