@@ -293,7 +293,7 @@ def privatize(
 
 
 def read_releases(
-    paths: Union[Path, Sequence[Path]], columns: Sequence[str] = (), *, format: Optional[str] = None
+    paths: Union[Path, Sequence[Path]], columns: Union[str, Sequence[str]] = (), *, format: Optional[str] = None
 ) -> Releases:
     """Reads files of releases into memory: ``.jsonl``, ``.csv``, ``.raw`` and ``.bin``, gzipped or not, and ``.parquet``.
 
@@ -303,6 +303,7 @@ def read_releases(
     Raises ``UndertoneError`` if a file cannot be read.
     """
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    columns = [columns] if isinstance(columns, str) else list(columns)
     data: list[bytes] = []
     kept: dict[str, list[Any]] = {name: [] for name in columns}
     rejected: dict[str, int] = {}
