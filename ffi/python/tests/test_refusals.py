@@ -363,6 +363,8 @@ def test_other_threads_run_meanwhile(pack: ut.Pack) -> None:
         import threading
         import undertone as ut
         public = ut.demo.public()
+        pack = ut.build_pack(public.texts, public.labels, heads="vectors").pack
+        texts = public.texts * 10
         counted = 0
         def count():
             global counted
@@ -371,10 +373,12 @@ def test_other_threads_run_meanwhile(pack: ut.Pack) -> None:
         done = False
         thread = threading.Thread(target=count)
         thread.start()
-        ut.privatize(public.texts * 10, ut.build_pack(public.texts, public.labels, heads="vectors").pack, 1)
+        before = counted
+        ut.privatize(texts, pack, 1, threads=1)
+        after = counted
         done = True
         thread.join()
-        print(counted > 1000)
+        print(after - before > 1000)
         """
     )
     assert done.stdout == "True\n", done.stderr
