@@ -175,15 +175,22 @@ def _draw(
     arrow = library("pyarrow")
     own = Pack(pack.value)
     row, digest = 0, 0
+    context = TaskContext.get()
+    assert context is not None, "it runs in a task"
     for batch in batches:
         # One thread: Spark gives each task one processor.
-        releases = _releases.privatize(batch.column(0), own, epsilon, rule=rule, threads=1)
+        try:
+            releases = _releases.privatize(batch.column(0), own, epsilon, rule=rule, threads=1)
+        except TypeError as problem:
+            # It counts within the batch.
+            number = re.match(r"text (\d+)", str(problem))
+            if number is None:
+                raise
+            raise TypeError(f"partition {context.partitionId()}, text {row + int(number[1])}{str(problem)[number.end() :]}") from None
         digest ^= int(np.bitwise_xor.reduce(_digests(releases.array, np.arange(row, row + len(releases)))))
         row += len(releases)
         column = releases.to_arrow().column("release").combine_chunks().cast(arrow.binary())
         yield arrow.RecordBatch.from_arrays([column, *batch.columns[1:]], names=names)
-    context = TaskContext.get()
-    assert context is not None, "it runs in a task"
     reports.add([(context.partitionId(), digest)])
 
 
