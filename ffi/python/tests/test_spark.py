@@ -64,6 +64,8 @@ def spark() -> Iterator[SparkSession]:
         "spark.hadoop.mapreduce.fileoutputcommitter.cleanup.skipped": "true",
         "spark.hadoop.parquet.summary.metadata.level": "ALL",
         "spark.sql.files.maxRecordsPerFile": "100",
+        "spark.hadoop.parquet.writer.version": "v2",
+        "spark.hadoop.parquet.bloom.filter.enabled": "true",
     }
     builder = SparkSession.builder.master("local-cluster[2,1,768]")
     for name, value in settings.items():

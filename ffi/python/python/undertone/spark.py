@@ -86,6 +86,9 @@ _WRITING = {
     "compression": "none",
     "parquet.enable.dictionary#release": "false",
     "parquet.page.write-checksum.enabled": "false",
+    "parquet.writer.version": "v1",
+    "parquet.bloom.filter.enabled": "false",
+    "parquet.bloom.filter.enabled#release": "false",
 }
 
 #: The file of a partition.
