@@ -338,6 +338,14 @@ def test_what_would_show_two_attempts_is_refused(
     with pytest.raises(ut.ArgumentError, match="HadoopMapReduceCommitProtocol, which may"):
         us.privatize(frame, "text", pack, 1, to=to)
     spark.conf.unset(setting)
+    for setting in us._CHECKSUMS:
+        spark.conf.set(setting, "false")
+        with pytest.raises(ut.ArgumentError, match=f"{setting} is false"):
+            us.privatize(frame, "text", pack, 1, to=to)
+        spark.conf.unset(setting)
+    for differs in (frame.repartition(8, sql.rand()), frame.withColumn("day", sql.uuid()).cache()):
+        with pytest.raises(ut.ArgumentError, match="differs each time"):
+            us.privatize(differs, "text", pack, 1, to=to)
     off = SparkConf().set("spark.hadoop.outputCommitCoordination.enabled", "false")
     monkeypatch.setattr(type(spark.sparkContext), "getConf", lambda _context: off)
     with pytest.raises(ut.ArgumentError, match="switch it on"):

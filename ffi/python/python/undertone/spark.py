@@ -1,7 +1,7 @@
 """Texts and releases in Spark, an engine that many run already: nothing is computed here that is not computed elsewhere.
 
 :func:`privatize` releases a column of texts and writes the releases, :func:`count` counts releases by SQL, :func:`collect` brings counts
-to where estimates are made. It takes PySpark 4 and this package on every executor; Spark Connect is refused, which has no view of
+to where estimates are made. It takes PySpark 4.1 and this package on every executor; Spark Connect is refused, which has no view of
 the cluster's files.
 
 **What a repeated task costs in privacy: nothing.** Spark computes a data frame again whenever it needs it: for each action, after an executor
@@ -29,7 +29,11 @@ all other attempts. We show that ``to`` is missing, or has one file for each par
    has the same length whatever the releases in it are, because they are neither compressed nor listed in a dictionary. Hence ``R(p, C(p))`` has the law
    of ``R(p, 1)``.
 
-What the proof uses of the cluster is checked before anything is drawn: the coordinator is on, Spark's own commit protocol is used with Parquet's
+Premise: a partition has the same texts in every attempt. Else a text could be in the file of one partition by one attempt, and in that of another by
+another. So a data frame with expressions that Spark knows to differ (``rand``) is refused, and where rows differ for another reason, a shuffle's
+checksums tell Spark, which then starts all tasks that read it again. A function of a user's that draws must be marked as not deterministic.
+
+What the proof uses of the cluster is checked before anything is drawn: the data frame is deterministic, shuffles have checksums, the coordinator is on, Spark's own commit protocol is used with Parquet's
 committer in its first version, and the file system can rename a folder in one step.
 
 Not covered: those who can read the cluster's memory or its folders while a call runs (they could read the texts, too). A call that was
@@ -74,6 +78,9 @@ _FILE_SYSTEMS = ("file", "hdfs")
 #: Of the settings of the cluster or the session, what else the proof rests on.
 _COORDINATOR = "spark.hadoop.outputCommitCoordination.enabled"
 _PROTOCOL = ("spark.sql.sources.commitProtocolClass", "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol")
+
+#: With these a partition whose rows differ when Spark computes it again is noticed, and all that read it start again. Since Spark 4.1.
+_CHECKSUMS = tuple(f"spark.sql.shuffle.orderIndependentChecksum.{name}" for name in ("enabled", "enableFullRetryOnMismatch"))
 
 #: Whatever the session says.
 _WRITING = {
@@ -129,7 +136,7 @@ def privatize(
         raise ArgumentError("df is of Spark Connect, which has no view of the files; take a session of the cluster", "argument")
     by = [by] if isinstance(by, str) else list(by)
     _check_columns(df, text_col, by)
-    _check_cluster(session)
+    _check_cluster(session, df)
     # Refuses here what every task would refuse.
     _undertone.Releaser(pack, epsilon, rule, None, 1)
 
@@ -258,7 +265,7 @@ def _check_columns(df: DataFrame, text_col: str, by: list[str]) -> None:
         raise ValueError(f"by = {short(by)}: each name may be there once, and none is 'release'; rename columns")
 
 
-def _check_cluster(session: SparkSession) -> None:
+def _check_cluster(session: SparkSession, df: DataFrame) -> None:
     """Refuses what could make two attempts at one task visible."""
     if session.sparkContext.getConf().get(_COORDINATOR, "true").strip().lower() != "true":
         problem = f"{_COORDINATOR} is off: two attempts at one task could commit, and a text be released twice; switch it on"
@@ -267,6 +274,17 @@ def _check_cluster(session: SparkSession) -> None:
     found = session.conf.get(setting, own)
     if found != own:
         problem = f"{setting} is {short(found)}, which may not keep to one attempt at each task; take {own}"
+        raise ArgumentError(problem, "argument")
+    for setting in _CHECKSUMS:
+        try:
+            found = str(session.conf.get(setting)).lower()
+        except Exception:  # of various types, by the version of Spark
+            found = "unknown"
+        if found != "true":
+            problem = f"{setting} is {short(found)}: a text could move to another partition and be released twice; take Spark 4.1 or later, and true"
+            raise ArgumentError(problem, "argument")
+    if not df._jdf.queryExecution().analyzed().deterministic():
+        problem = "df differs each time it is computed, as with rand(), so a text could be released twice; write it to files first, and read these"
         raise ArgumentError(problem, "argument")
 
 
