@@ -281,6 +281,7 @@ def test_late_attempts_add_nothing(spark: SparkSession, tmp_path: Path) -> None:
         folder = Path(claim.folder.removeprefix("file:"))
         # It committed into a folder that was there already, and the driver joined both.
         (folder / "attempt_1").mkdir()
+        (folder / ".part-00000-late.snappy.parquet.crc").write_bytes(b"late")
         (folder / "attempt_1" / "part-00000-late.snappy.parquet").write_bytes(b"late")
         attempt = folder / "_temporary" / "0" / "_temporary" / "attempt_2"
         attempt.mkdir(parents=True)
@@ -292,8 +293,8 @@ def test_late_attempts_add_nothing(spark: SparkSession, tmp_path: Path) -> None:
         (attempt / "part-00000-late.snappy.parquet").write_bytes(b"late")
         attempt.rename(folder / "part-00000-late.snappy.parquet")
         claim.finish()
-    names = [path.name[:10] for path in (tmp_path / "out").rglob("*") if not path.name.startswith(".")]
-    assert sorted(names) == ["_SUCCESS", "part-00000"]
+    names = [path.name[:11] for path in (tmp_path / "out").rglob("*")]
+    assert sorted(names) == ["._SUCCESS.c", ".part-00000", "_SUCCESS", "part-00000-"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -321,9 +322,10 @@ def test_a_second_release_is_refused(spark: SparkSession, pack: ut.Pack, tmp_pat
         frame.write.parquet(claim.folder)
         claim.seal()
         (tmp_path / "third").mkdir()
-        with pytest.raises(Exception, match="already exists"):
+        (tmp_path / "third" / "own").touch()
+        with pytest.raises(FileExistsError, match="exists by now"):
             claim.finish()
-    assert list((tmp_path / "third").iterdir()) == [] and not (tmp_path / "_third.partial").exists()
+    assert [path.name for path in (tmp_path / "third").iterdir()] == ["own"] and not (tmp_path / "_third.partial").exists()
 
 
 def test_what_would_show_two_attempts_is_refused(

@@ -24,7 +24,8 @@ all other attempts. We show that ``to`` is missing, or has one file for each par
    After the renaming, the digest of each file is compared with what was reported for its partition, and the number of all releases with that of all texts.
    So neither a late attempt that replaced the files of another before step 1, nor an extension of Spark that moves rows between the
    drawing and the writing, goes unnoticed: the call fails, and ``to`` is missing. A wrong digest agrees by chance with a probability of 2⁻⁶⁴.
-3. *One rename makes them visible*, and it fails if ``to`` exists.
+3. *One rename makes them visible*, and it fails if ``to`` exists. On ``hdfs:`` it is the name node's, which looks and renames in one step. On
+   ``file:`` it is the system's rename(2), by the driver, which fails unless ``to`` is missing or an empty folder; Hadoop's own would copy.
 4. ``C(p)`` depends on crashes, speed and room on disks. It does not depend on what was drawn: the work is the same for each release, and a file
    has the same length whatever the releases in it are, because they are neither compressed nor listed in a dictionary. Hence ``R(p, C(p))`` has the law
    of ``R(p, 1)``.
@@ -37,8 +38,8 @@ What the proof uses of the cluster is checked before anything is drawn: the data
 committer in its first version, and the file system can rename a folder in one step.
 
 Not covered: those who can read the cluster's memory or its folders while a call runs (they could read the texts, too). A call that was
-killed with its driver leaves the folder ``_NAME.partial`` beside ``to``, and an executor that Spark believes dead may make that folder again after the
-call: nobody may read it. Two calls for the same texts are two releases of each. An extension of Spark that replaces the writer itself could leave files
+killed with its driver leaves the folder ``_NAME.partial`` beside ``to``, and after a call that failed or was stopped by Ctrl-C, or lost an executor, a
+task that still runs may make that folder again: nobody may read it. Two calls for the same texts are two releases of each. An extension of Spark that replaces the writer itself could leave files
 open after its tasks have committed.
 """
 
@@ -319,16 +320,36 @@ def _claimed(session: SparkSession, to: str) -> Iterator[_Claim]:
     # Names that no other call has, should it have started in the same moment, and no task of this one.
     own, sealed = (hadoop.Path(beside, uuid.uuid4().hex) for _ in range(2))
 
+    # Of what Hadoop shows as one file, its checksums are another.
+    raw = files
+    if scheme == "file":
+        raw = hadoop.RawLocalFileSystem()
+        raw.initialize(wanted.toUri(), settings)
+
+    def others() -> list[Any]:
+        found = {status.getPath().getName(): status for status in raw.listStatus(sealed)}
+        kept = {name for name, status in found.items() if status.isFile() and (_PART.fullmatch(name) or name == "_SUCCESS")}
+        kept |= {f".{name}.crc" for name in kept}
+        return [status.getPath() for name, status in found.items() if name not in kept or not status.isFile()]
+
     def seal() -> str:
         if not files.rename(own, sealed):
             raise UndertoneError(f"{own.toString()} cannot be renamed; is `to` in a folder that all executors share?", "io")
-        for found in files.listStatus(sealed):
-            name = found.getPath().getName()
-            if not found.isFile() or not (_PART.fullmatch(name) or name == "_SUCCESS"):
-                files.delete(found.getPath(), True)
+        gone = [raw.delete(path, True) for path in others()]
+        if not all(gone) or others():
+            raise UndertoneError(f"{sealed.toString()} has files that are no result and cannot be deleted; nothing was released: call again", "io")
         return str(sealed.toString())
 
     def finish() -> None:
+        if scheme == "file":
+            # Hadoop looks whether the name is taken, renames, and copies into the folder if it was taken in between.
+            try:
+                os.rename(sealed.toUri().getPath(), wanted.toUri().getPath())
+            except OSError:
+                if not files.exists(wanted):
+                    raise
+                raise FileExistsError(f"{short(to)!r} exists by now, so another call wrote it; read it") from None
+            return
         context = hadoop.FileContext.getFileContext(wanted.toUri(), settings)
         # Without options it fails if the name is taken.
         options = session.sparkContext._gateway.new_array(hadoop.Options.Rename, 0)  # type: ignore[union-attr]
