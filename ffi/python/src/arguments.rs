@@ -26,11 +26,13 @@ pub(crate) fn epsilon(value: &Bound<'_, PyAny>) -> PyResult<Epsilon> {
     let digits = value.str()?;
     let digits = digits.to_string_lossy();
     digits.parse().map_err(|problem| {
-        let found = match value.cast::<PyString>() {
-            // It could be a text, in the wrong place.
-            Ok(_) if !numeric(&digits) => Cow::from("a string that is no number"),
-            _ if digits.len() > 40 => Cow::from(format!("a number of {} digits", digits.len())),
-            _ => Cow::from(digits.as_ref()),
+        let found = if numeric(&digits) && digits.len() > 40 {
+            Cow::from(format!("a number of {} digits", digits.len()))
+        } else if numeric(&digits) || value.is_instance_of::<PyFloat>() {
+            Cow::from(digits.as_ref())
+        } else {
+            // It could be a text, in the wrong place, or an array of one.
+            Cow::from(format!("{}, which is no number", type_name(value)))
         };
         argument(format!("epsilon = {found}: {problem}"))
     })

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use rayon::prelude::*;
@@ -102,6 +103,21 @@ impl Encoder {
     }
 }
 
+/// Where there is no room for them, an exception: the process goes on.
+fn zeros(count: usize, dimension: usize) -> PyResult<Vec<f32>> {
+    let mut rows = Vec::new();
+    let length = count.checked_mul(dimension);
+    match length.map(|length| (length, rows.try_reserve_exact(length))) {
+        Some((length, Ok(()))) => {
+            rows.resize(length, 0.0);
+            Ok(rows)
+        }
+        _ => Err(PyMemoryError::new_err(format!(
+            "{count} vectors of {dimension} coordinates do not fit into memory; encode fewer sentences at a time"
+        ))),
+    }
+}
+
 #[pymethods]
 impl Encoder {
     /// A neural encoder: a folder with model.onnx and tokenizer.json, or an .onnx file with tokenizer.json beside it. `onnxruntime`: the shared library of
@@ -155,7 +171,7 @@ impl Encoder {
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let sentences = Text::all(sentences, 0)?;
         let dimension = self.dimension();
-        let mut rows = vec![0.0; sentences.len() * dimension];
+        let mut rows = zeros(sentences.len(), dimension)?;
         let pool = work::pool(threads)?;
         let encoder = PrivateEncoder::new(self.encoder.as_ref());
         let turns = rows

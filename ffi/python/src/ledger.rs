@@ -47,7 +47,7 @@ fn unit(name: &str) -> PyResult<Unit> {
 }
 
 impl Ledger {
-    fn of(file: LedgerFile, unit: Unit, budget: Epsilon, window: Option<u64>) -> Self {
+    fn with_file(file: LedgerFile, unit: Unit, budget: Epsilon, window: Option<u64>) -> Self {
         Self {
             file: Some(Mutex::new(file)),
             process: process::id(),
@@ -105,7 +105,7 @@ impl Ledger {
     ) -> PyResult<Self> {
         let (unit, budget) = (self::unit(unit)?, arguments::epsilon(budget)?);
         let file = py.detach(|| quietly(|| LedgerFile::open_or_create(&path, unit, budget)));
-        Ok(Self::of(raised(file)?, unit, budget, window))
+        Ok(Self::with_file(raised(file)?, unit, budget, window))
     }
 
     /// Puts a ledger in the place of one that was lost or damaged. What was spent is not known, so `window`, the current one, counts as spent: nothing is
@@ -124,7 +124,7 @@ impl Ledger {
         let (unit, budget) = (self::unit(unit)?, arguments::epsilon(budget)?);
         let now = window.unwrap_or_else(utc_day);
         let file = py.detach(|| quietly(|| LedgerFile::begin_anew(&path, unit, budget, now, None)));
-        Ok(Self::of(raised(file)?, unit, budget, window))
+        Ok(Self::with_file(raised(file)?, unit, budget, window))
     }
 
     /// The epsilon that all releases of a window may spend together.

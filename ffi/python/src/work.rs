@@ -93,12 +93,14 @@ fn pool_of(threads: Option<usize>, call: &Option<Arc<Call>>) -> PyResult<ThreadP
         .num_threads(threads.unwrap_or(0))
         .start_handler(move |_| CALL.set(call.clone()))
         .build();
-    pool.map_err(|problem| {
-        let problem = std::io::Error::other(problem);
-        raise(&Error::io("start threads for", "this call".as_ref())(
-            problem,
-        ))
-    })
+    pool.map_err(|problem| refused(std::io::Error::other(problem)))
+}
+
+/// The system starts no more threads.
+fn refused(problem: std::io::Error) -> PyErr {
+    raise(&Error::io("start threads for", "this call".as_ref())(
+        problem,
+    ))
 }
 
 /// Does `work` in threads of its own. `progress` is called with what is done, how many steps are done, and how many there
@@ -112,10 +114,11 @@ pub(crate) fn run<T: Send + 'static>(
     let pool = pool_of(None, &Some(call.clone()))?;
     let (sender, mut receiver) = channel();
     // Not waited for when it is stopped: what it works on is its own.
-    thread::spawn(move || {
+    let spawned = thread::Builder::new().spawn(move || {
         // Nobody listens if it was stopped.
         let _ = sender.send(pool.install(|| quietly(work)));
     });
+    spawned.map_err(refused)?;
     let mut told = None;
     let waited = loop {
         let turn;

@@ -78,6 +78,9 @@ def test_files_are_read(built: ut.Built, releases: ut.Releases, tmp_path: Path) 
     (tmp_path / "few.raw").write_bytes(bytes(few) + bytes(24) + b"rest")
     (tmp_path / "nested.jsonl").write_text(json.dumps({"release": few[0].hex(), "app": {"day": "mon"}}) + "\n")
     assert ut.read_releases(tmp_path / "nested.jsonl", ["app.day"]).columns == {"app.day": ["mon"]}
+    # One name is no list of letters.
+    assert ut.read_releases(tmp_path / "nested.jsonl", "app.day").columns == {"app.day": ["mon"]}
+    assert ut.count(tmp_path / "nested.jsonl", by="app.day").slices == ["app.day"]
     few.with_columns(ready=[True, False, None, True, False]).save(tmp_path / "few.csv")
     read = ut.read_releases(tmp_path / "few.csv", ["day", "nth", "ready"])
     assert bytes(read) == bytes(few) and read.columns["day"] == few.columns["day"] and read.columns["nth"] == list("01234")

@@ -36,6 +36,15 @@ def test_a_budget_lasts_as_long_as_it_lasts(pack: ut.Pack, tmp_path: Path) -> No
     assert ut.Ledger(tmp_path / "budget.ledger", 10, unit="sentence").remaining == 1
 
 
+def test_what_was_paid_for_is_kept_whatever_goes_wrong(pack: ut.Pack, tmp_path: Path) -> None:
+    for name, wrong in (("earlier", lambda ledger: setattr(ledger, "window", 4)), ("closed", lambda ledger: ledger.close())):
+        with ut.Ledger(tmp_path / f"{name}.ledger", 1000, unit="sentence", window=5) as ledger:
+            with pytest.raises(ut.UndertoneError) as raised:
+                ut.privatize(["a"] * 5000, pack, "0.01", ledger=ledger, rule="exponential", progress=lambda *_: wrong(ledger))
+            assert not isinstance(raised.value, ut.BudgetExhausted)
+            assert raised.value.releases is not None and len(raised.value.releases) == 2048, name
+
+
 def test_files_that_are_no_ledger(tmp_path: Path) -> None:
     path = tmp_path / "budget.ledger"
     with ut.Ledger(path, 10, unit="sentence"), pytest.raises(ut.UndertoneError) as raised:

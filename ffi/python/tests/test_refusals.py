@@ -18,6 +18,11 @@ import undertone as ut
 SECRET = "Kowalski"
 
 
+def untyped(value: Any) -> Any:
+    """What the types would refuse."""
+    return value
+
+
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
@@ -117,6 +122,10 @@ def test_messages_are_short_and_quote_no_text(pack: ut.Pack, tmp_path: Path) -> 
     with pytest.raises(ut.ArgumentError, match="no number") as raised:
         ut.release("1", pack, f"My name is {SECRET}.")
     assert SECRET not in str(raised.value)
+    for wrong in (np.array([SECRET]), np.array(f"My name is {SECRET}.")):
+        with pytest.raises(ut.ArgumentError, match="ndarray, which is no number") as raised:
+            ut.release("1", pack, untyped(wrong))
+        assert SECRET not in str(raised.value)
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff b. \udcff", "\x00", "", " \n", "\U0010ffff" * 10])
@@ -139,14 +148,54 @@ def test_bytes_that_are_no_text_are_replaced(pack: ut.Pack) -> None:
     columns += [arrow.Array.from_buffers(arrow.string_view(), 2, texts.drop_null().cast(arrow.binary_view()).buffers())]
     pandas = pytest.importorskip("pandas")
     columns += [pandas.Series(column, dtype=pandas.ArrowDtype(column.type)) for column in (text, text.dictionary_encode())]
+    # What pandas 3 makes of strings by default, and what was there before.
+    for na in (float("nan"), pandas.NA):
+        strings = pandas.arrays.ArrowStringArray(text.cast(arrow.large_string()), dtype=pandas.StringDtype("pyarrow", na))
+        columns += [strings, pandas.Series(strings), pandas.Index(strings)]
     for column in columns:
         assert len(ut.privatize(column, pack, 1)) == 2
     with pytest.raises(TypeError, match="text 1 is None"):
         ut.privatize(broken, pack, 1)
 
 
+def test_what_cannot_be_read_is_not_quoted(pack: ut.Pack) -> None:
+    """Each library has its own errors, which may have a value in them, or be no error of a value."""
+
+    class Column(np.ndarray[Any, Any]):
+        def tolist(self) -> Any:
+            raise ValueError(f"wrapping {SECRET} failed")
+
+    no_letter = np.array([0x61, 0x110000], np.uint32).view("U1")
+    for column in (no_letter, np.array([SECRET, "x"]).view(Column)):
+        with pytest.raises(TypeError, match="texts: a value in rows 0 to 1 cannot be read") as raised:
+            ut.privatize(column, pack, 1)
+        assert raised.value.__context__ is None
+    with pytest.raises(ZeroDivisionError):
+        ut.privatize((str(1 // 0) for _ in "x"), pack, 1)
+
+
 def test_huge_strings(pack: ut.Pack) -> None:
     assert len(ut.privatize(["x" * 100_000_000, "a. " * 10_000_000, "Word. Another sentence. " * 1_000_000], pack, 1)) == 3
+
+
+def test_no_room_for_vectors_is_an_exception() -> None:
+    done = _run(
+        """
+        import resource
+        import undertone as ut
+        encoder = ut.Encoder.lexicon()
+        sentences = ["x"] * 3_000_000
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        limit = used + len(sentences) * encoder.dimension * 4
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        try:
+            encoder.encode(sentences)
+        except MemoryError as problem:
+            print(problem)
+        """
+    )
+    assert "do not fit into memory" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, 1001, float("nan"), float("inf"), "", "one", "1e400", True])
@@ -314,6 +363,8 @@ def test_other_threads_run_meanwhile(pack: ut.Pack) -> None:
         import threading
         import undertone as ut
         public = ut.demo.public()
+        pack = ut.build_pack(public.texts, public.labels, heads="vectors").pack
+        texts = public.texts * 10
         counted = 0
         def count():
             global counted
@@ -322,10 +373,12 @@ def test_other_threads_run_meanwhile(pack: ut.Pack) -> None:
         done = False
         thread = threading.Thread(target=count)
         thread.start()
-        ut.privatize(public.texts * 10, ut.build_pack(public.texts, public.labels, heads="vectors").pack, 1)
+        before = counted
+        ut.privatize(texts, pack, 1, threads=1)
+        after = counted
         done = True
         thread.join()
-        print(counted > 1000)
+        print(after - before > 1000)
         """
     )
     assert done.stdout == "True\n", done.stderr

@@ -64,6 +64,8 @@ def spark() -> Iterator[SparkSession]:
         "spark.hadoop.mapreduce.fileoutputcommitter.cleanup.skipped": "true",
         "spark.hadoop.parquet.summary.metadata.level": "ALL",
         "spark.sql.files.maxRecordsPerFile": "100",
+        "spark.hadoop.parquet.writer.version": "v2",
+        "spark.hadoop.parquet.bloom.filter.enabled": "true",
     }
     builder = SparkSession.builder.master("local-cluster[2,1,768]")
     for name, value in settings.items():
@@ -214,8 +216,9 @@ def test_no_texts_and_odd_texts(spark: SparkSession, pack: ut.Pack, tmp_path: Pa
 
 
 def test_a_missing_text_releases_nothing(spark: SparkSession, pack: ut.Pack, tmp_path: Path) -> None:
-    texts = _one(spark).union(spark.sql("SELECT NULL, 2, 'tue'"))
-    with pytest.raises(PythonException, match="is None, not str") as raised:
+    # In one partition: a task beside the one that fails may still write. In its second batch.
+    texts = spark.range(0, 60, 1, 1).selectExpr("CASE WHEN id != 55 THEN 'The clinic called.' END AS text")
+    with pytest.raises(PythonException, match="partition 0, text 55 is None, not str") as raised:
         us.privatize(texts, "text", pack, 1, to=str(tmp_path / "out"))
     assert "clinic" not in str(raised.value)
     assert list(tmp_path.iterdir()) == []
@@ -278,6 +281,7 @@ def test_late_attempts_add_nothing(spark: SparkSession, tmp_path: Path) -> None:
         folder = Path(claim.folder.removeprefix("file:"))
         # It committed into a folder that was there already, and the driver joined both.
         (folder / "attempt_1").mkdir()
+        (folder / ".part-00000-late.snappy.parquet.crc").write_bytes(b"late")
         (folder / "attempt_1" / "part-00000-late.snappy.parquet").write_bytes(b"late")
         attempt = folder / "_temporary" / "0" / "_temporary" / "attempt_2"
         attempt.mkdir(parents=True)
@@ -289,8 +293,8 @@ def test_late_attempts_add_nothing(spark: SparkSession, tmp_path: Path) -> None:
         (attempt / "part-00000-late.snappy.parquet").write_bytes(b"late")
         attempt.rename(folder / "part-00000-late.snappy.parquet")
         claim.finish()
-    names = [path.name[:10] for path in (tmp_path / "out").rglob("*") if not path.name.startswith(".")]
-    assert sorted(names) == ["_SUCCESS", "part-00000"]
+    names = [path.name[:11] for path in (tmp_path / "out").rglob("*")]
+    assert sorted(names) == ["._SUCCESS.c", ".part-00000", "_SUCCESS", "part-00000-"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
@@ -318,9 +322,10 @@ def test_a_second_release_is_refused(spark: SparkSession, pack: ut.Pack, tmp_pat
         frame.write.parquet(claim.folder)
         claim.seal()
         (tmp_path / "third").mkdir()
-        with pytest.raises(Exception, match="already exists"):
+        (tmp_path / "third" / "own").touch()
+        with pytest.raises(FileExistsError, match="exists by now"):
             claim.finish()
-    assert list((tmp_path / "third").iterdir()) == [] and not (tmp_path / "_third.partial").exists()
+    assert [path.name for path in (tmp_path / "third").iterdir()] == ["own"] and not (tmp_path / "_third.partial").exists()
 
 
 def test_what_would_show_two_attempts_is_refused(
@@ -335,6 +340,14 @@ def test_what_would_show_two_attempts_is_refused(
     with pytest.raises(ut.ArgumentError, match="HadoopMapReduceCommitProtocol, which may"):
         us.privatize(frame, "text", pack, 1, to=to)
     spark.conf.unset(setting)
+    for setting in us._CHECKSUMS:
+        spark.conf.set(setting, "false")
+        with pytest.raises(ut.ArgumentError, match=f"{setting} is false"):
+            us.privatize(frame, "text", pack, 1, to=to)
+        spark.conf.unset(setting)
+    for differs in (frame.repartition(8, sql.rand()), frame.withColumn("day", sql.uuid()).cache()):
+        with pytest.raises(ut.ArgumentError, match="differs each time"):
+            us.privatize(differs, "text", pack, 1, to=to)
     off = SparkConf().set("spark.hadoop.outputCommitCoordination.enabled", "false")
     monkeypatch.setattr(type(spark.sparkContext), "getConf", lambda _context: off)
     with pytest.raises(ut.ArgumentError, match="switch it on"):

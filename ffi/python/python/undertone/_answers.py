@@ -226,7 +226,7 @@ class Counts(Framed):
 def count(
     paths: Union[Path, Sequence[Path]],
     *,
-    by: Sequence[str] = (),
+    by: Union[str, Sequence[str]] = (),
     packs: Union[Pack, Sequence[Pack]] = (),
     candidates: Union[Candidates, Sequence[Candidates]] = (),
     epsilon: Iterable[Number] = (),
@@ -244,8 +244,9 @@ def count(
     done, and how many there are (0: unknown). Raises ``UndertoneError``.
     """
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    by = [by] if isinstance(by, str) else list(by)
     own = _undertone.count_files(
-        paths, format, list(by), several(packs, Pack), several(candidates, Candidates), list(epsilon), progress
+        paths, format, by, several(packs, Pack), several(candidates, Candidates), list(epsilon), progress
     )
     return Counts(own)
 
@@ -254,7 +255,7 @@ def estimate(
     paths: Union[Path, Sequence[Path]],
     candidates: Union[Candidates, Sequence[Candidates]],
     *,
-    by: Sequence[str] = (),
+    by: Union[str, Sequence[str]] = (),
     epsilon: Iterable[Number] = (),
     format: Optional[str] = None,
     level: float = 0.95,

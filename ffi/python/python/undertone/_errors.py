@@ -22,8 +22,11 @@ class UndertoneError(Exception):
     """What went wrong, in one sentence that says what to do.
 
     ``kind`` is one of ``argument``, ``in-use``, ``input``, ``io``, ``encoder``, ``pack``, ``release``, ``ledger`` and
-    ``internal``. No message quotes a text, and none depends on what a private text says.
+    ``internal``. No message quotes a text, and none depends on what a private text says. If ``privatize`` has a ledger, ``releases`` has
+    what was paid for, of the first texts.
     """
+
+    releases: Optional[Releases] = None
 
     def __init__(self, message: str, kind: str = "internal") -> None:
         super().__init__(short(message, _MOST), kind)
@@ -43,5 +46,3 @@ class LedgerError(UndertoneError):
 
 class BudgetExhausted(LedgerError):
     """Less than the cost of a release is left in this window. ``releases`` has what was paid for, of the first texts."""
-
-    releases: Optional[Releases] = None

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from . import _undertone
 from ._answers import Counts, Estimate, Number, Path, Progress, Question, several
-from ._errors import BudgetExhausted, short
+from ._errors import UndertoneError, short
 from ._frames import Framed, library
 from ._texts import Texts, blocks, count_of, is_missing, kind, listed
 from ._undertone import Candidates, Encoder, Ledger, Pack, Release
@@ -267,7 +267,7 @@ def privatize(
     is no seed. ``threads``: 1 to 1024, by default as many as there are processors. ``progress`` is called with how many texts are done and how many
     there are (0: unknown); what it raises stops the call. Ctrl-C does, too, after 2,048 texts at most, or 64 with an ``encoder``.
 
-    With a ``ledger``, each text is paid for before its release is drawn, one after the other; ``BudgetExhausted`` has the releases that were paid for.
+    With a ``ledger``, each text is paid for before its release is drawn, one after the other. An ``UndertoneError`` on the way, such as ``BudgetExhausted``, has in ``releases`` what was paid for.
 
     Raises ``TypeError`` for a value that is no ``str``, such as ``None`` or NaN, with its place: releases that were drawn until then are dropped, so look for
     missing texts before you spend a budget on others.
@@ -280,9 +280,14 @@ def privatize(
         if ledger is None:
             drawn.append(releaser.release(block, done))
         else:
-            paid, ended = ledger._release(releaser, block, done)
+            paid, ended = b"", None
+            try:
+                paid, ended = ledger._release(releaser, block, done)
+            except UndertoneError as problem:
+                # Closed meanwhile, such as by `progress`.
+                ended = problem
             drawn.append(paid)
-            if isinstance(ended, BudgetExhausted):
+            if isinstance(ended, UndertoneError):
                 ended.releases = Releases(b"".join(drawn))
             if ended is not None:
                 raise ended
@@ -293,7 +298,7 @@ def privatize(
 
 
 def read_releases(
-    paths: Union[Path, Sequence[Path]], columns: Sequence[str] = (), *, format: Optional[str] = None
+    paths: Union[Path, Sequence[Path]], columns: Union[str, Sequence[str]] = (), *, format: Optional[str] = None
 ) -> Releases:
     """Reads files of releases into memory: ``.jsonl``, ``.csv``, ``.raw`` and ``.bin``, gzipped or not, and ``.parquet``.
 
@@ -303,11 +308,12 @@ def read_releases(
     Raises ``UndertoneError`` if a file cannot be read.
     """
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
+    columns = [columns] if isinstance(columns, str) else list(columns)
     data: list[bytes] = []
     kept: dict[str, list[Any]] = {name: [] for name in columns}
     rejected: dict[str, int] = {}
     for path in paths:
-        read, values, wrong = _undertone.read_file(path, format or _undertone.format_of(path), list(columns))
+        read, values, wrong = _undertone.read_file(path, format or _undertone.format_of(path), columns)
         data.append(read)
         for name, column in zip(columns, values):
             kept[name] += [None if value is None else json.loads(value) for value in column]

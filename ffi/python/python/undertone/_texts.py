@@ -51,10 +51,49 @@ def of_arrow(values: Any) -> list[Any]:
 
 
 def blocks(values: Any, size: int, name: str = "texts") -> Iterator[list[Any]]:
-    """The values in lists of at most ``size``. Nothing is copied but references, and Arrow a block at a time."""
+    """The values in lists of at most ``size``. Nothing is copied but references, and Arrow a block at a time.
+
+    What fails on the way may quote a value, so the exception says rows instead."""
     refuse_one(values, name)
-    if hasattr(values, "iloc") and hasattr(values.array, "__arrow_array__") and hasattr(values.dtype, "pyarrow_dtype"):
-        values = values.array.__arrow_array__()  # pandas, with an Arrow array inside
+    if not _is_column(values):
+        if not isinstance(values, Iterable):
+            raise TypeError(f"{name}: expected a list, a Series or an Arrow array, not {kind(values)}")
+        # What a user's own iterator raises is the user's.
+        rest = iter(values)
+        while block := list(islice(rest, size)):
+            yield block
+        return
+    converted = _converted(values, size)
+    first = 0
+    while True:
+        failed, read = False, None
+        try:
+            read = next(converted, None)
+        except Exception:
+            failed = True
+        if failed:
+            # Outside of the handler, so that the other exception is not its context.
+            raise TypeError(f"{name}: a value in rows {first} to {min(first + size, len(values)) - 1} cannot be read")
+        if read is None:
+            return
+        first += len(read)
+        yield read
+
+
+def _is_column(values: Any) -> bool:
+    return any(hasattr(values, name) for name in ("to_pylist", "iloc", "dtype")) or (hasattr(values, "to_list") and hasattr(values, "slice"))
+
+
+def _arrow_inside(values: Any) -> Any:
+    """The Arrow array of a Series, an index or an array of pandas, which holds strings so by default; else the values themselves."""
+    array = getattr(values, "array", values)
+    dtype = getattr(array, "dtype", None)
+    of_arrow = hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", None) == "pyarrow"
+    return array.__arrow_array__() if of_arrow and hasattr(array, "__arrow_array__") else values
+
+
+def _converted(values: Any, size: int) -> Iterator[list[Any]]:
+    values = _arrow_inside(values)
     if hasattr(values, "to_pylist"):  # PyArrow
         for start in range(0, len(values), size):
             yield of_arrow(values.slice(start, size))
@@ -64,17 +103,11 @@ def blocks(values: Any, size: int, name: str = "texts") -> Iterator[list[Any]]:
     elif hasattr(values, "to_list") and hasattr(values, "slice"):  # Polars
         for start in range(0, len(values), size):
             yield values.slice(start, size).to_list()
-    elif hasattr(values, "dtype"):  # NumPy, and indexes and arrays of pandas
+    else:  # NumPy, and indexes and arrays of pandas
         if isinstance(values, np.ndarray) and values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] == "ns":
             values = values.astype("datetime64[us]")  # NumPy makes numbers of nanoseconds.
         for start in range(0, len(values), size):
             yield values[start : start + size].tolist()
-    elif isinstance(values, Iterable):
-        rest = iter(values)
-        while block := list(islice(rest, size)):
-            yield block
-    else:
-        raise TypeError(f"{name}: expected a list, a Series or an Arrow array, not {kind(values)}")
 
 
 def listed(values: Any, name: str) -> list[Any]:

@@ -1,7 +1,7 @@
 """Texts and releases in Spark, an engine that many run already: nothing is computed here that is not computed elsewhere.
 
 :func:`privatize` releases a column of texts and writes the releases, :func:`count` counts releases by SQL, :func:`collect` brings counts
-to where estimates are made. It takes PySpark 4 and this package on every executor; Spark Connect is refused, which has no view of
+to where estimates are made. It takes PySpark 4.1 and this package on every executor; Spark Connect is refused, which has no view of
 the cluster's files.
 
 **What a repeated task costs in privacy: nothing.** Spark computes a data frame again whenever it needs it: for each action, after an executor
@@ -24,17 +24,22 @@ all other attempts. We show that ``to`` is missing, or has one file for each par
    After the renaming, the digest of each file is compared with what was reported for its partition, and the number of all releases with that of all texts.
    So neither a late attempt that replaced the files of another before step 1, nor an extension of Spark that moves rows between the
    drawing and the writing, goes unnoticed: the call fails, and ``to`` is missing. A wrong digest agrees by chance with a probability of 2⁻⁶⁴.
-3. *One rename makes them visible*, and it fails if ``to`` exists.
+3. *One rename makes them visible*, and it fails if ``to`` exists. On ``hdfs:`` it is the name node's, which looks and renames in one step. On
+   ``file:`` it is the system's rename(2), by the driver, which fails unless ``to`` is missing or an empty folder; Hadoop's own would copy.
 4. ``C(p)`` depends on crashes, speed and room on disks. It does not depend on what was drawn: the work is the same for each release, and a file
    has the same length whatever the releases in it are, because they are neither compressed nor listed in a dictionary. Hence ``R(p, C(p))`` has the law
    of ``R(p, 1)``.
 
-What the proof uses of the cluster is checked before anything is drawn: the coordinator is on, Spark's own commit protocol is used with Parquet's
+Premise: a partition has the same texts in every attempt. Else a text could be in the file of one partition by one attempt, and in that of another by
+another. So a data frame with expressions that Spark knows to differ (``rand``) is refused, and where rows differ for another reason, a shuffle's
+checksums tell Spark, which then starts all tasks that read it again. A function of a user's that draws must be marked as not deterministic.
+
+What the proof uses of the cluster is checked before anything is drawn: the data frame is deterministic, shuffles have checksums, the coordinator is on, Spark's own commit protocol is used with Parquet's
 committer in its first version, and the file system can rename a folder in one step.
 
 Not covered: those who can read the cluster's memory or its folders while a call runs (they could read the texts, too). A call that was
-killed with its driver leaves the folder ``_NAME.partial`` beside ``to``, and an executor that Spark believes dead may make that folder again after the
-call: nobody may read it. Two calls for the same texts are two releases of each. An extension of Spark that replaces the writer itself could leave files
+killed with its driver leaves the folder ``_NAME.partial`` beside ``to``, and after a call that failed or was stopped by Ctrl-C, or lost an executor, a
+task that still runs may make that folder again: nobody may read it. Two calls for the same texts are two releases of each. An extension of Spark that replaces the writer itself could leave files
 open after its tasks have committed.
 """
 
@@ -75,6 +80,9 @@ _FILE_SYSTEMS = ("file", "hdfs")
 _COORDINATOR = "spark.hadoop.outputCommitCoordination.enabled"
 _PROTOCOL = ("spark.sql.sources.commitProtocolClass", "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol")
 
+#: With these a partition whose rows differ when Spark computes it again is noticed, and all that read it start again. Since Spark 4.1.
+_CHECKSUMS = tuple(f"spark.sql.shuffle.orderIndependentChecksum.{name}" for name in ("enabled", "enableFullRetryOnMismatch"))
+
 #: Whatever the session says.
 _WRITING = {
     # A task's file has no place in the folder of the call before all are there.
@@ -86,6 +94,9 @@ _WRITING = {
     "compression": "none",
     "parquet.enable.dictionary#release": "false",
     "parquet.page.write-checksum.enabled": "false",
+    "parquet.writer.version": "v1",
+    "parquet.bloom.filter.enabled": "false",
+    "parquet.bloom.filter.enabled#release": "false",
 }
 
 #: The file of a partition.
@@ -126,7 +137,7 @@ def privatize(
         raise ArgumentError("df is of Spark Connect, which has no view of the files; take a session of the cluster", "argument")
     by = [by] if isinstance(by, str) else list(by)
     _check_columns(df, text_col, by)
-    _check_cluster(session)
+    _check_cluster(session, df)
     # Refuses here what every task would refuse.
     _undertone.Releaser(pack, epsilon, rule, None, 1)
 
@@ -175,15 +186,22 @@ def _draw(
     arrow = library("pyarrow")
     own = Pack(pack.value)
     row, digest = 0, 0
+    context = TaskContext.get()
+    assert context is not None, "it runs in a task"
     for batch in batches:
         # One thread: Spark gives each task one processor.
-        releases = _releases.privatize(batch.column(0), own, epsilon, rule=rule, threads=1)
+        try:
+            releases = _releases.privatize(batch.column(0), own, epsilon, rule=rule, threads=1)
+        except TypeError as problem:
+            # It counts within the batch.
+            number = re.match(r"text (\d+)", str(problem))
+            if number is None:
+                raise
+            raise TypeError(f"partition {context.partitionId()}, text {row + int(number[1])}{str(problem)[number.end() :]}") from None
         digest ^= int(np.bitwise_xor.reduce(_digests(releases.array, np.arange(row, row + len(releases)))))
         row += len(releases)
         column = releases.to_arrow().column("release").combine_chunks().cast(arrow.binary())
         yield arrow.RecordBatch.from_arrays([column, *batch.columns[1:]], names=names)
-    context = TaskContext.get()
-    assert context is not None, "it runs in a task"
     reports.add([(context.partitionId(), digest)])
 
 
@@ -248,7 +266,7 @@ def _check_columns(df: DataFrame, text_col: str, by: list[str]) -> None:
         raise ValueError(f"by = {short(by)}: each name may be there once, and none is 'release'; rename columns")
 
 
-def _check_cluster(session: SparkSession) -> None:
+def _check_cluster(session: SparkSession, df: DataFrame) -> None:
     """Refuses what could make two attempts at one task visible."""
     if session.sparkContext.getConf().get(_COORDINATOR, "true").strip().lower() != "true":
         problem = f"{_COORDINATOR} is off: two attempts at one task could commit, and a text be released twice; switch it on"
@@ -257,6 +275,17 @@ def _check_cluster(session: SparkSession) -> None:
     found = session.conf.get(setting, own)
     if found != own:
         problem = f"{setting} is {short(found)}, which may not keep to one attempt at each task; take {own}"
+        raise ArgumentError(problem, "argument")
+    for setting in _CHECKSUMS:
+        try:
+            found = str(session.conf.get(setting)).lower()
+        except Exception:  # of various types, by the version of Spark
+            found = "unknown"
+        if found != "true":
+            problem = f"{setting} is {short(found)}: a text could move to another partition and be released twice; take Spark 4.1 or later, and true"
+            raise ArgumentError(problem, "argument")
+    if not df._jdf.queryExecution().analyzed().deterministic():
+        problem = "df differs each time it is computed, as with rand(), so a text could be released twice; write it to files first, and read these"
         raise ArgumentError(problem, "argument")
 
 
@@ -291,16 +320,36 @@ def _claimed(session: SparkSession, to: str) -> Iterator[_Claim]:
     # Names that no other call has, should it have started in the same moment, and no task of this one.
     own, sealed = (hadoop.Path(beside, uuid.uuid4().hex) for _ in range(2))
 
+    # Of what Hadoop shows as one file, its checksums are another.
+    raw = files
+    if scheme == "file":
+        raw = hadoop.RawLocalFileSystem()
+        raw.initialize(wanted.toUri(), settings)
+
+    def others() -> list[Any]:
+        found = {status.getPath().getName(): status for status in raw.listStatus(sealed)}
+        kept = {name for name, status in found.items() if status.isFile() and (_PART.fullmatch(name) or name == "_SUCCESS")}
+        kept |= {f".{name}.crc" for name in kept}
+        return [status.getPath() for name, status in found.items() if name not in kept or not status.isFile()]
+
     def seal() -> str:
         if not files.rename(own, sealed):
             raise UndertoneError(f"{own.toString()} cannot be renamed; is `to` in a folder that all executors share?", "io")
-        for found in files.listStatus(sealed):
-            name = found.getPath().getName()
-            if not found.isFile() or not (_PART.fullmatch(name) or name == "_SUCCESS"):
-                files.delete(found.getPath(), True)
+        gone = [raw.delete(path, True) for path in others()]
+        if not all(gone) or others():
+            raise UndertoneError(f"{sealed.toString()} has files that are no result and cannot be deleted; nothing was released: call again", "io")
         return str(sealed.toString())
 
     def finish() -> None:
+        if scheme == "file":
+            # Hadoop looks whether the name is taken, renames, and copies into the folder if it was taken in between.
+            try:
+                os.rename(sealed.toUri().getPath(), wanted.toUri().getPath())
+            except OSError:
+                if not files.exists(wanted):
+                    raise
+                raise FileExistsError(f"{short(to)!r} exists by now, so another call wrote it; read it") from None
+            return
         context = hadoop.FileContext.getFileContext(wanted.toUri(), settings)
         # Without options it fails if the name is taken.
         options = session.sparkContext._gateway.new_array(hadoop.Options.Rename, 0)  # type: ignore[union-attr]
