@@ -38,7 +38,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What the classes give beyond misuse and a day of a keyboard: java EveryMethod GOLDEN HEADER MEASURED, the folder tests/golden,
+ * What the classes give beyond misuse and a day of a keyboard: java EveryMethod GOLDEN HEADER [MEASURED], the folder tests/golden,
  * undertone.h, and a pack with features of two topics and a table of what its maker measured.
  */
 public final class EveryMethod {
@@ -499,9 +499,11 @@ public final class EveryMethod {
         golden = Paths.get(arguments[0]);
         numbersAreThoseOfTheHeader(arguments[1]);
         packsSayWhatTheyAre();
-        Pack measured = Pack.copyOf(Files.readAllBytes(Paths.get(arguments[2])));
-        packsRecommend(measured);
-        featuresCount(measured);
+        if (arguments.length > 2) {
+            Pack measured = Pack.copyOf(Files.readAllBytes(Paths.get(arguments[2])));
+            packsRecommend(measured);
+            featuresCount(measured);
+        }
         sentencesAreFound();
         manySentencesAtOnce();
         wordsAreReleased();
