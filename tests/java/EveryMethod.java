@@ -38,8 +38,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What the classes give beyond misuse and a day of a keyboard: java EveryMethod GOLDEN HEADER [MEASURED], the folder tests/golden,
- * undertone.h, and a pack with features of two topics and a table of what its maker measured.
+ * What the classes give beyond misuse and a day of a keyboard: java EveryMethod GOLDEN HEADER [TOPICS], the folder tests/golden,
+ * undertone.h, and a pack with features of two topics.
  */
 public final class EveryMethod {
     private static final long ONE = 1_000_000;
@@ -149,14 +149,14 @@ public final class EveryMethod {
     }
 
     /** What a text says counts, also beside an embedding that says nothing. */
-    private static void featuresCount(Pack measured) throws Exception {
-        check(measured.featureCount() > 0, "features");
-        float[] nothing = new float[measured.dimension()];
-        try (Document document = new Document(measured)) {
+    private static void featuresCount(Pack topics) throws Exception {
+        check(topics.featureCount() > 0, "features");
+        float[] nothing = new float[topics.dimension()];
+        try (Document document = new Document(topics)) {
             // At this epsilon another outcome has a chance of 2^-48.
             check(wholeText(document, "my dentist", nothing).candidate() == 0, "a word of the first topic");
             check(wholeText(document, "one goal", nothing).candidate() == 1, "a word of the second");
-            check(wholeText(document, "zzz", nothing).isNothingKnown(measured), "no word of either");
+            check(wholeText(document, "zzz", nothing).isNothingKnown(topics), "no word of either");
             refuses(Status.WRONG_DIMENSION, () -> document.pushEncoded("dentist", new float[1]));
         }
         Pack pack = pack("golden-features.pack");
@@ -499,10 +499,9 @@ public final class EveryMethod {
         golden = Paths.get(arguments[0]);
         numbersAreThoseOfTheHeader(arguments[1]);
         packsSayWhatTheyAre();
+        packsRecommend(pack("golden-measured.pack"));
         if (arguments.length > 2) {
-            Pack measured = Pack.copyOf(Files.readAllBytes(Paths.get(arguments[2])));
-            packsRecommend(measured);
-            featuresCount(measured);
+            featuresCount(Pack.copyOf(Files.readAllBytes(Paths.get(arguments[2]))));
         }
         sentencesAreFound();
         manySentencesAtOnce();

@@ -171,10 +171,10 @@ fn java_holds() {
     );
     let golden = root().join("tests/golden");
     let header = root().join("include/undertone.h");
-    let measured = classes.join("measured.pack");
+    let topics = classes.join("topics.pack");
     let pack = features_pack(&[&["dentist", "doctor"], &["goal", "match"]], false);
-    fs::write(&measured, pack).expect("the target folder can be written");
-    runs(&classes, "EveryMethod", &[&golden, &header, &measured]);
+    fs::write(&topics, pack).expect("the target folder can be written");
+    runs(&classes, "EveryMethod", &[&golden, &header, &topics]);
     let ran = |program, list| runs_list(&classes, program, &golden, "Java", list);
     ran("KeyboardDay", "keyboard-day.md");
     ran("Misuse", "misuse.md");
