@@ -4,7 +4,9 @@ use std::env::var;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-check-cfg=cfg(undertone_kernels, values(\"x86\", \"aarch64\"))");
+    println!(
+        "cargo::rustc-check-cfg=cfg(undertone_kernels, values(\"x86\", \"aarch64\", \"dsp\"))"
+    );
     let cfg = |name: &str| var(format!("CARGO_CFG_{name}")).unwrap_or_default();
     let features = cfg("TARGET_FEATURE");
     let has = |feature: &str| features.split(',').any(|found| found == feature);
@@ -15,6 +17,8 @@ fn main() {
         // Without SSE2 floats are emulated, as in kernels of operating systems.
         "x86_64" if has("sse2") => "x86",
         "aarch64" if has("neon") && cfg("TARGET_ENDIAN") == "little" => "aarch64",
+        // No stable feature says that a processor has these instructions. All with this name have them.
+        "arm" if var("TARGET").is_ok_and(|target| target.starts_with("thumbv7em")) => "dsp",
         _ => return,
     };
     println!("cargo::rustc-cfg=undertone_kernels=\"{kernels}\"");

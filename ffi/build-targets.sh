@@ -39,14 +39,14 @@ finish() {
 static() {
     target=$1
     shift
-    "$here/build-lib.sh" "$out/$target" static --target "$target" -Zbuild-std=core "$@"
+    "$here/build-lib.sh" "$out/$target" static --target "$target" -Zbuild-std=core --locked "$@"
 }
 
 for target in thumbv7em-none-eabihf riscv32imc-unknown-none-elf wasm32-unknown-unknown \
     aarch64-apple-ios aarch64-apple-ios-sim; do
     static "$target"
 done
-"$here/build-lib.sh" "$out/wasm32-unknown-unknown" shared --target wasm32-unknown-unknown -Zbuild-std=core
+"$here/build-lib.sh" "$out/wasm32-unknown-unknown" shared --target wasm32-unknown-unknown -Zbuild-std=core --locked
 
 # All that the library takes from Android's libc; anything else is an error of the linker. A library that
 # has these names replaces libc.so, which only the NDK and the phone have.

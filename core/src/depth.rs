@@ -35,7 +35,7 @@ use zerocopy::little_endian::{I16, I32};
 
 use crate::barrier::wipe;
 use crate::fixed::{Scale, bucket_input};
-use crate::kernels::{BLOCK, Backend};
+use crate::kernels::{BLOCK, Backend, SPAN, fits};
 use crate::pack::format::{BOUNDARIES, DEPTH_TAG, DepthHead, MAX_DIRECTIONS, MAX_WIDTH};
 use crate::pack::wire::{Arrays, PackError, scale, within};
 use crate::recode::{Activations, Recoder};
@@ -48,7 +48,7 @@ pub use crate::pack::format::CODES;
 pub const MAX_SENTENCES: usize = 255;
 
 /// Coordinates converted at a time, so that no buffer grows with the embedding.
-const COORDINATES: usize = 384;
+const COORDINATES: usize = SPAN;
 
 /// The candidates as the depth mechanism sees them: directions, bucket boundaries and codes.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +58,8 @@ pub struct DepthSection<'a> {
     scale: Scale,
     shift: u32,
     directions: &'a [I16],
+    /// Whether sums of products with the directions fit 32 bits.
+    fits: bool,
     boundaries: &'a [I32],
     codes: &'a [u8],
 }
@@ -80,12 +82,14 @@ impl<'a> DepthSection<'a> {
         let scale = scale(head.exponent.get())?;
         let shift = within("projection shift", head.shift.get(), 0, 31)?;
         let dimension = dimension as usize;
+        let weights = arrays.next(directions, dimension)?;
         let parsed = Self {
             candidates,
             dimension,
             scale,
             shift,
-            directions: arrays.next(directions, dimension)?,
+            directions: weights,
+            fits: fits(weights, dimension),
             boundaries: arrays.next(directions, BOUNDARIES)?,
             codes: arrays.next(directions, candidates as usize)?,
         };
@@ -131,7 +135,8 @@ impl<'a> DepthSection<'a> {
         sums: &mut [i64],
         rows: usize,
     ) {
-        backend.add_products(self.directions, self.dimension, start, group, sums, rows);
+        let (directions, width) = (self.directions, self.dimension);
+        backend.add_products(directions, width, self.fits, start, group, sums, rows);
     }
 
     /// Adds the group of sentences with these projections, `[n][directions]`, to the rows of a document's

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::num::NonZero;
 use core::ops::Range;
+use core::slice;
 
 use rand_core::Rng;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
@@ -23,7 +24,7 @@ use crate::recode::{Activations, Recoder};
 use crate::release::{Release, Selector};
 use crate::rng::{Entropy, ReleaseStream};
 use crate::rows::{ROW_BYTES, Rows};
-use crate::scores::{LEVELS, Said, ScoreLevels, ScoresSection};
+use crate::scores::{LEVELS, PAIR, Said, ScoreLevels, ScoresSection};
 use crate::select::{Levels, Ratio, Rule, SelectError, select_on};
 use crate::sentences::sentences;
 use crate::unit::Unit;
@@ -209,7 +210,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
     }
 
     /// Adds several sentences by their embeddings, as far as there is room, and returns how many it added. The
-    /// result is that of [`push`](Document::push) for each, but the pack is read once for every four.
+    /// result is that of [`push`](Document::push) for each, but the pack is read once for every four, or every two if they are scored.
     ///
     /// # Shapes
     /// `embeddings`: `[n][dimension]` f32, any bits; a coordinate that is not finite counts as 0.
@@ -245,6 +246,16 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
                         self.count::<1>(section, group);
                     } else {
                         self.count::<GROUP>(section, group);
+                    }
+                }
+            }
+            Candidates::Scores(section) if self.recoder.is_none() => {
+                for pair in embeddings.chunks((PAIR * dimension).max(1)) {
+                    // One alone has half of the buffers.
+                    if pair.len() == dimension {
+                        self.add_embedding(pair, Divisor::default());
+                    } else {
+                        self.score_pair(section, pair);
                     }
                 }
             }
@@ -286,6 +297,21 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
         wipe(&mut sentence);
     }
 
+    #[inline(never)]
+    fn score_pair(&mut self, section: ScoresSection<'p>, embeddings: &[f32]) {
+        let mut sentences: [Activations; PAIR] = [[0; MAX_WIDTH as usize]; PAIR];
+        let mut said = [Said::default(); PAIR];
+        let embeddings = embeddings.chunks_exact(self.dimension.max(1));
+        for ((sentence, said), embedding) in sentences.iter_mut().zip(&mut said).zip(embeddings) {
+            let factor = section.scale().factor();
+            self.backend.to_fixed(embedding, factor, sentence);
+            *said = self.said(sentence, Divisor::default());
+        }
+        section.add(self.backend, None, &mut self.rows, &mut sentences, &said);
+        wipe(sentences.as_flattened_mut());
+        said.iter_mut().for_each(Said::wipe);
+    }
+
     /// The scale of the coordinates that [`add`](Document::add) takes.
     fn scale(&self) -> Scale {
         let recoder = self.recoder.as_ref().map(Recoder::scale);
@@ -294,15 +320,7 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
 
     /// Adds one sentence by its coordinates as integers, for packs whose sentences have at most [`MAX_WIDTH`].
     fn add(&mut self, sentence: &mut Activations, divisor: Divisor) {
-        let bits = sentence
-            .iter()
-            .fold(0, |bits, coordinate| bits | *coordinate);
-        let known = !bits.ct_eq(&0) | divisor.is_known();
-        let mut said = Said {
-            divisor,
-            known: -i32::from(known.unwrap_u8()),
-        };
-        self.known |= said.known;
+        let mut said = self.said(sentence, divisor);
         if let Some(recoder) = &self.recoder {
             recoder.apply(sentence);
         }
@@ -310,10 +328,26 @@ impl<'p, const K: usize, const P: usize> Document<'p, K, P> {
             Candidates::Depth(section) => self.count_fixed(section, sentence),
             Candidates::Scores(section) => {
                 let features = features::read(&self.features);
+                let sentence = slice::from_mut(sentence);
+                let said = slice::from_ref(&said);
                 section.add(self.backend, features, &mut self.rows, sentence, said);
             }
         }
         said.wipe();
+    }
+
+    /// What is known of a sentence with these coordinates, before a recoder; and of the document from now on.
+    fn said(&mut self, sentence: &Activations, divisor: Divisor) -> Said {
+        let bits = sentence
+            .iter()
+            .fold(0, |bits, coordinate| bits | *coordinate);
+        let known = !bits.ct_eq(&0) | divisor.is_known();
+        let said = Said {
+            divisor,
+            known: -i32::from(known.unwrap_u8()),
+        };
+        self.known |= said.known;
+        said
     }
 
     /// Looks up the features of a sentence: their weights go into the state, where [`add`](Document::add) finds them.

@@ -1117,9 +1117,11 @@ impl fmt::Display for LedgerError {
             Self::NoBudget => f.write_str("a budget of 0 grants nothing; give at least 0.000001"),
             Self::Entropy => f.write_str("the entropy source failed; nothing was made, opened or spent, try again"),
             Self::Length { found } => {
-                write!(f, "a ledger has {LEDGER_BYTES} bytes, these are {found}; is it the right file?")
+                write!(f, "a ledger has {LEDGER_BYTES} bytes, these are {found}; is it the right file? If it is, what was spent is not known: begin anew, which counts this window as spent")
             }
-            Self::NotALedger => f.write_str("not a ledger: no record begins with \"UTLEDG\"; is it the right file?"),
+            Self::NotALedger => f.write_str(
+                "not a ledger: no record begins with \"UTLEDG\"; is it the right file? If it is, what was spent is not known: begin anew, which counts this window as spent",
+            ),
             Self::Version { found } => write!(
                 f,
                 "the ledger has version {found}, this library reads versions 1 and {VERSION}; use the newer of the two programs"

@@ -81,6 +81,13 @@ const MOST: i64 = 1 << 22;
 /// holds `P` times as many.
 pub const SUMS_PER_ROW: usize = ROW_BYTES / 2;
 
+/// Sentences scored together: each block of weights is read from far once for both. A Cortex-M4 has no cache.
+pub(crate) const PAIR: usize = if cfg!(undertone_kernels = "dsp") {
+    1
+} else {
+    2
+};
+
 /// Candidates scored at a time.
 const BLOCK: usize = SUMS_PER_ROW;
 
@@ -281,15 +288,63 @@ impl<'a> ScoresSection<'a> {
         self.scale
     }
 
-    /// Adds one sentence to what `rows` have of the candidates: its scores to their sums, and its value to theirs.
+    /// Adds up to [`PAIR`] sentences to what `rows` have of the candidates: their scores to the sums, and their values to the
+    /// values.
     pub(crate) fn add<const P: usize>(
         &self,
         backend: Backend,
         features: Option<&Features<'_>>,
         rows: &mut Rows<P>,
-        sentence: &mut Activations,
-        said: Said,
+        sentences: &mut [Activations],
+        said: &[Said],
     ) {
+        let count = sentences.len();
+        let mut each: [Sentence<'_>; PAIR] = Default::default();
+        for ((each, sentence), said) in each.iter_mut().zip(sentences).zip(said) {
+            *each = self.sentence(sentence, *said);
+        }
+        let each = each.get_mut(..count).unwrap_or_default();
+        let layout = self.layout(P);
+        let (sums, rest) = rows.split_at_mut_checked(layout.sums).unwrap_or_default();
+        let (weights, values) = rest
+            .split_at_mut_checked(layout.weights)
+            .unwrap_or_default();
+        let sums = sums.as_flattened_mut().as_chunks_mut().0;
+        let weights = weights.as_flattened().as_chunks().0;
+        let values = values.as_flattened_mut().as_chunks_mut().0;
+        self.for_each_block(backend, each, |sentence, start, outputs| {
+            if let Some(features) = features {
+                let weights = weights.get(start..).unwrap_or_default();
+                let (divisor, norm) = (sentence.said.divisor, sentence.norm);
+                for ((candidate, output), sum) in (start..).zip(outputs.iter_mut()).zip(weights) {
+                    let value = features.value(candidate, i32::from_le_bytes(*sum), divisor);
+                    *output += value * norm;
+                }
+            }
+            sentence.add_values(values.get_mut(start..).unwrap_or_default(), outputs);
+            if self.kind == Kind::Vote {
+                sentence.votes.count(start, outputs);
+                return;
+            }
+            backend.scores(outputs, self.thresholds, sentence.norm);
+            let sums = sums.get_mut(start..).unwrap_or_default();
+            for (sum, score) in sums.iter_mut().zip(outputs.iter()) {
+                // 255 sentences of at most 255: no overflow.
+                add_score(sum, *score as u16);
+            }
+        });
+        for sentence in each {
+            if self.kind == Kind::Vote {
+                for (candidate, sum) in (0..self.candidates).zip(&mut *sums) {
+                    add_score(sum, u16::from(candidate == sentence.votes.winner));
+                }
+            }
+            sentence.votes.winner.zeroize();
+        }
+    }
+
+    /// A sentence relative to the centre.
+    fn sentence<'s>(&self, sentence: &'s mut Activations, said: Said) -> Sentence<'s> {
         let relative = sentence.iter_mut().zip(self.centre);
         let mut square: u64 = 0;
         for (y, centre) in relative {
@@ -299,54 +354,24 @@ impl<'a> ScoresSection<'a> {
         }
         // At the centre itself there is no direction; the biases decide.
         let norm = square_root_64(square).max(1) as i64;
-        let y = sentence.get(..self.inputs).unwrap_or_default();
-        let layout = self.layout(P);
-        let (sums, rest) = rows.split_at_mut_checked(layout.sums).unwrap_or_default();
-        let (weights, values) = rest
-            .split_at_mut_checked(layout.weights)
-            .unwrap_or_default();
-        let sums = sums.as_flattened_mut().as_chunks_mut().0;
-        let weights = weights.as_flattened().as_chunks().0;
-        let mut values = Values::new(values, norm, said.known);
-        let mut votes = Votes::default();
-        self.for_each_block(backend, y, norm, |start, outputs| {
-            if let Some(features) = features {
-                let weights = weights.get(start..).unwrap_or_default();
-                for ((candidate, output), sum) in (start..).zip(outputs.iter_mut()).zip(weights) {
-                    let value = features.value(candidate, i32::from_le_bytes(*sum), said.divisor);
-                    *output += value * norm;
-                }
-            }
-            values.add(start, outputs);
-            if self.kind == Kind::Vote {
-                votes.count(start, outputs);
-                return;
-            }
-            backend.scores(outputs, self.thresholds, norm);
-            let sums = sums.get_mut(start..).unwrap_or_default();
-            for (sum, score) in sums.iter_mut().zip(outputs.iter()) {
-                // 255 sentences of at most 255: no overflow.
-                add_score(sum, *score as u16);
-            }
-        });
-        if self.kind == Kind::Vote {
-            for (candidate, sum) in (0..self.candidates).zip(sums) {
-                add_score(sum, u16::from(candidate == votes.winner));
-            }
+        Sentence {
+            y: sentence.get(..self.inputs).unwrap_or_default(),
+            norm,
+            reciprocal: reciprocal_40(norm as u32) as i64,
+            said,
+            votes: Votes::default(),
         }
-        votes.winner.zeroize();
     }
 
-    /// Calls `visit` with `z_c` of every candidate, in order, [`BLOCK`] at a time, and the number of
+    /// Calls `visit` with each sentence and its `z_c` of every candidate, in order, [`BLOCK`] at a time, and the number of
     /// the first of them.
     // A call: there are two of these buffers otherwise.
     #[inline(never)]
-    fn for_each_block(
+    fn for_each_block<'s>(
         &self,
         backend: Backend,
-        y: &[i16],
-        norm: i64,
-        mut visit: impl FnMut(usize, &mut [i64]),
+        sentences: &mut [Sentence<'s>],
+        mut visit: impl FnMut(&mut Sentence<'s>, usize, &mut [i64]),
     ) {
         let mut outputs = [0i64; BLOCK];
         // Parsing made sure of 1 and of the lengths. The compiler does not know, and would keep a panic.
@@ -354,12 +379,14 @@ impl<'a> ScoresSection<'a> {
         let blocks = (0..).step_by(BLOCK).zip(weights);
         for ((start, weights), bias) in blocks.zip(self.bias.chunks(BLOCK)) {
             let outputs = outputs.get_mut(..bias.len()).unwrap_or_default();
-            // |products| < 2^22, at most 2^10 of them; |bias·norm| < 2^31 · 2^20: no overflow.
-            backend.products(weights, y, outputs);
-            for (output, bias) in outputs.iter_mut().zip(bias) {
-                *output = 256 * *output + i64::from(bias.get()) * norm;
+            for sentence in &mut *sentences {
+                // |products| < 2^22, at most 2^10 of them; |bias·norm| < 2^31 · 2^20: no overflow.
+                backend.products(weights, sentence.y, outputs);
+                for (output, bias) in outputs.iter_mut().zip(bias) {
+                    *output = 256 * *output + i64::from(bias.get()) * sentence.norm;
+                }
+                visit(sentence, start, outputs);
             }
-            visit(start, outputs);
         }
         wipe(&mut outputs);
     }
@@ -395,36 +422,29 @@ impl Votes {
     }
 }
 
-/// The values of the candidates for the whole text, and what one sentence is multiplied by.
-struct Values<'a> {
-    values: &'a mut [[u8; 4]],
+/// What a sentence is to the candidates.
+#[derive(Default)]
+struct Sentence<'s> {
+    /// Relative to the centre.
+    y: &'s [i16],
+    norm: i64,
     /// ⌊2⁴⁰ / norm⌋.
     reciprocal: i64,
-    /// 2²² · norm.
-    most: i64,
-    known: i32,
+    said: Said,
+    votes: Votes,
 }
 
-impl<'a> Values<'a> {
-    fn new(rows: &'a mut [[u8; ROW_BYTES]], norm: i64, known: i32) -> Self {
-        Self {
-            values: rows.as_flattened_mut().as_chunks_mut().0,
-            reciprocal: reciprocal_40(norm as u32) as i64,
-            most: MOST * norm,
-            known,
-        }
-    }
-
-    /// Adds z / norm of each candidate, within ±2²².
-    fn add(&mut self, start: usize, outputs: &[i64]) {
-        let values = self.values.get_mut(start..).unwrap_or_default();
+impl Sentence<'_> {
+    /// Adds z / norm of each candidate, within ±2²², to its value for the whole text.
+    fn add_values(&self, values: &mut [[u8; 4]], outputs: &[i64]) {
+        let most = MOST * self.norm;
         for (value, z) in values.iter_mut().zip(outputs) {
             // |z| ≤ 2^22·norm, and reciprocal ≤ 2^40/norm: no overflow.
-            let z = at_least(at_most(*z, self.most), -self.most);
+            let z = at_least(at_most(*z, most), -most);
             let added = ((z * self.reciprocal) >> 40) as i32;
             // 255 sentences of at most 2^22: no overflow.
             *value = i32::from_le_bytes(*value)
-                .wrapping_add(added & self.known)
+                .wrapping_add(added & self.said.known)
                 .to_le_bytes();
         }
     }

@@ -422,6 +422,8 @@ struct Drawn {
 }
 
 /// Tosses one coin per candidate, level by level, then draws a head.
+// A call: its buffers would be on the stack below which levels are made.
+#[inline(never)]
 fn permute_and_flip<const B: usize, R: Rng + ?Sized>(
     bins: &mut [Bin],
     candidates: u32,

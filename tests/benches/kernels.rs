@@ -162,16 +162,30 @@ fn filled<'p>(pack: &Pack<'p>, sentences: &[f32]) -> Doc<'p> {
     document
 }
 
+/// A direction as `undertone pack` writes it: so long that sums over 384 coordinates fit 32 bits in each of eight lanes.
+fn fixed(direction: &[f32]) -> Vec<i16> {
+    let sums = direction.chunks(384).flat_map(|span| {
+        let lane = |lane: usize| {
+            let pairs = span.chunks(2).skip(lane).step_by(8);
+            pairs.flatten().map(|x| f64::from(x.abs())).sum::<f64>()
+        };
+        (0..8).map(lane).collect::<Vec<_>>()
+    });
+    let largest = sums.fold(0.0, f64::max);
+    let scale = ((65_538.0 - 24.0) / largest).min(32_767.0);
+    let weight = |x: &f32| (f64::from(*x) * scale).round() as i16;
+    direction.iter().map(weight).collect()
+}
+
 /// Candidates coded by 255 quantiles of their projections.
 fn depth_pack(candidates: &[Vec<f32>], directions: &[Vec<f32>]) -> Vec<u8> {
-    let fixed = |x: &f32| (f64::from(*x) * 32767.0).round() as i16;
-    let directions = directions.iter();
+    let directions = directions.iter().map(|v| fixed(v));
     let mut parts = DepthParts {
         dimension: candidates[0].len(),
         exponent: EXPONENT,
         // Projections of vectors at most 2 long are below 2^30 then.
         shift: 0,
-        directions: directions.map(|v| v.iter().map(fixed).collect()).collect(),
+        directions: directions.collect(),
         boundaries: Vec::new(),
         codes: Vec::new(),
     };

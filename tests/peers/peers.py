@@ -247,7 +247,7 @@ def main():
     for m, p, k in ((5000, 100, 8), (5000, 100, 64), (5000, 10, 20)):
         depth(program, 768, m, p, k)
     large = depth(program, 768, 50_000, 100, 20)
-    for c in (100, 5000):
+    for c in (20, 100, 5000):
         scores(program, 384, c, 20)
     print(f"\nwhole mechanism at m = 50,000 over m = 5,000: {large / base:.2f}")
 

@@ -186,8 +186,8 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "values of all blocks add to the first",
         "scores.rs",
-        "self.values.get_mut(start..).unwrap_or_default()",
-        "self.values.get_mut(0..).unwrap_or_default()",
+        "sentence.add_values(values.get_mut(start..).unwrap_or_default(), outputs);",
+        "sentence.add_values(values.get_mut(0..).unwrap_or_default(), outputs);",
     ),
     mutant(
         "a vote is compared with the candidate before",
@@ -222,7 +222,7 @@ const MUTANTS: &[Mutant] = &[
     mutant(
         "what says nothing counts for the whole text",
         "scores.rs",
-        "added & self.known",
+        "added & self.said.known",
         "added",
     ),
     mutant(

@@ -67,6 +67,55 @@ pub(super) fn add_products(
 }
 
 #[target_feature(enable = "neon")]
+pub(super) fn add_short_products(
+    matrix: &[I16],
+    width: usize,
+    start: usize,
+    sentences: &[&[i16]],
+    sums: &mut [i64],
+    rows: usize,
+) {
+    let products = |four: [&[I16]; 4], [x, y]: [&[i16]; 2], two: bool| match two {
+        true => [short_products(four, x), short_products(four, y)],
+        false => [short_products(four, x), [0; 4]],
+    };
+    portable::in_fours::<16>(matrix, width, start, sentences, sums, rows, products);
+}
+
+/// The products of four rows with the whole chunks of one sentence. No lane overflows: each has one of sixteen coordinates.
+#[target_feature(enable = "neon")]
+fn short_products([a, b, c, d]: [&[I16]; 4], x: &[i16]) -> [i64; 4] {
+    // Not loops over arrays: optimised for size those stay in memory.
+    type Sums = (int32x4_t, int32x4_t, int32x4_t, int32x4_t);
+    let (a, b) = (a.as_chunks::<16>().0, b.as_chunks::<16>().0);
+    let (c, d) = (c.as_chunks::<16>().0, d.as_chunks::<16>().0);
+    let zero = vdupq_n_s32(0);
+    let mut first: Sums = (zero, zero, zero, zero);
+    let (mut second, mut third, mut fourth) = (first, first, first);
+    for ((((a, b), c), d), x) in a.iter().zip(b).zip(c).zip(d).zip(x.as_chunks::<16>().0) {
+        let [x, y]: [int16x8_t; 2] = transmute!(*x);
+        macro_rules! add {
+            ($sums:expr, $row:expr) => {
+                let [v, w]: [int16x8_t; 2] = transmute!(*$row);
+                $sums.0 = vmlal_s16($sums.0, vget_low_s16(v), vget_low_s16(x));
+                $sums.1 = vmlal_high_s16($sums.1, v, x);
+                $sums.2 = vmlal_s16($sums.2, vget_low_s16(w), vget_low_s16(y));
+                $sums.3 = vmlal_high_s16($sums.3, w, y);
+            };
+        }
+        add!(first, a);
+        add!(second, b);
+        add!(third, c);
+        add!(fourth, d);
+    }
+    let sum = |(a, b, c, d): Sums| {
+        let sum = vpadalq_s32(vpaddlq_s32(a), b);
+        vaddvq_s64(vpadalq_s32(vpadalq_s32(sum, c), d))
+    };
+    [sum(first), sum(second), sum(third), sum(fourth)]
+}
+
+#[target_feature(enable = "neon")]
 fn dot(weights: &[I16], x: &[i16]) -> i64 {
     let (chunks, rest) = weights.as_chunks::<8>();
     let (x_chunks, x_rest) = x.as_chunks::<8>();
@@ -83,23 +132,29 @@ fn dot(weights: &[I16], x: &[i16]) -> i64 {
 /// `tbl` looks up 64 entries and gives 0 beyond them, `tbx` leaves what is there.
 #[target_feature(enable = "neon")]
 pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sentences: u8) {
-    let [first, second, third, fourth]: [uint8x16x4_t; 4] =
-        transmute!(portable::table(at_least, sentences));
-    let (chunks, rest) = codes.as_chunks::<16>();
-    let (depth_chunks, depth_rest) = depths
-        .split_at_mut_checked(chunks.len() * 16)
-        .unwrap_or_default();
+    // By lanes, because optimised for size the portable table takes longer than the look-ups.
+    let sentences = vdupq_n_u8(sentences);
+    let depth = |above: uint8x16_t| vminq_u8(above, vqsubq_u8(sentences, above));
+    let depths_of = |uint8x16x4_t(a, b, c, d): uint8x16x4_t| {
+        uint8x16x4_t(depth(a), depth(b), depth(c), depth(d))
+    };
+    let [first, second, third, fourth]: [uint8x16x4_t; 4] = transmute!(*at_least);
+    let (first, second) = (depths_of(first), depths_of(second));
+    let (third, fourth) = (depths_of(third), depths_of(fourth));
     let sixty_four = vdupq_n_u8(64);
-    for (depths, codes) in depth_chunks.as_chunks_mut::<16>().0.iter_mut().zip(chunks) {
-        let mut index: uint8x16_t = transmute!(*codes);
-        let mut found = vqtbl4q_u8(first, index);
-        for table in [second, third, fourth] {
-            index = vsubq_u8(index, sixty_four);
-            found = vqtbx4q_u8(found, table, index);
-        }
+    let look_up = |depths: &mut [u8; 16], codes: &[u8; 16]| {
+        // Not a loop over an array: optimised for size that stays in memory.
+        let index: uint8x16_t = transmute!(*codes);
+        let found = vqtbl4q_u8(first, index);
+        let index = vsubq_u8(index, sixty_four);
+        let found = vqtbx4q_u8(found, second, index);
+        let index = vsubq_u8(index, sixty_four);
+        let found = vqtbx4q_u8(found, third, index);
+        let index = vsubq_u8(index, sixty_four);
+        let found = vqtbx4q_u8(found, fourth, index);
         *depths = transmute!(vminq_u8(transmute!(*depths), found));
-    }
-    portable::lower(depth_rest, rest, at_least, sentences);
+    };
+    portable::in_chunks(depths, codes, look_up);
 }
 
 #[target_feature(enable = "neon")]
@@ -120,9 +175,24 @@ pub(super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
     }
 }
 
+// Optimised for size, compilers do not vectorise the next three.
+
 #[target_feature(enable = "neon")]
 pub(super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
-    portable::reached(boundaries, input)
+    let input = vdupq_n_s32(input);
+    let one = vdupq_n_u32(1);
+    let mut reached = vdupq_n_u32(0);
+    for chunk in boundaries.as_chunks::<4>().0 {
+        // All ones, which is less one.
+        reached = vsubq_u32(reached, vcleq_s32(transmute!(*chunk), input));
+    }
+    // The last three, after one that has been counted.
+    const { assert!(BOUNDARIES % 4 == 3) };
+    if let Some(last) = boundaries.last_chunk::<4>() {
+        let here = vandq_u32(vcleq_s32(transmute!(*last), input), one);
+        reached = vaddq_u32(reached, vsetq_lane_u32::<0>(0, here));
+    }
+    vaddvq_u32(reached) as u8
 }
 
 #[target_feature(enable = "neon")]
@@ -132,12 +202,37 @@ pub(super) fn count(
     boundaries: &[[I32; BOUNDARIES]],
     rows: &mut [[u8; 256]],
 ) {
-    portable::count(sums, shift, boundaries, rows);
+    let reached = |boundaries: &_, input| reached(boundaries, input);
+    let count_up_to = |counts: &mut _, code| count_up_to(counts, code);
+    portable::count_by(reached, count_up_to, sums, shift, boundaries, rows);
+}
+
+/// As [`portable::count_up_to`].
+#[target_feature(enable = "neon")]
+fn count_up_to(counts: &mut [u8; 256], code: u8) {
+    let code = vdupq_n_u8(code);
+    let one = vdupq_n_u8(1);
+    let (counts, _) = counts.as_chunks_mut::<16>();
+    for (counts, here) in counts.iter_mut().zip(portable::CODES.as_chunks::<16>().0) {
+        let more = vandq_u8(vcleq_u8(transmute!(*here), code), one);
+        *counts = transmute!(vqaddq_u8(transmute!(*counts), more));
+    }
 }
 
 #[target_feature(enable = "neon")]
 pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
-    portable::count_equal(levels, level)
+    let (chunks, rest) = levels.as_chunks::<16>();
+    let wanted = vdupq_n_u8(level);
+    let mut total = portable::count_equal(rest, level);
+    // As many as a byte can count.
+    for chunks in chunks.chunks(255) {
+        let mut counts = vdupq_n_u8(0);
+        for chunk in chunks {
+            counts = vsubq_u8(counts, vceqq_u8(transmute!(*chunk), wanted));
+        }
+        total += u32::from(vaddlvq_u8(counts));
+    }
+    total
 }
 
 #[target_feature(enable = "neon")]

@@ -11,12 +11,14 @@
 //! | `neon` | aarch64 | `tbl`, 16 at a time |
 //! | `portable` | every processor | a look-up of a public code |
 //!
+//! On a Cortex-M4 the inner loops of `portable` take two products, or four bytes, at a time.
+//!
 //! [`Backend::best`] asks the processor on x86-64, also without `std`; on other targets the choice is fixed. A program that
 //! is built with `--cfg undertone_backend="portable"` has the portable backend only.
 
 // Unsafe code is allowed here, for three things: calls of functions that need an instruction set, after the processor
-// has said that it has it; in `x86`, the one instruction that LLVM does not make of its intrinsic; and the wiping of
-// vector registers, by their names. (The build script names the set of kernels that a target has.)
+// has said that it has it; in `x86` and `dsp`, instructions that LLVM does not make of intrinsics, or that have none; and
+// the wiping of vector registers, by their names. (The build script names the set of kernels that a target has.)
 #![allow(unsafe_code)]
 
 mod limits;
@@ -27,6 +29,8 @@ mod tests;
 
 #[cfg(undertone_kernels = "aarch64")]
 mod aarch64;
+#[cfg(undertone_kernels = "dsp")]
+mod dsp;
 #[cfg(undertone_kernels = "x86")]
 mod x86;
 
@@ -38,7 +42,32 @@ use crate::pack::format::BOUNDARIES;
 
 use lookup::Table;
 
-pub(crate) use limits::{BLOCK, GROUP, WIDTH};
+pub(crate) use limits::{BLOCK, GROUP, SPAN, WIDTH};
+
+/// Whether a backend of this target adds in 32 bits where that is enough.
+const HAS_SHORT_PRODUCTS: bool = cfg!(any(
+    undertone_kernels = "x86",
+    undertone_kernels = "aarch64"
+));
+
+/// Whether sums of products with the rows of a matrix fit 32 bits, whatever the coordinates: in each row and each
+/// [`SPAN`] of it, those of every sixteenth pair of weights. That is what a lane adds, or less. Public: it depends on the pack.
+pub(crate) fn fits(matrix: &[I16], width: usize) -> bool {
+    if !HAS_SHORT_PRODUCTS {
+        return false;
+    }
+    const MOST: u32 = i32::MAX as u32 / i16::MAX as u32;
+    let mut spans = matrix.chunks(width.max(1)).flat_map(|row| row.chunks(SPAN));
+    spans.all(|span| {
+        let mut sums = [0u32; 16];
+        for sixteen in span.chunks(16) {
+            for (sum, weight) in sums.iter_mut().zip(sixteen) {
+                *sum += u32::from(weight.get().unsigned_abs());
+            }
+        }
+        sums.as_chunks().0.iter().all(|[a, b]| a + b <= MOST)
+    })
+}
 
 /// A set of kernels that this processor has the instructions for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,12 +188,17 @@ impl Backend {
     /// Adds the products of up to [`WIDTH`] coordinates of each of up to [`GROUP`] sentences, the one at
     /// `start` and those after it, with each row of a matrix whose rows have `width` entries. All sentences
     /// have the same number of coordinates; those beyond the rows are ignored; none is −32768. `sums`: for each
-    /// sentence, one for each of `rows` rows.
+    /// sentence, one for each of `rows` rows. `fits`: that of the matrix; then `start` is a multiple of [`SPAN`].
     #[inline]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a matrix, a vector and where they meet"
+    )]
     pub(crate) fn add_products(
         self,
         matrix: &[I16],
         width: usize,
+        fits: bool,
         start: usize,
         sentences: &[&[i16]],
         sums: &mut [i64],
@@ -177,7 +211,24 @@ impl Backend {
         }
         let group = group.get(..sentences.len()).unwrap_or_default();
         let matrix = matrix.get(..rows * width).unwrap_or(matrix);
-        run!(self, add_products(matrix, width, start, group, sums, rows));
+        if !(fits && HAS_SHORT_PRODUCTS) {
+            return run!(self, add_products(matrix, width, start, group, sums, rows));
+        }
+        let length = group.first().map_or(0, |x| x.len());
+        for passed in (0..length).step_by(SPAN) {
+            let mut span = [Default::default(); GROUP];
+            for (to, from) in span.iter_mut().zip(group) {
+                *to = from
+                    .get(passed..length.min(passed + SPAN))
+                    .unwrap_or_default();
+            }
+            let span = span.get(..group.len()).unwrap_or_default();
+            let start = start + passed;
+            run!(
+                self,
+                add_short_products(matrix, width, start, span, sums, rows)
+            );
+        }
     }
 
     /// Adds the weights of the first `most` features that a pack knows, given their hashes, to `[candidates]` i32 in bytes, and

@@ -3,6 +3,8 @@
 
 use zerocopy::little_endian::{I16, I32, U16};
 
+#[cfg(undertone_kernels = "dsp")]
+pub(super) use super::dsp::{count_equal, count_up_to, dot, lower_to, reached, table};
 use super::limits::{GROUP, WIDTH};
 use super::lookup::{FEW_KEYS, Table, add_row, among, bits};
 use crate::barrier::wipe;
@@ -41,6 +43,18 @@ pub(super) fn add_products(
     add_products_by(dot, matrix, width, start, sentences, sums, rows);
 }
 
+#[inline(always)]
+pub(super) fn add_short_products(
+    matrix: &[I16],
+    width: usize,
+    start: usize,
+    sentences: &[&[i16]],
+    sums: &mut [i64],
+    rows: usize,
+) {
+    add_products(matrix, width, start, sentences, sums, rows);
+}
+
 /// Row after row, which the first level of the cache keeps for all sentences.
 #[inline(always)]
 pub(super) fn add_products_by(
@@ -62,7 +76,67 @@ pub(super) fn add_products_by(
     }
 }
 
+/// Adds the products of rows with sentences, four rows with two sentences at a time: each load serves several
+/// products, and no sum waits for another. The first level of the cache keeps the rows for the other sentences.
+/// `products`: those of the whole chunks of `N` coordinates, of one sentence twice where there is no second.
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+#[inline(always)]
+pub(super) fn in_fours<const N: usize>(
+    matrix: &[I16],
+    width: usize,
+    start: usize,
+    sentences: &[&[i16]],
+    sums: &mut [i64],
+    rows: usize,
+    products: impl Fn([&[I16]; 4], [&[i16]; 2], bool) -> [[i64; 4]; 2],
+) {
+    let length = sentences.first().map_or(0, |x| x.len());
+    let there = rows.min(matrix.len() / width.max(1));
+    let mut each: [&mut [i64]; GROUP] = Default::default();
+    for (each, sums) in each.iter_mut().zip(sums.chunks_mut(rows.max(1))) {
+        *each = sums.get_mut(..there).unwrap_or_default();
+    }
+    for (number, four) in matrix.chunks((4 * width).max(1)).enumerate() {
+        let four = four.get(start..).unwrap_or_default();
+        let row = |number: usize| four.get(number * width..number * width + length);
+        let first = row(0).unwrap_or_default();
+        // At the end the first replaces missing ones.
+        let four = [
+            first,
+            row(1).unwrap_or(first),
+            row(2).unwrap_or(first),
+            row(3).unwrap_or(first),
+        ];
+        for (sums, pair) in each.chunks_mut(2).zip(sentences.chunks(2)) {
+            let products = match *pair {
+                [x, y] => products(four, [x, y], true),
+                [x] => products(four, [x, x], false),
+                _ => continue,
+            };
+            for ((sums, products), x) in sums.iter_mut().zip(products).zip(pair) {
+                let sums = sums.get_mut(4 * number..).unwrap_or_default();
+                if let Some(sums) = sums.first_chunk_mut::<4>() {
+                    for (sum, product) in sums.iter_mut().zip(products) {
+                        *sum += product;
+                    }
+                } else {
+                    for (sum, product) in sums.iter_mut().zip(products) {
+                        *sum += product;
+                    }
+                }
+                let (_, rest) = x.as_chunks::<N>();
+                if !rest.is_empty() {
+                    for (sum, row) in sums.iter_mut().zip(four) {
+                        *sum += dot(row.as_chunks::<N>().1, rest);
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// |products| < 2^30 and at most 2^12 of them: no overflow.
+#[cfg(not(undertone_kernels = "dsp"))]
 #[inline(always)]
 pub(super) fn dot(weights: &[I16], x: &[i16]) -> i64 {
     weights
@@ -72,6 +146,7 @@ pub(super) fn dot(weights: &[I16], x: &[i16]) -> i64 {
         .sum()
 }
 
+#[cfg(not(undertone_kernels = "dsp"))]
 #[inline(always)]
 pub(super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
     boundaries
@@ -87,13 +162,14 @@ pub(super) fn count(
     boundaries: &[[I32; BOUNDARIES]],
     rows: &mut [[u8; 256]],
 ) {
-    count_by(reached, sums, shift, boundaries, rows);
+    count_by(reached, count_up_to, sums, shift, boundaries, rows);
 }
 
 /// Direction after direction, whose boundaries and counts the first level of the cache keeps for all sentences.
 #[inline(always)]
 pub(super) fn count_by(
     reached: impl Fn(&[I32; BOUNDARIES], i32) -> u8,
+    count_up_to: impl Fn(&mut [u8; 256], u8),
     sums: [&[i64]; GROUP],
     shift: u32,
     boundaries: &[[I32; BOUNDARIES]],
@@ -109,6 +185,7 @@ pub(super) fn count_by(
 }
 
 /// 0 to 255.
+#[cfg(not(undertone_kernels = "dsp"))]
 #[expect(clippy::indexing_slicing, reason = "done by the compiler")]
 pub(super) const CODES: [u8; 256] = {
     let mut codes = [0; 256];
@@ -120,6 +197,7 @@ pub(super) const CODES: [u8; 256] = {
     codes
 };
 
+#[cfg(not(undertone_kernels = "dsp"))]
 #[inline(always)]
 pub(super) fn count_up_to(counts: &mut [u8; 256], code: u8) {
     // All 256 counts are touched, so no address depends on the code.
@@ -131,17 +209,57 @@ pub(super) fn count_up_to(counts: &mut [u8; 256], code: u8) {
 #[inline(always)]
 pub(super) fn lower(depths: &mut [u8], codes: &[u8], at_least: &[u8; 256], sentences: u8) {
     let mut table = table(at_least, sentences);
+    lower_to(depths, codes, &table);
+    wipe(&mut table);
+}
+
+#[cfg(not(undertone_kernels = "dsp"))]
+#[inline(always)]
+fn lower_to(depths: &mut [u8], codes: &[u8], table: &[u8; 256]) {
     for (depth, code) in depths.iter_mut().zip(codes) {
         // The codes of candidates are public.
         let here = table.get(usize::from(*code)).copied().unwrap_or(0);
         *depth = (*depth).min(here);
     }
-    wipe(&mut table);
+}
+
+/// Calls `look_up` with the depths and codes of `N` candidates at a time; the last ones are padded.
+#[cfg(any(undertone_kernels = "x86", undertone_kernels = "aarch64"))]
+#[inline(always)]
+pub(super) fn in_chunks<const N: usize>(
+    depths: &mut [u8],
+    codes: &[u8],
+    look_up: impl Fn(&mut [u8; N], &[u8; N]),
+) {
+    let (chunks, rest) = codes.as_chunks::<N>();
+    let (depth_chunks, _) = depths.as_chunks_mut::<N>();
+    for (depths, codes) in depth_chunks.iter_mut().zip(chunks) {
+        look_up(depths, codes);
+    }
+    if rest.is_empty() {
+        return;
+    }
+    let depths = depths.get_mut(chunks.len() * N..).unwrap_or_default();
+    let (mut last_depths, mut last_codes) = ([0; N], [0; N]);
+    for ((to, from), (code, public)) in last_depths
+        .iter_mut()
+        .zip(depths.iter())
+        .zip(last_codes.iter_mut().zip(rest))
+    {
+        *to = *from;
+        *code = *public;
+    }
+    look_up(&mut last_depths, &last_codes);
+    for (to, from) in depths.iter_mut().zip(&last_depths) {
+        *to = *from;
+    }
+    wipe(&mut last_depths);
 }
 
 /// min(h, k − h) for each code.
+#[cfg(not(undertone_kernels = "dsp"))]
 #[inline(always)]
-pub(super) fn table(at_least: &[u8; 256], sentences: u8) -> [u8; 256] {
+fn table(at_least: &[u8; 256], sentences: u8) -> [u8; 256] {
     let mut table = [0; 256];
     for (depth, above) in table.iter_mut().zip(at_least) {
         *depth = (*above).min(sentences.saturating_sub(*above));
@@ -149,6 +267,7 @@ pub(super) fn table(at_least: &[u8; 256], sentences: u8) -> [u8; 256] {
     table
 }
 
+#[cfg(not(undertone_kernels = "dsp"))]
 #[inline(always)]
 pub(super) fn count_equal(levels: &[u8], level: u8) -> u32 {
     let (chunks, rest) = levels.as_chunks::<64>();

@@ -6,7 +6,7 @@ use std::vec::Vec;
 use rand_core::Rng;
 use zerocopy::little_endian::{I16, I32};
 
-use super::{BLOCK, Backend, BackendUnavailable, GROUP, WIDTH, portable};
+use super::{BLOCK, Backend, BackendUnavailable, GROUP, SPAN, WIDTH, fits, portable};
 use crate::pack::format::BOUNDARIES;
 use crate::rng::PublicRng;
 
@@ -130,7 +130,7 @@ fn products_with_rows_are_the_same() {
                             portable::add_products(&matrix, width, start, &[reaching], sums, rows);
                         }
                         let mut found = vec![-5; sums * each];
-                        backend.add_products(&matrix, width, start, &x, &mut found, sums);
+                        backend.add_products(&matrix, width, false, start, &x, &mut found, sums);
                         assert_eq!(
                             found, expected,
                             "{backend:?} {width} {rows} {start} {len} {each}"
@@ -138,6 +138,91 @@ fn products_with_rows_are_the_same() {
                     }
                 }
             }
+        }
+    }
+}
+
+/// With weights whose sums of products fit 32 bits, just so or by far.
+#[test]
+fn short_products_are_the_same() {
+    let mut rng = PublicRng::new(8);
+    for backend in others() {
+        for width in LENGTHS {
+            for rows in 0..=9 {
+                let largest = rng.next_u32().is_multiple_of(2);
+                let weight = |x: i16| match largest {
+                    true => MOST * x.signum(),
+                    false => x % MOST,
+                };
+                let matrix = weights(&mut rng, width * rows).into_iter();
+                let matrix: Vec<I16> = matrix.map(|x| I16::new(weight(x))).collect();
+                assert!(fits(&matrix, width));
+                for (start, len) in [(0, width), (0, width / 2), (SPAN, width), (2 * SPAN, 100)] {
+                    let each = 1 + rng.next_u32() as usize % GROUP;
+                    let x: Vec<_> = (0..each).map(|_| coordinates(&mut rng, len)).collect();
+                    let x: Vec<&[i16]> = x.iter().map(|x| &x[..]).collect();
+                    for sums in [rows + 1, rows, rows.saturating_sub(1)] {
+                        let mut expected = vec![-5; sums * each];
+                        let mut found = expected.clone();
+                        for (sums, x) in expected.chunks_mut(sums.max(1)).zip(&x) {
+                            let reaching = &x[..len.min(width.saturating_sub(start))];
+                            let rows = sums.len();
+                            portable::add_products(&matrix, width, start, &[reaching], sums, rows);
+                        }
+                        backend.add_products(&matrix, width, true, start, &x, &mut found, sums);
+                        assert_eq!(
+                            found, expected,
+                            "{backend:?} {width} {rows} {start} {len} {each}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The weights of a lane: every sixteenth pair of a span.
+const OF_A_LANE: i32 = SPAN as i32 / 8;
+/// The largest sum of them.
+const LANE: i32 = i32::MAX / i16::MAX as i32;
+/// The largest that all of them can be.
+const MOST: i16 = (LANE / OF_A_LANE) as i16;
+
+/// The largest sums of a lane, in each of its two signs, and one more.
+#[test]
+fn short_products_do_not_overflow() {
+    if cfg!(not(any(
+        undertone_kernels = "x86",
+        undertone_kernels = "aarch64"
+    ))) {
+        return;
+    }
+    for backend in Backend::available() {
+        for (sign, x) in [(1, i16::MAX), (-1, i16::MAX), (1, -i16::MAX)] {
+            let mut matrix = vec![I16::new(MOST * sign); 5 * WIDTH];
+            // As much in each lane of each row as fits.
+            let rest = (LANE % OF_A_LANE) as i16;
+            let more = matrix
+                .chunks_mut(WIDTH)
+                .flat_map(|row| row.chunks_mut(SPAN));
+            for weight in more.filter_map(|span| span.first_chunk_mut::<16>()) {
+                for weight in weight.iter_mut().step_by(2) {
+                    *weight = I16::new((MOST + rest) * sign);
+                }
+            }
+            assert!(fits(&matrix, WIDTH));
+            let rows = matrix.chunks(WIDTH);
+            let sum = |row: &[I16]| row.iter().map(|w| i64::from(w.get())).sum::<i64>();
+            let expected: Vec<i64> = rows.map(|row| sum(row) * i64::from(x)).collect();
+            for each in 1..=GROUP {
+                let sentence = [x; WIDTH];
+                let sentences = vec![&sentence[..]; each];
+                let mut sums = vec![0; 5 * each];
+                backend.add_products(&matrix, WIDTH, true, 0, &sentences, &mut sums, 5);
+                assert_eq!(sums, expected.repeat(each), "{backend:?}");
+            }
+            matrix[2 * WIDTH + SPAN + 200] = I16::new((MOST + 1) * sign);
+            assert!(!fits(&matrix, WIDTH));
         }
     }
 }
@@ -154,7 +239,7 @@ fn products_do_not_overflow() {
                 for each in 1..=GROUP {
                     let mut sums = vec![0; 5 * each];
                     let sentences = vec![&sentence[..]; each];
-                    backend.add_products(&matrix, WIDTH, 0, &sentences, &mut sums, 5);
+                    backend.add_products(&matrix, WIDTH, false, 0, &sentences, &mut sums, 5);
                     assert_eq!(sums, vec![one; 5 * each], "{backend:?} {w} {x}");
                 }
             }

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use zerocopy::little_endian::{I16, I32, U16};
 use zerocopy::transmute;
 
-use super::limits::GROUP;
+use super::limits::{GROUP, WIDTH};
 use super::lookup::{self, FEW_KEYS, Table, add_row, word};
 use super::portable::{self, smallest_product};
 use crate::barrier::wipe;
@@ -137,6 +137,80 @@ pub(super) mod avx2 {
         portable::add_products_by(dot, matrix, width, start, sentences, sums, rows);
     }
 
+    #[target_feature(enable = "avx2")]
+    pub(in super::super) fn add_short_products(
+        matrix: &[I16],
+        width: usize,
+        start: usize,
+        sentences: &[&[i16]],
+        sums: &mut [i64],
+        rows: usize,
+    ) {
+        let products = |four: [&[I16]; 4], [x, y]: [&[i16]; 2], two: bool| match two {
+            true => short_products::<true>(four, [x, y]),
+            false => short_products::<false>(four, [x, y]),
+        };
+        portable::in_fours::<16>(matrix, width, start, sentences, sums, rows, products);
+    }
+
+    /// The products of four rows with the whole chunks of one sentence, or of two. No lane overflows.
+    // A call: what the registers do not hold of one would be on the stack beside that of the other.
+    #[inline(never)]
+    #[target_feature(enable = "avx2")]
+    fn short_products<const TWO: bool>(
+        [a, b, c, d]: [&[I16]; 4],
+        [x, y]: [&[i16]; 2],
+    ) -> [[i64; 4]; 2] {
+        // Not loops over arrays: optimised for size those stay in memory.
+        let (a, b) = (a.as_chunks::<16>().0, b.as_chunks::<16>().0);
+        let (c, d) = (c.as_chunks::<16>().0, d.as_chunks::<16>().0);
+        let (x, y) = (x.as_chunks::<16>().0, y.as_chunks::<16>().0);
+        let zero = _mm256_setzero_si256();
+        let mut x_sums = (zero, zero, zero, zero);
+        let mut y_sums = x_sums;
+        for (((((a, b), c), d), x), y) in a.iter().zip(b).zip(c).zip(d).zip(x).zip(y) {
+            let (x, y): (__m256i, __m256i) = (transmute!(*x), transmute!(*y));
+            macro_rules! add {
+                ($lane:tt, $row:expr) => {
+                    let row: __m256i = transmute!(*$row);
+                    x_sums.$lane = _mm256_add_epi32(x_sums.$lane, _mm256_madd_epi16(row, x));
+                    if TWO {
+                        y_sums.$lane = _mm256_add_epi32(y_sums.$lane, _mm256_madd_epi16(row, y));
+                    }
+                };
+            }
+            add!(0, a);
+            add!(1, b);
+            add!(2, c);
+            add!(3, d);
+        }
+        let y = match TWO {
+            true => sums_of_four(y_sums),
+            false => zero,
+        };
+        [transmute!(sums_of_four(x_sums)), transmute!(y)]
+    }
+
+    /// The sum of all lanes of each of four vectors, in 64 bits.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn sums_of_four((a, b, c, d): (__m256i, __m256i, __m256i, __m256i)) -> __m256i {
+        // A lane is 2^16·high + low, so that sums of each fit.
+        let mask = _mm256_set1_epi32(0xffff);
+        let low = |v| _mm256_and_si256(v, mask);
+        let high = |v| _mm256_srai_epi32::<16>(v);
+        let sums = |a, b, c, d| {
+            let sums = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+            _mm_add_epi32(
+                _mm256_castsi256_si128(sums),
+                _mm256_extracti128_si256::<1>(sums),
+            )
+        };
+        let high = _mm256_cvtepi32_epi64(sums(high(a), high(b), high(c), high(d)));
+        let low = _mm256_cvtepi32_epi64(sums(low(a), low(b), low(c), low(d)));
+        _mm256_add_epi64(_mm256_slli_epi64::<16>(high), low)
+    }
+
     /// A sum p of two products lies within ±2^31, so sums of p wrap around. But the sum of ⌊p / 2^16⌋ does
     /// not, and what it leaves of the sum, between 0 and 2^16 for each p, follows from the sum modulo 2^32.
     #[target_feature(enable = "avx2")]
@@ -165,7 +239,8 @@ pub(super) mod avx2 {
 
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn reached(boundaries: &[I32; BOUNDARIES], input: i32) -> u8 {
-        portable::reached(boundaries, input)
+        let [reached, ..] = four_reached::<1>(boundaries, [input; 4]);
+        reached as u8
     }
 
     #[target_feature(enable = "avx2")]
@@ -175,12 +250,98 @@ pub(super) mod avx2 {
         boundaries: &[[I32; BOUNDARIES]],
         rows: &mut [[u8; 256]],
     ) {
-        portable::count(sums, shift, boundaries, rows);
+        let [a, b, c, d] = sums;
+        if d.is_empty() {
+            // Fewer than four.
+            let reached = |boundaries: &_, input| reached(boundaries, input);
+            let up_to = portable::count_up_to;
+            return portable::count_by(reached, up_to, sums, shift, boundaries, rows);
+        }
+        let sums = a.iter().zip(b).zip(c).zip(d);
+        for (((((a, b), c), d), boundaries), counts) in sums.zip(boundaries).zip(rows) {
+            let inputs = [
+                bucket_input(*a, shift),
+                bucket_input(*b, shift),
+                bucket_input(*c, shift),
+                bucket_input(*d, shift),
+            ];
+            count_up_to_four(counts, four_reached::<4>(boundaries, inputs));
+        }
+    }
+
+    /// How many boundaries each of the first `N` of four inputs reaches; they share the loads.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn four_reached<const N: usize>(
+        boundaries: &[I32; BOUNDARIES],
+        [a, b, c, d]: [i32; 4],
+    ) -> [i32; 4] {
+        let (a, b) = (_mm256_set1_epi32(a), _mm256_set1_epi32(b));
+        let (c, d) = (_mm256_set1_epi32(c), _mm256_set1_epi32(d));
+        let zero = _mm256_setzero_si256();
+        // Less one for each boundary that is beyond the input.
+        let mut beyond = (zero, zero, zero, zero);
+        macro_rules! add {
+            ($boundaries:expr) => {
+                let boundaries = $boundaries;
+                beyond.0 = _mm256_add_epi32(beyond.0, _mm256_cmpgt_epi32(boundaries, a));
+                if N > 1 {
+                    beyond.1 = _mm256_add_epi32(beyond.1, _mm256_cmpgt_epi32(boundaries, b));
+                    beyond.2 = _mm256_add_epi32(beyond.2, _mm256_cmpgt_epi32(boundaries, c));
+                    beyond.3 = _mm256_add_epi32(beyond.3, _mm256_cmpgt_epi32(boundaries, d));
+                }
+            };
+        }
+        let (chunks, rest) = boundaries.as_chunks::<16>();
+        for chunk in chunks {
+            let [low, high]: [__m256i; 2] = transmute!(*chunk);
+            add!(low);
+            add!(high);
+        }
+        // The last fifteen: eight, and seven after one that has been counted and is beyond no input now.
+        const { assert!(BOUNDARIES % 16 == 15) };
+        if let Some(eight) = rest.first_chunk::<8>() {
+            add!(transmute!(*eight));
+        }
+        if let Some(last) = boundaries.last_chunk::<8>() {
+            let counted = _mm256_set1_epi32(i32::MIN);
+            add!(_mm256_blend_epi32::<1>(transmute!(*last), counted));
+        }
+        let (a, b, c, d) = beyond;
+        let sums = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+        let beyond = _mm_add_epi32(
+            _mm256_castsi256_si128(sums),
+            _mm256_extracti128_si256::<1>(sums),
+        );
+        transmute!(_mm_add_epi32(beyond, _mm_set1_epi32(BOUNDARIES as i32)))
+    }
+
+    /// [`portable::count_up_to`] for each of four codes, in one pass over the counts.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn count_up_to_four(counts: &mut [u8; 256], codes: [i32; 4]) {
+        // Signed, as comparisons are.
+        let top = i8::MIN;
+        let [a, b, c, d] = codes.map(|code| _mm256_set1_epi8(code as i8 ^ top));
+        let top = _mm256_set1_epi8(top);
+        let (counts, _) = counts.as_chunks_mut::<32>();
+        for (counts, here) in counts.iter_mut().zip(portable::CODES.as_chunks::<32>().0) {
+            let here = _mm256_xor_si256(transmute!(*here), top);
+            // Less one for each code that is below.
+            let mut more = _mm256_set1_epi8(4);
+            more = _mm256_add_epi8(more, _mm256_cmpgt_epi8(here, a));
+            more = _mm256_add_epi8(more, _mm256_cmpgt_epi8(here, b));
+            more = _mm256_add_epi8(more, _mm256_cmpgt_epi8(here, c));
+            more = _mm256_add_epi8(more, _mm256_cmpgt_epi8(here, d));
+            *counts = transmute!(_mm256_adds_epu8(transmute!(*counts), more));
+        }
     }
 
     /// `vpshufb` looks up 16 entries, and gives 0 where the index is negative. Eight such tables, of the
     /// differences between one and the next, make 128 entries: the index falls by 16 from table to table, and
     /// once it is negative nothing is added any more. Codes from 128 on are negative from the start.
+    ///
+    /// The table is made here, because optimised for size the portable one takes longer than the look-ups.
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn lower(
         depths: &mut [u8],
@@ -188,52 +349,57 @@ pub(super) mod avx2 {
         at_least: &[u8; 256],
         sentences: u8,
     ) {
-        const AT_A_TIME: usize = 4;
-        let tables: [__m128i; 16] = transmute!(portable::table(at_least, sentences));
-        let mut steps = [_mm256_setzero_si256(); 16];
-        let mut before = _mm_setzero_si128();
-        for (number, (step, table)) in steps.iter_mut().zip(tables).enumerate() {
-            let base = if number == 8 {
-                _mm_setzero_si128()
-            } else {
-                before
-            };
-            *step = _mm256_broadcastsi128_si256(_mm_xor_si128(table, base));
-            before = table;
+        let sentences = _mm_set1_epi8(sentences as i8);
+        let mut table = *at_least;
+        for half in table.as_chunks_mut::<128>().0 {
+            let mut before = _mm_setzero_si128();
+            for step in half.as_chunks_mut::<16>().0 {
+                let above: __m128i = transmute!(*step);
+                let depth = _mm_min_epu8(above, _mm_subs_epu8(sentences, above));
+                *step = transmute!(_mm_xor_si128(depth, before));
+                before = depth;
+            }
         }
         let sixteen = _mm256_set1_epi8(16);
         let top = _mm256_set1_epi8(i8::MIN);
-        let look_up = |depths: &mut [u8; 32 * AT_A_TIME], codes: &[u8; 32 * AT_A_TIME]| {
-            let mut index: [__m256i; AT_A_TIME] = transmute!(*codes);
-            let mut found = [_mm256_setzero_si256(); AT_A_TIME];
-            for half in steps.as_chunks::<8>().0 {
+        let look_up = |depths: &mut [u8; 128], codes: &[u8; 128]| {
+            // As in `short_products`.
+            let [a, b, c, d]: [__m256i; 4] = transmute!(*codes);
+            let mut index = (a, b, c, d);
+            let zero = _mm256_setzero_si256();
+            let mut found = (zero, zero, zero, zero);
+            for half in table.as_chunks::<128>().0 {
                 let mut here = index;
-                for step in half {
-                    for (found, here) in found.iter_mut().zip(&mut here) {
-                        *found = _mm256_xor_si256(*found, _mm256_shuffle_epi8(*step, *here));
-                        *here = _mm256_subs_epi8(*here, sixteen);
+                for step in half.as_chunks::<16>().0 {
+                    let step = _mm256_broadcastsi128_si256(transmute!(*step));
+                    macro_rules! add {
+                        ($lane:tt) => {
+                            let entries = _mm256_shuffle_epi8(step, here.$lane);
+                            found.$lane = _mm256_xor_si256(found.$lane, entries);
+                            here.$lane = _mm256_subs_epi8(here.$lane, sixteen);
+                        };
                     }
+                    add!(0);
+                    add!(1);
+                    add!(2);
+                    add!(3);
                 }
-                for index in &mut index {
-                    *index = _mm256_xor_si256(*index, top);
-                }
+                index.0 = _mm256_xor_si256(index.0, top);
+                index.1 = _mm256_xor_si256(index.1, top);
+                index.2 = _mm256_xor_si256(index.2, top);
+                index.3 = _mm256_xor_si256(index.3, top);
             }
-            let mut least: [__m256i; AT_A_TIME] = transmute!(*depths);
-            for (least, found) in least.iter_mut().zip(found) {
-                *least = _mm256_min_epu8(*least, found);
-            }
-            *depths = transmute!(least);
+            let [a, b, c, d]: [__m256i; 4] = transmute!(*depths);
+            *depths = transmute!([
+                _mm256_min_epu8(a, found.0),
+                _mm256_min_epu8(b, found.1),
+                _mm256_min_epu8(c, found.2),
+                _mm256_min_epu8(d, found.3),
+            ]);
         };
-        in_chunks(depths, codes, look_up);
+        portable::in_chunks(depths, codes, look_up);
         // Unused entries of the stack may keep what is left of the tables.
-        wipe_lanes(&mut steps);
-    }
-
-    /// Tables and their differences follow from private counts.
-    #[target_feature(enable = "avx2")]
-    fn wipe_lanes(lanes: &mut [__m256i; 16]) {
-        lanes.fill(_mm256_setzero_si256());
-        zeroize::optimization_barrier(lanes);
+        wipe(&mut table);
     }
 
     #[target_feature(enable = "avx2")]
@@ -255,12 +421,65 @@ pub(super) mod avx2 {
         (a + b + c + d) as u32 + portable::count_equal(rest, level)
     }
 
+    /// Four rows at a time, which share the loads of the coordinates.
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn products(matrix: &[i8], x: &[i16], products: &mut [i64]) {
-        let rows = matrix.chunks_exact(x.len().max(1));
-        for (product, row) in products.iter_mut().zip(rows) {
+        let width = x.len().max(1);
+        let (fours, rest) = products.as_chunks_mut::<4>();
+        let mut matrix = matrix;
+        for products in fours {
+            let (four, after) = matrix.split_at_checked(4 * width).unwrap_or_default();
+            let (two, last_two) = four.split_at_checked(2 * width).unwrap_or_default();
+            let (a, b) = two.split_at_checked(width).unwrap_or_default();
+            let (c, d) = last_two.split_at_checked(width).unwrap_or_default();
+            *products = four_dots_of_bytes([a, b, c, d], x);
+            matrix = after;
+        }
+        for (product, row) in rest.iter_mut().zip(matrix.chunks_exact(width)) {
             *product = dot_bytes(row, x);
         }
+    }
+
+    /// As [`dot_bytes`], for each of four rows.
+    #[target_feature(enable = "avx2")]
+    fn four_dots_of_bytes([a, b, c, d]: [&[i8]; 4], x: &[i16]) -> [i64; 4] {
+        // As in `short_products`.
+        let (a_chunks, b_chunks) = (a.as_chunks::<16>().0, b.as_chunks::<16>().0);
+        let (c_chunks, d_chunks) = (c.as_chunks::<16>().0, d.as_chunks::<16>().0);
+        let (chunks, rest) = x.as_chunks::<16>();
+        let zero = _mm256_setzero_si256();
+        let mut sums = (zero, zero, zero, zero);
+        let rows = a_chunks.iter().zip(b_chunks).zip(c_chunks).zip(d_chunks);
+        for ((((a, b), c), d), x) in rows.zip(chunks) {
+            let x: __m256i = transmute!(*x);
+            macro_rules! add {
+                ($lane:tt, $row:expr) => {
+                    let row = _mm256_cvtepi8_epi16(transmute!(*$row));
+                    sums.$lane = _mm256_add_epi32(sums.$lane, _mm256_madd_epi16(row, x));
+                };
+            }
+            add!(0, a);
+            add!(1, b);
+            add!(2, c);
+            add!(3, d);
+        }
+        // A lane has 2^7 products of at most 2^7 · 32,767: the sum of four lanes fits, that of all eight does not.
+        const { assert!(4 * (WIDTH as i64 / 8) * 128 * 32_767 <= i32::MAX as i64) };
+        let (a_sums, b_sums, c_sums, d_sums) = sums;
+        let two = (
+            _mm256_hadd_epi32(a_sums, b_sums),
+            _mm256_hadd_epi32(c_sums, d_sums),
+        );
+        let four = _mm256_hadd_epi32(two.0, two.1);
+        let low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(four));
+        let high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256::<1>(four));
+        let mut products: [i64; 4] = transmute!(_mm256_add_epi64(low, high));
+        if !rest.is_empty() {
+            for (product, row) in products.iter_mut().zip([a, b, c, d]) {
+                *product += portable::dot_bytes(row.as_chunks::<16>().1, rest);
+            }
+        }
+        products
     }
 
     #[target_feature(enable = "avx2")]
@@ -415,8 +634,63 @@ pub(super) mod avx512 {
         avx2::to_fixed(coordinates, scale, fixed);
     }
 
-    /// Four rows with two sentences at a time: each load serves several products, and no sum waits for
-    /// another. The first level of the cache keeps the rows for the other sentences.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    pub(in super::super) fn add_short_products(
+        matrix: &[I16],
+        width: usize,
+        start: usize,
+        sentences: &[&[i16]],
+        sums: &mut [i64],
+        rows: usize,
+    ) {
+        let products = |four: [&[I16]; 4], [x, y]: [&[i16]; 2], two: bool| match two {
+            true => short_products::<true>(four, [x, y], 4 * width),
+            false => short_products::<false>(four, [x, y], 4 * width),
+        };
+        portable::in_fours::<32>(matrix, width, start, sentences, sums, rows, products);
+    }
+
+    /// As [`products_of`], for sums that fit 32 bits in each lane.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+    fn short_products<const TWO: bool>(
+        [a, b, c, d]: [&[I16]; 4],
+        [x, y]: [&[i16]; 2],
+        ahead: usize,
+    ) -> [[i64; 4]; 2] {
+        let (a, b) = (a.as_chunks::<32>().0, b.as_chunks::<32>().0);
+        let (c, d) = (c.as_chunks::<32>().0, d.as_chunks::<32>().0);
+        let (x, y) = (x.as_chunks::<32>().0, y.as_chunks::<32>().0);
+        let zero = _mm512_setzero_si512();
+        let mut x_sums = (zero, zero, zero, zero);
+        let mut y_sums = x_sums;
+        for (((((a, b), c), d), x), y) in a.iter().zip(b).zip(c).zip(d).zip(x).zip(y) {
+            macro_rules! add {
+                ($lane:tt, $row:expr) => {
+                    _mm_prefetch::<_MM_HINT_T0>($row.as_ptr().wrapping_add(ahead).cast());
+                    let row: __m512i = transmute!(*$row);
+                    x_sums.$lane = add_pairs(x_sums.$lane, row, transmute!(*x));
+                    if TWO {
+                        y_sums.$lane = add_pairs(y_sums.$lane, row, transmute!(*y));
+                    }
+                };
+            }
+            add!(0, a);
+            add!(1, b);
+            add!(2, c);
+            add!(3, d);
+        }
+        let halves = |(a, b, c, d): (__m512i, __m512i, __m512i, __m512i)| {
+            // A lane is 2^16·high + low, so that sums of each fit.
+            let mask = _mm512_set1_epi32(0xffff);
+            let low = |v| _mm512_and_si512(v, mask);
+            let high = |v| _mm512_srai_epi32::<16>(v);
+            let low = sums_of_four((low(a), low(b), low(c), low(d)));
+            let high = sums_of_four((high(a), high(b), high(c), high(d)));
+            _mm256_add_epi64(_mm256_slli_epi64::<16>(high), low)
+        };
+        [transmute!(halves(x_sums)), transmute!(halves(y_sums))]
+    }
+
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     pub(in super::super) fn add_products(
         matrix: &[I16],
@@ -426,41 +700,11 @@ pub(super) mod avx512 {
         sums: &mut [i64],
         rows: usize,
     ) {
-        let length = sentences.first().map_or(0, |x| x.len());
-        let there = rows.min(matrix.len() / width.max(1));
-        for (number, four) in matrix.chunks((4 * width).max(1)).enumerate() {
-            let row =
-                |number: usize| four.get(number * width + start..number * width + start + length);
-            let first = row(0).unwrap_or_default();
-            // At the end the first replaces missing ones.
-            let four = [
-                first,
-                row(1).unwrap_or(first),
-                row(2).unwrap_or(first),
-                row(3).unwrap_or(first),
-            ];
-            let pairs = sums.chunks_mut((2 * rows).max(1)).zip(sentences.chunks(2));
-            for (sums, pair) in pairs {
-                let products = match *pair {
-                    [x, y] => products_of::<true>(four, [x, y], 4 * width),
-                    [x] => products_of::<false>(four, [x, x], 4 * width),
-                    _ => continue,
-                };
-                let sums = sums.chunks_mut(rows.max(1));
-                for ((sums, products), x) in sums.zip(products).zip(pair) {
-                    let sums = sums.get_mut(4 * number..there).unwrap_or_default();
-                    for (sum, product) in sums.iter_mut().zip(products) {
-                        *sum += product;
-                    }
-                    let (_, rest) = x.as_chunks::<32>();
-                    if !rest.is_empty() {
-                        for (sum, row) in sums.iter_mut().zip(four) {
-                            *sum += portable::dot(row.as_chunks::<32>().1, rest);
-                        }
-                    }
-                }
-            }
-        }
+        let products = |four: [&[I16]; 4], [x, y]: [&[i16]; 2], two: bool| match two {
+            true => products_of::<true>(four, [x, y], 4 * width),
+            false => products_of::<false>(four, [x, y], 4 * width),
+        };
+        portable::in_fours::<32>(matrix, width, start, sentences, sums, rows, products);
     }
 
     /// The products of four rows with the whole chunks of one sentence, or of two. What is `ahead` entries further on
@@ -589,7 +833,8 @@ pub(super) mod avx512 {
         if d.is_empty() {
             // Fewer than four.
             let reached = |boundaries: &_, input| reached(boundaries, input);
-            return portable::count_by(reached, sums, shift, boundaries, rows);
+            let up_to = portable::count_up_to;
+            return portable::count_by(reached, up_to, sums, shift, boundaries, rows);
         }
         let sums = a.iter().zip(b).zip(c).zip(d);
         for (((((a, b), c), d), boundaries), counts) in sums.zip(boundaries).zip(rows) {
@@ -662,8 +907,12 @@ pub(super) mod avx512 {
         at_least: &[u8; 256],
         sentences: u8,
     ) {
-        let table = portable::table(at_least, sentences);
-        let [first, second, third, fourth]: [__m512i; 4] = transmute!(table);
+        let sentences = _mm512_set1_epi8(sentences as i8);
+        let [a, b, c, d]: [__m512i; 4] = transmute!(*at_least);
+        let first = _mm512_min_epu8(a, _mm512_subs_epu8(sentences, a));
+        let second = _mm512_min_epu8(b, _mm512_subs_epu8(sentences, b));
+        let third = _mm512_min_epu8(c, _mm512_subs_epu8(sentences, c));
+        let fourth = _mm512_min_epu8(d, _mm512_subs_epu8(sentences, d));
         let look_up = |depths: &mut [u8; 64], codes: &[u8; 64]| {
             let codes: __m512i = transmute!(*codes);
             let below = _mm512_permutex2var_epi8(first, codes, second);
@@ -671,7 +920,7 @@ pub(super) mod avx512 {
             let found = _mm512_mask_blend_epi8(_mm512_movepi8_mask(codes), below, above);
             *depths = transmute!(_mm512_min_epu8(transmute!(*depths), found));
         };
-        in_chunks(depths, codes, look_up);
+        portable::in_chunks(depths, codes, look_up);
     }
 
     #[target_feature(enable = "avx512f,avx512bw")]
@@ -740,36 +989,4 @@ pub(super) mod avx512 {
     pub(in super::super) fn scores(outputs: &mut [i64], thresholds: &[I32], norm: i64) {
         portable::scores(outputs, thresholds, norm);
     }
-}
-
-/// Calls `look_up` with the depths and codes of `N` candidates at a time; the last ones are padded.
-#[inline(always)]
-fn in_chunks<const N: usize>(
-    depths: &mut [u8],
-    codes: &[u8],
-    look_up: impl Fn(&mut [u8; N], &[u8; N]),
-) {
-    let (chunks, rest) = codes.as_chunks::<N>();
-    let (depth_chunks, _) = depths.as_chunks_mut::<N>();
-    for (depths, codes) in depth_chunks.iter_mut().zip(chunks) {
-        look_up(depths, codes);
-    }
-    if rest.is_empty() {
-        return;
-    }
-    let depths = depths.get_mut(chunks.len() * N..).unwrap_or_default();
-    let (mut last_depths, mut last_codes) = ([0; N], [0; N]);
-    for ((to, from), (code, public)) in last_depths
-        .iter_mut()
-        .zip(depths.iter())
-        .zip(last_codes.iter_mut().zip(rest))
-    {
-        *to = *from;
-        *code = *public;
-    }
-    look_up(&mut last_depths, &last_codes);
-    for (to, from) in depths.iter_mut().zip(&last_depths) {
-        *to = *from;
-    }
-    wipe(&mut last_depths);
 }
