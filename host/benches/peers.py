@@ -1,12 +1,13 @@
-"""Our k-means, nearest word, training, assignment and noise beside scikit-learn's, faiss's, PyTorch's, SciPy's and
-numpy's, in one run.
+"""Our k-means, nearest word, training, assignment, noise and neural encoding beside scikit-learn's, faiss's, PyTorch's,
+SciPy's, numpy's and sentence-transformers', in one run.
 
-    python3 host/benches/peers.py [kmeans] [nearest] [train] [wmd] [noise]
+    python3 host/benches/peers.py [kmeans] [nearest] [train] [wmd] [noise] [encode]
 
 Samples alternate, ours then theirs, so that a machine that is busy for a while is busy for both. For each pair it
 prints the medians and the ratio. It needs numpy, and scikit-learn for k-means, faiss-cpu for the nearest word, torch
-for training, scipy for assignment; both sides get as many threads as THREADS says (2 unless set), but one for the
-nearest word and for assignment. Not a test: nothing fails for being slow.
+for training, scipy for assignment. Encoding runs only if it is named, and needs sentence-transformers[onnx] and a model
+(UNDERTONE_MODELS); SENTENCES may name a file with one sentence a line. Both sides get as many threads as THREADS says (2
+unless set), but one for the nearest word and for assignment. Not a test: nothing fails for being slow.
 """
 
 import importlib.util
@@ -194,6 +195,94 @@ def train():
     report(what, "documents/s", own, peer, f"PyTorch {torch.__version__}", "rate ratio")
 
 
+def encode():
+    need("sentence_transformers", "sentence-transformers[onnx]")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    import onnxruntime
+    import numpy as np
+    import sentence_transformers
+
+    if "UNDERTONE_MODELS" not in os.environ:
+        sys.exit("encode needs UNDERTONE_MODELS, a folder with all-MiniLM-L6-v2 in ONNX form")
+    source = pathlib.Path(os.environ["UNDERTONE_MODELS"]).resolve() / "all-MiniLM-L6-v2"
+    # Both sides have the same build of ONNX Runtime.
+    library = next(pathlib.Path(onnxruntime.__file__).parent.glob("capi/libonnxruntime.so*"))
+    program = executable("encode")
+    # One public sentence a line.
+    given = pathlib.Path(os.environ.get("SENTENCES", HERE.parent / "assets/demo-corpus.txt"))
+    sentences = [line for line in given.read_text().splitlines() if line.strip()]
+    for model in ("model.onnx", "model.int8.onnx"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder)
+            (path / "sentences").write_text("".join(f"{sentence}\n" for sentence in sentences))
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = THREADS
+            peer = sentence_transformers.SentenceTransformer(
+                str(sentence_transformers_folder(path / "peer", source, model)),
+                backend="onnx",
+                device="cpu",
+                model_kwargs={"provider": "CPUExecutionProvider", "file_name": model, "session_options": options},
+            )
+            children = {
+                engine: answering([program, str(source / model), str(path / "sentences"), *arguments])
+                for engine, arguments in (("built-in engine", []), ("ONNX Runtime", [str(library)]))
+            }
+
+            def theirs():
+                begin = time.perf_counter()
+                rows = peer.encode(sentences, batch_size=32, show_progress_bar=False)
+                seconds = time.perf_counter() - begin
+                return {"seconds": seconds, "sum": float(np.sum(rows.ravel() * (np.arange(1, rows.size + 1) % 1009)))}
+
+            sides = {"sentence-transformers": theirs}
+            for engine, (_, ask) in children.items():
+                for way in ("alone", "together"):
+                    sides[f"{engine}, {way}"] = lambda ask=ask, way=way: ask(way)
+            rounds = []
+            for _ in range(4):
+                rounds.append({name: side() for name, side in sides.items()})
+            for child, _ in children.values():
+                child.stdin.close()
+                child.wait()
+        # The first one warms up.
+        rates = {name: [len(sentences) / samples[name]["seconds"] for samples in rounds[1:]] for name in sides}
+        for engine in children:
+            alone, together = (rounds[0][f"{engine}, {way}"]["sum"] for way in ("alone", "together"))
+            assert alone == together, "not the same vectors"
+            what = f"{model}, {len(sentences)} sentences, {THREADS} threads, {engine}"
+            own = rates[f"{engine}, together"]
+            report(f"{what}, batches beside one at a time", "sentences/s", own, rates[f"{engine}, alone"], "alone", "rate ratio")
+            version = f"sentence-transformers {sentence_transformers.__version__}, ONNX Runtime {onnxruntime.__version__}"
+            report(what, "sentences/s", own, rates["sentence-transformers"], version, "rate ratio")
+
+
+def sentence_transformers_folder(folder, source, model):
+    """The files that sentence-transformers wants beside a model, for all-MiniLM-L6-v2."""
+    files = {
+        "config.json": {
+            "model_type": "bert",
+            "hidden_size": 384,
+            "num_hidden_layers": 6,
+            "num_attention_heads": 12,
+            "intermediate_size": 1536,
+            "vocab_size": 30522,
+        },
+        "tokenizer_config.json": {"tokenizer_class": "BertTokenizerFast", "model_max_length": 256, "pad_token": "[PAD]"},
+        "modules.json": [
+            {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
+            {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+        ],
+        "1_Pooling/config.json": {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": True},
+        "sentence_bert_config.json": {"max_seq_length": 256},
+    }
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(content))
+    for name in (model, "tokenizer.json"):
+        (folder / name).symlink_to(source / name)
+    return folder
+
+
 def wmd():
     need("scipy", "scipy")
     import numpy as np
@@ -280,7 +369,9 @@ def noise():
 if __name__ == "__main__":
     need("numpy", "numpy")
     benches = {"kmeans": kmeans, "nearest": nearest, "train": train, "wmd": wmd, "noise": noise}
-    for name in sys.argv[1:] or benches:
+    default = list(benches)
+    benches["encode"] = encode
+    for name in sys.argv[1:] or default:
         if name not in benches:
             sys.exit(f"peers.py knows {', '.join(benches)}, not {name}")
         benches[name]()

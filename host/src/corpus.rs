@@ -229,14 +229,21 @@ impl std::iter::FusedIterator for Corpus {}
 /// Documents in order, in batches that keep all cores busy and are small in memory: at most 64 documents, and
 /// none behind the first mebibyte of text.
 pub fn batches(
+    documents: impl Iterator<Item = Result<CorpusDocument>>,
+) -> impl Iterator<Item = Result<Vec<CorpusDocument>>> {
+    batches_of(64, documents)
+}
+
+/// [`batches`] of at most so many documents.
+pub(crate) fn batches_of(
+    most: usize,
     mut documents: impl Iterator<Item = Result<CorpusDocument>>,
 ) -> impl Iterator<Item = Result<Vec<CorpusDocument>>> {
-    const DOCUMENTS: usize = 64;
     const BYTES: usize = 1 << 20;
     std::iter::from_fn(move || {
         let mut batch = Vec::new();
         let mut bytes = 0;
-        while batch.len() < DOCUMENTS && bytes < BYTES {
+        while batch.len() < most && bytes < BYTES {
             match documents.next() {
                 None => break,
                 Some(Err(error)) => return Some(Err(error)),

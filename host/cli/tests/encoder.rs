@@ -11,7 +11,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use undertone::encoder::{Encoder, OnnxEncoder, RUNTIME_VARIABLE, Runtime, encode_all};
+use undertone::encoder::{
+    Encoder, OnnxEncoder, RUNTIME_VARIABLE, Runtime, encode_all, encode_all_public,
+};
 use undertone::error::{Cause, Error};
 use undertone::progress::Progress;
 
@@ -39,17 +41,24 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-fn encode_all_on(threads: usize, encoder: &dyn Encoder, sentences: &[&str]) -> Vec<f32> {
+/// The vectors as those of private sentences, and of public ones.
+fn encode_all_on(threads: usize, encoder: &dyn Encoder, sentences: &[&str]) -> [Vec<f32>; 2] {
+    let quiet = Progress::hidden();
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .unwrap()
-        .install(|| encode_all(encoder, sentences, &Progress::hidden()))
-        .unwrap()
+        .install(|| {
+            [
+                encode_all(encoder, sentences, &quiet),
+                encode_all_public(encoder, sentences, &quiet),
+            ]
+        })
+        .map(Result::unwrap)
 }
 
-/// T8: the bits of a sentence's vector are the same alone, among others, in any order, on one or two
-/// threads.
+/// T8: the bits of a sentence's vector are the same alone, among others, in a batch of public ones, in any order, on one
+/// or two threads.
 fn assert_encodes_each_sentence_alone(encoder: &dyn Encoder, sentences: &[&str]) {
     let alone: Vec<_> = sentences
         .iter()
@@ -59,14 +68,15 @@ fn assert_encodes_each_sentence_alone(encoder: &dyn Encoder, sentences: &[&str])
     for threads in [1, 2] {
         for _ in 0..2 {
             let shuffled: Vec<_> = order.iter().map(|&index| sentences[index]).collect();
-            let rows = encode_all_on(threads, encoder, &shuffled);
-            assert_eq!(rows.len(), sentences.len() * encoder.dimension());
-            for (row, &index) in rows.chunks_exact(encoder.dimension()).zip(&order) {
-                assert_eq!(
-                    bits(row),
-                    alone[index],
-                    "{threads} threads, sentence {index}"
-                );
+            for rows in encode_all_on(threads, encoder, &shuffled) {
+                assert_eq!(rows.len(), sentences.len() * encoder.dimension());
+                for (row, &index) in rows.chunks_exact(encoder.dimension()).zip(&order) {
+                    assert_eq!(
+                        bits(row),
+                        alone[index],
+                        "{threads} threads, sentence {index}"
+                    );
+                }
             }
             // Another order each time: backwards, then interleaved.
             order.reverse();
@@ -96,7 +106,16 @@ fn is_the_mean_of_the_token_vectors() {
         assert_eq!(encode(&encoder, "blue"), [12.0, 4.0 / 3.0, f32::INFINITY]);
         assert_encodes_each_sentence_alone(
             &encoder,
-            &["red", "", "green blue", "red red green red", "pink", "blue"],
+            &[
+                "red",
+                "",
+                "green blue",
+                "red red green red",
+                "pink",
+                "green",
+                "red",
+                "blue",
+            ],
         );
     }
 }
@@ -370,15 +389,22 @@ fn errors_do_not_quote_the_sentence() {
     let tokenizer = fitting_tokenizer().replace(r#""unk_token": "[UNK]""#, r#""unk_token": "[X]""#);
     let path = write_encoder(folder.path(), "tiny", &Model::default(), &tokenizer);
     let encoder = OnnxEncoder::open_with(&path, &Runtime::Rten).unwrap();
-    let error = encode_all(&encoder, &["red", "confidential"], &Progress::hidden()).unwrap_err();
-    assert!(
-        matches!(error.cause(), Cause::Encode { bytes: 12, .. }),
-        "{error}"
-    );
-    assert!(
-        !format!("{error} {error:?}").contains("confidential"),
-        "{error:?}"
-    );
+    let sentences = ["red", "confidential"];
+    let quiet = Progress::hidden();
+    for result in [
+        encode_all(&encoder, &sentences, &quiet),
+        encode_all_public(&encoder, &sentences, &quiet),
+    ] {
+        let error = result.unwrap_err();
+        assert!(
+            matches!(error.cause(), Cause::Encode { bytes: 12, .. }),
+            "{error}"
+        );
+        assert!(
+            !format!("{error} {error:?}").contains("confidential"),
+            "{error:?}"
+        );
+    }
 }
 
 #[test]

@@ -7,13 +7,18 @@ use rayon::prelude::*;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::corpus::{CorpusDocument, batches};
+use crate::corpus::{CorpusDocument, batches_of};
 use crate::encoder::vectors::DocumentVectors;
+use crate::encoder::{Encoder, PrivateEncoder, encode_all};
 use crate::error::{Cause, Error, Result};
 use crate::files::atomic::{AtomicFile, DESCRIPTION};
 use crate::files::resume::Encoding;
 use crate::progress::Progress;
 use crate::release::document;
+
+/// Public documents whose sentences are encoded together, at most: a neural encoder takes sentences of one length at once,
+/// and among many there are more of each length.
+const ENCODED_TOGETHER: usize = 1024;
 
 /// The sentences of some documents, as many of each as enter a release, and their vectors.
 // No Debug: the documents may be private.
@@ -25,7 +30,24 @@ pub struct Embeddings<'a> {
 }
 
 impl<'a> Embeddings<'a> {
-    /// Encodes the sentences of `documents`; `progress` makes the bar for their number.
+    /// Encodes the sentences of private `documents`, each alone.
+    ///
+    /// # Errors
+    /// None that depends on a text.
+    pub fn encode_private(
+        encoder: &PrivateEncoder<'_>,
+        documents: &'a [CorpusDocument],
+    ) -> Result<Self> {
+        let (sentences, offsets) = split(documents);
+        let rows = encode_all(encoder, &sentences, &Progress::hidden())?;
+        Ok(Self {
+            documents,
+            sentences,
+            vectors: DocumentVectors::new(encoder.dimension(), rows, offsets),
+        })
+    }
+
+    /// Encodes the sentences of public `documents`; `progress` makes the bar for their number.
     ///
     /// # Errors
     /// Errors of the encoding.
@@ -161,7 +183,7 @@ impl<'a> Encoded<'a> {
         let progress = Progress::new("encoding sentences", total);
         let mut hash = Sha256::new();
         let (mut documents, mut sentences) = (0, 0);
-        for batch in batches((self.open)()?) {
+        for batch in batches_of(ENCODED_TOGETHER, (self.open)()?) {
             let batch = batch?;
             for document in &batch {
                 let label = document.label.as_deref();

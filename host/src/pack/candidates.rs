@@ -10,7 +10,7 @@ use undertone_core::release::{Release, Selector};
 
 use crate::encoder::EncoderIdentity;
 use crate::error::{Cause, Error, Result};
-use crate::files::atomic::{AtomicFile, DESCRIPTION, Tensor, settled_tensors};
+use crate::files::atomic::{AtomicFile, DESCRIPTION, Tensor, tensor_bytes};
 use crate::pack::calibration::Calibration;
 
 /// One public candidate.
@@ -133,6 +133,11 @@ impl Candidates {
     /// # Errors
     /// Those of [`write`](Self::write).
     pub fn settled(&self, path: &Path) -> Result<AtomicFile> {
+        AtomicFile::settled(path, &self.to_bytes())
+    }
+
+    /// The bytes of the file that [`write`](Self::write) writes.
+    pub fn to_bytes(&self) -> Vec<u8> {
         let description = Description {
             pack: hex::encode(self.pack_digest),
             encoder: self.encoder.name.clone(),
@@ -175,7 +180,7 @@ impl Candidates {
             let shape = vec![own.len(), own.candidates];
             tensor(LEVELS, Dtype::U8, shape, &own.levels);
         }
-        settled_tensors(AtomicFile::create(path)?, &tensors, &description)
+        tensor_bytes(&tensors, &description)
     }
 
     /// Reads such a file.

@@ -15,6 +15,13 @@ use crate::error::{Error, Result};
 use crate::pack::trained::{Layer, Recoder};
 use crate::release::document::MAX_DIRECTIONS;
 
+/// The kernels of a device add in 32 bits where they can: the products of so many coordinates, in lanes of every sixteenth
+/// pair of them.
+const LANE_SPAN: usize = 256;
+
+/// The largest sum of the weights of a lane, with which no coordinates overflow it.
+const LANE_WEIGHTS: i32 = i32::MAX / i16::MAX as i32;
+
 /// How the projection directions of a pack are chosen: by anything public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directions {
@@ -136,14 +143,35 @@ fn fold(directions: &[f64], outputs: usize, layer: &Layer) -> Vec<f64> {
     folded
 }
 
-/// Each direction as long as 16 bits allow: depth does not change with the length of a direction.
+/// Each direction as long as 16 bits allow, and as 32 bits allow the sums that vector units add: depth does not change with
+/// the length of a direction.
 fn rounded(directions: &[f64], dimension: usize) -> Vec<i16> {
     let rows = directions.chunks_exact(dimension).flat_map(|direction| {
-        let largest = direction.iter().fold(0f64, |most, x| most.max(x.abs()));
-        let scale = f64::from(i16::MAX) / largest.max(f64::MIN_POSITIVE);
+        let scale = largest_scale(direction);
         direction.iter().map(move |x| (x * scale).round() as i16)
     });
     rows.collect()
+}
+
+/// The largest factor with which no weight is beyond 16 bits and no sum of a lane beyond 32.
+fn largest_scale(direction: &[f64]) -> f64 {
+    let largest = direction.iter().fold(0f64, |most, x| most.max(x.abs()));
+    let weights = direction.chunks(LANE_SPAN).map(|span| {
+        let mut lanes = [0f64; 8];
+        for sixteen in span.chunks(16) {
+            for (lane, pair) in lanes.iter_mut().zip(sixteen.chunks(2)) {
+                *lane += pair.iter().map(|x| x.abs()).sum::<f64>();
+            }
+        }
+        // What rounding adds at most: a half for each of two weights.
+        let rounding = span.len().div_ceil(16) as f64;
+        let most = lanes.into_iter().fold(f64::MIN_POSITIVE, f64::max);
+        (f64::from(LANE_WEIGHTS) - rounding) / most
+    });
+    weights.fold(
+        f64::from(i16::MAX) / largest.max(f64::MIN_POSITIVE),
+        f64::min,
+    )
 }
 
 /// Fills in boundaries and codes. Projections come from the section itself, so that the device's

@@ -17,7 +17,7 @@ use undertone_core::words::{Vocabulary, WordMechanism, WordsError};
 
 use crate::documents::{Classify, Draw, Mechanism};
 use undertone::encoder::vectors::{DocumentVectors, mean};
-use undertone::encoder::{Encoder, encode_all};
+use undertone::encoder::{Encoder, encode_all_public};
 use undertone::error::{Cause, Error, Result};
 use undertone::lexicon::word_vectors::Vectors;
 use undertone::progress::Progress;
@@ -102,7 +102,7 @@ impl<'a> Exchanged<'a> {
         let exchanged = exchanged.collect::<Result<Vec<Vec<String>>>>()?.concat();
         drop(progress);
         let progress = Progress::new("encoding sentences", exchanged.len() as u64);
-        encode_all(self.words.encoder, &exchanged, &progress)
+        encode_all_public(self.words.encoder, &exchanged, &progress)
     }
 }
 

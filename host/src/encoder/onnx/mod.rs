@@ -8,20 +8,26 @@ use std::env;
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use tokenizers::{Encoding, PostProcessor, Tokenizer, TruncationParams, TruncationStrategy};
 
 use self::ort::OrtEngine;
 use self::rten::RtenEngine;
-use super::{Encoder, EncoderIdentity, RUNTIME_VARIABLE};
+use super::{Encoder, EncoderIdentity, RUNTIME_VARIABLE, each_alone};
 use crate::error::{Cause, Error, Result};
+use crate::progress::Progress;
 
 const MODEL: &str = "model.onnx";
 const TOKENIZER: &str = "tokenizer.json";
 
 /// The longest sentence in tokens when `tokenizer.json` does not say one.
 const DEFAULT_TOKENS: usize = 512;
+
+/// Tokens of public sentences that go through the model together, at most: more is no faster.
+const BATCH_TOKENS: usize = 256;
 
 /// The names that exporters give the output with one vector a token.
 const TOKEN_OUTPUTS: [&str; 2] = ["last_hidden_state", "token_embeddings"];
@@ -71,6 +77,8 @@ pub struct OnnxEncoder {
     dimension: usize,
     tokenizer: Tokenizer,
     engine: Box<dyn Engine>,
+    /// Whether sentences in a batch have the bits that they have alone, once that was tried.
+    batches: OnceLock<bool>,
 }
 
 impl OnnxEncoder {
@@ -124,18 +132,11 @@ impl OnnxEncoder {
             }
         };
         let engine = engine.map_err(wrong_model)?;
-        let probe = Tokens {
-            ids: vec![0],
-            type_ids: vec![0],
-        };
-        let dimension = engine.run(&probe).map_err(wrong_model)?.dimension;
+        let probe = |token| Batch::one(vec![token], vec![0]);
+        let dimension = engine.run(&probe(0)).map_err(wrong_model)?.dimension;
 
         let largest = largest_token(&tokenizer);
-        let probe = Tokens {
-            ids: vec![largest],
-            type_ids: vec![0],
-        };
-        engine.run(&probe).map_err(|problem| {
+        engine.run(&probe(largest)).map_err(|problem| {
             Error::from(Cause::VocabularyMismatch {
                 tokenizer: files.tokenizer.clone(),
                 model: files.model.clone(),
@@ -148,6 +149,7 @@ impl OnnxEncoder {
             dimension,
             tokenizer,
             engine,
+            batches: OnceLock::new(),
         })
     }
 
@@ -168,13 +170,72 @@ impl OnnxEncoder {
         Ok(self.tokens(sentence)?.ids)
     }
 
-    fn tokens(&self, sentence: &str) -> Result<Tokens> {
+    fn tokens(&self, sentence: &str) -> Result<Batch> {
         // The tokenizer's own message is not passed on: it could quote the sentence.
         let encoding = encode(&self.tokenizer, sentence)
             .ok_or_else(|| self.failure(sentence, "the tokenizer has no token for a part of it"))?;
-        Ok(Tokens {
-            ids: encoding.get_ids().to_vec(),
-            type_ids: encoding.get_type_ids().to_vec(),
+        Ok(Batch::one(
+            encoding.get_ids().to_vec(),
+            encoding.get_type_ids().to_vec(),
+        ))
+    }
+
+    /// The vectors of a batch, one row a sentence.
+    fn rows(&self, batch: &Batch) -> Result<Vec<f32>, String> {
+        let dimension = self.dimension;
+        let mut rows = vec![0.0; batch.sentences * dimension];
+        if batch.ids.is_empty() {
+            return Ok(rows);
+        }
+        let hidden = self.engine.run(batch)?;
+        if hidden.dimension != dimension {
+            return Err(format!("the model gave {} coordinates", hidden.dimension));
+        }
+        let tokens = batch.tokens();
+        let states = hidden.values.chunks_exact(tokens * dimension);
+        for (row, states) in rows.chunks_exact_mut(dimension).zip(states) {
+            for state in states.chunks_exact(dimension) {
+                for (sum, value) in row.iter_mut().zip(state) {
+                    *sum += value;
+                }
+            }
+            for sum in row {
+                *sum /= tokens as f32;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Whether sentences in a batch have the bits that they have alone.
+    ///
+    /// With floating point they do on both engines: each row of a product is summed in one order, however many rows
+    /// there are. A model that quantises its activations takes their range from the whole batch. Tried out, because
+    /// no file says it: rows of made-up tokens, as few and as many as a batch has.
+    fn batches(&self) -> bool {
+        *self.batches.get_or_init(|| {
+            let largest = largest_token(&self.tokenizer);
+            let number = |position: usize| (position * 7919) as u32 % largest.saturating_add(1);
+            let same = |sentences: usize, tokens: usize| -> Result<bool, String> {
+                let alone: Vec<Batch> = (0..sentences)
+                    .map(|sentence| {
+                        let ids = (sentence * tokens..(sentence + 1) * tokens).map(number);
+                        Batch::one(ids.collect(), vec![0; tokens])
+                    })
+                    .collect();
+                let together = self.rows(&Batch::together(alone.iter()))?;
+                let rows = together.chunks_exact(self.dimension);
+                for (batch, row) in alone.iter().zip(rows) {
+                    let row: Vec<u32> = row.iter().map(|x| x.to_bits()).collect();
+                    if !self.rows(batch)?.iter().map(|x| x.to_bits()).eq(row) {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            };
+            // A failure is found again, and said, with a sentence.
+            [(2, 3), (5, 7), (8, 32)]
+                .into_iter()
+                .all(|(sentences, tokens)| same(sentences, tokens).unwrap_or(false))
         })
     }
 
@@ -204,36 +265,113 @@ impl Encoder for OnnxEncoder {
                 found: out.len(),
             }));
         }
-        let tokens = self.tokens(sentence)?;
-        out.fill(0.0);
-        if tokens.ids.is_empty() {
-            return Ok(());
-        }
-        let hidden = self
-            .engine
-            .run(&tokens)
+        let row = self
+            .rows(&self.tokens(sentence)?)
             .map_err(|problem| self.failure(sentence, problem))?;
-        if hidden.dimension != self.dimension {
-            let found = hidden.dimension;
-            return Err(self.failure(sentence, format!("the model gave {found} coordinates")));
+        out.copy_from_slice(&row);
+        Ok(())
+    }
+
+    /// Sentences of the same number of tokens go through the model together, and none is padded, so the bits are those
+    /// of [`encode`](Encoder::encode). One sentence at a time with models that quantise their activations, whose bits
+    /// would not be.
+    ///
+    /// # Leaks
+    /// Those of the trait.
+    ///
+    /// # Shapes
+    /// Those of the trait.
+    ///
+    /// # Errors
+    /// Those of the trait.
+    ///
+    /// # Cost
+    /// Up to 256 tokens a run of the model.
+    fn encode_public(
+        &self,
+        sentences: &[&str],
+        rows: &mut [f32],
+        progress: &Progress,
+    ) -> Result<()> {
+        assert_eq!(
+            rows.len(),
+            sentences.len() * self.dimension,
+            "one row a sentence"
+        );
+        if sentences.len() < 2 || !self.batches() {
+            return each_alone(self, sentences, rows, progress);
         }
-        for row in hidden.values.chunks_exact(self.dimension) {
-            for (sum, value) in out.iter_mut().zip(row) {
-                *sum += value;
+        let tokens = sentences.par_iter().map(|sentence| self.tokens(sentence));
+        let tokens: Vec<Batch> = tokens.collect::<Result<_>>()?;
+        let length = |index: &usize| tokens[*index].ids.len();
+        // The longest first, so that threads end at about the same time.
+        let mut order: Vec<usize> = (0..sentences.len()).collect();
+        order.sort_by_key(|index| std::cmp::Reverse(length(index)));
+        let batches: Vec<&[usize]> = order
+            .chunk_by(|a, b| length(a) == length(b))
+            .flat_map(|same| same.chunks((BATCH_TOKENS / length(&same[0]).max(1)).max(1)))
+            .collect();
+        let encoded = batches.par_iter().with_max_len(1).map(|batch| {
+            let together = Batch::together(batch.iter().map(|&index| &tokens[index]));
+            let rows = self.rows(&together).or_else(|_| {
+                // Perhaps one of them is to blame: the error is to be about that one.
+                let alone = batch.iter().map(|&index| {
+                    let row = self.rows(&tokens[index]);
+                    row.map_err(|problem| self.failure(sentences[index], problem))
+                });
+                alone.collect::<Result<Vec<_>>>().map(|rows| rows.concat())
+            })?;
+            progress.advance(batch.len() as u64);
+            Ok(rows)
+        });
+        let encoded: Vec<Vec<f32>> = encoded.collect::<Result<_>>()?;
+        for (batch, own) in batches.iter().zip(encoded) {
+            for (&index, row) in batch.iter().zip(own.chunks_exact(self.dimension)) {
+                rows[index * self.dimension..][..self.dimension].copy_from_slice(row);
             }
-        }
-        let count = tokens.ids.len() as f32;
-        for sum in out {
-            *sum /= count;
         }
         Ok(())
     }
 }
 
-/// The tokens of one sentence, not padded: the attention mask is 1 everywhere.
-pub(super) struct Tokens {
+/// Sentences of the same number of tokens, one after the other. None is padded: the attention mask is 1 everywhere.
+pub(super) struct Batch {
+    pub(super) sentences: usize,
     pub(super) ids: Vec<u32>,
     pub(super) type_ids: Vec<u32>,
+}
+
+impl Batch {
+    fn one(ids: Vec<u32>, type_ids: Vec<u32>) -> Self {
+        Self {
+            sentences: 1,
+            ids,
+            type_ids,
+        }
+    }
+
+    /// Batches of the same number of tokens as one.
+    fn together<'a>(batches: impl Iterator<Item = &'a Self> + Clone) -> Self {
+        Self {
+            sentences: batches.clone().map(|batch| batch.sentences).sum(),
+            ids: batches
+                .clone()
+                .flat_map(|batch| &batch.ids)
+                .copied()
+                .collect(),
+            type_ids: batches.flat_map(|batch| &batch.type_ids).copied().collect(),
+        }
+    }
+
+    /// Tokens of a sentence.
+    fn tokens(&self) -> usize {
+        self.ids.len() / self.sentences
+    }
+
+    /// The shape of a model's inputs: sentences, tokens.
+    pub(super) fn shape(&self) -> [usize; 2] {
+        [self.sentences, self.tokens()]
+    }
 }
 
 /// One vector a token, row by row.
@@ -243,15 +381,16 @@ pub(super) struct HiddenStates {
 }
 
 impl HiddenStates {
-    /// Checks the shape that came out of a model against the number of tokens that went in.
-    pub(super) fn new(shape: &[usize], values: Vec<f32>, tokens: usize) -> Result<Self, String> {
+    /// Checks the shape that came out of a model against the sentences and tokens that went in.
+    pub(super) fn new(shape: &[usize], values: Vec<f32>, batch: &Batch) -> Result<Self, String> {
+        let [sentences, tokens] = batch.shape();
         match *shape {
-            [1, rows, dimension] if rows == tokens && dimension > 0 => {
+            [outer, rows, dimension] if outer == sentences && rows == tokens && dimension > 0 => {
                 Ok(Self { dimension, values })
             }
             _ => Err(format!(
                 "its output has the shape {shape:?} for {tokens} tokens; wanted is \
-                 [1, {tokens}, dimension], one vector a token"
+                 [{sentences}, {tokens}, dimension], one vector a token"
             )),
         }
     }
@@ -259,8 +398,8 @@ impl HiddenStates {
 
 /// Runs the neural network. Errors are sentences without a path; the caller adds it.
 pub(super) trait Engine: Send + Sync {
-    /// The vectors of the tokens. Called from many threads; the bits depend on `tokens` only.
-    fn run(&self, tokens: &Tokens) -> Result<HiddenStates, String>;
+    /// The vectors of the tokens. Called from many threads; the bits depend on `batch` only.
+    fn run(&self, batch: &Batch) -> Result<HiddenStates, String>;
 }
 
 /// Refuses a model whose inputs are not those of a sentence encoder; true if it wants token types.

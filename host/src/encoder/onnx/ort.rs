@@ -10,7 +10,7 @@ use ::ort::session::Session;
 use ::ort::session::builder::GraphOptimizationLevel;
 use ::ort::value::{Outlet, Tensor, TensorElementType, ValueType};
 
-use super::{Engine, HiddenStates, Tokens, token_output, wants_token_types};
+use super::{Batch, Engine, HiddenStates, token_output, wants_token_types};
 use crate::encoder::RUNTIME_OLDEST_MINOR;
 use crate::error::{Cause, Error, Result};
 
@@ -119,19 +119,18 @@ impl Drop for Borrowed<'_> {
 }
 
 impl Engine for OrtEngine {
-    fn run(&self, tokens: &Tokens) -> Result<HiddenStates, String> {
-        let count = tokens.ids.len();
-        let tensor = |values: Vec<i64>| Tensor::from_array(([1, count], values));
+    fn run(&self, batch: &Batch) -> Result<HiddenStates, String> {
+        let tensor = |values: Vec<i64>| Tensor::from_array((batch.shape(), values));
         let numbers = |values: &[u32]| values.iter().copied().map(i64::from).collect();
         let run = |session: &mut Session| -> ort::Result<_> {
             let mut inputs = ort::inputs![
-                "input_ids" => tensor(numbers(&tokens.ids))?,
-                "attention_mask" => tensor(vec![1; count])?,
+                "input_ids" => tensor(numbers(&batch.ids))?,
+                "attention_mask" => tensor(vec![1; batch.ids.len()])?,
             ];
             if self.token_types {
                 inputs.push((
                     "token_type_ids".into(),
-                    tensor(numbers(&tokens.type_ids))?.into(),
+                    tensor(numbers(&batch.type_ids))?.into(),
                 ));
             }
             let outputs = session.run(inputs)?;
@@ -142,11 +141,11 @@ impl Engine for OrtEngine {
         let mut borrowed = self.borrow_session()?;
         let session = borrowed.session.as_mut().expect("present until dropped");
         let (shape, values) = run(session).map_err(|error| error.to_string())?;
-        HiddenStates::new(&shape, values, count)
+        HiddenStates::new(&shape, values, batch)
     }
 }
 
-/// A session that computes on the calling thread: sums have one order, and sentences run in parallel.
+/// A session that computes on the calling thread: sums have one order, and calls run in parallel.
 fn new_session(environment: &Environment, model: &[u8]) -> Result<Session, String> {
     // The builder's errors hold the builder, which cannot change threads.
     let text = |error: ort::Error<_>| error.to_string();

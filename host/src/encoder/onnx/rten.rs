@@ -9,7 +9,7 @@ use ::rten::{
     ValueType, ValueView,
 };
 
-use super::{Engine, HiddenStates, Tokens, token_output, wants_token_types};
+use super::{Batch, Engine, HiddenStates, token_output, wants_token_types};
 
 const TRY_OTHER: &str = "ONNX Runtime may run it: name its library with --onnxruntime";
 
@@ -27,7 +27,13 @@ impl RtenEngine {
     pub(super) const NAME: &str = "rten (built in)";
 
     pub(super) fn load(model: Vec<u8>) -> Result<Self, String> {
-        let model = panic::catch_unwind(|| ModelOptions::with_all_ops().load(model))
+        // Weights are laid out for products once, not in every run: a second copy of them in memory.
+        let load = || {
+            ModelOptions::with_all_ops()
+                .prepack_weights(true)
+                .load(model)
+        };
+        let model = panic::catch_unwind(load)
             .map_err(|_| "the engine cannot read it".to_owned())?
             .map_err(|error| match error.kind() {
                 LoadErrorKind::OperatorInvalid => format!("{error}; {TRY_OTHER}"),
@@ -64,8 +70,7 @@ impl RtenEngine {
     }
 
     /// Runs the model on `pool`.
-    fn run_on(&self, pool: &Arc<ThreadPool>, tokens: &Tokens) -> Result<HiddenStates, String> {
-        let count = tokens.ids.len();
+    fn run_on(&self, pool: &Arc<ThreadPool>, batch: &Batch) -> Result<HiddenStates, String> {
         let numbers = |values: &[u32]| -> Result<Vec<i32>, String> {
             values
                 .iter()
@@ -75,10 +80,11 @@ impl RtenEngine {
                 })
                 .collect()
         };
-        let ids = numbers(&tokens.ids)?;
-        let type_ids = numbers(&tokens.type_ids)?;
-        let mask = vec![1; count];
-        let tensor = |values| ValueView::from_shape([1, count], values).expect("one value a token");
+        let ids = numbers(&batch.ids)?;
+        let type_ids = numbers(&batch.type_ids)?;
+        let mask = vec![1; batch.ids.len()];
+        let shape = batch.shape();
+        let tensor = |values| ValueView::from_shape(shape, values).expect("one value a token");
         let mut inputs = vec![
             (self.input_ids, tensor(&ids).into()),
             (self.attention_mask, tensor(&mask).into()),
@@ -97,22 +103,22 @@ impl RtenEngine {
         let (shape, values) = output.into_shape_vec::<f32, 3>().map_err(|error| {
             format!("its output is not a tensor with one vector a token: {error}")
         })?;
-        HiddenStates::new(&shape, values, count)
+        HiddenStates::new(&shape, values, batch)
     }
 }
 
 impl Engine for RtenEngine {
-    /// Each call has one thread to itself, so sums have one order, and sentences run in parallel.
+    /// Each call has one thread to itself, so sums have one order, and calls run in parallel.
     ///
     /// The engine computes in a `rayon` pool. The caller is probably a worker of another pool, and
-    /// such a worker takes up further work of its own while it waits: sentences would nest without
+    /// such a worker takes up further work of its own while it waits: calls would nest without
     /// bound. A plain thread in between just waits; starting it costs some 50 µs.
-    fn run(&self, tokens: &Tokens) -> Result<HiddenStates, String> {
+    fn run(&self, batch: &Batch) -> Result<HiddenStates, String> {
         let pool = self.idle().pop();
         let pool = pool.unwrap_or_else(|| Arc::new(ThreadPool::with_num_threads(1)));
         let result = thread::scope(|scope| {
             thread::Builder::new()
-                .spawn_scoped(scope, || self.run_on(&pool, tokens))
+                .spawn_scoped(scope, || self.run_on(&pool, batch))
                 .map_err(|error| format!("no thread to run it on: {error}"))?
                 .join()
                 .map_err(|_| format!("the engine failed inside; {TRY_OTHER}"))?
