@@ -22,8 +22,8 @@ rm -rf "$stage"
 trap 'rm -rf "$stage"' EXIT
 mkdir -p "$stage/bin" "$stage/include" "$stage/lib/pkgconfig" "$stage/lib/cmake/undertone"
 
-"$here/build-lib.sh" "$stage/lib" static >/dev/null
-"$here/build-lib.sh" "$stage/lib" shared --features jni >/dev/null
+"$here/build-lib.sh" "$stage/lib" static --locked >/dev/null
+"$here/build-lib.sh" "$stage/lib" shared --features jni --locked >/dev/null
 
 cp -r "$here"/../include/* "$stage/include"
 # With the static library inside: it runs wherever it is moved.

@@ -1108,8 +1108,10 @@ int32_t undertone_grant_init_unrecorded(void *memory,
  * also if it refuses. It is private if an epsilon was chosen by looking at a text.
  *
  * If the file is missing, the storage says that `read` failed; `undertone_ledger_create_image` makes a new one. A file that
- * is empty or too short is `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, one with both records torn
- * `UNDERTONE_STATUS_LEDGER_DAMAGED`: what was spent is not known, so begin anew with `undertone_ledger_begin_anew`.
+ * is empty or too short is `UNDERTONE_STATUS_LEDGER_WRONG_LENGTH`, one of zeroes or something else, which an interrupted
+ * beginning anew may leave, `UNDERTONE_STATUS_NOT_A_LEDGER`, one with both records torn `UNDERTONE_STATUS_LEDGER_DAMAGED`, one
+ * with records of two ledgers `UNDERTONE_STATUS_LEDGER_MIXED`: what was spent is not known, so begin anew with
+ * `undertone_ledger_begin_anew`.
  * `UNDERTONE_STATUS_LEDGER_RECORD_LOST` says that one record was torn, in a power cut for example: the rest of this window
  * was recorded as spent, and the next window is as usual. With `UNDERTONE_STATUS_LEDGER_STORAGE_FAILED`,
  * `UNDERTONE_STATUS_LEDGER_NOT_RAISED` and `UNDERTONE_STATUS_LEDGER_NOT_PERSISTED` epsilon may be spent, and nothing is granted.

@@ -10,8 +10,9 @@
  * If a status is UNDERTONE_STATUS_LEDGER_STORAGE_FAILED, file.error says why (an errno). An app with a monotonic counter of its
  * platform sets read_counter and raise_counter of the storage; they get the address of the undertone_posix_ledger.
  *
- * The lock keeps to the rule in the README of the folder ffi, so programs in all languages keep each other out. It belongs to
- * one open file: two threads of a program exclude each other, too.
+ * The lock keeps to the rule in the README of the folder ffi, so programs in all languages keep each other out. Two threads of a
+ * program exclude each other, too, whether they share an undertone_posix_ledger or each has its own: one of them gets
+ * UNDERTONE_STATUS_LEDGER_IN_USE.
  */
 
 #ifndef UNDERTONE_POSIX_H
@@ -29,7 +30,7 @@
 
 typedef struct undertone_posix_ledger {
     const char *path;
-    /* The open file while it is locked, else -1. */
+    /* -1, or the open file while it is locked; -2 while a call has found no file, or is about to lock it. */
     int descriptor;
     /* The errno of what failed last. */
     int error;
@@ -114,33 +115,47 @@ static inline int undertone_posix_sync(int descriptor)
     return fsync(descriptor);
 }
 
+/* Another thread may be trying to lock the file meanwhile. */
+static inline int undertone_posix_descriptor(const undertone_posix_ledger *file)
+{
+    return __atomic_load_n(&file->descriptor, __ATOMIC_RELAXED);
+}
+
 static inline int32_t undertone_posix_lock(void *context)
 {
     undertone_posix_ledger *file = (undertone_posix_ledger *)context;
-    file->descriptor = undertone_posix_open(file->path, O_RDWR);
-    /* That it is missing, or cannot be opened, is for `read` to say. */
-    if (file->descriptor < 0) file->error = errno;
-    if (file->descriptor < 0 || undertone_posix_lock_file(file->descriptor, 0) == 0) return 0;
+    int descriptor, nobody = -1;
+    /* Another thread is in a call, or a counter uses the ledger that asks it. */
+    if (!__atomic_compare_exchange_n(&file->descriptor, &nobody, -2, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return -1;
+    descriptor = undertone_posix_open(file->path, O_RDWR);
+    if (descriptor >= 0 && undertone_posix_lock_file(descriptor, 0) == 0) {
+        __atomic_store_n(&file->descriptor, descriptor, __ATOMIC_RELAXED);
+        return 0;
+    }
     file->error = errno;
-    close(file->descriptor);
-    file->descriptor = -1;
+    if (descriptor >= 0) close(descriptor);
+    /* That it is missing, or cannot be opened or locked, is for `read` to say. */
+    if (descriptor < 0 || !undertone_posix_is_locked(file->error)) return 0;
+    __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELEASE);
     return -1;
 }
 
 static inline void undertone_posix_unlock(void *context)
 {
     undertone_posix_ledger *file = (undertone_posix_ledger *)context;
-    if (file->descriptor >= 0) close(file->descriptor);
-    file->descriptor = -1;
+    const int descriptor = undertone_posix_descriptor(file);
+    if (descriptor >= 0) close(descriptor);
+    __atomic_store_n(&file->descriptor, -1, __ATOMIC_RELEASE);
 }
 
 static inline int32_t undertone_posix_read(void *context, uint8_t *out, size_t capacity, size_t *out_read)
 {
     undertone_posix_ledger *file = (undertone_posix_ledger *)context;
+    const int descriptor = undertone_posix_descriptor(file);
     size_t len = 0;
-    if (file->descriptor < 0) return -1;
+    if (descriptor < 0) return -1;
     while (len < capacity) {
-        const ssize_t got = pread(file->descriptor, out + len, capacity - len, (off_t)len);
+        const ssize_t got = pread(descriptor, out + len, capacity - len, (off_t)len);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
             file->error = errno;
@@ -156,8 +171,9 @@ static inline int32_t undertone_posix_read(void *context, uint8_t *out, size_t c
 static inline int32_t undertone_posix_write(void *context, size_t offset, const uint8_t *bytes, size_t len)
 {
     undertone_posix_ledger *file = (undertone_posix_ledger *)context;
+    const int descriptor = undertone_posix_descriptor(file);
     while (len > 0) {
-        const ssize_t put = pwrite(file->descriptor, bytes, len, (off_t)offset);
+        const ssize_t put = pwrite(descriptor, bytes, len, (off_t)offset);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) {
             file->error = errno;
@@ -167,13 +183,13 @@ static inline int32_t undertone_posix_write(void *context, size_t offset, const 
         offset += (size_t)put;
         len -= (size_t)put;
     }
-    if (undertone_posix_sync(file->descriptor) == 0) return 0;
+    if (undertone_posix_sync(descriptor) == 0) return 0;
     file->error = errno;
     return -1;
 }
 
-/* How undertone_ledger_spend reads and writes the file, which must stay where it is. A counter that you add must not spend from
- * it. */
+/* How undertone_ledger_spend reads and writes the file, which must stay where it is. A counter that you add must not use it:
+ * while a call asks the counter, the file is in use. */
 static inline undertone_ledger_storage undertone_posix_storage(undertone_posix_ledger *file)
 {
     undertone_ledger_storage storage;
@@ -254,23 +270,26 @@ static inline int32_t undertone_posix_begin_anew(undertone_posix_ledger *file, c
     int32_t status, locked;
     file->error = 0;
     locked = undertone_posix_lock(file);
-    if (locked == 0 && file->descriptor < 0 && file->error == ENOENT) {
+    if (locked == 0 && undertone_posix_descriptor(file) < 0 && file->error == ENOENT) {
         /* A file to lock, from which nobody spends. If another program makes a ledger first, that is overwritten below: its
          * budget would be a second one for this window. */
         memset(image, 0, sizeof image);
         status = undertone_posix_place(file, image);
+        undertone_posix_unlock(file);
         if (status != UNDERTONE_STATUS_OK) return status;
         locked = undertone_posix_lock(file);
     }
-    if (locked != 0)
-        return undertone_posix_is_locked(file->error) ? UNDERTONE_STATUS_LEDGER_IN_USE : UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
+    if (locked != 0) return UNDERTONE_STATUS_LEDGER_IN_USE;
     /* Before the counter is raised: what is there and cannot be opened cannot be replaced. */
-    if (file->descriptor < 0) return UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
+    if (undertone_posix_descriptor(file) < 0) {
+        undertone_posix_unlock(file);
+        return UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
+    }
     status = undertone_ledger_begin_anew(storage, unit, budget_micro, window, entropy, context, image, sizeof image, &len);
     if (status == UNDERTONE_STATUS_OK) {
         /* In place, so that whoever has opened the file has the new one. A power cut leaves one that is refused. */
         status = UNDERTONE_STATUS_LEDGER_STORAGE_FAILED;
-        if (ftruncate(file->descriptor, sizeof image) != 0) file->error = errno;
+        if (ftruncate(undertone_posix_descriptor(file), sizeof image) != 0) file->error = errno;
         else if (undertone_posix_write(file, 0, image, sizeof image) == 0) status = UNDERTONE_STATUS_OK;
     }
     undertone_posix_unlock(file);

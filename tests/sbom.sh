@@ -23,7 +23,8 @@ git ls-files -z -- Cargo.toml Cargo.lock rust-toolchain.toml core ffi host inclu
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 bill() {
-    (cd "$work" && cargo cyclonedx --quiet --format json --spec-version 1.5 "${@:3}" --manifest-path "$1/Cargo.toml")
+    # Not by way of cargo, which looks for it elsewhere first.
+    (cd "$work" && cargo-cyclonedx cyclonedx --quiet --format json --spec-version 1.5 "${@:3}" --manifest-path "$1/Cargo.toml")
     # Where it was made is nobody's business, and differs.
     sed "s|$work||g" "$work/$1"/*.cdx.json >"$folder/$2"
     find "$work" -name '*.cdx.json' -delete

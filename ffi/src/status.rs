@@ -322,8 +322,12 @@ pub(crate) fn message(status: i32) -> &'static CStr {
         }
         UNDERTONE_STATUS_GRANT_SPENT => c"the grant was spent by an earlier release; every release needs its own grant",
         UNDERTONE_STATUS_LEDGER_NO_BUDGET => c"a budget of 0 grants nothing; give at least 1 micro-unit",
-        UNDERTONE_STATUS_LEDGER_WRONG_LENGTH => c"a ledger has UNDERTONE_LEDGER_IMAGE_BYTES bytes; is it the complete file, and the right one?",
-        UNDERTONE_STATUS_NOT_A_LEDGER => c"not a ledger: no record begins with \"UTLEDG\"; is it the right file?",
+        UNDERTONE_STATUS_LEDGER_WRONG_LENGTH => {
+            c"a ledger has UNDERTONE_LEDGER_IMAGE_BYTES bytes; is it the right file? If so, begin anew (undertone_ledger_begin_anew)"
+        }
+        UNDERTONE_STATUS_NOT_A_LEDGER => {
+            c"no record begins with \"UTLEDG\"; is it the right file? If so, begin anew (undertone_ledger_begin_anew)"
+        }
         UNDERTONE_STATUS_LEDGER_UNSUPPORTED_VERSION => {
             c"the ledger has a version that this library does not read; use the newer of the two programs"
         }

@@ -32,7 +32,10 @@ public:
     File(File &&other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
     File &operator=(File &&other) noexcept
     {
-        std::swap(descriptor_, other.descriptor_);
+        if (this != &other) {
+            if (is_open()) ::close(descriptor_);
+            descriptor_ = std::exchange(other.descriptor_, -1);
+        }
         return *this;
     }
     ~File()

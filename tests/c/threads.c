@@ -1,17 +1,17 @@
 /*
  * Many threads over one pack: each has its own document and bag, all share the pack, its vocabulary and a mechanism
- * for vectors, and every one must release what one alone does.
+ * for vectors, and every one must release what one alone does. And two threads that share a ledger.
  *
  *     threads PACK VECTORS           a pack with candidates and a lexicon, another with a projection; POSIX
  *     threads PACK VECTORS --race    two threads push to one document: a thread sanitizer must find it
  */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "undertone.h"
+#include "undertone_posix.h"
 
 enum { THREADS = 8, ROUNDS = 12, VECTOR_BYTES = UNDERTONE_MAX_VECTOR_RELEASE_BYTES };
 
@@ -145,6 +145,62 @@ static const undertone_pack *open_pack(const char *path)
     return opened;
 }
 
+enum { SPENDERS = 2, BUDGET = 10, WINDOWS = 10 };
+
+struct spender {
+    const undertone_ledger_storage *storage;
+    uint64_t window;
+    int grants;
+};
+
+/* Spends 1 until nothing is left. While the other is in a call, the ledger is in use. */
+static void *spend_all(void *own)
+{
+    struct spender *spender = own;
+    void *memory = allocate(undertone_grant_handle_size());
+    undertone_grant *grant;
+    int32_t status;
+    do {
+        status = undertone_ledger_spend(spender->storage, UNDERTONE_UNIT_SENTENCE, 1000000, 1, spender->window,
+                                        undertone_posix_entropy, NULL, memory, undertone_grant_handle_size(), &grant, NULL);
+        spender->grants += status == UNDERTONE_STATUS_OK;
+    } while (status == UNDERTONE_STATUS_OK || status == UNDERTONE_STATUS_LEDGER_IN_USE);
+    if (status != UNDERTONE_STATUS_LEDGER_EXHAUSTED) check(status, "spend");
+    free(memory);
+    return NULL;
+}
+
+/* Threads that share an undertone_posix_ledger get what is in it, and no more. */
+static void ledger_from_two_threads(void)
+{
+    char folder[] = "/tmp/undertone-threads-XXXXXX", path[64];
+    if (mkdtemp(folder) == NULL) exit(1);
+    snprintf(path, sizeof path, "%s/ledger", folder);
+    undertone_posix_ledger file = {path, -1, 0};
+    const undertone_ledger_storage storage = undertone_posix_storage(&file);
+    check(undertone_posix_create(&file, UNDERTONE_UNIT_SENTENCE, BUDGET * 1000000, undertone_posix_entropy, NULL), "ledger");
+    for (uint64_t window = 1; window <= WINDOWS; window++) {
+        pthread_t threads[SPENDERS];
+        struct spender spenders[SPENDERS];
+        int grants = 0;
+        for (int i = 0; i < SPENDERS; i++) {
+            spenders[i] = (struct spender){&storage, window, 0};
+            if (pthread_create(&threads[i], NULL, spend_all, &spenders[i]) != 0) exit(1);
+        }
+        for (int i = 0; i < SPENDERS; i++) {
+            pthread_join(threads[i], NULL);
+            grants += spenders[i].grants;
+        }
+        if (grants != BUDGET || file.descriptor != -1) {
+            fprintf(stderr, "threads: %d grants of %d\n", grants, BUDGET);
+            exit(1);
+        }
+    }
+    unlink(path);
+    rmdir(folder);
+    puts("case ledger_from_two_threads");
+}
+
 int main(int argc, char **argv)
 {
     pthread_t threads[THREADS];
@@ -173,6 +229,7 @@ int main(int argc, char **argv)
               "document");
     } else {
         all_rounds(expected);
+        ledger_from_two_threads();
     }
     for (int i = 0; i < THREADS; i++) {
         if (pthread_create(&threads[i], NULL, shared ? race : run,

@@ -541,35 +541,9 @@ static void counted_ledgers(const std::string &path)
     }
 }
 
-/// A counter that uses the ledger which asks it. What it spent would be overwritten: two grants for one cost.
-class Reentrant : public Counted {
-public:
-    LedgerFile *file = nullptr;
-    Status spent, left;
-    Status raise(std::uint64_t to) noexcept override
-    {
-        spent = file->spend(Epsilon::from_micro(1000000), 1).status();
-        left = file->remaining(1).status();
-        return Counted::raise(to);
-    }
-};
-
-static void ledgers_are_used_once_at_a_time(const std::string &path)
-{
-    Reentrant counter;
-    LedgerFile file = take(LedgerFile::open_or_create(path, Unit::sentence, 10000000, &counter));
-    counter.file = &file;
-    for (const std::uint64_t left : {9000000U, 8000000U}) {
-        EXPECT(file.spend(Epsilon::from_micro(1000000), 1).ok());
-        EXPECT(counter.spent.code() == UNDERTONE_STATUS_BUSY && counter.left.code() == UNDERTONE_STATUS_BUSY);
-        EXPECT(take(file.remaining(1)) == left);
-    }
-}
-
 static void ledger_files(const std::string &folder, const Pack &pack)
 {
     counted_ledgers(folder + "/counted");
-    ledgers_are_used_once_at_a_time(folder + "/reentrant");
     const Epsilon two = Epsilon::from_micro(2000000);
     const std::string path = folder + "/ledger";
     const Result<LedgerFile> missing = LedgerFile::open(path, Unit::sentence);

@@ -85,6 +85,20 @@ public:
     }
 };
 
+/// A counter that uses the ledger which asks it. What it spent would be overwritten: two grants for one cost.
+class Reentrant : public Counted {
+public:
+    LedgerFile *file = nullptr;
+    Result<Grant> spent = Status();
+    Result<std::uint64_t> left = Status();
+    Status raise(std::uint64_t to) noexcept override
+    {
+        spent = spend(*file, 1, 20000);
+        left = file->remaining(20000);
+        return Counted::raise(to);
+    }
+};
+
 static void misuse_of_packs(const std::string &golden)
 {
     const Bytes bytes = load(golden + "golden-scores.pack");
@@ -273,6 +287,17 @@ static void misuse_of_ledgers(const std::string &golden, const std::string &fold
     }
     store(counted, older);
     REFUSED(LEDGER_SET_BACK, LedgerFile::open(counted, Unit::sentence, &counter));
+
+    CASE(counter_uses_its_ledger);
+    Reentrant reentrant;
+    LedgerFile file = take(LedgerFile::open_or_create(folder + "/reentrant", Unit::sentence, 10000000, &reentrant));
+    reentrant.file = &file;
+    for (const std::uint64_t left : {9000000U, 8000000U}) {
+        EXPECT(spend(file, 1, 20000).ok());
+        REFUSED(BUSY, reentrant.spent);
+        REFUSED(BUSY, reentrant.left);
+        EXPECT(take(file.remaining(20000)) == left);
+    }
 }
 
 static void day(const std::string &golden, const std::string &folder)

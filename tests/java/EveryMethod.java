@@ -196,6 +196,15 @@ public final class EveryMethod {
         check(sentences("", false).isEmpty() && sentences(" \n ", true).isEmpty(), "no sentences");
         check(sentences("\ud83d Half. \ude00 Other half.", false).size() == 2, "halves of pairs");
         check(sentences("It \udc00 snows.", false).equals(Arrays.asList("It \udc00 snows.")), "half a pair ends none");
+        // What a keyboard does, cut anywhere: in a pair, and before a letter of one, which may be a small one after a stop.
+        String typed = "It rains \ud83c\udf27 Dr. Smith sleeps! \ud83d\ude34\r\n\nMore? approx. \ud801\udc28\ud801\udc29 and"
+                + " \ud800 so. \ud83d\udc69\u200d\ud83d\udd2c It is a \udfff b. \ud83d";
+        List<String> whole = sentences(typed, false);
+        check(whole.size() > 3, "sentences of what is typed: " + whole);
+        for (int cut = 0; cut <= typed.length(); cut++) {
+            List<String> early = sentences(typed.substring(0, cut), true);
+            check(early.size() < whole.size() && early.equals(whole.subList(0, early.size())), "cut at " + cut + ": " + early);
+        }
         // In the middle of a pair, and after the end.
         check(Sentence.next("😀 One.", 1).get().text().equals("One."), "a start within a pair");
         check(!Sentence.next("One.", 5).isPresent() && !Sentence.next("One.", 1 << 30).isPresent(), "after the end");

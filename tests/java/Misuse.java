@@ -19,6 +19,7 @@ import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** The cases of tests/faces/misuse.md in Java: java Misuse GOLDEN, the folder tests/golden. None crashes. It prints their names. */
 public final class Misuse {
@@ -231,6 +232,7 @@ public final class Misuse {
             test("bag_of_more_words", "GRANT_TOO_FEW_WORDS", () -> bag.release(one, 2));
         }
         setBack(folder.resolve("counted.ledger"));
+        counterUsesItsLedger(folder.resolve("reentrant.ledger"));
     }
 
     private static void setBack(Path file) throws Exception {
@@ -254,6 +256,46 @@ public final class Misuse {
         }
         Files.write(file, before);
         test("set_back_ledger", "LEDGER_SET_BACK", () -> Ledger.open(file, Unit.SENTENCE, counter));
+    }
+
+    /** Refused as after the close, because the class is the same; the message is another. */
+    private static void counterUsesItsLedger(Path file) throws Exception {
+        Ledger[] asks = new Ledger[1];
+        List<String> refusals = new ArrayList<>();
+        Ledger.Counter counter = new Ledger.Counter() {
+            private long counted;
+
+            @Override
+            public long read() {
+                return counted;
+            }
+
+            @Override
+            public void raise(long to) {
+                for (Call call : new Call[] {() -> asks[0].spend(ONE, WINDOW), () -> asks[0].remaining(WINDOW)}) {
+                    try {
+                        call.run();
+                        refusals.add("OK");
+                    } catch (IllegalStateException refused) {
+                        refusals.add(refused.getMessage());
+                    } catch (Exception other) {
+                        refusals.add(other.toString());
+                    }
+                }
+                counted = to;
+            }
+        };
+        asks[0] = Ledger.openOrCreate(file, Unit.SENTENCE, TEN, counter);
+        test("counter_uses_its_ledger", "OK", () -> {
+            for (long left = TEN - ONE; left >= TEN - 2 * ONE; left -= ONE) {
+                refusals.clear();
+                asks[0].spend(ONE, WINDOW);
+                String busy = "the ledger is in use by a call that has not returned";
+                check(refusals.equals(Arrays.asList(busy, busy)), refusals.toString());
+                check(asks[0].remaining(WINDOW) == left, "what is left");
+            }
+        });
+        asks[0].close();
     }
 
     /** Runs a task in many threads at once; what one throws is thrown. */
@@ -282,7 +324,7 @@ public final class Misuse {
         }
     }
 
-    private static void threads(Pack pack) {
+    private static void threads(Pack pack) throws Exception {
         test("pack_from_many_threads", "OK", () -> inThreads(4, () -> {
             try (Document own = new Document(pack)) {
                 own.pushSentence("The orchestra plays.");
@@ -294,6 +336,20 @@ public final class Misuse {
             shared.pushSentence("The orchestra plays.");
             shared.release(grant(Unit.SENTENCE));
         }));
+        AtomicInteger grants = new AtomicInteger();
+        try (Ledger ledger = Ledger.openOrCreate(folder.resolve("shared.ledger"), Unit.SENTENCE, TEN)) {
+            test("ledger_from_two_threads", "OK", () -> {
+                inThreads(2, () -> {
+                    try {
+                        ledger.spend(ONE, WINDOW);
+                        grants.incrementAndGet();
+                    } catch (UndertoneException refused) {
+                        check(refused.status() == Status.LEDGER_EXHAUSTED, refused.toString());
+                    }
+                });
+                check(grants.get() == 10, grants + " grants of 10");
+            });
+        }
     }
 
     private static void check(boolean held, String what) {

@@ -16,6 +16,7 @@ import java.nio.file.Files
 import java.nio.file.Path
 import java.nio.file.Paths
 import java.util.concurrent.ConcurrentLinkedQueue
+import java.util.concurrent.atomic.AtomicInteger
 import kotlin.concurrent.thread
 
 /** The cases of tests/faces/misuse.md in Kotlin: MisuseKt GOLDEN, the folder tests/golden. None crashes. It prints their names. */
@@ -32,6 +33,8 @@ private fun outcome(call: () -> Any?): String = try {
     Status::class.java.fields.firstOrNull { it.getInt(null) == refused.status() }?.name ?: "status ${refused.status()}"
 } catch (refused: IllegalStateException) {
     "CLOSED"
+} catch (refused: NullPointerException) {
+    "ARGUMENT"
 } catch (refused: IllegalArgumentException) {
     "ARGUMENT"
 } catch (refused: IOException) {
@@ -69,6 +72,12 @@ private fun packs(golden: Path, bytes: ByteArray) {
 
 private fun texts(golden: Path, pack: Pack) {
     val document = Document(pack)
+    // What comes from Java may be null: Kotlin does not know better.
+    test(
+        "null_argument", "ARGUMENT",
+        { document.pushSentence(null) }, { document.pushText(null) }, { document.push(null) }, { document.release(null) },
+        { Document(null) }, { Pack.copyOf(null) }, { Ledger.open(null, ReleaseUnit.SENTENCE) }, { Grant.unrecorded(null, ONE) }
+    )
     test("empty_text", "OK", {
         check(document.pushText("") == 0)
         document.pushSentence("")
@@ -174,6 +183,7 @@ private fun ledgers(folder: Path, pack: Pack) {
         test("bag_of_more_words", "GRANT_TOO_FEW_WORDS", { bag.release(one, 2) })
     }
     setBack(folder.resolve("counted.ledger"))
+    counterUsesItsLedger(folder.resolve("reentrant.ledger"))
 }
 
 private fun setBack(file: Path) {
@@ -189,6 +199,32 @@ private fun setBack(file: Path) {
     Ledger.open(file, ReleaseUnit.SENTENCE, counter).use { ledger -> repeat(2) { ledger.spend(ONE, WINDOW) } }
     Files.write(file, before)
     test("set_back_ledger", "LEDGER_SET_BACK", { Ledger.open(file, ReleaseUnit.SENTENCE, counter) })
+}
+
+/** Refused as after the close, because the class is the same; the message is another. */
+private fun counterUsesItsLedger(file: Path) {
+    val refusals = mutableListOf<String?>()
+    val counter = object : Ledger.Counter {
+        lateinit var ledger: Ledger
+        var counted = 0L
+        override fun read() = counted
+        override fun raise(to: Long) {
+            for (call in listOf<() -> Any>({ ledger.spend(ONE, WINDOW) }, { ledger.remaining(WINDOW) })) {
+                refusals += try { "no refusal: ${call()}" } catch (refused: IllegalStateException) { refused.message }
+            }
+            counted = to
+        }
+    }
+    counter.ledger = Ledger.openOrCreate(file, ReleaseUnit.SENTENCE, TEN, counter)
+    test("counter_uses_its_ledger", "OK", {
+        for (left in listOf(TEN - ONE, TEN - 2 * ONE)) {
+            refusals.clear()
+            counter.ledger.spend(ONE, WINDOW)
+            check(refusals == List(2) { "the ledger is in use by a call that has not returned" }) { "$refusals" }
+            check(counter.ledger.remaining(WINDOW) == left) { "what is left" }
+        }
+    })
+    counter.ledger.close()
 }
 
 /** Runs a task in many threads at once; what one throws is thrown. */
@@ -207,7 +243,7 @@ private fun inThreads(count: Int, task: () -> Any?) {
     failures.firstOrNull()?.let { throw it }
 }
 
-private fun threads(pack: Pack) {
+private fun threads(folder: Path, pack: Pack) {
     test("pack_from_many_threads", "OK", {
         inThreads(4) {
             Document(pack).use { own ->
@@ -223,6 +259,20 @@ private fun threads(pack: Pack) {
             shared.release(grant(ReleaseUnit.SENTENCE))
         }
     })
+    val grants = AtomicInteger()
+    Ledger.openOrCreate(folder.resolve("shared.ledger"), ReleaseUnit.SENTENCE, TEN).use { ledger ->
+        test("ledger_from_two_threads", "OK", {
+            inThreads(2) {
+                try {
+                    ledger.spend(ONE, WINDOW)
+                    grants.incrementAndGet()
+                } catch (refused: UndertoneException) {
+                    check(refused.status() == Status.LEDGER_EXHAUSTED) { "$refused" }
+                }
+            }
+            check(grants.get() == 10) { "$grants grants of 10" }
+        })
+    }
 }
 
 fun main(arguments: Array<String>) {
@@ -232,6 +282,7 @@ fun main(arguments: Array<String>) {
     packs(golden, bytes)
     texts(golden, pack)
     releases(golden, pack)
-    ledgers(Files.createTempDirectory("misuse"), pack)
-    threads(pack)
+    val folder = Files.createTempDirectory("misuse")
+    ledgers(folder, pack)
+    threads(folder, pack)
 }

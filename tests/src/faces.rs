@@ -18,21 +18,14 @@ pub const FACES: [&str; 8] = [
 
 /// The golden packs and the vectors that every face runs, files in `tests/golden`. Not `features.txt`, what the library finds in a
 /// text: that is inside, and `vectors-features.txt` releases it.
-pub const GOLDEN: [(&str, &str); 13] = [
-    ("golden.pack", "vectors.txt"),
-    ("golden-scores.pack", "vectors-scores.txt"),
-    ("golden-vote.pack", "vectors-vote.txt"),
-    ("golden-recoded.pack", "vectors-recoded.txt"),
-    ("golden-scores.pack", "whole-text-scores.txt"),
-    ("golden-vote.pack", "whole-text-vote.txt"),
-    ("golden-scores.pack", "projective-scores.txt"),
-    ("golden-vote.pack", "projective-vote.txt"),
-    ("golden-features.pack", "vectors-features.txt"),
-    ("golden.pack", "words.txt"),
-    ("golden-vectors.pack", "private-vectors.txt"),
-    ("golden.pack", "sentences.txt"),
-    ("golden-recoded.pack", "sentences-phrases.txt"),
-];
+///
+/// # Panics
+/// If a line has no space.
+pub fn golden_files() -> Vec<(&'static str, &'static str)> {
+    let list = include_str!("../golden/list.txt");
+    let pair = |line: &'static str| line.split_once(' ').expect("a pack and its vectors");
+    list.lines().map(pair).collect()
+}
 
 /// How many golden vectors a file has: lines with what must come out, a release or the vector of a sentence.
 pub fn golden_vectors(file: &str) -> usize {
@@ -46,16 +39,17 @@ pub fn golden_vectors(file: &str) -> usize {
     }
 }
 
-/// Compares what a face's program printed, a line for each file of [`GOLDEN`], with how many vectors the files have.
+/// Compares what a face's program printed, a line for each of [`golden_files`], with how many vectors the files have.
 ///
 /// # Panics
 /// If it ran fewer, or printed anything else.
 pub fn assert_agrees(face: &str, printed: &str) {
-    let wanted = GOLDEN.map(|(_, file)| {
+    let agree = |(_, file)| {
         let count = golden_vectors(file);
         assert!(count > 20, "{file} has {count} golden vectors");
         format!("{file}: {count} golden vectors agree")
-    });
+    };
+    let wanted: Vec<String> = golden_files().into_iter().map(agree).collect();
     let found: Vec<&str> = printed.lines().collect();
     assert_eq!(found, wanted, "{face}: what ran, and tests/golden");
 }

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::{fs, thread};
 
 use common::{STRICT, assert_sanitized, have, output_dir, root, run, static_library};
-use undertone_tests::faces::{GOLDEN, assert_agrees, assert_ran};
+use undertone_tests::faces::{assert_agrees, assert_ran, golden_files};
 use undertone_tests::packs::features_pack;
 
 const COMPILERS: [(&str, &str); 2] = [("g++", "g++"), ("clang++", "clang")];
@@ -187,7 +187,9 @@ fn golden_vectors_agree() {
         if !have(compiler, package) {
             continue;
         }
-        let files = GOLDEN.iter().flat_map(|(pack, vectors)| [pack, vectors]);
+        let files = golden_files()
+            .into_iter()
+            .flat_map(|(pack, vectors)| [pack, vectors]);
         let output = run(Command::new(program(compiler, "golden.cpp"))
             .arg(root().join("tests/golden"))
             .args(files));

@@ -2,13 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
-use undertone_tests::faces::{FACES, GOLDEN, cases, columns, golden_vectors, quoted, read, rows};
+use undertone_tests::faces::{
+    FACES, cases, columns, golden_files, golden_vectors, quoted, read, rows,
+};
 
 /// What comes out and is no status of the header: `tests/faces/misuse.md` says what each stands for.
 const WORDS: [&str; 4] = ["OK", "CLOSED", "ARGUMENT", "SYSTEM"];
-const OF_LANGUAGES: [&str; 3] = ["STATUS_MOVED", "STATUS_FILE_FAILED", "RuntimeError"];
+const OF_LANGUAGES: [&str; 4] = [
+    "STATUS_MOVED",
+    "STATUS_FILE_FAILED",
+    "RuntimeError",
+    "IllegalStateException",
+];
 
 /// A file without its comments, by line: a case that only a comment names does not run, nor does one that is only imported. What
 /// follows a `//` in a string goes, too, which at worst hides a name.
@@ -217,6 +226,53 @@ fn what_the_table_of_features_lacks_is_found() {
     }
 }
 
+/// What `ran.sh` of this folder says of what a face printed.
+fn ran(folder: &Path, face: &str, printed: &str) -> Output {
+    let mut child = Command::new("sh")
+        .args([&folder.join("ran.sh"), Path::new(face)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("there is a shell");
+    let mut pipe = child.stdin.take().expect("it is a pipe");
+    // It does not read what it refuses.
+    let _ = pipe.write_all(printed.as_bytes());
+    drop(pipe);
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn the_script_knows_faces_and_cases() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faces");
+    fs::create_dir_all(&folder).expect("a folder");
+    for name in ["ran.sh", "README.md", "keyboard-day.md"] {
+        fs::write(folder.join(name), read(&format!("tests/faces/{name}"))).expect("a file");
+    }
+    let misuse = read("tests/faces/misuse.md") + "| `close_2_times` | | | not C++ |\n";
+    fs::write(folder.join("misuse.md"), &misuse).expect("a file");
+    let day = read("tests/faces/keyboard-day.md");
+    for face in FACES {
+        let all = [cases(&misuse), cases(&day)].concat();
+        let has = |(name, faces): (&str, BTreeSet<_>)| {
+            faces.contains(face).then(|| format!("case {name}\n"))
+        };
+        let printed: Vec<String> = all.into_iter().filter_map(has).collect();
+        assert!(ran(&folder, face, &printed.concat()).status.success());
+        // Without the last of misuse.md, and with what the list does not have.
+        let lacks = printed.concat().replace("case close_2_times\n", "");
+        assert_eq!(ran(&folder, face, &lacks).status.success(), face == "C++");
+        let more = printed.concat() + "case open_3_times\n";
+        assert!(!ran(&folder, face, &more).status.success());
+    }
+    for face in ["Pascal", "c", "face", "---", ""] {
+        let refused = ran(&folder, face, "");
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert!(message.contains("is no face"), "{face}: {message}");
+        assert_eq!(refused.status.code(), Some(2), "{face}");
+    }
+}
+
 /// Files of golden vectors that somebody adds are run by every face.
 #[test]
 fn every_face_runs_the_golden_vectors() {
@@ -230,15 +286,18 @@ fn every_face_runs_the_golden_vectors() {
     });
     // What the library finds in a text, which no face shows.
     let files: BTreeSet<String> = files
-        .filter(|name| name.ends_with(".txt") && name != "features.txt")
+        .filter(|name| name.ends_with(".txt") && name != "features.txt" && name != "list.txt")
         .collect();
-    assert_eq!(
-        files,
-        GOLDEN
-            .iter()
-            .map(|(_, vectors)| (*vectors).to_owned())
-            .collect(),
-        "the list in tests/src/faces.rs"
+    let listed = golden_files()
+        .into_iter()
+        .map(|(_, vectors)| vectors.to_owned())
+        .collect();
+    assert_eq!(files, listed, "tests/golden/list.txt");
+    // A shell does not read a last line without its end.
+    let is_whole = read("tests/golden/list.txt").ends_with('\n');
+    assert!(
+        is_whole,
+        "tests/golden/list.txt does not end with a line end"
     );
     let readme = read("tests/faces/README.md");
     for row in rows(&readme)
@@ -248,18 +307,17 @@ fn every_face_runs_the_golden_vectors() {
         let code = code(row[3]);
         // C, C++ and Java get the list from the tests in Rust that start them.
         let own = !["C", "C++", "Java"].contains(&row[0]);
-        let words = if row[0] == "Rust" {
-            read("tests/src/golden.rs")
+        assert!(code.contains("golden"), "{row:?}");
+        if row[0] == "Rust" {
+            // It embeds each.
+            let embedded = read("tests/src/golden.rs");
+            for file in &files {
+                let named = embedded.contains(&format!("/{file}\""));
+                assert!(named, "tests/src/golden.rs does not have {file}");
+            }
         } else {
-            code
-        };
-        assert!(words.contains("golden"), "{row:?}");
-        for file in files.iter().filter(|_| own) {
-            let name = file.trim_end_matches(".txt");
-            let named = [file, name].iter().any(|name| {
-                words.contains(&format!("\"{name}\"")) || words.contains(&format!("/{name}\""))
-            });
-            assert!(named, "{} does not run {file}", row[0]);
+            let listed = !own || code.contains("\"list.txt\"");
+            assert!(listed, "{} does not read tests/golden/list.txt", row[0]);
         }
     }
 }
@@ -270,12 +328,11 @@ fn every_face_runs_the_golden_vectors() {
 fn the_table_says_how_many_golden_vectors_python_runs() {
     let test = read("ffi/python/tests/test_golden.py");
     let (mut all, mut ran) = (0, 0);
-    for (pack, file) in GOLDEN {
+    for (_, file) in golden_files() {
         let without = test
-            .split_once(&format!("(\"{pack}\", \"{file}\", "))
-            .and_then(|(_, rest)| rest.split_once(')'))
-            .and_then(|(number, _)| number.parse::<usize>().ok());
-        let without = without.unwrap_or_else(|| panic!("{file} in test_golden.py"));
+            .split_once(&format!("\"{file}\": "))
+            .and_then(|(_, rest)| rest.split_once(','))
+            .map_or(0, |(number, _)| number.parse::<usize>().expect("a number"));
         all += golden_vectors(file);
         ran += golden_vectors(file) - without;
     }

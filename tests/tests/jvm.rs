@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Java, have, java, output_dir, root, run};
-use undertone_tests::faces::{GOLDEN, assert_agrees, assert_ran};
+use undertone_tests::faces::{assert_agrees, assert_ran, golden_files};
 use undertone_tests::packs::features_pack;
 
 fn read(path: &str) -> String {
@@ -181,8 +181,8 @@ fn java_holds() {
 
     let mut arguments = vec![golden.into_os_string()];
     arguments.extend(
-        GOLDEN
-            .iter()
+        golden_files()
+            .into_iter()
             .flat_map(|(pack, vectors)| [pack.into(), vectors.into()]),
     );
     assert_agrees("Java", &printed(&classes, "Golden", &arguments));

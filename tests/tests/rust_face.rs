@@ -11,7 +11,7 @@ use std::{io, thread};
 
 use undertone::error::{Cause, Error, ErrorKind};
 use undertone::release::document::OsEntropy;
-use undertone::release::ledger::{Counter, LedgerFile, contents};
+use undertone::release::ledger::{Counter, LedgerFile};
 use undertone_core::document::DocumentError;
 use undertone_core::epsilon::EpsilonError;
 use undertone_core::laplace::Noise;
@@ -248,8 +248,12 @@ fn epsilon_too_large() {
 
 #[test]
 fn missing_ledger() {
-    let missing = contents(fresh("missing").join("ledger"));
+    let path = fresh("missing").join("ledger");
+    let missing = LedgerFile::open(&path, Unit::Sentence, epsilon(10), None);
     assert_eq!(missing.err().map(|e| e.kind()), Some(ErrorKind::Io));
+    assert!(!path.exists());
+    drop(open(&path).expect("a new ledger"));
+    assert!(LedgerFile::open(&path, Unit::Sentence, epsilon(10), None).is_ok());
 }
 
 #[test]

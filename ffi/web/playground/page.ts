@@ -66,7 +66,15 @@ class Playground {
         const names = [...topics.map(({ name }) => name), "nothing known"];
         this.#rows = names.map((name) => new Row(name, find("chances")));
         find("text").addEventListener("input", () => this.#read());
-        find("epsilon").addEventListener("input", () => this.#show());
+        // A screen reader says what changed once the slider rests.
+        find("epsilon").addEventListener("input", () => {
+            find("change").ariaLive = "off";
+            this.#show();
+        });
+        find("epsilon").addEventListener("change", () => {
+            find("change").ariaLive = "polite";
+            this.#show();
+        });
         for (const unit of ["sentence", "whole-text"]) find(unit).addEventListener("change", () => this.#forget());
         find("replacement").addEventListener("input", () => this.#replace());
         find("another").addEventListener("click", () => this.#another());

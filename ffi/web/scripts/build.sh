@@ -8,7 +8,7 @@ rm -rf dist
 mkdir dist
 # The names of functions are a ninth of the module.
 library=$(RUSTUP_TOOLCHAIN=${RUSTUP_TOOLCHAIN:-nightly} CARGO_PROFILE_EMBED_STRIP=symbols \
-    "$root/ffi/build-lib.sh" dist/.wasm shared --target wasm32-unknown-unknown -Zbuild-std=core)
+    "$root/ffi/build-lib.sh" dist/.wasm shared --target wasm32-unknown-unknown -Zbuild-std=core --locked)
 mv "$library" dist/undertone.wasm
 rmdir dist/.wasm
 cp "$root/LICENSE-MIT" "$root/LICENSE-APACHE" dist

@@ -83,7 +83,21 @@ test("a day of a keyboard", async () => {
         };
         return keyboardDay(window.undertone, pack, "day", stored);
     });
-    assert.equal(steps, 18);
+    const day = readFileSync(new URL("../../../tests/faces/keyboard-day.md", import.meta.url), "utf8");
+    assert.deepEqual(steps.toSorted(), [...day.matchAll(/^\| `(\w+)`/gm)].map((row) => row[1]).toSorted());
+    await page.close();
+});
+
+test("what is not the module does not start", async () => {
+    // Not a tab of the others, in which the package has started.
+    const page = await browser.newPage();
+    await page.goto(address);
+    const codes = await page.evaluate(async () => {
+        const { start } = await import("/bare.js");
+        const code = (name) => start(fetch(name)).then(() => "started", (error) => error.code);
+        return [await code("/nowhere"), await code("/golden-scores.pack"), await code("/undertone.wasm")];
+    });
+    assert.deepEqual(codes, ["NOT_STARTED", "NOT_STARTED", "started"]);
     await page.close();
 });
 

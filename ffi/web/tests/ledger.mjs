@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 import * as undertone from "undertone";
 
-import { golden, inFolder } from "./common.mjs";
+import { golden, inFolder, ran } from "./common.mjs";
 import { keyboardDay } from "./day.mjs";
 
 const { Ledger } = undertone;
@@ -24,7 +24,7 @@ test("a day of a keyboard", () =>
             read: async () => new Uint8Array(await readFile(file)),
             write: (bytes) => writeFile(file, bytes),
         };
-        assert.equal(await keyboardDay(undertone, golden("golden-scores.pack"), file, stored), 18);
+        for (const step of await keyboardDay(undertone, golden("golden-scores.pack"), file, stored)) ran(step);
     }));
 
 // Each process spends until it is killed, and says what it got a grant for. None may get one for what is not recorded,

@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { Bag, Document, Grant, Ledger, Pack, Release, UndertoneError, VectorMechanism, Vocabulary } from "undertone";
 
-import { golden, inFolder } from "./common.mjs";
+import { golden, inFolder, misuse } from "./common.mjs";
 
 const SCORES = golden("golden-scores.pack");
 const EMBEDDING = Array(16).fill(0.5);
@@ -27,7 +27,7 @@ const says = (code) => (error) => {
 const ARGUMENT = (error) => error instanceof TypeError || error instanceof RangeError;
 
 const refuses = (name, code, use) =>
-    test(name, () => assert.throws(use, code === ARGUMENT ? code : says(code)));
+    misuse(name, () => assert.throws(use, code === ARGUMENT ? code : says(code)));
 
 refuses("short_pack", "PACK_TOO_SHORT", () => new Pack(new Uint8Array()));
 refuses("foreign_pack", "NOT_A_PACK", () => new Pack(new Uint8Array(1000)));
@@ -39,7 +39,7 @@ refuses("damaged_pack", "PACK_DAMAGED", () => {
 });
 refuses("pack_without_candidates", "NO_CANDIDATES", () => document("golden-vectors.pack"));
 
-test("pack_closed_first", () => {
+misuse("pack_closed_first", () => {
     const from = pack();
     const into = new Document(from);
     from.close();
@@ -51,7 +51,7 @@ test("pack_closed_first", () => {
     assert.throws(() => new Document(from), says("CLOSED"));
 });
 
-test("null_argument", () => {
+misuse("null_argument", () => {
     const into = document();
     for (const nothing of [null, undefined]) {
         assert.throws(() => new Pack(nothing), ARGUMENT);
@@ -67,7 +67,7 @@ test("null_argument", () => {
     assert.equal(into.sentenceCount, 0);
 });
 
-test("wrong_type", () => {
+misuse("wrong_type", () => {
     const into = document();
     assert.throws(() => into.pushSentence(7), ARGUMENT);
     assert.throws(() => into.push("It snows."), ARGUMENT);
@@ -82,27 +82,27 @@ test("wrong_type", () => {
     assert.equal(into.sentenceCount, 0);
 });
 
-test("empty_text", () => {
+misuse("empty_text", () => {
     const into = document();
     assert.equal(into.pushText(""), 0);
     into.pushSentence("");
     assert.equal(into.sentenceCount, 1);
 });
 
-test("text_that_is_no_unicode", () => {
+misuse("text_that_is_no_unicode", () => {
     const into = document();
     into.pushSentence("It\ud800 snows.");
     into.pushText("It \udc00 snows.");
     assert.equal(into.sentenceCount, 2);
 });
 
-test("long_text", () => {
+misuse("long_text", () => {
     const into = document();
     into.pushSentence("x".repeat(1048576));
     assert.equal(into.sentenceCount, 1);
 });
 
-test("embedding_of_nan", () => {
+misuse("embedding_of_nan", () => {
     const into = document();
     const numbers = [NaN, Infinity, -Infinity, ...EMBEDDING.slice(3)];
     into.push(numbers);
@@ -118,9 +118,9 @@ refuses("full_document", "DOCUMENT_FULL", () => {
     into.push(EMBEDDING);
 });
 
-test("release_of_nothing", () => assert.equal(document().release(grant()).bytes.length, 24));
+misuse("release_of_nothing", () => assert.equal(document().release(grant()).bytes.length, 24));
 
-test("release_twice", () => {
+misuse("release_twice", () => {
     const into = document();
     into.pushSentence("It snows.");
     into.release(grant());
@@ -135,7 +135,7 @@ refuses("used_grant", "GRANT_SPENT", () => {
     into.release(once);
 });
 refuses("grant_of_another_unit", "GRANT_WRONG_UNIT", () => document().release(grant("whole-text")));
-test("grant_kept_after_wrong_unit", () => {
+misuse("grant_kept_after_wrong_unit", () => {
     const [into, once] = [document(), grant("whole-text")];
     assert.throws(() => into.release(once), says("GRANT_WRONG_UNIT"));
     assert.equal(into.releaseWholeText(once).unit, "whole-text");
@@ -147,7 +147,7 @@ refuses("document_after_close", "CLOSED", () => {
     into.pushSentence("It snows.");
 });
 
-test("close_twice", () =>
+misuse("close_twice", () =>
     inFolder(async (path) => {
         const into = document();
         into.close();
@@ -162,7 +162,7 @@ refuses("short_release", "RELEASE_WRONG_LENGTH", () => new Release(RELEASE.subar
 refuses("foreign_release", "NOT_A_RELEASE", () => new Release(new Uint8Array(24)));
 refuses("forged_release", "RELEASE_MALFORMED", () => new Release(RELEASE.with(4, 99)));
 
-test("epsilon_not_a_number", () => {
+misuse("epsilon_not_a_number", () => {
     for (const text of ["much", "nan", NaN, "", "1 "]) {
         assert.throws(() => grant("sentence", text), says("EPSILON_NOT_A_NUMBER"));
     }
@@ -172,7 +172,7 @@ refuses("epsilon_too_large", "EPSILON_TOO_LARGE", () => grant("sentence", "1000.
 
 /** A case with a ledger, which is open, in a file. */
 const withLedger = (name, use) =>
-    test(name, () =>
+    misuse(name, () =>
         inFolder(async (path) => {
             const file = path("ledger");
             const ledger = await Ledger.openOrCreate(file, "sentence", 10);
@@ -187,8 +187,8 @@ withLedger("ledger_after_close", async ({ ledger }) => {
     await assert.rejects(ledger.spend(1, WINDOW), says("CLOSED"));
     await assert.rejects(ledger.left(20000), says("CLOSED"));
 });
-test("missing_ledger", () => inFolder((path) => assert.rejects(open(path("none")), says("LEDGER_MISSING"))));
-test("ledger_without_budget", () =>
+misuse("missing_ledger", () => inFolder((path) => assert.rejects(open(path("none")), says("LEDGER_MISSING"))));
+misuse("ledger_without_budget", () =>
     inFolder((path) => assert.rejects(Ledger.openOrCreate(path("none"), "sentence", 0), says("LEDGER_NO_BUDGET"))));
 withLedger("ledger_in_use", ({ file }) => assert.rejects(open(file), says("LEDGER_IN_USE")));
 withLedger("ledger_of_another_unit", async ({ file, ledger }) => {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Bag, BagRelease, Grant, Ledger, Pack, VectorMechanism, VectorRelease, Vocabulary } from "undertone";
 
-import { golden, inFolder } from "./common.mjs";
+import { golden, inFolder, misuse } from "./common.mjs";
 
 const vocabulary = () => new Vocabulary(new Pack(golden("golden.pack")));
 const code = (expected) => ({ name: "UndertoneError", code: expected });
@@ -33,7 +33,7 @@ test("words are used after the vocabulary is closed", () => {
     assert.throws(() => new Bag(words), code("CLOSED"));
 });
 
-test("words_out_of_range", () =>
+misuse("words_out_of_range", () =>
     inFolder(async (path) => {
         const ledger = await Ledger.openOrCreate(path("ledger"), "word", 10);
         for (const words of [0, 257]) {
@@ -43,7 +43,7 @@ test("words_out_of_range", () =>
         await ledger.close();
     }));
 
-test("bag_of_more_words", () =>
+misuse("bag_of_more_words", () =>
     inFolder(async (path) => {
         const ledger = await Ledger.openOrCreate(path("ledger"), "word", 10);
         const grant = await ledger.spend(1, { words: 1 });
@@ -54,7 +54,7 @@ test("bag_of_more_words", () =>
         await ledger.close();
     }));
 
-test("grant_of_another_epsilon", () => {
+misuse("grant_of_another_epsilon", () => {
     const mechanism = new VectorMechanism(1, { dimension: 4 });
     const grant = Grant.unrecorded("vector", 2);
     assert.throws(() => mechanism.release(grant, [1, 0, 0, 0]), code("GRANT_WRONG_EPSILON"));

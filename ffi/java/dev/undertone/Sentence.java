@@ -54,6 +54,12 @@ public final class Sentence {
             throw new IllegalArgumentException("start " + start + " is negative");
         }
         byte[] bytes = Native.utf8(text);
+        if (finished && !text.isEmpty() && Character.isHighSurrogate(text.charAt(text.length() - 1))) {
+            // Half of a pair may become any character, such as a small letter: not U+FFFD, the three bytes that stand for it.
+            byte[] before = Arrays.copyOf(bytes, bytes.length - 3);
+            Arrays.fill(bytes, (byte) 0);
+            bytes = before;
+        }
         long[] range = new long[2];
         try {
             Native.check(Native.sentenceNext(bytes, bytesOf(bytes, start), finished, range));

@@ -208,6 +208,7 @@ final class FacesTests: XCTestCase {
         let path = path("reentrant")
         let ledger = try Ledger(openingOrCreating: path, for: .sentence, budgetMicro: 10_000_000, counter: counter)
         counter.ledger = ledger
+        print("case counter_uses_its_ledger")
         for left: UInt64 in [9_000_000, 8_000_000] {
             counter.refusals = []
             _ = try spend(ledger, 1, 20000)
@@ -260,6 +261,20 @@ final class FacesTests: XCTestCase {
                 }
             }
         }
+        let ledger = try Ledger(openingOrCreating: path("shared"), for: .sentence, budgetMicro: 10_000_000)
+        let grants = Failures()
+        let exhausted = UndertoneError.refused(Self.statuses["LEDGER_EXHAUSTED"]!)
+        DispatchQueue.concurrentPerform(iterations: 2) { _ in
+            failures.catch("ledger_from_two_threads") {
+                for _ in 0..<25 {
+                    do {
+                        _ = try self.spend(ledger, 1, 20000)
+                        grants.add("a grant")
+                    } catch let refused as UndertoneError where refused == exhausted {}
+                }
+            }
+        }
+        XCTAssertEqual(grants.found.count, 10)
         XCTAssertEqual(failures.found, [])
     }
 
@@ -425,9 +440,13 @@ private final class Failures: @unchecked Sendable {
             try body()
             print("case \(name)")
         } catch {
-            lock.lock()
-            found.append("\(name): \(error)")
-            lock.unlock()
+            add("\(name): \(error)")
         }
+    }
+
+    func add(_ one: String) {
+        lock.lock()
+        found.append(one)
+        lock.unlock()
     }
 }
