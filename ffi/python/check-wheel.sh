@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether a wheel is below 15 MB and links nothing that a system may lack.
+# Whether a wheel is below 15 MB, links nothing that a system may lack, and says what it was made of.
 #
 #     ffi/python/check-wheel.sh WHEEL
 set -euo pipefail
@@ -13,6 +13,8 @@ echo "wheel: $1, $bytes bytes"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unzip -q "$1" -d "$work"
+bill=$(find "$work" -path '*.dist-info/sboms/*.json')
+[ -s "$bill" ] && grep -q CycloneDX "$bill" || fail "the wheel has no bill of materials, or several: $bill"
 module=$(find "$work" -name '_undertone*.so')
 [ -f "$module" ] || fail "the wheel has no module, or several: $module"
 needed=$(readelf -d "$module" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | tr '\n' ' ')

@@ -22,11 +22,12 @@ sys.exit(whole >= 0.3 and "importing takes 0.3 s or more")
 PYTHON
 
 # Without pandas, Polars and PyArrow, which users may lack.
-$python -m pip install --quiet pytest
+$python -m pip install --quiet --constraint ffi/python/requirements.txt pytest numpy
 $python -X dev -m pytest ffi/python/tests/test_releases.py
 # With them. The rest of this page needs them, too.
-$python -m pip install --quiet pandas polars pyarrow pyspark==4.3.0 scikit-learn mypy pandas-stubs pyarrow-stubs
+$python -m pip install --quiet --requirement ffi/python/requirements.txt
 $python -X dev -m pytest ffi/python/tests
+$python -X dev -m pytest -s ffi/python/tests/test_faces.py | tests/faces/ran.sh Python
 $python -m mypy --config-file ffi/python/pyproject.toml ffi/python/{python,tests,examples,bench}
 $python -m mypy.stubtest undertone._undertone
 

@@ -11,7 +11,7 @@ use undertone_core::epsilon::Epsilon;
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
 
-use crate::errors::{argument, short};
+use crate::errors::argument;
 
 /// An ε: a number, or its digits as a string, taken exactly.
 pub(crate) fn epsilon(value: &Bound<'_, PyAny>) -> PyResult<Epsilon> {
@@ -51,10 +51,10 @@ pub(crate) fn method(rule: &str, pack: &Pack<'_>, epsilon: Epsilon) -> PyResult<
         "exponential" => Ok(Method::Sentence(Rule::Exponential)),
         "whole-text" => Ok(Method::WholeText),
         "projective" => Ok(Method::Projective),
-        other => Err(argument(format!(
-            "rule = {} is unknown; take \"recommended\", \"permute-and-flip\", \"exponential\", \"whole-text\" or \"projective\"",
-            short(other)
-        ))),
+        // What is there is not said: it could be a text, in the wrong place.
+        _ => Err(argument(
+            "rule is unknown; take \"recommended\", \"permute-and-flip\", \"exponential\", \"whole-text\" or \"projective\"",
+        )),
     }
 }
 

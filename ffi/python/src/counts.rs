@@ -25,12 +25,30 @@ use crate::pack::{Pack, lent, selector_name};
 use crate::question::Question;
 use crate::work;
 
-/// What a server keeps to read releases of one pack: the names of its candidates, their embeddings, and public texts for estimates.
+/// What a server keeps to read releases of one pack: the names of its candidates, their embeddings, and public texts for estimates. `Candidates(data)` takes
+/// the bytes of its file, which are untrusted: any bytes either parse or raise `UndertoneError`.
 #[pyclass(frozen, module = "undertone")]
 pub(crate) struct Candidates(pub(crate) Arc<HostCandidates>);
 
 #[pymethods]
 impl Candidates {
+    #[new]
+    fn new(py: Python<'_>, data: &Bound<'_, PyBytes>) -> PyResult<Self> {
+        let bytes = data.as_bytes().to_vec();
+        let name = Path::new("the candidates");
+        let read = py.detach(|| quietly(|| HostCandidates::from_bytes(&bytes, name)));
+        Ok(Self(Arc::new(raised(read)?)))
+    }
+
+    /// What `save` writes.
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.to_bytes())
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyBytes>,) {
+        (self.__bytes__(py),)
+    }
+
     /// Reads the file that was written beside a pack, `.candidates.safetensors`. Raises `UndertoneError`.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
@@ -104,7 +122,7 @@ impl Candidates {
 }
 
 /// How often each outcome was released.
-#[pyclass(frozen, module = "undertone")]
+#[pyclass(frozen, module = "undertone._undertone")]
 pub(crate) struct Counts(Arc<Counted>);
 
 /// Which releases are counted.
@@ -269,6 +287,20 @@ pub(crate) fn count_records(
 
 #[pymethods]
 impl Counts {
+    /// Counts by what `__getnewargs__` gives.
+    #[new]
+    fn new(counts: &[u8], rejected: &str) -> PyResult<Self> {
+        let counts = raised(HostCounts::from_csv(counts, Path::new("the counts")))?;
+        let rejected = Rejected::from_json(rejected)
+            .map_err(|problem| argument(format!("cannot read what was rejected: {problem}")))?;
+        Ok(Self(Arc::new(Counted { counts, rejected })))
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyBytes>, String) {
+        let counts = PyBytes::new(py, &self.0.counts.to_csv());
+        (counts, self.0.rejected.to_json())
+    }
+
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let counts = raised(py.detach(|| quietly(|| HostCounts::read(&path))))?;

@@ -160,16 +160,19 @@ impl Encoder {
         self.encoder.dimension()
     }
 
-    /// The vectors of a list of sentences, `[sentences, dimension]` of float32. Each sentence is encoded alone. One that the encoder cannot take has the
+    /// The vectors of sentences (a list, a Series, an array, any iterable of str), `[sentences, dimension]` of float32. Each sentence is encoded alone. One that the encoder cannot take has the
     /// vector 0. `threads`: by default as many as there are processors. Raises `TypeError` for what is no str. Leaks: time depends on the sentences.
     #[pyo3(signature = (sentences, threads = None))]
     fn encode<'py>(
         &self,
         py: Python<'py>,
-        sentences: &Bound<'py, PyList>,
+        sentences: &Bound<'py, PyAny>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let sentences = Text::all(sentences, 0)?;
+        let sentences = py
+            .import("undertone._texts")?
+            .call_method1("listed", (sentences, "sentences"))?;
+        let sentences = Text::all(sentences.cast::<PyList>()?, 0)?;
         let dimension = self.dimension();
         let mut rows = zeros(sentences.len(), dimension)?;
         let pool = work::pool(threads)?;

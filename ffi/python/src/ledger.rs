@@ -5,7 +5,7 @@ use std::process;
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyAny, PyBytes, PyList};
+use pyo3::types::{PyAny, PyByteArray, PyBytes, PyList};
 use undertone::error::Result;
 use undertone::release::document::epsilon_f64;
 use undertone::release::ledger::{LedgerFile, utc_day};
@@ -14,10 +14,11 @@ use undertone_core::ledger::Grant;
 use undertone_core::unit::Unit;
 
 use crate::arguments::{self, Text};
-use crate::errors::{argument, quietly, raise, raised, short};
+use crate::errors::{argument, quietly, raised, short};
 use crate::releaser::{Released, Releaser};
 
-/// A ledger file: the budget of each window of time, and what was spent of it. `Ledger(path, budget, unit=...)` opens it, or makes it if it is missing.
+/// A ledger file: the budget of each window of time, and what was spent of it. `Ledger(path, budget, unit=...)` opens it, or makes it if it is missing;
+/// with `create=False` a missing one is an `UndertoneError`: what has released must not make a fresh budget of a ledger that is gone.
 ///
 /// A release is drawn only after its cost is on the disk. One process at a time has it open: a forked child must open it itself, once its parent has
 /// closed it. Take one ledger for each kind of promise: `unit` is "sentence" or "whole-text". `window` is a number that never decreases, such as that of a
@@ -95,16 +96,22 @@ impl Ledger {
 #[pymethods]
 impl Ledger {
     #[new]
-    #[pyo3(signature = (path, budget, *, unit, window = None))]
+    #[pyo3(signature = (path, budget, *, unit, window = None, create = true))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         budget: &Bound<'_, PyAny>,
         unit: &str,
         window: Option<u64>,
+        create: bool,
     ) -> PyResult<Self> {
         let (unit, budget) = (self::unit(unit)?, arguments::epsilon(budget)?);
-        let file = py.detach(|| quietly(|| LedgerFile::open_or_create(&path, unit, budget)));
+        let file = py.detach(|| {
+            quietly(|| match create {
+                true => LedgerFile::open_or_create(&path, unit, budget),
+                false => LedgerFile::open(&path, unit, budget, None),
+            })
+        });
         Ok(Self::with_file(raised(file)?, unit, budget, window))
     }
 
@@ -166,15 +173,16 @@ impl Ledger {
         self.close();
     }
 
-    /// The releases of these texts as long as the budget lasts, and what ended it.
-    #[pyo3(signature = (releaser, texts, first))]
-    fn _release<'py>(
+    /// Adds the releases of these texts to `paid`, as long as the budget lasts, and raises what ended it. Signals are handled afterwards.
+    #[pyo3(signature = (releaser, texts, first, paid))]
+    fn _release(
         &mut self,
-        py: Python<'py>,
+        py: Python<'_>,
         releaser: &Releaser,
-        texts: &Bound<'py, PyList>,
+        texts: &Bound<'_, PyList>,
         first: usize,
-    ) -> PyResult<(Bound<'py, PyBytes>, Option<PyErr>)> {
+        paid: &Bound<'_, PyByteArray>,
+    ) -> PyResult<()> {
         self.check(releaser.unit())?;
         let window = self.window;
         let file = self.open()?;
@@ -189,7 +197,7 @@ impl Ledger {
                 )
             })
         });
-        let ended = ended.err().map(|error| raise(&error));
-        Ok((PyBytes::new(py, released.as_flattened()), ended))
+        paid.call_method1("extend", (PyBytes::new(py, released.as_flattened()),))?;
+        raised(ended)
     }
 }

@@ -41,7 +41,10 @@ impl Found {
             columns: vec![Vec::new(); columns.len()],
             ..Self::default()
         };
-        let mut lines = releases_of(path, form)?;
+        let wanted: Vec<&str> = std::iter::once("release")
+            .chain(columns.iter().map(String::as_str))
+            .collect();
+        let mut lines = releases_of(path, form, Some(&wanted))?;
         while let Some(line) = lines.next_line()? {
             let parsed = line.text.and_then(ReleaseLine::parse);
             let kept = parsed

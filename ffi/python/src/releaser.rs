@@ -144,6 +144,12 @@ impl Releaser {
         Ok(own)
     }
 
+    /// Refuses what is no text.
+    #[staticmethod]
+    fn check_texts(texts: &Bound<'_, PyList>, first: usize) -> PyResult<()> {
+        Text::all(texts, first).map(drop)
+    }
+
     /// The releases of these texts, 24 bytes each; `first` texts come before.
     fn release<'py>(
         &self,

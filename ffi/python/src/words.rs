@@ -18,7 +18,7 @@ use undertone_core::unit::Unit;
 use undertone_core::words::{Vocabulary, WordMechanism};
 
 use crate::arguments::{self, Text};
-use crate::errors::{argument, quietly, raised, short};
+use crate::errors::{argument, quietly, raised};
 use crate::pack::{Loaded, Pack};
 use crate::work;
 
@@ -59,11 +59,11 @@ impl Obfuscator {
             "permute-and-flip" => WordMechanism::Selection(Rule::PermuteAndFlip),
             "exponential" => WordMechanism::Selection(Rule::Exponential),
             "laplace" => WordMechanism::LaplaceNearest,
-            other => {
-                return Err(argument(format!(
-                    "rule = {} is unknown; take \"permute-and-flip\", \"exponential\" or \"laplace\"",
-                    short(other)
-                )));
+            // What is there is not said: it could be a text, in the wrong place.
+            _ => {
+                return Err(argument(
+                    "rule is unknown; take \"permute-and-flip\", \"exponential\" or \"laplace\"",
+                ));
             }
         };
         work::check_threads(threads)?;

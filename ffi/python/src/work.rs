@@ -127,7 +127,9 @@ pub(crate) fn run<T: Send + 'static>(
             (receiver, turn)
         });
         match turn {
-            Ok(result) => break result.map_err(|error| raise(&error)),
+            Ok(Err(error)) => break Err(raise(&error)),
+            // Once more, so that it hears the end, and something of work that takes less than a turn.
+            Ok(Ok(found)) => break tell(progress, &call, &mut told).map(|()| found),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 break Err(raise(&Error::from(undertone::error::Cause::Defect)));

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
+from collections.abc import Callable
+from datetime import time
+from decimal import Decimal
+from fractions import Fraction
+from html import unescape
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import undertone as ut
+
+
+def untyped(value: Any) -> Any:
+    """What the types would refuse."""
+    return value
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +43,16 @@ def test_estimates_cover_the_truth(built: ut.Built, releases: ut.Releases) -> No
     page = estimate.html()
     assert page.startswith("<!DOCTYPE html>") and "<svg" in page
     assert json.loads(estimate.json()) == estimate.data
+    shown = estimate._repr_html_()
+    assert shown.startswith("<iframe") and unescape(shown).count(page) == 1 and shown.count('"') == 4
 
 
 def test_slices_and_differences(built: ut.Built, releases: ut.Releases) -> None:
     estimate = releases.estimate(built.candidates, by="day", difference="day=2026-11-01,2026-11-02")
     assert estimate.data["slices"] == ["day"] and len(estimate.data["differences"]) >= 1
     assert estimate.shares(slice=["2026-11-01"]) != estimate.shares(slice=["2026-11-02"])
+    # One value is no list of letters.
+    assert estimate.shares(slice="2026-11-01") == estimate.shares(slice=["2026-11-01"])
     with pytest.raises(KeyError, match="2026-12-01"):
         estimate.shares(slice=["2026-12-01"])
     frame = estimate.to_dict()
@@ -55,7 +72,10 @@ def test_counts_are_those_of_files(built: ut.Built, releases: ut.Releases, tmp_p
     releases.save(tmp_path / "all.csv")
     for name in ("all.jsonl", "all.jsonl.gz", "all.csv"):
         assert ut.count(tmp_path / name, by=["day"]).to_dict() == counted.to_dict()
-    assert ut.count([tmp_path / "all.raw"]).to_dict() == releases.count().to_dict()
+    # However short the work is, its end is heard.
+    heard: list[tuple[str, int, int]] = []
+    counts = ut.count([tmp_path / "all.raw"], progress=lambda *state: heard.append(state))
+    assert counts.to_dict() == releases.count().to_dict() and heard and heard[-1][0] == "counting releases"
     counted.save(tmp_path / "counts.csv")
     assert ut.Counts.open(tmp_path / "counts.csv").to_dict() == counted.to_dict()
     assert counted.merge(counted).total == 6000
@@ -91,10 +111,17 @@ def test_files_are_read(built: ut.Built, releases: ut.Releases, tmp_path: Path) 
     assert bytes(both) == 2 * bytes(few) and sum(both.rejected.values()) == 5
     with pytest.raises(ut.UndertoneError, match="no fields"):
         ut.read_releases(tmp_path / "few.raw", ["day"])
-    pytest.importorskip("pyarrow")
+    assert list(ut.read_releases(tmp_path / "few.jsonl", ["day", "day"]).columns) == ["day"]
+    arrow = pytest.importorskip("pyarrow")
     few.save(tmp_path / "few.parquet")
     read = ut.read_releases(tmp_path / "few.parquet", ["day"])
     assert bytes(read) == bytes(few) and read.columns["day"] == few.columns["day"]
+    # Nobody asks for the column that cannot be read.
+    table = few.to_arrow().append_column("took", arrow.array([time(1)] * 5))
+    pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / "more.parquet")
+    assert ut.read_releases(tmp_path / "more.parquet", "day") == read
+    with pytest.raises(ut.UndertoneError, match="took"):
+        ut.read_releases(tmp_path / "more.parquet", "took")
 
 
 def test_forgeries_are_rejected(built: ut.Built, releases: ut.Releases) -> None:
@@ -107,8 +134,7 @@ def test_forgeries_are_rejected(built: ut.Built, releases: ut.Releases) -> None:
 
 
 def test_plans(built: ut.Built) -> None:
-    heard: list[tuple[str, int, int]] = []
-    plan = ut.plan(built.candidates, [1, 3], within=0.05, devices=[1000], shares={"health-clinic": 0.5}, progress=lambda *a: heard.append(a))
+    plan = ut.plan(built.candidates, [1, 3], within=0.05, devices=[1000], shares={"health-clinic": 0.5})
     frame = plan.to_dict()
     assert set(frame["epsilon"]) == {1.0, 3.0} and set(frame["shares_of"]) == {"candidates", "labels"}
     assert set(frame["mechanism"]) == {"scores", "whole-text", "projective"} and set(frame["rule"]) == {"permute-and-flip", "exponential"}
@@ -127,6 +153,8 @@ def test_questions(built: ut.Built, tmp_path: Path) -> None:
     releases = ut.privatize([text for text, _ in devices], built.pack, 3)
     heard: list[tuple[str, int, int]] = []
     question = ut.Question(built.pack, texts, labels, progress=lambda *state: heard.append(state))
+    # In sentences, of which nobody knows beforehand how many there are.
+    assert heard and heard[-1][1] > len(texts) and heard[-1][2] == 0
     estimate = releases.estimate(built.candidates, level=1 - 1e-12, question=question)
     shares = {share.name: share for share in estimate.shares("labels")}
     assert set(shares) == {"indoors", "outdoors"} and estimate.data["question"]
@@ -193,3 +221,55 @@ def test_clusters_are_found_without_labels() -> None:
     public = ut.demo.public()
     built = ut.build_pack(public.texts, clusters=5, heads="vectors")
     assert len(built.candidates) == 5
+
+
+def test_one_number_is_no_list_of_its_digits(built: ut.Built, releases: ut.Releases, tmp_path: Path) -> None:
+    releases.save(tmp_path / "all.raw")
+    path = tmp_path / "all.raw"
+    ones: list[Any] = ["3", 3, 3.0, np.float32(3), np.int64(3), np.array(3.0), Decimal(3), Fraction(3)]
+    for one in ones:
+        assert ut.count(path, epsilon=one).total == releases.count(epsilon=one).total == 3000, repr(one)
+        assert set(ut.plan(built.candidates, one, within=0.1, devices=untyped(np.int64(100))).to_dict()["epsilon"]) == {3.0}
+    # Neither 1 nor 2.
+    twelve: list[Any] = ["12", Decimal(12)]
+    for one in twelve:
+        assert ut.count(path, epsilon=one).rejected == {"made with another epsilon than expected": 3000}
+    with pytest.raises(ut.UndertoneError):
+        releases.estimate(built.candidates, epsilon="12")
+    more: list[Any] = [[1, "3"], np.array([1, 3]), (own for own in (1, 3)), pytest.importorskip("pandas").Series([1, 3])]
+    for several in more:
+        assert ut.count(path, epsilon=several).total == 3000
+    for wrong in (b"3", None, object()):
+        with pytest.raises(TypeError):
+            ut.count(path, epsilon=untyped(wrong))
+    with pytest.raises(TypeError):
+        ut.plan(built.candidates, 3, devices=untyped("100"))
+    question = ut.Question(built.pack, ut.demo.public().texts[1::3], ut.demo.public().labels[1::3], first_sentences=untyped(np.int64(2)))
+    assert ut.plan(built.candidates, 3, within=0.1, question=question).to_dict()["sentences"].count(2) > 0
+
+
+def test_a_file_of_texts_is_not_quoted(tmp_path: Path) -> None:
+    """A CSV without a column of releases is taken for counts, and its first line for the names of columns."""
+    letters = tmp_path / "letters.csv"
+    letters.write_text("Kowalski is ill,a\nThe roses froze,b\n")
+    calls: list[Callable[[], object]] = [
+        lambda: ut.count(letters), lambda: ut.Counts.open(letters), lambda: ut.count(letters, format="counts")
+    ]
+    for call in calls:
+        with pytest.raises(ut.UndertoneError, match="first line has 2 fields") as raised:
+            call()
+        assert "Kowalski" not in str(raised.value) and "column `pack`" in str(raised.value)
+
+
+def test_what_was_counted_travels(built: ut.Built, releases: ut.Releases) -> None:
+    """To another process, and into a file of pickles."""
+    forged = bytes(releases) + bytes(24)
+    counted = ut.Releases(forged, {"day": [*releases.columns["day"], "2026-11-01"]}).count("day", candidates=built.candidates)
+    again = pickle.loads(pickle.dumps((counted, built)))
+    assert again[0].to_dict() == counted.to_dict() and again[0].rejected == counted.rejected != {}
+    assert again[1].candidates.names == built.candidates.names
+    assert again[0].estimate(again[1].candidates).data == counted.estimate(built.candidates).data
+    assert bytes(again[1].candidates) == bytes(built.candidates)
+    for wrong in (b"", bytes(built.candidates)[:-1]):
+        with pytest.raises(ut.UndertoneError):
+            ut.Candidates(wrong)

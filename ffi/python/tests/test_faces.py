@@ -1,4 +1,6 @@
-"""The cases of misuse that every language goes through, by their names in tests/faces/misuse.md."""
+"""The cases of misuse that every language goes through, by their names in tests/faces/misuse.md, and the day of a keyboard.
+
+Each says its name, which tests/faces/ran.sh compares with the lists; check.sh runs that."""
 
 from __future__ import annotations
 
@@ -45,6 +47,10 @@ def forged() -> bytes:
     return bytes(data)
 
 
+def case(name: str) -> None:
+    print(f"\ncase {name}")
+
+
 def untyped(value: Any) -> Any:
     """What the types would refuse."""
     return value
@@ -77,25 +83,30 @@ CASES: list[tuple[str, type[Exception], str, Callable[[], object]]] = [
 
 @pytest.mark.parametrize(("name", "error", "message", "call"), CASES, ids=[f"{case[0]}-{i}" for i, case in enumerate(CASES)])
 def test_what_is_refused(name: str, error: type[Exception], message: str, call: Callable[[], object]) -> None:
+    case(name)
     with pytest.raises(error, match=message):
         call()
 
 
 def test_what_is_no_mistake() -> None:
+    case("pack_closed_first")
     alone = ut.Document(ut.Pack(BYTES))
     alone.push_text("The pack is gone.")
-    assert alone.release(1).candidate is not None, "pack_closed_first"
+    assert alone.release(1).candidate is not None
     for name, text, sentences in [
         ("empty_text", "", 0),
         ("text_that_is_no_unicode", "It \udc00 snows.", 1),
         ("long_text", "x" * (1 << 20), None),
     ]:
+        case(name)
         found = document().push_text(text)
         assert sentences is None or found == sentences, name
-    assert document().push(vector(16)) == 1, "embedding_of_nan"
+    case("embedding_of_nan")
+    assert document().push(vector(16)) == 1
     twice = document()
     twice.push_text("Once.")
     for name in ["release_twice", "release_of_nothing"]:
+        case(name)
         assert len(bytes(twice.release(1))) == 24 and twice.sentence_count == 0, name
 
 
@@ -109,20 +120,32 @@ def test_ledgers(tmp_path: Path) -> None:
         return ut.release("We won.", golden("golden-scores"), epsilon, ledger=ledger, rule="permute-and-flip")
 
     def refused(name: str, message: str, call: Callable[[], object]) -> None:
+        case(name)
         with pytest.raises(Refused, match=message):
             call()
             pytest.fail(name)
 
+    refused("missing_ledger", "cannot open", lambda: ut.Ledger(path, 10, unit="sentence", create=False))
+    assert not path.exists()
     refused("ledger_without_budget", "below 0.000001", lambda: opened(budget=0))
     ledger = opened()
     refused("ledger_in_use", "in use", opened)
     spent(7)
     refused("over_budget", "epsilon 3 is left", lambda: spent(4))
     ledger.close()
-    close_twice = ledger.close
-    close_twice()
+    case("close_twice")
+    ledger.close()
     refused("ledger_after_close", "closed", lambda: spent(1))
+    ut.Ledger(path, 10, unit="sentence", create=False).close()
     refused("ledger_of_another_unit", "unit", lambda: opened("whole-text"))
+    counted = ut.Ledger(tmp_path / "windows.ledger", 10, unit="sentence", window=20001)
+    ut.release("We won.", golden("golden-scores"), 1, ledger=counted, rule="permute-and-flip")
+    counted.window = 20000
+    again = lambda: ut.release("We won.", golden("golden-scores"), 1, ledger=counted, rule="permute-and-flip")
+    refused("clock_set_back", "later than .*was the clock set back", again)
+    case("negative_window")
+    with pytest.raises(OverflowError):
+        ut.Ledger(path, 10, unit="sentence", window=-1)
     whole = path.read_bytes()
     for name, data, message in [
         ("short_ledger", whole[:127], "these are 127"),
@@ -143,26 +166,30 @@ def test_a_day_of_a_keyboard(tmp_path: Path) -> None:
         return ut.Ledger(path, 10, unit="sentence", window=20000)
 
     def left(step: str, micro: int) -> None:
+        case(step)
         assert round(ledger.remaining * 1e6) == micro, step
 
     def spend(epsilon: float) -> ut.Release:
         return typed.release(epsilon, "permute-and-flip", ledger=ledger)
 
     def refused(step: str, error: type[Exception], message: str, call: Callable[[], object]) -> None:
+        case(step)
         with pytest.raises(error, match=message):
             call()
             pytest.fail(step)
 
     ledger = opened()
-    assert len(path.read_bytes()) == 128, "new_ledger"
+    assert len(path.read_bytes()) == 128
     left("new_ledger", 10_000_000)
     text = "My doctor wants to repeat the blood test. The clinic called about the swollen node."
-    assert typed.push_text(text) == 2, "typed_text"
+    case("typed_text")
+    assert typed.push_text(text) == 2
     release = spend(3)
     left("first_spend", 7_000_000)
+    case("first_release")
     found = (len(bytes(release)), release.epsilon, release.mechanism, release.rule, release.order, release.pack_id)
-    assert found == (24, 3, "scores", "permute-and-flip", 0, "16f4b64559f90996"), "first_release"
-    assert release.candidate < 200 and typed.sentence_count == 0, "first_release"
+    assert found == (24, 3, "scores", "permute-and-flip", 0, "16f4b64559f90996")
+    assert release.candidate < 200 and typed.sentence_count == 0
     typed.push_text("We won the match.")
     spend(4)
     left("second_release", 3_000_000)
@@ -218,6 +245,7 @@ def test_a_day_of_a_keyboard(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "count"), [("pack_from_many_threads", 4), ("document_from_two_threads", 2)])
 def test_threads(name: str, count: int) -> None:
+    case(name)
     pack = golden("golden-scores")
     shared = ut.Document(pack)
     failures: list[Exception] = []
@@ -239,3 +267,32 @@ def test_threads(name: str, count: int) -> None:
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_ledger_from_two_threads(tmp_path: Path) -> None:
+    case("ledger_from_two_threads")
+    pack = golden("golden-scores")
+    ledger = ut.Ledger(tmp_path / "shared.ledger", 10, unit="sentence", window=20000)
+    grants: list[object] = []
+    failures: list[Exception] = []
+
+    def spend() -> None:
+        exhausted = False
+        while not exhausted:
+            try:
+                grants.append(ut.release("We won.", pack, 1, ledger=ledger, rule="permute-and-flip"))
+            except ut.BudgetExhausted:
+                exhausted = True
+            except RuntimeError:
+                # The other thread is in a call.
+                pass
+            except Exception as failure:
+                failures.append(failure)
+                raise
+
+    threads = [threading.Thread(target=spend) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and len(grants) == 10

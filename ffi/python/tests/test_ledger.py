@@ -5,12 +5,22 @@ from __future__ import annotations
 import fcntl
 import gc
 import multiprocessing
+import pickle
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
+import numpy as np
 import pytest
 
 import undertone as ut
+
+
+def untyped(value: Any) -> Any:
+    """What the types would refuse."""
+    return value
 
 
 def test_a_budget_lasts_as_long_as_it_lasts(pack: ut.Pack, tmp_path: Path) -> None:
@@ -169,3 +179,72 @@ def test_a_forked_process_keeps_no_lock(tmp_path: Path) -> None:
         LEDGER = None
         end.set()
         child.join()
+
+
+class Stop(Exception):
+    pass
+
+
+@dataclass(frozen=True)
+class Frozen(Exception):
+    pass
+
+
+def test_whatever_ends_a_call_has_what_was_paid_for(pack: ut.Pack, tmp_path: Path) -> None:
+    def stop(*_: object) -> None:
+        raise Stop
+
+    def interrupt(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    def broken() -> Iterator[str]:
+        yield from ["a"] * 2048
+        raise Frozen
+
+    texts = ["a"] * 5000
+    calls: list[tuple[type[BaseException], Any, Any, int]] = [
+        (Stop, texts, stop, 2048),
+        (KeyboardInterrupt, texts, interrupt, 2048),
+        (Frozen, broken(), None, 2048),
+        (TypeError, iter(["a"] * 2048 + [None]), None, 2048),
+        # All values are looked at before the first is paid for.
+        (TypeError, ["a"] * 2048 + [None], None, 0),
+        (TypeError, np.array(["a"] * 2048 + [None]), None, 0),
+    ]
+    with ut.Ledger(tmp_path / "own.ledger", 1000, unit="sentence", window=0) as ledger:
+        for window, (kind, column, progress, paid) in enumerate(calls):
+            ledger.window = window
+            with pytest.raises(kind) as raised:
+                ut.privatize(column, pack, "0.01", ledger=ledger, rule="exponential", progress=progress)
+            assert len(untyped(raised.value).releases) == paid, kind
+            assert round((1000 - ledger.remaining) / 0.01) == paid
+        with pytest.raises(TypeError) as one:
+            ut.release(untyped(None), pack, "0.01", ledger=ledger, rule="exponential")
+        assert len(untyped(one.value).releases) == 0
+    # Without a ledger nothing was paid for.
+    with pytest.raises(Stop) as unpaid:
+        ut.privatize(texts, pack, 1, progress=stop)
+    assert not hasattr(unpaid.value, "releases")
+
+
+def test_ctrl_c_loses_no_release(pack: ut.Pack, tmp_path: Path) -> None:
+    """It comes while releases are paid for, and is heard once these are kept."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with ut.Ledger(tmp_path / "own.ledger", 1000, unit="sentence", window=0) as ledger:
+            for window in range(5):
+                ledger.window = window
+                signal.setitimer(signal.ITIMER_REAL, 0.01)
+                # More texts than can be paid for so soon.
+                with pytest.raises(KeyboardInterrupt) as stopped:
+                    ut.privatize(["a"] * 100_000, pack, "0.01", ledger=ledger, rule="exponential")
+                paid = getattr(stopped.value, "releases", b"")
+                assert round((1000 - ledger.remaining) / 0.01) * 24 == len(bytes(paid))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_ledger_stays_where_it_is(tmp_path: Path) -> None:
+    """A copy would spend the same budget once more."""
+    with ut.Ledger(tmp_path / "own.ledger", 10, unit="sentence") as ledger, pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(ledger)

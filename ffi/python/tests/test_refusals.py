@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import subprocess
 import sys
 import textwrap
@@ -122,6 +123,16 @@ def test_messages_are_short_and_quote_no_text(pack: ut.Pack, tmp_path: Path) -> 
     with pytest.raises(ut.ArgumentError, match="no number") as raised:
         ut.release("1", pack, f"My name is {SECRET}.")
     assert SECRET not in str(raised.value)
+    calls = [
+        lambda: ut.release("1", pack, 1, rule=f"My name is {SECRET}."),
+        lambda: ut.obfuscate(["1"], pack, 1, rule=f"My name is {SECRET}."),
+        lambda: ut.Document(pack).release(1, SECRET),
+        lambda: pack.promise(1, SECRET),
+    ]
+    for call in calls:
+        with pytest.raises(ut.ArgumentError, match="rule is unknown") as raised:
+            call()
+        assert SECRET not in str(raised.value)
     for wrong in (np.array([SECRET]), np.array(f"My name is {SECRET}.")):
         with pytest.raises(ut.ArgumentError, match="ndarray, which is no number") as raised:
             ut.release("1", pack, untyped(wrong))
@@ -262,6 +273,10 @@ def test_arguments_are_refused(pack: ut.Pack, vectors: ut.Built, built: ut.Built
         ut.count(tmp_path / "releases.txt")
     with pytest.raises(ut.UndertoneError):
         ut.obfuscate(["x"], vectors.pack, 1, words=0)
+    # One word is no list of letters.
+    for own in ("stop_words", "keep"):
+        with pytest.raises(TypeError, match=f"{own}: .*not one str"):
+            ut.obfuscate(["x"], vectors.pack, 1, **untyped({own: "the"}))
     with pytest.raises(ValueError, match="no column"):
         ut.privatize(["x"], built.pack, 1).count("day")
     with pytest.raises(TypeError, match="to slice by"):
@@ -327,10 +342,12 @@ def test_forked_processes_draw_on_their_own(pack: ut.Pack) -> None:
     assert len(set(drawn)) == 6
 
 
-def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _run(script: str, preloaded: Path | None = None) -> subprocess.CompletedProcess[str]:
+    # A sanitizer has to stay the first.
+    libraries = f"{os.environ.get('LD_PRELOAD', '')} {preloaded or ''}".strip()
     return subprocess.run(
         [sys.executable, "-X", "dev", "-W", "error", "-c", textwrap.dedent(script)],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, "LD_PRELOAD": libraries},
     )
 
 
@@ -355,6 +372,40 @@ def test_ctrl_c_stops_the_work(work: str) -> None:
         """
     )
     assert done.stdout == "stopped True\n", done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="preloads a library")
+@pytest.mark.parametrize(
+    "work", ["ut.privatize(texts, built.pack, 1, threads=3)", "encoder.encode(texts, 3)", "ut.build_pack(public.texts, public.labels)"]
+)
+def test_threads_that_the_system_refuses(work: str, tmp_path: Path) -> None:
+    library = tmp_path / "threads_left.so"
+    subprocess.run(["cc", "-shared", "-fPIC", Path(__file__).with_name("threads_left.c"), "-o", library], check=True)
+    done = _run(
+        f"""
+        import ctypes
+        import undertone as ut
+        threads_left = ctypes.c_int.in_dll(ctypes.CDLL(None), "threads_left")
+        public = ut.demo.public()
+        texts = public.texts
+        built = ut.build_pack(public.texts, public.labels, heads="vectors")
+        encoder = ut.Encoder.lexicon()
+        # Once the first of those that a call wants is refused, and once a later one.
+        for left in (0, 1):
+            threads_left.value = left
+            try:
+                {work}
+            except ut.UndertoneError as problem:
+                print(problem)
+        threads_left.value = -1
+        {work}
+        print("again")
+        """,
+        library,
+    )
+    first, second, again = done.stdout.splitlines()
+    assert first.startswith("cannot start threads") and second.startswith("cannot start threads"), done.stdout + done.stderr
+    assert again == "again"
 
 
 def test_other_threads_run_meanwhile(pack: ut.Pack) -> None:

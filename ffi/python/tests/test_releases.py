@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import pickle
+import sys
 import threading
+from collections.abc import Callable
 from decimal import Decimal
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -206,3 +211,125 @@ def test_words_and_vectors(vectors: ut.Built) -> None:
     assert np.linalg.norm(release.values - vector) < 1
     assert release.noise == "laplace" and release.epsilon == 1000
     assert ut.VectorRelease(bytes(release)).values.tolist() == release.values.tolist()
+
+
+def test_releases_are_filtered(pack: ut.Pack) -> None:
+    releases = ut.privatize([TEXT] * 5, pack, 1).with_columns(day=["mon", "mon", "tue", "tue", "wed"])
+    mask = [True, False, True, False, False]
+    masks: list[Any] = [mask, np.array(mask), list(np.array(mask)), (own for own in mask), np.array([0, 2]), [0, -3]]
+    for mask in masks:
+        own = releases[mask]
+        assert list(own) == [releases[0], releases[2]] and own.columns == {"day": ["mon", "tue"]}
+    assert len(releases[[]]) == 0 and releases[[4, 4]].columns == {"day": ["wed", "wed"]}
+    assert releases[np.int64(4)] == releases[4] == releases[np.array(4)]
+    assert releases[::-1].columns["day"] == ["wed", "tue", "tue", "mon", "mon"]
+    assert len(releases[releases.fields["epsilon"] == 1_000_000]) == 5
+    shorter: list[Any] = [[True], np.zeros(6, bool), [5], [-6]]
+    for short in shorter:
+        with pytest.raises(IndexError):
+            releases[short]
+    others: list[Any] = [[True, 1], [0.0], ["a"], "a", None, np.zeros((5, 2), bool)]
+    for wrong in others:
+        with pytest.raises(TypeError):
+            releases[wrong]
+    pandas = pytest.importorskip("pandas")
+    assert len(releases[pandas.Series(releases.columns["day"]) == "tue"]) == 2
+
+
+def test_releases_are_made_of_bytes(pack: ut.Pack) -> None:
+    releases = ut.privatize([TEXT] * 5, pack, 1)
+    for data in (releases.array, releases.fields, bytearray(bytes(releases)), memoryview(bytes(releases))):
+        assert ut.Releases(data) == releases
+    assert ut.Releases(releases.array[::2]) == releases[::2]
+    wrong: list[Any] = [24, "a" * 24, [0] * 24]
+    for data in wrong:
+        with pytest.raises(TypeError):
+            ut.Releases(data)
+    with pytest.raises(ValueError, match="5 bytes"):
+        ut.Releases(releases.array[:, 0])
+
+
+def test_columns_have_other_names_than_fields(pack: ut.Pack, tmp_path: Path) -> None:
+    releases = ut.privatize([TEXT], pack, 1)
+    for name in releases.to_dict():
+        calls: list[Callable[[], object]] = [
+            lambda: releases.with_columns(**{name: ["a"]}),
+            lambda: ut.Releases(bytes(24), {name: ["a"]}),
+            lambda: ut.read_releases(tmp_path / "missing.jsonl", name),
+        ]
+        for call in calls:
+            with pytest.raises(ValueError, match=f"called '{name}', as a field"):
+                call()
+
+
+@pytest.mark.parametrize("ending", ["raw", "jsonl", "csv", "parquet"])
+def test_files_appear_whole_or_not_at_all(pack: ut.Pack, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    releases = ut.privatize([TEXT] * 3, pack, 1).with_columns(day=["a", "b", "c"])
+    path = tmp_path / f"own.{ending}"
+    releases.save(path)
+    path.chmod(0o640)
+    before = path.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="no space"):
+            releases[:1].save(path)
+    if ending != "raw":
+        # Neither CSV nor JSON nor Arrow has it, and only the last row does.
+        odd: Any = {"jsonl": [float("nan")], "csv": "\ud800", "parquet": object()}[ending]
+        with pytest.raises((ValueError, TypeError, pytest.importorskip("pyarrow").ArrowInvalid) if ending == "parquet" else ValueError):
+            releases.with_columns(day=["a", "b", odd]).save(path)
+    assert path.read_bytes() == before and os.listdir(tmp_path) == [path.name]
+    (tmp_path / "link").mkdir()
+    link = tmp_path / "link" / path.name
+    link.symlink_to(path)
+    releases[:1].save(link)
+    assert link.is_symlink() and bytes(ut.read_releases(path)) == bytes(releases[:1]) and path.stat().st_mode & 0o777 == 0o640
+    (tmp_path / f"folder.{ending}").mkdir()
+    with pytest.raises(ut.ArgumentError, match="no regular file"):
+        releases.save(tmp_path / f"folder.{ending}")
+    with pytest.raises(FileNotFoundError):
+        releases.save(tmp_path / "missing" / path.name)
+
+
+def test_numbers_that_are_not_finite_are_missing(pack: ut.Pack, tmp_path: Path) -> None:
+    releases = ut.privatize([TEXT] * 4, pack, 1).with_columns(sure=[0.5, float("inf"), -np.float64("inf"), float("nan")])
+    for ending in ("jsonl", "csv"):
+        releases.save(tmp_path / f"own.{ending}")
+        assert "inf" not in (tmp_path / f"own.{ending}").read_text().lower()
+        assert ut.read_releases(tmp_path / f"own.{ending}", "sure").columns["sure"][1:] == [None] * 3
+    for line in (tmp_path / "own.jsonl").read_text().splitlines():
+        json.loads(line, parse_constant=lambda name: pytest.fail(name))
+
+
+def test_what_is_not_installed_is_named(pack: ut.Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    releases = ut.privatize([TEXT], pack, 1)
+    for name in ("pandas", "polars", "pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, name, None)
+    calls: dict[str, Callable[[], object]] = {"pandas": releases.to_pandas, "polars": releases.to_polars, "pyarrow": lambda: releases.save(tmp_path / "own.parquet")}
+    for package, call in calls.items():
+        with pytest.raises(ImportError, match=f"needs {package}, which is not installed: pip install {package}$"):
+            call()
+
+
+def test_any_column_of_sentences_is_encoded() -> None:
+    encoder = ut.Encoder.lexicon()
+    wanted = encoder.encode([TEXT, "Frost."])
+    columns: list[Any] = [(TEXT, "Frost."), np.array([TEXT, "Frost."]), (own for own in (TEXT, "Frost."))]
+    try:
+        import pandas
+        import pyarrow
+    except ImportError:
+        pass
+    else:
+        columns += [pandas.Series([TEXT, "Frost."]), pyarrow.array([TEXT, "Frost."])]
+    for column in columns:
+        np.testing.assert_array_equal(encoder.encode(column), wanted)
+    with pytest.raises(TypeError, match="not one str") as raised:
+        encoder.encode(TEXT)
+    assert TEXT not in str(raised.value)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import pytest
 
 import undertone as ut
@@ -38,5 +41,24 @@ def test_labels_are_those_that_were_given() -> None:
     assert (classifier.predict(public.texts) == numbers).mean() > 0.9
     # Of an empty text nothing is known.
     assert classifier.predict([""]).tolist() == [max(classifier.classes_.tolist(), key=numbers.count)]
+    fitted = pickle.loads(pickle.dumps(classifier))
+    assert (fitted.predict(public.texts[:50]) == classifier.predict(public.texts[:50])).mean() > 0.9
     with pytest.raises(ValueError, match="projective"):
         ReleaseClassifier(rule="projective").fit(public.texts, numbers)
+
+
+def test_labels_that_are_none_are_refused() -> None:
+    public = ut.demo.public()
+    classifier = ReleaseClassifier(heads="features").fit(public.texts, public.labels)
+    classes, built = classifier.classes_, classifier.built_
+    numbers = list(range(len(public.texts)))
+    for missing in (None, float("nan"), ""):
+        wrong: list[Any] = [*public.labels[1:], missing]
+        with pytest.raises(ValueError, match=f"text {len(wrong) - 1} is missing"):
+            classifier.fit(public.texts, wrong)
+    with pytest.raises(TypeError, match="of one kind"):
+        classifier.fit(public.texts, [1, "1"] * (len(numbers) // 2))
+    # As many labels as texts, so that no text can be held out.
+    with pytest.raises(ut.UndertoneError):
+        classifier.fit(public.texts, ["a"] * len(numbers))
+    assert classifier.classes_ is classes and classifier.built_ is built

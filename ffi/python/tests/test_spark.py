@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import sys
 import time
 from collections import Counter
@@ -24,6 +25,8 @@ from chance import probability, same_law
 
 pytest.importorskip("pyspark")
 
+from py4j.java_gateway import JavaMember  # type: ignore[import-untyped]  # noqa: E402
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # noqa: E402
 from pyspark import SparkConf, TaskContext  # noqa: E402
 from pyspark.errors import PythonException  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
@@ -57,7 +60,8 @@ def spark() -> Iterator[SparkSession]:
         # Little is done here, so compilers cost more than they gain.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.adaptive.enabled": "false",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        # And Derby, the database of a test, has its log in the folder of whoever runs it.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -Dderby.stream.error.file=/dev/null",
         "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         # What must not matter: a committer that joins the files of each task at once, and leaves those of attempts; several files a task.
         "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
@@ -189,12 +193,93 @@ def test_counts_are_those_of_files(spark: SparkSession, built: ut.Built, tmp_pat
     assert ut.count(_files(tmp_path / "counts"), by=["day"]).to_dict() == ut.count(files, by=["day"]).to_dict()
     estimate = us.collect(us.count(released, "day")).estimate(built.candidates)
     assert estimate.data == ut.estimate(files, built.candidates, by=["day"]).data
-    # What is no release, has no value, or is of others.
-    odd = released.select("release", sql.lit("a`{b}").alias("a`{b}")).limit(5)
-    odd = odd.unionAll(spark.createDataFrame([(b"x" * 24, "c"), (b"UTR", "c"), (None, "c")], odd.schema))
-    odd = odd.unionAll(released.select("release", sql.lit(None)).limit(1))
-    assert us.collect(us.count(odd, "a`{b}")).total == 5
-    assert us.collect(us.count(odd), epsilon=[1]).total == 0
+
+
+def _geometry(order: int) -> bytes:
+    return struct.pack("<4sBBHII8s", b"UTR\x01", 8, 2, order, 1_000_000, 0, b"somepack")
+
+
+def test_what_is_no_release_is_counted_as_in_files(spark: SparkSession, built: ut.Built, tmp_path: Path) -> None:
+    good = [bytes(own) for own in ut.privatize(_texts()[:5], built.pack, 2)]
+    # Releases, what is none, and what has no value. Orders: a prime, twice a number of terms, and none.
+    records = [*good, good[0].hex().encode(), b"x" * 24, b"UTR", b"x" * 48, b"", None, _geometry(5), _geometry(10), _geometry(15), _geometry(15)]
+    values = ["a", None, "", "b" * 256, "b" * 257, "ä" * 129]
+    rows = [(record, value) for record in records for value in values]
+    files = str(tmp_path / "odd")
+    invalid = "CAST(x'61ff' AS STRING)"
+    odd = spark.createDataFrame(rows, "release binary, value string").withColumn("binary", sql.expr("CAST(value AS BINARY)"))
+    odd = odd.unionAll(odd.limit(3).selectExpr("release", invalid, "x'61ff'")).coalesce(1)
+    odd.write.parquet(files)
+    odd = spark.read.parquet(files)
+    for by in ([], ["value"], ["binary"], ["value", "binary"]):
+        for expected in ({}, {"candidates": built.candidates}, {"epsilon": [1]}):
+            ours = ut.count(_files(tmp_path / "odd"), by=by, **untyped(expected))
+            theirs = us.collect(us.count(odd, by), **untyped(expected))
+            assert theirs.rejected == ours.rejected and theirs.to_dict() == ours.to_dict() and len(ours.rejected) > 2
+    counts = us.collect(us.count(odd))
+    assert counts.merge(counts).rejected == counts.rejected and counts.merge(counts).total == 2 * counts.total
+    # Of a part of the counts nobody knows what was left out before, but a forged order is.
+    part = us.collect(us.count(odd).where("mechanism = 8"))
+    assert list(part.rejected.values()) == [2 * len(values)] and part.total == 2 * len(values)
+    counted = us.count(odd)
+    us._SEEN[counted] = us._SEEN[us.count(odd.limit(1))]
+    with pytest.raises(ut.UndertoneError, match="fewer releases") as raised:
+        us.collect(counted)
+    assert raised.value.kind == "io"
+
+
+def test_slices_are_those_of_files(spark: SparkSession, built: ut.Built, tmp_path: Path) -> None:
+    names = ["start", "h", "micro", "c0", "c1", "reason", "a`{b}", "a.b", "x.y.z"]
+    kinds = {
+        "byte": "CAST(-7 AS BYTE)",
+        "long": "9223372036854775807",
+        "small": "CAST(0 AS DECIMAL(18, 7))",
+        "decimal": "CAST(-0.5 AS DECIMAL(9, 3))",
+        "date": "DATE'2026-11-22'",
+        "late": "DATE'+12026-11-22'",
+        "truth": "true",
+        "binary": "CAST('b' AS BINARY)",
+        "same": "CASE WHEN id % 2 = 0 THEN 'a' ELSE 'A' END COLLATE UTF8_LCASE",
+        "user": "named_struct('country', CASE WHEN id % 3 != 0 THEN 'SE' END, 'own', named_struct('a.b', id))",
+    }
+    letters = _frame(spark, 1).limit(40).selectExpr("*", "named_struct('text', text, 'day', day) AS letter")
+    released = us.privatize(letters, "letter.text", built.pack, 1, to=str(tmp_path / "out"), by=["id", "letter.day"])
+    assert released.columns == ["release", "id", "letter.day"]
+    odd = released.withColumnsRenamed({"letter.day": "x.y.z"})
+    odd = odd.withColumns({name: sql.expr(f"concat('{place}', id % 2)") for place, name in enumerate(names[:-1])})
+    odd = odd.withColumns({name: sql.expr(value) for name, value in kinds.items()})
+    odd.write.parquet(str(tmp_path / "odd"))
+    odd = spark.read.parquet(str(tmp_path / "odd"))
+    for by in (names, [name for name in kinds if name != "user"], ["user.country"], ["user.own.a.b", "user.country"]):
+        ours = ut.count(_files(tmp_path / "odd"), by=by)
+        theirs = us.collect(us.count(odd, by))
+        assert theirs.to_dict() == ours.to_dict() and theirs.rejected == ours.rejected and ours.total > 0
+
+    for value in ("CAST(1 AS DOUBLE)", "CAST(1 AS FLOAT)", "TIMESTAMP'2026-11-22 00:00:00'", "TIMESTAMP_NTZ'2026-11-22 00:00:00'"):
+        other = released.limit(1).withColumn("when", sql.expr(value))
+        other.write.mode("overwrite").parquet(str(tmp_path / "other"))
+        with pytest.raises(ut.UndertoneError, match="wanted are strings"):
+            ut.count(_files(tmp_path / "other"), by="when")
+        with pytest.raises(TypeError, match="cast it to string or date yourself"):
+            us.count(other, "when")
+        with pytest.raises(TypeError, match="cast it to string or date yourself"):
+            us.collect(us.count(other).withColumn("when", sql.expr(value)))
+    for value in ("array('a')", "CAST(1 AS DECIMAL(19, 0))", "named_struct('a', 1)", "NULL"):
+        with pytest.raises(TypeError, match="slices are strings"):
+            us.count(released.withColumn("other", sql.expr(value)), "other")
+    for name in us._OF_COUNTS:
+        with pytest.raises(ut.ArgumentError, match="rename the"):
+            ut.count(_files(tmp_path / "out"), by=name)
+        for own in (name, name.upper()):
+            with pytest.raises(ut.ArgumentError, match="rename the"):
+                us.count(released.withColumn(own, sql.lit("a")), own)
+    for slices, problem in ((["id", "id"], "twice"), ("release", "rename"), ("", "no column"), ("letter", "no column"), ("id.a", "no column")):
+        with pytest.raises(ValueError, match=problem):
+            us.count(released, slices)
+    with pytest.raises(TypeError, match="unhex"):
+        us.count(released.withColumn("release", sql.hex("release")))
+    with pytest.raises(ValueError, match="no column 'release'"):
+        us.count(released.select("id"))
 
 
 def test_a_frame_that_draws_would_draw_again(spark: SparkSession, pack: ut.Pack) -> None:
@@ -328,6 +413,46 @@ def test_a_second_release_is_refused(spark: SparkSession, pack: ut.Pack, tmp_pat
     assert [path.name for path in (tmp_path / "third").iterdir()] == ["own"] and not (tmp_path / "_third.partial").exists()
 
 
+def test_a_name_that_is_taken_is_the_same_error_elsewhere(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a call does on `hdfs:`, on files: Hadoop's own renaming, which fails by an error of Java's."""
+    settings = untyped(spark)._jsparkSession.sessionState().newHadoopConf()
+    path = untyped(spark)._jvm.org.apache.hadoop.fs.Path
+    monkeypatch.setattr(os, "rename", lambda source, to: us._rename(spark, settings, *(path(f"file://{name}") for name in (source, to))))
+    for name, is_taken in (("free", False), ("taken", True)):
+        with us._claimed(spark, str(tmp_path / name)) as claim:
+            _one(spark).write.parquet(claim.folder)
+            claim.seal()
+            if is_taken:
+                (tmp_path / name).mkdir()
+                with pytest.raises(FileExistsError, match="exists by now"):
+                    claim.finish()
+            else:
+                claim.finish()
+    assert _files(tmp_path / "free") and not list((tmp_path / "taken").iterdir())
+    # What fails for another reason is an error of its own.
+    with pytest.raises(Py4JJavaError, match="FileNotFound"), us._claimed(spark, str(tmp_path / "other")) as claim:
+        claim.finish()
+    assert sorted(own.name for own in tmp_path.iterdir()) == ["free", "taken"]
+
+
+def test_a_call_that_begins_when_one_ends_spoils_nothing(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = tmp_path / "_out.partial"
+    call = JavaMember.__call__
+
+    def begins(member: Any, *arguments: Any) -> Any:
+        found = call(member, *arguments)
+        if member.name == "listStatus" and arguments[0].toString().endswith(beside.name):
+            (beside / "other").mkdir()
+        return found
+
+    with us._claimed(spark, str(tmp_path / "out")) as claim:
+        _one(spark).write.parquet(claim.folder)
+        claim.seal()
+        claim.finish()
+        monkeypatch.setattr(JavaMember, "__call__", begins)
+    assert _files(tmp_path / "out") and [path.name for path in beside.iterdir()] == ["other"]
+
+
 def test_what_would_show_two_attempts_is_refused(
     spark: SparkSession, pack: ut.Pack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -348,6 +473,13 @@ def test_what_would_show_two_attempts_is_refused(
     for differs in (frame.repartition(8, sql.rand()), frame.withColumn("day", sql.uuid()).cache()):
         with pytest.raises(ut.ArgumentError, match="differs each time"):
             us.privatize(differs, "text", pack, 1, to=to)
+    for sign in "{}[]*?\\":
+        with pytest.raises(ut.ArgumentError, match="several folders"):
+            us.privatize(frame, "text", pack, 1, to=f"{to}{sign}")
+    database = spark.read.jdbc("jdbc:derby:memory:letters;create=true", "(SELECT IBMREQD AS text FROM SYSIBM.SYSDUMMY1) AS letters")
+    for live in (database.select(sql.col("TEXT").alias("text")), frame.where(database.exists())):
+        with pytest.raises(ut.ArgumentError, match="JDBCRelation, which may have other rows"):
+            us.privatize(live, "text", pack, 1, to=to)
     off = SparkConf().set("spark.hadoop.outputCommitCoordination.enabled", "false")
     monkeypatch.setattr(type(spark.sparkContext), "getConf", lambda _context: off)
     with pytest.raises(ut.ArgumentError, match="switch it on"):
@@ -365,6 +497,10 @@ def test_arguments_are_refused(spark: SparkSession, pack: ut.Pack, tmp_path: Pat
         us.privatize(frame.withColumn("Release", sql.lit(1)), "text", pack, 1, to=to, by="Release")
     with pytest.raises(ValueError, match="rename"):
         us.privatize(frame, "text", pack, 1, to=to, by=["day", "day"])
+    letters = frame.selectExpr("named_struct('own', named_struct('text', text)) AS letter")
+    for private, problem in (("letter.own.text", "private"), ("letter.own", "private"), ("Letter.own", "no column"), ("letter", "private")):
+        with pytest.raises(ValueError, match=problem):
+            us.privatize(letters, "letter.own.text", pack, 1, to=to, by=private)
     with pytest.raises(ut.ArgumentError, match="epsilon"):
         us.privatize(frame, "text", pack, 0, to=to)
     with pytest.raises(ValueError, match="rule"):

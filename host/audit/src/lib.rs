@@ -26,7 +26,7 @@ pub use report::Report;
 use sampled::device::Device;
 use sampled::selection::{Designs, Neighbours};
 use sampled::{reachability, selection, timing, vectors};
-use undertone::encoder::{Encoder, encode_all};
+use undertone::encoder::{Encoder, encode_all_public};
 use undertone::error::{Cause, Error, Result};
 use undertone::progress::Progress;
 use undertone::release::document::{check_encoder, epsilon_f64};
@@ -344,7 +344,7 @@ impl<'a> Audit<'a> {
         match self.encoder {
             Some(encoder) => {
                 let public = &self.public[..self.public.len().min(SEARCHED)];
-                encode_all(encoder, public, &Progress::hidden())
+                encode_all_public(encoder, public, &Progress::hidden())
             }
             None => Ok(Vec::new()),
         }

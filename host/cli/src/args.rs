@@ -10,6 +10,7 @@ use undertone::error::{Cause, Error, Result};
 use undertone::files::resume::Encoding;
 use undertone::lexicon::distil::WordCounts;
 use undertone::pack::LexiconData;
+use undertone::progress::Progress;
 use undertone::text::{WordFilter, end_of_sentences, message_body, read_word_list};
 use undertone_core::pack::Pack;
 use undertone_core::select::Rule;
@@ -229,6 +230,15 @@ impl Encoder for Carried {
 
     fn encode(&self, sentence: &str, out: &mut [f32]) -> Result<()> {
         self.encoder.encode(sentence, out)
+    }
+
+    fn encode_public(
+        &self,
+        sentences: &[&str],
+        rows: &mut [f32],
+        progress: &Progress,
+    ) -> Result<()> {
+        self.encoder.encode_public(sentences, rows, progress)
     }
 }
 

@@ -10,7 +10,7 @@ use undertone::encoder::PrivateEncoder;
 use undertone::encoder::embeddings::Embeddings;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
-use undertone::files::resume::{Encoding, Run};
+use undertone::files::resume::Run;
 use undertone::progress::Progress;
 use undertone::release::document::{self, HostDocument, Method};
 use undertone::release::ledger::{LedgerFile, utc_day};
@@ -230,8 +230,7 @@ impl Releasing<'_> {
     ) -> Result<()> {
         for batch in batches(documents) {
             let batch = batch?;
-            let mut encoding = Encoding::new(&self.encoder);
-            let encoded = Embeddings::encode(&mut encoding, &batch, |_| Progress::hidden())?;
+            let encoded = Embeddings::encode_private(&self.encoder, &batch)?;
             for (source, sentences, rows) in encoded.by_document() {
                 let grant = match &mut self.ledger {
                     Some(ledger) => ledger.spend(self.epsilon, utc_day())?,

@@ -475,6 +475,7 @@ fn files_are_not_mixed_up() {
     );
     fs::write(folder.join("no.parquet"), "PAR1 but nothing else PAR1").unwrap();
     refused(&["no.parquet", "--out", "x.csv"], &["no.parquet"]);
+    quotes_nothing(folder);
     // The wrong counts stop: they come from no client.
     let good = fs::read_to_string(folder.join("c.csv")).unwrap();
     for (from, to, parts) in [
@@ -508,6 +509,32 @@ fn files_are_not_mixed_up() {
         &["more than 9223372036854775807 releases"],
     );
     assert!(!names(folder).iter().any(|path| path.ends_with("x.csv")));
+}
+
+/// A CSV of private texts without a line of names, and a text in a file of counts.
+fn quotes_nothing(folder: &Path) {
+    let header = "pack,mechanism,rule,epsilon,order,outcome,count";
+    let row = ["617061636b000000", "2", "1", "0.5", "0", "3", "7"];
+    let rows = (0..row.len()).map(|place| {
+        let mut row = row;
+        row[place] = "Kowalski is ill";
+        (format!("{header}\n{}\n", row.join(",")), "line 2")
+    });
+    let letters = "Kowalski is ill,a\nThe roses froze,b\n".to_owned();
+    let files = [(letters, "first line has 2 fields")];
+    for (text, wanted) in files.into_iter().chain(rows) {
+        fs::write(folder.join("letters.csv"), text).unwrap();
+        for more in [&[][..], &["--format", "counts"]] {
+            let command = ["count", "--in", "letters.csv", "--out", "x.csv"];
+            let output = undertone(folder, &[&command[..], more].concat());
+            assert!(!output.status.success());
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(
+                said.contains(wanted) && !said.contains("Kowalski"),
+                "{said}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -330,30 +330,24 @@ pub const DESCRIPTION: &str = "undertone";
 /// Errors of writing.
 #[doc(hidden)]
 pub fn write_tensors(
-    file: AtomicFile,
-    tensors: &[Tensor<'_>],
-    description: &impl Serialize,
-) -> Result<()> {
-    settled_tensors(file, tensors, description)?.commit()
-}
-
-/// A safetensors file with a description, on the disk but without its name.
-pub(crate) fn settled_tensors(
     mut file: AtomicFile,
     tensors: &[Tensor<'_>],
     description: &impl Serialize,
-) -> Result<AtomicFile> {
+) -> Result<()> {
+    let written = file.write_all(&tensor_bytes(tensors, description));
+    written.map_err(Error::io("write", &file.target))?;
+    file.commit()
+}
+
+/// The bytes of a safetensors file with a description.
+pub(crate) fn tensor_bytes(tensors: &[Tensor<'_>], description: &impl Serialize) -> Vec<u8> {
     let views = tensors.iter().map(|tensor| {
         let view = TensorView::new(tensor.dtype, tensor.shape.clone(), tensor.bytes);
         (tensor.name, view.expect("the shape is that of the bytes"))
     });
     let description = serde_json::to_string(description).expect("strings and numbers are JSON");
     let metadata = HashMap::from([(DESCRIPTION.to_owned(), description)]);
-    let bytes = safetensors::serialize(views, Some(metadata)).expect("the tensors are valid");
-    let written = file.write_all(&bytes);
-    written.map_err(Error::io("write", &file.target))?;
-    file.settle()?;
-    Ok(file)
+    safetensors::serialize(views, Some(metadata)).expect("the tensors are valid")
 }
 
 impl Write for AtomicFile {

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use undertone_core::lexicon::Word;
 
 use crate::corpus::LINE_LIMIT;
-use crate::encoder::{Encoder, encode_into};
+use crate::encoder::Encoder;
 use crate::error::{Error, Result};
 use crate::files::atomic::{AtomicFile, open_locked, rename_durably};
 use crate::files::lines::Lines;
@@ -23,14 +23,14 @@ use crate::progress::Progress;
 const MAGIC: &[u8; 8] = b"UTEMBED2";
 
 /// Sentences that are encoded between two writes: what a killed process loses at most.
-const BATCH: usize = 256;
+const BATCH: usize = 1024;
 
 /// Lines between two flushes: what a killed process loses at most.
 const FLUSH_EVERY: u64 = 64;
 
 type Key = [u8; 16];
 
-/// An encoder that goes through the sentences of a corpus, as often as is needed and in the same order each
+/// An encoder that goes through the sentences of a *public* corpus, as often as is needed and in the same order each
 /// time, and may keep their vectors in a file.
 ///
 /// The file is for public text only: it holds embeddings. A record is the first 16 bytes of the sentence's
@@ -151,7 +151,8 @@ impl<'a> Encoding<'a> {
             };
             progress.advance(known as u64);
             let (sentences, rows) = (&sentences[known..], &mut rows[known * dimension..]);
-            encode_into(self.encoder, sentences, rows, progress)?;
+            let public: Vec<&str> = sentences.iter().map(AsRef::as_ref).collect();
+            self.encoder.encode_public(&public, rows, progress)?;
             self.encoded += sentences.len() as u64;
             if let Some(kept) = &mut self.kept {
                 kept.write(sentences, rows)

@@ -123,6 +123,22 @@ impl Storage for LockedFile {
 }
 
 impl LedgerFile {
+    /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget` and which `counter` counts, if the platform
+    /// does. For programs that have released: a ledger that is gone must not become a fresh budget.
+    ///
+    /// # Errors
+    /// Those of [`open_or_create_counted`](Self::open_or_create_counted), and [`ErrorKind::Io`](crate::error::ErrorKind::Io) if nothing is there.
+    pub fn open(
+        path: impl AsRef<Path>,
+        unit: Unit,
+        budget: Epsilon,
+        counter: Option<Box<dyn Counter>>,
+    ) -> Result<Self> {
+        let path = path.as_ref();
+        let file = open(path).map_err(Error::io("open", path))?;
+        Self::of_locked(LockedFile::lock(file, path, counter)?, unit, budget)
+    }
+
     /// Opens the ledger for `unit` at `path`, whose budget for a window is `budget`, or makes it if nothing is there. A ledger
     /// of version 1, which names no unit, becomes one for this unit.
     ///
@@ -310,6 +326,12 @@ fn lock_alone(path: &Path) -> Result<File> {
         Err(error) => Err(Error::io("lock", path)(error.into())),
     }
 }
+
+// There libc's `flock` has offsets of 32 bits, and the system takes those of 64.
+#[cfg(all(target_os = "android", target_pointer_width = "32"))]
+compile_error!(
+    "ledgers cannot be locked on 32-bit Android; use the C library and undertone_posix.h there"
+);
 
 /// The lock that Java takes, too: on these systems it and that of [`File::lock`] do not see each other.
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -14,7 +14,18 @@ use crate::files::lines::unzipped;
 pub const LINE_LIMIT: usize = 1 << 20;
 
 /// What is wrong with a line of a file of releases. None of them quotes the line, which may be a private text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+    thiserror::Error,
+)]
 #[non_exhaustive]
 pub enum BadLine {
     /// It is longer than [`LINE_LIMIT`].

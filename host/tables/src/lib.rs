@@ -92,16 +92,20 @@ fn source(path: &Path, watched: bool) -> Result<Box<dyn Read + Send>> {
 /// # Errors
 /// Those of [`Lines::open`]; [`ErrorKind::Input`](undertone::error::ErrorKind::Input) as for [`corpus`].
 pub fn releases(path: &Path) -> Result<Lines> {
-    releases_of(path, Form::of(path).unwrap_or(Form::JsonLines))
+    releases_of(path, Form::of(path).unwrap_or(Form::JsonLines), None)
 }
 
-/// The same of a file of this form, whatever its name.
+/// The same of a file of this form, whatever its name. Of Parquet only the columns `wanted` are read, by their names or by paths into them, so that
+/// others may be of any type; all if it is `None`.
 ///
 /// # Errors
 /// Those of [`releases`].
-pub fn releases_of(path: &Path, form: Form) -> Result<Lines> {
+pub fn releases_of(path: &Path, form: Form, wanted: Option<&[&str]>) -> Result<Lines> {
     match form {
-        Form::Parquet => Ok(Lines::plain(path, Box::new(rows::open(path, None, false)?))),
+        Form::Parquet => {
+            let rows = rows::open(path, wanted, false)?;
+            Ok(Lines::plain(path, Box::new(rows)))
+        }
         Form::Csv => {
             let records = cells::open(path, source(path, false)?, None)?;
             Ok(Lines::plain(path, Box::new(records)))

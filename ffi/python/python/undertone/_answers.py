@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from html import escape
 from os import PathLike
 from typing import Any, NamedTuple, Optional, Union
 
 from . import _undertone
 from ._errors import short
 from ._frames import Framed
-from ._texts import Texts, labels_of, listed
+from ._texts import Texts, labels_of, listed, numbers
 from ._undertone import Candidates, Encoder, Pack
 
 Path = Union[str, "PathLike[str]"]
@@ -44,7 +45,7 @@ class Question:
         progress: Optional[Progress] = None,
     ) -> None:
         own = listed(texts, "texts")
-        lengths = several(first_sentences, int)
+        lengths = numbers(first_sentences)
         self._own = _undertone.Question(pack, own, labels_of(labels, len(own)), encoder, lengths, progress)
 
 
@@ -57,21 +58,48 @@ class Share(NamedTuple):
     high: Optional[float]
 
 
-class Estimate(Framed):
+class Answered(Framed):
+    """What is printed, drawn, or taken as numbers."""
+
+    _answer: Union[_undertone.Answer, _undertone.PlanAnswer]
+
+    def __init__(self, answer: Union[_undertone.Answer, _undertone.PlanAnswer]) -> None:
+        self._answer = answer
+        self.data: dict[str, Any] = json.loads(answer.json())
+
+    def text(self) -> str:
+        """In words."""
+        raise NotImplementedError
+
+    def html(self) -> str:
+        """A page for people, with plots: HTML that needs no other file."""
+        raise NotImplementedError
+
+    def json(self) -> str:
+        """All numbers, for programs."""
+        return self._answer.json()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        # A page within the page of a notebook: neither has the styles of the other.
+        return f'<iframe srcdoc="{escape(self.html())}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
+
+class Estimate(Answered):
     """What releases say. ``print`` it, draw it with ``html``, or take the numbers.
 
     ``data`` has all numbers, in the form that the README of ``host/estimate`` describes.
     """
 
-    def __init__(self, answer: _undertone.Answer) -> None:
-        self._answer = answer
-        self.data: dict[str, Any] = json.loads(answer.json())
+    _answer: _undertone.Answer
 
-    def shares(self, of: Optional[str] = None, slice: Optional[Sequence[str]] = None) -> list[Share]:
+    def shares(self, of: Optional[str] = None, slice: Union[None, str, Sequence[str]] = None) -> list[Share]:
         """The shares of one table, in the order of the pack.
 
         ``of``: ``"labels"`` (what the texts are about) or ``"candidates"`` (what the pack's own classifier would have said of
-        them); by default labels where they could be estimated. ``slice``: the value of each slice column, or ``None`` for all
+        them); by default labels where they could be estimated. ``slice``: the value of the slice column, or of each of several; ``None`` for all
         releases. Of several packs, the first.
 
         Raises ``KeyError`` if there is no such table.
@@ -80,7 +108,7 @@ class Estimate(Framed):
             of = "labels" if self.data["labels"] else "candidates"
         if of not in ("labels", "candidates"):
             raise ValueError(f'of = {short(of)!r} is unknown; take "labels" or "candidates"')
-        wanted = None if slice is None else [str(value) for value in slice]
+        wanted = None if slice is None else [slice] if isinstance(slice, str) else [str(value) for value in slice]
         for table in self.data[of]:
             if table["slice"] == wanted:
                 return [Share(row["name"], row["share"], row["low"], row["high"]) for row in table["shares"]]
@@ -119,23 +147,14 @@ class Estimate(Framed):
         """A page for people, with plots: HTML that needs no other file."""
         return self._answer.html(top)
 
-    def json(self) -> str:
-        """All numbers, for programs."""
-        return self._answer.json()
-
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         return f"Estimate({self.data['releases']} releases)"
 
 
-class PlanOf(Framed):
+class PlanOf(Answered):
     """How many devices it takes, for each way to release and to estimate. ``data`` has all numbers."""
 
-    def __init__(self, answer: _undertone.PlanAnswer) -> None:
-        self._answer = answer
-        self.data: dict[str, Any] = json.loads(answer.json())
+    _answer: _undertone.PlanAnswer
 
     def to_dict(self) -> dict[str, list[Any]]:
         """A row for each way: ``epsilon``, ``shares_of``, ``sentences`` (released of each text; ``None``: any number), ``mechanism``, ``rule``, ``order``,
@@ -153,13 +172,6 @@ class PlanOf(Framed):
     def html(self) -> str:
         """A page for people, with plots: HTML that needs no other file."""
         return self._answer.html()
-
-    def json(self) -> str:
-        """All numbers, for programs."""
-        return self._answer.json()
-
-    def __str__(self) -> str:
-        return self.text()
 
     def __repr__(self) -> str:
         return f"PlanOf({len(self.data['ways'])} ways)"
@@ -229,7 +241,7 @@ def count(
     by: Union[str, Sequence[str]] = (),
     packs: Union[Pack, Sequence[Pack]] = (),
     candidates: Union[Candidates, Sequence[Candidates]] = (),
-    epsilon: Iterable[Number] = (),
+    epsilon: Union[Number, Iterable[Number]] = (),
     format: Optional[str] = None,
     progress: Optional[Progress] = None,
 ) -> Counts:
@@ -246,7 +258,7 @@ def count(
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
     by = [by] if isinstance(by, str) else list(by)
     own = _undertone.count_files(
-        paths, format, by, several(packs, Pack), several(candidates, Candidates), list(epsilon), progress
+        paths, format, by, several(packs, Pack), several(candidates, Candidates), numbers(epsilon), progress
     )
     return Counts(own)
 
@@ -256,7 +268,7 @@ def estimate(
     candidates: Union[Candidates, Sequence[Candidates]],
     *,
     by: Union[str, Sequence[str]] = (),
-    epsilon: Iterable[Number] = (),
+    epsilon: Union[Number, Iterable[Number]] = (),
     format: Optional[str] = None,
     level: float = 0.95,
     at_once: bool = False,
@@ -284,7 +296,7 @@ def plan(
     epsilon: Union[Number, Iterable[Number]],
     *,
     within: float = 0.03,
-    devices: Iterable[int] = (),
+    devices: Union[int, Iterable[int]] = (),
     shares: Optional[dict[str, float]] = None,
     delta: float = 1e-6,
     question: Optional[Question] = None,
@@ -299,7 +311,6 @@ def plan(
 
     Raises ``UndertoneError`` for guesses that cannot be, or if nothing can be planned.
     """
-    values = [epsilon] if isinstance(epsilon, (int, float, str)) else list(epsilon)
     guesses = [f"{name}={share}" for name, share in (shares or {}).items()]
     asked = None if question is None else question._own
-    return PlanOf(_undertone.plan(candidates, values, within, list(devices), guesses, delta, asked, progress))
+    return PlanOf(_undertone.plan(candidates, numbers(epsilon), within, numbers(devices), guesses, delta, asked, progress))

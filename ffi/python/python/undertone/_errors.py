@@ -23,7 +23,7 @@ class UndertoneError(Exception):
 
     ``kind`` is one of ``argument``, ``in-use``, ``input``, ``io``, ``encoder``, ``pack``, ``release``, ``ledger`` and
     ``internal``. No message quotes a text, and none depends on what a private text says. If ``privatize`` has a ledger, ``releases`` has
-    what was paid for, of the first texts.
+    what was paid for, of the first texts, whatever exception it is.
     """
 
     releases: Optional[Releases] = None

@@ -15,7 +15,8 @@ def library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as missing:
-        raise ImportError(f"this needs {name}, which is not installed: pip install {name}") from missing
+        package = name.partition(".")[0]
+        raise ImportError(f"this needs {package}, which is not installed: pip install {package}") from missing
 
 
 class Framed:

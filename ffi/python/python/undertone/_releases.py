@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from os import PathLike, fspath
@@ -14,9 +16,10 @@ import numpy.typing as npt
 
 from . import _undertone
 from ._answers import Counts, Estimate, Number, Path, Progress, Question, several
-from ._errors import UndertoneError, short
+from ._errors import short
+from ._files import whole
 from ._frames import Framed, library
-from ._texts import Texts, blocks, count_of, is_missing, kind, listed
+from ._texts import Texts, blocks, count_of, is_column, is_missing, kind, listed, numbers
 from ._undertone import Candidates, Encoder, Ledger, Pack, Release
 
 if TYPE_CHECKING:
@@ -39,17 +42,30 @@ FIELDS = np.dtype(
     }
 )
 
+#: The names of what ``to_dict`` and files say of each release.
+OWN = ("release", "pack", "mechanism", "rule", "epsilon", "order", "outcome")
+
+
+def _check_names(names: Iterable[str]) -> None:
+    own = [name for name in names if name in OWN]
+    if own:
+        raise ValueError(f"a column is called {own[0]!r}, as a field of releases is; rename it (the fields are {', '.join(OWN)})")
+
 
 class Releases(Framed):
     """Many releases, 24 bytes each, and public columns beside them.
 
-    ``columns`` has a sequence for each name, with a value for every release: such as the day that each came in.
+    ``columns`` has a sequence for each name, with a value for every release: such as the day that each came in. No name is that of a field.
+
+    ``releases[3]`` is one :class:`Release`. A slice, a mask (a truth value for each), or a column of places gives their releases, with the columns.
     """
 
-    def __init__(self, data: bytes, columns: Optional[Mapping[str, Sequence[Any]]] = None) -> None:
-        if len(data) % BYTES:
-            raise ValueError(f"{len(data)} bytes are no whole number of releases of {BYTES} bytes")
-        self._data = bytes(data)
+    def __init__(self, data: Union[bytes, bytearray, memoryview, npt.NDArray[Any]], columns: Optional[Mapping[str, Sequence[Any]]] = None) -> None:
+        buffer: Any = data
+        self._data = data if isinstance(data, bytes) else memoryview(buffer).tobytes()
+        if len(self._data) % BYTES:
+            raise ValueError(f"{len(self._data)} bytes are no whole number of releases of {BYTES} bytes")
+        _check_names(columns or ())
         self.columns: dict[str, list[Any]] = {}
         #: How many lines or rows of a file were no release, by the reason.
         self.rejected: dict[str, int] = {}
@@ -71,14 +87,30 @@ class Releases(Framed):
     __hash__ = None  # type: ignore[assignment]
 
     @overload
-    def __getitem__(self, place: int) -> Release: ...
+    def __getitem__(self, place: Union[int, np.integer[Any]]) -> Release: ...
     @overload
-    def __getitem__(self, place: slice) -> Releases: ...
-    def __getitem__(self, place: Union[int, slice]) -> Union[Release, Releases]:
+    def __getitem__(self, place: Union[slice, Iterable[Any]]) -> Releases: ...
+    def __getitem__(self, place: Union[int, np.integer[Any], slice, Iterable[Any]]) -> Union[Release, Releases]:
         if isinstance(place, slice):
-            columns = {name: values[place] for name, values in self.columns.items()}
-            return Releases(self.array[place].tobytes(), columns)
-        return Release(self.array[place].tobytes())
+            places = np.arange(len(self))[place]
+        elif hasattr(place, "__index__") and getattr(place, "ndim", 0) == 0:
+            return Release(self.array[operator.index(place)].tobytes())  # type: ignore[arg-type]
+        else:
+            places = self._places(listed(place, "places"))
+        columns = {name: [values[own] for own in places.tolist()] for name, values in self.columns.items()}
+        return Releases(self.array[places].tobytes(), columns)
+
+    def _places(self, wanted: list[Any]) -> npt.NDArray[np.intp]:
+        """The places that a mask or a list of places names."""
+        truths = [isinstance(own, (bool, np.bool_)) for own in wanted]
+        if wanted and all(truths):
+            if len(wanted) != len(self):
+                raise IndexError(f"a mask has {len(wanted)} truth values for {len(self)} releases; give one for each")
+            return np.flatnonzero(wanted)
+        for own, truth in zip(wanted, truths):
+            if truth or not hasattr(own, "__index__"):
+                raise TypeError(f"releases are taken by whole numbers, or by a truth value for each, not by {kind(own)}")
+        return np.array([range(len(self))[own] for own in wanted], np.intp)
 
     def __iter__(self) -> Iterator[Release]:
         return (self[place] for place in range(len(self)))
@@ -101,7 +133,8 @@ class Releases(Framed):
         return np.frombuffer(self._data, FIELDS)
 
     def with_columns(self, **columns: Any) -> Releases:
-        """The same releases with more public columns: each a list, a Series, a NumPy or Arrow array, or any iterable, with a value for every release."""
+        """The same releases with more public columns: each a list, a Series, a NumPy or Arrow array, or any iterable, with a value for every release. None has
+        the name of a field, such as ``pack`` or ``epsilon``."""
         return Releases(self._data, {**self.columns, **columns})
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,29 +167,36 @@ class Releases(Framed):
         return table
 
     def save(self, path: Path) -> None:
-        """Writes ``.raw`` (the bytes; columns are left out), ``.jsonl``, ``.csv`` or, with PyArrow, ``.parquet``."""
+        """Writes ``.raw`` (the bytes; columns are left out), ``.jsonl``, ``.csv`` or, with PyArrow, ``.parquet``. The file appears whole or not at all. Numbers that
+        are not finite are missing in ``.jsonl`` and ``.csv``."""
         path = fspath(path)
-        if path.endswith(".raw"):
-            with open(path, "wb") as file:
-                file.write(self._data)
-        elif path.endswith(".jsonl"):
-            digits = self.to_dict()["release"]
-            with open(path, "w", encoding="utf-8") as file:
-                for place, release in enumerate(digits):
-                    values = {name: _plain(values[place]) for name, values in self.columns.items()}
-                    file.write(json.dumps({**values, "release": release}, default=str) + "\n")
-        elif path.endswith(".csv"):
-            digits = self.to_dict()["release"]
-            with open(path, "w", encoding="utf-8", newline="") as file:
-                rows = csv.writer(file)
-                rows.writerow([*self.columns, "release"])
-                for row in zip(*self.columns.values(), digits):
-                    # Truth values as they are in JSON; None is an empty cell.
-                    rows.writerow([str(value).lower() if isinstance(value, bool) else value for value in map(_plain, row)])
-        elif path.endswith(".parquet"):
-            library("pyarrow.parquet").write_table(self.to_arrow(), path)
-        else:
-            raise ValueError(f"{short(path)!r} has an unknown ending; known are .raw, .jsonl, .csv and .parquet")
+        writers = {".raw": self._write_raw, ".jsonl": self._write_lines, ".csv": self._write_csv, ".parquet": self._write_parquet}
+        write = next((write for ending, write in writers.items() if path.endswith(ending)), None)
+        if write is None:
+            raise ValueError(f"{short(path)!r} has an unknown ending; known are {', '.join(writers)}")
+        with whole(path) as beside:
+            write(beside)
+
+    def _write_raw(self, path: str) -> None:
+        with open(path, "wb") as file:
+            file.write(self._data)
+
+    def _write_lines(self, path: str) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            for place, release in enumerate(self.to_dict()["release"]):
+                values = {name: _plain(values[place]) for name, values in self.columns.items()}
+                file.write(json.dumps({**values, "release": release}, default=str, allow_nan=False) + "\n")
+
+    def _write_csv(self, path: str) -> None:
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow([*self.columns, "release"])
+            for row in zip(*self.columns.values(), self.to_dict()["release"]):
+                # Truth values as they are in JSON; None is an empty cell.
+                rows.writerow([str(value).lower() if isinstance(value, bool) else value for value in map(_plain, row)])
+
+    def _write_parquet(self, path: str) -> None:
+        library("pyarrow.parquet").write_table(self.to_arrow(), path)
 
     def count(
         self,
@@ -164,7 +204,7 @@ class Releases(Framed):
         *,
         packs: Union[Pack, Sequence[Pack]] = (),
         candidates: Union[Candidates, Sequence[Candidates]] = (),
-        epsilon: Iterable[Number] = (),
+        epsilon: Union[Number, Iterable[Number]] = (),
         progress: Optional[Progress] = None,
     ) -> Counts:
         """Counts the releases by these columns. What is expected is said as for :func:`undertone.count`."""
@@ -174,7 +214,7 @@ class Releases(Framed):
             raise ValueError(f"there is no column {short(missing[0])!r}; there are {short(list(self.columns))}")
         columns = [[_value(name, place, value) for place, value in enumerate(self.columns[name])] for name in by]
         own = _undertone.count_records(
-            self._data, by, columns, several(packs, Pack), several(candidates, Candidates), list(epsilon), progress
+            self._data, by, columns, several(packs, Pack), several(candidates, Candidates), numbers(epsilon), progress
         )
         return Counts(own)
 
@@ -183,7 +223,7 @@ class Releases(Framed):
         candidates: Union[Candidates, Sequence[Candidates]],
         *,
         by: Union[str, Sequence[str]] = (),
-        epsilon: Iterable[Number] = (),
+        epsilon: Union[Number, Iterable[Number]] = (),
         level: float = 0.95,
         at_once: bool = False,
         difference: Union[bool, str] = False,
@@ -202,10 +242,10 @@ class Releases(Framed):
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON and CSV have it: ``None`` if it is missing, dates as strings."""
+    """A value as JSON and CSV have it: ``None`` if it is missing or not finite, dates as strings."""
     if isinstance(value, np.generic) and not isinstance(value, np.datetime64):
         value = value.item()
-    if is_missing(value):
+    if is_missing(value) or isinstance(value, float) and math.isinf(value):
         return None
     return str(value) if isinstance(value, (date, np.datetime64)) else value
 
@@ -244,10 +284,18 @@ def release(
     releaser = _undertone.Releaser(pack, epsilon, rule, encoder, 1)
     if ledger is None:
         return Release(releaser.release([text], 0))
-    drawn, ended = ledger._release(releaser, [text], 0)
-    if ended is not None:
-        raise ended
-    return Release(drawn)
+    paid = bytearray()
+    try:
+        ledger._release(releaser, [text], 0, paid)
+        return Release(bytes(paid))
+    except BaseException as problem:
+        _keep(problem, paid)
+        raise
+
+
+def _keep(problem: BaseException, paid: bytearray) -> None:
+    """Whatever ends a call takes along what was paid for. Some exceptions are frozen."""
+    object.__setattr__(problem, "releases", Releases(bytes(paid)))
 
 
 def privatize(
@@ -267,34 +315,37 @@ def privatize(
     is no seed. ``threads``: 1 to 1024, by default as many as there are processors. ``progress`` is called with how many texts are done and how many
     there are (0: unknown); what it raises stops the call. Ctrl-C does, too, after 2,048 texts at most, or 64 with an ``encoder``.
 
-    With a ``ledger``, each text is paid for before its release is drawn, one after the other. An ``UndertoneError`` on the way, such as ``BudgetExhausted``, has in ``releases`` what was paid for.
+    With a ``ledger``, each text is paid for before its release is drawn, one after the other. Whatever exception ends the call, such as ``BudgetExhausted``,
+    ``KeyboardInterrupt`` or what ``progress`` raises, has in ``releases`` what was paid for, of the first texts.
 
-    Raises ``TypeError`` for a value that is no ``str``, such as ``None`` or NaN, with its place: releases that were drawn until then are dropped, so look for
-    missing texts before you spend a budget on others.
+    Raises ``TypeError`` for a value that is no ``str``, such as ``None`` or NaN, with its place. Before a list, a Series or an array is paid for, all its values are looked
+    at; of other iterables, those of a block.
     """
     releaser = _undertone.Releaser(pack, epsilon, rule, encoder, threads)
+    size = BLOCK if encoder is None else FEW
     total = count_of(texts)
-    drawn: list[bytes] = []
-    done = 0
-    for block in blocks(texts, BLOCK if encoder is None else FEW):
-        if ledger is None:
-            drawn.append(releaser.release(block, done))
-        else:
-            paid, ended = b"", None
-            try:
-                paid, ended = ledger._release(releaser, block, done)
-            except UndertoneError as problem:
-                # Closed meanwhile, such as by `progress`.
-                ended = problem
-            drawn.append(paid)
-            if isinstance(ended, UndertoneError):
-                ended.releases = Releases(b"".join(drawn))
-            if ended is not None:
-                raise ended
-        done += len(block)
-        if progress is not None:
-            progress(done, total)
-    return Releases(b"".join(drawn))
+    # With a ledger it is filled in Rust, so that no signal comes between a payment and its release.
+    drawn = bytearray()
+    try:
+        if ledger is not None and (is_column(texts) or isinstance(texts, Sequence)):
+            done = 0
+            for block in blocks(texts, size):
+                releaser.check_texts(block, done)
+                done += len(block)
+        done = 0
+        for block in blocks(texts, size):
+            if ledger is None:
+                drawn += releaser.release(block, done)
+            else:
+                ledger._release(releaser, block, done, drawn)
+            done += len(block)
+            if progress is not None:
+                progress(done, total)
+        return Releases(bytes(drawn))
+    except BaseException as problem:
+        if ledger is not None:
+            _keep(problem, drawn)
+        raise
 
 
 def read_releases(
@@ -308,7 +359,8 @@ def read_releases(
     Raises ``UndertoneError`` if a file cannot be read.
     """
     paths = [paths] if isinstance(paths, (str, PathLike)) else list(paths)
-    columns = [columns] if isinstance(columns, str) else list(columns)
+    columns = [columns] if isinstance(columns, str) else list(dict.fromkeys(columns))
+    _check_names(columns)
     data: list[bytes] = []
     kept: dict[str, list[Any]] = {name: [] for name in columns}
     rejected: dict[str, int] = {}

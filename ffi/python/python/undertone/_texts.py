@@ -55,7 +55,7 @@ def blocks(values: Any, size: int, name: str = "texts") -> Iterator[list[Any]]:
 
     What fails on the way may quote a value, so the exception says rows instead."""
     refuse_one(values, name)
-    if not _is_column(values):
+    if not is_column(values):
         if not isinstance(values, Iterable):
             raise TypeError(f"{name}: expected a list, a Series or an Arrow array, not {kind(values)}")
         # What a user's own iterator raises is the user's.
@@ -80,7 +80,8 @@ def blocks(values: Any, size: int, name: str = "texts") -> Iterator[list[Any]]:
         yield read
 
 
-def _is_column(values: Any) -> bool:
+def is_column(values: Any) -> bool:
+    """Whether it is of a library of columns, and so can be read in blocks."""
     return any(hasattr(values, name) for name in ("to_pylist", "iloc", "dtype")) or (hasattr(values, "to_list") and hasattr(values, "slice"))
 
 
@@ -113,6 +114,12 @@ def _converted(values: Any, size: int) -> Iterator[list[Any]]:
 def listed(values: Any, name: str) -> list[Any]:
     """A whole column as a list."""
     return [value for block in blocks(values, 1 << 16, name) for value in block]
+
+
+def numbers(values: Any) -> list[Any]:
+    """One number, or the digits of one, or several. Digits are iterable, too, and so is no number of NumPy."""
+    one = isinstance(values, (str, bytes, bytearray)) or (hasattr(values, "__float__") and getattr(values, "ndim", 0) == 0)
+    return [values] if one else list(values)
 
 
 def is_missing(value: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Optional
 from . import _undertone
 from ._answers import Number
 from ._releases import FEW
-from ._texts import Texts, blocks, count_of
+from ._texts import Texts, blocks, count_of, listed
 from ._undertone import Pack
 
 
@@ -47,9 +47,8 @@ def obfuscate(
 
     Raises ``ArgumentError``, ``UndertoneError`` and ``TypeError``; none depends on what a text says. Leaks: time depends on the texts.
     """
-    own = _undertone.Obfuscator(
-        pack, words, epsilon, rule, None if stop_words is None else list(stop_words), None if keep is None else list(keep), threads
-    )
+    stop = None if stop_words is None else listed(stop_words, "stop_words")
+    own = _undertone.Obfuscator(pack, words, epsilon, rule, stop, None if keep is None else listed(keep, "keep"), threads)
     total = count_of(texts)
     releases: list[bytes] = []
     for block in blocks(texts, FEW):

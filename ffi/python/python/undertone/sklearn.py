@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from ._answers import Number
 from ._packing import build_pack
 from ._releases import privatize
-from ._texts import Texts, listed
+from ._texts import Texts, is_missing, listed
 
 __all__ = ["ReleaseClassifier"]
 
@@ -37,16 +37,24 @@ class ReleaseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.heads = heads
 
     def fit(self, X: Texts, y: Any) -> ReleaseClassifier:
-        """``X``: public texts, a column as for :func:`undertone.privatize`; ``y``: a label for each. Raises as :func:`undertone.build_pack` does."""
+        """``X``: public texts, a column as for :func:`undertone.privatize`; ``y``: a label for each, all strings or all of another kind. Raises as
+        :func:`undertone.build_pack` does, and ``ValueError`` if a label is missing. One that fails leaves the classifier as it was."""
         if self.rule == "projective":
             raise ValueError("rule = 'projective': such a release names a point and no candidate; take another rule")
-        labels = np.asarray(listed(y, "y"))
-        self.classes_, counts = np.unique(labels, return_counts=True)
-        self.built_ = build_pack(X, labels.tolist(), heads=self.heads)
-        places = {str(label): place for place, label in enumerate(self.classes_.tolist())}
+        values = listed(y, "y")
+        missing = [place for place, value in enumerate(values) if is_missing(value) or value == ""]
+        if missing:
+            raise ValueError(f"y: the label of text {missing[0]} is missing; leave such texts out")
+        if len({isinstance(value, str) for value in values}) > 1:
+            raise TypeError("y has strings and other values; give labels of one kind")
+        labels = np.asarray(values)
+        classes, counts = np.unique(labels, return_counts=True)
+        built = build_pack(X, labels.tolist(), heads=self.heads)
+        places = {str(label): place for place, label in enumerate(classes.tolist())}
         # Of each candidate, and of "nothing known" after them: the most frequent label is as good as any.
-        of_candidates = [places[name] for name in self.built_.candidates.names]
-        self._place_of = np.array([*of_candidates, int(counts.argmax())])
+        place_of = np.array([*(places[name] for name in built.candidates.names), int(counts.argmax())])
+        # At the end, so that one that fails changes nothing.
+        self.classes_, self.built_, self._place_of = classes, built, place_of
         return self
 
     def predict(self, X: Texts) -> npt.NDArray[Any]:

@@ -32,12 +32,15 @@ all other attempts. We show that ``to`` is missing, or has one file for each par
 
 Premise: a partition has the same texts in every attempt. Else a text could be in the file of one partition by one attempt, and in that of another by
 another. So a data frame with expressions that Spark knows to differ (``rand``) is refused, and where rows differ for another reason, a shuffle's
-checksums tell Spark, which then starts all tasks that read it again. A function of a user's that draws must be marked as not deterministic.
+checksums tell Spark, which then starts all tasks that read it again. A function of a user's that draws must be marked as not deterministic. And what the
+texts are read from must not change while a call runs: no checksum sees that where no shuffle is. A database may answer a repeated task in another way, so
+of sources only files, local data and RDDs are taken. Nothing sees a file, a table or a folder that is rewritten under its name meanwhile, nor an RDD that
+differs: take a snapshot, or write the texts to files of their own first, and read these.
 
 What the proof uses of the cluster is checked before anything is drawn: the data frame is deterministic, shuffles have checksums, the coordinator is on, Spark's own commit protocol is used with Parquet's
 committer in its first version, and the file system can rename a folder in one step.
 
-Not covered: those who can read the cluster's memory or its folders while a call runs (they could read the texts, too). A call that was
+Not covered: files that are rewritten while a call reads them, and RDDs that differ each time they are computed (the premise). Those who can read the cluster's memory or its folders while a call runs (they could read the texts, too). A call that was
 killed with its driver leaves the folder ``_NAME.partial`` beside ``to``, and after a call that failed or was stopped by Ctrl-C, or lost an executor, a
 task that still runs may make that folder again: nobody may read it. Two calls for the same texts are two releases of each. An extension of Spark that replaces the writer itself could leave files
 open after its tasks have committed.
@@ -47,19 +50,23 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import tempfile
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import Accumulator, AccumulatorParam, TaskContext
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sql
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, BooleanType, DataType, DateType, DecimalType, IntegralType, StringType, StructField, StructType
 
 from . import _answers, _releases, _undertone
 from ._answers import Counts, Number
@@ -83,6 +90,9 @@ _PROTOCOL = ("spark.sql.sources.commitProtocolClass", "org.apache.spark.sql.exec
 #: With these a partition whose rows differ when Spark computes it again is noticed, and all that read it start again. Since Spark 4.1.
 _CHECKSUMS = tuple(f"spark.sql.shuffle.orderIndependentChecksum.{name}" for name in ("enabled", "enableFullRetryOnMismatch"))
 
+#: What texts may come from beside files: plans that are the same rows each time. What an RDD does nobody can know.
+_SOURCES = {"LocalRelation", "ResolvedInlineTable", "OneRowRelation", "Range", "LogicalRDD", "HiveTableRelation", "CTERelationRef"}
+
 #: Whatever the session says.
 _WRITING = {
     # A task's file has no place in the folder of the call before all are there.
@@ -105,6 +115,21 @@ _PART = re.compile(r"part-(\d+)-.*\.parquet")
 #: The columns of counts that are no slices.
 _OF_COUNTS = ("pack", "mechanism", "rule", "epsilon", "order", "outcome", "count")
 
+#: The longest value of a slice in bytes, and the most digits of a decimal, as for files.
+_LONGEST_VALUE = 256
+_MOST_DIGITS = 18
+
+#: Why something is not counted, in the words of :func:`undertone.count`.
+_NO_RELEASE = "no release"
+_NOT_HEXADECIMAL = "the release is not hexadecimal"
+_NOT_A_RELEASE = "not the bytes of a release; it is damaged, cut off or of another kind"
+_NO_VALUE = "a field of --by is missing or null"
+_NOT_A_VALUE = "a field of --by is no string, whole number or truth value, or is given twice"
+_LONG_VALUE = f"a field of --by has more than {_LONGEST_VALUE} bytes"
+
+#: For the data frames of :func:`count`, how many rows were left out for each reason; those that may be releases have none.
+_SEEN: WeakKeyDictionary[DataFrame, DataFrame] = WeakKeyDictionary()
+
 
 def privatize(
     df: DataFrame,
@@ -117,10 +142,10 @@ def privatize(
     rule: str = "recommended",
 ) -> DataFrame:
     """Releases every text of the column ``text_col`` once, writes the releases as Parquet into the folder ``to``, and returns a data frame that
-    reads them: ``release``, 24 bytes, and the columns ``by``, which are public.
+    reads them: ``release``, 24 bytes, and the columns ``by``, which are public. A field of a struct has a path with dots, ``"user.country"``.
 
     Runs now and not lazily. ``to`` appears when all releases are in it, or not at all. It is on ``file:`` (of one machine, or shared by all)
-    or ``hdfs:``. ``pack``, ``epsilon`` and ``rule`` are those of :func:`undertone.privatize`; the pack reads the texts itself, and is broadcast.
+    or ``hdfs:``, and has none of the characters ``{}[]*?\\``, by which Spark would look for several folders. ``pack``, ``epsilon`` and ``rule`` are those of :func:`undertone.privatize`; the pack reads the texts itself, and is broadcast.
 
     Guarantee: that of :func:`undertone.privatize` for each text, for anyone who sees the result, however often Spark repeats its tasks. This module
     has the proof. Nothing counts what several calls cost: a text that is released by two of them has two releases.
@@ -138,6 +163,7 @@ def privatize(
     by = [by] if isinstance(by, str) else list(by)
     _check_columns(df, text_col, by)
     _check_cluster(session, df)
+    _check_sources(df)
     # Refuses here what every task would refuse.
     _undertone.Releaser(pack, epsilon, rule, None, 1)
 
@@ -145,7 +171,7 @@ def privatize(
     broadcast = session.sparkContext.broadcast(bytes(pack))
     reports = session.sparkContext.accumulator([], _Reports())
     counted = _columns(df, text_col, by).observe(texts, sql.count(sql.lit(1)).alias("count"))
-    schema = StructType([StructField("release", BinaryType(), False), *(df.schema[name] for name in by)])
+    schema = StructType([StructField("release", BinaryType(), False), *(_column(df, name).field for name in by)])
     try:
         with _claimed(session, to) as claim:
             drawn = counted.mapInArrow(partial(_draw, broadcast, epsilon, rule, schema.names, reports), schema)
@@ -159,7 +185,35 @@ def privatize(
 
 def _columns(df: DataFrame, text_col: str, by: list[str]) -> DataFrame:
     """The texts, and what goes along. `mapInArrow` takes no names with dots."""
-    return df.select(*(sql.col(_quoted(name)).alias(f"c{place}") for place, name in enumerate([text_col, *by])))
+    return df.select(*(_column(df, name).value.alias(f"c{place}") for place, name in enumerate([text_col, *by])))
+
+
+class _Named(NamedTuple):
+    """A column, or a field of a struct."""
+
+    value: Column
+    field: StructField
+
+
+def _column(df: DataFrame, name: str) -> _Named:
+    """The column of a name or of a path with dots, as for files."""
+    found = _path(df.schema, name)
+    if found is None:
+        raise ValueError(f"there is no column {short(name)!r}; there are {short(df.columns)}")
+    path, field = found
+    return _Named(sql.col(path), StructField(name, field.dataType, field.nullable or path != _quoted(name), field.metadata))
+
+
+def _path(schema: StructType, name: str) -> Optional[tuple[str, StructField]]:
+    for field in schema.fields:
+        if field.name == name:
+            return _quoted(name), field
+    for field in schema.fields:
+        if isinstance(field.dataType, StructType) and name.startswith(f"{field.name}."):
+            found = _path(field.dataType, name[len(field.name) + 1 :])
+            if found is not None:
+                return f"{_quoted(field.name)}.{found[0]}", found[1]
+    return None
 
 
 #: The number of a partition, and a digest of what one attempt drew of it.
@@ -252,16 +306,15 @@ def _read(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatc
 
 
 def _check_columns(df: DataFrame, text_col: str, by: list[str]) -> None:
-    missing = [name for name in (text_col, *by) if name not in df.columns]
-    if missing:
-        raise ValueError(f"there is no column {short(missing[0])!r}; there are {short(df.columns)}")
-    if not isinstance(df.schema[text_col].dataType, StringType):
-        found = df.schema[text_col].dataType.simpleString()
-        raise TypeError(f"column {short(text_col)!r} is of {short(found)}, not of string")
+    kinds = [_column(df, name).field.dataType for name in (text_col, *by)]
+    if not isinstance(kinds[0], StringType):
+        raise TypeError(f"column {short(text_col)!r} is of {short(kinds[0].simpleString())}, not of string")
     # Spark's names have no case.
     names = [name.lower() for name in by]
-    if text_col.lower() in names:
-        raise ValueError(f"by has {short(text_col)!r}, the private texts; leave it out")
+    # A struct has its fields.
+    private = [name for name in names if f"{text_col.lower()}.".startswith(f"{name}.")]
+    if private:
+        raise ValueError(f"by has {short(private[0])!r}, the private texts; leave it out")
     if "release" in names or len(set(names)) < len(names):
         raise ValueError(f"by = {short(by)}: each name may be there once, and none is 'release'; rename columns")
 
@@ -289,6 +342,21 @@ def _check_cluster(session: SparkSession, df: DataFrame) -> None:
         raise ArgumentError(problem, "argument")
 
 
+def _check_sources(df: DataFrame) -> None:
+    """Refuses what may give a repeated task other texts."""
+    plan = df._jdf.queryExecution().analyzed()
+    others = plan.subqueriesAll()
+    for own in (plan, *(others.apply(place) for place in range(others.size()))):
+        leaves = own.collectLeaves()
+        for leaf in (leaves.apply(place) for place in range(leaves.size())):
+            kind = leaf.getClass().getSimpleName()
+            if kind == "LogicalRelation":
+                kind = leaf.relation().getClass().getSimpleName()
+            if kind not in _SOURCES and kind != "HadoopFsRelation":
+                problem = f"df reads a {short(kind)}, which may have other rows when a task is repeated, so a text could be released twice"
+                raise ArgumentError(f"{problem}; write it to files first, and read these", "argument")
+
+
 class _Claim(NamedTuple):
     """A folder to write into."""
 
@@ -308,6 +376,10 @@ def _claimed(session: SparkSession, to: str) -> Iterator[_Claim]:
     scheme = hadoop.Path(to).toUri().getScheme() or hadoop.FileSystem.getDefaultUri(settings).getScheme()
     if scheme not in _FILE_SYSTEMS:
         problem = f"to = {short(to)!r} is on {short(scheme)}:, which does not rename a folder in one step; write to {' or '.join(_FILE_SYSTEMS)} and copy it"
+        raise ArgumentError(problem, "argument")
+    glob = sorted(set(to) & set("{}[]*?\\"))
+    if glob:
+        problem = f"to = {short(to)!r} has {' '.join(glob)}, by which Spark would look for several folders; take another name"
         raise ArgumentError(problem, "argument")
     files = hadoop.Path(to).getFileSystem(settings)
     wanted = files.makeQualified(hadoop.Path(to))
@@ -341,44 +413,120 @@ def _claimed(session: SparkSession, to: str) -> Iterator[_Claim]:
         return str(sealed.toString())
 
     def finish() -> None:
-        if scheme == "file":
-            # Hadoop looks whether the name is taken, renames, and copies into the folder if it was taken in between.
-            try:
+        try:
+            if scheme == "file":
+                # Hadoop looks whether the name is taken, renames, and copies into the folder if it was taken in between.
                 os.rename(sealed.toUri().getPath(), wanted.toUri().getPath())
-            except OSError:
-                if not files.exists(wanted):
-                    raise
-                raise FileExistsError(f"{short(to)!r} exists by now, so another call wrote it; read it") from None
-            return
-        context = hadoop.FileContext.getFileContext(wanted.toUri(), settings)
-        # Without options it fails if the name is taken.
-        options = session.sparkContext._gateway.new_array(hadoop.Options.Rename, 0)  # type: ignore[union-attr]
-        context.rename(sealed, wanted, options)
+            else:
+                _rename(session, settings, sealed, wanted)
+        except (OSError, Py4JJavaError):
+            if not files.exists(wanted) or not files.exists(sealed):
+                raise
+            raise FileExistsError(f"{short(to)!r} exists by now, so another call wrote it; read it") from None
 
     try:
         yield _Claim(own.toString(), seal, finish)
     finally:
         for folder in (own, sealed):
             files.delete(folder, True)
-        if files.exists(beside) and not files.listStatus(beside):
-            files.delete(beside, False)
+        # Another call may begin here, or end.
+        with suppress(Py4JJavaError):
+            if not files.listStatus(beside):
+                files.delete(beside, False)
+
+
+def _rename(session: SparkSession, settings: Any, source: Any, to: Any) -> None:
+    """Renames a folder in one step; an error if the name is taken."""
+    jvm: Any = session._jvm
+    hadoop = jvm.org.apache.hadoop.fs
+    # Without options it does not overwrite.
+    options = session.sparkContext._gateway.new_array(hadoop.Options.Rename, 0)  # type: ignore[union-attr]
+    hadoop.FileContext.getFileContext(to.toUri(), settings).rename(source, to, options)
 
 
 def count(df: DataFrame, slices: Union[str, Sequence[str]] = ()) -> DataFrame:
-    """Counts the releases in the column ``release``, by the columns ``slices``: what :func:`undertone.count` counts, as SQL over the bytes.
+    """Counts the releases in the column ``release`` of 24 bytes, by the columns ``slices``: what :func:`undertone.count` counts, as SQL over the bytes.
 
     The columns are ``pack``, ``mechanism``, ``rule``, ``epsilon``, ``order``, the slices, ``outcome`` and ``count``; written as Parquet they are a
-    file of counts. What is no release is left out, and so are rows without a value of a slice. Lazy: nothing is drawn here, so it may be repeated.
+    file of counts. Slices are strings, whole numbers, decimals of up to 18 digits, dates or truth values, by the name of a column or the path of a field of a
+    struct, ``"user.country"``. What is no release is left out, and so are rows without a value of a slice: :func:`collect` says how many. Lazy: nothing
+    is drawn here, so it may be repeated.
+
+    Raises ``TypeError`` for columns of other types, such as time stamps and fractions; ``ValueError`` for columns that are not there, and names that a
+    file of counts has already.
     """
     slices = [slices] if isinstance(slices, str) else list(slices)
-    # Spark fills braces in.
-    names = [_quoted(name).replace("{", "{{").replace("}", "}}") for name in slices]
+    release = _column(df, "release")
+    if not isinstance(release.field.dataType, BinaryType):
+        found = release.field.dataType.simpleString()
+        raise TypeError(f"column 'release' is of {short(found)}, not of binary; if it has hexadecimal digits, unhex(release) makes it binary")
+    _check_slices(df, slices)
+    # The query has names of its own.
+    names = [f"c{place}" for place in range(len(slices))]
+    values = [_value(_column(df, name)).alias(own) for name, own in zip(slices, names)]
+    checked = df.select(_bytes(release.value).alias("release"), *values, _reason(df, slices).alias("reason"))
     text = _undertone.SPARK_SQL.replace("FROM releases\n", "FROM {releases}\n")
     text = text.replace("/* slices, */", "".join(f"{name}, " for name in names))
     text = text.replace("/* , slices */", "".join(f", {name}" for name in names))
+    counted = df.sparkSession.sql(text, releases=checked.where("reason IS NULL"))
+    columns = dict(zip(names, slices))
+    counts = counted.select(*(sql.col(name).alias(columns.get(name, name)) for name in counted.columns))
+    _SEEN[counts] = checked.groupBy("reason").count()
+    return counts
+
+
+def _check_slices(df: DataFrame, slices: list[str]) -> None:
+    """Refuses what :func:`undertone.count` refuses, and what is no name of its own in Spark, whose names have no case."""
+    lower = [name.lower() for name in slices]
+    for place, name in enumerate(lower):
+        if name in ("release", *_OF_COUNTS):
+            raise ArgumentError(f"slice {short(slices[place])!r}: a file of counts has a column of that name anyway; rename the column", "argument")
+        if name in lower[:place]:
+            raise ArgumentError(f"slice {short(slices[place])!r} is given twice; name it once", "argument")
+        kind = _column(df, slices[place]).field.dataType
+        decimal = isinstance(kind, DecimalType) and kind.precision <= _MOST_DIGITS
+        if not decimal and not isinstance(kind, (StringType, BinaryType, IntegralType, DateType, BooleanType)):
+            wanted = f"strings, whole numbers, decimals of up to {_MOST_DIGITS} digits, dates or truth values; cast it to string or date yourself"
+            raise TypeError(f"column {short(slices[place])!r} is of {short(kind.simpleString())}; slices are {wanted}")
+
+
+def _value(column: _Named) -> Column:
+    """A slice. Of strings that a collation calls equal each is one of its own."""
+    return column.value.cast("string") if isinstance(column.field.dataType, StringType) else column.value
+
+
+def _bytes(release: Column) -> Column:
+    """The bytes of releases, which may be written in hexadecimal digits."""
+    return sql.when(sql.octet_length(release) == 48, sql.unhex(release.cast("string"))).otherwise(release)
+
+
+def _reason(df: DataFrame, slices: list[str]) -> Column:
+    """Why a row is not counted, or null. Other reasons are found once rows are grouped."""
+    release = _column(df, "release").value
+    reason = sql.when(release.isNull(), _NO_RELEASE)
+    reason = reason.when(~sql.octet_length(release).isin(24, 48), _NOT_A_RELEASE).when(_bytes(release).isNull(), _NOT_HEXADECIMAL)
     for name in slices:
-        df = df.where(sql.col(_quoted(name)).isNotNull())
-    return df.sparkSession.sql(text, releases=df)
+        column = _column(df, name)
+        reason = reason.when(column.value.isNull(), _NO_VALUE)
+        if isinstance(column.field.dataType, (StringType, BinaryType)):
+            reason = reason.when(sql.octet_length(column.value) > _LONGEST_VALUE, _LONG_VALUE)
+            reason = reason.when(~sql.is_valid_utf8(column.value.cast("string")), _NOT_A_VALUE)
+    return reason
+
+
+class _Collected(Counts):
+    """Counts, and what was left out before."""
+
+    def __init__(self, own: _undertone.Counts, left_out: Counter[str]) -> None:
+        super().__init__(own)
+        self._left_out = left_out
+
+    @property
+    def rejected(self) -> dict[str, int]:
+        return dict(self._left_out + Counter(super().rejected))
+
+    def merge(self, other: Counts) -> Counts:
+        return _Collected(self._own.merge(other._own), self._left_out)
 
 
 def collect(
@@ -389,14 +537,49 @@ def collect(
     epsilon: Sequence[Number] = (),
 ) -> Counts:
     """Brings what :func:`count` counts to this process, as :class:`undertone.Counts`, for estimates. ``packs``, ``candidates`` and ``epsilon`` say which
-    releases to expect, as in :func:`undertone.count`. Takes memory for a row of each slice and outcome, however many releases there are."""
+    releases to expect, as in :func:`undertone.count`. Takes memory for a row of each slice and outcome, however many releases there are.
+
+    ``rejected`` is that of :func:`undertone.count` of the same releases if ``counts`` is what :func:`count` returned. Of other data frames, such as a file of
+    counts or a part of them, it lacks what was left out when they were made.
+
+    Raises ``TypeError``, ``ValueError`` and ``UndertoneError``.
+    """
     slices = [name for name in counts.columns if name not in _OF_COUNTS]
-    columns = [sql.col(_quoted(name)).cast("string").alias(name) for name in slices]
-    table = counts.select(*_OF_COUNTS, *columns).toArrow()
+    _check_slices(counts, slices)
+    values = [_value(_column(counts, name)).alias(name) for name in slices]
+    table = counts.select(*_OF_COUNTS, *values).toArrow()
+    mechanisms, orders = (table[name].to_numpy() for name in ("mechanism", "order"))
+    forged = [order for order in np.unique(orders[mechanisms == _PROJECTIVE]) if not _is_order(order)]
+    are_forged = (mechanisms == _PROJECTIVE) & np.isin(orders, forged)
+    numbers = table["count"].to_numpy()
+    left_out = Counter({_NOT_A_RELEASE: int(numbers[are_forged].sum())})
+    seen = _SEEN.get(counts)
+    if seen is not None:
+        reasons = {row["reason"]: row["count"] for row in seen.collect()}
+        forged_in_all = reasons.pop(None, 0) - int(numbers[~are_forged].sum())
+        if forged_in_all < 0:
+            raise UndertoneError("there were fewer releases when they were counted again; write them to files first, and count these", "io")
+        left_out = Counter(reasons) + Counter({_NOT_A_RELEASE: forged_in_all})
+    arrow = library("pyarrow")
+    table = table.filter(arrow.array(~are_forged))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "counts.parquet")
         library("pyarrow.parquet").write_table(table, path, store_decimal_as_integer=True)
-        return _answers.count(path, by=slices, packs=packs, candidates=candidates, epsilon=epsilon, format="counts")
+        counted = _answers.count(path, by=slices, packs=packs, candidates=candidates, epsilon=epsilon, format="counts")
+    return _Collected(counted._own, +left_out)
+
+
+#: The mechanism that has an order.
+_PROJECTIVE = 8
+
+
+def _is_order(order: int) -> bool:
+    """Whether there are releases of this order, which SQL does not look at."""
+    try:
+        _undertone.Release(struct.pack("<4sBBHII8x", b"UTR\x01", _PROJECTIVE, 2, order, 1, 0))
+    except UndertoneError:
+        return False
+    return True
 
 
 def _quoted(name: str) -> str:

@@ -1,12 +1,12 @@
 //! Sentence encoders: the vector of a sentence depends on that sentence alone.
 
 use crate::{Check, Method};
-use undertone::encoder::{Encoder, encode_all};
+use undertone::encoder::{Encoder, encode_all, encode_all_public};
 use undertone::error::Result;
 use undertone::progress::Progress;
 
-/// Encodes the sentences in order, in the reverse order, each twice running, and all at once on many threads, and
-/// compares the bits.
+/// Encodes the sentences in order, in the reverse order, each twice running, all at once on many threads, and as public
+/// sentences, and compares the bits.
 ///
 /// If what a sentence becomes depended on what was encoded before, beside or after it, one changed sentence would
 /// change several vectors, and nothing that is promised for one would hold.
@@ -30,10 +30,13 @@ pub fn check(encoder: &dyn Encoder, sentences: &[&str]) -> Result<Vec<Check>> {
     }
     let together = encode_all(encoder, sentences, &Progress::hidden())?;
     let together: Vec<Vec<u32>> = together.chunks_exact(dimension).map(bits).collect();
+    let public = encode_all_public(encoder, sentences, &Progress::hidden())?;
+    let public: Vec<Vec<u32>> = public.chunks_exact(dimension).map(bits).collect();
     let ways = [
         ("in any order", backwards),
         ("twice running", twice),
         ("beside others", together),
+        ("in batches", public),
     ];
     Ok(ways
         .into_iter()

@@ -169,7 +169,7 @@ impl Counter {
                 })
             }
             Format::Csv if file::has_releases(path)? => {
-                self.lines(path, undertone_tables::releases_of(path, Form::Csv)?)
+                self.lines(path, undertone_tables::releases_of(path, Form::Csv, None)?)
             }
             Format::Parquet | Format::Csv | Format::Counts => self.add(path, &Counts::read(path)?),
         }

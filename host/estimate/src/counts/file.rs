@@ -1,6 +1,7 @@
 //! Files of counts: Parquet and CSV.
 
 use std::fs::File;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -66,19 +67,13 @@ struct Layout {
 }
 
 impl Layout {
-    fn of(path: &Path, names: &[String]) -> Result<(Self, Counts)> {
+    /// `instead`: what there is, for an error.
+    fn of(path: &Path, names: &[String], instead: &str) -> Result<(Self, Counts)> {
         let mut own = [0; COLUMNS.len()];
         for (place, name) in own.iter_mut().zip(COLUMNS) {
             let found = names.iter().position(|own| own == name);
-            *place = found.ok_or_else(|| {
-                wrong(
-                    path,
-                    format!(
-                        "it has no column `{name}`; its columns are {}",
-                        names.join(", ")
-                    ),
-                )
-            })?;
+            *place = found
+                .ok_or_else(|| wrong(path, format!("it has no column `{name}`; {instead}")))?;
         }
         let slices: Vec<usize> = (0..names.len())
             .filter(|place| !own.contains(place))
@@ -97,11 +92,11 @@ impl Layout {
         let pack = pack?;
         let mut id = [0; 8];
         hex::decode_to_slice(&pack, &mut id)
-            .map_err(|_| format!("the pack is `{pack}`; wanted are 16 hexadecimal digits"))?;
+            .map_err(|_| "the pack is wrong; wanted are 16 hexadecimal digits")?;
         let epsilon = epsilon?;
         let epsilon = epsilon
             .parse()
-            .map_err(|problem| format!("epsilon is `{epsilon}`: {problem}"))?;
+            .map_err(|problem| format!("epsilon is {}: {problem}", said(&epsilon)))?;
         let kind = Kind::from_fields(
             id,
             number(mechanism, "mechanism")?,
@@ -129,11 +124,28 @@ fn number<T: std::str::FromStr>(
         "outcome" => "4294967295",
         _ => "9223372036854775807",
     };
-    let wanted = || format!("the {name} is `{text}`; wanted is a whole number from 0 to {most}");
+    let wanted = || {
+        let found = said(&text);
+        format!("the {name} is {found}; wanted is a whole number from 0 to {most}")
+    };
     text.parse().map_err(|_| wanted())
 }
 
+/// A value for a message. What is no number is not said: it may be a private text, in the wrong file.
+fn said(text: &str) -> String {
+    let digit = |own: u8| own.is_ascii_digit() || b"+-.".contains(&own);
+    match (1..=40).contains(&text.len()) && text.bytes().all(digit) {
+        true => format!("`{text}`"),
+        false => "no number".to_owned(),
+    }
+}
+
 fn read_csv(path: &Path) -> Result<Counts> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    parse_csv(path, unzipped(file).map_err(Error::io("read", path))?)
+}
+
+pub(crate) fn parse_csv(path: &Path, file: impl Read) -> Result<Counts> {
     let problem = |problem: csv::Error| match problem.into_kind() {
         csv::ErrorKind::Io(cause) => Error::io("read", path)(cause),
         csv::ErrorKind::UnequalLengths {
@@ -153,12 +165,16 @@ fn read_csv(path: &Path) -> Result<Counts> {
         ),
         other => wrong(path, format!("{other:?}")),
     };
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    let file = unzipped(file).map_err(Error::io("read", path))?;
     let mut reader = csv::Reader::from_reader(file);
     let names = reader.headers().map_err(problem)?;
     let names: Vec<String> = names.iter().map(str::to_owned).collect();
-    let (layout, mut counts) = Layout::of(path, &names)?;
+    // The names are not said: they are private texts if the line of names is missing.
+    let instead = format!(
+        "its first line has {} fields, and must name the columns: `release` in files of releases, {} in files of counts",
+        names.len(),
+        COLUMNS.join(", ")
+    );
+    let (layout, mut counts) = Layout::of(path, &names, &instead)?;
     for record in reader.records() {
         let record = record.map_err(problem)?;
         let line = record.position().map_or(0, csv::Position::line);
@@ -176,7 +192,8 @@ fn read_parquet(path: &Path) -> Result<Counts> {
     let schema = file.metadata().file_metadata().schema_descr();
     let names = schema.columns().iter().map(|column| column.path().string());
     let names: Vec<String> = names.collect();
-    let (layout, mut counts) = Layout::of(path, &names)?;
+    let instead = format!("its columns are {}", names.join(", "));
+    let (layout, mut counts) = Layout::of(path, &names, &instead)?;
     let mut number = 0u64;
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group).map_err(problem)?;
@@ -226,7 +243,7 @@ pub(crate) fn settled(counts: &Counts, path: &Path) -> Result<AtomicFile> {
     Ok(file)
 }
 
-fn write_csv(counts: &Counts, file: &mut AtomicFile) -> std::io::Result<()> {
+pub(crate) fn write_csv(counts: &Counts, file: impl Write) -> std::io::Result<()> {
     let mut writer = csv::Writer::from_writer(file);
     let (before, after) = COLUMNS.split_at(BEFORE_SLICES);
     let slices = counts.slices().iter().map(String::as_str);

@@ -292,6 +292,21 @@ impl Counts {
         self.settled(path)?.commit()
     }
 
+    /// The bytes of a file of counts in CSV.
+    pub fn to_csv(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        file::write_csv(self, &mut bytes).expect("memory takes all bytes");
+        bytes
+    }
+
+    /// The counts of such a file, which errors call `name`.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub fn from_csv(bytes: &[u8], name: &Path) -> Result<Self> {
+        file::parse_csv(name, bytes)
+    }
+
     /// The file that [`write`](Self::write) writes, on the disk but without its name.
     ///
     /// # Errors

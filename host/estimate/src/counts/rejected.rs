@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 
 use undertone::release::lines::BadLine;
 
+use serde::{Deserialize, Serialize};
+
 use super::LONGEST_VALUE;
 
 /// Why a line or a record is not counted. None of them quotes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error,
+)]
 #[non_exhaustive]
 pub enum Reason {
     /// A line that is no release: [`BadLine`] says why.
@@ -43,7 +47,7 @@ pub struct Rejected {
 }
 
 /// How often a reason was met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// How often.
     pub count: u64,
@@ -96,6 +100,28 @@ impl Rejected {
     /// The reasons in their order.
     pub fn reasons(&self) -> impl Iterator<Item = (Reason, Seen)> {
         self.reasons.iter().map(|(reason, seen)| (*reason, *seen))
+    }
+
+    /// What [`from_json`](Self::from_json) reads.
+    pub fn to_json(&self) -> String {
+        let inputs = self.inputs.iter().map(|path| path.to_string_lossy());
+        let own = (
+            inputs.collect::<Vec<_>>(),
+            self.reasons().collect::<Vec<_>>(),
+        );
+        serde_json::to_string(&own).expect("strings and numbers are JSON")
+    }
+
+    /// What [`to_json`](Self::to_json) wrote, by this version.
+    ///
+    /// # Errors
+    /// Those of JSON of another form.
+    pub fn from_json(text: &str) -> serde_json::Result<Self> {
+        let (inputs, reasons): (Vec<PathBuf>, Vec<(Reason, Seen)>) = serde_json::from_str(text)?;
+        Ok(Self {
+            inputs,
+            reasons: reasons.into_iter().collect(),
+        })
     }
 
     /// A line of text for each reason, each with a line break before it.

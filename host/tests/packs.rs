@@ -1,0 +1,121 @@
+//! The packs that are ready for use: devices and servers can read them, and their page says of them what was measured.
+//!
+//! Chance: false alarm 10⁻¹², miss none. At epsilon 100 another candidate than the best has 2⁻⁴⁸ of its weight at most.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use undertone::pack::candidates::Candidates;
+use undertone::release::document::{self, Method};
+use undertone_core::ledger::Grant;
+use undertone_core::pack::Pack;
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("packs")
+        .join(name)
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(path(name)).unwrap()
+}
+
+/// Releases the public sentence that the candidates have of each topic, by the rule that the pack recommends, and says how many of the
+/// releases name its topic, and how many there are.
+fn released(name: &str) -> (usize, usize) {
+    let bytes = fs::read(path(&format!("{name}.pack"))).unwrap();
+    let pack = Pack::parse(&bytes).unwrap();
+    let candidates = Candidates::read(&path(&format!("{name}.candidates.safetensors"))).unwrap();
+    assert_eq!(pack.id(), candidates.pack_id());
+    assert_eq!(pack.candidate_count() as usize, candidates.entries.len());
+
+    let epsilon = "100".parse().unwrap();
+    let method = Method::recommended(&pack, epsilon);
+    assert!(method.is_whole_text());
+    let mut document = document::empty(&pack).unwrap();
+    let named = candidates.entries.iter().filter(|entry| {
+        document.clear();
+        document.push_text(entry.excerpt.as_bytes()).unwrap();
+        let grant = Grant::unrecorded(method.unit(), epsilon);
+        let release = document::draw(&mut document, grant, method).unwrap();
+        let (candidate, _) = candidates.decode(&release).unwrap().expect("a candidate");
+        candidate.id == entry.id
+    });
+    (named.count(), candidates.entries.len())
+}
+
+#[test]
+fn both_release_and_decode() {
+    let page = read("README.md");
+    for (name, topics) in [("assistant.en", 10), ("topics.12", 7)] {
+        assert_eq!(released(name), (topics, topics));
+        assert!(page.contains(&format!("| `{name}` | {topics} topics")));
+    }
+}
+
+/// Each copy has to name the licences and where they are.
+#[test]
+fn the_licences_are_named() {
+    for file in ["README.md", "NOTICE"] {
+        for licence in ["by/3.0", "by-sa/4.0"] {
+            let address = format!("https://creativecommons.org/licenses/{licence}/");
+            assert!(read(file).contains(&address), "{file}: {address}");
+        }
+    }
+}
+
+/// The first table of each part of what `measure` printed: by ε, right releases in per cent by the whole-text rule, the mean of the parts.
+fn measured(name: &str) -> BTreeMap<String, f64> {
+    let text = read(name);
+    let tables: Vec<&str> = text.split("documents as they are").skip(1).collect();
+    let mut sums = BTreeMap::new();
+    for table in &tables {
+        let (first, _) = table.split_once("\n\n").expect("two tables");
+        for line in first.lines().skip(3) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let (percent, better) = match words[0] {
+                "none" => (words[1], true),
+                _ => (words[3], line.ends_with("whole text")),
+            };
+            assert!(better || words[0] == "0.5", "{name}: {line}");
+            *sums.entry(words[0].to_owned()).or_default() += percent.parse::<f64>().unwrap();
+        }
+    }
+    for sum in sums.values_mut() {
+        *sum /= tables.len() as f64;
+    }
+    sums
+}
+
+#[test]
+fn their_page_has_what_was_measured() {
+    let page = read("README.md");
+    for (row, file, languages) in [
+        (
+            "| `assistant.en` | 4,500 utterances |",
+            "assistant.en.txt",
+            1,
+        ),
+        (
+            "| the same | 20 % of the longer words misspelt |",
+            "assistant.en.misspelt.txt",
+            1,
+        ),
+        (
+            "| `topics.12` | 204 sentences in each of 12 languages, mean |",
+            "topics.12.txt",
+            12,
+        ),
+    ] {
+        assert_eq!(
+            read(file).matches("documents as they are").count(),
+            languages
+        );
+        let found = measured(file);
+        let cells =
+            ["1", "3", "5", "10", "none"].map(|epsilon| format!(" {:.1} |", found[epsilon]));
+        let wanted = format!("{row}{}\n", cells.concat());
+        assert!(page.contains(&wanted), "README.md lacks {wanted}");
+    }
+}
