@@ -46,7 +46,7 @@ use core::ops::Range;
 use rand_core::Rng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 
-use crate::barrier::wipe;
+use crate::barrier::{opaque, wipe};
 use crate::epsilon::Epsilon;
 use crate::kernels::Backend;
 use crate::rng::below;
@@ -344,7 +344,7 @@ pub(crate) fn select_on<const B: usize, R: Rng + ?Sized>(
     histogram(backend, levels, used);
     weigh(used, rule, ratio);
     let drawn = match rule {
-        Rule::PermuteAndFlip => permute_and_flip::<B, R>(used, candidates, rng),
+        Rule::PermuteAndFlip => permute_and_flip(used, candidates, rng),
         Rule::Exponential => exponential(used, rng),
     };
     used.fill(Bin::default());
@@ -408,8 +408,11 @@ fn weigh(bins: &mut [Bin], rule: Rule, ratio: Ratio) {
     }
 }
 
-/// Coins tossed at a time.
-const COINS: usize = 32;
+/// Coins tossed at a time: as many as a word has bits.
+const COINS: usize = u32::BITS as usize;
+
+/// Coins whose levels are worked out at a time.
+const STRETCH: usize = 2048;
 
 /// A candidate, by its level and what is counted of that.
 #[derive(Clone, Copy, Default)]
@@ -424,23 +427,19 @@ struct Drawn {
 /// Tosses one coin per candidate, level by level, then draws a head.
 // A call: its buffers would be on the stack below which levels are made.
 #[inline(never)]
-fn permute_and_flip<const B: usize, R: Rng + ?Sized>(
-    bins: &mut [Bin],
-    candidates: u32,
-    rng: &mut R,
-) -> Drawn {
-    // The candidates of the level after each.
-    let mut following = [0u32; B];
-    for (following, bin) in following.iter_mut().zip(bins.iter().skip(1)) {
-        *following = bin.candidates();
-    }
+fn permute_and_flip<R: Rng + ?Sized>(bins: &mut [Bin], candidates: u32, rng: &mut R) -> Drawn {
     let mut words = [[0u8; 8]; COINS];
+    let mut last_of_level = [0u32; STRETCH / COINS];
     let mut cursor: usize = 0;
-    // Coins left to the level when this one is tossed.
-    let mut left = bins.first().map_or(0, |bin| bin.candidates() as i32 - 1);
     let mut heads: u32 = 0;
-    let mut to_toss = candidates as usize;
-    while to_toss > 0 {
+    let mut tossed: u32 = 0;
+    while tossed < candidates {
+        let place = tossed as usize % STRETCH;
+        if place == 0 {
+            mark_last_of_level(bins, tossed, &mut last_of_level);
+        }
+        let mut marks = last_of_level.get(place / COINS).copied().unwrap_or(0);
+        let to_toss = candidates.wrapping_sub(tossed) as usize;
         let coins = words.get_mut(..to_toss.min(COINS)).unwrap_or_default();
         rng.fill_bytes(coins.as_flattened_mut());
         for coin in coins.iter() {
@@ -450,21 +449,37 @@ fn permute_and_flip<const B: usize, R: Rng + ?Sized>(
                 heads += u32::from(u64::from_le_bytes(*coin) <= bin.weight_minus_one);
                 bin.heads = heads;
             }
-            // All ones after the last coin of a level; as the sign of a number, since compilers make no
-            // branch of that. There are at most 2^16 coins.
-            let next = following.get(cursor).copied().unwrap_or(0);
-            left = left.wrapping_sub(1);
-            let done = (left >> 31) as u32;
-            left = left.wrapping_add((next & done) as i32);
-            heads &= !done;
-            cursor += (done & 1) as usize;
+            // −1 after the last coin of a level, else 0.
+            let done = opaque((marks as i32) >> 31);
+            marks <<= 1;
+            heads &= !done as u32;
+            cursor = cursor.wrapping_sub(done as usize);
         }
-        to_toss -= coins.len();
+        tossed += COINS as u32;
     }
-    wipe(&mut following);
+    wipe(&mut last_of_level);
     wipe(words.as_flattened_mut());
     // The best level always shows heads, so there is one to draw.
     draw_level(bins, |bin| u128::from(bin.heads), rng)
+}
+
+/// Marks the last coin of each level among the [`STRETCH`] coins from `start` on: the highest bit of the first word is
+/// the first coin. So the loop over coins does not wait for counts.
+fn mark_last_of_level(bins: &[Bin], start: u32, marks: &mut [u32; STRETCH / COINS]) {
+    marks.fill(0);
+    let mut end: u32 = 0;
+    for bin in bins {
+        end = end.wrapping_add(bin.candidates());
+        // The levels that have candidates come first. What follows them marks the last coin again.
+        let coin = end.wrapping_sub(1).wrapping_sub(start);
+        // 1 or 0, without a comparison.
+        let inside = (coin / STRETCH as u32).wrapping_sub(1) >> 31;
+        // Always in the list, so that no branch depends on a count.
+        let word = coin as usize % STRETCH / COINS;
+        if let Some(word) = marks.get_mut(word) {
+            *word |= inside << (31 - coin % COINS as u32);
+        }
+    }
 }
 
 /// Draws a level by the total weight of its candidates, then a candidate of that level.

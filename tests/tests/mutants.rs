@@ -69,7 +69,7 @@ const MUTANTS: &[Mutant] = &[
         "all batches have the coins of the first",
         "select.rs",
         "rng.fill_bytes(coins.as_flattened_mut());",
-        "match to_toss < candidates as usize {
+        "match tossed > 0 {
             true => coins.iter().for_each(|_| drop(rng.next_u64())),
             false => rng.fill_bytes(coins.as_flattened_mut()),
         }",
@@ -81,10 +81,22 @@ const MUTANTS: &[Mutant] = &[
         "{}",
     ),
     mutant(
-        "coins of a level are counted by the level itself",
+        "a level has the first coin of the next",
         "select.rs",
-        "bins.iter().skip(1)",
-        "bins.iter().skip(0)",
+        "let coin = end.wrapping_sub(1).wrapping_sub(start);",
+        "let coin = end.wrapping_sub(start);",
+    ),
+    mutant(
+        "the levels of coins are those of the stretch before, too",
+        "select.rs",
+        "marks.fill(0);",
+        "{}",
+    ),
+    mutant(
+        "the levels of coins are those of the first stretch",
+        "select.rs",
+        "mark_last_of_level(bins, tossed, &mut last_of_level);",
+        "mark_last_of_level(bins, 0, &mut last_of_level);",
     ),
     mutant(
         "the rank is drawn among the heads",
