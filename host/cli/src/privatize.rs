@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use clap::{Args, ValueEnum};
+use rayon::prelude::*;
 use serde::Deserialize;
 use undertone::corpus::{CorpusDocument, batches};
 use undertone::encoder::PrivateEncoder;
-use undertone::encoder::embeddings::Embeddings;
 use undertone::error::{Cause, Error, Result};
 use undertone::files::atomic::AtomicFile;
 use undertone::files::resume::Run;
@@ -17,6 +19,7 @@ use undertone::release::ledger::{LedgerFile, utc_day};
 use undertone_core::epsilon::Epsilon;
 use undertone_core::ledger::{Cost, Grant};
 use undertone_core::pack::Pack;
+use undertone_core::release::Release;
 use undertone_core::select::Rule;
 use undertone_tables::Kind;
 
@@ -152,7 +155,7 @@ impl Arguments {
         let kept = lines.kept();
         let mut releasing = Releasing {
             encoder: PrivateEncoder::new(opened.encoder.as_ref()),
-            document: empty,
+            pack: &pack,
             epsilon: self.epsilon,
             method,
             ledger,
@@ -161,7 +164,7 @@ impl Arguments {
             rate: Rate::start(),
         };
         let progress = Progress::new("releasing documents", (total - kept) as u64);
-        note!("{}", said(&releasing.document, method, self.epsilon));
+        note!("{}", said(&empty, method, self.epsilon));
         let done = releasing.all(checked.after(kept)?, &progress);
         drop(progress);
         let status = releasing
@@ -209,10 +212,16 @@ fn said(document: &HostDocument<'_>, method: Method, epsilon: Epsilon) -> String
     }
 }
 
+/// Batches that are read while others are released.
+const AHEAD: usize = 2;
+
+/// Documents that a thread releases at a time.
+const PART: usize = 8;
+
 /// A run of `privatize`.
 struct Releasing<'a> {
     encoder: PrivateEncoder<'a>,
-    document: HostDocument<'a>,
+    pack: &'a Pack<'a>,
     epsilon: Epsilon,
     method: Method,
     ledger: Option<LedgerFile>,
@@ -225,32 +234,78 @@ struct Releasing<'a> {
 impl Releasing<'_> {
     fn all(
         &mut self,
-        documents: impl Iterator<Item = Result<CorpusDocument>>,
+        documents: impl Iterator<Item = Result<CorpusDocument>> + Send,
         progress: &Progress,
     ) -> Result<()> {
-        for batch in batches(documents) {
-            let batch = batch?;
-            let encoded = Embeddings::encode_private(&self.encoder, &batch)?;
-            for (source, sentences, rows) in encoded.by_document() {
-                let grant = match &mut self.ledger {
-                    Some(ledger) => ledger.spend(self.epsilon, utc_day())?,
-                    None => Grant::unrecorded(self.method.unit(), self.epsilon),
-                };
-                let release =
-                    document::release(&mut self.document, sentences, rows, grant, self.method)?;
-                let release = hex::encode(release.to_bytes());
-                self.lines
-                    .push(&format!("{{{},\"release\":\"{release}\"}}", source.kept))?;
-                self.released += 1;
-                if self.ledger.is_some() {
-                    // A killed process must not lose what was paid for.
-                    self.lines.flush()?;
+        thread::scope(|scope| {
+            let (read, batches_read) = sync_channel(AHEAD);
+            // Ends early where releasing has failed, and nobody takes what is read.
+            scope.spawn(move || batches(documents).try_for_each(|batch| read.send(batch)));
+            for batch in batches_read {
+                let batch = batch?;
+                match self.ledger.is_some() {
+                    true => self.pay_for_each(&batch, progress)?,
+                    false => self.release_all(&batch, progress)?,
                 }
-                progress.advance(1);
-                // The number of sentences is private.
-                self.rate.count(1, 0);
             }
+            Ok(())
+        })
+    }
+
+    /// On all cores.
+    fn release_all(&mut self, batch: &[CorpusDocument], progress: &Progress) -> Result<()> {
+        let grant = || Grant::unrecorded(self.method.unit(), self.epsilon);
+        let part = |part: &[CorpusDocument]| {
+            let mut document = document::empty(self.pack)?;
+            let release = |source| self.release(&mut document, source, grant());
+            part.iter().map(release).collect::<Result<Vec<Release>>>()
+        };
+        let releases = batch.par_chunks(PART).map(part);
+        let releases = releases.collect::<Result<Vec<_>>>()?;
+        for (source, release) in batch.iter().zip(releases.concat()) {
+            self.write(source, release, progress)?;
         }
+        Ok(())
+    }
+
+    /// One after the other: a killed process must not lose what was paid for.
+    fn pay_for_each(&mut self, batch: &[CorpusDocument], progress: &Progress) -> Result<()> {
+        let mut document = document::empty(self.pack)?;
+        for source in batch {
+            let grant = match &mut self.ledger {
+                Some(ledger) => ledger.spend(self.epsilon, utc_day())?,
+                None => Grant::unrecorded(self.method.unit(), self.epsilon),
+            };
+            let release = self.release(&mut document, source, grant)?;
+            self.write(source, release, progress)?;
+            self.lines.flush()?;
+        }
+        Ok(())
+    }
+
+    fn release(
+        &self,
+        document: &mut HostDocument<'_>,
+        source: &CorpusDocument,
+        grant: Grant,
+    ) -> Result<Release> {
+        document::fill_text(document, &self.encoder, &source.text)?;
+        document::draw(document, grant, self.method)
+    }
+
+    fn write(
+        &mut self,
+        source: &CorpusDocument,
+        release: Release,
+        progress: &Progress,
+    ) -> Result<()> {
+        let release = hex::encode(release.to_bytes());
+        self.lines
+            .push(&format!("{{{},\"release\":\"{release}\"}}", source.kept))?;
+        self.released += 1;
+        progress.advance(1);
+        // The number of sentences is private.
+        self.rate.count(1, 0);
         Ok(())
     }
 }

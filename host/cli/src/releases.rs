@@ -175,7 +175,7 @@ impl<'a> Checked<'a> {
     pub(crate) fn after(
         self,
         first: usize,
-    ) -> Result<Box<dyn Iterator<Item = Result<CorpusDocument>>>> {
+    ) -> Result<Box<dyn Iterator<Item = Result<CorpusDocument>> + Send>> {
         Ok(match self.held {
             Some(held) => Box::new(held.into_iter().map(Ok).skip(first)),
             None => {

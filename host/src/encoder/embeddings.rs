@@ -9,7 +9,6 @@ use sha2::{Digest, Sha256};
 
 use crate::corpus::{CorpusDocument, batches_of};
 use crate::encoder::vectors::DocumentVectors;
-use crate::encoder::{Encoder, PrivateEncoder, encode_all};
 use crate::error::{Cause, Error, Result};
 use crate::files::atomic::{AtomicFile, DESCRIPTION};
 use crate::files::resume::Encoding;
@@ -30,23 +29,6 @@ pub struct Embeddings<'a> {
 }
 
 impl<'a> Embeddings<'a> {
-    /// Encodes the sentences of private `documents`, each alone.
-    ///
-    /// # Errors
-    /// None that depends on a text.
-    pub fn encode_private(
-        encoder: &PrivateEncoder<'_>,
-        documents: &'a [CorpusDocument],
-    ) -> Result<Self> {
-        let (sentences, offsets) = split(documents);
-        let rows = encode_all(encoder, &sentences, &Progress::hidden())?;
-        Ok(Self {
-            documents,
-            sentences,
-            vectors: DocumentVectors::new(encoder.dimension(), rows, offsets),
-        })
-    }
-
     /// Encodes the sentences of public `documents`; `progress` makes the bar for their number.
     ///
     /// # Errors
