@@ -1,7 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // The module, its memory, and its errors. All else in this folder calls the C interface through `call`.
 
-import { ABI_VERSION, STATUS } from "./numbers.js";
+import * as numbers from "./numbers.js";
+
+const { ABI_VERSION, STATUS } = numbers;
 
 type Exports = { memory: WebAssembly.Memory; __indirect_function_table: WebAssembly.Table } & Record<
     string,
@@ -210,10 +212,23 @@ export function status(name: string, ...inputs: (number | bigint)[]): number {
 
 const CODES = new Map(Object.entries(STATUS).map(([code, status]) => [status as number, code as Code]));
 
+/** What the library's texts, which are about C, name otherwise than this package. */
+const NAMES: Record<string, string> = {
+    undertone_document_push_encoded: "Document.pushEncoded",
+    undertone_ledger_begin_anew: "Ledger.beginAnew",
+    undertone_ledger_remaining: "Ledger.remaining",
+    UNDERTONE_UNIT_: "Unit",
+};
+
+/** @internal What is wrong and what to do, about this package. */
+export const message = (status: number) =>
+    staticText("undertone_status_message", status).replace(/undertone_\w+|UNDERTONE_\w+/g, (name) =>
+        NAMES[name] ?? String((numbers as Record<string, unknown>)[name.slice("UNDERTONE_".length)] ?? name));
+
 /** @internal Throws what a status says, unless it is OK. */
 export function check(status: number): void {
     if (status === STATUS.OK) return;
-    throw new UndertoneError(CODES.get(status) ?? "INTERNAL", staticText("undertone_status_message", status));
+    throw new UndertoneError(CODES.get(status) ?? "INTERNAL", message(status));
 }
 
 /** @internal A function that returns a status. */

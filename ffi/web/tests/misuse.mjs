@@ -21,6 +21,7 @@ const says = (code) => (error) => {
     assert(error instanceof UndertoneError, `${error}`);
     assert.equal(error.code, code);
     assert(error.message.length > 10, error.message);
+    assert.doesNotMatch(error.message, /undertone_|UNDERTONE_/, "names of C");
     return true;
 };
 /** What JavaScript says of an argument. */

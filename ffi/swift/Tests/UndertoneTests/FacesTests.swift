@@ -278,6 +278,14 @@ final class FacesTests: XCTestCase {
         XCTAssertEqual(failures.found, [])
     }
 
+    func testErrorsNameNothingOfC() {
+        // Pointers, handles and numbers of enums are the package's own work.
+        for (name, status) in Self.statuses where status > 8 && !name.hasPrefix("UNKNOWN_") {
+            let said = UndertoneError.refused(status).description
+            XCTAssertFalse(said.contains("undertone_") || said.contains("UNDERTONE_"), said)
+        }
+    }
+
     func testSentencesAreFound() {
         XCTAssertEqual(sentences(of: "Dr. Wu paid 3.5 dollars. Why? 😀"), ["Dr. Wu paid 3.5 dollars.", "Why? 😀"])
         XCTAssertEqual(sentences(of: ""), [])
